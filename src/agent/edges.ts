@@ -1,0 +1,37 @@
+// Everything outside the process that the agent touches, behind interfaces: a simulator hands it another world.
+
+import type { RuntimeEvents } from "../containerd/runtime-events.ts";
+import type { CriClient } from "../cri/cri-client.ts";
+import type { VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
+import type { Sha256 } from "../api/decode-context.ts";
+import type { Files } from "../host/files.ts";
+import type { MachineFacts, NodeAddress } from "../host/machine.ts";
+import type { Mounts } from "../host/mounts.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Random } from "../lib/random.ts";
+import type { MqttLink } from "../mqtt/mqtt-link.ts";
+import type { Store } from "../store/store.ts";
+
+export interface Edges {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly files: Files;
+  readonly mounts: Mounts;
+  readonly cri: CriClient;
+  /** containerd's own stream, or CRI's for another runtime. */
+  readonly runtimeEvents: (version: VersionResponse) => RuntimeEvents;
+  /** Brings the pause image where the runtime lacks it; a sentence when there is something to tell. */
+  readonly ensurePauseImage: (
+    version: VersionResponse,
+    signal: AbortSignal,
+  ) => Promise<string | undefined>;
+  readonly mqtt: MqttLink;
+  readonly store: Store;
+  readonly machine: MachineFacts;
+  readonly bootId: string;
+  readonly addresses: () => readonly NodeAddress[];
+  readonly clockSynchronised: () => boolean;
+  readonly sha256: Sha256;
+}

@@ -1,0 +1,148 @@
+// What is true on this node right now, as its doors tell it: the local API and the report upstream.
+
+import type { AgentConfig } from "../api/config.ts";
+import type { DocumentState } from "../api/desired-document.ts";
+import type { DesiredState, Rejection } from "../api/desired-pod.ts";
+import type { NodeCondition, NodeStatus, PodStatus } from "../api/pod-status.ts";
+import type { WorkerEntry } from "../podworkers/pod-workers.ts";
+import type { PodEntry } from "../server/pod-list.ts";
+import type { NodeEntry, ServerFacts, VersionInfo } from "../server/routes.ts";
+import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
+import type { Edges } from "./edges.ts";
+import type { Pods } from "./pods.ts";
+import type { RuntimeWatch } from "./runtime-watch.ts";
+import type { NodeTruth, ReportedPod } from "./upstream.ts";
+
+export interface NodeViewOptions {
+  readonly edges: Edges;
+  readonly config: AgentConfig;
+  readonly version: string;
+  readonly nodeName: string;
+  readonly pods: Pods;
+  readonly watch: RuntimeWatch;
+  readonly desired: () => DesiredState;
+  readonly documents: () => readonly DocumentState[];
+  readonly filesDigest: () => string;
+  readonly problems: () => readonly string[];
+  readonly conditions: () => readonly NodeCondition[];
+}
+
+/** Addresses change seldom, asking the kernel is not free. */
+const ADDRESSES_MS = 60_000;
+
+export class NodeView implements ServerFacts {
+  readonly #options: NodeViewOptions;
+  #addresses: readonly string[] = [];
+  #addressesAt: number | undefined;
+  #status: NodeStatus | undefined;
+
+  constructor(options: NodeViewOptions) {
+    this.#options = options;
+  }
+
+  /** The node's addresses, the main one first. */
+  hostIPs(): readonly string[] {
+    const { clock, addresses } = this.#options.edges;
+    const now = clock.monotonic();
+    if (this.#addressesAt === undefined || now - this.#addressesAt > ADDRESSES_MS) {
+      this.#addresses = addresses().map(({ address }) => address);
+      this.#addressesAt = now;
+    }
+    return this.#addresses;
+  }
+
+  healthProblems(): readonly string[] {
+    return this.#options.problems();
+  }
+
+  pods(): readonly PodEntry[] {
+    return this.#options.pods.workers.entries().flatMap((entry) => {
+      const status = this.#statusOf(entry);
+      if (status === undefined) return [];
+      const { desired, ...more } = entry;
+      const { pod, source, sourceRef, specHash } = desired;
+      return { pod, status, source, sourceRef, specHash, ...more };
+    });
+  }
+
+  rejected(): readonly Rejection[] {
+    return this.#options.desired().rejected;
+  }
+
+  node(): NodeEntry {
+    const { nodeName, config } = this.#options;
+    return { name: nodeName, labels: config.nodeLabels, status: this.#nodeStatus() };
+  }
+
+  version(): VersionInfo {
+    return { version: this.#options.version };
+  }
+
+  truth(): NodeTruth {
+    const { pods, desired, documents, filesDigest } = this.#options;
+    const wanted = desired().pods;
+    return {
+      pods: pods.workers.all().map((entry) => this.#reported(entry)),
+      shown: pods.workers.entries().map((entry) => this.#reported(entry)),
+      files: { digest: filesDigest(), pods: wanted.filter(({ source }) => source === "file") },
+      documents: documents(),
+      rejected: desired().rejected,
+      status: this.#nodeStatus(),
+    };
+  }
+
+  #reported(entry: WorkerEntry): ReportedPod {
+    const { desired, deletedAt, pendingUpdate } = entry;
+    const status = this.#statusOf(entry);
+    return {
+      desired,
+      status: status === undefined ? undefined : withPendingUpdate(status, pendingUpdate),
+      terminating: deletedAt !== undefined,
+      pulling: this.#options.pods.workers.isPulling(desired.uid),
+    };
+  }
+
+  #statusOf({ desired }: WorkerEntry): PodStatus | undefined {
+    return this.#options.pods.statuses.status(desired.uid);
+  }
+
+  #nodeStatus(): NodeStatus {
+    const { edges, version, config, watch, problems, conditions } = this.#options;
+    this.#status = nodeStatus({
+      machine: { ...edges.machine, bootId: edges.bootId },
+      addresses: this.hostIPs(),
+      runtime: runtimeOf(watch),
+      agentVersion: version,
+      maxPods: config.maxPods,
+      problems: problems(),
+      extraConditions: conditions(),
+      previous: this.#status,
+      now: edges.clock.now(),
+    });
+    return this.#status;
+  }
+}
+
+function runtimeOf({ version, conditions }: RuntimeWatch): NodeRuntime | undefined {
+  if (version === undefined || conditions === undefined) return undefined;
+  const { networkReady, networkMessage } = conditions;
+  return {
+    name: version.runtimeName,
+    version: version.runtimeVersion,
+    conditions: [
+      {
+        type: "NetworkReady",
+        status: networkReady,
+        reason: networkReady ? "" : "NetworkPluginNotReady",
+        message: networkMessage,
+      },
+    ],
+  };
+}
+
+function withPendingUpdate(status: PodStatus, pending: WorkerEntry["pendingUpdate"]): PodStatus {
+  if (pending === undefined) return status;
+  const { reason, message } = pending;
+  const condition = { type: "agent/UpdatePending", status: "True", reason, message } as const;
+  return { ...status, conditions: [...status.conditions, condition] };
+}

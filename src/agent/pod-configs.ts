@@ -1,0 +1,84 @@
+// Fills the node's facts into the pure functions that turn a pod into CRI's messages.
+
+import type { AgentConfig } from "../api/config.ts";
+import { podLogDirectory } from "../api/log-paths.ts";
+import type { PodUID } from "../api/pod.ts";
+import { qosClass, type QosClass } from "../api/qos.ts";
+import { readCgroupFacts } from "../host/cgroup.ts";
+import {
+  cgroupParent,
+  podCgroupDirectories,
+  type CgroupDriver,
+  type CgroupTree,
+} from "../runtime/cgroup-parent.ts";
+import { containerConfig } from "../runtime/container-config.ts";
+import type { PodConfigs } from "../runtime/pod-runtime.ts";
+import { parseResolvConf } from "../runtime/resolv-conf.ts";
+import { sandboxConfig } from "../runtime/sandbox-config.ts";
+import type { Edges } from "./edges.ts";
+
+export interface PodConfigsOptions {
+  readonly edges: Edges;
+  readonly config: AgentConfig;
+  /** Known once the runtime has answered, which is before the first pod is made. */
+  readonly cgroupDriver: () => CgroupDriver;
+}
+
+export interface NodePodConfigs extends PodConfigs {
+  /** Removes what the runtime leaves of a pod's cgroup; throws nothing. */
+  readonly removeCgroup: (uid: PodUID) => void;
+}
+
+const RESOLV_CONF_BYTES = 64 * 1024;
+const QOS: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
+
+export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
+  const { edges, config, cgroupDriver } = options;
+  const { files, machine } = edges;
+  const { instance, podLogsDir, cgroupRoot, resolvConf } = config;
+  const { version, mountPoint } = readCgroupFacts();
+  const cgroup = (uid: PodUID, qos: QosClass) => ({ uid, qos, driver: cgroupDriver(), cgroupRoot });
+  const dns = () => {
+    if (files.target(resolvConf) === undefined) return parseResolvConf("");
+    return parseResolvConf(
+      new TextDecoder().decode(files.readFollowing(resolvConf, RESOLV_CONF_BYTES)),
+    );
+  };
+  const tree = (): CgroupTree => ({
+    version,
+    mountPoint,
+    hierarchies: version === 2 ? [] : directoriesOf(edges, mountPoint),
+  });
+  return {
+    sandbox: (desired, attempt) =>
+      sandboxConfig(desired, {
+        attempt,
+        instance,
+        podLogsDir,
+        dns: dns(),
+        cgroupParent: cgroupParent(cgroup(desired.uid, qosClass(desired.pod.spec))),
+      }),
+    container: (desired, container, facts) =>
+      containerConfig(desired, container, {
+        ...facts,
+        instance,
+        cgroupVersion: version,
+        memoryBytes: machine.memoryBytes,
+      }),
+    containerLogDirectory: ({ pod }, container) =>
+      `${podLogDirectory(podLogsDir, pod.metadata)}/${container}`,
+    removeCgroup: (uid) => {
+      // The spec may be forgotten, so its class is unknown: the pod lies in one of the three.
+      for (const qos of QOS)
+        for (const directory of podCgroupDirectories(cgroup(uid, qos), tree()))
+          files.removeEmptyDirectory(directory);
+    },
+  };
+}
+
+function directoriesOf({ files }: Edges, mountPoint: string): readonly string[] {
+  return files
+    .list(mountPoint)
+    .filter(({ kind }) => kind === "directory")
+    .map(({ name }) => name);
+}

@@ -1,0 +1,126 @@
+// `agent run`: the real edges, one agent, until a signal comes. Stopping the agent stops no pod.
+
+import { createHash } from "node:crypto";
+import { writeSync } from "node:fs";
+import type { AgentConfig } from "../api/config.ts";
+import { ContainerdEvents } from "../containerd/containerd-events.ts";
+import { CriEvents } from "../containerd/cri-events.ts";
+import { isContainerd } from "../containerd/is-containerd.ts";
+import { ensurePauseImage } from "../containerd/pause-image.ts";
+import { GrpcCriClient } from "../cri/client.ts";
+import { GrpcChannel } from "../cri/grpc.ts";
+import { bootId, bootOffset, clockSynchronised } from "../host/boot.ts";
+import { lockStateDir } from "../host/lock.ts";
+import { readMachineFacts, readNodeAddresses } from "../host/machine.ts";
+import { realMounts } from "../host/mounts.ts";
+import { realFiles } from "../host/real-files.ts";
+import type { Clock } from "../lib/clock.ts";
+import { messageOf, reasonOf } from "../lib/errors.ts";
+import { createLogger, type Logger } from "../lib/logger.ts";
+import { systemClock, systemRandom } from "../lib/system-clock.ts";
+import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
+import { LocalServer } from "../server/local-server.ts";
+import { Store } from "../store/store.ts";
+import { resolveIdentity } from "../upstream/identity.ts";
+import { Agent } from "./agent.ts";
+import type { Edges } from "./edges.ts";
+
+export interface RunAgentOptions {
+  readonly config: AgentConfig;
+  readonly version: string;
+}
+
+/** Resolves to the exit code: 0 after SIGTERM or SIGINT, 1 when the agent cannot start or a loop ends. */
+export async function runAgent({ config, version }: RunAgentOptions): Promise<number> {
+  const clock = systemClock(bootOffset(systemClock(0)));
+  const log = createLogger({ clock, level: config.logLevel, write: writeLine });
+  try {
+    await live({ config, version }, clock, log);
+    log.info("stopped; the pods run on");
+    return 0;
+  } catch (error) {
+    log.error("the agent cannot go on", {
+      reason: reasonOf(error, "AgentError"),
+      error: messageOf(error),
+    });
+    return 1;
+  }
+}
+
+async function live(
+  { config, version }: RunAgentOptions,
+  clock: Clock,
+  log: Logger,
+): Promise<void> {
+  const files = realFiles();
+  files.makeDirectory(config.stateDir, 0o700);
+  using _lock = lockStateDir(config.stateDir);
+  using store = openStore(config, log);
+  using cri = new GrpcCriClient({
+    endpoint: config.containerRuntimeEndpoint,
+    imageEndpoint: config.imageServiceEndpoint,
+    clock,
+  });
+  using channel = new GrpcChannel({ endpoint: config.containerRuntimeEndpoint, clock });
+  const machine = readMachineFacts();
+  const { stateDir, nodeName: template } = config;
+  const identity = resolveIdentity({ files, log, stateDir, template, facts: machine });
+  const edges: Edges = {
+    clock,
+    random: systemRandom,
+    log,
+    files,
+    mounts: realMounts(),
+    cri,
+    runtimeEvents: (runtime) =>
+      isContainerd(runtime)
+        ? new ContainerdEvents({ channel, clock })
+        : new CriEvents({ cri, clock }),
+    ensurePauseImage: async (_runtime, signal) => {
+      const architecture = machine.architecture === "arm64" ? "arm64" : "x64";
+      const outcome = await ensurePauseImage({ cri, channel, clock, architecture, signal });
+      return outcome.type === "Imported" ? `imported ${outcome.image} from the agent` : undefined;
+    },
+    mqtt: new MqttjsLink(),
+    store,
+    machine,
+    bootId: bootId(),
+    addresses: () => readNodeAddresses(),
+    clockSynchronised,
+    sha256: (data) => createHash("sha256").update(data).digest("hex"),
+  };
+  const { nodeName, conditions } = identity;
+  const agent = new Agent({ edges, config, version, nodeName, conditions });
+  const server = new LocalServer({ socket: config.socket, facts: agent.facts, files, clock, log });
+  const stop = stopSignal();
+  log.info("started", { version, node: nodeName, instance: config.instance, pid: process.pid });
+  try {
+    await agent.run(stop);
+  } finally {
+    await server.stop();
+  }
+}
+
+function openStore({ stateDir }: AgentConfig, log: Logger): Store {
+  const store = Store.open({ stateDir, files: realFiles(), random: systemRandom });
+  if (store.recovered !== undefined)
+    log.error("the database was damaged; it was set aside and is rebuilt", { ...store.recovered });
+  for (const repair of store.documents.repairs)
+    log.warn("desired document repaired", { ...repair });
+  return store;
+}
+
+function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => controller.abort());
+  return controller.signal;
+}
+
+/** At once and whole: the last line before an end is the one that matters. */
+function writeLine(line: string): void {
+  try {
+    writeSync(2, line);
+  } catch {
+    // Nobody reads the log (a closed pipe, a full one): that must not stop the agent.
+  }
+}

@@ -1,0 +1,120 @@
+// Keeps asking the runtime whether it lives; an event stream of a hung runtime stays silently open. kubelet: updateRuntimeUp
+
+import { checkVersion } from "../cri/check-version.ts";
+import type { CriClient } from "../cri/cri-client.ts";
+import type { VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { jitter, type Random } from "../lib/random.ts";
+
+export interface RuntimeWatchOptions {
+  readonly cri: CriClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly endpoint: string;
+  /** Once, with the first answer; rejects = asked again. */
+  readonly onFirst: (version: VersionResponse) => Promise<void>;
+  /** The runtime answers again after it did not. */
+  readonly onReturn: () => void;
+}
+
+/** What CRI's Status said last. */
+export interface RuntimeConditions {
+  readonly networkReady: boolean;
+  readonly networkMessage: string;
+}
+
+const ALIVE_MS = 10_000;
+const RETRY_MS = 1_000;
+/** kubelet: maxWaitForContainerRuntime */
+const DEAD_MS = 30_000;
+const STATUS_FRESH_MS = 30_000;
+
+export class RuntimeWatch {
+  readonly #options: RuntimeWatchOptions;
+  #answeredAt: Monotonic | undefined;
+  #startedAt: Monotonic;
+  #problem = "the container runtime has not answered yet";
+  #version: VersionResponse | undefined;
+  #conditions: (RuntimeConditions & { readonly at: Monotonic }) | undefined;
+
+  constructor(options: RuntimeWatchOptions) {
+    this.#options = options;
+    this.#startedAt = options.clock.monotonic();
+  }
+
+  get version(): VersionResponse | undefined {
+    return this.#version;
+  }
+
+  get conditions(): RuntimeConditions | undefined {
+    return this.#conditions;
+  }
+
+  /** undefined = healthy, else the sentence for /healthz. */
+  unhealthy(): string | undefined {
+    const last = this.#answeredAt ?? this.#startedAt;
+    const age = this.#options.clock.monotonic() - last;
+    if (this.#version !== undefined && age <= DEAD_MS) return undefined;
+    return `container runtime: ${this.#problem}`;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options;
+    let failed = false;
+    while (!signal.aborted) {
+      try {
+        await this.#ask(signal);
+        if (failed) this.#options.onReturn();
+        failed = false;
+      } catch (error) {
+        if (signal.aborted) return;
+        failed = this.#version !== undefined;
+        this.#problem = messageOf(error);
+        log.error("the container runtime does not answer", {
+          reason: reasonOf(error, "RuntimeUnavailable"),
+          error: messageOf(error),
+        });
+      }
+      const pause = this.#version === undefined || failed ? RETRY_MS : ALIVE_MS;
+      await clock.sleep(jitter(random, pause, 0.1), signal);
+    }
+  }
+
+  async #ask(signal: AbortSignal): Promise<void> {
+    const { cri, clock, endpoint, onFirst } = this.#options;
+    const version = await checkVersion(cri, { endpoint, signal });
+    if (this.#version === undefined) {
+      await this.#askStatus();
+      await onFirst(version);
+    }
+    this.#version = version;
+    this.#answeredAt = clock.monotonic();
+  }
+
+  /** Rejects with `NetworkNotReady` while the runtime says that pods get no address. */
+  async requireNetwork(): Promise<void> {
+    const now = this.#options.clock.monotonic();
+    const known = this.#conditions;
+    const isFresh = known?.networkReady === true && now - known.at <= STATUS_FRESH_MS;
+    const conditions = isFresh ? known : await this.#askStatus();
+    if (conditions.networkReady) return;
+    throw new AgentError({
+      reason: "NetworkNotReady",
+      message: `the runtime has no pod network: ${conditions.networkMessage}; install a CNI configuration, or use hostNetwork`,
+    });
+  }
+
+  async #askStatus(): Promise<RuntimeConditions & { readonly at: Monotonic }> {
+    const { status } = await this.#options.cri.status();
+    const network = status?.conditions.find(({ type }) => type === "NetworkReady");
+    this.#conditions = {
+      networkReady: network?.status === true,
+      networkMessage: network?.message ?? "the runtime says nothing about it",
+      at: this.#options.clock.monotonic(),
+    };
+    return this.#conditions;
+  }
+}

@@ -1,0 +1,100 @@
+// One loop owns the order: what sources want and what the runtime shows go through here, one after the other. kubelet: syncLoop
+
+import type { SourceSnapshot } from "../api/desired-pod.ts";
+import type { PodUID } from "../api/pod.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Mailbox } from "../lib/mailbox.ts";
+
+export type LoopEvent =
+  /** A source speaks; its snapshot replaces the one before. */
+  | { readonly type: "Snapshot"; readonly snapshot: SourceSnapshot }
+  /** The runtime shows something new of this pod. */
+  | { readonly type: "PodChanged"; readonly uid: PodUID }
+  /** The first complete list of the runtime is in: from now on acting is allowed. */
+  | { readonly type: "RuntimeKnown" };
+
+export interface SyncLoopOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly mailbox: Mailbox<LoopEvent>;
+  readonly onSnapshot: (snapshot: SourceSnapshot) => void;
+  /** Bring the workers in line with what is desired now. */
+  readonly apply: () => void;
+  readonly notify: (uid: PodUID) => void;
+}
+
+/** Without an event for this long the loop turns all the same: a failed apply is tried again. kubelet: housekeeping */
+const TURN_MS = 10_000;
+const STUCK_MS = 120_000;
+
+export class SyncLoop {
+  readonly #options: SyncLoopOptions;
+  #turnedAt: Monotonic;
+  #runtimeKnown = false;
+  #owesApply = false;
+
+  constructor(options: SyncLoopOptions) {
+    this.#options = options;
+    this.#turnedAt = options.clock.monotonic();
+  }
+
+  /** undefined = healthy, else the sentence for /healthz. */
+  unhealthy(): string | undefined {
+    const age = this.#options.clock.monotonic() - this.#turnedAt;
+    if (age <= STUCK_MS) return undefined;
+    return `sync loop: has not turned for ${Math.round(age / 1000)} s`;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, mailbox } = this.#options;
+    while (!signal.aborted) {
+      const turn = new AbortController();
+      const timer = clock.after(TURN_MS, () => turn.abort());
+      const event = await mailbox.receive(AbortSignal.any([signal, turn.signal]));
+      timer[Symbol.dispose]();
+      if (signal.aborted) return;
+      this.#turnedAt = clock.monotonic();
+      this.#take(event === undefined ? [] : [event, ...mailbox.drain()]);
+    }
+  }
+
+  #take(events: readonly LoopEvent[]): void {
+    for (const event of events) {
+      switch (event.type) {
+        case "Snapshot":
+          this.#options.onSnapshot(event.snapshot);
+          this.#owesApply = true;
+          break;
+        case "RuntimeKnown":
+          this.#runtimeKnown = true;
+          this.#owesApply = true;
+          break;
+        case "PodChanged":
+          if (this.#runtimeKnown) this.#tell(event.uid);
+          break;
+      }
+    }
+    if (this.#runtimeKnown && this.#owesApply) this.#apply();
+  }
+
+  /** A removal that cannot be written down does not begin: it is tried again at the next turn. */
+  #apply(): void {
+    try {
+      this.#options.apply();
+      this.#owesApply = false;
+    } catch (error) {
+      this.#options.log.error("cannot act on what is desired", { error: messageOf(error) });
+    }
+  }
+
+  #tell(uid: PodUID): void {
+    try {
+      this.#options.notify(uid);
+    } catch (error) {
+      this.#owesApply = true;
+      this.#options.log.error("cannot act on a change of a pod", { error: messageOf(error) });
+    }
+  }
+}

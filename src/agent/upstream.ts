@@ -1,0 +1,245 @@
+// Wires what is true here to the broker: reports through the outbox, documents to their source.
+
+import type { MqttConfig } from "../api/config.ts";
+import type { DocumentState } from "../api/desired-document.ts";
+import type { DesiredPod, Rejection, SourceName } from "../api/desired-pod.ts";
+import { topicFor } from "../api/mqtt-topics.ts";
+import type { PodUID } from "../api/pod.ts";
+import type { NodeCondition, NodeStatus, PodStatus } from "../api/pod-status.ts";
+import { messageOf } from "../lib/errors.ts";
+import {
+  acknowledge,
+  acknowledgeStatic,
+  shadowedAmong,
+  type RunningFacts,
+} from "../upstream/acknowledge.ts";
+import { UpstreamConnection } from "../upstream/connection.ts";
+import { podHealth, type PodHealth } from "../upstream/pod-health.ts";
+import { podLine } from "../upstream/pod-line.ts";
+import { Publisher } from "../upstream/publisher.ts";
+import { ReportLoop } from "../upstream/report-loop.ts";
+import { podTopicPayload, report, reportContent, reportPayload } from "../upstream/report.ts";
+import type { Ack } from "../upstream/reported-state.ts";
+import { reportedSource } from "../upstream/wire-text.ts";
+import type { Edges } from "./edges.ts";
+import { NextSpeaker } from "./session-clock.ts";
+
+/** A pod as the node shows it. */
+export interface ReportedPod {
+  readonly desired: DesiredPod;
+  readonly status: PodStatus | undefined;
+  readonly terminating: boolean;
+  /** The successor it waits for has to be pulled or to wait. */
+  readonly pulling: boolean;
+}
+
+/** What is true on the node when a report is made. */
+export interface NodeTruth {
+  /** Everything that has a worker and a spec, predecessors too. */
+  readonly pods: readonly ReportedPod[];
+  /** One per namespace/name: what `get pods` shows. */
+  readonly shown: readonly ReportedPod[];
+  readonly files: { readonly digest: string; readonly pods: readonly DesiredPod[] };
+  readonly documents: readonly DocumentState[];
+  readonly rejected: readonly Rejection[];
+  readonly status: NodeStatus;
+}
+
+export interface UpstreamOptions {
+  readonly edges: Edges;
+  readonly config: MqttConfig;
+  /** Milliseconds between two reports when nothing changes. */
+  readonly frequency: number;
+  readonly nodeName: string;
+  readonly agentVersion: string;
+  readonly truth: () => NodeTruth;
+  readonly onMessage: (topic: string, payload: Uint8Array) => void;
+  readonly onConverged: (source: SourceName, generation: number) => void;
+  readonly onConditions: () => void;
+}
+
+export class Upstream {
+  readonly #options: UpstreamOptions;
+  readonly #connection: UpstreamConnection;
+  readonly #publisher: Publisher;
+  readonly #reports: ReportLoop;
+  readonly #speaker: NextSpeaker;
+  #health: ReadonlyMap<PodUID, PodHealth> = new Map();
+  #acks = new Map<string, Ack>();
+  #review: Disposable | undefined;
+  #connectionConditions: readonly NodeCondition[] = [];
+  #publisherConditions: readonly NodeCondition[] = [];
+
+  constructor(options: UpstreamOptions) {
+    const { edges, config, nodeName, agentVersion, onMessage } = options;
+    const { clock, random, log, files, store, mqtt } = edges;
+    const { incarnation } = store;
+    this.#options = options;
+    this.#publisher = new Publisher({
+      clock,
+      log,
+      outbox: store.outbox,
+      incarnation: incarnation.id,
+      onConditions: (conditions) => {
+        this.#publisherConditions = conditions;
+        options.onConditions();
+      },
+    });
+    this.#connection = new UpstreamConnection({
+      clock,
+      random,
+      log,
+      link: mqtt,
+      files,
+      config,
+      nodeName,
+      incarnation: incarnation.id,
+      groups: () => [],
+      nextSession: () => incarnation.nextSession(),
+      about: () => ({ bootID: edges.bootId, agent: agentVersion }),
+      onMessage,
+      onFreshSession: () => this.#report("Refresh"),
+      onConditions: (conditions) => {
+        this.#connectionConditions = conditions;
+        options.onConditions();
+      },
+      publisher: this.#publisher,
+    });
+    this.#speaker = new NextSpeaker({
+      incarnation: incarnation.id,
+      firstSession: incarnation.nextSession(),
+      session: () => this.#connection.status().session,
+    });
+    const { frequency } = options;
+    this.#reports = new ReportLoop({
+      clock,
+      random,
+      frequency,
+      report: (why) => this.#report(why),
+    });
+  }
+
+  /** `DuplicateIdentity`, `SubscribeDenied`, … */
+  conditions(): readonly NodeCondition[] {
+    return [...this.#connectionConditions, ...this.#publisherConditions];
+  }
+
+  /** Something that a report tells is different. */
+  changed(): void {
+    this.#reports.changed();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#connection.run(signal), this.#reports.run(signal)]);
+    this.#review?.[Symbol.dispose]();
+  }
+
+  #report(why: "Change" | "Refresh"): void {
+    try {
+      this.#put(this.#options.truth(), why === "Refresh");
+      this.#publisher.wake();
+    } catch (error) {
+      this.#options.edges.log.error("cannot report", { error: messageOf(error) });
+    }
+  }
+
+  #put(truth: NodeTruth, refresh: boolean): void {
+    const { edges, config, nodeName } = this.#options;
+    const { clock, store } = edges;
+    this.#health = healthOf(truth.pods, this.#health, clock.monotonic());
+    const reported = report({
+      ...this.#speaker.next(),
+      node: nodeName,
+      time: clock.now(),
+      clockTrusted: edges.clockSynchronised(),
+      desired: this.#acknowledge(truth),
+      status: truth.status,
+      pods: truth.shown.map(({ desired, status }) => podLine(desired, status)),
+      rejected: truth.rejected,
+    });
+    const root = config.topicRoot;
+    store.outbox.put({
+      kind: "reported",
+      topic: topicFor({ type: "NodeReported", root, node: nodeName }),
+      payload: reportPayload(reported),
+      content: reportContent(reported),
+      qos: 1,
+      retain: true,
+      refresh,
+    });
+    this.#putPods(truth, refresh);
+  }
+
+  #putPods({ shown }: NodeTruth, refresh: boolean): void {
+    const { edges, config, nodeName } = this.#options;
+    const { outbox } = edges.store;
+    const message = { kind: "pod", qos: 1, retain: true } as const;
+    const topics = new Set<string>();
+    for (const { desired, status } of config.podStatus === "off" ? [] : shown) {
+      if (status === undefined) continue;
+      const { namespace, name } = desired.pod.metadata;
+      const root = config.topicRoot;
+      const topic = topicFor({ type: "PodReported", root, node: nodeName, namespace, pod: name });
+      topics.add(topic);
+      outbox.put({
+        ...message,
+        ...podTopicPayload(desired, status, this.#speaker.next()),
+        topic,
+        refresh,
+      });
+    }
+    for (const topic of outbox.topics("pod"))
+      if (!topics.has(topic)) outbox.put({ ...message, topic, payload: new Uint8Array() });
+  }
+
+  /** Also remembers what converged, and comes back when time alone will change the answer. */
+  #acknowledge(truth: NodeTruth): readonly Ack[] {
+    const { clock } = this.#options.edges;
+    const facts = (source: SourceName, own: readonly DesiredPod[]): RunningFacts => {
+      const uids = new Set(own.map(({ uid }) => uid));
+      return {
+        health: this.#health,
+        shadowed: shadowedAmong(own, truth.rejected),
+        leftovers: truth.pods.filter(
+          ({ desired }) => desired.source === source && !uids.has(desired.uid),
+        ).length,
+        now: clock.monotonic(),
+        wall: clock.now(),
+        previous: this.#acks.get(reportedSource(source)),
+      };
+    };
+    const files = acknowledgeStatic(truth.files, facts("file", truth.files.pods));
+    const documents = truth.documents.flatMap((state) => {
+      const answer = acknowledge(state, facts(state.source, state.document?.pods ?? []));
+      if (answer?.converged === true && state.document !== undefined)
+        this.#options.onConverged(state.source, state.document.generation);
+      return answer ?? [];
+    });
+    const answers = [files, ...documents];
+    this.#acks = new Map(answers.map(({ ack }) => [ack.source, ack]));
+    this.#comeBack(answers.map(({ reviewAt }) => reviewAt).filter((at) => at !== undefined));
+    return answers.map(({ ack }) => ack);
+  }
+
+  #comeBack(times: readonly number[]): void {
+    this.#review?.[Symbol.dispose]();
+    this.#review = undefined;
+    if (times.length === 0) return;
+    const { clock } = this.#options.edges;
+    const wait = Math.max(0, Math.min(...times) - clock.monotonic());
+    this.#review = clock.after(wait, () => this.changed());
+  }
+}
+
+function healthOf(
+  pods: readonly ReportedPod[],
+  before: ReadonlyMap<PodUID, PodHealth>,
+  now: number,
+): ReadonlyMap<PodUID, PodHealth> {
+  return new Map(
+    pods.map(({ desired, status, terminating, pulling }) => [
+      desired.uid,
+      podHealth(desired, { status, now, terminating, pulling }, before.get(desired.uid)),
+    ]),
+  );
+}

@@ -1,0 +1,224 @@
+// Reads a configuration document: strict, every error at once with its path, defaults filled in.
+
+import {
+  CONFIG_DEFAULTS,
+  KNOWN_FIELDS,
+  MQTT_DEFAULTS,
+  UNBUILT_FIELDS,
+  defaultResolvConf,
+} from "./config-defaults.ts";
+import {
+  absolutePath,
+  brokerUrl,
+  duration,
+  integer,
+  isTls,
+  labelKeyError,
+  labelValue,
+  labelValueOrEmpty,
+  nodeNameTemplate,
+  oneOf,
+  pidsLimit,
+  podStatus,
+  say,
+  socketPath,
+  text,
+  textList,
+  topicRoot,
+  unixEndpoint,
+  type Check,
+} from "./config-fields.ts";
+import type { AgentConfig, MqttConfig } from "./config.ts";
+import { formatPath } from "./field-path.ts";
+import { nearestField } from "./nearest-field.ts";
+import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
+
+export interface ConfigFacts {
+  /** Text of /etc/resolv.conf; undefined = unreadable. It decides the default of `resolvConf`. */
+  readonly etcResolvConf: string | undefined;
+  /** Where a field stands in its file (1-based), by the keys that lead to it. */
+  readonly locate?: (
+    keys: readonly string[],
+  ) => { readonly line: number; readonly column: number } | undefined;
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+const WHOLE = 2 ** 31 - 1;
+
+/** A parsed configuration file (undefined or null = an empty one) as the agent's configuration. */
+export function decodeConfig(document: unknown, facts: ConfigFacts): Result<AgentConfig> {
+  const reader = new FieldReader(facts);
+  const root = reader.mapping(document, []);
+  reader.value(root, ["apiVersion"], oneOf(["agent/v1"]));
+  reader.value(root, ["kind"], oneOf(["AgentConfiguration"]));
+  const config = readConfig(reader, root, facts);
+  return reader.errors.length > 0 ? failed(reader.errors) : ok(config);
+}
+
+function readConfig(reader: FieldReader, root: Mapping, facts: ConfigFacts): AgentConfig {
+  const back = reader.mapping(root["crashLoopBackOff"], ["crashLoopBackOff"]);
+  const defaults = CONFIG_DEFAULTS;
+  const runtime =
+    reader.value(root, ["containerRuntimeEndpoint"], unixEndpoint) ??
+    defaults.containerRuntimeEndpoint;
+  const nodeName = reader.value(root, ["nodeName"], nodeNameTemplate);
+  const mqtt = readMqtt(reader, root["mqtt"]);
+  const read = <T>(key: string, check: Check<T>, fallback: T): T =>
+    reader.value(root, [key], check) ?? fallback;
+  return {
+    staticPodPath: read("staticPodPath", absolutePath, defaults.staticPodPath),
+    stateDir: read("stateDir", absolutePath, defaults.stateDir),
+    podLogsDir: read("podLogsDir", absolutePath, defaults.podLogsDir),
+    socket: read("socket", socketPath, defaults.socket),
+    containerRuntimeEndpoint: runtime,
+    imageServiceEndpoint: read("imageServiceEndpoint", unixEndpoint, runtime),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    instance: read("instance", labelValue, defaults.instance),
+    nodeLabels: readLabels(reader, root["nodeLabels"]),
+    maxPods: read("maxPods", integer({ min: 1, max: WHOLE }), defaults.maxPods),
+    podPidsLimit: read("podPidsLimit", pidsLimit, defaults.podPidsLimit),
+    cgroupDriver: read(
+      "cgroupDriver",
+      oneOf(["auto", "systemd", "cgroupfs"]),
+      defaults.cgroupDriver,
+    ),
+    cgroupRoot: read("cgroupRoot", absolutePath, defaults.cgroupRoot),
+    resolvConf: read("resolvConf", absolutePath, defaultResolvConf(facts.etcResolvConf)),
+    maxContainerRestartPeriodMs:
+      reader.value(
+        back,
+        ["crashLoopBackOff", "maxContainerRestartPeriod"],
+        duration({ min: 1000, max: 300_000 }),
+      ) ?? defaults.maxContainerRestartPeriodMs,
+    nodeStatusReportFrequencyMs: read(
+      "nodeStatusReportFrequency",
+      duration({ min: 10_000, max: 7 * 86_400_000 }),
+      defaults.nodeStatusReportFrequencyMs,
+    ),
+    logLevel: read("logLevel", oneOf(["debug", "info", "warn", "error"]), defaults.logLevel),
+    ...(mqtt === undefined ? {} : { mqtt }),
+  };
+}
+
+/** Every field is checked, but without `url` there is no MQTT. */
+function readMqtt(reader: FieldReader, written: unknown): MqttConfig | undefined {
+  const mqtt = reader.mapping(written, ["mqtt"]);
+  const read = <T>(key: string, check: Check<T>): T | undefined =>
+    reader.value(mqtt, ["mqtt", key], check);
+  const url = read("url", brokerUrl);
+  const optional = {
+    username: read("username", text),
+    passwordFile: read("passwordFile", absolutePath),
+    caFile: read("caFile", absolutePath),
+    certFile: read("certFile", absolutePath),
+    keyFile: read("keyFile", absolutePath),
+    alpn: read("alpn", textList),
+    fleet: read("fleet", labelValue),
+  };
+  const rest = {
+    topicRoot: read("topicRoot", topicRoot) ?? MQTT_DEFAULTS.topicRoot,
+    keepAliveSeconds:
+      read("keepAliveSeconds", integer({ min: 1, max: 65_535 })) ?? MQTT_DEFAULTS.keepAliveSeconds,
+    reconnectMaxMs:
+      read("reconnectMax", duration({ min: 1000, max: 86_400_000 })) ??
+      MQTT_DEFAULTS.reconnectMaxMs,
+    podStatus: read("podStatus", podStatus) ?? MQTT_DEFAULTS.podStatus,
+    protocolVersion: read("protocolVersion", oneOf([4, 5])) ?? MQTT_DEFAULTS.protocolVersion,
+  };
+  if (url === undefined) return undefined;
+  checkTls(reader, url, optional);
+  return { url, ...withoutUndefined(optional), ...rest };
+}
+
+/** TLS settings beside a plain address would be ignored in silence, half a client certificate as well. */
+function checkTls(
+  reader: FieldReader,
+  url: string,
+  given: Readonly<Record<"caFile" | "certFile" | "keyFile" | "alpn", unknown>>,
+): void {
+  for (const key of ["caFile", "certFile", "keyFile", "alpn"] as const) {
+    if (given[key] === undefined || isTls(url)) continue;
+    reader.refuse(["mqtt", key], "Invalid", "needs an address with TLS (mqtts:// or wss://)");
+  }
+  if (given.certFile !== undefined && given.keyFile === undefined)
+    reader.refuse(["mqtt", "keyFile"], "Required", "is needed beside mqtt.certFile");
+  if (given.keyFile !== undefined && given.certFile === undefined)
+    reader.refuse(["mqtt", "certFile"], "Required", "is needed beside mqtt.keyFile");
+}
+
+function readLabels(reader: FieldReader, written: unknown): Readonly<Record<string, string>> {
+  const labels: Record<string, string> = {};
+  for (const [key, value] of Object.entries(reader.freeMapping(written, ["nodeLabels"]))) {
+    const wrong = labelKeyError(key);
+    if (wrong !== undefined) reader.refuse(["nodeLabels", key], "Invalid", wrong);
+    const checked = labelValueOrEmpty(value);
+    if (checked.ok) labels[key] = checked.value;
+    else reader.refuse(["nodeLabels", key], "Invalid", checked.message);
+  }
+  return labels;
+}
+
+type Present<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+
+function withoutUndefined<T extends object>(fields: T): Present<T> {
+  const present: Present<T> = {};
+  return Object.assign(
+    present,
+    Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
+  );
+}
+
+/** Collects the errors of one document while its fields are read. */
+class FieldReader {
+  readonly errors: FieldError[] = [];
+  readonly #facts: ConfigFacts;
+
+  constructor(facts: ConfigFacts) {
+    this.#facts = facts;
+  }
+
+  refuse(keys: readonly string[], code: string, message: string): void {
+    this.errors.push({ path: formatPath(keys), message, code, ...this.#position(keys) });
+  }
+
+  #position(keys: readonly string[]): Pick<FieldError, "line" | "column"> {
+    const at = this.#facts.locate?.(keys);
+    return at === undefined ? {} : { line: at.line, column: at.column };
+  }
+
+  /** One field; undefined when it is absent, null, or refused. `keys` is its full path. */
+  value<T>(parent: Mapping, keys: readonly string[], check: Check<T>): T | undefined {
+    const key = keys.at(-1) ?? "";
+    const written = Object.hasOwn(parent, key) ? parent[key] : undefined;
+    if (written === undefined || written === null) return undefined;
+    const checked = check(written);
+    if (checked.ok) return checked.value;
+    this.refuse(keys, "Invalid", checked.message);
+    return undefined;
+  }
+
+  /** A mapping whose keys are all known; anything else in it is refused. */
+  mapping(written: unknown, keys: readonly string[]): Mapping {
+    const mapping = this.freeMapping(written, keys);
+    for (const key of Object.keys(mapping)) this.#checkKey(key, keys);
+    return mapping;
+  }
+
+  freeMapping(written: unknown, keys: readonly string[]): Mapping {
+    if (written === undefined || written === null) return {};
+    if (typeof written === "object" && !Array.isArray(written)) return { ...written };
+    this.refuse(keys, "Invalid", `must be a mapping of fields, not ${say(written)}`);
+    return {};
+  }
+
+  #checkKey(key: string, parents: readonly string[]): void {
+    const parent = parents.join(".");
+    const keys = [...parents, key];
+    if (KNOWN_FIELDS[parent]?.includes(key) === true) return;
+    if (UNBUILT_FIELDS[parent]?.includes(key) === true)
+      return this.refuse(keys, "NotSupported", "not supported yet; remove it");
+    const nearest = nearestField(key, parent, KNOWN_FIELDS);
+    this.refuse(keys, "UnknownField", `unknown field (did you mean ${nearest}?)`);
+  }
+}

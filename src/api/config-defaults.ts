@@ -1,0 +1,137 @@
+// What a configuration means where it says nothing, and the names a configuration file may use (DESIGN §1).
+
+import type { AgentConfig, MqttConfig } from "./config.ts";
+
+type Defaulted = Omit<
+  AgentConfig,
+  "nodeName" | "mqtt" | "resolvConf" | "imageServiceEndpoint" | "nodeLabels"
+>;
+
+/** The defaults that depend on nothing. */
+export const CONFIG_DEFAULTS: Defaulted = {
+  staticPodPath: "/etc/agent/manifests",
+  stateDir: "/var/lib/agent",
+  podLogsDir: "/var/log/pods",
+  socket: "/run/agent/agent.sock",
+  containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+  instance: "default",
+  maxPods: 110,
+  podPidsLimit: -1,
+  cgroupDriver: "auto",
+  cgroupRoot: "/",
+  maxContainerRestartPeriodMs: 300_000,
+  nodeStatusReportFrequencyMs: 900_000,
+  logLevel: "info",
+};
+
+/** The defaults of `mqtt`, once it has an `url`. */
+export const MQTT_DEFAULTS: Pick<
+  MqttConfig,
+  "topicRoot" | "keepAliveSeconds" | "reconnectMaxMs" | "podStatus" | "protocolVersion"
+> = {
+  topicRoot: "agent/v1",
+  keepAliveSeconds: 60,
+  reconnectMaxMs: 300_000,
+  podStatus: "retained",
+  protocolVersion: 5,
+};
+
+/** The file systemd-resolved writes the real name servers to. */
+const RESOLVED_CONF = "/run/systemd/resolve/resolv.conf";
+const ETC_RESOLV_CONF = "/etc/resolv.conf";
+
+/**
+ * Where pods get their name servers from, given the text of /etc/resolv.conf (undefined = unreadable).
+ * A pod cannot reach systemd-resolved's stub on the host's loopback, so the real list is used instead.
+ */
+export function defaultResolvConf(etcResolvConf: string | undefined): string {
+  const servers = (etcResolvConf ?? "")
+    .split("\n")
+    .flatMap((line) => /^\s*nameserver\s+(\S+)/.exec(line)?.[1] ?? []);
+  const onlyStub = servers.length > 0 && servers.every((server) => server === "127.0.0.53");
+  return onlyStub ? RESOLVED_CONF : ETC_RESOLV_CONF;
+}
+
+/** Names that work now, by parent path ("" = top level). */
+export const KNOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  "": [
+    "apiVersion",
+    "kind",
+    "staticPodPath",
+    "stateDir",
+    "podLogsDir",
+    "socket",
+    "containerRuntimeEndpoint",
+    "imageServiceEndpoint",
+    "nodeName",
+    "instance",
+    "nodeLabels",
+    "maxPods",
+    "podPidsLimit",
+    "cgroupDriver",
+    "cgroupRoot",
+    "resolvConf",
+    "crashLoopBackOff",
+    "nodeStatusReportFrequency",
+    "logLevel",
+    "mqtt",
+  ],
+  crashLoopBackOff: ["maxContainerRestartPeriod"],
+  mqtt: [
+    "url",
+    "username",
+    "passwordFile",
+    "caFile",
+    "certFile",
+    "keyFile",
+    "alpn",
+    "topicRoot",
+    "fleet",
+    "keepAliveSeconds",
+    "reconnectMax",
+    "podStatus",
+    "protocolVersion",
+  ],
+};
+
+/** Names that are part of the design but do nothing yet: refused, so that nobody relies on them. */
+export const UNBUILT_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  "": [
+    "staticPodURL",
+    "imageArchivePath",
+    "listen",
+    "evictionHard",
+    "evictionSoft",
+    "evictionSoftGracePeriod",
+    "evictionMinimumReclaim",
+    "systemReserved",
+    "kubeReserved",
+    "imageGCHighThresholdPercent",
+    "imageGCLowThresholdPercent",
+    "imageMinimumGCAge",
+    "containerLogMaxSize",
+    "containerLogMaxFiles",
+    "registryPullQPS",
+    "registryBurst",
+    "serializeImagePulls",
+    "maxParallelImagePulls",
+    "cgroupsPerQOS",
+    "cpuCFSQuota",
+    "clusterDNS",
+    "clusterDomain",
+    "allowedUnsafeSysctls",
+    "seccompDefault",
+    "shutdownGracePeriod",
+    "shutdownGracePeriodCriticalPods",
+    "podCIDR",
+    "claimRoot",
+    "claimRootMustBeMount",
+    "trustPath",
+    "registryAuthFile",
+    "runtimeClasses",
+    "priorityClasses",
+    "setClock",
+  ],
+  crashLoopBackOff: [],
+  mqtt: ["groups", "profile", "requireSignature", "requireDigest", "podPolicy", "allowCommands"],
+};

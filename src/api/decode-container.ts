@@ -1,0 +1,122 @@
+// One container as written → one defaulted Container.
+
+import { DEFAULT_PROTOCOL, defaultPullPolicy } from "./defaults.ts";
+import {
+  booleanField,
+  checkFields,
+  choiceField,
+  integerField,
+  invalid,
+  objectField,
+  objectList,
+  required,
+  stringField,
+  stringList,
+  type Node,
+} from "./field-reader.ts";
+import { CONTAINER, ENV_VAR, PORT, VOLUME_MOUNT } from "./pod-fields.ts";
+import { decodeResources } from "./decode-resources.ts";
+import type { Container, ContainerPort, EnvVar, VolumeMount } from "./pod.ts";
+import {
+  dnsLabelError,
+  envNameError,
+  ipError,
+  pathError,
+  portNameError,
+  portNumberError,
+} from "./validate-names.ts";
+
+export function decodeContainer(node: Node): Container {
+  checkFields(node, CONTAINER);
+  const name = nameField(node, dnsLabelError);
+  const image = imageField(node);
+  const workingDir = stringField(node, "workingDir");
+  return {
+    name,
+    image,
+    imagePullPolicy:
+      choiceField(node, "imagePullPolicy", ["Always", "IfNotPresent", "Never"]) ??
+      defaultPullPolicy(image),
+    command: stringList(node, "command"),
+    args: stringList(node, "args"),
+    ...(workingDir === undefined || workingDir === "" ? {} : { workingDir }),
+    env: objectList(node, "env").map(decodeEnv),
+    ports: objectList(node, "ports").map(decodePort),
+    resources: decodeResources(objectField(node, "resources")),
+    volumeMounts: objectList(node, "volumeMounts").filter(isKnownMount).map(decodeMount),
+  };
+}
+
+/** A required name, checked by `errorOf`. */
+export function nameField(node: Node, errorOf: (name: string) => string | undefined): string {
+  const name = stringField(node, "name") ?? "";
+  const error = name === "" ? undefined : errorOf(name);
+  if (name === "" && typeof node.value["name"] !== "number") required(node, "name");
+  if (error !== undefined) invalid(node, "name", error);
+  return name;
+}
+
+/** The mount of the token that an API server injects into each pod: there is none here, and none is missed. */
+function isKnownMount(node: Node): boolean {
+  const injected =
+    node.value["mountPath"] === "/var/run/secrets/kubernetes.io/serviceaccount" &&
+    isTokenVolume(node.value["name"]);
+  return !injected;
+}
+
+export function isTokenVolume(name: unknown): boolean {
+  return typeof name === "string" && name.startsWith("kube-api-access-");
+}
+
+function imageField(node: Node): string {
+  const image = stringField(node, "image") ?? "";
+  if (image === "") required(node, "image");
+  else if (image !== image.trim()) invalid(node, "image", "must not begin or end with white space");
+  return image;
+}
+
+function decodeEnv(node: Node): EnvVar {
+  checkFields(node, ENV_VAR);
+  return { name: nameField(node, envNameError), value: stringField(node, "value") ?? "" };
+}
+
+function decodePort(node: Node): ContainerPort {
+  checkFields(node, PORT);
+  const name = stringField(node, "name");
+  const hostIP = stringField(node, "hostIP");
+  const hostPort = portNumber(node, "hostPort");
+  judge(node, "name", name === undefined || name === "" ? undefined : portNameError(name));
+  judge(node, "hostIP", hostIP === undefined || hostIP === "" ? undefined : ipError(hostIP));
+  if (node.value["containerPort"] === undefined) required(node, "containerPort");
+  return {
+    ...(name === undefined || name === "" ? {} : { name }),
+    containerPort: portNumber(node, "containerPort") ?? 0,
+    ...(hostPort === undefined || hostPort === 0 ? {} : { hostPort }),
+    ...(hostIP === undefined || hostIP === "" ? {} : { hostIP }),
+    protocol: choiceField(node, "protocol", ["TCP", "UDP", "SCTP"]) ?? DEFAULT_PROTOCOL,
+  };
+}
+
+function portNumber(node: Node, key: "containerPort" | "hostPort"): number | undefined {
+  const port = integerField(node, key);
+  // Kubernetes takes hostPort 0 for "none".
+  const none = port === undefined || (key === "hostPort" && port === 0);
+  judge(node, key, none ? undefined : portNumberError(port));
+  return port;
+}
+
+function decodeMount(node: Node): VolumeMount {
+  checkFields(node, VOLUME_MOUNT);
+  const mountPath = stringField(node, "mountPath") ?? "";
+  if (mountPath === "") required(node, "mountPath");
+  else judge(node, "mountPath", pathError(mountPath));
+  return {
+    name: nameField(node, () => undefined),
+    mountPath,
+    readOnly: booleanField(node, "readOnly") ?? false,
+  };
+}
+
+function judge(node: Node, key: string, error: string | undefined): void {
+  if (error !== undefined) invalid(node, key, error);
+}

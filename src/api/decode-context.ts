@@ -1,0 +1,40 @@
+// What decoding has to know beside the text, and what it gives back.
+
+import type { DesiredPod, Rejection, SourceName } from "./desired-pod.ts";
+import type { Locate } from "./field-path.ts";
+
+/** sha256 of text (as UTF-8) or bytes, as 64 lower-case hexadecimal digits. */
+export type Sha256 = (data: string | Uint8Array) => string;
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export interface DecodeContext {
+  readonly source: SourceName;
+  /** Where the object stands, for `Rejection.ref`: file path or topic. */
+  readonly ref: string;
+  /** For `DesiredPod.sourceRef`: `path#document` or `generation N`. */
+  readonly sourceRef: string;
+  readonly nodeName: string;
+  readonly sha256: Sha256;
+  /** True for checkpoints: what was accepted once is never judged again (law 11). */
+  readonly lenient?: boolean;
+  /** Line and column of fields, where the text is known. */
+  readonly locate?: Locate;
+}
+
+export interface DecodedPod {
+  readonly desired: DesiredPod;
+  /** The whole object as written, fit for JSON. */
+  readonly written: JsonObject;
+}
+
+/** Everything one object (a Pod, or a list of them) turned into. */
+export interface DecodedObject {
+  readonly pods: readonly DecodedPod[];
+  /** What is wrong with pods (or what might be one): these pods are not in `pods`. */
+  readonly errors: readonly Rejection[];
+  /** Objects of kinds this node does not run. */
+  readonly refusedKinds: readonly Rejection[];
+  /** What refuses nothing but must be visible: `Ignored` fields, `NotForThisNode`. */
+  readonly notices: readonly Rejection[];
+}

@@ -1,0 +1,49 @@
+// Text of one manifest → its pods, and everything that is to be said about it. Used by files and by `validate`.
+
+import type { DecodeContext, DecodedObject, DecodedPod, Sha256 } from "./decode-context.ts";
+import { decodeObject } from "./decode-object.ts";
+import type { Rejection, SourceName } from "./desired-pod.ts";
+import { readDocuments } from "./yaml-documents.ts";
+
+export interface ManifestContext {
+  readonly source: SourceName;
+  /** Path of the file. */
+  readonly ref: string;
+  readonly nodeName: string;
+  readonly sha256: Sha256;
+}
+
+export interface ManifestPod extends DecodedPod {
+  /** Index of its document in the file. */
+  readonly document: number;
+}
+
+export interface DecodedManifest extends DecodedObject {
+  readonly pods: readonly ManifestPod[];
+}
+
+/** Never throws. One bad document does not spoil the others; a break of YAML's syntax spoils the file. */
+export function decodeManifest(text: string, context: ManifestContext): DecodedManifest {
+  const { documents, errors } = readDocuments(text);
+  const decoded = documents.map((document) => {
+    const at: DecodeContext = {
+      ...context,
+      sourceRef: `${context.ref}#${document.index}`,
+      locate: document.locate,
+    };
+    const object = decodeObject(document.value, at);
+    const pods = object.pods.map((pod): ManifestPod => ({ ...pod, document: document.index }));
+    return { ...object, pods };
+  });
+  const broken = errors.map((error): Rejection => ({
+    source: context.source,
+    ref: context.ref,
+    ...error,
+  }));
+  return {
+    pods: decoded.flatMap((object) => object.pods),
+    errors: [...broken, ...decoded.flatMap((object) => object.errors)],
+    refusedKinds: decoded.flatMap((object) => object.refusedKinds),
+    notices: decoded.flatMap((object) => object.notices),
+  };
+}

@@ -1,0 +1,211 @@
+// One object of a manifest or an MQTT document → the pods it holds and everything that is to be said about it.
+
+import { canonicalJson } from "./canonical-json.ts";
+import type { DecodeContext, DecodedObject, DecodedPod, JsonObject } from "./decode-context.ts";
+import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
+import type { DesiredPod, Rejection } from "./desired-pod.ts";
+import { isJsonObject } from "./field-reader.ts";
+import { formatPath, type FieldPath } from "./field-path.ts";
+import { LATER_KINDS, isKubernetesKind } from "./kinds.ts";
+import { LIST } from "./pod-fields.ts";
+import { containerHash, specHash } from "./pod-identity.ts";
+import { suggest } from "./suggest.ts";
+import type { FieldError } from "../lib/result.ts";
+
+/** Deeper data is refused before anything walks it. */
+const MAX_DEPTH = 100;
+const NOTHING: DecodedObject = { pods: [], errors: [], refusedKinds: [], notices: [] };
+
+/** A Pod, a PodList or a List. Never throws, whatever `value` is. */
+export function decodeObject(value: unknown, context: DecodeContext): DecodedObject {
+  if (isTooDeep(value, MAX_DEPTH))
+    return wrong(
+      context,
+      {},
+      { path: "", code: "Invalid", message: `nested deeper than ${MAX_DEPTH} levels` },
+    );
+  if (!isJsonObject(value))
+    return wrong(
+      context,
+      {},
+      problem(context, { path: [], code: "Invalid", message: "must be an object" }),
+    );
+  const kind = value["kind"];
+  if (kind === "Pod") return decodeOnePod(value, context);
+  if (kind === "PodList" || kind === "List") return decodeList(value, kind, context);
+  return refuseKind(value, context);
+}
+
+function decodeOnePod(value: JsonObject, context: DecodeContext): DecodedObject {
+  const result = decodePod(value, context);
+  const identity = identityOf(value);
+  if (result.ok) {
+    const desired = desiredPod(result.value, context);
+    const notices = result.warnings.map((warning) => rejection(context, identity, warning));
+    const pod: DecodedPod = { desired, written: result.value.written };
+    return { ...NOTHING, pods: [pod], notices: context.lenient === true ? [] : notices };
+  }
+  const elsewhere = result.errors.find((error) => error.code === "NotForThisNode");
+  // A pod of another node is none of our business, whatever else is wrong with it.
+  if (elsewhere !== undefined)
+    return { ...NOTHING, notices: [rejection(context, identity, elsewhere)] };
+  return { ...NOTHING, errors: result.errors.map((error) => rejection(context, identity, error)) };
+}
+
+function desiredPod(decoded: DecodedPodObject, context: DecodeContext): DesiredPod {
+  const containers = decoded.writtenSpec["containers"];
+  const hashes = (Array.isArray(containers) ? containers : []).flatMap(
+    (container: unknown): [string, string][] => {
+      const name = isJsonObject(container) ? container["name"] : undefined;
+      return typeof name === "string" ? [[name, containerHash(container, context.sha256)]] : [];
+    },
+  );
+  return {
+    uid: decoded.pod.metadata.uid,
+    pod: decoded.pod,
+    source: context.source,
+    sourceRef: context.sourceRef,
+    specHash: specHash(decoded.writtenSpec, context.sha256),
+    containerHashes: Object.fromEntries(hashes),
+  };
+}
+
+function decodeList(value: JsonObject, kind: string, context: DecodeContext): DecodedObject {
+  const errors: FieldError[] = [];
+  for (const key of Object.keys(value))
+    if (!Object.hasOwn(LIST, key))
+      errors.push(
+        problem(context, { path: [key], code: "UnknownField", message: "unknown field" }),
+      );
+  const items = value["items"];
+  if (!Array.isArray(items))
+    errors.push(
+      problem(context, {
+        path: ["items"],
+        code: "Required",
+        message: "Required value: a list of objects",
+      }),
+    );
+  if (errors.length > 0)
+    return { ...NOTHING, errors: errors.map((error) => rejection(context, { kind }, error)) };
+  const decoded = (items as readonly unknown[]).map((item, index) =>
+    decodeItem(item, kind, withinItem(context, index)),
+  );
+  return {
+    pods: decoded.flatMap((one) => one.pods),
+    errors: decoded.flatMap((one) => one.errors),
+    refusedKinds: decoded.flatMap((one) => one.refusedKinds),
+    notices: decoded.flatMap((one) => one.notices),
+  };
+}
+
+function decodeItem(item: unknown, list: string, context: DecodeContext): DecodedObject {
+  if (!isJsonObject(item)) return decodeObject(item, context);
+  // The API server leaves out what the list's own kind says.
+  const value =
+    list === "PodList" && item["kind"] === undefined
+      ? { apiVersion: "v1", ...item, kind: "Pod" }
+      : item;
+  const kind = value["kind"];
+  if (kind !== "List" && kind !== "PodList") return decodeObject(value, context);
+  return wrong(
+    context,
+    { kind },
+    problem(context, { path: ["kind"], code: "Invalid", message: "a list cannot hold lists" }),
+  );
+}
+
+function withinItem(context: DecodeContext, index: number): DecodeContext {
+  const locate = context.locate;
+  if (locate === undefined) return context;
+  return { ...context, locate: (path: FieldPath) => locate(["items", index, ...path]) };
+}
+
+function refuseKind(value: JsonObject, context: DecodeContext): DecodedObject {
+  const identity = identityOf(value);
+  const kind = value["kind"];
+  if (typeof kind !== "string" || kind === "")
+    return wrong(
+      context,
+      identity,
+      problem(context, { path: ["kind"], code: "Required", message: 'Required value: "Pod"' }),
+    );
+  const meant = isKubernetesKind(kind) ? undefined : suggest(kind, ["Pod", "PodList", "List"], 1);
+  // A misspelt Pod is a broken pod, not a kind to pass over: its last good version keeps running.
+  if (meant !== undefined)
+    return wrong(
+      context,
+      identity,
+      problem(context, {
+        path: ["kind"],
+        code: "Invalid",
+        message: `unknown kind ${JSON.stringify(kind)} (did you mean ${meant}?)`,
+      }),
+    );
+  const later = LATER_KINDS.has(kind);
+  const message = later
+    ? `kind ${JSON.stringify(kind)} is not supported yet; the other documents of the file were applied`
+    : `kind ${JSON.stringify(kind)} is not supported on this node; the other documents of the file were applied`;
+  const code = later ? "NotSupported" : "UnsupportedKind";
+  return {
+    ...NOTHING,
+    refusedKinds: [
+      rejection(context, identity, problem(context, { path: ["kind"], code, message })),
+    ],
+  };
+}
+
+interface Identity {
+  readonly kind?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
+/** As far as a broken object says what it is. */
+function identityOf(value: JsonObject): Identity {
+  const metadata = isJsonObject(value["metadata"]) ? value["metadata"] : {};
+  const { kind, name, namespace } = {
+    kind: value["kind"],
+    name: metadata["name"],
+    namespace: metadata["namespace"],
+  };
+  return {
+    ...(typeof kind === "string" ? { kind } : {}),
+    ...(typeof name === "string"
+      ? {
+          namespace: typeof namespace === "string" && namespace !== "" ? namespace : "default",
+          name,
+        }
+      : {}),
+  };
+}
+
+function problem(
+  context: DecodeContext,
+  found: { readonly path: FieldPath; readonly code: string; readonly message: string },
+): FieldError {
+  const position = context.locate?.(found.path);
+  const error = { path: formatPath(found.path), code: found.code, message: found.message };
+  return position === undefined
+    ? error
+    : { ...error, line: position.line, column: position.column };
+}
+
+function wrong(context: DecodeContext, identity: Identity, error: FieldError): DecodedObject {
+  return { ...NOTHING, errors: [rejection(context, identity, error)] };
+}
+
+function rejection(context: DecodeContext, identity: Identity, error: FieldError): Rejection {
+  return { source: context.source, ref: context.ref, ...identity, ...error };
+}
+
+function isTooDeep(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((member) => isTooDeep(member, levels - 1));
+}
+
+/** The object as the checkpoint keeps it. */
+export function writtenText(written: JsonObject): string {
+  return canonicalJson(written);
+}

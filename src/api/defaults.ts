@@ -1,0 +1,50 @@
+// What a pod means by what it leaves out. The only place of Kubernetes' defaults. k8s: SetDefaults_Pod
+
+import type {
+  ContainerPort,
+  PodSpec,
+  PortProtocol,
+  PullPolicy,
+  ResourceRequirements,
+  RestartPolicy,
+} from "./pod.ts";
+
+export const DEFAULT_NAMESPACE = "default";
+export const DEFAULT_RESTART_POLICY: RestartPolicy = "Always";
+/** Seconds. */
+export const DEFAULT_GRACE_PERIOD = 30;
+export const DEFAULT_PROTOCOL: PortProtocol = "TCP";
+
+/** `:latest`, or neither tag nor digest, is looked up at each start; anything else only when it is missing. */
+export function defaultPullPolicy(image: string): PullPolicy {
+  const [name = "", digest] = image.split("@", 2);
+  const tag = /:([^/:]*)$/.exec(name)?.[1];
+  if (digest !== undefined && tag === undefined) return "IfNotPresent";
+  return tag === undefined || tag === "latest" ? "Always" : "IfNotPresent";
+}
+
+/** A limit without a request is also the request. */
+export function defaultRequests(resources: ResourceRequirements): ResourceRequirements {
+  return { limits: resources.limits, requests: { ...resources.limits, ...resources.requests } };
+}
+
+/** On the host's network every port is a host port. */
+export function defaultHostPorts(
+  ports: readonly ContainerPort[],
+  hostNetwork: boolean,
+): readonly ContainerPort[] {
+  if (!hostNetwork) return ports;
+  return ports.map((port) => ({ ...port, hostPort: port.hostPort ?? port.containerPort }));
+}
+
+/** Defaults that need the whole spec. */
+export function defaultSpec(spec: PodSpec): PodSpec {
+  return {
+    ...spec,
+    containers: spec.containers.map((container) => ({
+      ...container,
+      ports: defaultHostPorts(container.ports, spec.hostNetwork),
+      resources: defaultRequests(container.resources),
+    })),
+  };
+}

@@ -1,0 +1,52 @@
+// An accepted MQTT document and how the node stands to it (MQTT.md §2 to §4).
+
+import type { DesiredPod, SourceName } from "./desired-pod.ts";
+
+export interface UpdatePolicy {
+  readonly minReadySeconds: number;
+  readonly progressDeadlineSeconds: number;
+}
+
+/** A document after all checks; what is checkpointed is its payload, this is read from it. */
+export interface DesiredDocument {
+  readonly source: SourceName;
+  readonly epoch: string;
+  readonly generation: number;
+  /** sha256 of the payload bytes, lower-case hex with the prefix `sha256:`. */
+  readonly digest: string;
+  readonly policy: UpdatePolicy;
+  readonly pods: readonly DesiredPod[];
+}
+
+/** The checkpoint of one source: the truth is `payload`, the rest saves reading it. */
+export interface AcceptedDocument {
+  readonly source: SourceName;
+  readonly epoch: string;
+  readonly generation: number;
+  readonly digest: string;
+  readonly payload: Uint8Array;
+  /** Highest generation of this epoch that has converged; 0 = none. */
+  readonly observedGeneration: number;
+  /** Wall ms of acceptance; for showing only. */
+  readonly acceptedAt: number;
+}
+
+export interface RefusedDocument {
+  readonly generation?: number;
+  readonly digest: string;
+  readonly code: number;
+  readonly message: string;
+  /** Wall ms of the latest refusal of this digest. */
+  readonly at: number;
+  readonly count: number;
+}
+
+/** What `upstream/report` needs of one document source. */
+export interface DocumentState {
+  readonly source: SourceName;
+  /** undefined = nothing accepted yet. */
+  readonly document: DesiredDocument | undefined;
+  readonly observedGeneration: number;
+  readonly acceptedAt: number;
+  readonly lastRejected: RefusedDocument | undefined;
+}

@@ -1,0 +1,53 @@
+// What a source asks for: a defaulted pod with its identity and its origin.
+
+import type { Pod, PodUID } from "./pod.ts";
+
+/** Where a pod comes from; also the value of the annotation `agent/source` on its sandbox. */
+export type SourceName = "file" | "http" | "mqtt:node" | `mqtt:group/${string}`;
+
+export interface DesiredPod {
+  readonly uid: PodUID;
+  /** `metadata.uid` equals `uid`. */
+  readonly pod: Pod;
+  readonly source: SourceName;
+  /** `path#document` (first document = 0) or `generation N`. */
+  readonly sourceRef: string;
+  /** First 16 hex digits of sha256 of the canonical JSON of the spec as written. */
+  readonly specHash: string;
+  /** Container name → `v1:` + sha256 of the container as written. */
+  readonly containerHashes: Readonly<Record<string, string>>;
+}
+
+/** One thing a source refused, shadowed or ignored; shown under `get pods` and upstream as `rejected`. */
+export interface Rejection {
+  readonly source: SourceName;
+  /** Where it stands: file path, or topic. */
+  readonly ref: string;
+  readonly kind?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  /** `Invalid`, `UnknownField`, `NotSupported`, `Syntax`, `DuplicatePod`, `Shadowed`, `Ignored`, … */
+  readonly code: string;
+  /** Kubernetes' field path within the object; "" = the object or file itself. */
+  readonly path: string;
+  readonly message: string;
+  /** 1-based, in a file. */
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** All that one source says at this moment; the newest snapshot replaces the one before. */
+export interface SourceSnapshot {
+  readonly source: SourceName;
+  /** Whether the source has spoken (DESIGN: law 5); until then none of its running pods is orphaned. */
+  readonly ready: boolean;
+  readonly pods: readonly DesiredPod[];
+  readonly rejected: readonly Rejection[];
+}
+
+/** What the whole node shall run: the merge of all snapshots by precedence. */
+export interface DesiredState {
+  readonly pods: readonly DesiredPod[];
+  readonly ready: ReadonlySet<SourceName>;
+  readonly rejected: readonly Rejection[];
+}

@@ -1,0 +1,193 @@
+// Reads fields of a written object one by one, noting every problem with its path; reading never stops at the first.
+
+import type { JsonObject } from "./decode-context.ts";
+import { formatPath, type FieldPath, type Locate } from "./field-path.ts";
+import type { FieldRules } from "./field-rules.ts";
+import { suggest } from "./suggest.ts";
+import { wordBoolean } from "./yaml-scalars.ts";
+import type { FieldError } from "../lib/result.ts";
+
+/** What decoding one object collects. */
+export class Findings {
+  readonly errors: FieldError[] = [];
+  readonly warnings: FieldError[] = [];
+  /** Fields where `yes` or `on` was meant as text: the written object gets the text. */
+  readonly rewrites: { readonly path: FieldPath; readonly text: string }[] = [];
+  readonly #locate: Locate;
+  readonly #lenient: boolean;
+
+  constructor(options: { readonly locate: Locate; readonly lenient: boolean }) {
+    this.#locate = options.locate;
+    this.#lenient = options.lenient;
+  }
+
+  fail(path: FieldPath, code: string, message: string): void {
+    this.errors.push(this.#finding(path, code, message));
+  }
+
+  warn(path: FieldPath, code: string, message: string): void {
+    this.warnings.push(this.#finding(path, code, message));
+  }
+
+  /** The text of an unquoted y, yes, on, n, no, off; undefined if something else stands there. */
+  wordAt(path: FieldPath): string | undefined {
+    const text = this.#locate(path)?.text;
+    return text !== undefined && wordBoolean(text) !== undefined ? text : undefined;
+  }
+
+  #finding(path: FieldPath, code: string, message: string): FieldError {
+    const finding = { path: formatPath(path), message, code };
+    // A checkpoint has no text to point at.
+    const position = this.#lenient ? undefined : this.#locate(path);
+    return position === undefined
+      ? finding
+      : { ...finding, line: position.line, column: position.column };
+  }
+}
+
+/** An object somewhere inside the one being decoded. */
+export interface Node {
+  readonly findings: Findings;
+  readonly path: FieldPath;
+  readonly value: JsonObject;
+}
+
+export function invalid(node: Node, key: string, message: string): void {
+  node.findings.fail([...node.path, key], "Invalid", invalidValue(node.value[key], message));
+}
+
+/** `Invalid value: "x": must …`, as the API server says it. */
+export function invalidValue(value: unknown, message: string): string {
+  return `Invalid value: ${shown(value)}: ${message}`;
+}
+
+export function required(node: Node, key: string, message = ""): void {
+  const text = message === "" ? "Required value" : `Required value: ${message}`;
+  node.findings.fail([...node.path, key], "Required", text);
+}
+
+/** Judges every key that is written against the table of this level. */
+export function checkFields(node: Node, rules: FieldRules): void {
+  for (const [key, value] of Object.entries(node.value)) {
+    const path = [...node.path, key];
+    if (!Object.hasOwn(rules, key)) {
+      const meant = suggest(key, Object.keys(rules));
+      const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+      node.findings.fail(path, "UnknownField", `unknown field${hint}`);
+      continue;
+    }
+    // To Kubernetes, null is the same as not written.
+    const verdict = value === null ? undefined : rules[key]?.(value);
+    if (verdict?.type === "Ignored") node.findings.warn(path, "Ignored", verdict.message);
+    if (verdict?.type === "Refused") node.findings.fail(path, verdict.code, verdict.message);
+  }
+}
+
+export function stringField(node: Node, key: string): string | undefined {
+  const value = node.value[key];
+  return value === undefined || value === null
+    ? undefined
+    : asString(node.findings, [...node.path, key], value);
+}
+
+export function booleanField(node: Node, key: string): boolean | undefined {
+  const value = node.value[key];
+  if (value === undefined || value === null || typeof value === "boolean")
+    return value ?? undefined;
+  invalid(node, key, "must be true or false");
+  return undefined;
+}
+
+export function integerField(node: Node, key: string): number | undefined {
+  const value = node.value[key];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
+  invalid(node, key, "must be an integer");
+  return undefined;
+}
+
+/** One of a few words; undefined if absent, empty or something else. */
+export function choiceField<T extends string>(
+  node: Node,
+  key: string,
+  choices: readonly T[],
+): T | undefined {
+  const text = stringField(node, key);
+  if (text === undefined || text === "") return undefined;
+  const choice = choices.find((word) => word === text);
+  if (choice === undefined) {
+    const listed = choices.map((word) => JSON.stringify(word)).join(", ");
+    const message = `Unsupported value: ${shown(text)}: supported values: ${listed}`;
+    node.findings.fail([...node.path, key], "Invalid", message);
+  }
+  return choice;
+}
+
+export function objectField(node: Node, key: string): Node | undefined {
+  const value = node.value[key];
+  if (value === undefined || value === null) return undefined;
+  if (isJsonObject(value)) return { findings: node.findings, path: [...node.path, key], value };
+  invalid(node, key, "must be an object");
+  return undefined;
+}
+
+/** Items that are objects; the others are noted. */
+export function objectList(node: Node, key: string): readonly Node[] {
+  return listField(node, key).flatMap((value, index) => {
+    const path = [...node.path, key, index];
+    if (isJsonObject(value)) return [{ findings: node.findings, path, value }];
+    node.findings.fail(path, "Invalid", invalidValue(value, "must be an object"));
+    return [];
+  });
+}
+
+export function stringList(node: Node, key: string): readonly string[] {
+  return listField(node, key).map(
+    (value, index) => asString(node.findings, [...node.path, key, index], value) ?? "",
+  );
+}
+
+/** Labels, annotations and their like; null counts as empty text, as in Kubernetes. */
+export function stringMap(node: Node, key: string): Readonly<Record<string, string>> {
+  const map = objectField(node, key);
+  if (map === undefined) return {};
+  const entries = Object.entries(map.value).map(([name, value]): [string, string] => {
+    const path = [...map.path, name];
+    return [name, value === null ? "" : (asString(node.findings, path, value) ?? "")];
+  });
+  return Object.fromEntries(entries);
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function listField(node: Node, key: string): readonly unknown[] {
+  const value = node.value[key];
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value;
+  invalid(node, key, "must be a list");
+  return [];
+}
+
+function asString(findings: Findings, path: FieldPath, value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  const word = typeof value === "boolean" ? findings.wordAt(path) : undefined;
+  if (word === undefined) {
+    findings.fail(path, "Invalid", invalidValue(value, `must be a string${quoteHint(value)}`));
+    return undefined;
+  }
+  findings.warn(path, "Ignored", `unquoted ${word} is read as text here; write "${word}"`);
+  findings.rewrites.push({ path, text: word });
+  return word;
+}
+
+function quoteHint(value: unknown): string {
+  return typeof value === "number" || typeof value === "boolean" ? "; put it in quotes" : "";
+}
+
+/** Short enough for a log line. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "null";
+  return text.length <= 80 ? text : `${text.slice(0, 79)}…`;
+}

@@ -1,0 +1,37 @@
+// Which known field a misspelt one was probably meant to be.
+
+/**
+ * The nearest known field: its bare name when it belongs to the same parent, its full path when a field of
+ * another parent is nearer. `known` maps parent paths ("" = top level) to field names.
+ */
+export function nearestField(
+  written: string,
+  parent: string,
+  known: Readonly<Record<string, readonly string[]>>,
+): string {
+  let best = { name: "", score: Number.POSITIVE_INFINITY };
+  for (const [place, names] of Object.entries(known)) {
+    for (const name of names) {
+      // At equal distance the own parent's field wins.
+      const score =
+        editDistance(written.toLowerCase(), name.toLowerCase()) + (place === parent ? 0 : 0.5);
+      if (score >= best.score) continue;
+      best = { name: place === parent || place === "" ? name : `${place}.${name}`, score };
+    }
+  }
+  return best.name;
+}
+
+/** Letters to insert, delete or exchange to get from one word to the other. */
+export function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const exchanged = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(exchanged, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,0 +1,56 @@
+// What the runtime says of one pod UID, as plain data; written by runtime/observe, read by decisions.
+
+import type { SourceName } from "./desired-pod.ts";
+import type { PodUID } from "./pod.ts";
+
+export type SandboxState = "Ready" | "NotReady";
+export type ObservedContainerState = "Created" | "Running" | "Exited" | "Unknown";
+
+export interface ObservedSandbox {
+  readonly id: string;
+  readonly attempt: number;
+  readonly state: SandboxState;
+  /** Wall ms; for showing only, never for ordering. */
+  readonly createdAt: number;
+  /** Empty with hostNetwork or before the network is up. */
+  readonly ips: readonly string[];
+  readonly hostNetwork: boolean;
+}
+
+export interface ObservedContainer {
+  readonly id: string;
+  readonly name: string;
+  /** Restart count of this instance (label/annotation restartCount, metadata.attempt). */
+  readonly attempt: number;
+  readonly sandboxId: string;
+  readonly state: ObservedContainerState;
+  /** `v1:…` annotation; "" if the container carries none. */
+  readonly hash: string;
+  readonly image: string;
+  readonly imageID: string;
+  /** Wall ms; 0 = not known. For showing only. */
+  readonly createdAt: number;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  readonly exitCode: number;
+  /** The runtime's word: "Completed", "Error", "OOMKilled", "StartError", "Unknown", … */
+  readonly reason: string;
+  readonly message: string;
+  /** Grace seconds written on it when it was created; absent = unknown. */
+  readonly gracePeriodSeconds?: number;
+}
+
+/** Everything of ours in the runtime that carries one pod UID. */
+export interface ObservedPod {
+  readonly uid: PodUID;
+  readonly namespace: string;
+  readonly name: string;
+  /** From the sandbox's annotation; undefined when it is unreadable. */
+  readonly source: SourceName | undefined;
+  /** Highest attempt first. */
+  readonly sandboxes: readonly ObservedSandbox[];
+  /** By name, then highest attempt first. */
+  readonly containers: readonly ObservedContainer[];
+  /** Relist counter at which this was read: comparable, monotone, no clock (law 8). */
+  readonly observedAt: number;
+}

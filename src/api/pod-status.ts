@@ -1,0 +1,79 @@
+// Kubernetes' v1 PodStatus and NodeStatus, as far as this node reports them.
+
+export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown";
+export type ConditionStatus = "True" | "False" | "Unknown";
+
+export interface PodCondition {
+  readonly type: string;
+  readonly status: ConditionStatus;
+  readonly reason?: string;
+  readonly message?: string;
+  /** RFC 3339. */
+  readonly lastTransitionTime?: string;
+}
+
+export interface ContainerStateWaiting {
+  readonly reason: string;
+  readonly message?: string;
+}
+export interface ContainerStateRunning {
+  readonly startedAt: string;
+}
+export interface ContainerStateTerminated {
+  readonly exitCode: number;
+  readonly signal?: number;
+  readonly reason: string;
+  readonly message?: string;
+  readonly startedAt?: string;
+  readonly finishedAt?: string;
+  readonly containerID: string;
+}
+/** At most one of the three is set. */
+export interface ContainerState {
+  readonly waiting?: ContainerStateWaiting;
+  readonly running?: ContainerStateRunning;
+  readonly terminated?: ContainerStateTerminated;
+}
+
+export interface ContainerStatus {
+  readonly name: string;
+  readonly state: ContainerState;
+  readonly lastState: ContainerState;
+  readonly ready: boolean;
+  readonly started: boolean;
+  readonly restartCount: number;
+  readonly image: string;
+  readonly imageID: string;
+  /** `containerd://<id>`; "" while there is none. */
+  readonly containerID: string;
+}
+
+export interface PodStatus {
+  readonly phase: PodPhase;
+  readonly conditions: readonly PodCondition[];
+  readonly reason?: string;
+  readonly message?: string;
+  readonly hostIP?: string;
+  readonly hostIPs?: readonly { readonly ip: string }[];
+  readonly podIP?: string;
+  readonly podIPs?: readonly { readonly ip: string }[];
+  readonly startTime?: string;
+  readonly containerStatuses: readonly ContainerStatus[];
+  readonly qosClass: "Guaranteed" | "Burstable" | "BestEffort";
+}
+
+export interface NodeCondition {
+  readonly type: string;
+  readonly status: ConditionStatus;
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime?: string;
+}
+
+export interface NodeStatus {
+  readonly conditions: readonly NodeCondition[];
+  readonly addresses: readonly { readonly type: string; readonly address: string }[];
+  readonly capacity: Readonly<Record<string, string>>;
+  readonly allocatable: Readonly<Record<string, string>>;
+  readonly nodeInfo: Readonly<Record<string, string>>;
+}

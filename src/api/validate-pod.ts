@@ -1,0 +1,79 @@
+// What must fit together inside one pod: unique names and ports, mounts that have their volume.
+
+import { invalidValue, type Findings } from "./field-reader.ts";
+import type { FieldPath } from "./field-path.ts";
+import { claimsConflict, hostPortClaim, type HostPortClaim } from "./host-ports.ts";
+import type { Container, PodSpec } from "./pod.ts";
+
+/** `spec` after defaults; list positions are those of the written lists. */
+export function validateSpec(spec: PodSpec, findings: Findings): void {
+  unique(
+    spec.containers.map((container) => container.name),
+    (index, name) => duplicate(findings, ["spec", "containers", index, "name"], name),
+  );
+  unique(
+    spec.volumes.map((volume) => volume.name),
+    (index, name) => duplicate(findings, ["spec", "volumes", index, "name"], name),
+  );
+  const volumes = new Set(spec.volumes.map((volume) => volume.name));
+  const claims: HostPortClaim[] = [];
+  for (const [index, container] of spec.containers.entries()) {
+    const at = { findings, path: ["spec", "containers", index] };
+    validateMounts(container, volumes, at);
+    validatePorts(container, { claims, hostNetwork: spec.hostNetwork, ...at });
+  }
+}
+
+interface At {
+  readonly findings: Findings;
+  readonly path: FieldPath;
+}
+
+function validateMounts(container: Container, volumes: ReadonlySet<string>, at: At): void {
+  const path = [...at.path, "volumeMounts"];
+  unique(
+    container.volumeMounts.map((mount) => mount.mountPath),
+    (index, mountPath) => duplicate(at.findings, [...path, index, "mountPath"], mountPath),
+  );
+  for (const [index, mount] of container.volumeMounts.entries()) {
+    if (mount.name === "" || volumes.has(mount.name)) continue;
+    const message = `Not found: ${JSON.stringify(mount.name)}: spec.volumes has no volume of this name`;
+    at.findings.fail([...path, index, "name"], "Invalid", message);
+  }
+}
+
+function validatePorts(
+  container: Container,
+  at: At & { readonly claims: HostPortClaim[]; readonly hostNetwork: boolean },
+): void {
+  const path = [...at.path, "ports"];
+  unique(
+    container.ports.map((port) => port.name ?? ""),
+    (index, name) => duplicate(at.findings, [...path, index, "name"], name),
+  );
+  for (const [index, port] of container.ports.entries()) {
+    const place = [...path, index, "hostPort"];
+    if (at.hostNetwork && port.hostPort !== port.containerPort) {
+      const message = "must equal containerPort when hostNetwork is true";
+      at.findings.fail(place, "Invalid", invalidValue(port.hostPort, message));
+    }
+    const claim = hostPortClaim(port);
+    if (claim === undefined) continue;
+    if (at.claims.some((other) => claimsConflict(claim, other)))
+      duplicate(at.findings, place, `${claim.hostPort}/${claim.protocol}`);
+    at.claims.push(claim);
+  }
+}
+
+/** Reports each later occurrence; "" is no name and may repeat. */
+function unique(names: readonly string[], report: (index: number, name: string) => void): void {
+  const seen = new Set<string>();
+  for (const [index, name] of names.entries()) {
+    if (name !== "" && seen.has(name)) report(index, name);
+    seen.add(name);
+  }
+}
+
+function duplicate(findings: Findings, path: FieldPath, value: string): void {
+  findings.fail(path, "Duplicate", `Duplicate value: ${JSON.stringify(value)}`);
+}

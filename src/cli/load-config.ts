@@ -1,0 +1,96 @@
+// Finds, reads and decodes the configuration file; the flags of a verb have the last word.
+
+import { existsSync, readFileSync } from "node:fs";
+import { decodeConfig, type ConfigFacts } from "../api/config-decode.ts";
+import { CONFIG_DEFAULTS } from "../api/config-defaults.ts";
+import type { AgentConfig } from "../api/config.ts";
+import type { FieldError } from "../lib/result.ts";
+import { CliError } from "./cli-error.ts";
+import { readNamedFile } from "./text-file.ts";
+
+export const CONFIG_FILE = "/etc/agent/agent.yaml";
+
+/** What every verb takes; undefined or "" = not given. */
+export interface Doors {
+  /** `--config`. */
+  readonly config?: string | undefined;
+  /** `--socket`. */
+  readonly socket?: string | undefined;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The configuration of `--config`, else AGENT_CONFIG, else /etc/agent/agent.yaml if there is one, else the defaults.
+ * Throws CliError, exit code 2, with every error on a line of its own: `file:line:column: field: message`.
+ */
+export async function loadConfig(doors: Doors, environment: Environment): Promise<AgentConfig> {
+  const named = given(doors.config) ?? given(environment["AGENT_CONFIG"]);
+  const path = named ?? (existsSync(CONFIG_FILE) ? CONFIG_FILE : undefined);
+  const config = path === undefined ? decode({}, "") : await decodeFile(path);
+  const socket = namedSocket(doors, environment);
+  return socket === undefined ? config : { ...config, socket };
+}
+
+/** The socket to talk to; the configuration is read only when nothing else names it. */
+export async function findSocket(doors: Doors, environment: Environment): Promise<string> {
+  const socket = namedSocket(doors, environment);
+  if (socket !== undefined) return socket;
+  const named = given(doors.config) ?? given(environment["AGENT_CONFIG"]);
+  if (named === undefined && !existsSync(CONFIG_FILE)) return CONFIG_DEFAULTS.socket;
+  return (await loadConfig(doors, environment)).socket;
+}
+
+function namedSocket(doors: Doors, environment: Environment): string | undefined {
+  return given(doors.socket) ?? given(environment["AGENT_SOCKET"]);
+}
+
+function given(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}
+
+async function decodeFile(path: string): Promise<AgentConfig> {
+  const bytes = readNamedFile(path);
+  const { decodeText, readDocuments } = await import("../api/yaml-documents.ts");
+  const text = decodeText(bytes);
+  if (!text.ok) throw invalid(path, text.errors);
+  const { documents, errors } = readDocuments(text.value);
+  const [document, second] = documents;
+  // A file of nothing but comments asks for nothing but the defaults.
+  if (document === undefined && errors.every((error) => error.code === "Empty"))
+    return decode({}, path);
+  if (document === undefined || errors.length > 0) throw invalid(path, errors);
+  if (second !== undefined)
+    throw new CliError(2, `${path} holds several documents; a configuration is one`);
+  return decode(document.value, path, (keys) => document.locate(keys));
+}
+
+function decode(document: unknown, path: string, locate?: ConfigFacts["locate"]): AgentConfig {
+  const facts = { etcResolvConf: readIfThere("/etc/resolv.conf") };
+  const decoded = decodeConfig(document, locate === undefined ? facts : { ...facts, locate });
+  if (!decoded.ok) throw invalid(path, decoded.errors);
+  return decoded.value;
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // Unreadable is an answer: the default then does not depend on it.
+    return undefined;
+  }
+}
+
+function invalid(path: string, errors: readonly FieldError[]): CliError {
+  const lines = errors.map((error) => `  ${errorLine(path, error)}`);
+  return new CliError(2, `the configuration is invalid:\n${lines.join("\n")}`);
+}
+
+/** `file:line:column: field: message`, as far as each is known. */
+export function errorLine(file: string, error: FieldError): string {
+  const position =
+    error.line === undefined
+      ? ""
+      : `:${error.line}${error.column === undefined ? "" : `:${error.column}`}`;
+  return `${file}${position}: ${error.path === "" ? "" : `${error.path}: `}${error.message}`;
+}

@@ -1,0 +1,139 @@
+// Speaks to the running agent over its unix socket; what goes wrong becomes a sentence with a way out.
+
+import type { Rejection } from "../api/desired-pod.ts";
+import { deadline, type Clock } from "../lib/clock.ts";
+import {
+  isNode,
+  isPodList,
+  isRejections,
+  isVersion,
+  type NodeView,
+  type PodView,
+} from "./api-views.ts";
+import { CliError, systemCode } from "./cli-error.ts";
+
+export interface LocalClientOptions {
+  readonly socket: string;
+  readonly clock: Clock;
+  /** Longest wait for one whole answer in ms; default 10 s. */
+  readonly timeoutMs?: number;
+}
+
+export interface Health {
+  readonly healthy: boolean;
+  /** What the agent says, reasons included. */
+  readonly text: string;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/** Every method throws CliError (exit code 1). */
+export class LocalClient {
+  readonly #socket: string;
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+
+  constructor(options: LocalClientOptions) {
+    this.#socket = options.socket;
+    this.#clock = options.clock;
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  }
+
+  /** Every pod of the node, as the local API lists them. */
+  async pods(signal?: AbortSignal): Promise<readonly PodView[]> {
+    return (await this.#json("/pods", isPodList, signal)).items;
+  }
+
+  /** What the sources refused, shadowed or ignored. */
+  async rejected(signal?: AbortSignal): Promise<readonly Rejection[]> {
+    return this.#json("/rejected", isRejections, signal);
+  }
+
+  async node(signal?: AbortSignal): Promise<NodeView> {
+    return this.#json("/node", isNode, signal);
+  }
+
+  /** The version of the agent that runs, not of this binary. */
+  async version(signal?: AbortSignal): Promise<string> {
+    return (await this.#json("/version", isVersion, signal)).version;
+  }
+
+  async healthz(signal?: AbortSignal): Promise<Health> {
+    const { status, text } = await this.#get("/healthz", signal);
+    if (status !== 200 && status !== 503) throw this.#refused("/healthz", status, text);
+    return { healthy: status === 200, text };
+  }
+
+  async #json<T>(
+    path: string,
+    is: (value: unknown) => value is T,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const { status, text } = await this.#get(path, signal);
+    if (status !== 200) throw this.#refused(path, status, text);
+    const value = parseJson(text);
+    if (is(value)) return value;
+    throw new CliError(
+      1,
+      `${this.#socket} answers ${path} in a form this command does not know; is it the agent's socket, and is this binary as new as the running agent?`,
+    );
+  }
+
+  async #get(
+    path: string,
+    outer: AbortSignal | undefined,
+  ): Promise<{ readonly status: number; readonly text: string }> {
+    using limit = deadline(this.#clock, this.#timeoutMs, outer);
+    try {
+      const response = await fetch(`http://agent${path}`, {
+        unix: this.#socket,
+        signal: limit.signal,
+      });
+      return { status: response.status, text: await response.text() };
+    } catch (thrown) {
+      throw this.#unreachable(thrown, limit.signal.aborted);
+    }
+  }
+
+  #unreachable(thrown: unknown, aborted: boolean): CliError {
+    if (aborted) {
+      return new CliError(
+        1,
+        `the agent did not answer on ${this.#socket} within ${this.#timeoutMs / 1000} s; its log may say why (journalctl -u agent)`,
+        thrown,
+      );
+    }
+    const code = systemCode(thrown);
+    if (code === "EACCES" || code === "EPERM")
+      return new CliError(1, `permission denied on ${this.#socket}: try again with sudo`, thrown);
+    if (code === "ENOENT" || code === "ECONNREFUSED") {
+      return new CliError(
+        1,
+        `no agent is listening on ${this.#socket}: start it (sudo systemctl start agent, or sudo agent run), or name its socket with --socket or AGENT_SOCKET`,
+        thrown,
+      );
+    }
+    return new CliError(
+      1,
+      `cannot talk to the agent on ${this.#socket}: ${code ?? "unknown error"}`,
+      thrown,
+    );
+  }
+
+  #refused(path: string, status: number, text: string): CliError {
+    const said = text.trim().slice(0, 500);
+    return new CliError(
+      1,
+      `the agent on ${this.#socket} answered ${path} with HTTP ${status}${said === "" ? "" : `: ${said}`}`,
+    );
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not JSON: the caller says what it expected.
+    return undefined;
+  }
+}

@@ -1,0 +1,34 @@
+// `-o json` and `-o yaml`: the objects themselves, whole.
+
+import type { ObjectView } from "./api-views.ts";
+import { printableText } from "./printable.ts";
+import type { Terminal } from "./terminal.ts";
+
+export type OutputFormat = "wide" | "json" | "yaml" | "name";
+export const OUTPUT_FORMATS: readonly OutputFormat[] = ["wide", "json", "yaml", "name"];
+
+/** Kubernetes' v1 List of anything. */
+export function listOf(items: readonly ObjectView[]): object {
+  return { apiVersion: "v1", kind: "List", metadata: {}, items };
+}
+
+/** `pod/web`. */
+export function objectName(object: ObjectView): string {
+  return `${object.kind.toLowerCase()}/${object.metadata.name}`;
+}
+
+/** Prints one whole object; on a terminal control characters stay escaped. */
+export async function printObject(
+  terminal: Terminal,
+  object: object,
+  format: "json" | "yaml",
+): Promise<void> {
+  const text = format === "json" ? `${JSON.stringify(object, null, 2)}\n` : await yamlOf(object);
+  terminal.out(terminal.isTerminal ? printableText(text) : text);
+}
+
+/** JSON first: of two references to one object YAML would make an alias. */
+async function yamlOf(object: object): Promise<string> {
+  const { stringify } = await import("yaml");
+  return stringify(JSON.parse(JSON.stringify(object)), { aliasDuplicateObjects: false });
+}

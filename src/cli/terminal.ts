@@ -1,0 +1,54 @@
+// What a verb may do to the outside: write, read its input, look at the time, notice Ctrl-C.
+
+import type { Clock } from "../lib/clock.ts";
+import { systemClock } from "../lib/system-clock.ts";
+
+export interface Terminal {
+  /** Standard output. */
+  out(text: string): void;
+  /** Standard error. */
+  err(text: string): void;
+  /** Whether a person reads standard output. */
+  readonly isTerminal: boolean;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  /** Aborts at Ctrl-C; from the first call on Ctrl-C no longer ends the process by itself. */
+  interrupted(): AbortSignal;
+  /** Everything on standard input. */
+  readInput(): Promise<Uint8Array>;
+}
+
+export interface ProcessTerminal extends Terminal {
+  /** Resolves when everything written has left the process, or its reader has; then exiting loses nothing. */
+  flushed(): Promise<void>;
+}
+
+/** The terminal of this process. */
+export function processTerminal(): ProcessTerminal {
+  // A reader that has gone away (`| head`) is no failure of ours.
+  process.stdout.on("error", () => process.exit(0));
+  const pending = new Set<Promise<void>>();
+  // The callback of a write of its own is the only sign that it is through: an empty write overtakes the others.
+  const write = (stream: NodeJS.WriteStream, text: string): void => {
+    if (text === "") return;
+    const written = new Promise<void>((resolve) => void stream.write(text, () => resolve()));
+    pending.add(written);
+    void written.then(() => pending.delete(written));
+  };
+  return {
+    out: (text) => write(process.stdout, text),
+    err: (text) => write(process.stderr, text),
+    isTerminal: process.stdout.isTTY === true,
+    environment: process.env,
+    clock: systemClock(0),
+    interrupted: () => {
+      const controller = new AbortController();
+      for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => controller.abort());
+      return controller.signal;
+    },
+    readInput: () => Bun.stdin.bytes(),
+    flushed: async () => {
+      await Promise.all(pending);
+    },
+  };
+}

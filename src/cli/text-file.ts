@@ -1,0 +1,41 @@
+// Reads a file a person named: regular, not too big; everything else is a sentence.
+
+import { readFileSync, statSync } from "node:fs";
+import { messageOf } from "../lib/errors.ts";
+import { CliError, systemCode } from "./cli-error.ts";
+
+/** As for manifests (POD-API §1). */
+export const MAX_FILE_BYTES = 1024 * 1024;
+
+export type ReadFile =
+  { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly why: string };
+
+/** The bytes of `path`, or why there are none; symbolic links are followed. */
+export function readFile(path: string): ReadFile {
+  try {
+    const info = statSync(path);
+    if (!info.isFile()) return { ok: false, why: "it is not a regular file" };
+    if (info.size > MAX_FILE_BYTES) return { ok: false, why: tooBig(info.size) };
+    return { ok: true, bytes: readFileSync(path) };
+  } catch (thrown) {
+    return { ok: false, why: reading(thrown) };
+  }
+}
+
+/** The bytes of `path`. Throws CliError, exit code 2. */
+export function readNamedFile(path: string): Uint8Array {
+  const read = readFile(path);
+  if (read.ok) return read.bytes;
+  throw new CliError(2, `cannot read ${path}: ${read.why}`);
+}
+
+export function tooBig(bytes: number): string {
+  return `it has ${bytes} bytes, and at most ${MAX_FILE_BYTES} are read`;
+}
+
+function reading(thrown: unknown): string {
+  const code = systemCode(thrown);
+  if (code === "ENOENT") return "there is no such file";
+  if (code === "EACCES") return "permission denied; try again with sudo";
+  return code ?? messageOf(thrown);
+}

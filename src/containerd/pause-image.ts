@@ -1,0 +1,81 @@
+// An offline node has no registry to pull `pause` from: so the agent brings its own and imports it when it is absent.
+
+import type { ImageServiceClient, RuntimeServiceClient } from "../cri/cri-client.ts";
+import type { GrpcChannel } from "../cri/grpc.ts";
+import type { Clock } from "../lib/clock.ts";
+import { AgentError } from "../lib/errors.ts";
+import { importImage } from "./image-import.ts";
+import { PAUSE_ARM64_BASE64, PAUSE_X64_BASE64 } from "./pause/gen/pause-binaries.ts";
+import { normalizedImageName, sandboxImageName } from "./sandbox-image.ts";
+import { tarOfExecutable } from "./ustar.ts";
+
+export type PauseArchitecture = "x64" | "arm64";
+
+export type PauseImageOutcome =
+  | { readonly type: "Present"; readonly image: string }
+  | { readonly type: "Imported"; readonly image: string }
+  /** The runtime does not say which image it wants: nothing was done. */
+  | { readonly type: "NameUnknown" };
+
+export interface EnsurePauseImageOptions {
+  readonly cri: Pick<RuntimeServiceClient, "status"> & Pick<ImageServiceClient, "imageStatus">;
+  /** To the same containerd. */
+  readonly channel: GrpcChannel;
+  readonly clock: Clock;
+  readonly architecture: PauseArchitecture;
+  /** Where the runtime's Status does not name it. */
+  readonly sandboxImage?: string;
+  readonly signal?: AbortSignal;
+}
+
+const SEEN_MS = 10_000;
+const FIRST_LOOK_MS = 5;
+
+/** Never replaces an image that is there. Throws CriError, or AgentError `PauseImageNotSeen`. */
+export async function ensurePauseImage(
+  options: EnsurePauseImageOptions,
+): Promise<PauseImageOutcome> {
+  const { cri, channel, signal } = options;
+  const { info } = await cri.status({ verbose: true, signal });
+  const image = sandboxImageName(info) ?? options.sandboxImage;
+  if (image === undefined) return { type: "NameUnknown" };
+  if ((await cri.imageStatus({ image }, { signal })) !== undefined)
+    return { type: "Present", image };
+  const name = normalizedImageName(image);
+  await importImage({ name, ...pauseImage(options.architecture) }, { channel, signal });
+  await untilSeen(image, options);
+  return { type: "Imported", image };
+}
+
+/** The embedded program as layers and config of an image. */
+export function pauseImage(architecture: PauseArchitecture): {
+  readonly layers: readonly Uint8Array[];
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly pinned: true;
+} {
+  const config = {
+    architecture: architecture === "x64" ? "amd64" : "arm64",
+    os: "linux",
+    config: { Entrypoint: ["/pause"], Env: [], WorkingDir: "/" },
+  };
+  return { layers: [tarOfExecutable("pause", pauseProgram(architecture))], config, pinned: true };
+}
+
+/** The static ELF program. */
+export function pauseProgram(architecture: PauseArchitecture): Uint8Array {
+  return Uint8Array.fromBase64(architecture === "x64" ? PAUSE_X64_BASE64 : PAUSE_ARM64_BASE64);
+}
+
+// The CRI plugin learns of an image from containerd's events, a moment after it was stored.
+async function untilSeen(image: string, options: EnsurePauseImageOptions): Promise<void> {
+  const { cri, clock, signal } = options;
+  const end = clock.monotonic() + SEEN_MS;
+  for (let wait = FIRST_LOOK_MS; clock.monotonic() <= end; wait *= 2) {
+    if ((await cri.imageStatus({ image }, { signal })) !== undefined) return;
+    await clock.sleep(wait, signal);
+  }
+  throw new AgentError({
+    reason: "PauseImageNotSeen",
+    message: `containerd has stored ${image}, but its CRI plugin does not show it after ${SEEN_MS / 1000} s; restart containerd`,
+  });
+}

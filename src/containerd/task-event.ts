@@ -1,0 +1,42 @@
+// What an envelope of containerd's event stream means to a kubelet.
+
+import { fromBinary } from "@bufbuild/protobuf";
+import {
+  TaskCreateSchema,
+  TaskDeleteSchema,
+  TaskExitSchema,
+  TaskOOMSchema,
+  TaskStartSchema,
+} from "./gen/containerd/events/task_pb.ts";
+import type { Envelope } from "./gen/containerd/types/types_pb.ts";
+import type { TaskEvent, TaskEventType } from "./runtime-events.ts";
+
+/** undefined for topics that say nothing about a container, and for processes that were exec'ed into one. */
+export function taskEvent(envelope: Pick<Envelope, "topic" | "event">): TaskEvent | undefined {
+  const payload = envelope.event?.value ?? new Uint8Array();
+  switch (envelope.topic) {
+    case "/tasks/create":
+      return ofContainer("Created", fromBinary(TaskCreateSchema, payload));
+    case "/tasks/start":
+      return ofContainer("Started", fromBinary(TaskStartSchema, payload));
+    case "/tasks/exit":
+      return ofContainer("Exited", fromBinary(TaskExitSchema, payload));
+    case "/tasks/delete":
+      return ofContainer("Deleted", fromBinary(TaskDeleteSchema, payload));
+    case "/tasks/oom":
+      return ofContainer("OOM", fromBinary(TaskOOMSchema, payload));
+  }
+  return undefined;
+}
+
+interface Subject {
+  readonly containerId: string;
+  /** The process: the container's own id, or an exec's, or nothing. */
+  readonly id?: string;
+}
+
+function ofContainer(type: TaskEventType, subject: Subject): TaskEvent | undefined {
+  const { containerId, id = "" } = subject;
+  if (id !== "" && id !== containerId) return undefined;
+  return { type, id: containerId };
+}

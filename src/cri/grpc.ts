@@ -1,0 +1,247 @@
+// Typed calls of protobuf-es services over @grpc/grpc-js and one unix socket.
+
+import {
+  create,
+  fromBinary,
+  toBinary,
+  type DescMessage,
+  type DescMethod,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import type {
+  DescMethodBiDiStreaming,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+} from "@bufbuild/protobuf";
+import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { deadline, type Clock } from "../lib/clock.ts";
+import { AgentError } from "../lib/errors.ts";
+import { CriError, GrpcCode } from "./cri-error.ts";
+
+/** How long and under which conditions one call may run. */
+export interface CallSettings {
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds; absent = as long as it takes. */
+  readonly timeoutMs?: number | undefined;
+  /** Request headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface GrpcChannelOptions {
+  /** `unix:///run/containerd/containerd.sock` */
+  readonly endpoint: string;
+  readonly clock: Clock;
+}
+
+// No HTTP/2 keepalive: containerd takes pings within five minutes for abuse and ends the stream.
+const CHANNEL_OPTIONS = {
+  "grpc.initial_reconnect_backoff_ms": 100,
+  "grpc.max_reconnect_backoff_ms": 1000,
+  "grpc.max_receive_message_length": 64 * 1024 * 1024,
+  "grpc.max_send_message_length": 64 * 1024 * 1024,
+  // A retry by the library would repeat calls whose first try may have happened.
+  "grpc.enable_retries": 0,
+  // One connection per channel, so that closing a channel closes its socket.
+  "grpc.use_local_subchannel_pool": 1,
+} as const;
+
+/** One connection to one socket; connects at the first call and again after every loss. */
+export class GrpcChannel implements Disposable {
+  readonly endpoint: string;
+  readonly #client: Client;
+  readonly #clock: Clock;
+
+  /** Throws AgentError `InvalidEndpoint`; does not connect yet. */
+  constructor(options: GrpcChannelOptions) {
+    if (!/^unix:\/\/\/./.test(options.endpoint))
+      throw new AgentError({
+        reason: "InvalidEndpoint",
+        message: `runtime endpoint "${options.endpoint}" is not a unix socket; write it as unix:///run/containerd/containerd.sock`,
+      });
+    this.endpoint = options.endpoint;
+    this.#clock = options.clock;
+    this.#client = new Client(options.endpoint, credentials.createInsecure(), CHANNEL_OPTIONS);
+  }
+
+  /** Throws CriError. */
+  async unary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    settings: CallSettings = {},
+  ): Promise<MessageShape<O>> {
+    using limit = this.#limit(method, settings);
+    try {
+      return await new Promise<MessageShape<O>>((resolve, reject) => {
+        const call = this.#client.makeUnaryRequest(
+          pathOf(method),
+          encoder(method.input),
+          decoder(method.output),
+          create(method.input, request),
+          metadataOf(settings),
+          (error: ServiceError | null, response?: MessageShape<O>) => {
+            if (response === undefined) reject(error ?? new Error("no response message"));
+            else resolve(response);
+          },
+        );
+        limit.onEnd(() => call.cancel());
+      });
+    } catch (thrown) {
+      throw limit.explain(thrown);
+    }
+  }
+
+  /** The server's messages until it ends the stream; throws CriError on anything but a proper end. Leaving the loop cancels the call. */
+  async *stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    request: MessageInitShape<I>,
+    settings: CallSettings = {},
+  ): AsyncGenerator<MessageShape<O>, void, undefined> {
+    using limit = this.#limit(method, settings);
+    const call = this.#client.makeServerStreamRequest(
+      pathOf(method),
+      encoder(method.input),
+      decoder(method.output),
+      create(method.input, request),
+      metadataOf(settings),
+    );
+    limit.onEnd(() => call.cancel());
+    // The last word of a call that we cancelled ourselves finds nobody listening.
+    call.on("error", () => undefined);
+    try {
+      yield* call as AsyncIterable<MessageShape<O>>;
+    } catch (thrown) {
+      throw limit.explain(thrown);
+    } finally {
+      call.cancel();
+    }
+  }
+
+  /** Sends all requests, then collects all responses of a two-way stream. Throws CriError. */
+  async exchange<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodBiDiStreaming<I, O>,
+    requests: readonly MessageInitShape<I>[],
+    settings: CallSettings = {},
+  ): Promise<readonly MessageShape<O>[]> {
+    using limit = this.#limit(method, settings);
+    const call = this.#client.makeBidiStreamRequest(
+      pathOf(method),
+      encoder(method.input),
+      decoder(method.output),
+      metadataOf(settings),
+    );
+    limit.onEnd(() => call.cancel());
+    call.on("error", () => undefined);
+    const responses: MessageShape<O>[] = [];
+    try {
+      for (const request of requests) call.write(create(method.input, request));
+      call.end();
+      for await (const response of call as AsyncIterable<MessageShape<O>>) responses.push(response);
+      return responses;
+    } catch (thrown) {
+      throw limit.explain(thrown);
+    } finally {
+      call.cancel();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#client.close();
+  }
+
+  // The library's own deadline compares with the wall clock, and a device's wall clock steps:
+  // a step forward would end every call at once. So we count with our clock and cancel.
+  #limit(method: DescMethod, { signal, timeoutMs }: CallSettings): CallLimit {
+    const timer = timeoutMs === undefined ? undefined : deadline(this.#clock, timeoutMs, signal);
+    return new CallLimit({ call: method.name, endpoint: this.endpoint, signal, timeoutMs, timer });
+  }
+}
+
+interface CallLimitOptions {
+  readonly call: string;
+  readonly endpoint: string;
+  readonly signal: AbortSignal | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly timer: (Disposable & { readonly signal: AbortSignal }) | undefined;
+}
+
+/** Ends one call at its deadline or at the caller's abort, and says afterwards which it was. */
+class CallLimit implements Disposable {
+  readonly #options: CallLimitOptions;
+  readonly #signal: AbortSignal | undefined;
+  #end: (() => void) | undefined;
+
+  constructor(options: CallLimitOptions) {
+    this.#options = options;
+    this.#signal = options.timer?.signal ?? options.signal;
+  }
+
+  onEnd(end: () => void): void {
+    this.#end = end;
+    if (this.#signal?.aborted === true) end();
+    else this.#signal?.addEventListener("abort", end, { once: true });
+  }
+
+  explain(thrown: unknown): CriError {
+    const { call, endpoint, signal, timer, timeoutMs } = this.#options;
+    if (signal?.aborted === true)
+      return new CriError({
+        call,
+        code: GrpcCode.CANCELLED,
+        details: "given up before the answer came",
+        cause: thrown,
+      });
+    if (timer?.signal.aborted === true)
+      return new CriError({
+        call,
+        code: GrpcCode.DEADLINE_EXCEEDED,
+        details: `no answer within ${(timeoutMs ?? 0) / 1000} s`,
+        cause: thrown,
+      });
+    if (!isServiceError(thrown))
+      return new CriError({
+        call,
+        code: GrpcCode.INTERNAL,
+        details: String(thrown),
+        cause: thrown,
+      });
+    const details =
+      thrown.code === GrpcCode.UNAVAILABLE ? lost(endpoint, thrown.details) : thrown.details;
+    return new CriError({ call, code: thrown.code, details, cause: thrown });
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#end !== undefined) this.#signal?.removeEventListener("abort", this.#end);
+    this.#options.timer?.[Symbol.dispose]();
+  }
+}
+
+function isServiceError(thrown: unknown): thrown is ServiceError {
+  return thrown instanceof Error && "code" in thrown && "details" in thrown;
+}
+
+// Leaves the library's own phrases out and the system's error in.
+function lost(endpoint: string, details: string): string {
+  const cause = details
+    .replace(/^No connection established\. Last error: (?:Error: )?/, "")
+    .replace(/\.? *Resolution note: *$/, "");
+  return `no connection to ${endpoint}: ${cause}`;
+}
+
+function pathOf(method: DescMethod): string {
+  return `/${method.parent.typeName}/${method.name}`;
+}
+
+function encoder<D extends DescMessage>(schema: D): (message: MessageShape<D>) => Buffer {
+  return (message) => Buffer.from(toBinary(schema, message));
+}
+
+function decoder<D extends DescMessage>(schema: D): (bytes: Uint8Array) => MessageShape<D> {
+  return (bytes) => fromBinary(schema, bytes);
+}
+
+function metadataOf({ headers = {} }: CallSettings): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  return metadata;
+}

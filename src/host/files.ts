@@ -1,0 +1,51 @@
+// Small files, synchronously: a crash can only fall between two calls, never inside an await.
+
+export type FileKind = "file" | "directory" | "symlink" | "other";
+
+/** What lstat says; sizes in bytes, times in ms. */
+export interface FileInfo {
+  readonly name: string;
+  readonly kind: FileKind;
+  readonly size: number;
+  readonly mtimeMs: number;
+  /** `dev:ino`, to tell a recreated file or directory from the one before. */
+  readonly identity: string;
+  /** Which kind of `other`; absent = any further, e.g. a FIFO. */
+  readonly special?: "socket" | "charDevice" | "blockDevice";
+}
+
+/** `Moved`: a name appeared or vanished (complete); `Written`: somebody is writing; `Unknown`: look for yourself. */
+export type DirectoryHint =
+  | { readonly type: "Moved"; readonly name: string }
+  | { readonly type: "Written"; readonly name: string }
+  | { readonly type: "Unknown" };
+
+/** Every method throws AgentError `FileError` with the path in its message, unless it says otherwise. */
+export interface Files {
+  /** Entries of a directory by lstat (symlinks are not followed), sorted by name. */
+  list(directory: string): readonly FileInfo[];
+  /** lstat of one path; undefined when there is nothing. */
+  info(path: string): FileInfo | undefined;
+  /** stat (follows symlinks); undefined when there is nothing or the link is broken or a loop. */
+  target(path: string): FileInfo | undefined;
+  /** Bytes of a regular file of at most `maxBytes`, opened with O_NOFOLLOW | O_NONBLOCK; an oversize or special file throws. */
+  read(path: string, maxBytes: number): Uint8Array;
+  /** The same for a path that may be a symbolic link, as configuration files of the system often are. */
+  readFollowing(path: string, maxBytes: number): Uint8Array;
+  /** The last `maxBytes` bytes of a regular file, or all of it. */
+  tail(path: string, maxBytes: number): Uint8Array;
+  /** Temp name in the same directory, fsync, rename, fsync of the directory. */
+  writeAtomic(path: string, data: Uint8Array | string, mode: number): void;
+  makeDirectory(path: string, mode: number): void;
+  /** chmod, not subject to the umask. */
+  setMode(path: string, mode: number): void;
+  rename(from: string, to: string): void;
+  /** Removes a file if it is there. */
+  remove(path: string): void;
+  /** Removes a directory if it is there and empty; one that is not, or is busy, stays. */
+  removeEmptyDirectory(path: string): void;
+  /** Removes a tree without following symlinks and without crossing a mount point; nothing there = fine. */
+  removeTree(path: string): void;
+  /** Hints until disposed; never throws (no watch possible = no hints). */
+  watch(directory: string, onHint: (hint: DirectoryHint) => void): Disposable;
+}

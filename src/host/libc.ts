@@ -1,0 +1,63 @@
+// The few calls of the C library that have no other door. They block the event loop: local and quick ones only.
+
+import { dlopen, ptr, read } from "bun:ffi";
+
+const LIBC = dlopen("libc.so.6", {
+  __errno_location: { args: [], returns: "ptr" },
+  adjtimex: { args: ["ptr"], returns: "i32" },
+  clock_gettime: { args: ["i32", "ptr"], returns: "i32" },
+  flock: { args: ["i32", "i32"], returns: "i32" },
+  mount: { args: ["ptr", "ptr", "ptr", "u64", "ptr"], returns: "i32" },
+  umount2: { args: ["ptr", "i32"], returns: "i32" },
+});
+
+export const ERRNO = { EPERM: 1, ENOENT: 2, EAGAIN: 11, EBUSY: 16, EINVAL: 22 } as const;
+
+/** 0, or the errno of the failure. */
+type Errno = number;
+
+const CLOCK_BOOTTIME = 7;
+const LOCK_EX = 2;
+const LOCK_NB = 4;
+const UMOUNT_NOFOLLOW = 8;
+export const MNT_DETACH = 2;
+
+/** Milliseconds since boot, counting suspend; undefined where the kernel has no such clock. */
+export function bootTimeMs(): number | undefined {
+  const time = new BigInt64Array(2);
+  if (LIBC.symbols.clock_gettime(CLOCK_BOOTTIME, ptr(time)) !== 0) return undefined;
+  return Number(time[0] ?? 0n) * 1000 + Number(time[1] ?? 0n) / 1e6;
+}
+
+/** What adjtimex says: the clock's state (5 = TIME_ERROR, -1 = failed) and its STA_ bits. */
+export function clockState(): { readonly state: number; readonly status: number } {
+  const timex = new Uint8Array(256);
+  const state = LIBC.symbols.adjtimex(ptr(timex));
+  return { state, status: new DataView(timex.buffer).getInt32(40, true) };
+}
+
+/** Takes the exclusive lock of an open file without waiting. */
+export function lockExclusive(fd: number): Errno {
+  return errnoOf(LIBC.symbols.flock(fd, LOCK_EX | LOCK_NB));
+}
+
+/** mount(2) without flags. */
+export function mount(source: string, target: string, type: string, options: string): Errno {
+  const [s, t, k, o] = [cString(source), cString(target), cString(type), cString(options)];
+  return errnoOf(LIBC.symbols.mount(ptr(s), ptr(t), ptr(k), 0n, ptr(o)));
+}
+
+/** umount2(2) that never follows a symlink; `flags` = 0 or MNT_DETACH. */
+export function unmount(target: string, flags: number): Errno {
+  return errnoOf(LIBC.symbols.umount2(ptr(cString(target)), UMOUNT_NOFOLLOW | flags));
+}
+
+function errnoOf(result: number): Errno {
+  if (result === 0) return 0;
+  const location = LIBC.symbols.__errno_location();
+  return location === null ? ERRNO.EINVAL : read.i32(location, 0);
+}
+
+function cString(text: string): Buffer {
+  return Buffer.from(`${text}\0`);
+}

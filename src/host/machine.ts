@@ -1,0 +1,134 @@
+// What this machine says of itself, for its name and for the node's status.
+
+import { existsSync, readFileSync, readdirSync, statfsSync } from "node:fs";
+import { availableParallelism, networkInterfaces, type NetworkInterfaceInfo } from "node:os";
+import { join } from "node:path";
+
+export type Architecture = "amd64" | "arm64";
+
+/** An address of the node. */
+export interface NodeAddress {
+  readonly interface: string;
+  readonly family: 4 | 6;
+  readonly address: string;
+}
+
+/** "" = the machine does not say. */
+export interface MachineFacts {
+  readonly hostname: string;
+  readonly machineId: string;
+  /** Of the board: device tree on ARM, DMI on PCs. Readable by root only on PCs. */
+  readonly serial: string;
+  /** Of the first physical network interface by name, lower case. */
+  readonly mac: string;
+  /** CPUs this process may use. */
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  readonly kernelVersion: string;
+  /** PRETTY_NAME of os-release. */
+  readonly osImage: string;
+  /** In Kubernetes' words. */
+  readonly architecture: Architecture;
+}
+
+export interface DiskFacts {
+  readonly capacityBytes: number;
+  /** Left for unprivileged users, as `df` prints it. */
+  readonly availableBytes: number;
+}
+
+/** Facts that do not change while the machine runs. `root` = "/" except in tests. */
+export function readMachineFacts(root = "/"): MachineFacts {
+  const text = (path: string): string => readText(join(root, path));
+  return {
+    hostname: text("proc/sys/kernel/hostname"),
+    machineId: text("etc/machine-id"),
+    serial: boardSerial(text),
+    mac: firstMac(root),
+    cpus: availableParallelism(),
+    memoryBytes: Number(/^MemTotal:\s+(\d+) kB$/m.exec(text("proc/meminfo"))?.[1] ?? 0) * 1024,
+    kernelVersion: text("proc/sys/kernel/osrelease"),
+    osImage:
+      prettyName(text("etc/os-release")) ?? prettyName(text("usr/lib/os-release")) ?? "Linux",
+    architecture: process.arch === "arm64" ? "arm64" : "amd64",
+  };
+}
+
+/** Size of the file system that holds `path`. */
+export function readDiskFacts(path: string): DiskFacts {
+  const { blocks, bavail, bsize } = statfsSync(path);
+  return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize };
+}
+
+/** The node's addresses, those of the default route's interface first; no loopback, no link-local. */
+export function readNodeAddresses(
+  root = "/",
+  interfaces = networkInterfaces(),
+): readonly NodeAddress[] {
+  const first = defaultRouteInterface(readText(join(root, "proc/net/route")));
+  const all = Object.entries(interfaces).flatMap(([name, infos]) =>
+    (infos ?? []).filter(isNodeAddress).map((info): NodeAddress => {
+      return { interface: name, family: info.family === "IPv6" ? 6 : 4, address: info.address };
+    }),
+  );
+  const rank = (address: NodeAddress): number =>
+    (address.interface === first ? 0 : 2) + (address.family === 4 ? 0 : 1);
+  return all.toSorted((a, b) => rank(a) - rank(b));
+}
+
+function isNodeAddress({ internal, address }: NetworkInterfaceInfo): boolean {
+  return !internal && !/^(fe[89ab]|169\.254\.)/i.test(address);
+}
+
+/** Of /proc/net/route: the default route with the lowest metric. */
+function defaultRouteInterface(table: string): string | undefined {
+  return table
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[1] === "00000000" && fields[7] === "00000000")
+    .toSorted((a, b) => Number(a[6]) - Number(b[6]))[0]?.[0];
+}
+
+function boardSerial(text: (path: string) => string): string {
+  const candidates = [
+    text("proc/device-tree/serial-number"),
+    text("sys/class/dmi/id/product_serial"),
+    text("sys/class/dmi/id/board_serial"),
+  ];
+  return candidates.find(isRealSerial) ?? "";
+}
+
+/** Boards without a serial say so in words, or in zeros. */
+function isRealSerial(serial: string): boolean {
+  if (/^[0\s.-]*$/.test(serial)) return false;
+  return !/^(none|n\/a|default string|not (specified|applicable|available)|to be filled.*|system serial number|unknown|0123456789)$/i.test(
+    serial,
+  );
+}
+
+function firstMac(root: string): string {
+  const directory = join(root, "sys/class/net");
+  if (!existsSync(directory)) return "";
+  const macs = readdirSync(directory)
+    .toSorted()
+    .map((name) => ({
+      physical: existsSync(join(directory, name, "device")),
+      mac: readText(join(directory, name, "address")).toLowerCase(),
+    }))
+    .filter(({ mac }) => /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(mac) && mac !== "00:00:00:00:00:00");
+  return (macs.find(({ physical }) => physical) ?? macs[0])?.mac ?? "";
+}
+
+function prettyName(osRelease: string): string | undefined {
+  return /^PRETTY_NAME=["']?(.*?)["']?$/m.exec(osRelease)?.[1];
+}
+
+/** Without the NUL of the device tree and white space around; "" when it cannot be read. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8").replaceAll("\0", "").trim();
+  } catch {
+    // Absent on this kind of machine, or for root only: the machine does not say.
+    return "";
+  }
+}

@@ -1,0 +1,212 @@
+// The file system itself: the implementation of Files outside of simulations.
+
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  watch,
+  writeSync,
+  type Stats,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { AgentError, messageOf } from "../lib/errors.ts";
+import type { DirectoryHint, FileInfo, FileKind, Files } from "./files.ts";
+import { removeTree } from "./remove-tree.ts";
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const NOTHING_THERE: readonly string[] = ["ENOENT", "ENOTDIR"];
+
+/** Files on this machine's file systems. */
+export function realFiles(): Files {
+  return {
+    list: (directory) => attempt("list", directory, () => list(directory)),
+    info: (path) => attempt("look at", path, () => infoOf(path, lstatSync, NOTHING_THERE)),
+    target: (path) =>
+      attempt("look at", path, () => infoOf(path, statSync, [...NOTHING_THERE, "ELOOP"])),
+    read: (path, maxBytes) => attempt("read", path, () => readRegular(path, maxBytes)),
+    readFollowing: (path, maxBytes) =>
+      attempt("read", path, () => readRegular(realpathSync(path), maxBytes)),
+    tail: (path, maxBytes) => attempt("read", path, () => readTail(path, maxBytes)),
+    writeAtomic: (path, data, mode) =>
+      attempt("write", path, () => writeAtomic(path, Buffer.from(data), mode)),
+    makeDirectory: (path, mode) =>
+      attempt("create the directory", path, () => makeDirectory(path, mode)),
+    setMode: (path, mode) => attempt("change the mode of", path, () => chmodSync(path, mode)),
+    rename: (from, to) => attempt("rename", from, () => renameSync(from, to)),
+    remove: (path) => attempt("remove", path, () => remove(path)),
+    removeEmptyDirectory: (path) =>
+      attempt("remove the directory", path, () => removeEmptyDirectory(path)),
+    removeTree: (path) => attempt("remove", path, () => removeTree(path)),
+    watch: watchDirectory,
+  };
+}
+
+function attempt<T>(what: string, path: string, run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    const message = `cannot ${what} ${path}: ${messageOf(cause)}`;
+    throw new AgentError({ reason: "FileError", message, cause });
+  }
+}
+
+function errorCode(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+}
+
+function list(directory: string): readonly FileInfo[] {
+  const names = readdirSync(directory).toSorted();
+  // A name that has vanished since is not there any more.
+  return names.flatMap((name) => infoOf(join(directory, name), lstatSync, NOTHING_THERE) ?? []);
+}
+
+function infoOf(
+  path: string,
+  stat: (path: string) => Stats,
+  nothing: readonly string[],
+): FileInfo | undefined {
+  try {
+    return describe(path, stat(path));
+  } catch (error) {
+    if (nothing.includes(errorCode(error))) return undefined;
+    throw error;
+  }
+}
+
+function describe(path: string, stats: Stats): FileInfo {
+  const { size, mtimeMs, dev, ino } = stats;
+  const identity = `${dev}:${ino}`;
+  const kind = kindOf(stats);
+  return { name: basename(path), kind, size, mtimeMs, identity, ...specialOf(stats) };
+}
+
+function kindOf(stats: Stats): FileKind {
+  if (stats.isFile()) return "file";
+  if (stats.isDirectory()) return "directory";
+  return stats.isSymbolicLink() ? "symlink" : "other";
+}
+
+function specialOf(stats: Stats): Pick<FileInfo, "special"> {
+  if (stats.isSocket()) return { special: "socket" };
+  if (stats.isCharacterDevice()) return { special: "charDevice" };
+  return stats.isBlockDevice() ? { special: "blockDevice" } : {};
+}
+
+/** Opening neither follows a link nor waits for the other end of a FIFO; the size is judged by what is read. */
+function readRegular(path: string, maxBytes: number): Uint8Array {
+  const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile()) throw new Error("not a regular file");
+    if (stats.size > maxBytes) throw new Error(`larger than ${maxBytes} bytes`);
+    // Files of /proc and /sys say 0; a growing file may hold more than it said.
+    const chunks: Buffer[] = [];
+    for (let total = 0; ;) {
+      const chunk = Buffer.allocUnsafe(Math.max(4096, stats.size + 1 - total));
+      const got = readSync(fd, chunk, 0, chunk.length, null);
+      if (got === 0) return new Uint8Array(Buffer.concat(chunks));
+      total += got;
+      if (total > maxBytes) throw new Error(`larger than ${maxBytes} bytes`);
+      chunks.push(chunk.subarray(0, got));
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function readTail(path: string, maxBytes: number): Uint8Array {
+  const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile()) throw new Error("not a regular file");
+    const chunk = Buffer.allocUnsafe(Math.min(maxBytes, stats.size));
+    const got = readSync(fd, chunk, 0, chunk.length, stats.size - chunk.length);
+    return new Uint8Array(chunk.subarray(0, got));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function writeAtomic(path: string, data: Uint8Array, mode: number): void {
+  const directory = dirname(path);
+  const temporary = join(directory, `.${basename(path)}.tmp`);
+  remove(temporary);
+  try {
+    writeNew(temporary, data, mode);
+    renameSync(temporary, path);
+  } catch (error) {
+    remove(temporary);
+    throw error;
+  }
+  const fd = openSync(directory, O_RDONLY | O_DIRECTORY);
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function writeNew(path: string, data: Uint8Array, mode: number): void {
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  try {
+    fchmodSync(fd, mode);
+    for (let written = 0; written < data.length;) {
+      written += writeSync(fd, data, written, data.length - written);
+    }
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The mode holds for directories that it creates; one that is there keeps its own. */
+function makeDirectory(path: string, mode: number): void {
+  const first = mkdirSync(path, { recursive: true, mode });
+  if (first !== undefined) chmodSync(path, mode);
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (!NOTHING_THERE.includes(errorCode(error))) throw error;
+  }
+}
+
+function removeEmptyDirectory(path: string): void {
+  try {
+    rmdirSync(path);
+  } catch (error) {
+    if (![...NOTHING_THERE, "ENOTEMPTY", "EBUSY", "EEXIST"].includes(errorCode(error))) throw error;
+  }
+}
+
+function watchDirectory(directory: string, onHint: (hint: DirectoryHint) => void): Disposable {
+  try {
+    const watcher = watch(directory, { persistent: false }, (event, name) => {
+      if (name === null || name === "") onHint({ type: "Unknown" });
+      else onHint({ type: event === "rename" ? "Moved" : "Written", name });
+    });
+    watcher.on("error", () => {
+      watcher.close();
+      onHint({ type: "Unknown" });
+    });
+    return { [Symbol.dispose]: () => watcher.close() };
+  } catch {
+    // Nothing to watch (no directory, no inotify instance left): the caller's rescans find everything later.
+    return { [Symbol.dispose]: () => undefined };
+  }
+}

@@ -1,0 +1,65 @@
+// One call for many who ask the same at the same time. An answer is shared, never kept.
+
+interface SharedCall<T> {
+  readonly answer: Promise<T>;
+  readonly controller: AbortController;
+  waiters: number;
+}
+
+export class SharedCalls<T> {
+  readonly #calls = new Map<string, SharedCall<T>>();
+
+  /**
+   * Joins the call of this key that is under way, else starts one. A waiter who aborts is rejected
+   * with its signal's reason and disturbs nobody; the call itself is aborted when the last one has left.
+   */
+  async run(
+    key: string,
+    signal: AbortSignal,
+    start: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    signal.throwIfAborted();
+    const call = this.#calls.get(key) ?? this.#start(key, start);
+    call.waiters += 1;
+    try {
+      return await untilAborted(call.answer, signal);
+    } finally {
+      call.waiters -= 1;
+      if (call.waiters === 0) this.#end(key, call);
+    }
+  }
+
+  #start(key: string, start: (signal: AbortSignal) => Promise<T>): SharedCall<T> {
+    const controller = new AbortController();
+    const answer = start(controller.signal);
+    const call: SharedCall<T> = { answer, controller, waiters: 0 };
+    this.#calls.set(key, call);
+    const forget = (): void => this.#forget(key, call);
+    // Forgotten before any waiter hears the answer, so whoever asks because of it asks anew.
+    void answer.then(forget, forget);
+    return call;
+  }
+
+  #end(key: string, call: SharedCall<T>): void {
+    this.#forget(key, call);
+    call.controller.abort();
+  }
+
+  #forget(key: string, call: SharedCall<T>): void {
+    if (this.#calls.get(key) === call) this.#calls.delete(key);
+  }
+}
+
+function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void => reject(asError(signal.reason));
+    signal.addEventListener("abort", abort, { once: true });
+    answer
+      .finally(() => signal.removeEventListener("abort", abort))
+      .then(resolve, (error: unknown) => reject(asError(error)));
+  });
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}

@@ -1,0 +1,41 @@
+// Time as a parameter. Nothing else in src/ may read a clock or set a timer (a test holds this).
+
+/** Milliseconds of CLOCK_BOOTTIME: never steps, counts suspend, starts anew with each boot. */
+export type Monotonic = number;
+
+export interface Clock {
+  /** Wall-clock milliseconds since 1970. It lies: show it, never decide by it. */
+  now(): number;
+  /** Milliseconds since boot; the only time that decisions may compare. */
+  monotonic(): Monotonic;
+  /** Resolves after `ms`, or at once when `signal` aborts; never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `run` once after `ms`, unless disposed before. */
+  after(ms: number, run: () => void): Disposable;
+}
+
+/** An abort signal that also fires after `ms`; dispose it to release the timer. */
+export interface Deadline extends Disposable {
+  readonly signal: AbortSignal;
+}
+
+/** Joins a deadline of `ms` and an outer signal; the reason tells which of them fired. */
+export function deadline(clock: Clock, ms: number, outer?: AbortSignal): Deadline {
+  const controller = new AbortController();
+  const timer = clock.after(ms, () => controller.abort(new Error(`deadline of ${ms} ms passed`)));
+  const follow = (): void => controller.abort(outer?.reason);
+  if (outer?.aborted === true) follow();
+  else outer?.addEventListener("abort", follow, { once: true });
+  return {
+    signal: controller.signal,
+    [Symbol.dispose](): void {
+      timer[Symbol.dispose]();
+      outer?.removeEventListener("abort", follow);
+    },
+  };
+}
+
+/** RFC 3339 in UTC with whole seconds, as Kubernetes prints times. */
+export function rfc3339(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, "Z");
+}

@@ -1,0 +1,35 @@
+// Errors that carry Kubernetes' reason and say when to try again.
+
+/** Kubernetes' words where it has one (DESIGN: law 12), ours otherwise. */
+export type Reason = string;
+
+export interface AgentErrorOptions {
+  readonly reason: Reason;
+  /** A sentence: what failed, on what, and the way out if there is one. */
+  readonly message: string;
+  readonly cause?: unknown;
+  /** Clock.monotonic() before which trying again is pointless. */
+  readonly retryAt?: number;
+}
+
+export class AgentError extends Error {
+  readonly reason: Reason;
+  readonly retryAt: number | undefined;
+
+  constructor(options: AgentErrorOptions) {
+    super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "AgentError";
+    this.reason = options.reason;
+    this.retryAt = options.retryAt;
+  }
+}
+
+/** The sentence of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** The reason of anything that was thrown; `fallback` when it carries none. */
+export function reasonOf(thrown: unknown, fallback: Reason): Reason {
+  return thrown instanceof AgentError ? thrown.reason : fallback;
+}

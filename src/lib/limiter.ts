@@ -1,0 +1,28 @@
+// At most so many at once, first come first served.
+
+export class Limiter {
+  readonly #limit: number;
+  readonly #waiting: (() => void)[] = [];
+  #taken = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Runs `work` when a place is free; its outcome is the call's. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#taken >= this.#limit) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else {
+      this.#taken += 1;
+    }
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      // The place passes on without becoming free, so nobody can slip in between.
+      if (next === undefined) this.#taken -= 1;
+      else next();
+    }
+  }
+}

@@ -1,0 +1,13 @@
+// Randomness as a parameter, so that a seed can replay a whole run.
+
+export interface Random {
+  /** Uniform in [0, 1). */
+  next(): number;
+  /** `length` random bytes as lower-case hexadecimal digits (2 × length characters). */
+  hex(length: number): string;
+}
+
+/** `ms` spread uniformly over [ms × (1 − share), ms × (1 + share)]. */
+export function jitter(random: Random, ms: number, share: number): number {
+  return Math.round(ms * (1 - share + 2 * share * random.next()));
+}

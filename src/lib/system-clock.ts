@@ -1,0 +1,32 @@
+// The real clock and the real dice: the only file that touches timers, Date.now and Math.random.
+
+import type { Clock } from "./clock.ts";
+import type { Random } from "./random.ts";
+
+/** `bootOffset` = ms between process time and CLOCK_BOOTTIME, from `host/boot`. */
+export function systemClock(bootOffset: number): Clock {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now() + bootOffset,
+    sleep: (ms, signal) =>
+      new Promise<void>((resolve) => {
+        if (signal?.aborted === true) return resolve();
+        const done = (): void => {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", done);
+          resolve();
+        };
+        const timer = setTimeout(done, ms);
+        signal?.addEventListener("abort", done, { once: true });
+      }),
+    after: (ms, run) => {
+      const timer = setTimeout(run, ms);
+      return { [Symbol.dispose]: (): void => clearTimeout(timer) };
+    },
+  };
+}
+
+export const systemRandom: Random = {
+  next: () => Math.random(),
+  hex: (length) => crypto.getRandomValues(new Uint8Array(length)).toHex(),
+};

@@ -1,0 +1,23 @@
+// The entry: as small as possible, so that `agent version` and the thin verbs never load the agent itself.
+
+import { version as packageVersion } from "../package.json" with { type: "json" };
+
+/** Set by the build: the package's version and the commit. */
+declare const AGENT_VERSION: string | undefined;
+
+const version = typeof AGENT_VERSION === "string" ? AGENT_VERSION : packageVersion;
+
+const argv = process.argv.slice(2);
+
+if (argv.length === 1 && (argv[0] === "version" || argv[0] === "--version")) {
+  process.stdout.write(`agent ${version}\n`);
+} else {
+  const { runCli } = await import("./cli/program.ts");
+  const { processTerminal } = await import("./cli/terminal.ts");
+  const terminal = processTerminal();
+  const loadAgent = () => import("./agent/run-agent.ts");
+  const code = await runCli({ argv, version, terminal, loadAgent });
+  await terminal.flushed();
+  // Not `exitCode`: a kept-alive connection to the socket would hold the process.
+  process.exit(code);
+}

@@ -1,0 +1,127 @@
+// One live connection of the MQTT library: every promise settles, at the latest when the connection ends.
+
+import type { MqttClient, Packet } from "mqtt";
+
+import { AgentError, messageOf } from "../lib/errors.ts";
+import { bufferOf } from "./client-options.ts";
+import type { ConnectAck, MqttMessage, MqttSession, SessionEnd } from "./mqtt-link.ts";
+
+type Suback = Extract<Packet, { readonly cmd: "suback" }>;
+type Settle<T> = (answer: { readonly value: T } | { readonly error: Error }) => void;
+
+/** Why and when a connection ends: the first cause that was noted counts, the close event says when. */
+export class Fate {
+  readonly ended: Promise<SessionEnd>;
+  /** Set once the connection is closed. */
+  over: SessionEnd | undefined;
+  readonly #resolve: (end: SessionEnd) => void;
+  #cause: SessionEnd | undefined;
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<SessionEnd>();
+    this.ended = promise;
+    this.#resolve = resolve;
+  }
+
+  note(cause: SessionEnd): void {
+    this.#cause ??= cause;
+  }
+
+  close(): void {
+    this.over ??= this.#cause ?? { by: "broker", message: "the broker closed the connection" };
+    this.#resolve(this.over);
+  }
+}
+
+export class MqttjsSession implements MqttSession {
+  readonly ack: ConnectAck;
+  readonly ended: Promise<SessionEnd>;
+  readonly #client: MqttClient;
+  readonly #fate: Fate;
+  readonly #waiting = new Set<(error: Error) => void>();
+
+  constructor(client: MqttClient, ack: ConnectAck, fate: Fate) {
+    this.ack = ack;
+    this.ended = fate.ended;
+    this.#client = client;
+    this.#fate = fate;
+    void fate.ended.then((end) => {
+      for (const fail of this.#waiting) fail(gone(end));
+    });
+  }
+
+  subscribe(filters: readonly string[]): Promise<readonly number[]> {
+    // Retain as published: a live message then says whether it is retained too (a retained command is ignored).
+    const rap = this.ack.protocolVersion === 5 ? { rap: true } : {};
+    return this.#untilEnd((settle) => {
+      this.#client.subscribe([...filters], { qos: 1, ...rap }, (error, _subscriptions, suback) => {
+        const granted = grantedOf(suback);
+        if (granted?.length === filters.length) settle({ value: granted });
+        else settle({ error: error ?? new Error("SUBACK without one code a filter") });
+      });
+    });
+  }
+
+  publish(message: MqttMessage): Promise<number> {
+    const { topic, payload, qos, retain } = message;
+    return this.#untilEnd((settle) => {
+      this.#client.publish(topic, bufferOf(payload), { qos, retain }, (error, packet) => {
+        const refused = error === undefined || error === null ? undefined : codeOf(error);
+        if (refused !== undefined) settle({ value: refused });
+        else if (error instanceof Error) settle({ error });
+        else settle({ value: qos === 0 ? 0 : reasonCodeOf(packet) });
+      });
+    });
+  }
+
+  async end(): Promise<void> {
+    this.#fate.note({ by: "us", message: "disconnected" });
+    // The library would wait for every PUBACK before it says goodbye.
+    for (const id of Object.keys(this.#client.outgoing))
+      this.#client.removeOutgoingMessage(Number(id));
+    if (this.#fate.over === undefined) this.#client.end(false);
+    await this.ended;
+  }
+
+  abort(): void {
+    this.#fate.note({ by: "us", message: "dropped" });
+    if (this.#fate.over === undefined) this.#client.stream.destroy();
+  }
+
+  #untilEnd<T>(start: (settle: Settle<T>) => void): Promise<T> {
+    const { over } = this.#fate;
+    if (over !== undefined) return Promise.reject(gone(over));
+    return new Promise<T>((resolve, reject) => {
+      const fail = (error: Error): void => {
+        this.#waiting.delete(fail);
+        reject(error);
+      };
+      this.#waiting.add(fail);
+      start((answer) => {
+        if ("error" in answer) return fail(gone({ by: "us", message: messageOf(answer.error) }));
+        this.#waiting.delete(fail);
+        resolve(answer.value);
+      });
+    });
+  }
+}
+
+function gone(end: SessionEnd): AgentError {
+  return new AgentError({
+    reason: "SessionEnded",
+    message: `the connection to the broker is over: ${end.message}`,
+  });
+}
+
+/** The MQTT reason code that a library error carries. */
+export function codeOf(error: Error): number | undefined {
+  return "code" in error && typeof error.code === "number" ? error.code : undefined;
+}
+
+function reasonCodeOf(packet: Packet | undefined): number {
+  return packet?.cmd === "puback" ? (packet.reasonCode ?? 0) : 0;
+}
+
+function grantedOf(suback: Suback | undefined): readonly number[] | undefined {
+  return suback?.granted.map((code) => Number(code));
+}

@@ -1,0 +1,212 @@
+// Relist is the truth, events are a hint: keeps the pod cache right and says which pods changed. kubelet: PLEG, evented PLEG
+
+import type { ObservedPod } from "../api/observed-pod.ts";
+import type { PodUID } from "../api/pod.ts";
+import type { RuntimeEvent, RuntimeEvents, TaskEvent } from "../containerd/runtime-events.ts";
+import { deadline, type Clock, type Monotonic } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { jitter, type Random } from "../lib/random.ts";
+import type { RuntimeReader } from "../runtime/runtime-reader.ts";
+import type { PodCache } from "./pod-cache.ts";
+import { changedPods } from "./relist.ts";
+import { RecentExits } from "./recent-exits.ts";
+
+export interface PodLifecycleOptions {
+  readonly reader: RuntimeReader;
+  readonly events: RuntimeEvents;
+  readonly cache: PodCache;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly onChange: (uid: PodUID) => void;
+}
+
+const RELIST_MS = 60_000;
+const RELIST_DEADLINE_MS = 120_000;
+/** Relist without success for this long: the node is not healthy. kubelet: relistThreshold */
+const STALE_MS = 180_000;
+const RESUBSCRIBE_MS = 1_000;
+/** containerd deletes the task first and writes CRI's status after: how long, and how often, to look again. */
+const LAG_FIRST_MS = 5;
+const LAG_MAX_MS = 2_000;
+/** Births are never urgent: whoever caused them looks for himself. */
+const QUIET_MS = 500;
+
+export class PodLifecycle {
+  readonly #options: PodLifecycleOptions;
+  readonly #exits: RecentExits;
+  readonly #looking = new Set<PodUID>();
+  readonly #again = new Set<PodUID>();
+  #relistedAt: Monotonic;
+  #restart = new AbortController();
+
+  constructor(options: PodLifecycleOptions) {
+    this.#options = options;
+    this.#exits = new RecentExits(options.clock);
+    this.#relistedAt = options.clock.monotonic();
+  }
+
+  /** undefined = healthy, else the sentence for /healthz. */
+  unhealthy(): string | undefined {
+    const age = this.#options.clock.monotonic() - this.#relistedAt;
+    if (age <= STALE_MS) return undefined;
+    return `pleg: the last complete list of the runtime's pods is ${Math.round(age / 1000)} s old`;
+  }
+
+  /** The runtime does not answer: the stream may be silently dead, so begin a new one and list again. */
+  resubscribe(): void {
+    this.#restart.abort();
+  }
+
+  /** One complete look; rejects when the runtime does not answer. */
+  async relist(signal: AbortSignal): Promise<void> {
+    const { cache, reader, clock } = this.#options;
+    using limit = deadline(clock, RELIST_DEADLINE_MS, signal);
+    const number = cache.begin();
+    const listed = await reader.listPods(limit.signal);
+    const changed = changedPods(cache.all(), listed);
+    await Promise.all(
+      changed.map(async (uid) => {
+        const summary = listed.get(uid);
+        const before = cache.get(uid);
+        // A pod that this list could not yet have seen is not gone.
+        if (summary === undefined && before !== undefined && before.observedAt > number) return;
+        const look = summary === undefined ? undefined : await reader.inspect(summary, before);
+        cache.put(uid, number, look);
+        this.#afterLook(uid);
+      }),
+    );
+    this.#relistedAt = clock.monotonic();
+    for (const uid of changed) this.#options.onChange(uid);
+  }
+
+  /** A look at one pod on somebody's order; the cache is right when it resolves. */
+  async look(uid: PodUID): Promise<ObservedPod | undefined> {
+    const { cache, reader } = this.#options;
+    const number = cache.begin();
+    cache.put(uid, number, await reader.inspectPod(uid, cache.get(uid)));
+    this.#afterLook(uid);
+    return cache.get(uid);
+  }
+
+  /** Relists now and then, whatever the events say. */
+  async runRelist(signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options;
+    while (!signal.aborted) {
+      await clock.sleep(jitter(random, RELIST_MS, 0.1), signal);
+      if (signal.aborted) return;
+      try {
+        await this.relist(signal);
+      } catch (error) {
+        log.warn("relist failed", { error: messageOf(error) });
+      }
+    }
+  }
+
+  /** Subscribes for ever; lists again at the begin of every stream, for a stream has no past. */
+  async runEvents(signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options;
+    while (!signal.aborted) {
+      this.#restart = new AbortController();
+      const either = AbortSignal.any([signal, this.#restart.signal]);
+      try {
+        for await (const event of this.#options.events.subscribe(either)) {
+          this.#onEvent(event, either);
+        }
+        if (!signal.aborted) log.info("event stream ended");
+      } catch (error) {
+        if (!signal.aborted) log.warn("event stream broke", { error: messageOf(error) });
+      }
+      await clock.sleep(jitter(random, RESUBSCRIBE_MS, 0.5), signal);
+    }
+  }
+
+  #onEvent(event: RuntimeEvent, signal: AbortSignal): void {
+    const { cache, clock } = this.#options;
+    switch (event.type) {
+      case "Subscribed":
+        void this.#relistOrWarn(signal);
+        return;
+      case "Exited":
+        this.#exits.add(event.id);
+        this.#hint(cache.ownerOf(event.id));
+        return;
+      case "Created":
+      case "Started":
+      case "Deleted":
+      case "OOM": {
+        const uid = cache.ownerOf(event.id);
+        if (uid === undefined || isKnown(cache.get(uid), event)) return;
+        clock.after(QUIET_MS, () => {
+          if (!isKnown(cache.get(uid), event)) this.#hint(uid);
+        });
+      }
+    }
+  }
+
+  async #relistOrWarn(signal: AbortSignal): Promise<void> {
+    try {
+      await this.relist(signal);
+    } catch (error) {
+      if (!signal.aborted) this.#options.log.warn("relist failed", { error: messageOf(error) });
+    }
+  }
+
+  #hint(uid: PodUID | undefined): void {
+    if (uid === undefined) return;
+    if (this.#looking.has(uid)) {
+      this.#again.add(uid);
+      return;
+    }
+    this.#looking.add(uid);
+    void this.#chase(uid);
+  }
+
+  /** Looks until no container that an event called dead is shown running any more. */
+  async #chase(uid: PodUID): Promise<void> {
+    const { clock, cache, log, onChange } = this.#options;
+    try {
+      let wait = LAG_FIRST_MS;
+      do {
+        this.#again.delete(uid);
+        await this.look(uid);
+        if (!this.#exits.contradicts(cache.get(uid))) {
+          wait = LAG_FIRST_MS;
+          continue;
+        }
+        await clock.sleep(wait);
+        wait *= 2;
+        this.#again.add(uid);
+      } while (this.#again.has(uid) && wait <= LAG_MAX_MS);
+    } catch (error) {
+      log.warn("look at a pod failed", { uid, error: messageOf(error) });
+    } finally {
+      this.#looking.delete(uid);
+    }
+    onChange(uid);
+  }
+
+  /** An exit may have been announced before anybody knew whose container it was. */
+  #afterLook(uid: PodUID): void {
+    if (this.#exits.contradicts(this.#options.cache.get(uid))) this.#hint(uid);
+  }
+}
+
+/** Whether the cache already says what the event says: then nobody has to look. */
+function isKnown(pod: ObservedPod | undefined, event: TaskEvent): boolean {
+  const container = pod?.containers.find(({ id }) => id === event.id);
+  const sandbox = pod?.sandboxes.find(({ id }) => id === event.id);
+  switch (event.type) {
+    case "Created":
+      return container !== undefined || sandbox !== undefined;
+    case "Started":
+      return container !== undefined ? container.state !== "Created" : sandbox !== undefined;
+    case "Exited":
+      return container?.state === "Exited" || sandbox?.state === "NotReady";
+    case "Deleted":
+      return container === undefined && sandbox === undefined;
+    case "OOM":
+      return true;
+  }
+}

@@ -1,0 +1,37 @@
+// Decides which pods have changed between two looks at the runtime. Relist of equal worlds is empty. kubelet: generic PLEG
+
+import type { PodUID } from "../api/pod.ts";
+import type { ObservedPod } from "../api/observed-pod.ts";
+import type { PodSummary } from "../runtime/runtime-reader.ts";
+
+/** UIDs whose sandboxes or containers came, went or changed state since they were observed. */
+export function changedPods(
+  observed: ReadonlyMap<PodUID, ObservedPod>,
+  listed: ReadonlyMap<PodUID, PodSummary>,
+): readonly PodUID[] {
+  const changed: PodUID[] = [];
+  for (const [uid, summary] of listed) {
+    const known = observed.get(uid);
+    if (known === undefined || fingerprint(summary) !== fingerprintOf(known)) changed.push(uid);
+  }
+  for (const uid of observed.keys()) if (!listed.has(uid)) changed.push(uid);
+  return changed;
+}
+
+function fingerprint(summary: PodSummary): string {
+  return [
+    ...summary.sandboxes.map((sandbox) => `${sandbox.id} ${sandbox.ready ? "Ready" : "NotReady"}`),
+    ...summary.containers.map((container) => `${container.id} ${container.state}`),
+  ]
+    .toSorted()
+    .join("\n");
+}
+
+function fingerprintOf(pod: ObservedPod): string {
+  return [
+    ...pod.sandboxes.map((sandbox) => `${sandbox.id} ${sandbox.state}`),
+    ...pod.containers.map((container) => `${container.id} ${container.state}`),
+  ]
+    .toSorted()
+    .join("\n");
+}

@@ -1,0 +1,84 @@
+// Decides which pods get a worker, a newer spec or their end; performs nothing. kubelet: HandlePodAdditions … HandlePodCleanups
+
+import type { DesiredPod, DesiredState, SourceName } from "../api/desired-pod.ts";
+import type { ObservedPod } from "../api/observed-pod.ts";
+import type { PodUID } from "../api/pod.ts";
+import type { Removal } from "../api/removal.ts";
+
+export type WorkerOrder =
+  | { readonly type: "Start"; readonly desired: DesiredPod }
+  | { readonly type: "Update"; readonly desired: DesiredPod }
+  | { readonly type: "Remove"; readonly removal: Removal };
+
+/** A pod that has a worker. */
+export interface WorkerFacts {
+  readonly uid: PodUID;
+  readonly namespace: string;
+  readonly name: string;
+  readonly phase: "Syncing" | "Terminating";
+  readonly source: SourceName | undefined;
+}
+
+export interface PlanInput {
+  readonly desired: DesiredState;
+  readonly workers: readonly WorkerFacts[];
+  /** Pods of ours that the runtime has. */
+  readonly observed: readonly ObservedPod[];
+  /** Removals that were begun and not settled, by this process or one before it. */
+  readonly removals: readonly Removal[];
+}
+
+/** Idempotent: performed orders are not given again. A predecessor is not ended here but by its successor. */
+export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
+  const { desired, workers, observed, removals } = input;
+  const working = new Map(workers.map((worker) => [worker.uid, worker]));
+  const unsettled = new Set(removals.map(({ uid }) => uid));
+  const wanted = new Set(desired.pods.map(({ uid }) => uid));
+  const names = new Set(desired.pods.map(({ pod }) => nameOf(pod.metadata)));
+
+  /** Only its own source can orphan a pod, once it has spoken; a name that is wanted has a successor. */
+  const isOrphan = (
+    pod: { uid: PodUID; namespace: string; name: string },
+    source: SourceName | undefined,
+  ): boolean =>
+    !wanted.has(pod.uid) &&
+    !names.has(nameOf(pod)) &&
+    source !== undefined &&
+    desired.ready.has(source);
+
+  const settle = removals.filter(({ uid }) => !working.has(uid)).map(remove);
+  const drop = workers
+    .filter((worker) => worker.phase === "Syncing" && isOrphan(worker, worker.source))
+    .map(deleted);
+  const orphans = observed
+    .filter((pod) => !working.has(pod.uid) && !unsettled.has(pod.uid))
+    .filter((pod) => isOrphan(pod, pod.source))
+    .map(deleted);
+  const run = desired.pods
+    .map((pod) => orderFor(pod, working.get(pod.uid), unsettled.has(pod.uid)))
+    .filter((order) => order !== undefined);
+  return [...settle, ...drop, ...orphans, ...run];
+}
+
+function orderFor(
+  desired: DesiredPod,
+  worker: WorkerFacts | undefined,
+  isBeingRemoved: boolean,
+): WorkerOrder | undefined {
+  if (worker?.phase === "Syncing") return { type: "Update", desired };
+  // Its earlier life ends first; the plan made after that starts it anew.
+  return worker === undefined && !isBeingRemoved ? { type: "Start", desired } : undefined;
+}
+
+function deleted(pod: { uid: PodUID; namespace: string; name: string }): WorkerOrder {
+  const { uid, namespace, name } = pod;
+  return remove({ uid, namespace, name, why: "Deleted" });
+}
+
+function remove(removal: Removal): WorkerOrder {
+  return { type: "Remove", removal };
+}
+
+function nameOf(pod: { readonly namespace: string; readonly name: string }): string {
+  return `${pod.namespace}/${pod.name}`;
+}

@@ -1,0 +1,97 @@
+// What a pod leaves on the host when its life ends: volumes go, logs go or stay for diagnosis (≤ 10 MB), never the next life's.
+
+import type { DesiredPod } from "../api/desired-pod.ts";
+import { podLogDirectory } from "../api/log-paths.ts";
+import type { PodUID } from "../api/pod.ts";
+import type { Removal } from "../api/removal.ts";
+import type { FileInfo, Files } from "../host/files.ts";
+import { trimPlan, type LogFile } from "./log-retention.ts";
+
+export interface PodRemainsOptions {
+  readonly files: Files;
+  readonly podLogsDir: string;
+  /** Unmounts and removes the volumes of a UID. */
+  readonly tearDownVolumes: (uid: PodUID) => void;
+  /** Removes the empty cgroup of a UID. */
+  readonly removeCgroup: (uid: PodUID) => void;
+  /** Spec and status to keep beside the logs of a replaced pod, as JSON; undefined = nothing known. */
+  readonly lastWords: (uid: PodUID) => string | undefined;
+}
+
+/** Marks the logs of a pod that was replaced; also tells what it was and how it stood. */
+const MARK = ".replaced.json";
+const RETAINED_BYTES = 10 * 1024 * 1024;
+
+export class PodRemains {
+  readonly #options: PodRemainsOptions;
+
+  constructor(options: PodRemainsOptions) {
+    this.#options = options;
+  }
+
+  /** Harmless to repeat. A replaced pod's logs stay until the next replacement or until the name is deleted. */
+  cleanUp(removal: Removal): void {
+    const { files, lastWords } = this.#options;
+    this.#options.tearDownVolumes(removal.uid);
+    this.#options.removeCgroup(removal.uid);
+    const own = this.#directory(removal, removal.uid);
+    for (const other of this.#retainedOf(removal)) if (other !== own) files.removeTree(other);
+    if (removal.why === "Deleted") {
+      files.removeTree(own);
+      return;
+    }
+    if (files.info(own)?.kind !== "directory") return;
+    this.#trim(own);
+    files.writeAtomic(`${own}/${MARK}`, lastWords(removal.uid) ?? "{}\n", 0o600);
+  }
+
+  /** Retained logs of the same spec belong to an earlier life: their attempts must not count. */
+  beginLife({ uid, pod }: DesiredPod): void {
+    const own = this.#directory(pod.metadata, uid);
+    if (this.#isRetained(own)) this.#options.files.removeTree(own);
+  }
+
+  #directory(pod: { readonly namespace: string; readonly name: string }, uid: PodUID): string {
+    const { namespace, name } = pod;
+    return podLogDirectory(this.#options.podLogsDir, { namespace, name, uid });
+  }
+
+  #isRetained(directory: string): boolean {
+    return this.#options.files.info(`${directory}/${MARK}`) !== undefined;
+  }
+
+  #retainedOf(pod: { readonly namespace: string; readonly name: string }): readonly string[] {
+    const { files, podLogsDir } = this.#options;
+    if (files.info(podLogsDir)?.kind !== "directory") return [];
+    const prefix = `${pod.namespace}_${pod.name}_`;
+    return files
+      .list(podLogsDir)
+      .filter(({ kind, name }) => kind === "directory" && name.startsWith(prefix))
+      .map(({ name }) => `${podLogsDir}/${name}`)
+      .filter((directory) => this.#isRetained(directory));
+  }
+
+  #trim(directory: string): void {
+    const { files } = this.#options;
+    const logs = this.#logsUnder(directory);
+    for (const step of trimPlan(logs, RETAINED_BYTES)) {
+      if (step.keepBytes === 0) files.remove(step.path);
+      else files.writeAtomic(step.path, files.tail(step.path, step.keepBytes), 0o640);
+    }
+  }
+
+  #logsUnder(directory: string): readonly LogFile[] {
+    const { files } = this.#options;
+    const containers = files.list(directory).filter(({ kind }) => kind === "directory");
+    return containers.flatMap(({ name }) =>
+      files
+        .list(`${directory}/${name}`)
+        .filter(({ kind }) => kind === "file")
+        .map((file: FileInfo) => ({
+          path: `${directory}/${name}/${file.name}`,
+          size: file.size,
+          attempt: Number.parseInt(file.name, 10) || 0,
+        })),
+    );
+  }
+}

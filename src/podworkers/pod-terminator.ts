@@ -1,0 +1,96 @@
+// Brings one life of a pod to its end: stop, forget, clean up, settle. Every step may be the last before a power cut
+// and is harmless to repeat. kubelet: syncTerminatingPod, syncTerminatedPod
+
+import type { DesiredPod } from "../api/desired-pod.ts";
+import type { ObservedPod } from "../api/observed-pod.ts";
+import type { PodUID } from "../api/pod.ts";
+import type { Removal } from "../api/removal.ts";
+import type { CriClient } from "../cri/cri-client.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import { removePod, stopPod } from "../runtime/kill-pod.ts";
+
+export interface PodTerminatorOptions {
+  readonly cri: CriClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly look: (uid: PodUID) => Promise<ObservedPod | undefined>;
+  /** Volumes, logs, cgroup: whatever is left on the host. */
+  readonly cleanUp: (removal: Removal) => void;
+  /** The row is gone: the UID may live again. */
+  readonly settle: (uid: PodUID) => void;
+  readonly publishTerminating: (desired: DesiredPod, observed: ObservedPod | undefined) => void;
+}
+
+/** A sandbox that cannot be stopped although nothing runs in it holds up its successor no longer than this. */
+const STUCK_NETWORK_MS = 60_000;
+
+export class PodTerminator {
+  readonly #options: PodTerminatorOptions;
+  /** When a pod with nothing running first failed to stop. */
+  readonly #stuckSince = new Map<PodUID, Monotonic>();
+
+  constructor(options: PodTerminatorOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when nothing is left; `gone` is called as soon as a successor may start. Rejects = not yet, call again. */
+  async terminate(
+    removal: Removal,
+    desired: DesiredPod | undefined,
+    gone: () => void,
+  ): Promise<void> {
+    const { cri, look, log, settle, cleanUp } = this.#options;
+    const pod = `${removal.namespace}/${removal.name}`;
+    const observed = await look(removal.uid);
+    if (desired !== undefined) this.#options.publishTerminating(desired, observed);
+    if (observed !== undefined) {
+      log.info("StopPod", { pod, uid: removal.uid, why: removal.why });
+      await this.#stop(observed, desired, gone);
+      gone();
+      await removePod(cri, observed);
+      // A call without an answer may have made something meanwhile: nothing is settled before the runtime says "nothing".
+      if ((await look(removal.uid)) !== undefined)
+        throw new Error("the runtime still shows something of the pod");
+    }
+    this.#stuckSince.delete(removal.uid);
+    cleanUp(removal);
+    settle(removal.uid);
+    gone();
+    log.info("PodRemoved", { pod, uid: removal.uid, why: removal.why });
+  }
+
+  async #stop(
+    observed: ObservedPod,
+    desired: DesiredPod | undefined,
+    gone: () => void,
+  ): Promise<void> {
+    const { cri, clock, log, look } = this.#options;
+    const grace = desired?.pod.spec.terminationGracePeriodSeconds;
+    try {
+      await stopPod(cri, observed, grace);
+    } catch (error) {
+      const after = await look(observed.uid);
+      if (after?.containers.some(({ state }) => state === "Running") === true) throw error;
+      const now = clock.monotonic();
+      const since = this.#stuckSince.get(observed.uid) ?? now;
+      this.#stuckSince.set(observed.uid, since);
+      if (now - since >= STUCK_NETWORK_MS && !holdsHostPorts(desired)) {
+        log.warn("sandbox cannot be stopped; nothing runs in it, the next pod may start", {
+          pod: `${observed.namespace}/${observed.name}`,
+        });
+        gone();
+      }
+      throw error;
+    }
+  }
+}
+
+/** Unknown = yes: its port mappings may still be in the kernel. */
+function holdsHostPorts(desired: DesiredPod | undefined): boolean {
+  return (
+    desired?.pod.spec.containers.some(({ ports }) =>
+      ports.some(({ hostPort }) => hostPort !== undefined),
+    ) ?? true
+  );
+}

@@ -1,0 +1,197 @@
+// One pod, one worker, three phases: syncing until its end is ordered, terminating until nothing is left, terminated. kubelet: podWorkerLoop
+
+import type { DesiredPod } from "../api/desired-pod.ts";
+import type { PodUID } from "../api/pod.ts";
+import type { Removal } from "../api/removal.ts";
+import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import { messageOf, reasonOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { jitter, type Random } from "../lib/random.ts";
+import type { PodLife } from "./pod-life.ts";
+import { retryTime, type PodSyncer, type SyncOutcome } from "./pod-syncer.ts";
+import type { PodTerminator } from "./pod-terminator.ts";
+
+export interface PodWorkerOptions {
+  readonly uid: PodUID;
+  readonly namespace: string;
+  readonly name: string;
+  /** Absent for a pod that is only known from the runtime: it can only end. */
+  readonly desired: DesiredPod | undefined;
+  readonly life: PodLife;
+  readonly syncer: PodSyncer;
+  readonly terminator: PodTerminator;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Resolves true when nothing of another UID with this name is left, so this pod may act; false = not (any more) its turn. */
+  readonly clearName: (worker: PodWorker, signal: AbortSignal) => Promise<boolean>;
+}
+
+export type WorkerPhase = "Syncing" | "Terminating" | "Terminated";
+
+/** So many syncs in a row may each do something; more than that is a runtime that does not do what it says. */
+const ROUNDS_AT_ONCE = 4;
+
+const RETRY: BackoffPolicy = { initial: 1_000, max: 30_000, resetAfter: 120_000 };
+
+export class PodWorker {
+  readonly uid: PodUID;
+  readonly namespace: string;
+  readonly name: string;
+  /** Nothing of it runs and its network is released: a successor may start. Never rejects. */
+  readonly gone: Promise<void>;
+
+  readonly #options: PodWorkerOptions;
+  readonly #stopSyncing = new AbortController();
+  readonly #resolveGone: () => void;
+  #desired: DesiredPod | undefined;
+  #removal: Removal | undefined;
+  #phase: WorkerPhase = "Syncing";
+  #changes = 0;
+  #wake: (() => void) | undefined;
+  #failures: BackoffEntry | undefined;
+  #rounds = 0;
+  #removedAt: number | undefined;
+
+  constructor(options: PodWorkerOptions) {
+    this.#options = options;
+    this.uid = options.uid;
+    this.namespace = options.namespace;
+    this.name = options.name;
+    this.#desired = options.desired;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.gone = promise;
+    this.#resolveGone = resolve;
+  }
+
+  get phase(): WorkerPhase {
+    return this.#phase;
+  }
+
+  get desired(): DesiredPod | undefined {
+    return this.#desired;
+  }
+
+  /** Wall ms of the first order to end, for showing only. */
+  get removedAt(): number | undefined {
+    return this.#removedAt;
+  }
+
+  get removal(): Removal | undefined {
+    return this.#removal;
+  }
+
+  /** A newer spec of the same UID: labels and comments may differ, what runs does not. */
+  update(desired: DesiredPod): void {
+    if (this.#phase !== "Syncing" || desired === this.#desired) return;
+    this.#desired = desired;
+    this.notify();
+  }
+
+  /** Something about the pod may have changed: look again. */
+  notify(): void {
+    this.#changes += 1;
+    this.#wake?.();
+  }
+
+  /** Orders the end. `Deleted` outweighs `Replaced`; the row of the removal is written already. */
+  remove(removal: Removal): void {
+    if (this.#removal === undefined || removal.why === "Deleted") this.#removal = removal;
+    this.#removedAt ??= this.#options.clock.now();
+    this.#stopSyncing.abort(new Error("the pod is being removed"));
+    this.notify();
+  }
+
+  /** Lives one life; resolves when the pod is terminated, or when `signal` aborts, which stops no pod. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (this.#removal === undefined && this.#desired !== undefined) {
+      if (signal.aborted) return;
+      const seen = this.#changes;
+      const until = await this.#sync(this.#desired, signal);
+      if (until !== undefined && until <= this.#options.clock.monotonic()) continue;
+      await this.#pause(seen, until, signal);
+    }
+    this.#phase = "Terminating";
+    while (!signal.aborted && this.#removal !== undefined) {
+      if (await this.#terminate(this.#removal, signal)) break;
+    }
+    if (signal.aborted) return;
+    this.#phase = "Terminated";
+    this.#resolveGone();
+  }
+
+  /** One sync; when to sync again at the latest (0 = at once, undefined = when something changes). */
+  async #sync(desired: DesiredPod, outer: AbortSignal): Promise<Monotonic | undefined> {
+    const signal = AbortSignal.any([outer, this.#stopSyncing.signal]);
+    try {
+      if (!(await this.#options.clearName(this, signal))) return undefined;
+      const outcome = await this.#options.syncer.sync(desired, this.#options.life, signal);
+      if (signal.aborted) return undefined;
+      return this.#next(outcome);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      // The look itself failed: what is true is unknown until one succeeds.
+      this.#options.life.unsure = true;
+      return this.#retryAfter(error);
+    }
+  }
+
+  #next(outcome: SyncOutcome): Monotonic | undefined {
+    if (outcome.error !== undefined) return this.#retryAfter(outcome.error);
+    this.#rounds = outcome.progressed ? this.#rounds + 1 : 0;
+    if (this.#rounds > ROUNDS_AT_ONCE)
+      return this.#retryAfter(new Error("the runtime answers, but the pod does not change"));
+    this.#failures = undefined;
+    return outcome.progressed ? 0 : outcome.wakeAt;
+  }
+
+  #retryAfter(error: unknown): Monotonic {
+    const { clock, random, log } = this.#options;
+    const now = clock.monotonic();
+    this.#failures = nextBackoff(this.#failures, now, RETRY);
+    const own = now + jitter(random, this.#failures.delay, 0.2);
+    const retryAt = Math.max(own, retryTime(error) ?? 0);
+    log.warn("sync failed", {
+      pod: `${this.namespace}/${this.name}`,
+      reason: reasonOf(error, "SyncError"),
+      error: messageOf(error),
+    });
+    return retryAt;
+  }
+
+  async #terminate(removal: Removal, signal: AbortSignal): Promise<boolean> {
+    const { terminator, clock, log, random } = this.#options;
+    try {
+      await terminator.terminate(removal, this.#desired, () => this.#resolveGone());
+      return true;
+    } catch (error) {
+      const now = clock.monotonic();
+      this.#failures = nextBackoff(this.#failures, now, RETRY);
+      log.warn("removal not finished", {
+        pod: `${this.namespace}/${this.name}`,
+        reason: reasonOf(error, "KillPodError"),
+        error: messageOf(error),
+      });
+      await clock.sleep(jitter(random, this.#failures.delay, 0.2), signal);
+      return false;
+    }
+  }
+
+  /** Until `until`, a change after `seen`, or the end. */
+  async #pause(seen: number, until: Monotonic | undefined, signal: AbortSignal): Promise<void> {
+    if (this.#changes !== seen || signal.aborted) return;
+    const { clock } = this.#options;
+    const woken = new AbortController();
+    const wake = (): void => woken.abort();
+    this.#wake = wake;
+    signal.addEventListener("abort", wake, { once: true });
+    if (until === undefined) {
+      await new Promise<void>((resolve) =>
+        woken.signal.addEventListener("abort", () => resolve(), { once: true }),
+      );
+    } else await clock.sleep(Math.max(0, until - clock.monotonic()), woken.signal);
+    signal.removeEventListener("abort", wake);
+    this.#wake = undefined;
+  }
+}

@@ -1,0 +1,36 @@
+// Decides which dead containers and sandboxes of a wanted pod are no longer needed. kubelet: container GC
+
+import type { ObservedContainer, ObservedPod } from "../api/observed-pod.ts";
+
+export interface Garbage {
+  readonly containers: readonly ObservedContainer[];
+  /** Sandbox ids; removing one removes the containers in it. */
+  readonly sandboxes: readonly string[];
+}
+
+/**
+ * Keeps, per container name, the newest instance and the newest dead one before it (logs of the last failure);
+ * the newest dead container is a record: without it a finished pod would run again.
+ */
+export function planGarbage(observed: ObservedPod): Garbage {
+  const kept = new Set<string>();
+  const seen = new Map<string, number>();
+  for (const container of observed.containers) {
+    const before = seen.get(container.name) ?? 0;
+    if (before < 2 || container.state === "Running") kept.add(container.id);
+    seen.set(container.name, before + 1);
+  }
+  const containers = observed.containers.filter(
+    (container) => !kept.has(container.id) && container.state === "Exited",
+  );
+  const inUse = new Set(
+    observed.containers
+      .filter((container) => !containers.includes(container))
+      .map((container) => container.sandboxId),
+  );
+  const sandboxes = observed.sandboxes
+    .slice(1)
+    .filter((sandbox) => sandbox.state === "NotReady" && !inUse.has(sandbox.id))
+    .map((sandbox) => sandbox.id);
+  return { containers, sandboxes };
+}

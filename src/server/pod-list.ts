@@ -1,0 +1,130 @@
+// The pods of this node as a v1 PodList, as the kubelet's own `/pods` shows them.
+
+import { ANNOTATION } from "../api/labels.ts";
+import type { SourceName } from "../api/desired-pod.ts";
+import type { PodCondition, PodStatus } from "../api/pod-status.ts";
+import { podName, type Container, type Pod, type Volume } from "../api/pod.ts";
+import { rfc3339 } from "../lib/clock.ts";
+
+/** One pod and what the agent knows about it. */
+export interface PodEntry {
+  readonly pod: Pod;
+  readonly status: PodStatus;
+  readonly source: SourceName;
+  readonly sourceRef: string;
+  readonly specHash: string;
+  /** A newer spec of this name that pulls or waits while this pod goes on. */
+  readonly pendingUpdate?: {
+    readonly specHash: string;
+    readonly reason: string;
+    readonly message: string;
+  };
+  /** Wall ms since which the pod is being stopped. */
+  readonly deletedAt?: number;
+}
+
+/** Plain JSON in Kubernetes' form. */
+export type V1Object = Readonly<Record<string, unknown>>;
+
+export function podList(entries: readonly PodEntry[]): V1Object {
+  return {
+    kind: "PodList",
+    apiVersion: "v1",
+    metadata: {},
+    items: onePerName(entries).map(v1Pod),
+  };
+}
+
+/** Of several pods of one name the first counts; by namespace, then name. */
+function onePerName(entries: readonly PodEntry[]): readonly PodEntry[] {
+  const byName = new Map<string, PodEntry>();
+  for (const entry of entries) {
+    const name = podName(entry.pod);
+    if (!byName.has(name)) byName.set(name, entry);
+  }
+  return [...byName.values()].toSorted((a, b) => order(a.pod, b.pod));
+}
+
+function order({ metadata: a }: Pod, { metadata: b }: Pod): number {
+  return compare(a.namespace, b.namespace) || compare(a.name, b.name);
+}
+
+// Not by the machine's language: the order is part of the answer.
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** The pod with its origin among its annotations; empty lists and false switches left out, as Kubernetes does. */
+export function v1Pod(entry: PodEntry): V1Object {
+  const { apiVersion, kind, metadata, spec } = entry.pod;
+  const { containers, volumes, hostNetwork, ...rest } = spec;
+  const { labels, annotations, ...named } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      ...named,
+      ...(isEmpty(labels) ? {} : { labels }),
+      annotations: { ...annotations, ...originOf(entry) },
+      ...(entry.deletedAt === undefined ? {} : { deletionTimestamp: rfc3339(entry.deletedAt) }),
+    },
+    spec: {
+      containers: containers.map(v1Container),
+      ...(volumes.length === 0 ? {} : { volumes: volumes.map(v1Volume) }),
+      ...rest,
+      ...(hostNetwork ? { hostNetwork } : {}),
+    },
+    status: v1Status(entry),
+  };
+}
+
+function originOf({ source, sourceRef, specHash }: PodEntry): Readonly<Record<string, string>> {
+  return {
+    [ANNOTATION.configSource]: source,
+    [ANNOTATION.configHash]: specHash,
+    [ANNOTATION.sourceRef]: sourceRef,
+  };
+}
+
+function v1Status({ status, pendingUpdate }: PodEntry): V1Object {
+  if (pendingUpdate === undefined) return { ...status };
+  const { specHash, reason, message } = pendingUpdate;
+  const pending: PodCondition = {
+    type: "agent/UpdatePending",
+    status: "True",
+    reason,
+    message: `spec ${specHash}: ${message}`,
+  };
+  return { ...status, conditions: [...status.conditions, pending] };
+}
+
+function v1Container(container: Container): V1Object {
+  const { command, args, env, ports, resources, volumeMounts, ...rest } = container;
+  const { limits, requests } = resources;
+  return {
+    ...rest,
+    ...(command.length === 0 ? {} : { command }),
+    ...(args.length === 0 ? {} : { args }),
+    ...(env.length === 0 ? {} : { env }),
+    ...(ports.length === 0 ? {} : { ports }),
+    resources: {
+      ...(isEmpty(limits) ? {} : { limits }),
+      ...(isEmpty(requests) ? {} : { requests }),
+    },
+    ...(volumeMounts.length === 0 ? {} : { volumeMounts: volumeMounts.map(v1Mount) }),
+  };
+}
+
+function v1Mount({ readOnly, ...rest }: Container["volumeMounts"][number]): V1Object {
+  return readOnly ? { ...rest, readOnly } : rest;
+}
+
+function v1Volume(volume: Volume): V1Object {
+  if ("hostPath" in volume) return { ...volume };
+  const { medium, ...rest } = volume.emptyDir;
+  return { name: volume.name, emptyDir: medium === "" ? rest : { medium, ...rest } };
+}
+
+function isEmpty(map: object): boolean {
+  return Object.keys(map).length === 0;
+}

@@ -1,0 +1,91 @@
+// What the local API answers: one function per path, from plain data.
+
+import type { Rejection } from "../api/desired-pod.ts";
+import type { NodeStatus } from "../api/pod-status.ts";
+import { rfc3339 } from "../lib/clock.ts";
+import { podList, type PodEntry, type V1Object } from "./pod-list.ts";
+
+export interface NodeEntry {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly status: NodeStatus;
+  /** Wall ms of the agent's first start on this node, where known. */
+  readonly createdAt?: number;
+}
+
+export interface VersionInfo {
+  readonly version: string;
+  readonly [key: string]: string;
+}
+
+/** Where the answers come from; each is asked anew for every request. */
+export interface ServerFacts {
+  /** Sentences about what is stuck; empty = healthy. */
+  healthProblems(): readonly string[];
+  /** One per namespace/name: while a replacement waits, the pod that runs. */
+  pods(): readonly PodEntry[];
+  rejected(): readonly Rejection[];
+  node(): NodeEntry;
+  version(): VersionInfo;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+const ROUTES: ReadonlyMap<string, (facts: ServerFacts) => Answer> = new Map([
+  ["/healthz", health],
+  ["/pods", (facts) => json(podList(facts.pods()))],
+  ["/rejected", (facts) => json(facts.rejected())],
+  ["/node", (facts) => json(v1Node(facts.node()))],
+  ["/version", (facts) => json(facts.version())],
+]);
+
+export function respond(request: Request, facts: ServerFacts): Response {
+  const { pathname } = new URL(request.url);
+  const answer = answerTo(request.method, pathname, facts);
+  const headers: Record<string, string> = {
+    "content-type": answer.contentType,
+    "content-length": String(Buffer.byteLength(answer.body)),
+    ...(answer.status === 405 ? { allow: "GET, HEAD" } : {}),
+  };
+  const body = request.method === "HEAD" ? null : answer.body;
+  return new Response(body, { status: answer.status, headers });
+}
+
+function answerTo(method: string, path: string, facts: ServerFacts): Answer {
+  const route = ROUTES.get(path);
+  if (route === undefined)
+    return text(404, `there is no ${path} here; there are ${[...ROUTES.keys()].join(", ")}`);
+  if (method !== "GET" && method !== "HEAD")
+    return text(405, `${path} can only be read: use GET or HEAD`);
+  return route(facts);
+}
+
+function health(facts: ServerFacts): Answer {
+  const problems = facts.healthProblems();
+  return problems.length === 0 ? text(200, "ok") : text(503, problems.join("\n"));
+}
+
+function v1Node({ name, labels, status, createdAt }: NodeEntry): V1Object {
+  return {
+    kind: "Node",
+    apiVersion: "v1",
+    metadata: {
+      name,
+      labels,
+      ...(createdAt === undefined ? {} : { creationTimestamp: rfc3339(createdAt) }),
+    },
+    status,
+  };
+}
+
+function json(value: unknown): Answer {
+  return { status: 200, contentType: "application/json", body: JSON.stringify(value) };
+}
+
+function text(status: number, sentence: string): Answer {
+  return { status, contentType: "text/plain; charset=utf-8", body: `${sentence}\n` };
+}

@@ -1,0 +1,281 @@
+// Payload bytes → the envelope of a DesiredState document; its resources stay as written (MQTT.md §2).
+
+import type { JsonObject } from "../api/decode-context.ts";
+import type { UpdatePolicy } from "../api/desired-document.ts";
+import type { FieldPath, Locate } from "../api/field-path.ts";
+import {
+  Findings,
+  booleanField,
+  integerField,
+  invalid,
+  isJsonObject,
+  objectField,
+  required,
+  stringField,
+  type Node,
+} from "../api/field-reader.ts";
+import { decodeText, readDocuments, type YamlDocument } from "../api/yaml-documents.ts";
+import type { FieldError } from "../lib/result.ts";
+import { readRequires, type Requires } from "./desired-requires.ts";
+import { DEFAULT_POLICY, didYouMean, readPolicy } from "./desired-update-policy.ts";
+
+/** One entry of `resources`, not judged yet. */
+export interface WrittenResource {
+  readonly index: number;
+  readonly value: unknown;
+  readonly locate: Locate;
+}
+
+export interface Target {
+  readonly node?: string;
+  readonly group?: string;
+  readonly fleet?: string;
+}
+
+export interface Envelope {
+  readonly target: Target;
+  /** "" when absent. */
+  readonly epoch: string;
+  readonly previousEpoch?: string;
+  readonly generation: number;
+  /** Wall ms. */
+  readonly expiresAt?: number;
+  readonly requires: Requires;
+  readonly policy: UpdatePolicy;
+  readonly allowEmpty: boolean;
+  readonly resources: readonly WrittenResource[];
+  /** What the document asks for and this agent has not learnt: each is a reason for 412. */
+  readonly unsupported: readonly FieldError[];
+  /** What stops nothing but must be visible. */
+  readonly ignored: readonly FieldError[];
+}
+
+export type ReadEnvelope =
+  | { readonly type: "Envelope"; readonly envelope: Envelope }
+  /** A DSSE envelope: nothing inside has been looked at. */
+  | { readonly type: "Signed" }
+  /** No document at all, only blanks or comments. */
+  | { readonly type: "Empty" }
+  | {
+      readonly type: "Invalid";
+      readonly errors: readonly FieldError[];
+      /** As far as it could be read. */
+      readonly generation?: number;
+    };
+
+const RESERVED = ["agent", "config", "sealed"];
+const READ_FIELDS = [
+  "apiVersion",
+  "kind",
+  "target",
+  "epoch",
+  "previousEpoch",
+  "generation",
+  "issuedAt",
+  "expiresAt",
+  "requires",
+  "policy",
+  "allowEmpty",
+  "resources",
+];
+const IGNORED_FOR_NOW = ["groups", "labels"];
+const ENVELOPE_FIELDS = [...READ_FIELDS, ...RESERVED, ...IGNORED_FOR_NOW];
+const MAX_EPOCH_LENGTH = 128;
+const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+/** Never throws, whatever the bytes are. */
+export function readEnvelope(payload: Uint8Array): ReadEnvelope {
+  const text = decodeText(payload);
+  if (!text.ok) return { type: "Invalid", errors: text.errors.map(asDocumentError) };
+  const { documents, errors } = readDocuments(text.value);
+  if (errors.length > 0 && errors.every((error) => error.code === "Empty"))
+    return { type: "Empty" };
+  if (errors.length > 0) return { type: "Invalid", errors: errors.map(asDocumentError) };
+  const [first, second] = documents;
+  if (first === undefined) return { type: "Empty" };
+  if (second !== undefined) {
+    const message = `holds ${documents.length} documents; put all objects into the resources of one DesiredState`;
+    return { type: "Invalid", errors: [{ path: "", code: "Invalid", message }] };
+  }
+  if (isSigned(first.value)) return { type: "Signed" };
+  return readDesiredState(first);
+}
+
+/** The part of an accepted document that says what runs. Whatever else a newer agent would refuse is passed over;
+ * `errors` = the list of resources itself cannot be read. */
+export function readCheckpoint(payload: Uint8Array): {
+  readonly policy: UpdatePolicy;
+  readonly resources: readonly WrittenResource[];
+  readonly errors: readonly FieldError[];
+} {
+  const nothing = { policy: DEFAULT_POLICY, resources: [] };
+  const text = decodeText(payload);
+  if (!text.ok) return { ...nothing, errors: text.errors.map(asDocumentError) };
+  const { documents, errors } = readDocuments(text.value);
+  const [document] = documents;
+  if (document === undefined) return { ...nothing, errors: errors.map(asDocumentError) };
+  const passedOver = new Findings({ locate: document.locate, lenient: true });
+  const findings = new Findings({ locate: document.locate, lenient: true });
+  if (!isJsonObject(document.value)) {
+    findings.fail([], "Invalid", "must be an object of kind DesiredState");
+    return { ...nothing, errors: findings.errors };
+  }
+  const value = document.value;
+  const policy = readPolicy({ findings: passedOver, path: [], value }, passedOver);
+  const resources = readResources({ findings, path: [], value }, document.locate);
+  return { policy, resources, errors: findings.errors };
+}
+
+function asDocumentError(error: FieldError): FieldError {
+  return { ...error, message: error.message.replace(/^the file /, "the document ") };
+}
+
+function isSigned(value: unknown): boolean {
+  return isJsonObject(value) && "payload" in value && "payloadType" in value && !("kind" in value);
+}
+
+function readDesiredState(document: YamlDocument): ReadEnvelope {
+  const findings = new Findings({ locate: document.locate, lenient: false });
+  if (!isJsonObject(document.value)) {
+    findings.fail([], "Invalid", "must be an object of kind DesiredState");
+    return { type: "Invalid", errors: findings.errors };
+  }
+  const node: Node = { findings, path: [], value: document.value };
+  constant(node, "apiVersion", "agent/v1");
+  constant(node, "kind", "DesiredState");
+  const unsupported = new Findings({ locate: document.locate, lenient: false });
+  const generation = positiveInteger(node, "generation");
+  const envelope = {
+    ...readVersion(node),
+    target: readTarget(node),
+    requires: readRequires(node, unsupported),
+    policy: readPolicy(node, unsupported),
+    allowEmpty: booleanField(node, "allowEmpty") ?? false,
+    resources: readResources(node, document.locate),
+  };
+  timeField(node, "issuedAt");
+  const expiresAt = timeField(node, "expiresAt");
+  readReserved(node, unsupported);
+  warnUnknown(node);
+  if (findings.errors.length > 0 || generation === undefined)
+    return {
+      type: "Invalid",
+      errors: findings.errors,
+      ...(generation === undefined ? {} : { generation }),
+    };
+  return {
+    type: "Envelope",
+    envelope: {
+      ...envelope,
+      generation,
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      unsupported: unsupported.errors,
+      ignored: findings.warnings,
+    },
+  };
+}
+
+function constant(node: Node, key: string, expected: string): void {
+  const written = node.value[key];
+  if (written === expected) return;
+  if (written === undefined || written === null) required(node, key, JSON.stringify(expected));
+  else invalid(node, key, `must be ${JSON.stringify(expected)}`);
+}
+
+function positiveInteger(node: Node, key: string): number | undefined {
+  const value = integerField(node, key);
+  if (value === undefined) {
+    if (node.value[key] === undefined || node.value[key] === null)
+      required(node, key, "an integer of at least 1, higher with every change");
+    return undefined;
+  }
+  if (value >= 1) return value;
+  invalid(node, key, "must be at least 1");
+  return undefined;
+}
+
+function readVersion(node: Node): { readonly epoch: string; readonly previousEpoch?: string } {
+  const epoch = epochField(node, "epoch") ?? "";
+  const previousEpoch = epochField(node, "previousEpoch");
+  return previousEpoch === undefined ? { epoch } : { epoch, previousEpoch };
+}
+
+function epochField(node: Node, key: string): string | undefined {
+  const epoch = stringField(node, key);
+  if (epoch === undefined || epoch.length <= MAX_EPOCH_LENGTH) return epoch;
+  invalid(node, key, `must have at most ${MAX_EPOCH_LENGTH} characters`);
+  return undefined;
+}
+
+/** An unknown kind of target is an error: a document that is meant for somebody else must not run here. */
+function readTarget(node: Node): Target {
+  const target = objectField(node, "target");
+  if (target === undefined) return {};
+  const known = ["node", "group", "fleet"];
+  for (const key of Object.keys(target.value)) {
+    if (known.includes(key)) continue;
+    target.findings.fail(
+      [...target.path, key],
+      "UnknownField",
+      `unknown field${didYouMean(key, known)}`,
+    );
+  }
+  const entries = known.flatMap((key): [string, string][] => {
+    const value = stringField(target, key);
+    return value === undefined ? [] : [[key, value]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function readResources(node: Node, locate: Locate): readonly WrittenResource[] {
+  const written = node.value["resources"];
+  if (Array.isArray(written)) return written.map((value: unknown, index) => resource(value, index));
+  if (written === undefined || written === null)
+    required(node, "resources", "the complete list of objects; [] needs allowEmpty: true");
+  else invalid(node, "resources", "must be a list of objects");
+  return [];
+
+  function resource(value: unknown, index: number): WrittenResource {
+    return {
+      index,
+      value,
+      locate: (path: FieldPath) => locate(["resources", index, ...path]),
+    };
+  }
+}
+
+function timeField(node: Node, key: string): number | undefined {
+  const text = stringField(node, key);
+  if (text === undefined) return undefined;
+  const time = RFC3339.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time)) return time;
+  invalid(node, key, "must be a time like 2026-11-21T08:00:00Z");
+  return undefined;
+}
+
+function readReserved(node: Node, unsupported: Findings): void {
+  for (const key of RESERVED) {
+    const value = node.value[key];
+    if (value === undefined || value === null) continue;
+    unsupported.fail([key], "NotSupported", "is reserved and not supported yet; leave it out");
+  }
+}
+
+function warnUnknown(node: Node): void {
+  for (const [key, value] of Object.entries(node.value)) {
+    if (IGNORED_FOR_NOW.includes(key) && !isBlank(value))
+      node.findings.warn([key], "Ignored", "not supported yet; the rest of the document counts");
+    if (ENVELOPE_FIELDS.includes(key)) continue;
+    node.findings.warn([key], "Ignored", `unknown field${didYouMean(key, ENVELOPE_FIELDS)}`);
+  }
+}
+
+/** Says the same as leaving it out. */
+function isBlank(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  return value === null || (isJsonObject(value) && isEmptyObject(value));
+}
+
+function isEmptyObject(value: JsonObject): boolean {
+  return Object.keys(value).length === 0;
+}

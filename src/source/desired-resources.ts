@@ -1,0 +1,127 @@
+// The resources of a DesiredState document → pods, or every reason why not (POD-API.md §1).
+
+import type { DecodedObject, Sha256 } from "../api/decode-context.ts";
+import { decodeObject } from "../api/decode-object.ts";
+import type { DesiredPod, Rejection, SourceName } from "../api/desired-pod.ts";
+import { isJsonObject } from "../api/field-reader.ts";
+import { claimsConflict, hostPortClaims } from "../api/host-ports.ts";
+import { podName } from "../api/pod.ts";
+import type { WrittenResource } from "./desired-decode.ts";
+
+export interface ResourceContext {
+  readonly source: SourceName;
+  /** The document's topic. */
+  readonly ref: string;
+  readonly nodeName: string;
+  readonly generation: number;
+  readonly sha256: Sha256;
+  /** True for checkpoints: what was accepted once is never judged again (law 11). */
+  readonly lenient: boolean;
+}
+
+export interface DecodedResources {
+  readonly pods: readonly DesiredPod[];
+  readonly errors: readonly Rejection[];
+  /** What refuses nothing but must be visible. */
+  readonly notices: readonly Rejection[];
+}
+
+/** Never throws. Errors of an object without a name carry its place: `resources[2].kind`. */
+export function decodeResources(
+  resources: readonly WrittenResource[],
+  context: ResourceContext,
+): DecodedResources {
+  const decoded = resources.map((resource) => decodeResource(resource, context));
+  return {
+    pods: decoded.flatMap((one) => one.pods),
+    errors: decoded.flatMap((one) => one.errors),
+    notices: decoded.flatMap((one) => one.notices),
+  };
+}
+
+function decodeResource(resource: WrittenResource, context: ResourceContext): DecodedResources {
+  const { source, ref, nodeName, sha256, lenient } = context;
+  const decoded = decodeObject(resource.value, {
+    source,
+    ref,
+    sourceRef: `generation ${context.generation}`,
+    nodeName,
+    sha256,
+    lenient,
+    locate: resource.locate,
+  });
+  return {
+    pods: decoded.pods.map((pod) => pod.desired),
+    errors: [...decoded.errors, ...refusedKinds(decoded)].map((error) => placed(error, resource)),
+    notices: decoded.notices.map((notice) => placed(notice, resource)),
+  };
+}
+
+/** A document is complete or refused: other than in a file, one foreign kind refuses all of it. */
+function refusedKinds(decoded: DecodedObject): readonly Rejection[] {
+  return decoded.refusedKinds.map((refused) => {
+    const when =
+      refused.code === "NotSupported" ? "not supported yet" : "not supported on this node";
+    const message = `kind ${JSON.stringify(refused.kind ?? "")} is ${when}; take it out of the document`;
+    return { ...refused, message };
+  });
+}
+
+function placed(rejection: Rejection, resource: WrittenResource): Rejection {
+  if (rejection.name !== undefined) return rejection;
+  const separator = rejection.path === "" || rejection.path.startsWith("[") ? "" : ".";
+  return { ...rejection, path: `resources[${resource.index}]${separator}${rejection.path}` };
+}
+
+/** How many objects are asked for: a list counts as what it holds. */
+export function countObjects(resources: readonly WrittenResource[]): number {
+  return resources.reduce((count, { value }) => count + objectsIn(value), 0);
+}
+
+function objectsIn(value: unknown): number {
+  if (!isJsonObject(value)) return 1;
+  const kind = value["kind"];
+  const items = value["items"];
+  return (kind === "List" || kind === "PodList") && Array.isArray(items) ? items.length : 1;
+}
+
+/** References to content outside the document: blobs and URLs, not built yet. */
+export function isReference(resource: WrittenResource): boolean {
+  return isJsonObject(resource.value) && "ref" in resource.value && !("kind" in resource.value);
+}
+
+/** Pods that cannot run beside each other: one name twice, or one host port twice. */
+export function conflictsAmong(
+  pods: readonly DesiredPod[],
+  context: Pick<ResourceContext, "source" | "ref">,
+): readonly Rejection[] {
+  const conflicts: Rejection[] = [];
+  const before: DesiredPod[] = [];
+  for (const desired of pods) {
+    const { pod } = desired;
+    const { name, namespace } = pod.metadata;
+    const at = { source: context.source, ref: context.ref, kind: "Pod", namespace, name };
+    if (before.some((other) => podName(other.pod) === podName(pod)))
+      conflicts.push({
+        ...at,
+        code: "DuplicatePod",
+        path: "metadata.name",
+        message: `${podName(pod)} stands twice in the document; give one of them another name`,
+      });
+    const rival = before.find((other) => sharesHostPort(other, desired));
+    if (rival !== undefined)
+      conflicts.push({
+        ...at,
+        code: "HostPortConflict",
+        path: "spec.containers",
+        message: `${podName(rival.pod)} of the same document claims the same hostPort; change one of them`,
+      });
+    before.push(desired);
+  }
+  return conflicts;
+}
+
+function sharesHostPort(a: DesiredPod, b: DesiredPod): boolean {
+  const claims = hostPortClaims(b.pod);
+  return hostPortClaims(a.pod).some((mine) => claims.some((other) => claimsConflict(mine, other)));
+}

@@ -1,0 +1,42 @@
+// What an accepted document means after a restart: read leniently, never judged again (DESIGN law 11).
+
+import type { Sha256 } from "../api/decode-context.ts";
+import type { AcceptedDocument, DesiredDocument } from "../api/desired-document.ts";
+import type { Rejection } from "../api/desired-pod.ts";
+import { readCheckpoint } from "./desired-decode.ts";
+import { documentRejections } from "./desired-refusal.ts";
+import { decodeResources } from "./desired-resources.ts";
+import type { DocumentAddress } from "./desired-version.ts";
+
+export interface RestoredDocument {
+  readonly document: DesiredDocument;
+  /** What can no longer be read: it stays out, and visible. */
+  readonly rejected: readonly Rejection[];
+  /** False = some of the checkpoint could not be read: the pods are not the whole truth, and a pod that is
+   * missing from them must not be taken for an orphan (law 5). */
+  readonly intact: boolean;
+}
+
+/** Never throws. Epoch, generation and digest are the checkpoint's own words. */
+export function restoreDocument(
+  accepted: AcceptedDocument,
+  address: DocumentAddress,
+  sha256: Sha256,
+): RestoredDocument {
+  const { source, epoch, generation, digest } = accepted;
+  const { policy, resources, errors } = readCheckpoint(accepted.payload);
+  const decoded = decodeResources(resources, {
+    source,
+    ref: address.topic,
+    nodeName: address.node,
+    generation,
+    sha256,
+    lenient: true,
+  });
+  const rejected = [...documentRejections(errors, address), ...decoded.errors];
+  return {
+    document: { source, epoch, generation, digest, policy, pods: decoded.pods },
+    rejected,
+    intact: rejected.length === 0,
+  };
+}

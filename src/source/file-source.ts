@@ -1,0 +1,288 @@
+// The directory of manifests as a source of pods: hints make it fast, a slow rescan makes it right.
+
+import type { Sha256 } from "../api/decode-context.ts";
+import type { Rejection, SourceSnapshot } from "../api/desired-pod.ts";
+import type { LastGoodStore } from "../api/last-good.ts";
+import type { DirectoryHint, Files } from "../host/files.ts";
+import { deadline, type Clock, type Monotonic } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { Mailbox } from "../lib/mailbox.ts";
+import { jitter, type Random } from "../lib/random.ts";
+import { restorePods } from "./last-good-pods.ts";
+import { joinPath, listManifests, readManifest, type Entry } from "./manifest-files.ts";
+import {
+  NOTHING_SETTLING,
+  isSameLook,
+  lookAgainAt,
+  planScan,
+  unsettle,
+  type Look,
+  type ScanPlan,
+  type Settling,
+} from "./manifest-settle.ts";
+import {
+  afterScan,
+  digestText,
+  initialState,
+  lastGoodChanges,
+  saysTheSame,
+  snapshotOf,
+  withDirectoryError,
+  type ManifestFile,
+  type ManifestState,
+  type PodsByFile,
+} from "./manifest-state.ts";
+
+export interface FileSourceOptions {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly directory: string;
+  readonly lastGood: LastGoodStore;
+  readonly nodeName: string;
+  readonly sha256: Sha256;
+  /** Receives a snapshot at the start and after every change. */
+  readonly emit: (snapshot: SourceSnapshot) => void;
+}
+
+/** Rescan without a hint: 10 to 20 s. */
+const RESCAN_MS = 15_000;
+const RESCAN_JITTER = 1 / 3;
+/** A missing directory is looked for more often, ms: nothing tells when it is back. */
+const MISSING_RESCAN_MS = 2000;
+/** Longest wait of the first snapshot for files that are still being written, ms. */
+const FIRST_WORD_MS = 1000;
+
+/** What the hints since the last scan said. */
+interface Hinted {
+  readonly moved: ReadonlySet<string>;
+  readonly written: ReadonlySet<string>;
+  /** The watched directory itself was removed or renamed, or the watch has ended. */
+  readonly directory: boolean;
+}
+
+const NO_HINTS: Hinted = { moved: new Set(), written: new Set(), directory: false };
+
+export class FileSource {
+  readonly #options: FileSourceOptions;
+  readonly #hints = new Mailbox<DirectoryHint>();
+  #state: ManifestState = initialState(new Map());
+  /** What the checkpoint holds. */
+  #stored: PodsByFile = new Map();
+  #settling: Settling = NOTHING_SETTLING;
+  #watch: Disposable | undefined;
+  #directory: DirectorySeen = { type: "Never" };
+  /** undefined until the first snapshot. */
+  #published: ManifestState | undefined;
+  /** The first snapshot waits for files to settle until then. */
+  #speakAt: Monotonic = 0;
+
+  constructor(options: FileSourceOptions) {
+    this.#options = options;
+  }
+
+  /** sha256 over the sorted (path, sha256) of all manifest files: the digest of the "static" acknowledgement. */
+  digest(): string {
+    return `sha256:${this.#options.sha256(digestText(this.#state))}`;
+  }
+
+  /** Ends when `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#restore();
+    this.#speakAt = this.#options.clock.monotonic() + FIRST_WORD_MS;
+    let hinted = NO_HINTS;
+    try {
+      while (!signal.aborted) {
+        this.#scan(hinted);
+        if (this.#state !== this.#published && this.#maySpeak()) this.#publish();
+        using timer = deadline(this.#options.clock, this.#delay(), signal);
+        hinted = this.#sort(await this.#hints.receive(timer.signal));
+      }
+    } finally {
+      this.#watch?.[Symbol.dispose]();
+    }
+  }
+
+  /** A file edited or deleted while nobody looked must not start its old pod for the moment until it has settled. */
+  #maySpeak(): boolean {
+    if (this.#published !== undefined || lookAgainAt(this.#settling) === undefined) return true;
+    return this.#options.clock.monotonic() >= this.#speakAt;
+  }
+
+  #delay(): number {
+    const { clock, random } = this.#options;
+    const rescan = this.#directory.type === "There" ? RESCAN_MS : MISSING_RESCAN_MS;
+    const delay = jitter(random, rescan, RESCAN_JITTER);
+    const times = [
+      lookAgainAt(this.#settling),
+      this.#published === undefined ? this.#speakAt : undefined,
+    ].filter((time) => time !== undefined);
+    return Math.max(0, Math.min(delay, ...times.map((time) => time - clock.monotonic())));
+  }
+
+  #sort(first: DirectoryHint | undefined): Hinted {
+    if (first === undefined) return NO_HINTS;
+    const { directory } = this.#options;
+    const hints = [first, ...this.#hints.drain()];
+    const paths = (type: "Moved" | "Written") =>
+      hints.flatMap((hint) => (hint.type === type ? [joinPath(directory, hint.name)] : []));
+    // A watch tells of its own directory by that directory's name.
+    const own = directory.split("/").findLast((part) => part !== "");
+    return {
+      moved: new Set(paths("Moved")),
+      written: new Set(paths("Written")),
+      directory: hints.some((hint) => hint.type === "Unknown" || hint.name === own),
+    };
+  }
+
+  /** Until the directory is read, the last good pods are what the files say. */
+  #restore(): void {
+    const { lastGood, log } = this.#options;
+    const { pods, unreadable } = restorePods(lastGood.load(), this.#options);
+    for (const ref of unreadable) log.error("last good manifest cannot be read", { ref });
+    this.#stored = pods;
+    this.#state = initialState(pods);
+  }
+
+  /** One look at the directory; reads what has settled. */
+  #scan(hinted: Hinted): void {
+    const { files, directory, clock } = this.#options;
+    let seen: ReadonlyMap<string, Entry>;
+    let replaced: boolean;
+    try {
+      // Watching starts before listing: what comes in between is hinted at.
+      replaced = this.#followDirectory(hinted.directory);
+      seen = listManifests(files, directory);
+    } catch (thrown) {
+      this.#directoryFailed(messageOf(thrown));
+      return;
+    }
+    const held = this.#heldFiles(seen, replaced);
+    const plan = planScan(this.#settling, {
+      now: clock.monotonic(),
+      seen,
+      read: new Map([...this.#state.files].map(([path, file]) => [path, file.look])),
+      expected: new Set([...this.#known()].filter((path) => !held.has(path))),
+      ...hinted,
+    });
+    const read = this.#readAll(seen, plan);
+    const waiting = [...this.#settling.pending.keys()];
+    this.#state = afterScan(this.#state, { files: read, gone: plan.gone, held, waiting });
+    for (const path of plan.gone) this.#options.log.info("manifest deleted", { path });
+  }
+
+  #readAll(seen: ReadonlyMap<string, Entry>, plan: ScanPlan): readonly ManifestFile[] {
+    const read: ManifestFile[] = [];
+    const torn = new Map<string, Look>();
+    for (const path of plan.read) {
+      const file = this.#read(seen.get(path));
+      if (file === undefined) continue;
+      const now = this.#options.files.info(path);
+      if (now !== undefined && isSameLook(now, file.look)) read.push(file);
+      else torn.set(path, now ?? file.look);
+    }
+    const known = plan.settling.pending;
+    for (const path of known.keys()) {
+      const file = this.#readUnchanged(seen.get(path));
+      if (file !== undefined) read.push(file);
+    }
+    const done = new Set(read.map((file) => file.path));
+    const pending = new Map([...known].filter(([path]) => !done.has(path)));
+    const settling = { ...plan.settling, pending };
+    this.#settling = unsettle(settling, torn, this.#options.clock.monotonic());
+    return read;
+  }
+
+  /** After a restart, a file that still says what its last good copies say needs no rest. */
+  #readUnchanged(entry: Entry | undefined): ManifestFile | undefined {
+    if (entry === undefined || this.#state.files.has(entry.path)) return undefined;
+    const lastGood = this.#state.lastGood.get(entry.path);
+    if (lastGood === undefined) return undefined;
+    const file = this.#read(entry);
+    const same = file?.reading.type === "Decoded" && saysTheSame(file.reading.manifest, lastGood);
+    return same ? file : undefined;
+  }
+
+  #read(entry: Entry | undefined): ManifestFile | undefined {
+    if (entry === undefined) return undefined;
+    const { path, size, mtimeMs, identity } = entry;
+    return { path, look: { size, mtimeMs, identity }, reading: readManifest(entry, this.#options) };
+  }
+
+  /** Watches the directory that is there now; true if it is another one than before. */
+  #followDirectory(suspect: boolean): boolean {
+    const { files, directory } = this.#options;
+    const info = files.target(directory);
+    if (info === undefined) throw new Error(`the manifest directory ${directory} does not exist`);
+    const before = this.#directory;
+    if (before.type === "There" && before.identity === info.identity && !suspect) return false;
+    this.#watch?.[Symbol.dispose]();
+    this.#watch = files.watch(directory, (hint) => this.#hints.send(hint));
+    this.#directory = { type: "There", identity: info.identity };
+    return before.type !== "Never";
+  }
+
+  #directoryFailed(message: string): void {
+    const { directory, log } = this.#options;
+    if (this.#directory.type === "There") {
+      this.#watch?.[Symbol.dispose]();
+      this.#watch = undefined;
+      this.#directory = { type: "Gone" };
+    }
+    // Nothing settles in a directory that is not there.
+    this.#settling = NOTHING_SETTLING;
+    const error: Rejection = {
+      source: "file",
+      ref: directory,
+      code: "DirectoryError",
+      path: "",
+      message,
+    };
+    const next = withDirectoryError(this.#state, error);
+    if (next !== this.#state)
+      log.error("manifest directory cannot be read", { directory, message });
+    this.#state = next;
+  }
+
+  /** Files that went with their directory stay held until their name is seen again. */
+  #heldFiles(seen: ReadonlyMap<string, Entry>, replaced: boolean): ReadonlySet<string> {
+    const candidates = replaced ? this.#known() : this.#state.held;
+    return new Set([...candidates].filter((path) => !seen.has(path)));
+  }
+
+  /** Files that were read, or that pods run from. */
+  #known(): ReadonlySet<string> {
+    return new Set([...this.#state.files.keys(), ...this.#state.lastGood.keys()]);
+  }
+
+  #publish(): void {
+    const { emit, log, lastGood } = this.#options;
+    this.#published = this.#state;
+    const snapshot = snapshotOf(this.#state);
+    for (const { ref, line, path, code, message } of snapshot.rejected)
+      log.warn("manifest not applied as written", { ref, line, path, code, message });
+    this.#save(lastGood);
+    emit(snapshot);
+  }
+
+  /** A checkpoint that cannot be written now is written with the next change. */
+  #save(store: LastGoodStore): void {
+    const changes = lastGoodChanges(this.#stored, this.#state.lastGood);
+    if (changes.put.length === 0 && changes.removed.length === 0) return;
+    try {
+      store.save(changes);
+      this.#stored = this.#state.lastGood;
+    } catch (thrown) {
+      const message = messageOf(thrown);
+      this.#options.log.error("last good manifests not saved", { message });
+    }
+  }
+}
+
+/** What was last known of the directory itself. */
+type DirectorySeen =
+  | { readonly type: "Never" }
+  | { readonly type: "There"; readonly identity: string }
+  | { readonly type: "Gone" };

@@ -1,0 +1,107 @@
+// What the node shall run: the snapshots of all sources, merged by precedence. Pure. kubelet: PodConfig
+
+import type {
+  DesiredPod,
+  DesiredState,
+  Rejection,
+  SourceName,
+  SourceSnapshot,
+} from "../api/desired-pod.ts";
+import { claimsConflict, hostPortClaims, type HostPortClaim } from "../api/host-ports.ts";
+import { podName } from "../api/pod.ts";
+
+export interface MergeOptions {
+  /** Group name → priority; the higher wins, unknown groups count as 0. */
+  readonly groupPriorities: ReadonlyMap<string, number>;
+}
+
+/**
+ * Files win over a URL, that over the node's document, that over group documents by priority. Of one source at most one
+ * snapshot may be given. Inside a source the given order decides.
+ */
+export function mergeSnapshots(
+  snapshots: readonly SourceSnapshot[],
+  options: MergeOptions,
+): DesiredState {
+  const ordered = snapshots.toSorted((a, b) => compareSources(a.source, b.source, options));
+  // A pod that is refused still keeps its name: nothing of a lower source slips into its place.
+  const byName = new Map<string, DesiredPod>();
+  const pods: DesiredPod[] = [];
+  const claims: { readonly claim: HostPortClaim; readonly owner: DesiredPod }[] = [];
+  const rejected: Rejection[] = ordered.flatMap((snapshot) => snapshot.rejected);
+  for (const pod of ordered.flatMap((snapshot) => snapshot.pods)) {
+    const winner = byName.get(podName(pod.pod));
+    if (winner !== undefined) {
+      rejected.push(shadowed(pod, winner));
+      continue;
+    }
+    byName.set(podName(pod.pod), pod);
+    const wanted = hostPortClaims(pod.pod);
+    const taken = claims.find(({ claim }) => wanted.some((own) => claimsConflict(own, claim)));
+    if (taken !== undefined) {
+      rejected.push(portConflict(pod, taken));
+      continue;
+    }
+    pods.push(pod);
+    claims.push(...wanted.map((claim) => ({ claim, owner: pod })));
+  }
+  const ready = ordered.filter((snapshot) => snapshot.ready).map((snapshot) => snapshot.source);
+  return { pods, ready: new Set(ready), rejected };
+}
+
+function compareSources(a: SourceName, b: SourceName, options: MergeOptions): number {
+  const [rankA, rankB] = [rankOf(a), rankOf(b)];
+  if (rankA !== rankB) return rankA - rankB;
+  const priority = priorityOf(b, options) - priorityOf(a, options);
+  if (priority !== 0) return priority;
+  return a < b ? -1 : Number(a > b);
+}
+
+function rankOf(source: SourceName): number {
+  switch (source) {
+    case "file":
+      return 0;
+    case "http":
+      return 1;
+    case "mqtt:node":
+      return 2;
+  }
+  // Only groups are left.
+  return 3;
+}
+
+function priorityOf(source: SourceName, options: MergeOptions): number {
+  return options.groupPriorities.get(source.replace("mqtt:group/", "")) ?? 0;
+}
+
+function shadowed(pod: DesiredPod, winner: DesiredPod): Rejection {
+  const name = podName(pod.pod);
+  return rejection(pod, {
+    code: pod.source === winner.source ? "DuplicatePod" : "Shadowed",
+    path: "metadata.name",
+    message: `${name} of ${place(winner)} runs instead: it comes first`,
+  });
+}
+
+function portConflict(
+  pod: DesiredPod,
+  taken: { readonly claim: HostPortClaim; readonly owner: DesiredPod },
+): Rejection {
+  const { claim, owner } = taken;
+  return rejection(pod, {
+    code: "HostPortConflict",
+    path: "spec.containers",
+    message: `host port ${claim.hostPort}/${claim.protocol} is taken by ${podName(owner.pod)} of ${place(owner)}`,
+  });
+}
+
+function place(pod: DesiredPod): string {
+  return `${pod.source} (${pod.sourceRef})`;
+}
+
+function rejection(pod: DesiredPod, why: Pick<Rejection, "code" | "path" | "message">): Rejection {
+  const { namespace, name } = pod.pod.metadata;
+  // For a file the reference ends in #document; the place is the file.
+  const ref = pod.source === "file" ? pod.sourceRef.replace(/#\d+$/, "") : pod.sourceRef;
+  return { source: pod.source, ref, kind: "Pod", namespace, name, ...why };
+}

@@ -1,0 +1,30 @@
+// What the agent knows of a pod beyond the runtime's answer: why a container waits, how its life ends.
+
+import type { PodCondition } from "../api/pod-status.ts";
+
+/** Why a container does not run although it should; kept by the pod's worker. */
+export interface WaitingFact {
+  /** Kubernetes' word: `ErrImagePull`, `ImagePullBackOff`, `CrashLoopBackOff`, `CreateContainerError`, … */
+  readonly reason: string;
+  readonly message?: string;
+}
+
+export interface PodFacts {
+  /** By container name; shown only while the container is to be started (again). */
+  readonly waiting: Readonly<Record<string, WaitingFact>>;
+  /** The pod's own reason and message, e.g. `Evicted`. */
+  readonly podReason?: string;
+  readonly podMessage?: string;
+  /** The pod failed before or beside its containers (admission, eviction): phase `Failed`. */
+  readonly failed?: boolean;
+  /** The pod is being stopped: no container starts again. */
+  readonly terminating?: boolean;
+  /** Everything of the pod has stopped for good: the phase becomes `Succeeded` or `Failed`. */
+  readonly terminated?: boolean;
+  /** IDs of containers that the kernel's OOM counter convicts although the runtime said something else. */
+  readonly oomKilled?: readonly string[];
+  /** Conditions beside the kubelet's five; they stand last. */
+  readonly extraConditions?: readonly PodCondition[];
+  /** Wall ms when the agent took the pod on; absent = what `previous` says, else now. */
+  readonly startTime?: number;
+}

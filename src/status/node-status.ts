@@ -1,0 +1,139 @@
+// The status of the node from facts about the machine, the runtime and the agent. kubelet: node status setters
+
+import type { NodeCondition, NodeStatus } from "../api/pod-status.ts";
+import { rfc3339 } from "../lib/clock.ts";
+
+/** What the machine says of itself; "" = it does not say. */
+export interface NodeMachine {
+  readonly hostname: string;
+  readonly machineId: string;
+  readonly bootId: string;
+  readonly kernelVersion: string;
+  readonly osImage: string;
+  /** In Kubernetes' words: `amd64`, `arm64`. */
+  readonly architecture: string;
+  readonly cpus: number;
+  readonly memoryBytes: number;
+}
+
+/** One of the runtime's own conditions: `RuntimeReady`, `NetworkReady`. */
+export interface RuntimeCondition {
+  readonly type: string;
+  readonly status: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface NodeRuntime {
+  readonly name: string;
+  readonly version: string;
+  readonly conditions: readonly RuntimeCondition[];
+}
+
+export interface NodeStatusInput {
+  readonly machine: NodeMachine;
+  /** The main address first. */
+  readonly addresses: readonly string[];
+  /** undefined = the runtime does not answer. */
+  readonly runtime: NodeRuntime | undefined;
+  readonly agentVersion: string;
+  readonly maxPods: number;
+  /** Sentences about what is stuck (PLEG, sync loop, …); empty = healthy. */
+  readonly problems: readonly string[];
+  /** Conditions of ours (`DuplicateIdentity`, `BoardChanged`, …); they stand last. */
+  readonly extraConditions?: readonly NodeCondition[];
+  readonly previous?: NodeStatus | undefined;
+  /** Wall ms, for showing only. */
+  readonly now: number;
+}
+
+export function nodeStatus(input: NodeStatusInput): NodeStatus {
+  const { machine, runtime, agentVersion, previous, now } = input;
+  const conditions = [readiness(input), network(runtime), ...(input.extraConditions ?? [])];
+  const resources = capacity(input);
+  return {
+    conditions: conditions.map((condition) => timed(condition, previous, now)),
+    addresses: [
+      ...input.addresses.map((address) => ({ type: "InternalIP", address })),
+      { type: "Hostname", address: machine.hostname },
+    ],
+    capacity: resources,
+    // Nothing is reserved for the system yet.
+    allocatable: resources,
+    nodeInfo: {
+      machineID: machine.machineId,
+      bootID: machine.bootId,
+      kernelVersion: machine.kernelVersion,
+      osImage: machine.osImage,
+      containerRuntimeVersion:
+        runtime === undefined ? "" : `${runtime.name}://${runtime.version.replace(/^v/, "")}`,
+      kubeletVersion: agentVersion,
+      operatingSystem: "linux",
+      architecture: machine.architecture,
+    },
+  };
+}
+
+function readiness({ runtime, problems }: NodeStatusInput): NodeCondition {
+  const all = [...runtimeProblems(runtime), ...problems];
+  if (all.length === 0)
+    return {
+      type: "Ready",
+      status: "True",
+      reason: "KubeletReady",
+      message: "the agent is posting ready status",
+    };
+  return { type: "Ready", status: "False", reason: "KubeletNotReady", message: all.join("; ") };
+}
+
+function runtimeProblems(runtime: NodeRuntime | undefined): readonly string[] {
+  if (runtime === undefined) return ["the container runtime does not answer"];
+  const ready = runtime.conditions.find(({ type }) => type === "RuntimeReady");
+  // One that answers and does not complain is ready.
+  if (ready === undefined || ready.status) return [];
+  return [`the container runtime is not ready: ${because(ready)}`];
+}
+
+// Unlike the kubelet's, the node stays Ready without a network plugin: hostNetwork pods run.
+function network(runtime: NodeRuntime | undefined): NodeCondition {
+  const type = "NetworkUnavailable";
+  const ready = runtime?.conditions.find((condition) => condition.type === "NetworkReady");
+  if (ready === undefined)
+    return {
+      type,
+      status: "Unknown",
+      reason: "RuntimeUnknown",
+      message: "the container runtime does not say whether its network is ready",
+    };
+  if (ready.status)
+    return { type, status: "False", reason: "NetworkReady", message: "the pod network is ready" };
+  return {
+    type,
+    status: "True",
+    reason: ready.reason === "" ? "NetworkPluginNotReady" : ready.reason,
+    message: `pods without hostNetwork wait: ${because(ready)}`,
+  };
+}
+
+function because({ reason, message }: RuntimeCondition): string {
+  return [reason, message].filter((text) => text !== "").join(": ") || "no reason given";
+}
+
+function capacity({ machine, maxPods }: NodeStatusInput): Readonly<Record<string, string>> {
+  return {
+    cpu: String(machine.cpus),
+    memory: `${Math.floor(machine.memoryBytes / 1024)}Ki`,
+    pods: String(maxPods),
+  };
+}
+
+function timed(
+  condition: NodeCondition,
+  previous: NodeStatus | undefined,
+  now: number,
+): NodeCondition {
+  const before = previous?.conditions.find(({ type }) => type === condition.type);
+  const unchanged = before?.status === condition.status ? before.lastTransitionTime : undefined;
+  const at = condition.lastTransitionTime ?? unchanged ?? rfc3339(now);
+  return { ...condition, lastTransitionTime: at };
+}

@@ -1,0 +1,70 @@
+// The newest status of every pod, by UID; says so when one changed. kubelet: status manager
+
+import type { PodStatus } from "../api/pod-status.ts";
+import type { Pod, PodUID } from "../api/pod.ts";
+import { sameValue } from "../lib/equal.ts";
+import { isTerminal } from "./phase.ts";
+
+export interface PodStatusEntry {
+  readonly pod: Pod;
+  readonly status: PodStatus;
+}
+
+export interface StatusManagerOptions {
+  /** Called after a status was set to something new, or forgotten. */
+  readonly onChange: (uid: PodUID) => void;
+}
+
+export class StatusManager {
+  readonly #entries = new Map<PodUID, PodStatusEntry>();
+  readonly #onChange: (uid: PodUID) => void;
+
+  constructor(options: StatusManagerOptions) {
+    this.#onChange = options.onChange;
+  }
+
+  /**
+   * Keeps `status` as the newest; an equal one is ignored. A phase that is terminal stays, with its
+   * reason, until the UID is forgotten. Returns whether anything changed.
+   */
+  set(uid: PodUID, pod: Pod, status: PodStatus): boolean {
+    const before = this.#entries.get(uid);
+    const next = before === undefined ? status : keepTerminal(before.status, status);
+    this.#entries.set(uid, { pod, status: next });
+    if (before !== undefined && sameValue(before.status, next)) {
+      // Labels and annotations can change while the status does not.
+      if (sameValue(before.pod.metadata, pod.metadata)) return false;
+    }
+    this.#onChange(uid);
+    return true;
+  }
+
+  get(uid: PodUID): PodStatusEntry | undefined {
+    return this.#entries.get(uid);
+  }
+
+  /** The newest status; undefined = none in this life of the pod. */
+  status(uid: PodUID): PodStatus | undefined {
+    return this.#entries.get(uid)?.status;
+  }
+
+  all(): ReadonlyMap<PodUID, PodStatusEntry> {
+    return this.#entries;
+  }
+
+  /** Ends the UID's life: the next one begins from nothing. */
+  forget(uid: PodUID): void {
+    if (this.#entries.delete(uid)) this.#onChange(uid);
+  }
+}
+
+function keepTerminal(before: PodStatus, next: PodStatus): PodStatus {
+  if (!isTerminal(before.phase) || next.phase === before.phase) return next;
+  const { reason: _reason, message: _message, ...rest } = next;
+  return {
+    ...rest,
+    phase: before.phase,
+    ...(before.reason === undefined ? {} : { reason: before.reason }),
+    ...(before.message === undefined ? {} : { message: before.message }),
+  };
+}

@@ -1,0 +1,34 @@
+// Small facts by name.
+
+import type { Database, Durability, Query } from "./database.ts";
+
+export class Meta {
+  readonly #database: Database;
+  readonly #select: Query<[string], { readonly value: string }>;
+  readonly #upsert: Query<[string, string], unknown>;
+  readonly #delete: Query<[string], unknown>;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#select = database.query("SELECT value FROM meta WHERE key = ?");
+    this.#upsert = database.query(
+      "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+    );
+    this.#delete = database.query("DELETE FROM meta WHERE key = ?");
+  }
+
+  get(key: string): string | undefined {
+    return this.#select.get(key)?.value;
+  }
+
+  /** Writes only when it differs. */
+  set(key: string, value: string, durability: Durability = "normal"): void {
+    if (this.get(key) === value) return;
+    this.#database.transaction(() => this.#upsert.run(key, value), durability);
+  }
+
+  remove(key: string): void {
+    if (this.get(key) === undefined) return;
+    this.#database.transaction(() => this.#delete.run(key));
+  }
+}

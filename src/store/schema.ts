@@ -1,0 +1,67 @@
+// The tables. Steps are only ever added, never changed, and additive: the previous binary opens the new database (law 11).
+
+/** "agnt": tells our file from anybody else's. */
+export const APPLICATION_ID = 0x61676e74;
+
+/** Step n brings `user_version` from n to n + 1. New columns need a default. */
+export const SCHEMA_STEPS: readonly string[] = [
+  `
+  CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE document (
+    source TEXT NOT NULL PRIMARY KEY,
+    serial INTEGER NOT NULL,
+    epoch TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    payload BLOB NOT NULL,
+    observed_generation INTEGER NOT NULL,
+    accepted_at INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE last_good (
+    path TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    document INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (path, namespace, name)
+  ) STRICT;
+
+  CREATE TABLE removal (
+    uid TEXT NOT NULL PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    why TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE outbox (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    rank INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    payload BLOB NOT NULL,
+    qos INTEGER NOT NULL,
+    retain INTEGER NOT NULL,
+    content TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX outbox_by_rank ON outbox (rank, id);
+  CREATE INDEX outbox_by_topic ON outbox (topic, id) WHERE kind <> 'event';
+
+  CREATE TABLE published (
+    topic TEXT NOT NULL PRIMARY KEY,
+    kind TEXT NOT NULL,
+    content TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
+
+/** A database without one of them is not usable. */
+export const TABLES: readonly string[] = [
+  "meta",
+  "document",
+  "last_good",
+  "removal",
+  "outbox",
+  "published",
+];

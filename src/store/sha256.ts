@@ -1,0 +1,10 @@
+// The one fingerprint of the store.
+
+import { createHash } from "node:crypto";
+
+/** sha256 of all parts one after the other, lower-case hexadecimal. */
+export function sha256(...parts: readonly (Uint8Array | string)[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest("hex");
+}

@@ -1,0 +1,19 @@
+// What the store needs of the file system besides SQLite's own files; host/files' Files fits it.
+
+export interface StoreFileInfo {
+  readonly name: string;
+  readonly kind: "file" | "directory" | "symlink" | "other";
+}
+
+/** Synchronous; every method throws when it fails. */
+export interface StoreFiles {
+  list(directory: string): readonly StoreFileInfo[];
+  /** lstat; undefined when there is nothing. */
+  info(path: string): StoreFileInfo | undefined;
+  read(path: string, maxBytes: number): Uint8Array;
+  /** Whole and durable, or not at all. */
+  writeAtomic(path: string, data: Uint8Array | string, mode: number): void;
+  makeDirectory(path: string, mode: number): void;
+  setMode(path: string, mode: number): void;
+  remove(path: string): void;
+}

@@ -1,0 +1,76 @@
+// Everything the agent must not forget, in one SQLite file and a few plain files beside it.
+// The only room that knows SQLite; synchronous: a crash falls between two calls, never inside one.
+
+import { join } from "node:path";
+import type { Random } from "../lib/random.ts";
+import type { Database } from "./database.ts";
+import { Documents } from "./documents.ts";
+import { Incarnation } from "./incarnation.ts";
+import { LastGoodManifests } from "./last-good-manifests.ts";
+import { Meta } from "./meta.ts";
+import { unpackAddon } from "./native-addon.ts";
+import { openDatabase, type OpenedDatabase, type Recovery } from "./open-database.ts";
+import { Outbox } from "./outbox.ts";
+import type { EventCaps } from "./event-ring.ts";
+import { Removals } from "./removals.ts";
+import type { StoreFiles } from "./store-files.ts";
+
+export interface StoreOptions {
+  readonly stateDir: string;
+  readonly files: StoreFiles;
+  readonly random: Random;
+  /** Path of SQLite's addon; absent = the embedded one, unpacked to stateDir. */
+  readonly nativeBinding?: string;
+  readonly eventCaps?: EventCaps;
+}
+
+export class Store implements Disposable {
+  /** `opened`: there was a usable database, so an empty table is a fact and not a loss. */
+  readonly origin: OpenedDatabase["origin"];
+  /** Set when a damaged database was set aside: to be said loudly. */
+  readonly recovered: Recovery | undefined;
+  readonly database: Database;
+  readonly meta: Meta;
+  readonly incarnation: Incarnation;
+  readonly documents: Documents;
+  readonly lastGood: LastGoodManifests;
+  readonly removals: Removals;
+  readonly outbox: Outbox;
+
+  /** Throws AgentError `SqliteAddonUnusable`, `DatabaseUnavailable` or `DatabaseFull`. The caller holds stateDir's lock. */
+  static open(options: StoreOptions): Store {
+    const { stateDir, files } = options;
+    files.makeDirectory(stateDir, 0o700);
+    const binding = options.nativeBinding ?? unpackAddon(stateDir, files);
+    const path = join(stateDir, "agent.db");
+    const opened = openDatabase(path, binding);
+    try {
+      return new Store(opened, options);
+    } catch (error) {
+      opened.database[Symbol.dispose]();
+      if (!opened.database.isSuspect) throw error;
+    }
+    // Damage that the check overlooked: now the file is set aside and the second try starts from nothing.
+    return new Store(openDatabase(path, binding), options);
+  }
+
+  private constructor(opened: OpenedDatabase, options: StoreOptions) {
+    const { database } = opened;
+    this.origin = opened.origin;
+    this.recovered = opened.recovered;
+    this.database = database;
+    this.meta = new Meta(database);
+    this.incarnation = new Incarnation(this.meta, options.random);
+    const directory = join(options.stateDir, "desired");
+    const { meta } = this;
+    this.documents = new Documents({ database, meta, files: options.files, directory });
+    this.lastGood = new LastGoodManifests(database);
+    this.removals = new Removals(database);
+    const caps = options.eventCaps;
+    this.outbox = new Outbox(caps === undefined ? { database, meta } : { database, meta, caps });
+  }
+
+  [Symbol.dispose](): void {
+    this.database[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,243 @@
+// How the accepted document runs, as one acknowledgement: phase, code, what has converged (MQTT.md §3, §4). Pure.
+
+import type { DocumentState, UpdatePolicy } from "../api/desired-document.ts";
+import type { DesiredPod, Rejection } from "../api/desired-pod.ts";
+import { podName, type PodUID } from "../api/pod.ts";
+import { rfc3339, type Monotonic } from "../lib/clock.ts";
+import type { PodHealth } from "./pod-health.ts";
+import type { Ack, LastRejected, Phase, Progress } from "./reported-state.ts";
+import { reportedSource, wireText } from "./wire-text.ts";
+
+/** What the node knows of the pods, and when. */
+export interface RunningFacts {
+  /** A pod that is not in it has not been started. */
+  readonly health: ReadonlyMap<PodUID, PodHealth>;
+  /** Pods of the document that a source of higher precedence shadows (`shadowedAmong`): they are not its to run. */
+  readonly shadowed: ReadonlySet<PodUID>;
+  /** Pods of this source that are still there and not in the document itself. Asking the merge instead would call a
+   * document converged in the moment between its acceptance and the merge. */
+  readonly leftovers: number;
+  /** Images of the document's pods, where counted; told while they are pulled. */
+  readonly images?: Progress;
+  readonly now: Monotonic;
+  /** Wall ms, for `since` only. */
+  readonly wall: number;
+  /** What was decided last for this source. */
+  readonly previous: Ack | undefined;
+}
+
+export interface Acknowledgement {
+  readonly ack: Ack;
+  /** Every pod is where the document wants it; `observedGeneration` is to be written down. */
+  readonly converged: boolean;
+  /** When time alone may change the answer; undefined = only events can. */
+  readonly reviewAt: Monotonic | undefined;
+}
+
+/** Crashes in a row that count as failed for good. */
+const CRASHES = 3;
+const STATIC_POLICY: UpdatePolicy = { minReadySeconds: 10, progressDeadlineSeconds: 600 };
+
+/** The acknowledgement of one MQTT source; undefined = it has neither accepted nor refused anything. */
+export function acknowledge(
+  state: DocumentState,
+  facts: RunningFacts,
+): Acknowledgement | undefined {
+  const { document, lastRejected } = state;
+  const source = reportedSource(state.source);
+  const rejected = lastRejected === undefined ? undefined : lastRejectedOf(lastRejected);
+  if (document === undefined) {
+    if (rejected === undefined) return undefined;
+    const { code, message } = rejected;
+    const version = { source, epoch: "", generation: 0, digest: "" };
+    const said = { phase: "Rejected", code, message } as const;
+    const ack = dated({ ...version, observedGeneration: 0, ...said }, facts);
+    return {
+      ack: { ...ack, lastRejected: rejected },
+      converged: false,
+      reviewAt: undefined,
+    };
+  }
+  const { epoch, generation, digest, policy, pods } = document;
+  const previous = sameVersion(facts.previous, { epoch, generation, digest });
+  const hasConverged = state.observedGeneration === generation;
+  const judged = judgePods(pods, policy, { ...facts, previous, hasConverged });
+  const observedGeneration = judged.converged ? generation : state.observedGeneration;
+  const version = { source, epoch, generation, observedGeneration, digest };
+  const ack = dated({ ...version, ...judged.said }, { ...facts, previous });
+  return {
+    ack: { ...ack, ...(rejected === undefined ? {} : { lastRejected: rejected }) },
+    converged: judged.converged,
+    reviewAt: judged.reviewAt,
+  };
+}
+
+/** The acknowledgement of the manifest files; `digest` is over their sorted (path, sha256). */
+export function acknowledgeStatic(
+  files: { readonly digest: string; readonly pods: readonly DesiredPod[] },
+  facts: RunningFacts,
+): Acknowledgement {
+  const { digest, pods } = files;
+  const previous = sameVersion(facts.previous, { epoch: "", generation: 0, digest });
+  const judged = judgePods(pods, STATIC_POLICY, { ...facts, previous, hasConverged: false });
+  const version = { source: "static", epoch: "", generation: 0, observedGeneration: 0, digest };
+  const ack = dated({ ...version, ...judged.said }, { ...facts, previous });
+  return { ack, converged: judged.converged, reviewAt: judged.reviewAt };
+}
+
+/** Those of a document's pods that the merge has put behind another source's. A pod that is merely missing from the
+ * merge is not shadowed: it may be a turn behind. */
+export function shadowedAmong(
+  pods: readonly DesiredPod[],
+  rejected: readonly Rejection[],
+): ReadonlySet<PodUID> {
+  const shadowed = rejected.filter(({ code }) => code === "Shadowed");
+  const isShadowed = ({ source, pod }: DesiredPod): boolean =>
+    shadowed.some(
+      (one) =>
+        one.source === source &&
+        one.namespace === pod.metadata.namespace &&
+        one.name === pod.metadata.name,
+    );
+  return new Set(pods.filter(isShadowed).map(({ uid }) => uid));
+}
+
+interface Said {
+  readonly phase: Phase;
+  readonly code: number;
+  readonly message?: string;
+  readonly progress?: Progress;
+}
+
+interface Judged {
+  readonly said: Said;
+  readonly converged: boolean;
+  readonly reviewAt: Monotonic | undefined;
+}
+
+type PodFacts = RunningFacts & {
+  /** This version converged before, maybe in an earlier life of the agent. */
+  readonly hasConverged: boolean;
+};
+
+function judgePods(pods: readonly DesiredPod[], policy: UpdatePolicy, facts: PodFacts): Judged {
+  const own = pods.filter(({ uid }) => !facts.shadowed.has(uid));
+  const need = readyTime(policy, facts);
+  const waits = own.map((pod) => waitOf(pod, facts, need));
+  if (facts.leftovers === 0 && waits.every((wait) => wait === "Done"))
+    return { said: { phase: "Healthy", code: 200 }, converged: true, reviewAt: undefined };
+  const reviews = waits.filter((wait) => typeof wait === "number");
+  return {
+    said: describe(own, facts),
+    converged: false,
+    reviewAt: reviews.length === 0 ? undefined : Math.min(...reviews),
+  };
+}
+
+/** Ms that a pod must have been Ready. What converged in an earlier life of the agent need not prove itself again. */
+function readyTime(policy: UpdatePolicy, { hasConverged, previous }: PodFacts): number {
+  const isKnown = hasConverged && previous?.phase !== "Degraded";
+  return isKnown ? 0 : policy.minReadySeconds * 1000;
+}
+
+/** `Done`, when it will be if nothing happens, or `Open`: only an event can bring it further. */
+function waitOf(pod: DesiredPod, facts: PodFacts, need: number): "Done" | "Open" | Monotonic {
+  const health = facts.health.get(pod.uid);
+  if (health === undefined) return "Open";
+  if (isMeantToFinish(pod)) return health.stage === "Succeeded" ? "Done" : "Open";
+  if (health.stage !== "Running" || health.readySince === undefined) return "Open";
+  const at = health.readySince + need;
+  return facts.now >= at ? "Done" : at;
+}
+
+function isMeantToFinish({ pod }: DesiredPod): boolean {
+  return pod.spec.restartPolicy !== "Always";
+}
+
+/** Not converged: how far it is. */
+function describe(pods: readonly DesiredPod[], facts: PodFacts): Said {
+  const { previous } = facts;
+  const failed = pods.find((pod) => hasFailed(facts.health.get(pod.uid)));
+  // Degraded ends when everything has been Ready long enough, not with the next restart of what crashes.
+  const wasWell = previous?.phase === "Healthy" || previous?.phase === "Degraded";
+  const broken = failed ?? (wasWell ? pods.find((pod) => !isWell(pod, facts)) : undefined);
+  if (broken !== undefined || previous?.phase === "Degraded")
+    return { phase: "Degraded", code: 424, ...messageOf(broken ?? pods[0], facts, previous) };
+  return describeWay(pods, facts);
+}
+
+/** On its way, nothing wrong so far. */
+function describeWay(pods: readonly DesiredPod[], facts: PodFacts): Said {
+  const { health, images, leftovers } = facts;
+  const downloading = pods.find(({ uid }) => health.get(uid)?.stage === "Downloading");
+  if (downloading !== undefined) {
+    const progress = images === undefined ? {} : { progress: images };
+    return { phase: "Downloading", code: 202, ...messageOf(downloading, facts), ...progress };
+  }
+  if (pods.length > 0 && pods.every(({ uid }) => !health.has(uid)))
+    return { phase: "Received", code: 202 };
+  const waiting = pods.find(({ uid }) => isBeforeStart(health.get(uid)));
+  if (waiting !== undefined) return { phase: "Applying", code: 202, ...messageOf(waiting, facts) };
+  const late = pods.find((pod) => !isWell(pod, facts));
+  if (late !== undefined) return { phase: "Progressing", code: 202, ...messageOf(late, facts) };
+  if (leftovers === 0) return { phase: "Progressing", code: 202 };
+  const [what, are] = leftovers === 1 ? ["pod", "is"] : ["pods", "are"];
+  const message = `${leftovers} ${what} of before ${are} still stopping`;
+  return { phase: "Applying", code: 202, message };
+}
+
+function hasFailed(health: PodHealth | undefined): boolean {
+  if (health === undefined) return false;
+  return health.stage === "Failed" || health.crashes >= CRASHES;
+}
+
+function isBeforeStart(health: PodHealth | undefined): boolean {
+  return health === undefined || health.stage === "Pending" || health.stage === "Terminating";
+}
+
+/** Does what it should at this moment, however short. */
+function isWell(pod: DesiredPod, { health }: PodFacts): boolean {
+  const own = health.get(pod.uid);
+  if (own === undefined) return false;
+  if (own.stage === "Succeeded") return isMeantToFinish(pod);
+  return own.stage === "Running" && own.readySince !== undefined;
+}
+
+/** A sentence on the pod that holds everything up; while it is well again, what was said of it before. */
+function messageOf(
+  pod: DesiredPod | undefined,
+  facts: PodFacts,
+  previous?: Ack,
+): { readonly message?: string } {
+  if (pod === undefined || (previous?.phase === "Degraded" && isWell(pod, facts)))
+    return previous?.message === undefined ? {} : { message: previous.message };
+  const health = facts.health.get(pod.uid);
+  const stage = health?.stage ?? "not started yet";
+  const why = [health?.reason, health?.message].filter((part) => part !== undefined);
+  const sentence = `pod ${podName(pod.pod)} is ${stage}`;
+  return { message: wireText([sentence, ...why].join(": ")) };
+}
+
+function sameVersion(
+  ack: Ack | undefined,
+  version: Pick<Ack, "epoch" | "generation" | "digest">,
+): Ack | undefined {
+  if (ack === undefined) return undefined;
+  const { epoch, generation, digest } = version;
+  const isSame = ack.epoch === epoch && ack.generation === generation && ack.digest === digest;
+  return isSame ? ack : undefined;
+}
+
+/** `since` stays while version, phase and code stay. */
+function dated(
+  said: Omit<Ack, "since" | "signed">,
+  facts: Pick<RunningFacts, "wall" | "previous">,
+): Ack {
+  const before = sameVersion(facts.previous, said);
+  const isSame = before !== undefined && before.phase === said.phase && before.code === said.code;
+  return { ...said, signed: false, since: isSame ? before.since : rfc3339(facts.wall) };
+}
+
+function lastRejectedOf(refused: Exclude<DocumentState["lastRejected"], undefined>): LastRejected {
+  return { ...refused, message: wireText(refused.message), at: rfc3339(refused.at) };
+}

@@ -1,0 +1,43 @@
+// What CONNECT says: read from configuration and files at each attempt, so that a rotated key or password counts.
+
+import type { MqttConfig } from "../api/config.ts";
+import type { Files } from "../host/files.ts";
+import type { ConnectOptions, MqttMessage } from "../mqtt/mqtt-link.ts";
+
+export interface BrokerOptionsInput {
+  readonly config: MqttConfig;
+  readonly files: Files;
+  readonly clientId: string;
+  readonly protocolVersion: 4 | 5;
+  readonly will: MqttMessage;
+}
+
+const CONNECT_TIMEOUT_MS = 30_000;
+const SESSION_EXPIRY_S = 7 * 86_400;
+/** Hides short drops of a mobile network. */
+const WILL_DELAY_S = 30;
+const MAX_FILE_BYTES = 1 << 20;
+
+/** Throws the AgentError `FileError` of a file that cannot be read. */
+export function brokerOptions(input: BrokerOptionsInput): ConnectOptions {
+  const { config, files, clientId, protocolVersion, will } = input;
+  const read = (path: string): string => new TextDecoder().decode(files.read(path, MAX_FILE_BYTES));
+  return {
+    url: config.url,
+    clientId,
+    protocolVersion,
+    keepAliveSeconds: config.keepAliveSeconds,
+    sessionExpirySeconds: SESSION_EXPIRY_S,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    will: { ...will, delaySeconds: WILL_DELAY_S },
+    ...(config.username === undefined ? {} : { username: config.username }),
+    // An editor ends the line of a password.
+    ...(config.passwordFile === undefined
+      ? {}
+      : { password: read(config.passwordFile).replace(/\r?\n$/, "") }),
+    ...(config.caFile === undefined ? {} : { ca: read(config.caFile) }),
+    ...(config.certFile === undefined ? {} : { cert: read(config.certFile) }),
+    ...(config.keyFile === undefined ? {} : { key: read(config.keyFile) }),
+    ...(config.alpn === undefined ? {} : { alpn: config.alpn }),
+  };
+}

@@ -1,0 +1,273 @@
+// Keeps the node connected to its broker for ever: subscribes, tells birth, lets the publisher work, says goodbye.
+
+import type { MqttConfig } from "../api/config.ts";
+import { subscriptionsFor, topicFor } from "../api/mqtt-topics.ts";
+import type { NodeCondition } from "../api/pod-status.ts";
+import type { Files } from "../host/files.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import { messageOf, reasonOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Random } from "../lib/random.ts";
+import type { MqttLink, MqttMessage, MqttSession, SessionEnd } from "../mqtt/mqtt-link.ts";
+import { aborted } from "./aborted.ts";
+import { brokerOptions } from "./broker-options.ts";
+import { allowed } from "./packets.ts";
+import { decideReconnect, remember, STABLE_MS, type Attempt } from "./reconnect.ts";
+import { stateMessage, type NodeAbout } from "./state-message.ts";
+import { Subscriptions } from "./subscriptions.ts";
+
+export interface UpstreamConnectionOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly link: MqttLink;
+  readonly files: Files;
+  readonly config: MqttConfig;
+  readonly nodeName: string;
+  readonly incarnation: string;
+  /** Groups of the node, read at each connect. */
+  readonly groups: () => readonly string[];
+  /** The number of the next session; never twice in one incarnation. */
+  readonly nextSession: () => number;
+  readonly about: () => NodeAbout;
+  /** Everything that arrives, also before birth. Must not throw. */
+  readonly onMessage: (topic: string, payload: Uint8Array, retained: boolean) => void;
+  /** The broker knows nothing of us: everything retained is to be published again. */
+  readonly onFreshSession: () => void;
+  /** All conditions of the connection that are true; called when they change. */
+  readonly onConditions: (conditions: readonly NodeCondition[]) => void;
+  /** Publishes until its signal aborts; the session is then over, or about to be ended. */
+  readonly publisher: SessionPublisher;
+}
+
+export interface SessionPublisher {
+  run(session: MqttSession, number: number, signal: AbortSignal): Promise<void>;
+}
+
+/** For people: how it stands with the broker. */
+export interface UpstreamStatus {
+  readonly connected: boolean;
+  /** Number of the present session. */
+  readonly session?: number;
+  readonly protocolVersion: 4 | 5;
+  /** Why the last attempt or session ended. */
+  readonly lastError?: string;
+}
+
+interface Live {
+  readonly session: MqttSession;
+  readonly number: number;
+  readonly connectedAt: Monotonic;
+}
+
+const FIRST_CONNECT_SPREAD_MS = 1_000;
+const GOODBYE_MS = 2_000;
+const BIRTH_ACK_MS = 60_000;
+/** A late will must not be the last word. */
+const BIRTH_AGAIN_MS = { 4: 5_000, 5: 60_000 } as const;
+
+export class UpstreamConnection {
+  readonly #options: UpstreamConnectionOptions;
+  readonly #subscriptions: Subscriptions;
+  readonly #stateTopic: string;
+  #protocolVersion: 4 | 5;
+  #history: readonly Attempt[] = [];
+  #duplicate = false;
+  #live: Live | undefined;
+  #lastError: string | undefined;
+
+  constructor(options: UpstreamConnectionOptions) {
+    const { clock, log, config, nodeName, groups } = options;
+    const root = config.topicRoot;
+    this.#options = options;
+    this.#protocolVersion = config.protocolVersion;
+    this.#stateTopic = topicFor({ type: "NodeState", root, node: nodeName });
+    this.#subscriptions = new Subscriptions({
+      clock,
+      log,
+      filters: () => subscriptionsFor(root, nodeName, groups()),
+      onChange: () => this.#tell(),
+    });
+  }
+
+  status(): UpstreamStatus {
+    return {
+      connected: this.#live !== undefined,
+      protocolVersion: this.#protocolVersion,
+      ...(this.#live === undefined ? {} : { session: this.#live.number }),
+      ...(this.#lastError === undefined ? {} : { lastError: this.#lastError }),
+    };
+  }
+
+  /** Tells birth again; nothing while there is no connection. */
+  announce(): void {
+    if (this.#live !== undefined) void this.#birth(this.#live);
+  }
+
+  /** Connects again and again until `signal` aborts; then says goodbye within two seconds. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, config } = this.#options;
+    await clock.sleep(FIRST_CONNECT_SPREAD_MS * random.next(), signal);
+    while (!signal.aborted) {
+      const attempt = await this.#attempt(signal);
+      if (attempt === undefined || signal.aborted) continue;
+      this.#history = remember(this.#history, attempt);
+      const { delay, duplicateIdentity } = decideReconnect({
+        history: this.#history,
+        now: clock.monotonic(),
+        max: config.reconnectMaxMs,
+        dice: random.next(),
+      });
+      this.#setDuplicate(duplicateIdentity);
+      await clock.sleep(delay, signal);
+    }
+  }
+
+  /** One session, or the try to get one; undefined = try again at once with the older protocol. */
+  async #attempt(signal: AbortSignal): Promise<Attempt | undefined> {
+    const { clock, log } = this.#options;
+    const startedAt = clock.monotonic();
+    const number = this.#options.nextSession();
+    let session: MqttSession;
+    try {
+      session = await this.#connect(number, signal);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      this.#lastError = messageOf(error);
+      if (reasonOf(error, "") === "ProtocolUnsupported" && this.#protocolVersion === 5) {
+        log.info("the broker does not speak MQTT 5, going on with 3.1.1", {});
+        this.#protocolVersion = 4;
+        return undefined;
+      }
+      log.warn("cannot connect to the broker", { error: this.#lastError });
+      return { startedAt, endedAt: clock.monotonic() };
+    }
+    const connectedAt = clock.monotonic();
+    const { sessionPresent, protocolVersion } = session.ack;
+    log.info("connected to the broker", { session: number, sessionPresent, protocolVersion });
+    const end = await this.#serve({ session, number, connectedAt }, signal);
+    const { by, code } = end;
+    const attempt = { startedAt, connectedAt, endedAt: clock.monotonic(), by };
+    return code === undefined ? attempt : { ...attempt, code };
+  }
+
+  #connect(number: number, signal: AbortSignal): Promise<MqttSession> {
+    const { link, config, files, nodeName, onMessage } = this.#options;
+    const will = this.#state("lost", number);
+    const protocolVersion = this.#protocolVersion;
+    const options = brokerOptions({ config, files, clientId: nodeName, protocolVersion, will });
+    return link.connect(
+      options,
+      ({ topic, payload, retain }) => onMessage(topic, payload, retain),
+      signal,
+    );
+  }
+
+  async #serve(live: Live, signal: AbortSignal): Promise<SessionEnd> {
+    const { session, number } = live;
+    const over = new AbortController();
+    const stop = (): void => over.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    void session.ended.then(stop);
+    if (signal.aborted) stop();
+    await this.#subscriptions.subscribeAll(session, over.signal);
+    if (!over.signal.aborted) await this.#work(live, over.signal);
+    this.#live = undefined;
+    signal.removeEventListener("abort", stop);
+    if (signal.aborted) await this.#goodbye(session, number);
+    const end = await session.ended;
+    this.#subscriptions.ended(end);
+    if (!signal.aborted) {
+      this.#lastError = end.message;
+      this.#options.log.warn("the connection to the broker ended", { session: number, ...end });
+    }
+    return end;
+  }
+
+  async #work(live: Live, signal: AbortSignal): Promise<void> {
+    const { publisher, onFreshSession } = this.#options;
+    this.#live = live;
+    this.#lastError = undefined;
+    if (!live.session.ack.sessionPresent) onFreshSession();
+    await Promise.race([this.#birth(live), aborted(signal)]);
+    await Promise.all([
+      publisher.run(live.session, live.number, signal),
+      this.#subscriptions.retry(live.session, signal),
+      this.#birthAgain(live, signal),
+      this.#becomeStable(signal),
+    ]);
+  }
+
+  /** Never rejects. */
+  async #birth({ session, number }: Live): Promise<void> {
+    const { clock, log } = this.#options;
+    using _ = clock.after(BIRTH_ACK_MS, () => session.abort());
+    try {
+      const code = await session.publish(allowed(this.#state("online", number), session.ack));
+      if (code >= 0x80) log.warn("the broker refuses birth", { code, topic: this.#stateTopic });
+    } catch (error) {
+      log.debug("birth was not published", { error: messageOf(error) });
+    }
+  }
+
+  async #birthAgain(live: Live, signal: AbortSignal): Promise<void> {
+    const { protocolVersion } = live.session.ack;
+    await this.#options.clock.sleep(BIRTH_AGAIN_MS[protocolVersion], signal);
+    if (!signal.aborted) void this.#birth(live);
+  }
+
+  async #becomeStable(signal: AbortSignal): Promise<void> {
+    await this.#options.clock.sleep(STABLE_MS, signal);
+    if (!signal.aborted) this.#setDuplicate(false);
+  }
+
+  /** `offline` and DISCONNECT, as far as two seconds go; the session is over afterwards. */
+  async #goodbye(session: MqttSession, number: number): Promise<void> {
+    const { clock, log } = this.#options;
+    const limit = new AbortController();
+    const words = async (): Promise<void> => {
+      try {
+        await session.publish(allowed(this.#state("offline", number), session.ack));
+        await session.end();
+      } catch (error) {
+        log.debug("no goodbye", { error: messageOf(error) });
+      }
+    };
+    await Promise.race([words(), clock.sleep(GOODBYE_MS, limit.signal)]);
+    limit.abort();
+    session.abort();
+  }
+
+  #state(state: "online" | "offline" | "lost", session: number): MqttMessage {
+    const { clock, incarnation, about } = this.#options;
+    const payload = stateMessage(state, {
+      incarnation,
+      session,
+      now: clock.now(),
+      about: about(),
+    });
+    return { topic: this.#stateTopic, payload, qos: 1, retain: true };
+  }
+
+  #setDuplicate(duplicate: boolean): void {
+    if (duplicate === this.#duplicate) return;
+    this.#duplicate = duplicate;
+    if (duplicate) this.#options.log.warn("another device seems to use this node's name", {});
+    this.#tell();
+  }
+
+  #tell(): void {
+    const { nodeName, onConditions } = this.#options;
+    const duplicate: readonly NodeCondition[] = this.#duplicate
+      ? [
+          {
+            type: "DuplicateIdentity",
+            status: "True",
+            reason: "SessionTakenOver",
+            message: `the broker keeps closing the session of ${nodeName}: another device seems to use the same name; run "agent identity reset" on a copied one`,
+          },
+        ]
+      : [];
+    onConditions([...duplicate, ...this.#subscriptions.conditions()]);
+  }
+}

@@ -1,0 +1,78 @@
+// Decides what goes into one PUBLISH: a row as the broker can take it, or several events together.
+
+import type { ConnectAck, MqttMessage } from "../mqtt/mqtt-link.ts";
+import type { OutboxRow } from "./outbox-rows.ts";
+
+/** One PUBLISH and the rows it settles. */
+export interface Packet {
+  readonly message: MqttMessage;
+  readonly ids: readonly number[];
+}
+
+export interface EventOrigin {
+  readonly incarnation: string;
+  readonly session: number;
+}
+
+/** Largest payload in bytes that joins several events. */
+const MAX_BATCH_BYTES = 16 * 1024;
+/** Most bytes of a PUBLISH besides topic and payload: header, length, packet id, properties. */
+const OVERHEAD_BYTES = 16;
+
+/** Packets in the order of the rows; consecutive events of one topic share one. */
+export function packetsOf(rows: readonly OutboxRow[], origin: EventOrigin): readonly Packet[] {
+  const packets: Packet[] = [];
+  let batch: OutboxRow[] = [];
+  const flush = (): void => {
+    if (batch.length > 0) packets.push(eventPacket(batch, origin));
+    batch = [];
+  };
+  for (const row of rows) {
+    if (!joins(batch, row)) flush();
+    if (row.kind === "event") batch.push(row);
+    else packets.push(plainPacket(row));
+  }
+  flush();
+  return packets;
+}
+
+function joins(batch: readonly OutboxRow[], row: OutboxRow): boolean {
+  const bytes = batch.reduce((sum, { payload }) => sum + payload.length, row.payload.length);
+  return row.kind === "event" && batch[0]?.topic === row.topic && bytes <= MAX_BATCH_BYTES;
+}
+
+function plainPacket({ id, topic, payload, qos, retain }: OutboxRow): Packet {
+  return { message: { topic, payload, qos, retain }, ids: [id] };
+}
+
+function eventPacket(rows: readonly OutboxRow[], { incarnation, session }: EventOrigin): Packet {
+  const { topic = "", qos = 1 } = rows[0] ?? {};
+  const events = rows.map(({ id, payload }) => eventOf(id, payload));
+  const text = JSON.stringify({ incarnation, session, events });
+  const message = { topic, payload: new TextEncoder().encode(text), qos, retain: false };
+  return { message, ids: rows.map(({ id }) => id) };
+}
+
+/** A damaged row still counts as an event, so that numbers have no hole. */
+function eventOf(n: number, payload: Uint8Array): object {
+  try {
+    const event: unknown = JSON.parse(new TextDecoder().decode(payload));
+    return typeof event === "object" && event !== null ? { n, ...event } : { n };
+  } catch {
+    // Not JSON: there is nothing more to say about it.
+    return { n };
+  }
+}
+
+/** The message as this broker allows it. */
+export function allowed(message: MqttMessage, ack: ConnectAck): MqttMessage {
+  const qos = ack.maximumQos === 0 ? 0 : message.qos;
+  return { ...message, qos, retain: message.retain && ack.retainAvailable };
+}
+
+/** Bytes by which the broker's Maximum Packet Size is exceeded; 0 = it fits. */
+export function excess({ topic, payload }: MqttMessage, ack: ConnectAck): number {
+  if (ack.maximumPacketSize === undefined) return 0;
+  const bytes = new TextEncoder().encode(topic).length + payload.length + OVERHEAD_BYTES;
+  return Math.max(0, bytes - ack.maximumPacketSize);
+}

@@ -1,0 +1,225 @@
+// Drains the outbox into one session after the other; only the outbox resends, and a row goes with its PUBACK.
+
+import type { NodeCondition } from "../api/pod-status.ts";
+import { nextBackoff, retryAt, type BackoffEntry } from "../lib/backoff.ts";
+import { deadline, type Clock, type Monotonic } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { LatestBox } from "../lib/mailbox.ts";
+import type { MqttSession } from "../mqtt/mqtt-link.ts";
+import type { OutboxRows } from "./outbox-rows.ts";
+import { allowed, excess, packetsOf, type Packet } from "./packets.ts";
+import {
+  afterDisconnect,
+  afterRefusal,
+  afterSuccess,
+  anyOnProbation,
+  isSetAside,
+  nextRetry,
+  type Suspects,
+} from "./suspects.ts";
+import { topicsCondition } from "./topics-condition.ts";
+
+export interface PublisherOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly outbox: OutboxRows;
+  /** Stands in every batch of events. */
+  readonly incarnation: string;
+  /** Everything the publisher has to complain about; called when that changes. */
+  readonly onConditions: (conditions: readonly NodeCondition[]) => void;
+}
+
+/** What belongs to one session. */
+interface Drain {
+  readonly session: MqttSession;
+  readonly number: number;
+  readonly signal: AbortSignal;
+  readonly inFlight: Set<Packet>;
+  /** Until the outbox was empty once: at most ten packets a second. */
+  catchingUp: boolean;
+  lastSentAt: Monotonic;
+  quota: BackoffEntry | undefined;
+}
+
+const WINDOW = 20;
+const CATCH_UP_GAP_MS = 100;
+/** A broker that does not answer for so long is not there any more. */
+const ACK_TIMEOUT_MS = 60_000;
+const QUOTA_EXCEEDED = 0x97;
+const QUOTA_BACKOFF = { initial: 1_000, max: 300_000, resetAfter: 600_000 };
+
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #work = new LatestBox<true>();
+  readonly #denied = new Map<string, string>();
+  #suspects: Suspects = new Map();
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+  }
+
+  /** There may be something new in the outbox. */
+  wake(): void {
+    this.#work.put(true);
+  }
+
+  /** Publishes until `signal` aborts, which it must do when the session ends; never rejects. */
+  async run(session: MqttSession, number: number, signal: AbortSignal): Promise<void> {
+    const drain: Drain = {
+      session,
+      number,
+      signal,
+      inFlight: new Set(),
+      catchingUp: true,
+      lastSentAt: Number.NEGATIVE_INFINITY,
+      quota: undefined,
+    };
+    while (!signal.aborted) await this.#step(drain);
+    this.#options.outbox.released();
+    const end = await Promise.race([session.ended, Promise.resolve(undefined)]);
+    if (end?.by === "broker") this.#blame([...drain.inFlight]);
+  }
+
+  async #step(drain: Drain): Promise<void> {
+    const now = this.#options.clock.monotonic();
+    this.#readmit(now);
+    const packets = this.#next(drain, now);
+    for (const packet of packets) {
+      await this.#pace(drain);
+      if (drain.signal.aborted) return;
+      this.#send(drain, packet);
+    }
+    if (packets.length === 0) await this.#wait(drain, now);
+  }
+
+  #next(drain: Drain, now: Monotonic): readonly Packet[] {
+    const free = this.#window(drain, now) - drain.inFlight.size;
+    if (free <= 0 || now < retryAt(drain.quota)) return [];
+    const rows = this.#options.outbox.nextBatch(free);
+    const nothingLeft = rows.length === 0 && drain.inFlight.size === 0;
+    if (nothingLeft) drain.catchingUp = false;
+    const origin = { incarnation: this.#options.incarnation, session: drain.number };
+    return packetsOf(rows, origin);
+  }
+
+  /** One place of the broker's window is kept for birth, which is no row. */
+  #window({ session }: Drain, now: Monotonic): number {
+    if (anyOnProbation(this.#suspects, now)) return 1;
+    return Math.max(1, Math.min(WINDOW, session.ack.receiveMaximum - 1));
+  }
+
+  async #pace(drain: Drain): Promise<void> {
+    const { clock } = this.#options;
+    const gap = drain.lastSentAt + CATCH_UP_GAP_MS - clock.monotonic();
+    if (drain.catchingUp && gap > 0) await clock.sleep(gap, drain.signal);
+    drain.lastSentAt = clock.monotonic();
+  }
+
+  async #wait(drain: Drain, now: Monotonic): Promise<void> {
+    const times = [nextRetry(this.#suspects, now), retryAt(drain.quota)];
+    const ahead = times.filter((time) => time !== undefined && time > now);
+    if (ahead.length === 0) {
+      await this.#work.take(drain.signal);
+      return;
+    }
+    const until = Math.min(...ahead.map(Number));
+    using limit = deadline(this.#options.clock, until - now, drain.signal);
+    await this.#work.take(limit.signal);
+  }
+
+  #send(drain: Drain, packet: Packet): void {
+    const { ack } = drain.session;
+    const over = excess(packet.message, ack);
+    if (over > 0) {
+      const limit = ack.maximumPacketSize ?? 0;
+      this.#deny(packet, `is ${over} bytes over the broker's Maximum Packet Size of ${limit}`);
+      return;
+    }
+    drain.inFlight.add(packet);
+    void this.#deliver(drain, packet);
+  }
+
+  /** Never rejects. What gets no answer stays in flight until `run` releases it. */
+  async #deliver(drain: Drain, packet: Packet): Promise<void> {
+    const { clock, log } = this.#options;
+    const { session, signal, inFlight } = drain;
+    using _ = clock.after(ACK_TIMEOUT_MS, () => session.abort());
+    try {
+      const code = await session.publish(allowed(packet.message, session.ack));
+      if (signal.aborted) return;
+      inFlight.delete(packet);
+      this.#answered(drain, packet, code);
+    } catch (error) {
+      log.debug("publish failed", { topic: packet.message.topic, error: messageOf(error) });
+    } finally {
+      this.wake();
+    }
+  }
+
+  #answered(drain: Drain, packet: Packet, code: number): void {
+    const { clock, outbox } = this.#options;
+    const { topic } = packet.message;
+    if (code < 0x80) {
+      drain.quota = undefined;
+      this.#suspects = afterSuccess(this.#suspects, topic);
+      if (this.#denied.delete(topic)) this.#tell();
+      outbox.sentAll(packet.ids);
+      return;
+    }
+    if (code === QUOTA_EXCEEDED) {
+      drain.quota = nextBackoff(drain.quota, clock.monotonic(), QUOTA_BACKOFF);
+      for (const id of packet.ids) outbox.retry(id);
+      return;
+    }
+    this.#deny(packet, `was refused with reason code 0x${code.toString(16)}`);
+  }
+
+  #deny({ message: { topic }, ids }: Packet, why: string): void {
+    const { clock, outbox } = this.#options;
+    this.#suspects = afterRefusal(this.#suspects, topic, clock.monotonic());
+    this.#setAside(topic, why);
+    for (const id of ids) outbox.retry(id);
+  }
+
+  #blame(unanswered: readonly Packet[]): void {
+    const now = this.#options.clock.monotonic();
+    const topics = [...new Set(unanswered.map(({ message }) => message.topic))];
+    const before = this.#suspects;
+    this.#suspects = afterDisconnect(before, topics, now);
+    for (const topic of topics) {
+      if (isSetAside(this.#suspects, topic, now) && !isSetAside(before, topic, now))
+        this.#setAside(topic, "was in flight at three disconnects in a row");
+    }
+  }
+
+  #setAside(topic: string, why: string): void {
+    const { log, outbox } = this.#options;
+    outbox.setAside(topic);
+    log.warn("the broker does not take a topic; set aside for an hour", { topic, why });
+    this.#denied.set(topic, why);
+    this.#tell();
+  }
+
+  /** What has waited for an hour gets another chance; the complaint stays until it was taken. */
+  #readmit(now: Monotonic): void {
+    const due = [...this.#suspects].some(
+      ([, { setAsideUntil }]) => setAsideUntil !== undefined && setAsideUntil <= now,
+    );
+    if (!due) return;
+    const { outbox } = this.#options;
+    outbox.readmit();
+    const next = [...this.#suspects].map(([topic, suspect]) =>
+      isSetAside(this.#suspects, topic, now)
+        ? ([topic, suspect] as const)
+        : ([topic, { strikes: suspect.strikes }] as const),
+    );
+    this.#suspects = new Map(next);
+    for (const topic of this.#suspects.keys())
+      if (isSetAside(this.#suspects, topic, now)) outbox.setAside(topic);
+  }
+
+  #tell(): void {
+    this.#options.onConditions(topicsCondition("PublishDenied", "TopicRefused", this.#denied));
+  }
+}

@@ -1,0 +1,209 @@
+// Measures the agent against bare CRI calls on one private containerd, and prints a table. Times are shown, never judged by an exit code.
+// bun test/bench/bench.ts [--quick] [--json FILE] [--only one,edit,crash,mqtt,many,idle]
+
+import { writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
+import { parseArgs } from "node:util";
+
+import { messageOf } from "../../src/lib/errors.ts";
+import { makeTempDirectory } from "../harness/temp-directory.ts";
+import { AgentSide } from "./agent-side.ts";
+import { BUDGETS } from "./budgets.ts";
+import { containerdAlone, fillNode, idle, starts, type Idle, type Starts } from "./idle-lines.ts";
+import { bestWidths, manyPods, MANY, type Widths } from "./many-lines.ts";
+import type { Bench } from "./pairs.ts";
+import { crash, edit, onePod, overMqtt } from "./pod-lines.ts";
+import { memoryOf, type Memory } from "./process-facts.ts";
+import { ms, printed, ratioLine, valueLine, type Line } from "./report.ts";
+import { spread } from "./statistics.ts";
+import { makeWorld } from "./world.ts";
+
+const FULL = {
+  pairs: 20,
+  many: 4,
+  widths: [1, 2, 4, 8, 16],
+  rounds: 3,
+  rest: 10,
+  empty: 30,
+  idle: 60,
+  alone: 45,
+  starts: 7,
+};
+const QUICK = {
+  pairs: 4,
+  many: 1,
+  widths: [4, 8],
+  rounds: 1,
+  rest: 3,
+  empty: 5,
+  idle: 10,
+  alone: 5,
+  starts: 3,
+};
+
+const { values: flags } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    json: { type: "string" },
+    only: { type: "string" },
+  },
+});
+const size = flags.quick ? QUICK : FULL;
+const begin = performance.now();
+const lines: Line[] = [];
+const failures: string[] = [];
+
+function say(text: string): void {
+  console.error(`[${((performance.now() - begin) / 1_000).toFixed(0).padStart(4)} s] ${text}`);
+}
+
+function wanted(name: string): boolean {
+  return flags.only === undefined || flags.only.split(",").includes(name);
+}
+
+/** A line that cannot be measured does not keep the others from it. */
+async function measure(name: string, work: () => Promise<readonly Line[]>): Promise<void> {
+  if (!wanted(name)) return;
+  say(name);
+  try {
+    lines.push(...(await work()));
+  } catch (thrown) {
+    failures.push(`${name}: ${messageOf(thrown)}`);
+    say(`not measured: ${messageOf(thrown)}`);
+  }
+}
+
+async function podLines(bench: Bench, widths: Widths): Promise<void> {
+  const { pairs } = size;
+  await measure("one", async () => [ratioLine(BUDGETS.one, await onePod(bench, pairs))]);
+  await measure("edit", async () => [ratioLine(BUDGETS.edit, await edit(bench, pairs))]);
+  await measure("crash", async () => [ratioLine(BUDGETS.crash, await crash(bench, pairs))]);
+  await measure("mqtt", async () => [ratioLine(BUDGETS.mqtt, await overMqtt(bench, pairs))]);
+  await measure("many", async () => {
+    const { start, remove } = await manyPods(bench, { count: size.many, widths });
+    return [ratioLine(BUDGETS.manyStart, start), ratioLine(BUDGETS.manyRemove, remove)];
+  });
+}
+
+async function idleLines(bench: Bench, agent: AgentSide, empty: Idle | undefined): Promise<void> {
+  await measure("idle", async () => {
+    await fillNode(bench, agent);
+    await Bun.sleep(size.rest * 1_000);
+    say(`${MANY} pods run; ${size.idle} s of doing nothing`);
+    const full = await idle(bench, agent, size.idle);
+    await agent.process.kill("SIGTERM");
+    await Bun.sleep(2_000);
+    const alone = await containerdAlone(bench, size.alone);
+    say("starts beside running pods");
+    const started = await starts(bench, agent, size.starts);
+    await Bun.sleep(size.rest * 1_000);
+    const fresh = memoryOf(agent.pid);
+    return [startLine(started), ...restLines({ empty, full, alone, fresh })];
+  });
+}
+
+function startLine({ times, disturbed, calls }: Starts): Line {
+  const { median, q1, q3, min, max, n } = spread(times);
+  return valueLine(BUDGETS.start, {
+    value: median,
+    text: ms(median),
+    spread: `${ms(q1)}–${ms(q3)} (${ms(min)}–${ms(max)})`,
+    n,
+    notes: [`containers started or ended meanwhile: ${disturbed}`, `calls of one start: ${calls}`],
+  });
+}
+
+interface Rest {
+  readonly empty: Idle | undefined;
+  readonly full: Idle;
+  /** Percent of a core. */
+  readonly alone: number;
+  readonly fresh: Memory;
+}
+
+function restLines({ empty, full, alone, fresh }: Rest): readonly Line[] {
+  const window = `over ${full.seconds} s`;
+  const above = full.containerdCpu - alone;
+  const perHour = (bytes: number): number => (bytes * 3_600) / full.seconds;
+  const memory = ({ rss, anonymous }: Memory): string =>
+    `${rss.toFixed(0)} (${anonymous.toFixed(0)}) MB`;
+  return [
+    valueLine(BUDGETS.cpu, {
+      value: full.cpu,
+      text: `${full.cpu.toFixed(2)} %`,
+      notes: [`${window}; with 0 pods ${empty?.cpu.toFixed(2) ?? "?"} %`],
+    }),
+    valueLine(BUDGETS.containerd, {
+      value: above,
+      text: `${above.toFixed(2)} %`,
+      notes: [
+        `with the agent ${full.containerdCpu.toFixed(2)} %, without ${alone.toFixed(2)} %; one tick of 10 ms is ${(1 / full.seconds).toFixed(2)} %`,
+      ],
+    }),
+    ...(empty === undefined
+      ? []
+      : [valueLine(BUDGETS.rssEmpty, { value: empty.memory.rss, text: memory(empty.memory) })]),
+    valueLine(BUDGETS.rssFull, {
+      value: full.memory.rss,
+      text: memory(full.memory),
+      notes: [
+        "after all the pods of this run came and went",
+        `started anew beside ${MANY} running pods: ${memory(fresh)}`,
+      ],
+    }),
+    valueLine(BUDGETS.anonymous, {
+      value: full.memory.anonymous,
+      text: `${full.memory.anonymous.toFixed(0)} MB`,
+    }),
+    valueLine(BUDGETS.written, {
+      value: perHour(full.written - full.logged),
+      text: `${((full.written - full.logged) / 1_000).toFixed(1)} kB`,
+      notes: [
+        `${window}; its log took ${full.logged} bytes more`,
+        `files of the stateDir that changed: ${full.changed.join(", ") || "none"}`,
+      ],
+    }),
+    valueLine(BUDGETS.upstream, {
+      value: (full.upstream * 60) / full.seconds,
+      text: `${full.upstream} bytes`,
+      notes: [`${window}, as the broker counts what it receives`],
+    }),
+  ];
+}
+
+async function main(): Promise<void> {
+  const temp = makeTempDirectory();
+  const world = await makeWorld(temp);
+  if (typeof world === "string") {
+    console.log(`skipped: ${world}`);
+    return;
+  }
+  const agent = world.agent === undefined ? undefined : new AgentSide(world.agent, world.client);
+  const bench: Bench = { world, agent, say };
+  say(`containerd ${world.containerd.version}, ${world.containerd.snapshotter}`);
+  const widths = wanted("many")
+    ? await bestWidths(bench, size.widths, size.rounds)
+    : { start: 1, remove: 1 };
+  let empty: Idle | undefined;
+  if (agent === undefined) say("the agent is not built: only the bare calls are measured");
+  else {
+    await agent.process.startReady();
+    await Bun.sleep(size.rest * 1_000);
+    empty = await idle(bench, agent, size.empty);
+  }
+  await podLines(bench, widths);
+  if (agent !== undefined) await idleLines(bench, agent, empty);
+  console.log(printed(lines));
+  const seconds = Math.round((performance.now() - begin) / 1_000);
+  const load = loadavg()[0]?.toFixed(1) ?? "?";
+  console.log(
+    `\n${seconds} s${flags.quick ? ", --quick: too few pairs to judge by" : ""}; load of the machine at the end ${load}`,
+  );
+  for (const failure of failures) console.log(`not measured: ${failure}`);
+  if (flags.json !== undefined)
+    writeFileSync(flags.json, JSON.stringify({ lines: lines.map(({ data }) => data), failures }));
+}
+
+await main();
+if (process.env["KEEP"] !== undefined) await Bun.$`cp -r /tmp/agt-*/agent /tmp/kept`.nothrow();
+process.exit(failures.length === 0 ? 0 : 1);

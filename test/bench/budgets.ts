@@ -1,0 +1,90 @@
+// The budgets of the agent, and what the kubelet 1.36 (standalone, same machine and containerd; medians, ± 15 %) needs for the same.
+
+import type { Labels } from "./report.ts";
+
+export const BUDGETS = {
+  one: {
+    what: "manifest in place → running",
+    budget: "≤ 1.10 ×",
+    limit: 1.1,
+    kubelet: "1.25 × (150 ms against 120)",
+  },
+  manyStart: {
+    what: "50 manifests → all running",
+    budget: "≤ 1.15 ×",
+    limit: 1.15,
+    kubelet: "1.3–1.4 × (5.1 s against 3.5–3.9)",
+  },
+  manyRemove: {
+    what: "50 removed → all gone",
+    budget: "≤ 1.20 ×",
+    limit: 1.2,
+    kubelet: "1.4–2.1 × (3.9–6 s against 2.75; twice 43 s)",
+  },
+  edit: {
+    what: "manifest replaced → new running",
+    budget: "≤ 1.20 ×",
+    limit: 1.2,
+    kubelet: "14 s (11–14 s; the calls take 0.25)",
+  },
+  crash: {
+    what: "container exits → replaced",
+    budget: "≤ 1.30 ×",
+    limit: 1.3,
+    kubelet: "0.6–0.95 s (the calls take 0.05)",
+  },
+  mqtt: {
+    what: "MQTT published → running",
+    budget: "≤ 1.10 × + trip",
+    limit: 1.1,
+    kubelet: "–",
+  },
+  start: {
+    what: "process starts → 50 pods known",
+    budget: "≤ 0.5 s",
+    limit: 500,
+    kubelet: "0.90 s",
+  },
+  cpu: {
+    what: "own CPU, idle, 50 pods",
+    budget: "≤ 0.3 % of a core",
+    limit: 0.3,
+    kubelet: "2.5 %",
+  },
+  containerd: {
+    what: "containerd's CPU above its own",
+    budget: "≤ 0.1 % of a core",
+    limit: 0.1,
+    kubelet: "0.4 %",
+  },
+  rssEmpty: {
+    what: "RSS (anonymous), 0 pods",
+    budget: "≤ 75 MB (≤ 35)",
+    limit: 75,
+    kubelet: "82 at 10",
+  },
+  rssFull: {
+    what: "RSS (anonymous), 50 pods",
+    budget: "≤ 90 MB (≤ 35)",
+    limit: 90,
+    kubelet: "103 (47)",
+  },
+  anonymous: {
+    what: "anonymous memory, 50 pods",
+    budget: "≤ 35 MB",
+    limit: 35,
+    kubelet: "47",
+  },
+  written: {
+    what: "written to disk, idle",
+    budget: "0 outside logs",
+    limit: 0,
+    kubelet: "0.7–1.5 MB an hour",
+  },
+  upstream: {
+    what: "upstream traffic, idle",
+    budget: "≤ 1 kB a minute",
+    limit: 1_000,
+    kubelet: "–",
+  },
+} as const satisfies Readonly<Record<string, Labels>>;

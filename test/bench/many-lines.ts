@@ -1,0 +1,124 @@
+// The lines of fifty pods: all at once, and all removed.
+
+import { atMost, type BarePod } from "./bare-calls.ts";
+import { podNames } from "./agent-side.ts";
+import { inPairs, type Bench, type Pairs } from "./pairs.ts";
+import { median } from "./statistics.ts";
+import type { World } from "./world.ts";
+
+export const MANY = 50;
+
+export interface Widths {
+  readonly start: number;
+  readonly remove: number;
+}
+
+/**
+ * The concurrency at which the bare calls are at their best: the smallest median.
+ * After the first round only the two fastest of either kind are tried again.
+ */
+export async function bestWidths(
+  bench: Bench,
+  widths: readonly number[],
+  rounds: number,
+): Promise<Widths> {
+  const start = new Map<number, number[]>();
+  const remove = new Map<number, number[]>();
+  for (let round = 0; round < rounds; round += 1)
+    for (const width of round === 0 ? widths : fastest(start, remove)) {
+      const { elapsed, pods } = await startBare(bench.world, width);
+      start.set(width, [...(start.get(width) ?? []), elapsed]);
+      remove.set(width, [...(remove.get(width) ?? []), await removeBare(bench.world, pods, width)]);
+    }
+  bench.say(`${MANY} bare pods started, ms by concurrency: ${described(start)}`);
+  bench.say(`${MANY} bare pods removed, ms by concurrency: ${described(remove)}`);
+  return { start: ranked(start)[0] ?? 1, remove: ranked(remove)[0] ?? 1 };
+}
+
+export interface ManyPairs {
+  readonly start: Pairs;
+  readonly remove: Pairs;
+}
+
+/** The agent's last fifty pods stay when `keep` is set. */
+export async function manyPods(
+  bench: Bench,
+  options: { readonly count: number; readonly widths: Widths },
+): Promise<ManyPairs> {
+  const { world } = bench;
+  const { log, calls } = world;
+  const removed = { agent: [] as number[], bare: [] as number[] };
+  const notes = { start: "", remove: "" };
+  const start = await inPairs(bench, {
+    count: options.count,
+    agent: async (agent) => {
+      await calls.reset();
+      const mark = log.mark();
+      const begin = performance.now();
+      for (const name of podNames(MANY)) agent.put(name);
+      const { at } = await log.lastStart(mark, MANY);
+      await Bun.sleep(1_000);
+      notes.start = await calls.perPod(MANY);
+      await calls.reset();
+      const gone = log.mark();
+      const end = performance.now();
+      for (const name of podNames(MANY)) agent.drop(name);
+      removed.agent.push((await log.lastGone(gone, MANY)) - end);
+      notes.remove = await calls.perPod(MANY);
+      return at - begin;
+    },
+    bare: async () => {
+      const { elapsed, pods } = await startBare(world, options.widths.start);
+      await Bun.sleep(1_000);
+      removed.bare.push(await removeBare(world, pods, options.widths.remove));
+      return elapsed;
+    },
+  });
+  const explain = (width: number, counted: string): readonly string[] => [
+    `bare calls ${width} at a time`,
+    ...(counted === "" ? [] : [`calls per pod: ${counted}`]),
+  ];
+  return {
+    start: { ...start, notes: explain(options.widths.start, notes.start) },
+    remove: { ...removed, notes: explain(options.widths.remove, notes.remove) },
+  };
+}
+
+async function startBare(
+  { log, bare }: World,
+  width: number,
+): Promise<{ elapsed: number; pods: readonly BarePod[] }> {
+  const configs = bare.prepare(MANY);
+  const mark = log.mark();
+  const start = performance.now();
+  const pods = await atMost(width, configs, (config) => bare.run(config));
+  const { at } = await log.lastStart(mark, MANY);
+  return { elapsed: at - start, pods };
+}
+
+async function removeBare(
+  { log, bare }: World,
+  pods: readonly BarePod[],
+  width: number,
+): Promise<number> {
+  const mark = log.mark();
+  const start = performance.now();
+  await atMost(width, pods, ({ sandboxId }) => bare.remove(sandboxId));
+  return (await log.lastGone(mark, MANY)) - start;
+}
+
+function fastest(
+  start: ReadonlyMap<number, readonly number[]>,
+  remove: ReadonlyMap<number, readonly number[]>,
+): ReadonlySet<number> {
+  return new Set([...ranked(start).slice(0, 2), ...ranked(remove).slice(0, 2)]);
+}
+
+/** Concurrencies, the fastest first. */
+function ranked(times: ReadonlyMap<number, readonly number[]>): readonly number[] {
+  return [...times].toSorted(([, a], [, b]) => median(a) - median(b)).map(([width]) => width);
+}
+
+function described(times: ReadonlyMap<number, readonly number[]>): string {
+  return [...times].map(([width, row]) => `${width}: ${Math.round(median(row))}`).join(", ");
+}

@@ -1,0 +1,48 @@
+// Interleaves the agent and the bare calls, and keeps what each pair took.
+
+import type { AgentSide } from "./agent-side.ts";
+import { settled } from "./process-facts.ts";
+import type { World } from "./world.ts";
+
+export interface Pairs {
+  /** Milliseconds; empty when there is no agent. */
+  readonly agent: readonly number[];
+  readonly bare: readonly number[];
+  /** Facts that explain the numbers. */
+  readonly notes: readonly string[];
+}
+
+/** What every line is measured with. */
+export interface Bench {
+  readonly world: World;
+  /** Absent = only the bare half. */
+  readonly agent: AgentSide | undefined;
+  readonly say: (text: string) => void;
+}
+
+export interface Halves {
+  readonly count: number;
+  /** One measurement, in ms, with its own clearing up. */
+  readonly agent: (agent: AgentSide) => Promise<number>;
+  readonly bare: () => Promise<number>;
+}
+
+/** Agent, bare, agent, bare, …; both halves begin when containerd and the agent have fallen quiet. */
+export async function inPairs(bench: Bench, halves: Halves): Promise<Pairs> {
+  const { world, agent } = bench;
+  const times = { agent: [] as number[], bare: [] as number[], notes: [] as string[] };
+  const quiet = async (): Promise<void> => {
+    if (world.containerd.pid !== undefined) await settled(world.containerd.pid, { quietMs: 50 });
+  };
+  for (let pair = 0; pair < halves.count; pair += 1) {
+    if (agent !== undefined) {
+      await settled(agent.pid, { quietMs: 50 });
+      await quiet();
+      times.agent.push(await halves.agent(agent));
+      await settled(agent.pid, { quietMs: 50 });
+    }
+    await quiet();
+    times.bare.push(await (agent?.paused(halves.bare) ?? halves.bare()));
+  }
+  return times;
+}

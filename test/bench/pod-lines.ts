@@ -1,0 +1,183 @@
+// The lines of one pod: start, edit, crash, start over MQTT.
+
+import type { BarePod } from "./bare-calls.ts";
+import type { AgentSide } from "./agent-side.ts";
+import { inPairs, type Bench, type Pairs } from "./pairs.ts";
+import type { World } from "./world.ts";
+
+const ECHO = "bench/echo";
+
+/** Manifest renamed into place → container running. */
+export async function onePod(bench: Bench, count: number): Promise<Pairs> {
+  const { log, calls } = bench.world;
+  await calls.reset();
+  let counted = "";
+  const pairs = await inPairs(bench, {
+    count,
+    agent: async (agent) => {
+      const mark = log.mark();
+      await calls.reset();
+      const start = performance.now();
+      agent.put("one");
+      const { at } = await log.lastStart(mark, 1);
+      await Bun.sleep(100);
+      counted = await calls.perPod(1);
+      await removeByAgent(bench.world, agent, "one");
+      return at - start;
+    },
+    bare: async () => {
+      const { elapsed, pod } = await timeBareRun(bench.world);
+      await removeBare(bench.world, pod);
+      return elapsed;
+    },
+  });
+  return { ...pairs, notes: counted === "" ? [] : [`calls of one start: ${counted}`] };
+}
+
+/** Manifest replaced → new container running, the old one gone first. */
+export async function edit(bench: Bench, count: number): Promise<Pairs> {
+  const { world, agent } = bench;
+  const { log, bare, calls } = world;
+  let revision = 0;
+  let together = 0;
+  let counted = "";
+  const first = log.mark();
+  agent?.put("edited", revision);
+  if (agent !== undefined) await log.lastStart(first, 1);
+  let pod = (await timeBareRun(world)).pod;
+  const pairs = await inPairs(bench, {
+    count,
+    agent: async (side) => {
+      const mark = log.mark();
+      await calls.reset();
+      const start = performance.now();
+      side.put("edited", (revision += 1));
+      const started = await log.lastStart(mark, 1);
+      const exited = log.appsSince(mark, "exited")[0];
+      if (exited === undefined || exited.at > started.at) together += 1;
+      await log.lastGone(mark, 1);
+      await Bun.sleep(50);
+      counted = await calls.perPod(1);
+      return started.at - start;
+    },
+    bare: async () => {
+      const [config] = bare.prepare(1);
+      if (config === undefined) throw new Error("no configuration was prepared");
+      const mark = log.mark();
+      const start = performance.now();
+      await bare.remove(pod.sandboxId);
+      pod = await bare.run(config);
+      return (await log.lastStart(mark, 1)).at - start;
+    },
+  });
+  await removeBare(world, pod);
+  if (agent === undefined) return pairs;
+  await removeByAgent(world, agent, "edited");
+  return {
+    ...pairs,
+    notes: [`old and new together: ${together}`, `calls of one edit: ${counted}`],
+  };
+}
+
+/** Container exits → its replacement runs: the first restart of a new pod, which no back-off delays. */
+export async function crash(bench: Bench, count: number): Promise<Pairs> {
+  const { log, bare, calls } = bench.world;
+  let counted = "";
+  const pairs = await inPairs(bench, {
+    count,
+    agent: async (agent) => {
+      const born = log.mark();
+      agent.put("crashing");
+      const { pid } = await log.lastStart(born, 1);
+      await Bun.sleep(200);
+      const mark = log.mark();
+      await calls.reset();
+      process.kill(pid, "SIGKILL");
+      const { at } = await log.lastStart(mark, 1);
+      const end = await exitTime(bench.world, mark);
+      await Bun.sleep(50);
+      counted = await calls.perPod(1);
+      await removeByAgent(bench.world, agent, "crashing");
+      return at - end;
+    },
+    bare: async () => {
+      const born = log.mark();
+      const { pod } = await timeBareRun(bench.world);
+      const { pid } = await log.lastStart(born, 1);
+      await Bun.sleep(200);
+      const mark = log.mark();
+      process.kill(pid, "SIGKILL");
+      const end = await exitTime(bench.world, mark);
+      await bare.startContainer(pod.sandboxId, pod.config, 1);
+      const { at } = await log.lastStart(mark, 1);
+      await removeBare(bench.world, pod);
+      return at - end;
+    },
+  });
+  return { ...pairs, notes: counted === "" ? [] : [`calls of one restart: ${counted}`] };
+}
+
+/** Desired state published → container running; the bare half takes the same message from the broker and makes the calls. */
+export async function overMqtt(bench: Bench, count: number): Promise<Pairs> {
+  const { world } = bench;
+  const { log, client, bare } = world;
+  const echoes = await client.collect(ECHO);
+  const trips: number[] = [];
+  const pairs = await inPairs(bench, {
+    count,
+    agent: async (agent) => {
+      const document = agent.document(["by-mqtt"]);
+      const mark = log.mark();
+      const start = performance.now();
+      await agent.publish(document);
+      const { at } = await log.lastStart(mark, 1);
+      await agent.publish(agent.document([]));
+      await log.lastGone(mark, 1);
+      return at - start;
+    },
+    bare: async () => {
+      const [config] = bare.prepare(1);
+      if (config === undefined) throw new Error("no configuration was prepared");
+      const seen = echoes.messages.length;
+      const mark = log.mark();
+      const start = performance.now();
+      const arrived = echoes.next((message) => echoes.messages.indexOf(message) >= seen);
+      await Promise.all([client.publish(ECHO, "x".repeat(500)), arrived]);
+      trips.push(performance.now() - start);
+      const pod = await bare.run(config);
+      const { at } = await log.lastStart(mark, 1);
+      await removeBare(world, pod);
+      return at - start;
+    },
+  });
+  const trip = trips.toSorted((a, b) => a - b)[Math.floor(trips.length / 2)] ?? 0;
+  return { ...pairs, notes: [`broker round trip within the bare half: ${trip.toFixed(1)} ms`] };
+}
+
+async function timeBareRun(world: World): Promise<{ elapsed: number; pod: BarePod }> {
+  const { log, bare } = world;
+  const [config] = bare.prepare(1);
+  if (config === undefined) throw new Error("no configuration was prepared");
+  const mark = log.mark();
+  const start = performance.now();
+  const pod = await bare.run(config);
+  const { at } = await log.lastStart(mark, 1);
+  return { elapsed: at - start, pod };
+}
+
+async function exitTime({ log }: World, mark: number): Promise<number> {
+  const look = (): number | undefined => log.appsSince(mark, "exited")[0]?.at;
+  return log.until("the container has exited", look);
+}
+
+async function removeBare({ log, bare }: World, pod: BarePod): Promise<void> {
+  const mark = log.mark();
+  await bare.remove(pod.sandboxId);
+  await log.lastGone(mark, 1);
+}
+
+async function removeByAgent({ log }: World, agent: AgentSide, name: string): Promise<void> {
+  const mark = log.mark();
+  agent.drop(name);
+  await log.lastGone(mark, 1);
+}

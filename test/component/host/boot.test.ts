@@ -1,0 +1,19 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { bootId, bootOffset, clockSynchronised } from "../../../src/host/boot.ts";
+import { systemClock } from "../../../src/lib/system-clock.ts";
+
+test("the offset makes the system clock count from the boot", () => {
+  const clock = systemClock(bootOffset(systemClock(0)));
+  const uptime = Number.parseFloat(readFileSync("/proc/uptime", "utf8")) * 1000;
+  expect(Math.abs(clock.monotonic() - uptime)).toBeLessThan(100);
+});
+
+test("the boot id is a UUID and stays the same", () => {
+  expect(bootId()).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  expect(bootId()).toBe(bootId());
+});
+
+test("the kernel says whether the wall clock is synchronised", () => {
+  expect(clockSynchronised()).toBeBoolean();
+});

@@ -1,0 +1,229 @@
+import { describe, expect, test } from "bun:test";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { DirectoryHint } from "../../../src/host/files.ts";
+import { realFiles } from "../../../src/host/real-files.ts";
+import { temporaryDirectories } from "./temporary-directories.ts";
+
+const newDirectory = temporaryDirectories();
+const files = realFiles();
+const text = (data: Uint8Array): string => new TextDecoder().decode(data);
+
+function makeFifo(path: string): void {
+  expect(Bun.spawnSync(["mkfifo", path]).exitCode).toBe(0);
+}
+
+describe("looking", () => {
+  test("lists what is there by lstat, sorted", () => {
+    const directory = newDirectory();
+    writeFileSync(join(directory, "b"), "four");
+    mkdirSync(join(directory, "a"));
+    symlinkSync("b", join(directory, "c"));
+    makeFifo(join(directory, "d"));
+    const found = files.list(directory).map(({ name, kind }) => `${name} ${kind}`);
+    expect(found).toEqual(["a directory", "b file", "c symlink", "d other"]);
+    expect(files.list(directory)[1]?.size).toBe(4);
+  });
+
+  test("tells a recreated directory from the one before", () => {
+    const directory = newDirectory();
+    mkdirSync(join(directory, "m"));
+    mkdirSync(join(directory, "other"));
+    const before = files.info(join(directory, "m"))?.identity;
+    renameSync(join(directory, "other"), join(directory, "m"));
+    expect(files.info(join(directory, "m"))?.identity).not.toBe(before);
+  });
+
+  test("says nothing of what is not there, and throws with the path otherwise", () => {
+    const directory = newDirectory();
+    const loop = join(directory, "loop");
+    symlinkSync("loop", loop);
+    symlinkSync("nowhere", join(directory, "broken"));
+    writeFileSync(join(directory, "file"), "");
+    expect(files.info(join(directory, "absent"))).toBeUndefined();
+    expect(files.info(join(directory, "file", "below"))).toBeUndefined();
+    expect(files.info(loop)?.kind).toBe("symlink");
+    expect(files.target(loop)).toBeUndefined();
+    expect(files.target(join(directory, "broken"))).toBeUndefined();
+    const list = (): unknown => files.list(join(directory, "absent"));
+    expect(list).toThrow(expect.objectContaining({ name: "AgentError", reason: "FileError" }));
+    expect(list).toThrow(join(directory, "absent"));
+  });
+
+  test("follows a link only when asked to", () => {
+    const directory = newDirectory();
+    writeFileSync(join(directory, "file"), "x");
+    symlinkSync("file", join(directory, "link"));
+    expect(files.info(join(directory, "link"))?.kind).toBe("symlink");
+    expect(files.target(join(directory, "link"))?.kind).toBe("file");
+  });
+});
+
+describe("reading", () => {
+  test.each([0, 1, 4096, 100_000])("gives all %d bytes of a regular file", (size) => {
+    const path = join(newDirectory(), "file");
+    const data = new Uint8Array(size).fill(7);
+    writeFileSync(path, data);
+    expect(files.read(path, size)).toEqual(data);
+  });
+
+  test("a file of /proc, whose size is said to be 0", () => {
+    expect(text(files.read("/proc/self/status", 100_000))).toContain("Pid:");
+  });
+
+  test.each<readonly [string, (path: string) => void]>([
+    ["larger than", (path) => writeFileSync(path, "x".repeat(101))],
+    ["not a regular file", (path) => makeFifo(path)],
+    ["not a regular file", (path) => mkdirSync(path)],
+    ["ELOOP", (path) => symlinkSync("/etc/passwd", path)],
+    ["ENOENT", () => undefined],
+  ])("refuses at once: %s", (why, make) => {
+    const path = join(newDirectory(), "it");
+    make(path);
+    expect(() => files.read(path, 100)).toThrow(why);
+    expect(() => files.read("/proc/self/status", 10)).toThrow("larger than");
+  });
+});
+
+describe("the tail of a file", () => {
+  test.each([
+    [0, ""],
+    [3, "789"],
+    [10, "0123456789"],
+    [99, "0123456789"],
+  ])("of %d bytes", (maxBytes, expected) => {
+    const path = join(newDirectory(), "log");
+    writeFileSync(path, "0123456789");
+    expect(text(files.tail(path, maxBytes))).toBe(expected);
+  });
+
+  test("refuses what is not a regular file", () => {
+    const path = join(newDirectory(), "fifo");
+    makeFifo(path);
+    expect(() => files.tail(path, 10)).toThrow("not a regular file");
+  });
+});
+
+test("names the kind of a special file", () => {
+  const directory = newDirectory();
+  makeFifo(join(directory, "fifo"));
+  expect(files.info(join(directory, "fifo"))?.special).toBeUndefined();
+  expect(files.info("/dev/null")).toMatchObject({ kind: "other", special: "charDevice" });
+  expect(files.info("/etc/passwd")?.special).toBeUndefined();
+});
+
+describe("writing", () => {
+  test("replaces the whole file, with the mode as asked", () => {
+    const path = join(newDirectory(), "file");
+    const before = process.umask(0o077);
+    try {
+      files.writeAtomic(path, "first", 0o644);
+      files.writeAtomic(path, new Uint8Array([1, 2]), 0o666);
+    } finally {
+      process.umask(before);
+    }
+    expect([...readFileSync(path)]).toEqual([1, 2]);
+    expect(statSync(path).mode & 0o777).toBe(0o666);
+    expect(readdirSync(join(path, ".."))).toEqual(["file"]);
+  });
+
+  test("replaces a link, not what it points to; a temporary file left by a crash is no obstacle", () => {
+    const directory = newDirectory();
+    writeFileSync(join(directory, "victim"), "untouched");
+    symlinkSync("victim", join(directory, "file"));
+    symlinkSync("victim", join(directory, ".file.tmp"));
+    files.writeAtomic(join(directory, "file"), "new", 0o600);
+    expect(readFileSync(join(directory, "victim"), "utf8")).toBe("untouched");
+    expect(lstatSync(join(directory, "file")).isFile()).toBe(true);
+    expect(readdirSync(directory).toSorted()).toEqual(["file", "victim"]);
+  });
+
+  test("leaves nothing behind when it fails", () => {
+    const directory = newDirectory();
+    mkdirSync(join(directory, "taken"));
+    expect(() => files.writeAtomic(join(directory, "taken"), "x", 0o600)).toThrow("cannot write");
+    expect(readdirSync(directory)).toEqual(["taken"]);
+  });
+
+  test("makes directories with the mode as asked, and leaves one that is there alone", () => {
+    const path = join(newDirectory(), "a", "b");
+    files.makeDirectory(path, 0o777);
+    expect(statSync(path).mode & 0o777).toBe(0o777);
+    files.makeDirectory(path, 0o700);
+    expect(statSync(path).mode & 0o777).toBe(0o777);
+    files.setMode(path, 0o700);
+    expect(statSync(path).mode & 0o777).toBe(0o700);
+    writeFileSync(join(path, "file"), "");
+    expect(() => files.makeDirectory(join(path, "file"), 0o700)).toThrow("cannot create");
+  });
+
+  test("renames, and removes a file that may be absent, but no directory", () => {
+    const directory = newDirectory();
+    writeFileSync(join(directory, "a"), "x");
+    files.rename(join(directory, "a"), join(directory, "b"));
+    files.remove(join(directory, "b"));
+    files.remove(join(directory, "b"));
+    expect(readdirSync(directory)).toEqual([]);
+    expect(() => files.remove(directory)).toThrow("cannot remove");
+    expect(existsSync(directory)).toBe(true);
+  });
+});
+
+describe("watching", () => {
+  /** The first hint that `wanted` accepts, among those that follow `act`. */
+  async function hint(
+    directory: string,
+    wanted: (hint: DirectoryHint) => boolean,
+    act: () => void,
+  ): Promise<DirectoryHint> {
+    const found = Promise.withResolvers<DirectoryHint>();
+    using _watch = files.watch(directory, (seen) => {
+      if (wanted(seen)) found.resolve(seen);
+    });
+    act();
+    return await found.promise;
+  }
+
+  test("tells a file that was moved in from one that is being written", async () => {
+    const directory = newDirectory();
+    const elsewhere = join(newDirectory(), "new");
+    writeFileSync(elsewhere, "x");
+    const moved = await hint(
+      directory,
+      ({ type }) => type === "Moved",
+      () => renameSync(elsewhere, join(directory, "a.yaml")),
+    );
+    expect(moved).toEqual({ type: "Moved", name: "a.yaml" });
+    const written = await hint(
+      directory,
+      ({ type }) => type === "Written",
+      () => writeFileSync(join(directory, "a.yaml"), "more", { flag: "a" }),
+    );
+    expect(written).toEqual({ type: "Written", name: "a.yaml" });
+  });
+
+  test("a directory that is not there gives no hints and no error", () => {
+    using watching = files.watch(join(newDirectory(), "absent"), () => {
+      throw new Error("a hint of nothing");
+    });
+    expect(watching[Symbol.dispose]).toBeFunction();
+  });
+});
+
+test("a directory that cannot be read is an error, not an empty list", () => {
+  const path = join(newDirectory(), "file");
+  writeFileSync(path, "");
+  chmodSync(path, 0o600);
+  expect(() => files.list(path)).toThrow("cannot list");
+});

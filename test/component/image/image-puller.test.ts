@@ -1,0 +1,331 @@
+import { describe, expect, test } from "bun:test";
+import type { PullPolicy } from "../../../src/api/pod.ts";
+import { GrpcCode } from "../../../src/cri/cri-error.ts";
+import { ImagePuller, type EnsuredImage } from "../../../src/image/image-puller.ts";
+import { AgentError } from "../../../src/lib/errors.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { FakeRuntime, type FakeRuntimeOptions } from "../../fakes/fake-runtime.ts";
+
+const IMAGE = "r.test/app:1";
+const NO_REGISTRY = {
+  type: "fail",
+  code: GrpcCode.UNKNOWN,
+  details: "dial tcp: lookup r.test: no such host",
+} as const;
+const DENIED = { type: "fail", code: GrpcCode.PERMISSION_DENIED, details: "denied" } as const;
+const NOT_FOUND = { type: "fail", code: GrpcCode.NOT_FOUND, details: "not found" } as const;
+
+class World {
+  readonly clock = new VirtualClock();
+  readonly cri: FakeRuntime;
+  readonly puller: ImagePuller;
+  readonly lines: string[] = [];
+
+  constructor(options: Partial<FakeRuntimeOptions> = {}, random = 0.5) {
+    this.cri = new FakeRuntime({ clock: this.clock, ...options });
+    this.puller = new ImagePuller({
+      cri: this.cri,
+      clock: this.clock,
+      random: { next: () => random, hex: () => "" },
+      log: createLogger({
+        clock: this.clock,
+        level: "debug",
+        write: (line) => this.lines.push(line),
+      }),
+    });
+  }
+
+  ensure(
+    policy: PullPolicy,
+    { image = IMAGE, signal = new AbortController().signal } = {},
+  ): Promise<EnsuredImage> {
+    return this.puller.ensure(image, policy, signal);
+  }
+
+  /** The refusal as "reason: message", with the seconds until the next try. */
+  async refusal(policy: PullPolicy, image = IMAGE): Promise<[string, number | undefined]> {
+    try {
+      await this.ensure(policy, { image });
+    } catch (error) {
+      if (!(error instanceof AgentError)) throw error;
+      const { reason, message, retryAt } = error;
+      const wait = retryAt === undefined ? undefined : (retryAt - this.clock.monotonic()) / 1000;
+      return [`${reason}: ${message}`, wait];
+    }
+    throw new Error("it was not refused");
+  }
+
+  count(call: "imageStatus" | "pullImage"): number {
+    return this.cri.callNames().filter((name) => name === call).length;
+  }
+}
+
+function idOf(image: string): string {
+  return `sha256:${new Bun.CryptoHasher("sha256").update(image).digest("hex")}`;
+}
+
+describe("the pull policy", () => {
+  const present = { images: [IMAGE] };
+  test("IfNotPresent does not pull what is there", async () => {
+    const world = new World(present);
+    expect(await world.ensure("IfNotPresent")).toEqual({ imageRef: idOf(IMAGE), how: "Present" });
+    expect(world.count("pullImage")).toBe(0);
+  });
+
+  test("IfNotPresent pulls what is absent", async () => {
+    const world = new World();
+    expect(await world.ensure("IfNotPresent")).toEqual({ imageRef: idOf(IMAGE), how: "Pulled" });
+    expect(await world.ensure("IfNotPresent")).toEqual({ imageRef: idOf(IMAGE), how: "Present" });
+    expect(world.count("pullImage")).toBe(1);
+  });
+
+  test("Always pulls what is there", async () => {
+    const world = new World(present);
+    expect((await world.ensure("Always")).how).toBe("Pulled");
+    expect((await world.ensure("Always")).how).toBe("Pulled");
+    expect(world.count("pullImage")).toBe(2);
+  });
+
+  test("Never uses what is there and refuses what is not", async () => {
+    expect((await new World(present).ensure("Never")).how).toBe("Present");
+    const world = new World();
+    expect(await world.refusal("Never")).toEqual([
+      `ErrImageNeverPull: image "${IMAGE}" is not on this node and imagePullPolicy Never forbids pulling it`,
+      undefined,
+    ]);
+    expect(world.count("pullImage")).toBe(0);
+  });
+
+  test("an image removed a moment ago is noticed", async () => {
+    const world = new World(present);
+    await world.ensure("IfNotPresent");
+    world.cri.images.delete(IMAGE);
+    expect((await world.ensure("IfNotPresent")).how).toBe("Pulled");
+  });
+
+  test("a short name is asked for as latest", async () => {
+    const world = new World();
+    await world.ensure("IfNotPresent", { image: "busybox" });
+    expect(world.cri.calls.map(({ args }) => args)).toEqual([
+      [{ image: "busybox:latest" }],
+      [{ image: { image: "busybox:latest" } }],
+    ]);
+  });
+
+  test("what is no name is refused before anybody is asked", async () => {
+    const world = new World();
+    const [refusal] = await world.refusal("Always", "Bad Name");
+    expect(refusal).toStartWith("InvalidImageName: ");
+    expect(world.cri.calls).toEqual([]);
+  });
+
+  test("a runtime that does not answer is not taken for an absent image", async () => {
+    const world = new World();
+    world.cri.stop();
+    const [refusal, wait] = await world.refusal("IfNotPresent");
+    expect(refusal).toStartWith(`ImageInspectError: cannot look for image "${IMAGE}": `);
+    expect(wait).toBeUndefined();
+  });
+});
+
+describe("the registry out of reach", () => {
+  test("Always falls back to the image that is here, at once also the next time", async () => {
+    const world = new World({ images: [IMAGE] });
+    world.cri.faults.order("pullImage", NO_REGISTRY, { times: Infinity });
+    const local = { imageRef: idOf(IMAGE), how: "LocalInstead" } as const;
+    expect(await world.ensure("Always")).toEqual(local);
+    expect(await world.ensure("Always")).toEqual(local);
+    expect(world.count("pullImage")).toBe(1);
+    expect(world.lines.filter((line) => line.includes('"level":"warn"'))).toHaveLength(1);
+  });
+
+  test("after the back-off the registry is asked again", async () => {
+    const world = new World({ images: [IMAGE] });
+    world.cri.faults.order("pullImage", NO_REGISTRY);
+    await world.ensure("Always");
+    await world.clock.advance(10_000);
+    expect((await world.ensure("Always")).how).toBe("Pulled");
+  });
+
+  test("an absent image cannot be replaced", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", NO_REGISTRY);
+    expect(await world.refusal("Always")).toEqual([
+      `ErrImagePull: cannot pull image "${IMAGE}": PullImage: ${NO_REGISTRY.details}`,
+      10,
+    ]);
+  });
+
+  test.each([
+    ["denied", DENIED],
+    ["not found", NOT_FOUND],
+  ])("an answer of %s is no excuse for the old image", async (_, fault) => {
+    const world = new World({ images: [IMAGE] });
+    world.cri.faults.order("pullImage", fault);
+    const [first] = await world.refusal("Always");
+    const [second] = await world.refusal("Always");
+    expect(first).toStartWith("ErrImagePull: ");
+    expect(second).toStartWith("ImagePullBackOff: ");
+    expect((await world.ensure("IfNotPresent")).how).toBe("Present");
+  });
+});
+
+describe("back-off", () => {
+  test("first ErrImagePull, then ImagePullBackOff until the time has come", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", NOT_FOUND, { times: 2 });
+    const why = `image "${IMAGE}": PullImage: not found`;
+    expect(await world.refusal("IfNotPresent")).toEqual([`ErrImagePull: cannot pull ${why}`, 10]);
+    await world.clock.advance(4_000);
+    const backingOff = `ImagePullBackOff: back-off pulling ${why}`;
+    expect(await world.refusal("IfNotPresent")).toEqual([backingOff, 6]);
+    expect(world.count("pullImage")).toBe(1);
+    await world.clock.advance(6_000);
+    expect(await world.refusal("IfNotPresent")).toEqual([`ErrImagePull: cannot pull ${why}`, 20]);
+  });
+
+  test("doubles from 10 s to 300 s", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", NOT_FOUND, { times: Infinity });
+    const waits: unknown[] = [];
+    for (let round = 0; round < 8; round += 1) {
+      const [, wait = 0] = await world.refusal("IfNotPresent");
+      waits.push(wait);
+      await world.clock.advance(wait * 1000);
+    }
+    expect(waits).toEqual([10, 20, 40, 80, 160, 300, 300, 300]);
+  });
+
+  test("is spread, so that a fleet does not come back as one", async () => {
+    const early = new World({ pullable: [] }, 0);
+    const late = new World({ pullable: [] }, 1);
+    expect((await early.refusal("IfNotPresent"))[1]).toBe(9);
+    expect((await late.refusal("IfNotPresent"))[1]).toBe(11);
+  });
+
+  test("starts anew after a success", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", NOT_FOUND, { times: 2 });
+    await world.refusal("Always");
+    await world.clock.advance(10_000);
+    await world.refusal("Always");
+    await world.clock.advance(20_000);
+    await world.ensure("Always");
+    world.cri.faults.order("pullImage", NOT_FOUND);
+    expect((await world.refusal("Always"))[1]).toBe(10);
+  });
+
+  test("of one image does not hold another", async () => {
+    const world = new World({ pullable: ["r.test/other:1"] });
+    await world.refusal("IfNotPresent");
+    expect((await world.ensure("IfNotPresent", { image: "r.test/other:1" })).how).toBe("Pulled");
+  });
+
+  test("holds the same image under another spelling", async () => {
+    const world = new World({ pullable: [] });
+    await world.refusal("IfNotPresent", "busybox");
+    const [refusal] = await world.refusal("IfNotPresent", "docker.io/library/busybox:latest");
+    expect(refusal).toStartWith("ImagePullBackOff: ");
+  });
+
+  test("an image that arrived by another way ends the waiting", async () => {
+    const world = new World({ pullable: [] });
+    await world.refusal("IfNotPresent");
+    world.cri.addImage(IMAGE);
+    expect((await world.ensure("IfNotPresent")).how).toBe("Present");
+  });
+
+  test("a runtime that went away is not the image's fault", async () => {
+    const world = new World();
+    const details = "no connection to unix:///x: connect ENOENT";
+    world.cri.faults.order("pullImage", { type: "fail", code: GrpcCode.UNAVAILABLE, details });
+    const [refusal, wait] = await world.refusal("IfNotPresent");
+    expect(refusal).toStartWith("ErrImagePull: ");
+    expect(wait).toBeUndefined();
+    expect((await world.ensure("IfNotPresent")).how).toBe("Pulled");
+  });
+});
+
+describe("many at once", () => {
+  test("fifty pods with one image cost one look and one pull", async () => {
+    const world = new World({ latencyMs: { imageStatus: 5, pullImage: 1_000 } });
+    const all = Promise.all(Array.from({ length: 50 }, () => world.ensure("IfNotPresent")));
+    await world.clock.advance(2_000);
+    expect(new Set((await all).map(({ imageRef }) => imageRef))).toEqual(new Set([idOf(IMAGE)]));
+    expect([world.count("imageStatus"), world.count("pullImage")]).toEqual([1, 1]);
+  });
+
+  test("a failure is everybody's, and is counted once", async () => {
+    const world = new World({ pullable: [], latencyMs: { pullImage: 1_000 } });
+    const all = Promise.all(Array.from({ length: 5 }, () => world.refusal("IfNotPresent")));
+    await world.clock.advance(2_000);
+    expect(new Set((await all).map(([text]) => text.split(":")[0]))).toEqual(
+      new Set(["ErrImagePull"]),
+    );
+    expect(world.count("pullImage")).toBe(1);
+    expect((await world.refusal("IfNotPresent"))[1]).toBe(9);
+  });
+
+  test("not more than three pulls run, the others follow in their order", async () => {
+    const world = new World({ latencyMs: { pullImage: 1_000 } });
+    const start = world.clock.monotonic();
+    const all = Promise.all(
+      [1, 2, 3, 4, 5, 6, 7].map((n) => world.ensure("IfNotPresent", { image: `r.test/app:${n}` })),
+    );
+    await world.clock.advance(5_000);
+    await all;
+    const pulls = world.cri.calls.filter(({ call }) => call === "pullImage");
+    expect(pulls.map(({ at }) => at - start)).toEqual([0, 0, 0, 1000, 1000, 1000, 2000]);
+  });
+
+  test("one who leaves disturbs nobody", async () => {
+    const world = new World({ latencyMs: { pullImage: 1_000 } });
+    const leaver = new AbortController();
+    const left = world.ensure("IfNotPresent", { signal: leaver.signal }).catch(String);
+    const stays = world.ensure("IfNotPresent");
+    await world.clock.advance(500);
+    leaver.abort(new Error("not wanted any more"));
+    expect(await left).toBe("Error: not wanted any more");
+    await world.clock.advance(500);
+    expect((await stays).how).toBe("Pulled");
+    expect(world.count("pullImage")).toBe(1);
+  });
+
+  test("when the last one leaves, the pull ends, costs no back-off, and the next one pulls anew", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", { type: "hang" });
+    const leavers = [new AbortController(), new AbortController()];
+    const left = leavers.map(({ signal }) =>
+      world.ensure("IfNotPresent", { signal }).catch(String),
+    );
+    await world.clock.settle();
+    for (const leaver of leavers) leaver.abort(new Error("gone"));
+    expect(await Promise.all(left)).toEqual(["Error: gone", "Error: gone"]);
+    expect((await world.ensure("IfNotPresent")).how).toBe("Pulled");
+    expect(world.count("pullImage")).toBe(2);
+  });
+
+  test("one who leaves while it waits for its turn never pulls", async () => {
+    const world = new World({ latencyMs: { pullImage: 1_000 } });
+    const busy = [1, 2, 3].map((n) => world.ensure("IfNotPresent", { image: `r.test/app:${n}` }));
+    await world.clock.settle();
+    const leaver = new AbortController();
+    const left = world
+      .ensure("IfNotPresent", { image: "r.test/app:4", signal: leaver.signal })
+      .catch(String);
+    await world.clock.settle();
+    leaver.abort(new Error("gone"));
+    await world.clock.advance(3_000);
+    await Promise.all(busy);
+    expect(await left).toBe("Error: gone");
+    expect(world.count("pullImage")).toBe(3);
+  });
+
+  test("one who has left already asks nobody", async () => {
+    const world = new World();
+    const signal = AbortSignal.abort(new Error("gone"));
+    expect(await world.ensure("Always", { signal }).catch(String)).toBe("Error: gone");
+    expect(world.cri.calls).toEqual([]);
+  });
+});

@@ -1,0 +1,220 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import type { Rejection } from "../../../src/api/desired-pod.ts";
+import type { NodeStatus, PodStatus } from "../../../src/api/pod-status.ts";
+import { isNode, isPodList, isRejections, isVersion } from "../../../src/cli/api-views.ts";
+import { realFiles } from "../../../src/host/real-files.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { LocalServer } from "../../../src/server/local-server.ts";
+import type { ServerFacts } from "../../../src/server/routes.ts";
+import { aPod } from "../../fakes/a-pod.ts";
+import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { temporaryDirectories } from "../host/temporary-directories.ts";
+
+const newDirectory = temporaryDirectories();
+const clock = new VirtualClock();
+
+const status: PodStatus = {
+  phase: "Running",
+  conditions: [],
+  containerStatuses: [],
+  qosClass: "BestEffort",
+};
+const node: NodeStatus = {
+  conditions: [],
+  addresses: [],
+  capacity: {},
+  allocatable: {},
+  nodeInfo: {},
+};
+const rejection: Rejection = {
+  source: "file",
+  ref: "/m/a.yaml",
+  code: "UnknownField",
+  path: "spec.x",
+  message: "unknown field",
+};
+
+interface Door extends AsyncDisposable {
+  readonly socket: string;
+  readonly server: LocalServer;
+  readonly lines: string[];
+  get(path: string, init?: RequestInit): Promise<Response>;
+}
+
+function open(
+  facts: Partial<ServerFacts> = {},
+  socket = join(newDirectory(), "run", "agent.sock"),
+): Door {
+  const lines: string[] = [];
+  const server = new LocalServer({
+    socket,
+    files: realFiles(),
+    clock,
+    log: createLogger({ clock, level: "info", write: (line) => lines.push(line) }),
+    facts: {
+      healthProblems: () => [],
+      pods: () => [],
+      rejected: () => [],
+      node: () => ({ name: "pi-1", labels: {}, status: node }),
+      version: () => ({ version: "v0.1.0" }),
+      ...facts,
+    },
+  });
+  return {
+    socket,
+    server,
+    lines,
+    get: (path, init) => fetch(`http://agent${path}`, { ...init, unix: socket }),
+    [Symbol.asyncDispose]: () => server.stop(),
+  };
+}
+
+describe("an answer", () => {
+  test("/healthz is ok, or says line by line what is stuck", async () => {
+    const problems: string[] = [];
+    await using door = open({ healthProblems: () => problems });
+    const well = await door.get("/healthz");
+    expect([well.status, await well.text()]).toEqual([200, "ok\n"]);
+    problems.push("PLEG is stuck", "the runtime does not answer");
+    const ill = await door.get("/healthz");
+    expect([ill.status, await ill.text()]).toEqual([
+      503,
+      "PLEG is stuck\nthe runtime does not answer\n",
+    ]);
+  });
+
+  test("/pods is a PodList that the command line understands", async () => {
+    const entry = { pod: aPod(), status, source: "file", sourceRef: "a#0", specHash: "0" } as const;
+    await using door = open({ pods: () => [entry] });
+    const response = await door.get("/pods");
+    const body: unknown = await response.json();
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(body).toMatchObject({
+      kind: "PodList",
+      apiVersion: "v1",
+      metadata: {},
+      items: [{ kind: "Pod", metadata: { name: "web" } }],
+    });
+    expect(isPodList(body)).toBe(true);
+  });
+
+  test("/node, /rejected and /version are what the command line understands", async () => {
+    await using door = open({
+      rejected: () => [rejection],
+      node: () => ({ name: "pi-1", labels: { site: "b" }, status: node, createdAt: 0 }),
+    });
+    const bodies: unknown[] = [];
+    for (const path of ["/node", "/rejected", "/version"])
+      bodies.push(await (await door.get(path)).json());
+    expect(bodies).toEqual([
+      {
+        kind: "Node",
+        apiVersion: "v1",
+        metadata: {
+          name: "pi-1",
+          labels: { site: "b" },
+          creationTimestamp: "1970-01-01T00:00:00Z",
+        },
+        status: node,
+      },
+      [rejection],
+      { version: "v0.1.0" },
+    ]);
+    expect([isNode(bodies[0]), isRejections(bodies[1]), isVersion(bodies[2])]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  test("to HEAD has the length and no body", async () => {
+    await using door = open();
+    const response = await door.get("/version", { method: "HEAD" });
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+    expect(response.headers.get("content-length")).toBe("20");
+  });
+
+  test("to an unknown path is a sentence that names the known ones", async () => {
+    await using door = open();
+    const response = await door.get("/nodes");
+    expect([response.status, await response.text()]).toEqual([
+      404,
+      "there is no /nodes here; there are /healthz, /pods, /rejected, /node, /version\n",
+    ]);
+  });
+
+  test("to a write is a refusal", async () => {
+    await using door = open();
+    const response = await door.get("/pods", { method: "POST", body: "{}" });
+    expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([
+      405,
+      "GET, HEAD",
+      "/pods can only be read: use GET or HEAD\n",
+    ]);
+  });
+
+  test("that fails is a 500 and a log line; the server goes on", async () => {
+    await using door = open({
+      pods: () => {
+        throw new Error("no pods today");
+      },
+    });
+    const response = await door.get("/pods");
+    expect([response.status, await response.text()]).toEqual([
+      500,
+      "the agent could not answer: no pods today\n",
+    ]);
+    expect(door.lines.join("")).toContain("no pods today");
+    expect((await door.get("/healthz")).status).toBe(200);
+  });
+});
+
+describe("the socket", () => {
+  test("is only its owner's, and its directory is made", async () => {
+    const umask = process.umask();
+    await using door = open();
+    expect(statSync(door.socket).mode & 0o777).toBe(0o600);
+    expect(process.umask()).toBe(umask);
+  });
+
+  test("that a dead agent left behind is replaced", async () => {
+    const socket = join(newDirectory(), "agent.sock");
+    const dead = Bun.spawnSync([
+      process.execPath,
+      "-e",
+      `require("node:net").createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, "SIGKILL"))`,
+    ]);
+    expect([dead.signalCode, existsSync(socket)]).toEqual(["SIGKILL", true]);
+    await using door = open({}, socket);
+    expect((await door.get("/healthz")).status).toBe(200);
+  });
+
+  test("that cannot be made is named", () => {
+    const directory = newDirectory();
+    writeFileSync(join(directory, "file"), "");
+    const socket = join(directory, "file", "agent.sock");
+    expect(() => open({}, socket)).toThrow(`cannot listen on ${socket}: `);
+  });
+
+  test("is gone after the stop, and nobody is served any more", async () => {
+    const door = open();
+    await door.server.stop();
+    expect(existsSync(door.socket)).toBe(false);
+    expect(await door.get("/healthz").catch(() => "refused")).toBe("refused");
+  });
+
+  test("stops although a client holds its connection open", async () => {
+    const door = open();
+    const client = connect(door.socket);
+    await new Promise((resolve) => client.once("connect", resolve));
+    client.write("GET /pods HTTP/1.1\r\n");
+    const closed = new Promise((resolve) => client.once("close", resolve));
+    client.on("error", () => undefined);
+    await door.server.stop();
+    await closed;
+    expect(existsSync(door.socket)).toBe(false);
+  });
+});

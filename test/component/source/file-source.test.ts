@@ -1,0 +1,476 @@
+import { describe, expect, test } from "bun:test";
+import { execFileSync } from "node:child_process";
+import {
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+
+import { ManifestDirectory, RESCAN, manifest } from "./manifest-directory.ts";
+
+const READY = { ready: true, rejected: [] };
+
+describe("reading", () => {
+  test("an empty directory speaks at once", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    expect(on.now()).toEqual({ ...READY, pods: [] });
+    await on.stop();
+  });
+
+  test("a file renamed into place is read at once, once", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    expect(on.now()).toEqual({ ...READY, pods: ["web busybox:1"] });
+    const snapshots = on.snapshots.length;
+    await on.clock.advance(5 * RESCAN);
+    expect([on.reads, on.snapshots.length, on.store.saved.length]).toEqual([
+      ["web.yaml"],
+      snapshots,
+      1,
+    ]);
+    await on.stop();
+  });
+
+  test("a file written in slow pieces is read only when it is whole", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    const text = manifest("web", "busybox:1.36");
+    const size = Math.ceil(text.length / 10);
+    writeFileSync(on.path("web.yaml"), "");
+    await on.hint({ type: "Moved", name: "web.yaml" });
+    for (let from = 0; from < text.length; from += size) {
+      await on.append("web.yaml", text.slice(from, from + size));
+      await on.clock.advance(240);
+    }
+    expect(on.now().pods).toEqual([]);
+    await on.clock.advance(2000);
+    expect(on.now()).toEqual({ ...READY, pods: ["web busybox:1.36"] });
+    expect(on.reads).toEqual(["web.yaml"]);
+    await on.stop();
+  });
+
+  test("without any hint the rescan finds files, changes and deletions", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    writeFileSync(on.path("web.yaml"), manifest("web"));
+    await on.clock.advance(RESCAN);
+    expect(on.now().pods).toEqual(["web busybox:1"]);
+    writeFileSync(on.path("web.yaml"), manifest("web", "busybox:12"));
+    await on.clock.advance(RESCAN);
+    expect(on.now().pods).toEqual(["web busybox:12"]);
+    rmSync(on.path("web.yaml"));
+    await on.clock.advance(RESCAN);
+    expect(on.now().pods).toEqual([]);
+    await on.stop();
+  });
+
+  test("only yaml, yml and json count; hidden files and backups never do", async () => {
+    using on = new ManifestDirectory();
+    for (const name of [
+      "a.yaml",
+      "b.yml",
+      "c.json",
+      ".d.yaml",
+      "e.yaml.bak",
+      "f.yaml~",
+      "g.txt",
+      ".yaml",
+    ])
+      writeFileSync(on.path(name), manifest(`pod-${name.replaceAll(/\W/g, "")}`));
+    await on.start();
+    await on.clock.advance(250);
+    expect(on.now()).toEqual({
+      ...READY,
+      pods: ["pod-ayaml busybox:1", "pod-byml busybox:1", "pod-cjson busybox:1"],
+    });
+    await on.stop();
+  });
+
+  test("a burst of renames is one or few snapshots with every pod", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    for (let i = 10; i < 60; i++) {
+      writeFileSync(`${on.root}/t`, manifest(`p${i}`));
+      renameSync(`${on.root}/t`, on.path(`p${i}.yaml`));
+    }
+    for (let i = 10; i < 60; i++) void on.hint({ type: "Moved", name: `p${i}.yaml` });
+    await on.clock.advance(6);
+    expect(on.now().pods).toHaveLength(50);
+    expect(on.snapshots.length).toBeLessThanOrEqual(3);
+    await on.stop();
+  });
+});
+
+describe("last good", () => {
+  const BROKEN: Readonly<Record<string, readonly [text: string | Uint8Array, rejected: string]>> = {
+    "a syntax error": ["spec: [", "web.yaml Syntax"],
+    "an empty file": ["", "web.yaml Empty"],
+    "a file of blanks and comments": ["  \n# gone?\n", "web.yaml Empty"],
+    "a binary file": [new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2, 0xff]), "web.yaml Syntax"],
+    "text that is not YAML's idea of a pod": ["hello", "web.yaml Invalid"],
+    "an unknown field": [
+      `${manifest("web")}      imagePullpolicy: Never\n`,
+      "web.yaml UnknownField spec.containers[0].imagePullpolicy",
+    ],
+    "a misspelt name": [manifest("Web"), "web.yaml Invalid metadata.name"],
+    "a misspelt kind": [manifest("web").replace("Pod", "Podd"), "web.yaml Invalid kind"],
+    "an invalid edit of a renamed pod": [
+      manifest("web2", '""'),
+      "web.yaml Required spec.containers[0].image",
+    ],
+    "a YAML bomb": [
+      `a: &a [${"x,".repeat(1000)}]\nb: &b [${"*a,".repeat(1000)}]`,
+      "web.yaml Syntax",
+    ],
+    "ten megabytes": ["#".repeat(10_000_000), "web.yaml TooLarge"],
+  };
+  test.each(Object.keys(BROKEN))("%s keeps the pod running and is visible", async (sentence) => {
+    const [content, rejected] = BROKEN[sentence] ?? ["", ""];
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    const saved = on.store.saved.length;
+    writeFileSync(on.path("web.yaml"), content);
+    await on.clock.advance(RESCAN);
+    expect(on.now()).toEqual({ ready: true, pods: ["web busybox:1"], rejected: [rejected] });
+    expect(on.store.saved).toHaveLength(saved);
+    await on.move("web.yaml", manifest("web", "busybox:2"));
+    expect(on.now()).toEqual({ ...READY, pods: ["web busybox:2"] });
+    await on.stop();
+  });
+
+  test.each(["a FIFO", "a symlink loop", "a symlink to a manifest", "a directory"])(
+    "%s in place of the file keeps the pod running and is visible",
+    async (what) => {
+      using on = new ManifestDirectory();
+      await on.start();
+      await on.move("web.yaml", manifest("web"));
+      writeFileSync(`${on.root}/other`, manifest("other"));
+      rmSync(on.path("web.yaml"));
+      if (what === "a FIFO") execFileSync("mkfifo", [on.path("web.yaml")]);
+      else if (what === "a directory") mkdirSync(on.path("web.yaml"));
+      else symlinkSync(what === "a symlink loop" ? "web.yaml" : "../other", on.path("web.yaml"));
+      await on.hint({ type: "Moved", name: "web.yaml" });
+      await on.clock.advance(RESCAN);
+      expect(on.now()).toEqual({
+        ready: true,
+        pods: ["web busybox:1"],
+        rejected: ["web.yaml NotAFile"],
+      });
+      await on.stop();
+    },
+  );
+
+  test("is kept for each object: its neighbours change, a removed document removes its pod", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("all.yaml", [manifest("a"), manifest("b"), manifest("c")].join("---\n"));
+    await on.move("all.yaml", [manifest("a", "busybox:2"), manifest("b", '""')].join("---\n"));
+    expect(on.now()).toEqual({
+      ready: true,
+      pods: ["a busybox:2", "b busybox:1"],
+      rejected: ["all.yaml Required spec.containers[0].image"],
+    });
+    await on.stop();
+  });
+
+  test("a refused kind beside a pod keeps nothing alive", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    await on.move("web.yaml", "apiVersion: v1\nkind: Service\nmetadata: { name: web }\n");
+    expect(on.now()).toEqual({
+      ready: true,
+      pods: [],
+      rejected: ["web.yaml UnsupportedKind kind"],
+    });
+    await on.stop();
+  });
+
+  test("a pod that is given to another node stops", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    await on.move("web.yaml", `${manifest("web")}  nodeName: pi-2\n`);
+    expect(on.now()).toEqual({
+      ready: true,
+      pods: [],
+      rejected: ["web.yaml NotForThisNode spec.nodeName"],
+    });
+    await on.stop();
+  });
+});
+
+describe("another node", () => {
+  test("a pod that moves away stops, also beside a document that cannot be told", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("all.yaml", `${manifest("a")}---\n${manifest("b")}`);
+    await on.move("all.yaml", `${manifest("a")}  nodeName: pi-2\n---\n${manifest("B")}`);
+    expect(on.now()).toEqual({
+      ready: true,
+      pods: ["b busybox:1"],
+      rejected: ["all.yaml Invalid metadata.name", "all.yaml NotForThisNode spec.nodeName"],
+    });
+    await on.stop();
+  });
+});
+
+describe("duplicates", () => {
+  test("the first file by path wins, both places are named, and the other takes over", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("b.yaml", manifest("web", "busybox:2"));
+    await on.move("a.yaml", manifest("web", "busybox:1"));
+    expect(on.now()).toEqual({
+      ready: true,
+      pods: ["web busybox:1"],
+      rejected: ["b.yaml DuplicatePod metadata.name"],
+    });
+    const message = on.snapshots.at(-1)?.rejected[0]?.message ?? "";
+    expect([message.includes("a.yaml#0"), message.includes("b.yaml#0")]).toEqual([true, true]);
+    await on.remove("a.yaml");
+    expect(on.now()).toEqual({ ...READY, pods: ["web busybox:2"] });
+    await on.stop();
+  });
+
+  test("inside one file the first document wins", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("a.yaml", `${manifest("web")}---\n${manifest("web", "busybox:2")}`);
+    expect(on.now()).toEqual({
+      ready: true,
+      pods: ["web busybox:1"],
+      rejected: ["a.yaml DuplicatePod metadata.name"],
+    });
+    await on.stop();
+  });
+});
+
+describe("deleting", () => {
+  test("a deleted file stops its pod", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    await on.remove("web.yaml");
+    expect(on.now()).toEqual({ ...READY, pods: [] });
+    expect(on.store.load()).toEqual([]);
+    await on.stop();
+  });
+
+  test("a file that is away for a moment is not deleted", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    const before = on.snapshots.length;
+    renameSync(on.path("web.yaml"), on.path("web.yaml~"));
+    await on.hint({ type: "Moved", name: "web.yaml" });
+    await on.clock.advance(50);
+    renameSync(on.path("web.yaml~"), on.path("web.yaml"));
+    await on.hint({ type: "Moved", name: "web.yaml" });
+    await on.clock.advance(RESCAN);
+    expect(on.snapshots.slice(before).every(({ pods }) => pods.length === 1)).toBe(true);
+    await on.stop();
+  });
+
+  test("a deleted directory stops nothing, also when it comes back empty", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    rmSync(on.directory, { recursive: true });
+    await on.hint({ type: "Moved", name: "web.yaml" });
+    expect(on.now()).toEqual({
+      ready: true,
+      pods: ["web busybox:1"],
+      rejected: ["DirectoryError"],
+    });
+    mkdirSync(on.directory);
+    await on.clock.advance(3 * RESCAN);
+    expect(on.now()).toEqual({
+      ready: true,
+      pods: ["web busybox:1"],
+      rejected: ["web.yaml DirectoryReplaced"],
+    });
+    await on.move("new.yaml", manifest("new"));
+    expect(on.now().pods).toEqual(["new busybox:1", "web busybox:1"]);
+    await on.move("web.yaml", manifest("web"));
+    await on.remove("web.yaml");
+    expect(on.now()).toEqual({ ...READY, pods: ["new busybox:1"] });
+    await on.stop();
+  });
+
+  test("a directory that goes while a file settles is waited for without haste", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.append("web.yaml", manifest("web"));
+    rmSync(on.directory, { recursive: true });
+    await on.clock.advance(RESCAN);
+    expect(on.now().rejected).toEqual(["DirectoryError"]);
+    mkdirSync(on.directory);
+    await on.move("web.yaml", manifest("web"));
+    await on.clock.advance(RESCAN);
+    expect(on.now()).toEqual({ ...READY, pods: ["web busybox:1"] });
+    await on.stop();
+  });
+
+  test("a directory deleted and recreated behind its back, under the same inode, stops nothing", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    rmSync(on.directory, { recursive: true });
+    mkdirSync(on.directory);
+    await on.hint({ type: "Moved", name: "web.yaml" });
+    await on.hint({ type: "Moved", name: "manifests" });
+    await on.clock.advance(2 * RESCAN);
+    expect(on.now().pods).toEqual(["web busybox:1"]);
+    await on.move("new.yaml", manifest("new"));
+    expect(on.now().pods).toEqual(["new busybox:1", "web busybox:1"]);
+    await on.stop();
+  });
+});
+
+describe("after a restart", () => {
+  test("unchanged files speak at once, write nothing and keep their uid", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    const uid = on.snapshots.at(-1)?.pods[0]?.uid;
+    await on.stop();
+    await on.start();
+    expect(on.now()).toEqual({ ...READY, pods: ["web busybox:1"] });
+    expect([on.snapshots.at(-1)?.pods[0]?.uid, on.store.saved.length]).toEqual([uid, 1]);
+    await on.stop();
+  });
+
+  test("a broken file runs its last good copy", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    await on.stop();
+    writeFileSync(on.path("web.yaml"), "spec: [");
+    await on.start();
+    await on.clock.advance(250);
+    expect(on.now()).toEqual({
+      ready: true,
+      pods: ["web busybox:1"],
+      rejected: ["web.yaml Syntax"],
+    });
+    await on.stop();
+  });
+
+  test("a broken file without a last good copy keeps the files from speaking until it is repaired", async () => {
+    using on = new ManifestDirectory();
+    writeFileSync(on.path("web.yaml"), "spec: [");
+    await on.start();
+    await on.move("other.yaml", manifest("other"));
+    await on.clock.advance(RESCAN);
+    expect(on.now()).toEqual({
+      ready: false,
+      pods: ["other busybox:1"],
+      rejected: ["web.yaml Syntax"],
+    });
+    await on.move("web.yaml", manifest("web"));
+    expect(on.now().ready).toBe(true);
+    truncateSync(on.path("web.yaml"), 0);
+    await on.clock.advance(RESCAN);
+    expect(on.now().ready).toBe(true);
+    await on.stop();
+  });
+
+  test("a file that may be half-written keeps the files from speaking until it rests", async () => {
+    using on = new ManifestDirectory();
+    writeFileSync(on.path("web.yaml"), manifest("web"));
+    await on.start();
+    for (let i = 0; i < 6; i++) {
+      await on.append("web.yaml", "#");
+      await on.clock.advance(200);
+    }
+    expect(on.now()).toEqual({ ready: false, pods: [], rejected: [] });
+    await on.clock.advance(2000);
+    expect(on.now()).toEqual({ ...READY, pods: ["web busybox:1"] });
+    await on.stop();
+  });
+
+  test("a file deleted while the agent was away stops its pod", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    await on.stop();
+    rmSync(on.path("web.yaml"));
+    await on.start();
+    await on.clock.advance(100);
+    expect(on.snapshots).toHaveLength(1);
+    expect(on.now()).toEqual({ ...READY, pods: [] });
+    await on.stop();
+  });
+
+  test("a file edited while the agent was away never runs as it was", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("a.yaml", manifest("a"));
+    await on.move("web.yaml", manifest("web"));
+    await on.stop();
+    writeFileSync(on.path("web.yaml"), manifest("web", "busybox:2"));
+    await on.start();
+    await on.clock.advance(250);
+    expect(on.snapshots).toHaveLength(1);
+    expect(on.now()).toEqual({ ...READY, pods: ["a busybox:1", "web busybox:2"] });
+    await on.stop();
+  });
+
+  test("without its directory the last good pods run and the files have not spoken", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    await on.stop();
+    renameSync(on.directory, `${on.root}/away`);
+    await on.start();
+    expect(on.now()).toEqual({
+      ready: false,
+      pods: ["web busybox:1"],
+      rejected: ["DirectoryError"],
+    });
+    renameSync(`${on.root}/away`, on.directory);
+    await on.clock.advance(RESCAN);
+    expect(on.now()).toEqual({ ...READY, pods: ["web busybox:1"] });
+    await on.stop();
+  });
+});
+
+describe("quiet", () => {
+  test("a touched file is read again and changes nothing", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    const digest = on.source?.digest();
+    utimesSync(on.path("web.yaml"), 1, 1);
+    await on.clock.advance(RESCAN);
+    expect([on.reads.length, on.store.saved.length, on.source?.digest()]).toEqual([2, 1, digest]);
+    await on.move("web.yaml", `${manifest("web")}# comment\n`);
+    expect([on.store.saved.length, on.source?.digest() === digest]).toEqual([1, false]);
+    await on.stop();
+  });
+
+  test("a checkpoint that could not be written is written with the next change", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    on.store.failing = true;
+    await on.move("web.yaml", manifest("web"));
+    expect(on.now().pods).toEqual(["web busybox:1"]);
+    on.store.failing = false;
+    await on.move("b.yaml", manifest("b"));
+    expect(
+      on.store
+        .load()
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual(["b", "web"]);
+    await on.stop();
+  });
+});

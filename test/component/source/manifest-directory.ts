@@ -1,0 +1,156 @@
+// A real directory of manifests, a FileSource on it, and time and hints in the hands of the test.
+
+import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { SourceSnapshot } from "../../../src/api/desired-pod.ts";
+import type { LastGood, LastGoodChanges, LastGoodStore } from "../../../src/api/last-good.ts";
+import type { DirectoryHint, Files } from "../../../src/host/files.ts";
+import { realFiles } from "../../../src/host/real-files.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { FileSource } from "../../../src/source/file-source.ts";
+import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { sha256 } from "../../unit/api/digest.ts";
+
+/** Longer than any rescan, shorter than two. */
+export const RESCAN = 20_000;
+
+export class MemoryLastGood implements LastGoodStore {
+  readonly saved: LastGoodChanges[] = [];
+  readonly #rows = new Map<string, LastGood>();
+  failing = false;
+
+  load(): readonly LastGood[] {
+    return [...this.#rows.values()];
+  }
+
+  save(changes: LastGoodChanges): void {
+    if (this.failing) throw new Error("disk full");
+    this.saved.push(changes);
+    for (const { path, namespace, name } of changes.removed)
+      this.#rows.delete(`${path} ${namespace} ${name}`);
+    for (const row of changes.put) this.#rows.set(`${row.path} ${row.namespace} ${row.name}`, row);
+  }
+}
+
+/** An agent's life: start it, play, stop it; another one may follow on the same directory and store. */
+export class ManifestDirectory implements Disposable {
+  readonly root = mkdtempSync(join(tmpdir(), "manifests-"));
+  readonly directory = join(this.root, "manifests");
+  readonly store = new MemoryLastGood();
+  readonly clock = new VirtualClock();
+  readonly snapshots: SourceSnapshot[] = [];
+  /** Paths in the order they were read. */
+  readonly reads: string[] = [];
+  readonly log: string[] = [];
+  source: FileSource | undefined;
+  #hint: ((hint: DirectoryHint) => void) | undefined;
+  #life: AbortController | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor() {
+    mkdirSync(this.directory);
+  }
+
+  /** Starts the source; resolves after its first look. */
+  async start(): Promise<void> {
+    this.#life = new AbortController();
+    this.source = new FileSource({
+      files: this.#files(),
+      clock: this.clock,
+      random: { next: () => 0.5, hex: (length) => "0".repeat(length * 2) },
+      log: createLogger({
+        clock: this.clock,
+        level: "debug",
+        write: (line) => this.log.push(line),
+      }),
+      directory: this.directory,
+      lastGood: this.store,
+      nodeName: "pi-1",
+      sha256,
+      emit: (snapshot) => this.snapshots.push(snapshot),
+    });
+    this.#running = this.source.run(this.#life.signal);
+    await this.clock.settle();
+  }
+
+  async stop(): Promise<void> {
+    this.#life?.abort();
+    await this.#running;
+    this.snapshots.length = 0;
+    this.reads.length = 0;
+  }
+
+  path(name: string): string {
+    return join(this.directory, name);
+  }
+
+  /** As a careful writer does it; tells the source. */
+  async move(name: string, text: string): Promise<void> {
+    const temporary = join(this.root, "temporary");
+    writeFileSync(temporary, text);
+    renameSync(temporary, this.path(name));
+    await this.hint({ type: "Moved", name });
+    await this.clock.advance(5);
+  }
+
+  /** As `cat >> name` does it; tells the source. */
+  async append(name: string, text: string): Promise<void> {
+    appendFileSync(this.path(name), text);
+    await this.hint({ type: "Written", name });
+  }
+
+  async remove(name: string): Promise<void> {
+    rmSync(this.path(name));
+    await this.hint({ type: "Moved", name });
+    await this.clock.advance(100);
+  }
+
+  async hint(hint: DirectoryHint): Promise<void> {
+    this.#hint?.(hint);
+    await this.clock.settle();
+  }
+
+  /** The newest snapshot: `name image` of each pod, and `file code path` of each rejection. */
+  now(): {
+    readonly ready: boolean;
+    readonly pods: readonly string[];
+    readonly rejected: readonly string[];
+  } {
+    const snapshot = this.snapshots.at(-1);
+    if (snapshot === undefined) throw new Error("no snapshot yet");
+    return {
+      ready: snapshot.ready,
+      pods: snapshot.pods.map(({ pod }) => `${pod.metadata.name} ${pod.spec.containers[0]?.image}`),
+      rejected: snapshot.rejected.map(({ ref, code, path }) =>
+        `${ref.slice(this.directory.length + 1)} ${code} ${path}`.trim(),
+      ),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#life?.abort();
+    rmSync(this.root, { recursive: true, force: true });
+  }
+
+  #files(): Files {
+    const real = realFiles();
+    return {
+      ...real,
+      read: (path, maxBytes) => {
+        this.reads.push(path.slice(this.directory.length + 1));
+        return real.read(path, maxBytes);
+      },
+      watch: (_directory, onHint) => {
+        this.#hint = onHint;
+        return { [Symbol.dispose]: () => (this.#hint = undefined) };
+      },
+    };
+  }
+}
+
+/** A manifest of one pod. */
+export function manifest(name: string, image = "busybox:1"): string {
+  return `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\nspec:\n  containers:\n    - name: a\n      image: ${image}\n`;
+}

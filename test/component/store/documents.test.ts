@@ -1,0 +1,178 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AcceptedDocument } from "../../../src/api/desired-document.ts";
+import { sha256 } from "../../../src/store/sha256.ts";
+import { files, openStore } from "./open-store.ts";
+import { temporaryDirectories } from "./temporary-directories.ts";
+
+const newDirectory = temporaryDirectories();
+
+function aDocument(generation: number, change: Partial<AcceptedDocument> = {}): AcceptedDocument {
+  const payload = new Uint8Array([0, 10, 13, 255, generation, 10]);
+  return {
+    source: "mqtt:node",
+    epoch: "e1",
+    generation,
+    digest: `sha256:${sha256(payload)}`,
+    payload,
+    observedGeneration: 0,
+    acceptedAt: 1_700_000_000_123,
+    ...change,
+  };
+}
+
+/** A state directory in which generations 1 to `last` were accepted. */
+function accepted(last: number): string {
+  const stateDir = newDirectory();
+  using store = openStore(stateDir);
+  for (let n = 1; n <= last; n += 1) store.documents.accept(aDocument(n));
+  return stateDir;
+}
+
+function loseDatabase(stateDir: string): void {
+  for (const suffix of ["", "-wal", "-shm"])
+    rmSync(join(stateDir, `agent.db${suffix}`), { force: true });
+}
+
+const doc = (stateDir: string): string => join(stateDir, "desired", "mqtt-node.doc");
+const prev = (stateDir: string): string => join(stateDir, "desired", "mqtt-node.prev");
+
+describe("accepting", () => {
+  test("keeps row and file, and the predecessor as a file", () => {
+    const stateDir = accepted(2);
+    using store = openStore(stateDir);
+    expect(store.documents.get("mqtt:node")).toEqual(aDocument(2));
+    expect(store.documents.all()).toEqual([aDocument(2)]);
+    expect(store.documents.repairs).toEqual([]);
+    expect(store.documents.hasSpoken("mqtt:node")).toBe(true);
+    expect(store.documents.hasSpoken("mqtt:group/kiosks")).toBe(false);
+    expect(readdirSync(join(stateDir, "desired")).toSorted()).toEqual([
+      "mqtt-node.doc",
+      "mqtt-node.prev",
+    ]);
+    expect(readFileSync(doc(stateDir)).subarray(-6)).toEqual(Buffer.from(aDocument(2).payload));
+    expect(readFileSync(prev(stateDir)).subarray(-6)).toEqual(Buffer.from(aDocument(1).payload));
+  });
+
+  test("remembers the highest generation that converged", () => {
+    const stateDir = accepted(3);
+    {
+      using store = openStore(stateDir);
+      store.documents.setObserved("mqtt:node", 3);
+      store.documents.setObserved("mqtt:group/none", 3);
+    }
+    using store = openStore(stateDir);
+    expect(store.documents.get("mqtt:node")?.observedGeneration).toBe(3);
+    expect(store.documents.all()).toHaveLength(1);
+  });
+
+  test("accepts nothing when the file cannot be written", () => {
+    const stateDir = accepted(1);
+    let full = true;
+    const failing = {
+      ...files,
+      writeAtomic(path: string, data: Uint8Array | string, mode: number): void {
+        if (full && path.endsWith(".doc")) throw new Error("no space left on device");
+        files.writeAtomic(path, data, mode);
+      },
+    };
+    {
+      using store = openStore(stateDir, { files: failing });
+      expect(() => store.documents.accept(aDocument(2))).toThrow("no space left");
+      expect(store.documents.get("mqtt:node")).toEqual(aDocument(1));
+      full = false;
+      store.documents.accept(aDocument(3));
+    }
+    using store = openStore(stateDir);
+    expect(store.documents.get("mqtt:node")).toEqual(aDocument(3));
+  });
+
+  test("a removed source has no document, but has spoken", () => {
+    const stateDir = accepted(2);
+    {
+      using store = openStore(stateDir);
+      store.documents.remove("mqtt:node");
+    }
+    using store = openStore(stateDir);
+    expect(store.documents.all()).toEqual([]);
+    expect(store.documents.hasSpoken("mqtt:node")).toBe(true);
+    expect(readdirSync(join(stateDir, "desired"))).toEqual([]);
+  });
+});
+
+describe("after a loss", () => {
+  test("the database is rebuilt from the file", () => {
+    const stateDir = accepted(2);
+    loseDatabase(stateDir);
+    {
+      using store = openStore(stateDir);
+      expect(store.documents.get("mqtt:node")).toEqual(aDocument(2));
+      expect(store.documents.hasSpoken("mqtt:node")).toBe(true);
+      expect(store.documents.repairs.map(({ type }) => type)).toEqual(["Restored"]);
+    }
+    using store = openStore(stateDir);
+    expect(store.documents.repairs).toEqual([]);
+  });
+
+  test("the predecessor takes over when the file is torn as well", () => {
+    const stateDir = accepted(2);
+    loseDatabase(stateDir);
+    writeFileSync(doc(stateDir), readFileSync(doc(stateDir)).subarray(0, -1));
+    using store = openStore(stateDir);
+    expect(store.documents.get("mqtt:node")).toEqual(aDocument(1));
+    expect(store.documents.repairs.map(({ type }) => type)).toEqual([
+      "Damaged",
+      "Restored",
+      "Rewritten",
+    ]);
+  });
+
+  test("without a valid file the source has not spoken", () => {
+    const stateDir = accepted(2);
+    loseDatabase(stateDir);
+    writeFileSync(doc(stateDir), "garbage");
+    rmSync(prev(stateDir));
+    using store = openStore(stateDir);
+    expect(store.documents.all()).toEqual([]);
+    expect(store.documents.hasSpoken("mqtt:node")).toBe(false);
+  });
+
+  test("a database that fell back is brought forward by the file", () => {
+    const stateDir = accepted(1);
+    const old = readFileSync(join(stateDir, "agent.db"));
+    {
+      using store = openStore(stateDir);
+      store.documents.accept(aDocument(5, { epoch: "e2" }));
+    }
+    loseDatabase(stateDir);
+    writeFileSync(join(stateDir, "agent.db"), old);
+    using store = openStore(stateDir);
+    expect(store.documents.get("mqtt:node")).toEqual(aDocument(5, { epoch: "e2" }));
+  });
+});
+
+describe("an intact database", () => {
+  test.each([
+    ["missing", (path: string) => rmSync(path)],
+    ["damaged", (path: string) => writeFileSync(path, "garbage")],
+    ["empty", (path: string) => writeFileSync(path, "")],
+  ])("writes a %s file anew", (_, spoil) => {
+    const stateDir = accepted(2);
+    const whole = readFileSync(doc(stateDir));
+    spoil(doc(stateDir));
+    using store = openStore(stateDir);
+    expect(store.documents.get("mqtt:node")).toEqual(aDocument(2));
+    expect(readFileSync(doc(stateDir))).toEqual(whole);
+    expect(store.documents.repairs.map(({ type }) => type)).toContain("Rewritten");
+  });
+
+  test("is not led back by an older file", () => {
+    const stateDir = accepted(2);
+    const whole = readFileSync(doc(stateDir));
+    writeFileSync(doc(stateDir), readFileSync(prev(stateDir)));
+    using store = openStore(stateDir);
+    expect(store.documents.get("mqtt:node")?.generation).toBe(2);
+    expect(readFileSync(doc(stateDir))).toEqual(whole);
+  });
+});

@@ -1,0 +1,286 @@
+import { describe, expect, test } from "bun:test";
+import type { Outbox, OutboxMessage, OutboxRow } from "../../../src/store/outbox.ts";
+import { openStore } from "./open-store.ts";
+import { temporaryDirectories } from "./temporary-directories.ts";
+
+const newDirectory = temporaryDirectories();
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const text = ({ payload }: OutboxRow): string => new TextDecoder().decode(payload);
+
+function message(kind: OutboxMessage["kind"], topic: string, payload: string): OutboxMessage {
+  return { kind, topic, payload: bytes(payload), qos: 1, retain: true };
+}
+const event = (type: "Normal" | "Warning", payload: string) =>
+  ({ type, topic: "event", payload: bytes(payload) }) as const;
+
+function sendAll(outbox: Outbox): readonly string[] {
+  const batch = outbox.nextBatch(100);
+  for (const { id } of batch) outbox.sent(id);
+  return batch.map(text);
+}
+
+describe("the order of sending", () => {
+  test("is state, reported, Warning events, rest", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    outbox.put(message("pod", "pod/a", "pod a"));
+    outbox.addEvent(event("Normal", "normal"));
+    outbox.addEvent(event("Warning", "warning"));
+    outbox.flushEvents();
+    outbox.put(message("reported", "reported", "reported"));
+    outbox.put(message("state", "state", "birth"));
+    expect(sendAll(outbox)).toEqual(["birth", "reported", "warning", "pod a", "normal"]);
+    expect(sendAll(outbox)).toEqual([]);
+  });
+
+  test("a batch is no longer than asked for, and never names a row twice", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    for (let n = 0; n < 5; n += 1) outbox.put(message("pod", `pod/${n}`, `${n}`));
+    expect(outbox.nextBatch(0)).toEqual([]);
+    expect(outbox.nextBatch(-1)).toEqual([]);
+    expect(outbox.nextBatch(3).map(text)).toEqual(["0", "1", "2"]);
+    expect(outbox.nextBatch(3).map(text)).toEqual(["3", "4"]);
+    expect(outbox.nextBatch(3)).toEqual([]);
+  });
+});
+
+describe("newest wins", () => {
+  test("for a row that waits", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    expect(outbox.put(message("pod", "pod/a", "1"))).toBe(true);
+    expect(outbox.put(message("pod", "pod/a", "2"))).toBe(true);
+    expect(outbox.put(message("pod", "pod/a", "2"))).toBe(false);
+    expect(sendAll(outbox)).toEqual(["2"]);
+  });
+
+  test("but a row in flight is not replaced before it is acknowledged", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    outbox.put(message("pod", "pod/a", "1"));
+    const [first] = outbox.nextBatch(10);
+    outbox.put(message("pod", "pod/a", "2"));
+    outbox.put(message("pod", "pod/a", "3"));
+    expect(outbox.nextBatch(10)).toEqual([]);
+    outbox.sent(first?.id ?? 0);
+    expect(sendAll(outbox)).toEqual(["3"]);
+    expect(outbox.put(message("pod", "pod/a", "3"))).toBe(false);
+  });
+
+  test("and is dropped by a disconnect when there is a newer one", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    outbox.put(message("pod", "pod/a", "1"));
+    outbox.put(message("pod", "pod/b", "b"));
+    outbox.nextBatch(10);
+    outbox.put(message("pod", "pod/a", "2"));
+    outbox.released();
+    expect(sendAll(outbox).toSorted()).toEqual(["2", "b"]);
+  });
+
+  test("a row the broker did not take is sent again, unless there is a newer one", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    outbox.put(message("pod", "pod/a", "1"));
+    outbox.put(message("pod", "pod/b", "b"));
+    const [a, b] = outbox.nextBatch(10);
+    outbox.put(message("pod", "pod/a", "2"));
+    outbox.retry(a?.id ?? 0);
+    outbox.put(message("pod", "pod/a", "3"));
+    expect(outbox.nextBatch(10).map(text)).toEqual(["3"]);
+    outbox.retry(b?.id ?? 0);
+    expect(outbox.nextBatch(10).map(text)).toEqual(["b"]);
+  });
+
+  test("a value that went away and came back is sent again: the broker may have seen the other", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    outbox.put(message("pod", "pod/a", "A"));
+    sendAll(outbox);
+    outbox.put(message("pod", "pod/a", "B"));
+    outbox.nextBatch(10);
+    outbox.released();
+    outbox.put(message("pod", "pod/a", "A"));
+    expect(sendAll(outbox)).toEqual(["A"]);
+  });
+});
+
+describe("across a restart", () => {
+  test("what was not acknowledged is sent, once per topic", () => {
+    const stateDir = newDirectory();
+    {
+      using store = openStore(stateDir);
+      store.outbox.put(message("pod", "pod/a", "1"));
+      store.outbox.nextBatch(10);
+      store.outbox.put(message("pod", "pod/a", "2"));
+      store.outbox.addEvent(event("Warning", "kept"));
+      store.outbox.flushEvents();
+      store.outbox.addEvent(event("Warning", "not committed yet"));
+    }
+    using store = openStore(stateDir);
+    expect(sendAll(store.outbox)).toEqual(["kept", "2"]);
+  });
+
+  test("what the broker has already is not written again", () => {
+    const stateDir = newDirectory();
+    {
+      using store = openStore(stateDir);
+      store.outbox.put({ ...message("pod", "pod/a", "seq 1"), content: "same" });
+      sendAll(store.outbox);
+    }
+    using store = openStore(stateDir);
+    const before = store.database.totalChanges;
+    const again = { ...message("pod", "pod/a", "seq 2"), content: "same" };
+    expect(store.outbox.put(again)).toBe(false);
+    expect(store.outbox.put({ ...again, refresh: true })).toBe(true);
+    expect(sendAll(store.outbox)).toEqual(["seq 2"]);
+    expect(store.database.totalChanges).toBe(before);
+  });
+
+  test("event numbers go on", () => {
+    const stateDir = newDirectory();
+    const numbers: number[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      using store = openStore(stateDir);
+      store.outbox.addEvent(event("Normal", "e"));
+      store.outbox.flushEvents();
+      for (const { id } of store.outbox.nextBatch(10)) {
+        numbers.push(id);
+        store.outbox.sent(id);
+      }
+    }
+    expect(numbers).toEqual([1, 2, 3]);
+  });
+});
+
+describe("clearing a topic", () => {
+  test("sends an empty payload once and forgets the topic", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    outbox.put(message("pod", "pod/a", "1"));
+    expect(outbox.topics("pod")).toEqual(["pod/a"]);
+    sendAll(outbox);
+    expect(outbox.topics("pod")).toEqual(["pod/a"]);
+    expect(outbox.topics("state")).toEqual([]);
+    outbox.put(message("pod", "pod/a", ""));
+    expect(sendAll(outbox)).toEqual([""]);
+    expect(outbox.topics("pod")).toEqual([]);
+    expect(outbox.put(message("pod", "pod/a", ""))).toBe(false);
+  });
+
+  test("sends nothing where nothing ever was", () => {
+    using store = openStore(newDirectory());
+    expect(store.outbox.put(message("pod", "pod/never", ""))).toBe(false);
+    expect(sendAll(store.outbox)).toEqual([]);
+  });
+});
+
+describe("a refresh in memory", () => {
+  const refresh = (payload: string): OutboxMessage => ({
+    ...message("reported", "reported", payload),
+    content: "same",
+    refresh: true,
+  });
+
+  test("comes again after a disconnect, the newest only", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    outbox.put(refresh("1"));
+    sendAll(outbox);
+    outbox.put(refresh("2"));
+    outbox.put(refresh("3"));
+    expect(outbox.nextBatch(10).map(text)).toEqual(["3"]);
+    outbox.released();
+    expect(sendAll(outbox)).toEqual(["3"]);
+  });
+
+  test("gives way to a change, which waits for its acknowledgement", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    outbox.put(refresh("1"));
+    sendAll(outbox);
+    outbox.put(refresh("2"));
+    const [flying] = outbox.nextBatch(10);
+    outbox.put(message("reported", "reported", "changed"));
+    expect(outbox.nextBatch(10)).toEqual([]);
+    outbox.sent(flying?.id ?? 0);
+    expect(sendAll(outbox)).toEqual(["changed"]);
+    outbox.put(message("reported", "reported", "changed again"));
+    expect(sendAll(outbox)).toEqual(["changed again"]);
+  });
+
+  test("takes its place in the order", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    outbox.put(refresh("1"));
+    sendAll(outbox);
+    outbox.put(message("pod", "pod/a", "pod"));
+    outbox.put(message("state", "state", "birth"));
+    outbox.put(refresh("2"));
+    expect(outbox.nextBatch(2).map(text)).toEqual(["birth", "2"]);
+    expect(outbox.nextBatch(2).map(text)).toEqual(["pod"]);
+  });
+});
+
+describe("a topic the broker refuses", () => {
+  test("is left out until it is readmitted", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    outbox.put(message("pod", "pod/a", "a"));
+    outbox.put(message("pod", "pod/b", "b"));
+    outbox.setAside("pod/a");
+    expect(sendAll(outbox)).toEqual(["b"]);
+    outbox.put(message("pod", "pod/a", "a2"));
+    expect(sendAll(outbox)).toEqual([]);
+    outbox.readmit();
+    expect(sendAll(outbox)).toEqual(["a2"]);
+  });
+});
+
+describe("the ring of events", () => {
+  const eventCaps = { Normal: 3, Warning: 2 };
+
+  test("drops the oldest of each type and counts them", () => {
+    const stateDir = newDirectory();
+    {
+      using store = openStore(stateDir, { eventCaps });
+      for (let n = 1; n <= 5; n += 1) {
+        store.outbox.addEvent(event("Normal", `n${n}`));
+        store.outbox.addEvent(event("Warning", `w${n}`));
+        if (n === 2) store.outbox.flushEvents();
+      }
+      expect(store.outbox.flushEvents()).toBe(true);
+      expect(store.outbox.flushEvents()).toBe(false);
+    }
+    using store = openStore(stateDir, { eventCaps });
+    expect(store.outbox.dropped()).toEqual({ Normal: 2, Warning: 3 });
+    store.outbox.forgetDropped();
+    expect(store.outbox.dropped()).toEqual({ Normal: 0, Warning: 0 });
+    expect(sendAll(store.outbox)).toEqual(["w4", "w5", "n3", "n4", "n5"]);
+  });
+
+  test("counts right when a row in flight is dropped and then acknowledged", () => {
+    using store = openStore(newDirectory(), { eventCaps });
+    const { outbox } = store;
+    for (const n of [1, 2, 3]) outbox.addEvent(event("Normal", `n${n}`));
+    outbox.flushEvents();
+    const flying = outbox.nextBatch(1);
+    outbox.addEvent(event("Normal", "n4"));
+    outbox.flushEvents();
+    outbox.sentAll(flying.map(({ id }) => id));
+    for (const n of [5, 6]) outbox.addEvent(event("Normal", `n${n}`));
+    outbox.flushEvents();
+    expect(sendAll(outbox)).toEqual(["n4", "n5", "n6"]);
+  });
+
+  test("commits many events in one transaction, and none without events", () => {
+    using store = openStore(newDirectory());
+    const before = store.database.totalChanges;
+    store.outbox.addEvent(event("Normal", "a"));
+    expect(store.database.totalChanges).toBe(before);
+    expect(store.outbox.nextBatch(10)).toEqual([]);
+    store.outbox.flushEvents();
+    expect(store.database.totalChanges).toBe(before + 1);
+  });
+});

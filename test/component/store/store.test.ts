@@ -1,0 +1,207 @@
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Removal } from "../../../src/api/removal.ts";
+import { openStore } from "./open-store.ts";
+import { temporaryDirectories } from "./temporary-directories.ts";
+
+const newDirectory = temporaryDirectories();
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const removal = (uid: string, why: Removal["why"] = "Deleted"): Removal => ({
+  uid,
+  namespace: "default",
+  name: `pod-${uid}`,
+  why,
+});
+
+test("a new state directory is made for root only, a second start finds what the first wrote", () => {
+  const stateDir = join(newDirectory(), "state");
+  let id: string;
+  {
+    using store = openStore(stateDir);
+    expect(store.origin).toBe("created");
+    expect(store.recovered).toBeUndefined();
+    store.meta.set("key", "value");
+    id = store.incarnation.id;
+    expect(id).toMatch(/^[0-9a-f]{16}$/);
+  }
+  using store = openStore(stateDir);
+  expect(store.origin).toBe("opened");
+  expect(store.meta.get("key")).toBe("value");
+  expect(store.incarnation.id).toBe(id);
+  for (const name of readdirSync(stateDir))
+    expect([name, (statSync(join(stateDir, name)).mode & 0o077).toString(8)]).toEqual([name, "0"]);
+});
+
+test("the reserve is there from the start", () => {
+  const stateDir = newDirectory();
+  using store = openStore(stateDir);
+  expect(store.origin).toBe("created");
+  expect(statSync(join(stateDir, "agent.db.reserve")).size).toBe(256 * 1024);
+});
+
+test("a session number never comes twice, and costs one write per hundred", () => {
+  const stateDir = newDirectory();
+  const numbers: number[] = [];
+  {
+    using store = openStore(stateDir);
+    const before = store.database.totalChanges;
+    for (let i = 0; i < 100; i += 1) numbers.push(store.incarnation.nextSession());
+    expect(store.database.totalChanges - before).toBe(1);
+    numbers.push(store.incarnation.nextSession());
+    expect(store.database.totalChanges - before).toBe(2);
+    expect(store.incarnation.nextSeq()).toBe(1);
+  }
+  using store = openStore(stateDir);
+  numbers.push(store.incarnation.nextSession());
+  expect(numbers.slice(0, 3)).toEqual([1, 2, 3]);
+  expect(numbers.at(-1)).toBe(201);
+  expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
+  expect(store.incarnation.nextSeq()).toBe(101);
+});
+
+test("removals are there after a restart until they are settled", () => {
+  const stateDir = newDirectory();
+  {
+    using store = openStore(stateDir);
+    store.removals.begin([removal("a"), removal("b", "Replaced")]);
+    store.removals.settle("a");
+    expect(store.removals.has("a")).toBe(false);
+  }
+  using store = openStore(stateDir);
+  expect(store.removals.all()).toEqual([removal("b", "Replaced")]);
+  expect(store.removals.has("b")).toBe(true);
+});
+
+test("a replacement becomes a deletion, a deletion never a replacement", () => {
+  const stateDir = newDirectory();
+  {
+    using store = openStore(stateDir);
+    store.removals.begin([removal("a", "Replaced"), removal("b", "Deleted")]);
+    store.removals.begin([removal("a", "Deleted"), removal("b", "Replaced")]);
+  }
+  using store = openStore(stateDir);
+  expect(store.removals.all()).toEqual([removal("a"), removal("b")]);
+});
+
+test("last good manifests are replaced by key, in one transaction", () => {
+  const stateDir = newDirectory();
+  const row = { path: "/m/a.yaml", document: 0, namespace: "default", name: "web", text: "{}" };
+  const other = { ...row, name: "db", document: 1 };
+  {
+    using store = openStore(stateDir);
+    store.lastGood.save({ put: [row, other], removed: [] });
+    store.lastGood.save({ put: [{ ...row, text: '{"a":1}', document: 2 }], removed: [other] });
+  }
+  using store = openStore(stateDir);
+  expect(store.lastGood.load()).toEqual([{ ...row, text: '{"a":1}', document: 2 }]);
+});
+
+test("nothing is written while nothing changes", () => {
+  const stateDir = newDirectory();
+  using store = openStore(stateDir);
+  const document = {
+    source: "mqtt:node",
+    epoch: "e",
+    generation: 1,
+    digest: "sha256:1",
+    payload: bytes("payload"),
+    observedGeneration: 0,
+    acceptedAt: 5,
+  } as const;
+  const lastGood = { path: "/a", document: 0, namespace: "n", name: "a", text: "{}" };
+  const status = {
+    kind: "pod",
+    topic: "t",
+    payload: bytes("status"),
+    qos: 1,
+    retain: true,
+  } as const;
+  const repeat = (): void => {
+    store.documents.accept({ ...document, acceptedAt: 99 });
+    store.documents.setObserved("mqtt:node", 1);
+    store.lastGood.save({ put: [lastGood], removed: [{ ...lastGood, name: "never there" }] });
+    store.removals.begin([removal("a")]);
+    store.removals.settle("b");
+    store.meta.set("key", "value");
+    store.meta.remove("absent");
+    store.outbox.put(status);
+    store.outbox.flushEvents();
+    store.outbox.forgetDropped();
+  };
+  repeat();
+  for (const { id } of store.outbox.nextBatch(10)) store.outbox.sent(id);
+
+  const watched = (): unknown => ({
+    changes: store.database.totalChanges,
+    files: ["agent.db", "agent.db-wal", "desired/mqtt-node.doc"].map((name) => {
+      const { size, mtimeMs, ino } = statSync(join(stateDir, name));
+      return { size, mtimeMs, ino };
+    }),
+    names: readdirSync(join(stateDir, "desired")),
+  });
+  const before = watched();
+  for (let i = 0; i < 20; i += 1) {
+    repeat();
+    store.outbox.released();
+  }
+  expect(store.outbox.nextBatch(10)).toEqual([]);
+  expect(watched()).toEqual(before);
+});
+
+test("an unchanged refresh is sent and never touches the disk", () => {
+  const stateDir = newDirectory();
+  using store = openStore(stateDir);
+  const report = (seq: number) =>
+    ({
+      kind: "reported",
+      topic: "reported",
+      payload: bytes(`{"seq":${seq}}`),
+      content: "same",
+      qos: 1,
+      retain: true,
+      refresh: true,
+    }) as const;
+  store.outbox.put(report(1));
+  for (const { id } of store.outbox.nextBatch(10)) store.outbox.sent(id);
+  const before = [store.database.totalChanges, statSync(join(stateDir, "agent.db-wal")).mtimeMs];
+  for (let seq = 2; seq < 20; seq += 1) {
+    expect(store.outbox.put(report(seq))).toBe(true);
+    const batch = store.outbox.nextBatch(10);
+    expect(batch.map(({ payload }) => new TextDecoder().decode(payload))).toEqual([
+      `{"seq":${seq}}`,
+    ]);
+    if (seq % 2 === 0) store.outbox.released();
+    else for (const { id } of batch) store.outbox.sent(id);
+  }
+  const after = [store.database.totalChanges, statSync(join(stateDir, "agent.db-wal")).mtimeMs];
+  expect(after).toEqual(before);
+});
+
+test("a transaction that fails leaves nothing", () => {
+  using store = openStore(newDirectory());
+  const fail = (): void =>
+    store.database.transaction(() => {
+      store.meta.set("a", "1");
+      throw new Error("no");
+    });
+  expect(fail).toThrow("no");
+  expect(store.meta.get("a")).toBeUndefined();
+});
+
+test("a durable transaction refuses to join one that is not", () => {
+  using store = openStore(newDirectory());
+  expect(() => store.database.transaction(() => store.removals.begin([removal("a")]))).toThrow(
+    "cannot join",
+  );
+  expect(store.removals.all()).toEqual([]);
+});
+
+test("a stray file in stateDir/desired disturbs nothing", () => {
+  const stateDir = newDirectory();
+  openStore(stateDir)[Symbol.dispose]();
+  writeFileSync(join(stateDir, "desired", "README"), "hello");
+  using store = openStore(stateDir);
+  expect(store.documents.repairs).toEqual([]);
+  expect(existsSync(join(stateDir, "desired", "README"))).toBe(true);
+});

@@ -1,0 +1,312 @@
+// The agent, containerd and the machine may die at any moment: afterwards exactly the wanted containers run, none started without cause.
+
+import { expect } from "bun:test";
+
+import type { AgentProcess } from "../harness/agent-process.ts";
+import { startBroker } from "../harness/broker.ts";
+import { always, eventually } from "../harness/eventually.ts";
+import { Dice } from "./support-b-dice.ts";
+import { Gardener } from "./support-b-gardener.ts";
+import { Ledger, plainPod } from "./support-b-pods.ts";
+import { everythingOf, openStage, runningApps, runningPods } from "./support-b-stage.ts";
+import { desired, publishDesired, Upstream } from "./support-b-upstream.ts";
+
+const { e2e, temp, containerd, watch, agent: makeAgent } = await openStage();
+
+const KILLS = 50;
+
+function ledgerOf(name: string): Ledger {
+  return new Ledger(temp.directory(`ledger-${name}`));
+}
+
+function explain(agent: AgentProcess): { explain: () => string; timeout: number } {
+  return { explain: () => agent.logTail(60), timeout: 60_000 };
+}
+
+/** Lines of the agent's log that name the pod, from line `from` on. */
+function saidOf(agent: AgentProcess, from: number, msg: string, pod: string): boolean {
+  return agent
+    .logLines()
+    .slice(from)
+    .some((line) => line.msg === msg && line["pod"] === `default/${pod}`);
+}
+
+e2e(
+  `${KILLS} kills of the agent while manifests change leave exactly what is wanted`,
+  async () => {
+    const dice = new Dice();
+    console.log(`AGENT_TEST_SEED=${dice.seed}`);
+    const agent = makeAgent("kills");
+    const ledger = ledgerOf("kills");
+    const names = ["net-a", "net-b", "host-a", "host-b", "host-c"];
+    const gardener = new Gardener({ agent, ledger, dice, names });
+    using events = await watch();
+    for (const name of ["still-net", "still-host"])
+      agent.writeManifest(
+        `${name}.yaml`,
+        ledger.pod({ name, variant: "v0", hostNetwork: name === "still-host" }),
+      );
+    await agent.startReady();
+    const still = await eventually(
+      "the two pods that nobody changes run",
+      async () => {
+        const apps = await runningApps(containerd(), "kills");
+        return apps.length === 2 && apps;
+      },
+      explain(agent),
+    );
+
+    for (let kills = 0; kills < KILLS; kills += 1) {
+      const life = dice.next() < 0.6 ? dice.between(0, 800) : dice.between(800, 2_500);
+      const end = performance.now() + life;
+      if (dice.next() < 0.3) gardener.change();
+      if (!agent.running) agent.start();
+      while (performance.now() < end) {
+        await Bun.sleep(Math.min(dice.between(20, 700), end - performance.now()));
+        gardener.change();
+      }
+      await agent.kill("SIGKILL");
+      gardener.history.push(`kill ${kills + 1}`);
+    }
+    await agent.startReady();
+
+    const wanted = [...gardener.wanted(), "still-host", "still-net"].toSorted();
+    await eventually(
+      "exactly the wanted containers run",
+      async () => {
+        const pods = await runningPods(containerd(), "kills");
+        if (!Bun.deepEquals(pods, wanted))
+          throw new Error(`running: ${pods.join(" ")}; wanted: ${wanted.join(" ")}`);
+        return true;
+      },
+      explain(agent),
+    );
+    await eventually(
+      "every wanted pod has the newest spec",
+      () => {
+        gardener.expectOnlyEntitledStarts();
+        return true;
+      },
+      explain(agent),
+    );
+    await eventually(
+      "nothing is left of the others",
+      async () => {
+        const left = [...new Set(await everythingOf(containerd(), "kills"))];
+        const expected = wanted.flatMap((name) => [`${name}/container`, `${name}/sandbox`]);
+        if (!Bun.deepEquals(left, expected)) throw new Error(left.join(" "));
+        return true;
+      },
+      explain(agent),
+    );
+    const starts = events.starts().length;
+    await always("nothing more starts", 2_000, () => events.starts().length === starts);
+
+    expect(await runningPods(containerd(), "kills")).toEqual(wanted);
+    expect(ledger.overlaps()).toEqual([]);
+    gardener.expectOnlyEntitledStarts();
+    for (const name of ["still-net", "still-host"]) expect(ledger.starts(name)).toBe(1);
+    const ended = new Set(events.exits().map(({ containerId }) => containerId));
+    expect(still.filter(({ id }) => ended.has(id))).toEqual([]);
+    await agent.kill();
+  },
+  300_000,
+);
+
+e2e(
+  "a pod that runs once runs once more when its removal had begun, however the agent died meanwhile",
+  async () => {
+    const dice = new Dice();
+    console.log(`AGENT_TEST_SEED=${dice.seed}`);
+    const agent = makeAgent("again");
+    const ledger = ledgerOf("again");
+    using events = await watch();
+    await agent.startReady();
+    const moments = ["StopPod", "PodRemoved", "exit", "random", "random", "random"] as const;
+
+    for (const behaviour of ["Stay", "Exit"] as const)
+      for (const [index, moment] of moments.entries()) {
+        const name = `${behaviour.toLowerCase()}-${index}`;
+        const pod = ledger.pod({ name, variant: "v1", behaviour, restartPolicy: "Never" });
+        const exits = (): number => events.exits().length;
+        agent.writeManifest(`${name}.yaml`, pod);
+        await eventually(
+          `${name} has run`,
+          async () =>
+            ledger.starts(name) === 1 &&
+            (behaviour === "Stay" || !(await runningPods(containerd(), "again")).includes(name)),
+          explain(agent),
+        );
+
+        const line = agent.logLines().length;
+        const exitsBefore = exits();
+        agent.removeManifest(`${name}.yaml`);
+        if (moment === "random") await Bun.sleep(dice.between(0, 400));
+        else
+          await eventually(
+            `the removal of ${name} has come to ${moment}`,
+            () => (moment === "exit" ? exits() > exitsBefore : saidOf(agent, line, moment, name)),
+            { ...explain(agent), interval: 1 },
+          );
+        await agent.kill("SIGKILL");
+        const begun = moment !== "random" || saidOf(agent, line, "StopPod", name);
+        agent.writeManifest(`${name}.yaml`, pod);
+        await agent.startReady();
+
+        if (begun)
+          await eventually(`${name} runs again`, () => ledger.starts(name) === 2, explain(agent));
+        const most = 2; // Killed just before the line: the removal may be written down and not logged.
+        await always(`${name} runs no more than that`, 600, () => ledger.starts(name) <= most);
+        if (behaviour === "Stay") expect(await runningPods(containerd(), "again")).toContain(name);
+        agent.removeManifest(`${name}.yaml`);
+      }
+
+    await eventually(
+      "all are gone",
+      async () => (await everythingOf(containerd(), "again")).length === 0,
+      explain(agent),
+    );
+    const twice = Map.groupBy(
+      ledger.lines().filter(({ kind }) => kind === "start"),
+      ({ name }) => name,
+    );
+    for (const [name, lines] of twice)
+      expect({ name, most: lines.length <= 2 }).toEqual({ name, most: true });
+    expect(ledger.overlaps()).toEqual([]);
+    await agent.kill();
+  },
+  180_000,
+);
+
+e2e(
+  "an edit while the agent is down and the broker unreachable: the old is gone before the new starts",
+  async () => {
+    const broker = await startBroker(temp, { name: "edit-broker" });
+    await using client = await broker.client();
+    const upstream = await Upstream.follow(client, "edit");
+    const agent = makeAgent("edit", { broker });
+    const ledger = ledgerOf("edit");
+    using events = await watch();
+    agent.writeManifest("web.yaml", ledger.pod({ name: "web", variant: "old" }));
+    agent.writeManifest(
+      "job.yaml",
+      ledger.pod({ name: "job", variant: "old", restartPolicy: "Never" }),
+    );
+    await publishDesired(
+      broker,
+      "edit",
+      desired("edit", { generation: 1, resources: [plainPod("remote")] }),
+    );
+    await agent.startReady();
+    await upstream.ack("generation 1 is accepted", ({ generation }) => generation === 1);
+    const before = await eventually(
+      "all three pods run",
+      async () => {
+        const apps = await runningApps(containerd(), "edit");
+        return apps.length === 3 && ledger.lines().length === 2 && apps;
+      },
+      explain(agent),
+    );
+    const idOf = (name: string): string => before.find((app) => app.name === name)?.id ?? "?";
+
+    await agent.kill("SIGKILL");
+    await broker.stop("SIGKILL");
+    agent.writeManifest("web.yaml", ledger.pod({ name: "web", variant: "new" }));
+    agent.writeManifest(
+      "job.yaml",
+      ledger.pod({ name: "job", variant: "new", restartPolicy: "Never" }),
+    );
+    await agent.startReady();
+    for (const name of ["web", "job"])
+      await eventually(
+        `the new ${name} runs`,
+        () => ledger.starts(name, "new") === 1,
+        explain(agent),
+      );
+
+    const after = await eventually(
+      "three pods run",
+      async () => {
+        const apps = await runningApps(containerd(), "edit");
+        return apps.length === 3 && apps;
+      },
+      explain(agent),
+    );
+    for (const name of ["web", "job"]) {
+      const kinds = ledger.lines(name).map(({ kind, variant }) => `${kind} ${variant}`);
+      expect(kinds).toEqual(["start old", "stop old", "start new"]);
+      const successor = after.find((app) => app.name === name)?.id;
+      const exit = events.exits().findIndex(({ containerId }) => containerId === idOf(name));
+      expect(exit).toBeGreaterThanOrEqual(0);
+      const order = events.events.filter(
+        ({ topic, containerId }) =>
+          (topic === "/tasks/exit" && containerId === idOf(name)) ||
+          (topic === "/tasks/start" && containerId === successor),
+      );
+      expect(order.map(({ topic }) => topic)).toEqual(["/tasks/exit", "/tasks/start"]);
+    }
+    expect(after.find(({ name }) => name === "remote")?.id).toBe(idOf("remote"));
+    expect(ledger.overlaps()).toEqual([]);
+    await agent.kill();
+  },
+  120_000,
+);
+
+e2e(
+  "a restart of containerd, asked or not, touches no container, and new manifests start afterwards",
+  async () => {
+    const agent = makeAgent("runtime");
+    const ledger = ledgerOf("runtime");
+    const names = ["one", "two", "three"];
+    for (const [index, name] of names.entries())
+      agent.writeManifest(
+        `${name}.yaml`,
+        ledger.pod({ name, variant: "v1", hostNetwork: index === 0 }),
+      );
+    await agent.startReady();
+    const running = async (count: number) =>
+      eventually(
+        `${count} pods run`,
+        async () => {
+          const apps = await runningApps(containerd(), "runtime");
+          return apps.length === count && ledger.lines().length === count && apps;
+        },
+        explain(agent),
+      );
+    let before = await running(names.length);
+    const { pid } = agent;
+
+    for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+      await containerd().kill(signal);
+      const late = `late-${signal.toLowerCase()}`;
+      agent.writeManifest(`${late}.yaml`, ledger.pod({ name: late, variant: "v1" }));
+      await containerd().start();
+      using events = await watch();
+      const after = await running(before.length + 1);
+      expect(after.filter(({ name }) => name !== late)).toEqual([...before]);
+
+      const next = `next-${signal.toLowerCase()}`;
+      agent.writeManifest(`${next}.yaml`, ledger.pod({ name: next, variant: "v1" }));
+      const last = await running(after.length + 1);
+      expect(last.filter(({ name }) => name !== next)).toEqual([...after]);
+      const starts = events.starts().length;
+      await always(
+        "nothing more starts or ends",
+        1_000,
+        () => events.starts().length === starts && events.exits().length === 0,
+      );
+      expect(new Set(last.map(({ name }) => name)).size).toBe(last.length);
+      before = last;
+    }
+
+    expect(agent.pid).toBe(pid);
+    expect(agent.running).toBe(true);
+    await eventually(
+      "the agent is healthy",
+      async () => (await agent.api("/healthz")).status === 200,
+    );
+    expect(ledger.lines().filter(({ kind }) => kind !== "start")).toEqual([]);
+    await agent.kill();
+  },
+  180_000,
+);

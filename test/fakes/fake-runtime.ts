@@ -1,0 +1,790 @@
+// A container runtime in memory, with containerd's manners: reserved names, NotFound, who may be
+// removed, a status that lags behind the event. It speaks CriClient directly, without gRPC.
+
+import { create } from "@bufbuild/protobuf";
+import { deadline, type Clock } from "../../src/lib/clock.ts";
+import type {
+  AttachRequestInit,
+  CallOptions,
+  ContainerFilterInit,
+  ContainerStatsFilterInit,
+  CreateContainerArgs,
+  CriClient,
+  ExecRequestInit,
+  ImageSpecInit,
+  PodSandboxFilterInit,
+  PodSandboxStatsFilterInit,
+  PullImageArgs,
+  RunPodSandboxArgs,
+  UpdateContainerResourcesArgs,
+  VerboseOptions,
+} from "../../src/cri/cri-client.ts";
+import { CriError, GrpcCode } from "../../src/cri/cri-error.ts";
+import { RUN_SANDBOX_MS, VERSION_MS, within, withinMore } from "../../src/cri/deadlines.ts";
+import {
+  CgroupDriver,
+  ContainerEventResponseSchema,
+  ContainerEventType,
+  ContainerFilterSchema,
+  ContainerState,
+  ContainerStatsFilterSchema,
+  ContainerStatsSchema,
+  ContainerStatusResponseSchema,
+  ExecSyncResponseSchema,
+  ImageFsInfoResponseSchema,
+  ImageSchema,
+  PodSandboxFilterSchema,
+  PodSandboxStatsFilterSchema,
+  PodSandboxStatsSchema,
+  PodSandboxStatusResponseSchema,
+  RuntimeConfigResponseSchema,
+  StatusResponseSchema,
+  VersionResponseSchema,
+} from "../../src/cri/gen/runtime/v1/api_pb.ts";
+import type {
+  Container,
+  ContainerEventResponse,
+  ContainerStats,
+  ContainerStatusResponse,
+  ExecSyncResponse,
+  Image,
+  ImageFsInfoResponse,
+  MetricDescriptor,
+  PodSandbox,
+  PodSandboxMetrics,
+  PodSandboxStats,
+  PodSandboxStatusResponse,
+  RuntimeConfigResponse,
+  StatusResponse,
+  VersionResponse,
+} from "../../src/cri/gen/runtime/v1/api_pb.ts";
+import type { RuntimeEvent, TaskEventType } from "../../src/containerd/runtime-events.ts";
+import { normalizedImageName } from "../../src/containerd/sandbox-image.ts";
+import { FakeEvents } from "./fake-cri-events.ts";
+import { Faults, type CallName } from "./fake-cri-faults.ts";
+import {
+  containerConfigOf,
+  containerName,
+  hasLabels,
+  listedContainer,
+  listedSandbox,
+  matchesContainer,
+  matchesSandbox,
+  notFound,
+  refused,
+  sandboxConfigOf,
+  sandboxName,
+  statusOfContainer,
+  statusOfSandbox,
+  usesHostNetwork,
+  type FakeContainer,
+  type FakeImage,
+  type FakeSandbox,
+  type Program,
+} from "./fake-cri-world.ts";
+
+export interface RecordedCall {
+  readonly call: CallName;
+  readonly args: readonly unknown[];
+  /** Clock.monotonic() at which it began. */
+  readonly at: number;
+}
+
+export interface FakeRuntimeOptions {
+  readonly clock: Clock;
+  /** References that are on the node from the beginning. */
+  readonly images?: readonly string[];
+  /** References that PullImage can get; default: every one. */
+  readonly pullable?: readonly string[];
+  /** The image of every sandbox; default: there. */
+  readonly sandboxImage?: { readonly name: string; readonly present: boolean };
+  readonly networkReady?: boolean;
+  /** How long a call takes, by name. */
+  readonly latencyMs?: Partial<Record<CallName, number>>;
+  /** How long CRI still says RUNNING behind an exit's event. */
+  readonly statusLagMs?: number;
+  /** What runs in a new container. */
+  readonly program?: (container: FakeContainer) => Program;
+  /** Whether GetContainerEvents exists. */
+  readonly servesContainerEvents?: boolean;
+  /** Answer of ExecSync. */
+  readonly exec?: (
+    container: FakeContainer,
+    cmd: readonly string[],
+  ) => { readonly exitCode: number; readonly stdout?: string; readonly stderr?: string };
+}
+
+const PAUSE = "registry.k8s.io/pause:3.6";
+const EVENT_TYPES: Readonly<Partial<Record<TaskEventType, ContainerEventType>>> = {
+  Created: ContainerEventType.CONTAINER_CREATED_EVENT,
+  Started: ContainerEventType.CONTAINER_STARTED_EVENT,
+  Exited: ContainerEventType.CONTAINER_STOPPED_EVENT,
+  Deleted: ContainerEventType.CONTAINER_DELETED_EVENT,
+};
+
+export class FakeRuntime implements CriClient {
+  readonly calls: RecordedCall[] = [];
+  readonly faults = new Faults();
+  readonly events: FakeEvents;
+  readonly sandboxes = new Map<string, FakeSandbox>();
+  readonly containers = new Map<string, FakeContainer>();
+  readonly images = new Map<string, FakeImage>();
+  networkReady: boolean;
+  podCIDR = "";
+  readonly sandboxImage: string;
+  readonly #options: FakeRuntimeOptions;
+  readonly #clock: Clock;
+  #up = true;
+  #next = 1;
+
+  constructor(options: FakeRuntimeOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.networkReady = options.networkReady ?? true;
+    this.sandboxImage = options.sandboxImage?.name ?? PAUSE;
+    this.events = new FakeEvents(() => this.#mustBeUp("Subscribe"));
+    for (const name of options.images ?? []) this.addImage(name);
+    if (options.sandboxImage?.present !== false) this.addImage(this.sandboxImage);
+  }
+
+  // What a test does to the world.
+
+  addImage(name: string, more: { readonly uid?: bigint; readonly username?: string } = {}): void {
+    const id = `sha256:${new Bun.CryptoHasher("sha256").update(name).digest("hex")}`;
+    this.images.set(name, { id, name, size: 1000n, uid: more.uid, username: more.username ?? "" });
+  }
+
+  /** The container's process ends. */
+  exit(id: string, exitCode: number, cause: { readonly oom?: boolean } = {}): void {
+    const container = this.containers.get(id);
+    if (container?.state !== ContainerState.CONTAINER_RUNNING) return;
+    if (cause.oom === true) this.events.emit({ type: "OOM", id });
+    this.events.emit({ type: "Exited", id });
+    this.events.emit({ type: "Deleted", id });
+    const reason = cause.oom === true ? "OOMKilled" : exitCode === 0 ? "Completed" : "Error";
+    const finishedAt = this.#now();
+    const settle = (): void => {
+      if (container.state !== ContainerState.CONTAINER_RUNNING) return;
+      Object.assign(container, { exitCode, reason, finishedAt });
+      container.state = ContainerState.CONTAINER_EXITED;
+    };
+    const lag = this.#options.statusLagMs ?? 0;
+    if (lag === 0) settle();
+    else this.#clock.after(lag, settle);
+  }
+
+  /** The sandbox's own process dies (its containers do not). */
+  killSandbox(id: string): void {
+    const sandbox = this.sandboxes.get(id);
+    if (sandbox?.ready !== true) return;
+    sandbox.ready = false;
+    this.events.emit({ type: "Exited", id });
+    this.events.emit({ type: "Deleted", id });
+  }
+
+  /** The daemon goes away; containers run on. Calls fail until `start`. */
+  stop(): void {
+    this.#up = false;
+    this.events.end(this.#unavailable("Subscribe"));
+  }
+
+  start(): void {
+    this.#up = true;
+  }
+
+  /** The machine restarts: nothing runs any more, nobody was told. */
+  reboot(): void {
+    this.events.end(this.#unavailable("Subscribe"));
+    for (const sandbox of this.sandboxes.values()) sandbox.ready = false;
+    for (const container of this.containers.values())
+      if (container.state === ContainerState.CONTAINER_RUNNING) {
+        Object.assign(container, { exitCode: 255, reason: "Unknown", finishedAt: this.#now() });
+        container.state = ContainerState.CONTAINER_EXITED;
+      }
+  }
+
+  /** Names of the calls so far, for order assertions. */
+  callNames(): readonly CallName[] {
+    return this.calls.map(({ call }) => call);
+  }
+
+  running(): readonly FakeContainer[] {
+    return [...this.containers.values()].filter(
+      ({ state }) => state === ContainerState.CONTAINER_RUNNING,
+    );
+  }
+
+  // CriClient: the runtime.
+
+  version(options?: CallOptions): Promise<VersionResponse> {
+    const limits = within(options, VERSION_MS);
+    return this.#call({ call: "version", args: [], limits }, () =>
+      create(VersionResponseSchema, {
+        version: "0.1.0",
+        runtimeName: "containerd",
+        runtimeVersion: "1.6.20",
+        runtimeApiVersion: "v1",
+      }),
+    );
+  }
+
+  status(options?: VerboseOptions): Promise<StatusResponse> {
+    return this.#call({ call: "status", args: [], limits: within(options) }, () => {
+      const config = { sandboxImage: this.sandboxImage };
+      return create(StatusResponseSchema, {
+        status: {
+          conditions: [
+            { type: "RuntimeReady", status: true },
+            {
+              type: "NetworkReady",
+              status: this.networkReady,
+              reason: this.networkReady ? "" : "NetworkPluginNotReady",
+              message: this.networkReady ? "" : "cni plugin not initialized",
+            },
+          ],
+        },
+        info: options?.verbose === true ? { config: JSON.stringify(config) } : {},
+      });
+    });
+  }
+
+  updateRuntimeConfig(podCIDR: string, options?: CallOptions): Promise<void> {
+    const request = {
+      call: "updateRuntimeConfig",
+      args: [podCIDR],
+      limits: within(options),
+    } as const;
+    return this.#call(request, () => {
+      this.podCIDR = podCIDR;
+    });
+  }
+
+  runtimeConfig(options?: CallOptions): Promise<RuntimeConfigResponse> {
+    return this.#call({ call: "runtimeConfig", args: [], limits: within(options) }, () =>
+      create(RuntimeConfigResponseSchema, { linux: { cgroupDriver: CgroupDriver.CGROUPFS } }),
+    );
+  }
+
+  runPodSandbox(args: RunPodSandboxArgs, options?: CallOptions): Promise<string> {
+    const call = "runPodSandbox";
+    return this.#call({ call, args: [args], limits: within(options, RUN_SANDBOX_MS) }, () => {
+      const config = sandboxConfigOf(args.config);
+      const reserved = this.#reserveSandbox(config);
+      const hostNetwork = usesHostNetwork(config);
+      if (!this.images.has(this.sandboxImage))
+        throw refused("RunPodSandbox", `failed to get sandbox image "${this.sandboxImage}"`);
+      if (hostNetwork && config.hostname !== "")
+        throw refused("RunPodSandbox", "unable to set hostname without a private UTS namespace");
+      if (!hostNetwork && !this.networkReady)
+        throw refused("RunPodSandbox", "failed to setup network: cni plugin not initialized");
+      const n = this.#next++;
+      const id = `sandbox${n}`;
+      const ip = hostNetwork ? "" : `10.88.${n >> 8}.${n & 255}`;
+      const runtimeHandler = args.runtimeHandler ?? "";
+      const createdAt = this.#now();
+      this.sandboxes.set(id, { id, reserved, config, runtimeHandler, createdAt, ip, ready: true });
+      this.events.emit({ type: "Created", id });
+      this.events.emit({ type: "Started", id });
+      return id;
+    });
+  }
+
+  stopPodSandbox(id: string, options?: CallOptions): Promise<void> {
+    return this.#call({ call: "stopPodSandbox", args: [id], limits: within(options) }, () => {
+      const sandbox = this.sandboxes.get(id);
+      if (sandbox === undefined) return;
+      if (!usesHostNetwork(sandbox.config) && !this.networkReady)
+        throw refused("StopPodSandbox", "failed to destroy network: cni plugin not initialized");
+      for (const container of this.#containersOf(id)) this.exit(container.id, 137);
+      this.killSandbox(id);
+    });
+  }
+
+  removePodSandbox(id: string, options?: CallOptions): Promise<void> {
+    return this.#call({ call: "removePodSandbox", args: [id], limits: within(options) }, () => {
+      if (this.sandboxes.get(id) === undefined) return;
+      for (const container of this.#containersOf(id)) {
+        this.exit(container.id, 137);
+        this.containers.delete(container.id);
+      }
+      this.killSandbox(id);
+      this.sandboxes.delete(id);
+    });
+  }
+
+  podSandboxStatus(id: string, options?: VerboseOptions): Promise<PodSandboxStatusResponse> {
+    return this.#call({ call: "podSandboxStatus", args: [id], limits: within(options) }, () => {
+      const sandbox = this.#sandbox("PodSandboxStatus", id);
+      return create(PodSandboxStatusResponseSchema, { status: statusOfSandbox(sandbox) });
+    });
+  }
+
+  listPodSandbox(
+    filter: PodSandboxFilterInit = {},
+    options?: CallOptions,
+  ): Promise<readonly PodSandbox[]> {
+    return this.#call({ call: "listPodSandbox", args: [filter], limits: within(options) }, () => {
+      const wanted = create(PodSandboxFilterSchema, filter);
+      const all = [...this.sandboxes.values()];
+      return all.filter((sandbox) => matchesSandbox(wanted, sandbox)).map(listedSandbox);
+    });
+  }
+
+  updatePodSandboxResources(id: string, args: unknown, options?: CallOptions): Promise<void> {
+    const request = {
+      call: "updatePodSandboxResources",
+      args: [id, args],
+      limits: within(options),
+    } as const;
+    return this.#call(request, () => {
+      this.#sandbox("UpdatePodSandboxResources", id);
+    });
+  }
+
+  createContainer(args: CreateContainerArgs, options?: CallOptions): Promise<string> {
+    return this.#call({ call: "createContainer", args: [args], limits: within(options) }, () => {
+      const call = "CreateContainer";
+      const { sandboxId } = args;
+      const sandbox = this.#sandbox(call, sandboxId);
+      if (!sandbox.ready) throw notFound(call, `task ${sandboxId}`);
+      const config = containerConfigOf(args.config);
+      const reserved = containerName(config, sandbox.config);
+      const holder = [...this.containers.values()].find((other) => other.reserved === reserved);
+      if (holder !== undefined)
+        throw refused(
+          call,
+          `failed to reserve container name "${reserved}": name "${reserved}" is reserved for "${holder.id}"`,
+        );
+      const image = this.#image(config.image?.image ?? "");
+      if (image === undefined) throw notFound(call, `image "${config.image?.image}"`);
+      const container: FakeContainer = {
+        id: `container${this.#next++}`,
+        sandboxId,
+        reserved,
+        config,
+        imageId: image.id,
+        createdAt: this.#now(),
+        program: {},
+        state: ContainerState.CONTAINER_CREATED,
+        startedAt: 0n,
+        finishedAt: 0n,
+        exitCode: 0,
+        reason: "",
+        message: "",
+      };
+      container.program = this.#options.program?.(container) ?? {};
+      this.containers.set(container.id, container);
+      return container.id;
+    });
+  }
+
+  startContainer(id: string, options?: CallOptions): Promise<void> {
+    return this.#call({ call: "startContainer", args: [id], limits: within(options) }, () => {
+      const container = this.#container("StartContainer", id);
+      const { program, state, sandboxId } = container;
+      if (state !== ContainerState.CONTAINER_CREATED)
+        throw refused("StartContainer", `container is in state ${state}`);
+      if (!this.#sandbox("StartContainer", sandboxId).ready)
+        throw refused("StartContainer", `sandbox container "${sandboxId}" is not running`);
+      container.startedAt = this.#now();
+      if (program.startError !== undefined) {
+        Object.assign(container, { exitCode: 128, reason: "StartError", finishedAt: this.#now() });
+        container.message = program.startError;
+        container.state = ContainerState.CONTAINER_EXITED;
+        throw refused("StartContainer", program.startError);
+      }
+      container.state = ContainerState.CONTAINER_RUNNING;
+      this.events.emit({ type: "Created", id });
+      this.events.emit({ type: "Started", id });
+      if (program.exitsAfterMs !== undefined)
+        this.#clock.after(program.exitsAfterMs, () => this.exit(id, program.exitCode ?? 0));
+    });
+  }
+
+  stopContainer(id: string, graceSeconds: number, options?: CallOptions): Promise<void> {
+    const limits = withinMore(graceSeconds, options);
+    return this.#call({ call: "stopContainer", args: [id, graceSeconds], limits }, async () => {
+      const container = this.containers.get(id);
+      if (container?.state !== ContainerState.CONTAINER_RUNNING) return;
+      const { stopsAfterMs = 0, stopCode = 143 } = container.program;
+      const graceMs = graceSeconds * 1000;
+      const obeys = graceMs > 0 && stopsAfterMs < graceMs;
+      const takes = obeys ? stopsAfterMs : graceMs;
+      if (takes > 0) await this.#clock.sleep(takes);
+      this.exit(id, obeys ? stopCode : 137);
+      const lag = this.#options.statusLagMs ?? 0;
+      if (lag > 0) await this.#clock.sleep(lag);
+    });
+  }
+
+  removeContainer(id: string, options?: CallOptions): Promise<void> {
+    return this.#call({ call: "removeContainer", args: [id], limits: within(options) }, () => {
+      this.exit(id, 137);
+      this.containers.delete(id);
+    });
+  }
+
+  listContainers(
+    filter: ContainerFilterInit = {},
+    options?: CallOptions,
+  ): Promise<readonly Container[]> {
+    return this.#call({ call: "listContainers", args: [filter], limits: within(options) }, () => {
+      const wanted = create(ContainerFilterSchema, filter);
+      const all = [...this.containers.values()];
+      return all.filter((container) => matchesContainer(wanted, container)).map(listedContainer);
+    });
+  }
+
+  containerStatus(id: string, options?: VerboseOptions): Promise<ContainerStatusResponse> {
+    return this.#call({ call: "containerStatus", args: [id], limits: within(options) }, () => {
+      const container = this.#container("ContainerStatus", id);
+      const directory = this.sandboxes.get(container.sandboxId)?.config.logDirectory ?? "";
+      const status = statusOfContainer(container, directory);
+      return create(ContainerStatusResponseSchema, { status });
+    });
+  }
+
+  updateContainerResources(
+    id: string,
+    args: UpdateContainerResourcesArgs,
+    options?: CallOptions,
+  ): Promise<void> {
+    const request = {
+      call: "updateContainerResources",
+      args: [id, args],
+      limits: within(options),
+    } as const;
+    return this.#call(request, () => {
+      this.#container("UpdateContainerResources", id);
+    });
+  }
+
+  reopenContainerLog(id: string, options?: CallOptions): Promise<void> {
+    return this.#call({ call: "reopenContainerLog", args: [id], limits: within(options) }, () => {
+      if (this.#container("ReopenContainerLog", id).state !== ContainerState.CONTAINER_RUNNING)
+        throw refused("ReopenContainerLog", "container is not running");
+    });
+  }
+
+  checkpointContainer(id: string, args: unknown, options?: CallOptions): Promise<void> {
+    const request = {
+      call: "checkpointContainer",
+      args: [id, args],
+      limits: within(options),
+    } as const;
+    return this.#call(request, () => this.#unimplemented("CheckpointContainer"));
+  }
+
+  execSync(
+    id: string,
+    args: { readonly cmd: readonly string[]; readonly timeoutSeconds: number },
+    options?: CallOptions,
+  ): Promise<ExecSyncResponse> {
+    const limits = withinMore(args.timeoutSeconds, options);
+    return this.#call({ call: "execSync", args: [id, args], limits }, () => {
+      const container = this.#container("ExecSync", id);
+      if (container.state !== ContainerState.CONTAINER_RUNNING)
+        throw refused("ExecSync", "container is not running");
+      const { exitCode, stdout, stderr } = this.#options.exec?.(container, args.cmd) ?? {
+        exitCode: 0,
+      };
+      const bytes = (text = ""): Uint8Array => new TextEncoder().encode(text);
+      const output = { stdout: bytes(stdout), stderr: bytes(stderr) };
+      return create(ExecSyncResponseSchema, { exitCode, ...output });
+    });
+  }
+
+  exec(request: ExecRequestInit, options?: CallOptions): Promise<string> {
+    return this.#call({ call: "exec", args: [request], limits: within(options) }, () => {
+      this.#container("Exec", request.containerId ?? "");
+      return "http://127.0.0.1:1/exec/token";
+    });
+  }
+
+  attach(request: AttachRequestInit, options?: CallOptions): Promise<string> {
+    return this.#call({ call: "attach", args: [request], limits: within(options) }, () => {
+      this.#container("Attach", request.containerId ?? "");
+      return "http://127.0.0.1:1/attach/token";
+    });
+  }
+
+  portForward(sandboxId: string, ports: readonly number[], options?: CallOptions): Promise<string> {
+    const args = [sandboxId, ports];
+    return this.#call({ call: "portForward", args, limits: within(options) }, () => {
+      this.#sandbox("PortForward", sandboxId);
+      return "http://127.0.0.1:1/portforward/token";
+    });
+  }
+
+  containerStats(id: string, options?: CallOptions): Promise<ContainerStats | undefined> {
+    return this.#call({ call: "containerStats", args: [id], limits: within(options) }, () =>
+      this.#stats(this.#container("ContainerStats", id)),
+    );
+  }
+
+  listContainerStats(
+    filter: ContainerStatsFilterInit = {},
+    options?: CallOptions,
+  ): Promise<readonly ContainerStats[]> {
+    const request = {
+      call: "listContainerStats",
+      args: [filter],
+      limits: within(options),
+    } as const;
+    return this.#call(request, () => {
+      const { id, podSandboxId, labelSelector } = create(ContainerStatsFilterSchema, filter);
+      const wanted = create(ContainerFilterSchema, { id, podSandboxId, labelSelector });
+      const running = this.running().filter((container) => matchesContainer(wanted, container));
+      return running.map((container) => this.#stats(container));
+    });
+  }
+
+  podSandboxStats(id: string, options?: CallOptions): Promise<PodSandboxStats | undefined> {
+    return this.#call({ call: "podSandboxStats", args: [id], limits: within(options) }, () =>
+      this.#sandboxStats(this.#sandbox("PodSandboxStats", id)),
+    );
+  }
+
+  listPodSandboxStats(
+    filter: PodSandboxStatsFilterInit = {},
+    options?: CallOptions,
+  ): Promise<readonly PodSandboxStats[]> {
+    const request = {
+      call: "listPodSandboxStats",
+      args: [filter],
+      limits: within(options),
+    } as const;
+    return this.#call(request, () => {
+      const { id, labelSelector } = create(PodSandboxStatsFilterSchema, filter);
+      return [...this.sandboxes.values()]
+        .filter((sandbox) => id === "" || sandbox.id === id)
+        .filter((sandbox) => hasLabels(sandbox.config.labels, labelSelector))
+        .map((sandbox) => this.#sandboxStats(sandbox));
+    });
+  }
+
+  listMetricDescriptors(options?: CallOptions): Promise<readonly MetricDescriptor[]> {
+    return this.#call(
+      { call: "listMetricDescriptors", args: [], limits: within(options) },
+      () => [],
+    );
+  }
+
+  listPodSandboxMetrics(options?: CallOptions): Promise<readonly PodSandboxMetrics[]> {
+    return this.#call(
+      { call: "listPodSandboxMetrics", args: [], limits: within(options) },
+      () => [],
+    );
+  }
+
+  async *getContainerEvents(
+    options?: CallOptions,
+  ): AsyncGenerator<ContainerEventResponse, void, undefined> {
+    this.calls.push({ call: "getContainerEvents", args: [], at: this.#clock.monotonic() });
+    this.#mustBeUp("GetContainerEvents");
+    if (this.#options.servesContainerEvents !== true) this.#unimplemented("GetContainerEvents");
+    const signal = options?.signal ?? new AbortController().signal;
+    for await (const event of this.events.subscribe(signal)) {
+      const response = this.#eventResponse(event);
+      if (response !== undefined) yield response;
+    }
+    if (signal.aborted)
+      throw new CriError({
+        call: "GetContainerEvents",
+        code: GrpcCode.CANCELLED,
+        details: "given up before the answer came",
+      });
+  }
+
+  // CriClient: images.
+
+  listImages(image?: ImageSpecInit, options?: CallOptions): Promise<readonly Image[]> {
+    return this.#call({ call: "listImages", args: [image], limits: within(options) }, () => {
+      const only = image === undefined ? undefined : this.#image(image.image ?? "");
+      const listed = image === undefined ? [...this.images.values()] : only ? [only] : [];
+      return listed.map((found) => this.#shown(found));
+    });
+  }
+
+  imageStatus(image: ImageSpecInit, options?: CallOptions): Promise<Image | undefined> {
+    return this.#call({ call: "imageStatus", args: [image], limits: within(options) }, () => {
+      const found = this.#image(image.image ?? "");
+      return found === undefined ? undefined : this.#shown(found);
+    });
+  }
+
+  pullImage(args: PullImageArgs, options?: CallOptions): Promise<string> {
+    const limits = { signal: options?.signal, timeoutMs: options?.timeoutMs };
+    return this.#call({ call: "pullImage", args: [args], limits }, () => {
+      const name = args.image.image ?? "";
+      if (this.#options.pullable?.includes(name) === false)
+        throw notFound("PullImage", `image "${name}": failed to pull and unpack`);
+      this.addImage(name);
+      return this.images.get(name)!.id;
+    });
+  }
+
+  removeImage(image: ImageSpecInit, options?: CallOptions): Promise<void> {
+    return this.#call({ call: "removeImage", args: [image], limits: within(options) }, () => {
+      const found = this.#image(image.image ?? "");
+      if (found !== undefined) this.images.delete(found.name);
+    });
+  }
+
+  imageFsInfo(options?: CallOptions): Promise<ImageFsInfoResponse> {
+    return this.#call({ call: "imageFsInfo", args: [], limits: within(options) }, () => {
+      const used = [...this.images.values()].reduce((sum, { size }) => sum + size, 0n);
+      const filesystem = {
+        fsId: { mountpoint: "/var/lib/containerd" },
+        usedBytes: { value: used },
+      };
+      return create(ImageFsInfoResponseSchema, { imageFilesystems: [filesystem] });
+    });
+  }
+
+  // Inside.
+
+  // The runtime carries a call out even if the caller has given up: only the answer is lost.
+  async #call<T>(request: Request, effect: () => T | Promise<T>): Promise<T> {
+    const { call, args, limits } = request;
+    const name = call[0]!.toUpperCase() + call.slice(1);
+    this.calls.push({ call, args, at: this.#clock.monotonic() });
+    this.#mustBeUp(name);
+    const fault = this.faults.take(call, args);
+    const work = async (): Promise<T> => {
+      if (fault?.type === "fail" && fault.effect === undefined)
+        throw new CriError({ call: name, code: fault.code, details: fault.details });
+      if (fault?.type === "hang" && fault.effect === undefined) return forever();
+      const wait = fault?.type === "delay" ? fault.ms : (this.#options.latencyMs?.[call] ?? 0);
+      if (wait > 0) await this.#clock.sleep(wait);
+      const result = await effect();
+      if (fault?.type === "fail")
+        throw new CriError({ call: name, code: fault.code, details: fault.details });
+      return fault?.type === "hang" ? forever() : result;
+    };
+    return this.#limited(name, limits, work());
+  }
+
+  async #limited<T>(call: string, limits: CallOptions, work: Promise<T>): Promise<T> {
+    const { signal, timeoutMs } = limits;
+    const gone = Promise.withResolvers<never>();
+    const timer = timeoutMs === undefined ? undefined : deadline(this.#clock, timeoutMs, signal);
+    const joined = timer?.signal ?? signal;
+    const abort = (): void =>
+      gone.reject(
+        signal?.aborted === true
+          ? new CriError({
+              call,
+              code: GrpcCode.CANCELLED,
+              details: "given up before the answer came",
+            })
+          : new CriError({
+              call,
+              code: GrpcCode.DEADLINE_EXCEEDED,
+              details: `no answer within ${(timeoutMs ?? 0) / 1000} s`,
+            }),
+      );
+    if (joined?.aborted === true) abort();
+    joined?.addEventListener("abort", abort, { once: true });
+    try {
+      return await Promise.race([gone.promise, work]);
+    } finally {
+      joined?.removeEventListener("abort", abort);
+      timer?.[Symbol.dispose]();
+    }
+  }
+
+  #reserveSandbox(config: ReturnType<typeof sandboxConfigOf>): string {
+    const reserved = sandboxName(config);
+    const holder = [...this.sandboxes.values()].find((other) => other.reserved === reserved);
+    if (holder === undefined) return reserved;
+    throw refused(
+      "RunPodSandbox",
+      `failed to reserve sandbox name "${reserved}": name "${reserved}" is reserved for "${holder.id}"`,
+    );
+  }
+
+  #eventResponse(event: RuntimeEvent): ContainerEventResponse | undefined {
+    if (event.type === "Subscribed") return undefined;
+    const containerEventType = EVENT_TYPES[event.type];
+    if (containerEventType === undefined) return undefined;
+    const containerId = event.id;
+    const createdAt = this.#now();
+    return create(ContainerEventResponseSchema, { containerId, containerEventType, createdAt });
+  }
+
+  #stats(container: FakeContainer): ContainerStats {
+    const { id, config } = container;
+    const { labels, annotations, metadata } = config;
+    return create(ContainerStatsSchema, {
+      attributes: { id, metadata: { ...metadata! }, labels, annotations },
+      cpu: { timestamp: this.#now(), usageCoreNanoSeconds: { value: 1_000_000n } },
+      memory: { timestamp: this.#now(), workingSetBytes: { value: 1_000_000n } },
+    });
+  }
+
+  #sandboxStats(sandbox: FakeSandbox): PodSandboxStats {
+    const { id, config } = sandbox;
+    const { labels, annotations, metadata } = config;
+    const attributes = { id, metadata: { ...metadata! }, labels, annotations };
+    const containers = this.#containersOf(id).map((container) => this.#stats(container));
+    return create(PodSandboxStatsSchema, { attributes, linux: { containers } });
+  }
+
+  #containersOf(sandboxId: string): readonly FakeContainer[] {
+    return [...this.containers.values()].filter((other) => other.sandboxId === sandboxId);
+  }
+
+  #sandbox(call: string, id: string): FakeSandbox {
+    const sandbox = this.sandboxes.get(id);
+    if (sandbox === undefined) throw notFound(call, `sandbox "${id}"`);
+    return sandbox;
+  }
+
+  #container(call: string, id: string): FakeContainer {
+    const container = this.containers.get(id);
+    if (container === undefined) throw notFound(call, `container "${id}"`);
+    return container;
+  }
+
+  #image(reference: string): FakeImage | undefined {
+    return (
+      this.images.get(reference) ??
+      this.images.get(normalizedImageName(reference)) ??
+      [...this.images.values()].find((image) => image.id === reference)
+    );
+  }
+
+  #shown(image: FakeImage): Image {
+    const { id, name, size, username, uid } = image;
+    const spec = { id, repoTags: [name], size, username, pinned: name === this.sandboxImage };
+    return create(ImageSchema, uid === undefined ? spec : { ...spec, uid: { value: uid } });
+  }
+
+  #now(): bigint {
+    return BigInt(Math.round(this.#clock.now())) * 1_000_000n;
+  }
+
+  #mustBeUp(call: string): void {
+    if (!this.#up) throw this.#unavailable(call);
+  }
+
+  #unavailable(call: string): CriError {
+    return new CriError({ call, code: GrpcCode.UNAVAILABLE, details: "the runtime is not there" });
+  }
+
+  #unimplemented(call: string): never {
+    const details = `method ${call} not implemented`;
+    throw new CriError({ call, code: GrpcCode.UNIMPLEMENTED, details });
+  }
+}
+
+interface Request {
+  readonly call: CallName;
+  readonly args: readonly unknown[];
+  readonly limits: CallOptions;
+}
+
+function forever(): Promise<never> {
+  return new Promise(() => undefined);
+}

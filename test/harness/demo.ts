@@ -1,0 +1,150 @@
+// Shows the agent at work on real parts: two pods from files, a third over MQTT, and what the broker learns of them.
+// Ctrl-C ends it; with --once it ends by itself when everything was seen running (exit 1 when it was not).
+
+import { cpSync, existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+import { messageOf } from "../../src/lib/errors.ts";
+import { AgentProcess, agentBinary } from "./agent-process.ts";
+import { startBroker } from "./broker.ts";
+import { describeReported, isConverged } from "./demo-report.ts";
+import { listPods, podsKey, runningPods } from "./demo-pods.ts";
+import { BUSYBOX_1, importImages } from "./images.ts";
+import { isUnavailable, startPrivateContainerd } from "./private-containerd.ts";
+import { makeTempDirectory } from "./temp-directory.ts";
+
+const MANIFESTS = resolve(import.meta.dir, "../../manifests");
+const NODE = "demo";
+const FROM_FILES = ["hello", "two-containers"] as const;
+const FROM_MQTT = "from-mqtt";
+/** Bound of --once, in ms. */
+const PATIENCE = 120_000;
+
+const once = process.argv.includes("--once");
+const start = performance.now();
+const temp = makeTempDirectory();
+
+function say(text: string): void {
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  console.log(`[${seconds.padStart(5)} s] ${text}`);
+}
+
+function fail(text: string): never {
+  console.error(text);
+  process.exit(1);
+}
+
+/** What somebody would send with `mosquitto_pub -r`. */
+const desired = {
+  apiVersion: "agent/v1",
+  kind: "DesiredState",
+  target: { node: NODE },
+  generation: 1,
+  policy: { minReadySeconds: 1 },
+  resources: [
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: FROM_MQTT, namespace: "default" },
+      spec: {
+        terminationGracePeriodSeconds: 5,
+        containers: [
+          {
+            name: "main",
+            image: BUSYBOX_1.name,
+            command: [
+              "sh",
+              "-c",
+              "trap 'exit 0' TERM; while true; do date; sleep 5 & wait $!; done",
+            ],
+          },
+        ],
+      },
+    },
+  ],
+};
+
+async function main(): Promise<void> {
+  if (!existsSync(agentBinary())) fail(`${agentBinary()} is missing; run ./build.sh first`);
+  console.log(`Everything of this demo lies in ${temp.path} and goes away with it.\n`);
+  const containerd = await startPrivateContainerd(temp);
+  if (isUnavailable(containerd)) fail(`containerd cannot run here: ${containerd.unavailable}`);
+  say(`a private containerd ${containerd.version} runs`);
+  await importImages(containerd, temp.directory("images"), [BUSYBOX_1]);
+  say(`image ${BUSYBOX_1.name} made from busybox and imported`);
+  const broker = await startBroker(temp);
+  say(`a private broker listens on ${broker.url}`);
+
+  const agent = new AgentProcess(temp, {
+    endpoint: containerd.endpoint,
+    cgroupRoot: containerd.cgroupRoot,
+    mqttUrl: broker.url,
+    nodeName: NODE,
+  });
+  for (const name of FROM_FILES)
+    cpSync(join(MANIFESTS, `${name}.yaml`), join(agent.paths.manifests, `${name}.yaml`));
+  await agent.startReady().catch((thrown: unknown) => fail(messageOf(thrown)));
+  say(`agent run --config ${agent.paths.config}`);
+  say(`manifests: ${FROM_FILES.map((name) => `${name}.yaml`).join(", ")}\n`);
+
+  const client = await broker.client();
+  const topics = {
+    desired: `agent/v1/node/${NODE}/desired`,
+    reported: `agent/v1/node/${NODE}/reported`,
+  };
+  let published = false;
+  let done = false;
+  let shown = { pods: "", reported: "" };
+  for (;;) {
+    if (!agent.running) fail(`the agent ended\n${agent.logTail()}`);
+    const pods = await listPods(agent);
+    const key = podsKey(pods);
+    if (key !== shown.pods)
+      console.log(`$ agent get pods\n${(await agent.cli("get", "pods")).stdout}`);
+    const reported: unknown = await client.retainedJSON(topics.reported);
+    const line = describeReported(reported);
+    if (line !== shown.reported) say(`${topics.reported}: ${line}\n`);
+    shown = { pods: key, reported: line };
+
+    const running = runningPods(pods);
+    if (!published && FROM_FILES.every((name) => running.includes(name))) {
+      published = true;
+      await client.publish(topics.desired, desired, { retain: true });
+      say(`published to ${topics.desired} (retained): generation 1, pod ${FROM_MQTT}\n`);
+    }
+    if (
+      !done &&
+      isConverged(reported) &&
+      [...FROM_FILES, FROM_MQTT].every((name) => running.includes(name))
+    ) {
+      done = true;
+      say("all three pods run, and the broker knows it");
+      if (once) break;
+      hints(agent, broker.url);
+    }
+    if (once && performance.now() - start > PATIENCE)
+      fail(
+        `not everything ran within ${PATIENCE / 1000} s\n${agent.logTail()}\n${containerd.logTail()}`,
+      );
+    await Bun.sleep(200);
+  }
+  await client.close();
+  await agent.kill("SIGTERM");
+  say("the agent has stopped; its pods would go on, the demo ends them now");
+}
+
+function hints(agent: AgentProcess, url: string): void {
+  const port = new URL(url).port;
+  console.log(`
+Try, in another terminal:
+  ${agentBinary()} get pods --socket ${agent.paths.socket}
+  nano ${agent.paths.manifests}/hello.yaml
+  mosquitto_sub -p ${port} -v -t 'agent/v1/#'
+Ctrl-C ends the demo and leaves nothing behind.
+`);
+}
+
+await main();
+temp.remove();
+say("nothing is left of it");
+process.exit(0);

@@ -1,0 +1,57 @@
+// Polls until something is true, and tells well what was seen when it never became so.
+
+import { inspect } from "node:util";
+
+export interface EventuallyOptions {
+  /** Bound in ms. */
+  readonly timeout?: number;
+  /** Time between two looks in ms. */
+  readonly interval?: number;
+  /** Added to the failure, e.g. the tail of a log. */
+  readonly explain?: () => string;
+}
+
+/** Thrown by a look that will never succeed: ends the waiting at once. */
+export class Hopeless extends Error {}
+
+/**
+ * The first value of `look` that is neither undefined nor false. A look that throws counts as "not yet";
+ * at the end the last error or value is in the message.
+ */
+export async function eventually<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  options: EventuallyOptions = {},
+): Promise<T> {
+  const { timeout = 10_000, interval = 25 } = options;
+  const end = performance.now() + timeout;
+  let last = "nothing was seen";
+  for (;;) {
+    try {
+      const value = await look();
+      if (value !== undefined && value !== false) return value;
+      last = `the last look gave ${inspect(value)}`;
+    } catch (thrown) {
+      if (thrown instanceof Hopeless) throw thrown;
+      last = `the last look failed: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+    }
+    if (performance.now() > end) break;
+    await Bun.sleep(interval);
+  }
+  const more = options.explain === undefined ? "" : `\n${options.explain()}`;
+  throw new Error(`after ${timeout} ms still not: ${what}; ${last}${more}`);
+}
+
+/** Throws as soon as `look` gives false within `duration` ms: something must stay as it is. */
+export async function always(
+  what: string,
+  duration: number,
+  look: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const start = performance.now();
+  while (performance.now() - start < duration) {
+    if (!(await look()))
+      throw new Error(`after ${Math.round(performance.now() - start)} ms no longer: ${what}`);
+    await Bun.sleep(25);
+  }
+}

@@ -1,0 +1,196 @@
+// A containerd of our own: nothing of the machine's containerd, networks or cgroups is used or touched.
+
+import { mkdirSync, openSync, closeSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { cniList, containerdToml } from "./containerd-config.ts";
+import {
+  cleanUpContainerd,
+  factsBefore,
+  writeContainerdFacts,
+  type ContainerdFacts,
+} from "./containerd-leftovers.ts";
+import { eventually, Hopeless } from "./eventually.ts";
+import {
+  cniDirectory,
+  containerdVersion,
+  freeSubnet,
+  hasAppArmor,
+  lacksSysResource,
+  usableSnapshotter,
+  whyNoContainerd,
+} from "./machine.ts";
+import { rawCall } from "./raw-grpc.ts";
+import { output } from "./run-command.ts";
+import type { TempDirectory } from "./temp-directory.ts";
+
+export interface PrivateContainerdOptions {
+  /** False: no CNI configuration, so that NetworkReady stays false. */
+  readonly network?: boolean;
+  /** Absent = containerd's default, which is not there: the agent has to bring its own. */
+  readonly sandboxImage?: string;
+}
+
+/** Says why containerd cannot run on this machine; tests print it as `skipped: reason`. */
+export interface Unavailable {
+  readonly unavailable: string;
+}
+
+export async function startPrivateContainerd(
+  temp: TempDirectory,
+  options: PrivateContainerdOptions = {},
+): Promise<PrivateContainerd | Unavailable> {
+  const unavailable = await whyNoContainerd();
+  if (unavailable !== undefined) return { unavailable };
+  const containerd = await PrivateContainerd.prepare(temp, options);
+  await containerd.start();
+  return containerd;
+}
+
+export function isUnavailable(value: object): value is Unavailable {
+  return "unavailable" in value;
+}
+
+export class PrivateContainerd {
+  readonly version: string;
+  readonly snapshotter: "overlayfs" | "native";
+  readonly facts: ContainerdFacts;
+  readonly #temp: TempDirectory;
+  #child: Bun.Subprocess | undefined;
+
+  private constructor(options: {
+    temp: TempDirectory;
+    facts: ContainerdFacts;
+    version: string;
+    snapshotter: "overlayfs" | "native";
+  }) {
+    this.#temp = options.temp;
+    this.facts = options.facts;
+    this.version = options.version;
+    this.snapshotter = options.snapshotter;
+  }
+
+  static async prepare(
+    temp: TempDirectory,
+    options: PrivateContainerdOptions,
+  ): Promise<PrivateContainerd> {
+    const directory = temp.directory("ctd");
+    const id = temp.path.slice(temp.path.lastIndexOf("-") + 1).toLowerCase();
+    const prefix = freeSubnet();
+    const facts: ContainerdFacts = {
+      directory,
+      state: join(directory, "s"),
+      socket: join(directory, "c.sock"),
+      bridge: `agt${id}`.slice(0, 15),
+      subnet: `${prefix}.0/24`,
+      network: `agt-${id}`,
+      cgroup: `/agt-${id}`,
+      before: factsBefore(),
+    };
+    writeContainerdFacts(facts);
+    const version = await containerdVersion();
+    const snapshotter = usableSnapshotter(directory);
+    const cniConf = join(directory, "net.d");
+    mkdirSync(cniConf);
+    if (options.network !== false)
+      writeFileSync(
+        join(cniConf, "10-agent.conflist"),
+        cniList({ ...facts, prefix, dataDir: join(directory, "ipam") }),
+      );
+    writeFileSync(
+      join(directory, "config.toml"),
+      containerdToml({
+        ...version,
+        root: join(directory, "r"),
+        state: facts.state,
+        socket: facts.socket,
+        cniBin: cniDirectory() ?? "/usr/lib/cni",
+        cniConf,
+        snapshotter,
+        restrictOOMScoreAdj: lacksSysResource(),
+        disableAppArmor: !hasAppArmor(),
+        ...(options.sandboxImage === undefined ? {} : { sandboxImage: options.sandboxImage }),
+      }),
+    );
+    return new PrivateContainerd({ temp, facts, version: version.text, snapshotter });
+  }
+
+  get socket(): string {
+    return this.facts.socket;
+  }
+
+  /** As the agent's `containerRuntimeEndpoint` wants it. */
+  get endpoint(): string {
+    return `unix://${this.facts.socket}`;
+  }
+
+  /** Parent cgroup for the pods of this containerd: the agent's `cgroupRoot`. */
+  get cgroupRoot(): string {
+    return this.facts.cgroup;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  get logFile(): string {
+    return join(this.facts.directory, "containerd.log");
+  }
+
+  /** Starts it and waits until CRI answers. */
+  async start(): Promise<void> {
+    const log = openSync(this.logFile, "a");
+    const child = Bun.spawn(["containerd", "--config", join(this.facts.directory, "config.toml")], {
+      detached: true,
+      stdin: "ignore",
+      stdout: log,
+      stderr: log,
+    });
+    closeSync(log);
+    this.#child = child;
+    this.#temp.adopt(child.pid);
+    await eventually("CRI of the private containerd answers", () => this.#answers(child), {
+      timeout: 30_000,
+      explain: () => this.logTail(),
+    });
+  }
+
+  /** Sends a signal and waits for the end; containers go on running under their shims. */
+  async kill(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    this.#child?.kill(signal);
+    await this.#child?.exited;
+    this.#child = undefined;
+  }
+
+  async restart(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    await this.kill(signal);
+    await this.start();
+  }
+
+  /** Ends containerd and everything it started; nothing of it is left on the machine. */
+  async stop(): Promise<void> {
+    await this.kill("SIGTERM");
+    cleanUpContainerd(this.facts);
+  }
+
+  /** Standard output of `ctr` in the namespace of CRI. */
+  async ctr(...args: readonly string[]): Promise<string> {
+    return output(["ctr", "--address", this.socket, "--namespace", "k8s.io", ...args]);
+  }
+
+  logTail(lines = 30): string {
+    if (!existsSync(this.logFile)) return "containerd wrote no log";
+    const text = readFileSync(this.logFile, "utf8").trimEnd().split("\n").slice(-lines).join("\n");
+    return `the last lines of containerd's log:\n${text}`;
+  }
+
+  async #answers(child: Bun.Subprocess): Promise<boolean> {
+    if (child.exitCode !== null)
+      throw new Hopeless(`containerd ended with ${child.exitCode}\n${this.logTail()}`);
+    if (!existsSync(this.socket)) return false;
+    const answer = await rawCall(this.socket, "/runtime.v1.RuntimeService/Version", {
+      timeout: 1_000,
+    });
+    return answer.length > 0;
+  }
+}

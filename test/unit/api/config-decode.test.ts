@@ -1,0 +1,300 @@
+import { describe, expect, test } from "bun:test";
+import { decodeConfig } from "../../../src/api/config-decode.ts";
+import { defaultResolvConf } from "../../../src/api/config-defaults.ts";
+import type { AgentConfig } from "../../../src/api/config.ts";
+
+const FACTS = { etcResolvConf: "nameserver 192.168.1.1\n" };
+
+function decoded(document: unknown): AgentConfig {
+  const result = decodeConfig(document, FACTS);
+  if (!result.ok) throw new Error(JSON.stringify(result.errors));
+  return result.value;
+}
+
+function refused(document: unknown): string[] {
+  const result = decodeConfig(document, FACTS);
+  if (result.ok) return [];
+  return result.errors.map((error) => `${error.path}: ${error.message}`);
+}
+
+const DEFAULTS: AgentConfig = {
+  staticPodPath: "/etc/agent/manifests",
+  stateDir: "/var/lib/agent",
+  podLogsDir: "/var/log/pods",
+  socket: "/run/agent/agent.sock",
+  containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+  imageServiceEndpoint: "unix:///run/containerd/containerd.sock",
+  instance: "default",
+  nodeLabels: {},
+  maxPods: 110,
+  podPidsLimit: -1,
+  cgroupDriver: "auto",
+  cgroupRoot: "/",
+  resolvConf: "/etc/resolv.conf",
+  maxContainerRestartPeriodMs: 300_000,
+  nodeStatusReportFrequencyMs: 900_000,
+  logLevel: "info",
+};
+
+describe("an absent, empty or bare configuration", () => {
+  test.each([
+    ["absent", undefined],
+    ["empty", null],
+    ["without fields", {}],
+    ["with only its kind", { apiVersion: "agent/v1", kind: "AgentConfiguration" }],
+    ["with fields left empty", { staticPodPath: null, mqtt: null, nodeLabels: null }],
+    ["with MQTT settings but no address", { mqtt: { keepAliveSeconds: 5 } }],
+  ])("means the defaults when it is %s", (_case, document) => {
+    expect(decoded(document)).toEqual(DEFAULTS);
+  });
+});
+
+describe("a configuration that says something", () => {
+  const cases: Readonly<
+    Record<string, readonly [document: object, expected: Partial<AgentConfig>]>
+  > = {
+    "images come from the runtime's endpoint unless told otherwise": [
+      { containerRuntimeEndpoint: "unix:///run/x.sock" },
+      {
+        containerRuntimeEndpoint: "unix:///run/x.sock",
+        imageServiceEndpoint: "unix:///run/x.sock",
+      },
+    ],
+    "durations are read": [
+      {
+        crashLoopBackOff: { maxContainerRestartPeriod: "1m30s" },
+        nodeStatusReportFrequency: "1h",
+      },
+      { maxContainerRestartPeriodMs: 90_000, nodeStatusReportFrequencyMs: 3_600_000 },
+    ],
+    "a node name may be a template": [
+      { nodeName: "kiosk-${serial}" },
+      { nodeName: "kiosk-${serial}" },
+    ],
+    "labels are kept, empty values too": [
+      { nodeLabels: { "example.org/site": "berlin", spare: "" } },
+      { nodeLabels: { "example.org/site": "berlin", spare: "" } },
+    ],
+    "MQTT gets its defaults once it has an address": [
+      { mqtt: { url: "mqtt://broker:1883" } },
+      {
+        mqtt: {
+          url: "mqtt://broker:1883",
+          topicRoot: "agent/v1",
+          keepAliveSeconds: 60,
+          reconnectMaxMs: 300_000,
+          podStatus: "retained",
+          protocolVersion: 5,
+        },
+      },
+    ],
+    "every MQTT field arrives": [
+      {
+        mqtt: {
+          url: "mqtts://broker",
+          username: "u",
+          passwordFile: "/p",
+          caFile: "/ca",
+          certFile: "/c",
+          keyFile: "/k",
+          alpn: ["x-amzn-mqtt-ca"],
+          topicRoot: "fleet/v2",
+          fleet: "shop",
+          keepAliveSeconds: 30,
+          reconnectMax: "10s",
+          podStatus: "off",
+          protocolVersion: 4,
+        },
+      },
+      {
+        mqtt: {
+          url: "mqtts://broker",
+          username: "u",
+          passwordFile: "/p",
+          caFile: "/ca",
+          certFile: "/c",
+          keyFile: "/k",
+          alpn: ["x-amzn-mqtt-ca"],
+          topicRoot: "fleet/v2",
+          fleet: "shop",
+          keepAliveSeconds: 30,
+          reconnectMaxMs: 10_000,
+          podStatus: "off",
+          protocolVersion: 4,
+        },
+      },
+    ],
+    "a bare off of YAML 1.1 is the word off": [
+      { mqtt: { url: "mqtt://b", podStatus: false } },
+      {
+        mqtt: {
+          url: "mqtt://b",
+          topicRoot: "agent/v1",
+          keepAliveSeconds: 60,
+          reconnectMaxMs: 300_000,
+          podStatus: "off",
+          protocolVersion: 5,
+        },
+      },
+    ],
+  };
+  test.each(Object.entries(cases))("%s", (_sentence, [document, expected]) => {
+    expect(decoded(document)).toEqual({ ...DEFAULTS, ...expected });
+  });
+});
+
+describe("what is refused", () => {
+  const cases: Readonly<Record<string, readonly [document: unknown, errors: string[]]>> = {
+    "a list instead of fields": [[], [": must be a mapping of fields, not a list"]],
+    "a foreign kind": [
+      { apiVersion: "v1", kind: "Pod" },
+      ['apiVersion: must be agent/v1, not "v1"', 'kind: must be AgentConfiguration, not "Pod"'],
+    ],
+    "an unknown field, with the nearest known one": [
+      { staticPodPaths: "/x" },
+      ["staticPodPaths: unknown field (did you mean staticPodPath?)"],
+    ],
+    "a field in the wrong place, with the right one": [
+      { keepAliveSeconds: 5 },
+      ["keepAliveSeconds: unknown field (did you mean mqtt.keepAliveSeconds?)"],
+    ],
+    "what is designed but not built": [
+      { evictionHard: {}, mqtt: { groups: [] } },
+      ["evictionHard: not supported yet; remove it", "mqtt.groups: not supported yet; remove it"],
+    ],
+    "a relative path": [
+      { staticPodPath: "manifests" },
+      ['staticPodPath: must be an absolute path, not "manifests"'],
+    ],
+    "a path that climbs": [{ stateDir: "/var/lib/../x" }, ['stateDir: must not contain ".."']],
+    "a socket path longer than the kernel takes": [
+      { socket: `/${"x".repeat(107)}` },
+      ["socket: is 108 bytes long; a unix socket's path may have 107"],
+    ],
+    "an endpoint that is no unix socket": [
+      { containerRuntimeEndpoint: "tcp://127.0.0.1:1" },
+      [
+        'containerRuntimeEndpoint: must be like unix:///run/containerd/containerd.sock, not "tcp://127.0.0.1:1"',
+      ],
+    ],
+    "numbers out of range, in the wrong form, or fractional": [
+      { maxPods: 0, podPidsLimit: 0, mqtt: { keepAliveSeconds: "60" } },
+      [
+        'mqtt.keepAliveSeconds: must be a whole number, not "60"',
+        "maxPods: must be between 1 and 2147483647, not 0",
+        "podPidsLimit: must be between 1 and 2147483647, not 0",
+      ],
+    ],
+    "a number where a duration is wanted": [
+      { nodeStatusReportFrequency: 900 },
+      ["nodeStatusReportFrequency: must be a duration like 1m30s, not 900"],
+    ],
+    "a back-off beyond Kubernetes' bounds": [
+      { crashLoopBackOff: { maxContainerRestartPeriod: "10m" } },
+      ['crashLoopBackOff.maxContainerRestartPeriod: must be at most 300s, not "10m"'],
+    ],
+    "an instance that is no label value": [
+      { instance: "a b" },
+      [
+        "instance: must be a label value (at most 63 letters, digits, '-', '_' or '.', a letter or digit at both ends), not \"a b\"",
+      ],
+    ],
+    "a word no template knows": [
+      { nodeName: "${host}" },
+      [
+        "nodeName: knows no ${host}; a template may use ${hostname}, ${serial}, ${machineId}, ${mac}",
+      ],
+    ],
+    "a label key that is none": [
+      { nodeLabels: { "a b": "c" } },
+      [
+        "nodeLabels[a b]: \"a b\" is no label key (at most 63 letters, digits, '-', '_' or '.', a letter or digit at both ends)",
+      ],
+    ],
+    "a label that is a number": [
+      { nodeLabels: { floor: 3 } },
+      [
+        "nodeLabels.floor: must be a label value (at most 63 letters, digits, '-', '_' or '.', a letter or digit at both ends), not 3",
+      ],
+    ],
+    "a password in the address, without repeating it": [
+      { mqtt: { url: "mqtt://u:secret@broker" } },
+      ["mqtt.url: must not carry user or password; use mqtt.username and mqtt.passwordFile"],
+    ],
+    "an address that cannot be read, its password unseen": [
+      { mqtt: { url: "mqtt://u:secret@bro ker:x" } },
+      ['mqtt.url: must be an address like mqtt://broker.example:1883, not "mqtt://…@bro ker:x"'],
+    ],
+    "an address of another protocol": [
+      { mqtt: { url: "http://broker" } },
+      ["mqtt.url: must begin with mqtt://, mqtts://, ws:// or wss://, not http://"],
+    ],
+    "TLS settings that a plain address would ignore": [
+      { mqtt: { url: "mqtt://broker", caFile: "/ca.pem" } },
+      ["mqtt.caFile: needs an address with TLS (mqtts:// or wss://)"],
+    ],
+    "half a client certificate": [
+      { mqtt: { url: "mqtts://broker", certFile: "/c.pem" } },
+      ["mqtt.keyFile: is needed beside mqtt.certFile"],
+    ],
+    "a topic root with a wildcard": [
+      { mqtt: { url: "mqtt://broker", topicRoot: "agent/#" } },
+      ['mqtt.topicRoot: must be one or two topic levels like agent/v1, not "agent/#"'],
+    ],
+    "all errors at once": [
+      { maxPods: -1, logLevel: "loud", stateDir: 5 },
+      [
+        "stateDir: must be an absolute path, not 5",
+        "maxPods: must be between 1 and 2147483647, not -1",
+        'logLevel: must be debug or info or warn or error, not "loud"',
+      ],
+    ],
+  };
+  test.each(Object.entries(cases))("%s", (_sentence, [document, errors]) => {
+    expect(refused(document)).toEqual(errors);
+  });
+});
+
+test.each(["__proto__", "constructor", "toString"])("refuses the field %s", (name) => {
+  expect(refused(JSON.parse(`{"${name}": "/x"}`)).join()).toStartWith(`${name}: unknown field`);
+});
+
+test("errors carry the place a locator knows", () => {
+  const result = decodeConfig(
+    { mqtt: { urll: "x" } },
+    { ...FACTS, locate: (keys) => ({ line: keys.length, column: 7 }) },
+  );
+  expect(result.ok ? [] : result.errors).toEqual([
+    {
+      path: "mqtt.urll",
+      message: "unknown field (did you mean url?)",
+      code: "UnknownField",
+      line: 2,
+      column: 7,
+    },
+  ]);
+});
+
+describe("defaultResolvConf", () => {
+  test.each([
+    ["the real file if nothing can be read", undefined, "/etc/resolv.conf"],
+    ["the real file if it names real servers", "nameserver 9.9.9.9\n", "/etc/resolv.conf"],
+    [
+      "resolved's list if there is only its stub",
+      "# stub\nnameserver 127.0.0.53\noptions edns0\n",
+      "/run/systemd/resolve/resolv.conf",
+    ],
+    [
+      "the real file if the stub is one of several",
+      "nameserver 127.0.0.53\nnameserver 9.9.9.9\n",
+      "/etc/resolv.conf",
+    ],
+    [
+      "the real file if the stub is only mentioned",
+      "# nameserver 127.0.0.53\n",
+      "/etc/resolv.conf",
+    ],
+  ])("is %s", (_sentence, text, path) => {
+    expect(defaultResolvConf(text)).toBe(path);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test";
+import type { ResourceRequirements } from "../../../src/api/pod.ts";
+import { qosClass, type QosClass } from "../../../src/api/qos.ts";
+import { aContainer } from "../../fakes/a-pod.ts";
+
+interface Case {
+  readonly resources: readonly ResourceRequirements[];
+  readonly expected: QosClass;
+}
+
+const none: ResourceRequirements = { limits: {}, requests: {} };
+const full: ResourceRequirements = {
+  limits: { cpu: "1", memory: "64Mi" },
+  requests: { cpu: "1", memory: "64Mi" },
+};
+
+const cases: Record<string, Case> = {
+  "nothing asked for and nothing limited is BestEffort": {
+    resources: [none, none],
+    expected: "BestEffort",
+  },
+  "amounts of zero count as not written": {
+    resources: [{ limits: { cpu: "0", memory: "0" }, requests: { cpu: "0m" } }],
+    expected: "BestEffort",
+  },
+  "requests equal to limits of both resources in every container are Guaranteed": {
+    resources: [full, full],
+    expected: "Guaranteed",
+  },
+  "the same amount in other words is Guaranteed": {
+    resources: [
+      { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "1000m", memory: "1024Mi" } },
+    ],
+    expected: "Guaranteed",
+  },
+  "one container without limits spoils Guaranteed": {
+    resources: [full, none],
+    expected: "Burstable",
+  },
+  "a request below its limit is Burstable": {
+    resources: [{ ...full, requests: { cpu: "500m", memory: "64Mi" } }],
+    expected: "Burstable",
+  },
+  "only one resource limited is Burstable": {
+    resources: [{ limits: { memory: "64Mi" }, requests: { memory: "64Mi" } }],
+    expected: "Burstable",
+  },
+  "only a request is Burstable": {
+    resources: [{ limits: {}, requests: { cpu: "1m" } }],
+    expected: "Burstable",
+  },
+};
+
+describe("qosClass", () => {
+  test.each(Object.entries(cases))("%s", (_, { resources, expected }) => {
+    const containers = resources.map((amounts, at) => aContainer(`c${at}`, { resources: amounts }));
+    expect(qosClass({ containers })).toBe(expected);
+  });
+});

@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test";
+import { judgeText, judgeTogether, type NamedText } from "../../../src/cli/judge-manifests.ts";
+
+const sha256 = (data: string | Uint8Array): string =>
+  new Bun.CryptoHasher("sha256").update(data).digest("hex");
+
+function pod(name: string, spec = ""): string {
+  return `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\nspec:\n  containers: [{name: a, image: busybox${spec}}]\n`;
+}
+
+interface Expected {
+  readonly documents: number;
+  readonly invalid: number;
+  readonly errors: readonly string[];
+}
+
+function judged(files: Readonly<Record<string, string>>): Expected {
+  const texts: readonly NamedText[] = Object.entries(files).map(([file, text]) => ({ file, text }));
+  const whole = judgeTogether(texts.map((text) => judgeText(text, sha256)));
+  const errors = whole.errors.map(({ ref, line, path, code }) => `${ref}:${line} ${path} ${code}`);
+  return { documents: whole.documents, invalid: whole.invalid.size, errors };
+}
+
+const port = ", ports: [{containerPort: 80, hostPort: 8080}]";
+
+const cases: Readonly<
+  Record<string, readonly [files: Readonly<Record<string, string>>, expected: Expected]>
+> = {
+  "valid pods are valid": [
+    { "a.yaml": `${pod("a")}---\n${pod("b")}` },
+    { documents: 2, invalid: 0, errors: [] },
+  ],
+  "one bad document does not spoil the other": [
+    { "a.yaml": `${pod("a")}---\n${pod("b", ", imagee: x")}` },
+    { documents: 2, invalid: 1, errors: ["a.yaml:13 spec.containers[0].imagee UnknownField"] },
+  ],
+  "a name is given once, and both places are named": [
+    { "a.yaml": pod("web"), "b.yaml": pod("web") },
+    { documents: 2, invalid: 1, errors: ["b.yaml:4 metadata.name DuplicatePod"] },
+  ],
+  "a host port is given once": [
+    { "a.yaml": pod("a", port), "b.yaml": pod("b", port) },
+    { documents: 2, invalid: 1, errors: ["b.yaml:4 spec.containers HostPortConflict"] },
+  ],
+  "a pod for another node is judged like any other": [
+    { "a.yaml": `${pod("a", ", imagee: x")}  nodeName: pi-7\n` },
+    { documents: 1, invalid: 1, errors: ["a.yaml:6 spec.containers[0].imagee UnknownField"] },
+  ],
+  "the agent's own configuration is judged as one": [
+    { "a.yaml": "kind: AgentConfiguration\nmqtt:\n  urll: x\n" },
+    { documents: 1, invalid: 1, errors: ["a.yaml:3 mqtt.urll UnknownField"] },
+  ],
+  "broken YAML is one invalid document": [
+    { "a.yaml": "a: [\n" },
+    { documents: 1, invalid: 1, errors: ["a.yaml:2  Syntax"] },
+  ],
+};
+
+test.each(Object.entries(cases))("%s", (_sentence, [files, expected]) => {
+  expect(judged(files)).toEqual(expected);
+});

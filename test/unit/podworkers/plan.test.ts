@@ -1,0 +1,110 @@
+import { describe, expect, test } from "bun:test";
+import type { DesiredState, SourceName } from "../../../src/api/desired-pod.ts";
+import type { Removal } from "../../../src/api/removal.ts";
+import { planWorkers, type PlanInput, type WorkerFacts } from "../../../src/podworkers/plan.ts";
+import { aDesiredPod, aPod, aSandbox, anObservedPod, UID } from "../../fakes/a-pod.ts";
+
+const web = aDesiredPod();
+const newWeb = aDesiredPod(aPod({}, { uid: "uid-2" }));
+const names = { namespace: "default", name: "web" };
+const deleted: Removal = { uid: UID, ...names, why: "Deleted" };
+
+function desired(pods: DesiredState["pods"], ready: SourceName[] = ["file"]): DesiredState {
+  return { pods, ready: new Set(ready), rejected: [] };
+}
+const worker = (more: Partial<WorkerFacts> = {}): WorkerFacts => ({
+  uid: UID,
+  ...names,
+  phase: "Syncing",
+  source: "file",
+  ...more,
+});
+const running = anObservedPod([aSandbox()], []);
+const remove = { type: "Remove", removal: deleted } as const;
+
+const cases: Record<string, Partial<PlanInput> & { orders: readonly unknown[] }> = {
+  "a new pod gets a worker": { desired: desired([web]), orders: [{ type: "Start", desired: web }] },
+  "a pod that runs since before the start gets a worker": {
+    desired: desired([web]),
+    observed: [running],
+    orders: [{ type: "Start", desired: web }],
+  },
+  "a worker learns of newer labels": {
+    desired: desired([web]),
+    workers: [worker()],
+    orders: [{ type: "Update", desired: web }],
+  },
+  "a pod whose source dropped it is removed": {
+    desired: desired([]),
+    workers: [worker()],
+    observed: [running],
+    orders: [remove],
+  },
+  "a pod that only the runtime knows is removed when its source has spoken": {
+    desired: desired([]),
+    observed: [running],
+    orders: [remove],
+  },
+  "nothing is removed before its own source has spoken": {
+    desired: desired([], ["mqtt:node"]),
+    observed: [running],
+    workers: [worker({ uid: "other", name: "other" })],
+    orders: [],
+  },
+  "a pod whose source cannot be read is left alone": {
+    desired: desired([]),
+    observed: [{ ...running, source: undefined }],
+    orders: [],
+  },
+  "another source's silence does not protect a pod": {
+    desired: desired([], ["file"]),
+    observed: [
+      { ...running, source: "mqtt:node" },
+      { ...running, uid: "uid-3", name: "x" },
+    ],
+    orders: [{ type: "Remove", removal: { ...names, uid: "uid-3", name: "x", why: "Deleted" } }],
+  },
+  "a predecessor is not ended by the plan but by its successor": {
+    desired: desired([newWeb]),
+    workers: [worker()],
+    observed: [running],
+    orders: [{ type: "Start", desired: newWeb }],
+  },
+  "a predecessor that only the runtime knows neither": {
+    desired: desired([newWeb]),
+    observed: [running],
+    orders: [{ type: "Start", desired: newWeb }],
+  },
+  "a removal begun before the restart is finished before the same pod starts anew": {
+    desired: desired([web]),
+    observed: [running],
+    removals: [deleted],
+    orders: [remove],
+  },
+  "a removal begun before the restart is settled even if nothing is left of it": {
+    desired: desired([]),
+    removals: [deleted],
+    orders: [remove],
+  },
+  "a pod added again while it terminates waits for its end": {
+    desired: desired([web]),
+    workers: [worker({ phase: "Terminating" })],
+    removals: [deleted],
+    observed: [running],
+    orders: [],
+  },
+  "a removal under way is not ordered again": {
+    desired: desired([]),
+    workers: [worker({ phase: "Terminating" })],
+    removals: [deleted],
+    observed: [running],
+    orders: [],
+  },
+};
+
+describe("planWorkers", () => {
+  test.each(Object.entries(cases))("%s", (_, { orders, ...input }) => {
+    const base: PlanInput = { desired: desired([]), workers: [], observed: [], removals: [] };
+    expect(planWorkers({ ...base, ...input })).toEqual(orders as never);
+  });
+});

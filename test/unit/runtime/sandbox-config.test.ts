@@ -1,0 +1,125 @@
+import { describe, expect, test } from "bun:test";
+import { create } from "@bufbuild/protobuf";
+import type { PodSpec } from "../../../src/api/pod.ts";
+import {
+  NamespaceMode,
+  PodSandboxConfigSchema,
+  Protocol,
+} from "../../../src/cri/gen/runtime/v1/api_pb.ts";
+import { identityOf } from "../../../src/runtime/observe.ts";
+import {
+  identityLabels,
+  sandboxConfig,
+  type SandboxFacts,
+} from "../../../src/runtime/sandbox-config.ts";
+import { aContainer, aDesiredPod, aPod, UID } from "../../fakes/a-pod.ts";
+
+const facts: SandboxFacts = {
+  attempt: 2,
+  instance: "default",
+  podLogsDir: "/var/log/pods",
+  dns: { servers: ["192.0.2.1"], searches: ["example"], options: ["ndots:2"] },
+  cgroupParent: "/kubepods/besteffort/pod1",
+};
+
+test("the whole sandbox of a pod", () => {
+  const pod = aPod({}, { labels: { app: "web" }, annotations: { note: "x" } });
+  expect(sandboxConfig(aDesiredPod(pod, { source: "mqtt:node" }), facts)).toEqual({
+    metadata: { name: "web", namespace: "default", uid: UID, attempt: 2 },
+    hostname: "web",
+    logDirectory: `/var/log/pods/default_web_${UID}`,
+    dnsConfig: { servers: ["192.0.2.1"], searches: ["example"], options: ["ndots:2"] },
+    portMappings: [],
+    labels: {
+      app: "web",
+      "io.kubernetes.pod.name": "web",
+      "io.kubernetes.pod.namespace": "default",
+      "io.kubernetes.pod.uid": UID,
+      "agent/managed": "true",
+      "agent/instance": "default",
+    },
+    annotations: {
+      note: "x",
+      "agent/source": "mqtt:node",
+      "io.kubernetes.pod.terminationGracePeriod": "30",
+      "kubernetes.io/config.hash": "0123456789abcdef",
+      "agent/source-ref": "/etc/agent/manifests/web.yaml#0",
+    },
+    linux: {
+      cgroupParent: "/kubepods/besteffort/pod1",
+      securityContext: {
+        namespaceOptions: {
+          network: NamespaceMode.POD,
+          pid: NamespaceMode.CONTAINER,
+          ipc: NamespaceMode.POD,
+        },
+      },
+    },
+  });
+});
+
+describe("sandboxConfig", () => {
+  const of = (spec: Partial<PodSpec>): ReturnType<typeof sandboxConfig> =>
+    sandboxConfig(aDesiredPod(aPod(spec)), facts);
+
+  test("is a message the runtime takes", () => {
+    expect(create(PodSandboxConfigSchema, of({})).metadata?.name).toBe("web");
+  });
+
+  const hostnames: Record<string, [Partial<PodSpec>, string]> = {
+    "the pod's own host name": [{ hostname: "front" }, "front"],
+    "no more than 63 characters, and no dash or dot at the end": [
+      { hostname: `${"a".repeat(61)}-.b` },
+      "a".repeat(61),
+    ],
+    "none on the host's network": [{ hostname: "front", hostNetwork: true }, ""],
+  };
+  test.each(Object.entries(hostnames))("%s", (_, [spec, expected]) => {
+    expect(of(spec).hostname).toBe(expected);
+  });
+
+  const containers = [
+    aContainer("a", {
+      ports: [
+        { containerPort: 80, hostPort: 8080, protocol: "TCP" },
+        { containerPort: 81, protocol: "TCP" },
+      ],
+    }),
+    aContainer("b", {
+      ports: [
+        { containerPort: 53, hostPort: 53, hostIP: "127.0.0.1", protocol: "UDP" },
+        { containerPort: 9, hostPort: 9, protocol: "SCTP" },
+      ],
+    }),
+  ];
+
+  test("maps the ports that have a host port", () => {
+    expect(of({ containers }).portMappings).toEqual([
+      { protocol: Protocol.TCP, containerPort: 80, hostPort: 8080, hostIp: "" },
+      { protocol: Protocol.UDP, containerPort: 53, hostPort: 53, hostIp: "127.0.0.1" },
+      { protocol: Protocol.SCTP, containerPort: 9, hostPort: 9, hostIp: "" },
+    ]);
+  });
+
+  test("on the host's network maps nothing and joins the node's namespace", () => {
+    const config = of({ containers, hostNetwork: true });
+    expect(config.portMappings).toEqual([]);
+    expect(config.linux?.securityContext?.namespaceOptions?.network).toBe(NamespaceMode.NODE);
+  });
+
+  test("a pod cannot pretend to be another's or to come from another source", () => {
+    const pod = aPod(
+      {},
+      { labels: { "agent/instance": "x" }, annotations: { "agent/source": "http" } },
+    );
+    const config = sandboxConfig(aDesiredPod(pod), facts);
+    expect(config.labels?.["agent/instance"]).toBe("default");
+    expect(config.annotations?.["agent/source"]).toBe("file");
+  });
+
+  test("its labels are those by which the reader knows ours", () => {
+    const identity = { uid: UID, namespace: "default", name: "web" };
+    expect(identityOf(identityLabels(aPod(), "default"), "default")).toEqual(identity);
+    expect(identityOf(identityLabels(aPod(), "default"), "other")).toBeUndefined();
+  });
+});

@@ -1,0 +1,173 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+
+import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/desired-pod.ts";
+import { podName } from "../../../src/api/pod.ts";
+import { mergeSnapshots } from "../../../src/source/pod-config.ts";
+import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+
+const GROUPS = {
+  groupPriorities: new Map([
+    ["kiosks", 10],
+    ["all", 1],
+  ]),
+};
+
+function pod(source: SourceName, name: string, hostPort?: number): DesiredPod {
+  const ports =
+    hostPort === undefined ? [] : [{ containerPort: 80, hostPort, protocol: "TCP" as const }];
+  const sourceRef = source === "file" ? `/m/${name}.yaml#0` : "generation 1";
+  const spec = { containers: [aContainer("a", { ports })] };
+  return aDesiredPod(aPod(spec, { name, uid: `${source}-${name}` }), { source, sourceRef });
+}
+
+function snapshot(source: SourceName, ...pods: readonly DesiredPod[]): SourceSnapshot {
+  return { source, ready: true, pods, rejected: [] };
+}
+
+function merged(...snapshots: readonly SourceSnapshot[]) {
+  const { pods, rejected } = mergeSnapshots(snapshots, GROUPS);
+  return {
+    pods: pods.map((one) => one.uid),
+    rejected: rejected.map(({ source, name, code }) => `${source} ${name} ${code}`),
+  };
+}
+
+const cases: Readonly<
+  Record<
+    string,
+    readonly [
+      snapshots: readonly SourceSnapshot[],
+      pods: readonly string[],
+      rejected: readonly string[],
+    ]
+  >
+> = {
+  "files win over the node's document, that over groups by priority": [
+    [
+      snapshot("mqtt:group/all", pod("mqtt:group/all", "web"), pod("mqtt:group/all", "d")),
+      snapshot("mqtt:group/kiosks", pod("mqtt:group/kiosks", "web"), pod("mqtt:group/kiosks", "d")),
+      snapshot("mqtt:node", pod("mqtt:node", "web"), pod("mqtt:node", "c")),
+      snapshot("http", pod("http", "web")),
+      snapshot("file", pod("file", "web")),
+    ],
+    ["file-web", "mqtt:node-c", "mqtt:group/kiosks-d"],
+    [
+      "http web Shadowed",
+      "mqtt:node web Shadowed",
+      "mqtt:group/kiosks web Shadowed",
+      "mqtt:group/all web Shadowed",
+      "mqtt:group/all d Shadowed",
+    ],
+  ],
+  "groups of one priority go by name, an unknown group comes last": [
+    [
+      snapshot("mqtt:group/zz", pod("mqtt:group/zz", "web")),
+      snapshot("mqtt:group/aa", pod("mqtt:group/aa", "web")),
+      snapshot("mqtt:group/all", pod("mqtt:group/all", "web")),
+    ],
+    ["mqtt:group/all-web"],
+    ["mqtt:group/aa web Shadowed", "mqtt:group/zz web Shadowed"],
+  ],
+  "the later of two pods that claim one host port is left out": [
+    [snapshot("file", pod("file", "a", 8080), pod("file", "b", 8080), pod("file", "c", 8081))],
+    ["file-a", "file-c"],
+    ["file b HostPortConflict"],
+  ],
+  "a pod that lost its port still keeps its name": [
+    [
+      snapshot("mqtt:node", pod("mqtt:node", "b")),
+      snapshot("file", pod("file", "a", 80), pod("file", "b", 80)),
+    ],
+    ["file-a"],
+    ["file b HostPortConflict", "mqtt:node b Shadowed"],
+  ],
+  "a shadowed pod claims no port": [
+    [
+      snapshot("file", pod("file", "a", 80)),
+      snapshot("mqtt:node", pod("mqtt:node", "a", 81), pod("mqtt:node", "b", 81)),
+    ],
+    ["file-a", "mqtt:node-b"],
+    ["mqtt:node a Shadowed"],
+  ],
+};
+
+describe("merge", () => {
+  test.each(Object.entries(cases))("%s", (_sentence, [snapshots, pods, rejected]) => {
+    expect(merged(...snapshots)).toEqual({ pods: [...pods], rejected: [...rejected] });
+  });
+
+  test("only sources that have spoken are ready, and every rejection is passed on", () => {
+    const rejected = [
+      { source: "file", ref: "/m/x.yaml", code: "Syntax", path: "", message: "broken" },
+    ] as const;
+    const state = mergeSnapshots(
+      [{ source: "file", ready: false, pods: [], rejected }, snapshot("mqtt:node")],
+      GROUPS,
+    );
+    expect([[...state.ready], state.rejected]).toEqual([["mqtt:node"], [...rejected]]);
+  });
+
+  test("a conflict names both places", () => {
+    const { rejected } = mergeSnapshots(
+      [snapshot("file", pod("file", "a", 80), pod("file", "b", 80))],
+      GROUPS,
+    );
+    expect(rejected[0]).toMatchObject({
+      ref: "/m/b.yaml",
+      message: "host port 80/TCP is taken by default/a of file (/m/a.yaml#0)",
+    });
+  });
+});
+
+const SOURCES: readonly SourceName[] = [
+  "file",
+  "http",
+  "mqtt:node",
+  "mqtt:group/all",
+  "mqtt:group/kiosks",
+];
+const anyPod = (source: SourceName) =>
+  fc
+    .tuple(fc.constantFrom("a", "b", "c"), fc.option(fc.constantFrom(80, 81), { nil: undefined }))
+    .map(([name, hostPort]) => pod(source, name, hostPort));
+const anySnapshots = fc.tuple(
+  ...SOURCES.map((source) =>
+    fc.array(anyPod(source), { maxLength: 4 }).map((pods) => snapshot(source, ...pods)),
+  ),
+);
+
+describe("merge of anything", () => {
+  test("is idempotent", () => {
+    fc.assert(
+      fc.property(anySnapshots, (snapshots) => {
+        const once = mergeSnapshots(snapshots, GROUPS);
+        const again = SOURCES.map((source) =>
+          snapshot(source, ...once.pods.filter((one) => one.source === source)),
+        );
+        expect(mergeSnapshots(again, GROUPS)).toEqual({ ...once, rejected: [] });
+      }),
+    );
+  });
+
+  test("does not depend on the order of the sources", () => {
+    fc.assert(
+      fc.property(anySnapshots, (snapshots) => {
+        expect(mergeSnapshots(snapshots.toReversed(), GROUPS)).toEqual(
+          mergeSnapshots(snapshots, GROUPS),
+        );
+      }),
+    );
+  });
+
+  test("loses no pod in silence and runs no name twice", () => {
+    fc.assert(
+      fc.property(anySnapshots, (snapshots) => {
+        const { pods, rejected } = mergeSnapshots(snapshots, GROUPS);
+        const given = snapshots.flatMap((one) => one.pods);
+        expect(pods.length + rejected.length).toBe(given.length);
+        expect(new Set(pods.map((one) => podName(one.pod))).size).toBe(pods.length);
+      }),
+    );
+  });
+});

@@ -1,0 +1,299 @@
+import { describe, expect, test } from "bun:test";
+import type { ObservedPod } from "../../../src/api/observed-pod.ts";
+import type { ContainerStatus, PodCondition, PodStatus } from "../../../src/api/pod-status.ts";
+import type { Pod, PodSpec } from "../../../src/api/pod.ts";
+import { generatePodStatus } from "../../../src/status/generate.ts";
+import type { PodFacts } from "../../../src/status/facts.ts";
+import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
+
+const NOW = Date.parse("2026-11-21T10:00:00Z");
+const BEFORE = "2026-11-21T09:00:00Z";
+
+interface Given {
+  readonly spec?: Partial<PodSpec>;
+  readonly observed?: ObservedPod;
+  readonly facts?: Partial<PodFacts>;
+  readonly previous?: PodStatus;
+  readonly hostIPs?: readonly string[];
+}
+
+function generate({ spec, observed, facts, previous, hostIPs = ["192.0.2.7"] }: Given): PodStatus {
+  const pod: Pod = aPod(spec);
+  return generatePodStatus({
+    pod,
+    observed,
+    hostIPs,
+    facts: { waiting: {}, ...facts },
+    previous,
+    now: NOW,
+  });
+}
+
+function conditionsOf(status: PodStatus): Record<string, string> {
+  return Object.fromEntries(
+    status.conditions.map(({ type, status: value, reason }) => [
+      type,
+      reason === undefined ? value : `${value} ${reason}`,
+    ]),
+  );
+}
+
+const running = anObservedPod([aSandbox()], [anInstance("a")]);
+
+function exitedPod(exitCode: number): ObservedPod {
+  return anObservedPod(
+    [aSandbox({ state: "NotReady", ips: [] })],
+    [anInstance("a", { state: "Exited", exitCode })],
+  );
+}
+
+test("the whole status of a running pod", () => {
+  const since = "2026-11-21T10:00:00Z";
+  expect(generate({ observed: running })).toEqual({
+    phase: "Running",
+    conditions: [
+      { type: "PodReadyToStartContainers", status: "True", lastTransitionTime: since },
+      { type: "Initialized", status: "True", lastTransitionTime: since },
+      { type: "Ready", status: "True", lastTransitionTime: since },
+      { type: "ContainersReady", status: "True", lastTransitionTime: since },
+      { type: "PodScheduled", status: "True", lastTransitionTime: since },
+    ],
+    hostIP: "192.0.2.7",
+    hostIPs: [{ ip: "192.0.2.7" }],
+    podIP: "10.88.0.2",
+    podIPs: [{ ip: "10.88.0.2" }],
+    startTime: since,
+    containerStatuses: [
+      {
+        name: "a",
+        state: { running: { startedAt: "1970-01-01T00:00:01Z" } },
+        lastState: {},
+        ready: true,
+        started: true,
+        restartCount: 0,
+        image: "local/busybox:1",
+        imageID: "sha256:1",
+        containerID: "containerd://a-0",
+      },
+    ],
+    qosClass: "BestEffort",
+  });
+});
+
+describe("conditions", () => {
+  const cases: Record<string, Given & { readonly expected: Record<string, string> }> = {
+    "of a pod the runtime does not have": {
+      expected: {
+        PodReadyToStartContainers: "False",
+        Initialized: "True",
+        Ready: "False ContainersNotReady",
+        ContainersReady: "False ContainersNotReady",
+        PodScheduled: "True",
+      },
+    },
+    "of a pod that succeeded": {
+      spec: { restartPolicy: "Never" },
+      observed: exitedPod(0),
+      expected: {
+        PodReadyToStartContainers: "False",
+        Initialized: "True PodCompleted",
+        Ready: "False PodCompleted",
+        ContainersReady: "False PodCompleted",
+        PodScheduled: "True",
+      },
+    },
+    "of a pod that failed": {
+      spec: { restartPolicy: "Never" },
+      observed: exitedPod(1),
+      expected: {
+        PodReadyToStartContainers: "False",
+        Initialized: "True",
+        Ready: "False PodFailed",
+        ContainersReady: "False PodFailed",
+        PodScheduled: "True",
+      },
+    },
+  };
+  test.each(Object.entries(cases))("%s", (_, given) => {
+    expect(conditionsOf(generate(given))).toEqual(given.expected);
+  });
+
+  test("name the containers that are not ready", () => {
+    const spec = { containers: ["a", "b", "c"].map((name) => aContainer(name)) };
+    const observed = anObservedPod([aSandbox()], [anInstance("b")]);
+    const ready = generate({ spec, observed }).conditions.find(({ type }) => type === "Ready");
+    expect(ready?.message).toBe("containers with unready status: [a c]");
+  });
+
+  const sandboxes: Record<string, [ObservedPod, string]> = {
+    "a ready sandbox with an address serves": [anObservedPod([aSandbox()], []), "True"],
+    "a sandbox without an address does not": [anObservedPod([aSandbox({ ips: [] })], []), "False"],
+    "a host-network sandbox needs no address": [
+      anObservedPod([aSandbox({ ips: [], hostNetwork: true })], []),
+      "True",
+    ],
+    "a sandbox that is down does not serve": [
+      anObservedPod([aSandbox({ state: "NotReady" })], []),
+      "False",
+    ],
+    "the newest counts, not an older one that is still up": [
+      anObservedPod([aSandbox(), aSandbox({ attempt: 1, state: "NotReady" })], []),
+      "False",
+    ],
+    "two that are up are one too many": [
+      anObservedPod([aSandbox(), aSandbox({ attempt: 1 })], []),
+      "False",
+    ],
+    "an older one that is down does not matter": [
+      anObservedPod([aSandbox({ state: "NotReady" }), aSandbox({ attempt: 1 })], []),
+      "True",
+    ],
+  };
+  test.each(Object.entries(sandboxes))("%s", (_, [observed, expected]) => {
+    expect(conditionsOf(generate({ observed }))["PodReadyToStartContainers"]).toBe(expected);
+  });
+
+  test("keep the time of their last change of status, not of reason", () => {
+    const old = (type: string, status: "True" | "False", reason?: string): PodCondition => ({
+      type,
+      status,
+      lastTransitionTime: BEFORE,
+      ...(reason === undefined ? {} : { reason }),
+    });
+    const first = generate({});
+    const previous = {
+      ...first,
+      conditions: [old("Ready", "False", "Other"), old("ContainersReady", "True")],
+    };
+    const times = generate({ previous }).conditions.map((c) => [c.type, c.lastTransitionTime]);
+    expect(Object.fromEntries(times)).toEqual({
+      PodReadyToStartContainers: "2026-11-21T10:00:00Z",
+      Initialized: "2026-11-21T10:00:00Z",
+      Ready: BEFORE,
+      ContainersReady: "2026-11-21T10:00:00Z",
+      PodScheduled: "2026-11-21T10:00:00Z",
+    });
+  });
+
+  test("of others stand last and keep their own time", () => {
+    const extraConditions: PodCondition[] = [
+      { type: "agent/A", status: "True", lastTransitionTime: BEFORE },
+      { type: "agent/B", status: "True" },
+    ];
+    expect(generate({ facts: { extraConditions } }).conditions.slice(5)).toEqual([
+      { type: "agent/A", status: "True", lastTransitionTime: BEFORE },
+      { type: "agent/B", status: "True", lastTransitionTime: "2026-11-21T10:00:00Z" },
+    ]);
+  });
+});
+
+describe("addresses", () => {
+  test("a host-network pod has the node's", () => {
+    const observed = anObservedPod([aSandbox({ ips: [], hostNetwork: true })], []);
+    const hostIPs = ["192.0.2.7", "2001:db8::7"];
+    const status = generate({ spec: { hostNetwork: true }, observed, hostIPs });
+    expect([status.hostIP, status.podIP, status.podIPs]).toEqual([
+      "192.0.2.7",
+      "192.0.2.7",
+      [{ ip: "192.0.2.7" }, { ip: "2001:db8::7" }],
+    ]);
+  });
+
+  test("come from the newest sandbox", () => {
+    const observed = anObservedPod(
+      [aSandbox(), aSandbox({ attempt: 1, ips: ["10.88.0.9", "fd00::9"] })],
+      [],
+    );
+    expect(generate({ observed }).podIPs).toEqual([{ ip: "10.88.0.9" }, { ip: "fd00::9" }]);
+  });
+
+  test("are absent where nobody knows them", () => {
+    const status = generate({ hostIPs: [] });
+    expect(Object.keys(status)).toEqual([
+      "phase",
+      "conditions",
+      "startTime",
+      "containerStatuses",
+      "qosClass",
+    ]);
+  });
+});
+
+describe("start time", () => {
+  const previous = { ...generate({}), startTime: BEFORE };
+  test("is now at first", () => expect(generate({}).startTime).toBe("2026-11-21T10:00:00Z"));
+  test("stays as it was", () => expect(generate({ previous }).startTime).toBe(BEFORE));
+  test("is the agent's own where it knows", () =>
+    expect(generate({ previous, facts: { startTime: 5_000 } }).startTime).toBe(
+      "1970-01-01T00:00:05Z",
+    ));
+});
+
+describe("the end of a pod", () => {
+  test("a pod refused before it began has failed and has no containers", () => {
+    const facts = { failed: true, podReason: "OutOfcpu", podMessage: "no cpu left" };
+    const status = generate({ facts });
+    expect([status.phase, status.reason, status.message, status.containerStatuses]).toEqual([
+      "Failed",
+      "OutOfcpu",
+      "no cpu left",
+      [],
+    ]);
+    expect(conditionsOf(status)["Ready"]).toBe("False PodFailed");
+  });
+
+  test("a pod that is evicted has failed although a container still stops", () => {
+    const status = generate({ observed: running, facts: { failed: true, podReason: "Evicted" } });
+    expect([status.phase, status.reason]).toEqual(["Failed", "Evicted"]);
+    expect(status.containerStatuses.map(({ ready }) => ready)).toEqual([true]);
+  });
+
+  test("a finished pod keeps its phase and its reason whatever comes later", () => {
+    const evicted = generate({ observed: running, facts: { failed: true, podReason: "Evicted" } });
+    const later = generate({ observed: running, previous: evicted });
+    expect([later.phase, later.reason]).toEqual(["Failed", "Evicted"]);
+  });
+
+  test("a reason of a living pod goes with its cause", () => {
+    const waiting = generate({ facts: { podReason: "NetworkNotReady" } });
+    const later = generate({ previous: waiting });
+    expect([waiting.reason, later.reason]).toEqual(["NetworkNotReady", undefined]);
+  });
+
+  test("a deleted Always pod whose containers ended well has succeeded once it is terminated", () => {
+    const facts = { terminating: true };
+    expect(generate({ observed: exitedPod(0), facts }).phase).toBe("Running");
+    expect(generate({ observed: exitedPod(0), facts: { ...facts, terminated: true } }).phase).toBe(
+      "Succeeded",
+    );
+  });
+
+  test("a deleted pod that was killed has failed once it is terminated", () => {
+    const facts = { terminating: true, terminated: true };
+    expect(generate({ observed: exitedPod(137), facts }).phase).toBe("Failed");
+  });
+
+  test("a pod deleted while it pulled has failed", () => {
+    const facts = { terminating: true, terminated: true };
+    expect(generate({ facts }).phase).toBe("Failed");
+  });
+});
+
+test("generating again from the result changes nothing", () => {
+  const worlds: Given[] = [
+    {},
+    { observed: running },
+    { observed: exitedPod(1) },
+    { observed: exitedPod(1), facts: { waiting: { a: { reason: "CrashLoopBackOff" } } } },
+    { observed: exitedPod(0), spec: { restartPolicy: "Never" } },
+    { facts: { terminating: true, terminated: true } },
+  ];
+  for (const world of worlds) {
+    const once = generate(world);
+    expect(generate({ ...world, previous: once })).toEqual(once);
+  }
+  const lost: ContainerStatus[] = [
+    ...generate({ previous: generate({ observed: running }) }).containerStatuses,
+  ];
+  expect(lost[0]?.restartCount).toBe(1);
+});

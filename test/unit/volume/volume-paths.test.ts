@@ -1,0 +1,16 @@
+import { expect, test } from "bun:test";
+import { emptyDirPath, isPodUID, podDirectory } from "../../../src/volume/volume-paths.ts";
+
+test("an emptyDir lies where the kubelet has it", () => {
+  expect(emptyDirPath("/var/lib/agent/", "6f0c-1", "cache")).toBe(
+    "/var/lib/agent/pods/6f0c-1/volumes/kubernetes.io~empty-dir/cache",
+  );
+});
+
+test.each(["", ".", "..", "../x", "a/b", "-a", "a b", "a".repeat(200), "a\n"])(
+  "%j is no UID, so it never becomes a path",
+  (uid) => {
+    expect(isPodUID(uid)).toBe(false);
+    expect(() => podDirectory("/var/lib/agent", uid)).toThrow("is not a pod's UID");
+  },
+);

@@ -192,6 +192,7 @@ describe("a topic that ends the connection", () => {
     await clock.advance(HOUR + 300_000);
     expect(node.outbox.rows).toEqual([]);
     expect(node.conditionTypes()).toEqual([]);
+    broker.faults.latency = 0;
     await node.stop();
   });
 

@@ -40,12 +40,14 @@ export class NodeView implements ServerFacts {
     this.#options = options;
   }
 
-  /** The node's addresses, the main one first. */
+  /** The node's main address of each family, as the kubelet has it; bridges of pods are not the node's. */
   hostIPs(): readonly string[] {
     const { clock, addresses } = this.#options.edges;
     const now = clock.monotonic();
     if (this.#addressesAt === undefined || now - this.#addressesAt > ADDRESSES_MS) {
-      this.#addresses = addresses().map(({ address }) => address);
+      const all = addresses();
+      const main = ([4, 6] as const).map((family) => all.find((one) => one.family === family));
+      this.#addresses = main.flatMap((one) => one?.address ?? []);
       this.#addressesAt = now;
     }
     return this.#addresses;
@@ -61,7 +63,8 @@ export class NodeView implements ServerFacts {
       if (status === undefined) return [];
       const { desired, ...more } = entry;
       const { pod, source, sourceRef, specHash } = desired;
-      return { pod, status, source, sourceRef, specHash, ...more };
+      const { nodeName } = this.#options;
+      return { pod, status, source, sourceRef, specHash, nodeName, ...more };
     });
   }
 

@@ -32,6 +32,8 @@ export interface RunAgentOptions {
 
 /** Resolves to the exit code: 0 after SIGTERM or SIGINT, 1 when the agent cannot start or a loop ends. */
 export async function runAgent({ config, version }: RunAgentOptions): Promise<number> {
+  // The MQTT library's use of old functions is no news for an operator, and no JSON either.
+  process.noDeprecation = true;
   const clock = systemClock(bootOffset(systemClock(0)));
   const log = createLogger({ clock, level: config.logLevel, write: writeLine });
   try {

@@ -13,6 +13,8 @@ export interface PodEntry {
   readonly source: SourceName;
   readonly sourceRef: string;
   readonly specHash: string;
+  /** The node it runs on: this one. */
+  readonly nodeName: string;
   /** A newer spec of this name that pulls or waits while this pod goes on. */
   readonly pendingUpdate?: {
     readonly specHash: string;
@@ -73,6 +75,7 @@ export function v1Pod(entry: PodEntry): V1Object {
       ...(volumes.length === 0 ? {} : { volumes: volumes.map(v1Volume) }),
       ...rest,
       ...(hostNetwork ? { hostNetwork } : {}),
+      nodeName: entry.nodeName,
     },
     status: v1Status(entry),
   };

@@ -1,8 +1,9 @@
 // Measures the agent against bare CRI calls on one private containerd, and prints a table. Times are shown, never judged by an exit code.
-// bun test/bench/bench.ts [--quick] [--json FILE] [--only one,edit,crash,mqtt,many,idle]
+// bun test/bench/bench.ts [--quick] [--json FILE] [--only one,edit,crash,mqtt,many,idle] [--logs DIRECTORY]
 
-import { writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { messageOf } from "../../src/lib/errors.ts";
@@ -23,7 +24,7 @@ const FULL = {
   many: 4,
   widths: [1, 2, 4, 8, 16],
   rounds: 3,
-  rest: 10,
+  rest: 15,
   empty: 30,
   idle: 60,
   alone: 45,
@@ -34,7 +35,7 @@ const QUICK = {
   many: 1,
   widths: [4, 8],
   rounds: 1,
-  rest: 3,
+  rest: 6,
   empty: 5,
   idle: 10,
   alone: 5,
@@ -46,6 +47,7 @@ const { values: flags } = parseArgs({
     quick: { type: "boolean", default: false },
     json: { type: "string" },
     only: { type: "string" },
+    logs: { type: "string" },
   },
 });
 const size = flags.quick ? QUICK : FULL;
@@ -200,10 +202,14 @@ async function main(): Promise<void> {
     `\n${seconds} s${flags.quick ? ", --quick: too few pairs to judge by" : ""}; load of the machine at the end ${load}`,
   );
   for (const failure of failures) console.log(`not measured: ${failure}`);
+  if (flags.logs !== undefined) {
+    mkdirSync(flags.logs, { recursive: true });
+    copyFileSync(world.containerd.logFile, join(flags.logs, "containerd.log"));
+    if (agent !== undefined) copyFileSync(agent.process.paths.log, join(flags.logs, "agent.log"));
+  }
   if (flags.json !== undefined)
     writeFileSync(flags.json, JSON.stringify({ lines: lines.map(({ data }) => data), failures }));
 }
 
 await main();
-if (process.env["KEEP"] !== undefined) await Bun.$`cp -r /tmp/agt-*/agent /tmp/kept`.nothrow();
 process.exit(failures.length === 0 ? 0 : 1);

@@ -2,6 +2,7 @@
 
 import type { BarePod } from "./bare-calls.ts";
 import type { AgentSide } from "./agent-side.ts";
+import { CallTimes } from "./call-times.ts";
 import { inPairs, type Bench, type Pairs } from "./pairs.ts";
 import type { World } from "./world.ts";
 
@@ -9,8 +10,8 @@ const ECHO = "bench/echo";
 
 /** Manifest renamed into place → container running. */
 export async function onePod(bench: Bench, count: number): Promise<Pairs> {
-  const { log, calls } = bench.world;
-  await calls.reset();
+  const { log, calls, containerd } = bench.world;
+  const split = new CallTimes(containerd.logFile);
   let counted = "";
   const pairs = await inPairs(bench, {
     count,
@@ -20,24 +21,27 @@ export async function onePod(bench: Bench, count: number): Promise<Pairs> {
       const start = performance.now();
       agent.put("one");
       const { at } = await log.lastStart(mark, 1);
+      split.add("agent", start, at);
       await Bun.sleep(100);
       counted = await calls.perPod(1);
       await removeByAgent(bench.world, agent, "one");
       return at - start;
     },
     bare: async () => {
-      const { elapsed, pod } = await timeBareRun(bench.world);
+      const { start, end, pod } = await timeBareRun(bench.world);
+      split.add("bare", start, end);
       await removeBare(bench.world, pod);
-      return elapsed;
+      return end - start;
     },
   });
-  return { ...pairs, notes: counted === "" ? [] : [`calls of one start: ${counted}`] };
+  return { ...pairs, notes: [...split.describe(), ...callsOf("one start", counted)] };
 }
 
 /** Manifest replaced → new container running, the old one gone first. */
 export async function edit(bench: Bench, count: number): Promise<Pairs> {
   const { world, agent } = bench;
-  const { log, bare, calls } = world;
+  const { log, bare, calls, containerd } = world;
+  const split = new CallTimes(containerd.logFile);
   let revision = 0;
   let together = 0;
   let counted = "";
@@ -54,6 +58,7 @@ export async function edit(bench: Bench, count: number): Promise<Pairs> {
       side.put("edited", (revision += 1));
       const started = await log.lastStart(mark, 1);
       const exited = log.appsSince(mark, "exited")[0];
+      split.add("agent", start, started.at);
       if (exited === undefined || exited.at > started.at) together += 1;
       await log.lastGone(mark, 1);
       await Bun.sleep(50);
@@ -67,7 +72,9 @@ export async function edit(bench: Bench, count: number): Promise<Pairs> {
       const start = performance.now();
       await bare.remove(pod.sandboxId);
       pod = await bare.run(config);
-      return (await log.lastStart(mark, 1)).at - start;
+      const { at } = await log.lastStart(mark, 1);
+      split.add("bare", start, at);
+      return at - start;
     },
   });
   await removeBare(world, pod);
@@ -81,7 +88,8 @@ export async function edit(bench: Bench, count: number): Promise<Pairs> {
 
 /** Container exits → its replacement runs: the first restart of a new pod, which no back-off delays. */
 export async function crash(bench: Bench, count: number): Promise<Pairs> {
-  const { log, bare, calls } = bench.world;
+  const { log, bare, calls, containerd } = bench.world;
+  const split = new CallTimes(containerd.logFile);
   let counted = "";
   const pairs = await inPairs(bench, {
     count,
@@ -95,6 +103,7 @@ export async function crash(bench: Bench, count: number): Promise<Pairs> {
       process.kill(pid, "SIGKILL");
       const { at } = await log.lastStart(mark, 1);
       const end = await exitTime(bench.world, mark);
+      split.add("agent", end, at);
       await Bun.sleep(50);
       counted = await calls.perPod(1);
       await removeByAgent(bench.world, agent, "crashing");
@@ -110,17 +119,19 @@ export async function crash(bench: Bench, count: number): Promise<Pairs> {
       const end = await exitTime(bench.world, mark);
       await bare.startContainer(pod.sandboxId, pod.config, 1);
       const { at } = await log.lastStart(mark, 1);
+      split.add("bare", end, at);
       await removeBare(bench.world, pod);
       return at - end;
     },
   });
-  return { ...pairs, notes: counted === "" ? [] : [`calls of one restart: ${counted}`] };
+  return { ...pairs, notes: [...split.describe(), ...callsOf("one restart", counted)] };
 }
 
 /** Desired state published → container running; the bare half takes the same message from the broker and makes the calls. */
 export async function overMqtt(bench: Bench, count: number): Promise<Pairs> {
   const { world } = bench;
-  const { log, client, bare } = world;
+  const { log, client, bare, containerd } = world;
+  const split = new CallTimes(containerd.logFile);
   const echoes = await client.collect(ECHO);
   const trips: number[] = [];
   const pairs = await inPairs(bench, {
@@ -131,6 +142,7 @@ export async function overMqtt(bench: Bench, count: number): Promise<Pairs> {
       const start = performance.now();
       await agent.publish(document);
       const { at } = await log.lastStart(mark, 1);
+      split.add("agent", start, at);
       await agent.publish(agent.document([]));
       await log.lastGone(mark, 1);
       return at - start;
@@ -146,15 +158,23 @@ export async function overMqtt(bench: Bench, count: number): Promise<Pairs> {
       trips.push(performance.now() - start);
       const pod = await bare.run(config);
       const { at } = await log.lastStart(mark, 1);
+      split.add("bare", start, at);
       await removeBare(world, pod);
       return at - start;
     },
   });
   const trip = trips.toSorted((a, b) => a - b)[Math.floor(trips.length / 2)] ?? 0;
-  return { ...pairs, notes: [`broker round trip within the bare half: ${trip.toFixed(1)} ms`] };
+  const told = `broker round trip within the bare half: ${trip.toFixed(1)} ms`;
+  return { ...pairs, notes: [told, ...split.describe()] };
 }
 
-async function timeBareRun(world: World): Promise<{ elapsed: number; pod: BarePod }> {
+function callsOf(what: string, counted: string): readonly string[] {
+  return counted === "" ? [] : [`calls of ${what}: ${counted}`];
+}
+
+async function timeBareRun(
+  world: World,
+): Promise<{ readonly start: number; readonly end: number; readonly pod: BarePod }> {
   const { log, bare } = world;
   const [config] = bare.prepare(1);
   if (config === undefined) throw new Error("no configuration was prepared");
@@ -162,7 +182,7 @@ async function timeBareRun(world: World): Promise<{ elapsed: number; pod: BarePo
   const start = performance.now();
   const pod = await bare.run(config);
   const { at } = await log.lastStart(mark, 1);
-  return { elapsed: at - start, pod };
+  return { start, end: at, pod };
 }
 
 async function exitTime({ log }: World, mark: number): Promise<number> {

@@ -136,18 +136,18 @@ interface Refusal {
   readonly payload: (node: string) => object | string;
 }
 
-const good = plainPod("good");
-const withField = (path: string, value: unknown): object => {
-  const pod = structuredClone(good) as { spec: { containers: Record<string, unknown>[] } };
+/** Different on every node: on one containerd the same pod cannot run twice. */
+const good = (node: string, fields: object = {}): object => plainPod("good", node, fields);
+const misspelt = (node: string): object => {
+  const pod = good(node) as { spec: { containers: Record<string, unknown>[] } };
   const [container] = pod.spec.containers;
-  if (container !== undefined) container[path] = value;
+  if (container !== undefined) container["livenesProbe"] = {};
   return pod;
 };
-const hostPathPod = plainPod("good", "1", {
-  volumes: [{ name: "etc", hostPath: { path: "/etc" } }],
-});
-const document = (fields: object) => (node: string) =>
-  desired(node, { generation: 6, epoch: "e1", resources: [good], ...fields });
+const document = (fields: object, pods: (node: string) => object = good) => (node: string) =>
+  desired(node, { generation: 6, epoch: "e1", resources: [pods(node)], ...fields });
+const withHostPath = (node: string): object =>
+  good(node, { volumes: [{ name: "etc", hostPath: { path: "/etc" } }] });
 
 /** Each round is refused by another node at the same time: a node reports every ten seconds at most. */
 const REFUSALS: readonly (readonly Refusal[])[] = [
@@ -162,7 +162,7 @@ const REFUSALS: readonly (readonly Refusal[])[] = [
       what: "an unknown field of a pod",
       code: 400,
       says: /default\/good.*spec\.containers\[0\]\.livenesProbe.*livenessProbe/,
-      payload: document({ resources: [withField("livenesProbe", {})] }),
+      payload: document({}, misspelt),
     },
     {
       what: "another kind of document",
@@ -182,7 +182,7 @@ const REFUSALS: readonly (readonly Refusal[])[] = [
       what: "a hostPath in an unsigned document",
       code: 403,
       says: /spec\.volumes\[0\]\.hostPath/,
-      payload: document({ resources: [hostPathPod] }),
+      payload: document({}, withHostPath),
     },
     {
       what: "a signed document without a key",
@@ -200,7 +200,7 @@ const REFUSALS: readonly (readonly Refusal[])[] = [
       what: "the same generation with other content",
       code: 409,
       says: /generation 5/,
-      payload: document({ generation: 5, resources: [plainPod("good", "other")] }),
+      payload: document({ generation: 5 }, () => plainPod("good", "other")),
     },
     {
       what: "an older generation",
@@ -242,7 +242,7 @@ e2e(
         const node = `refuse-${index}`;
         const agent = makeAgent(node, { broker });
         const upstream = await Upstream.follow(client, node);
-        const accepted = desired(node, { generation: 5, epoch: "e1", resources: [good] });
+        const accepted = desired(node, { generation: 5, epoch: "e1", resources: [good(node)] });
         await publishDesired(broker, node, accepted);
         await agent.startReady();
         await upstream.ack("the good one is healthy", ({ code }) => code === 200);
@@ -282,7 +282,7 @@ e2e(
     await publishDesired(
       broker,
       restored.node,
-      desired(restored.node, { generation: 1, epoch: "e2", resources: [good] }),
+      desired(restored.node, { generation: 1, epoch: "e2", resources: [good(restored.node)] }),
     );
     const adopted = await restored.upstream.ack(
       "the new epoch is adopted",
@@ -352,7 +352,10 @@ e2e(
       await agent.startReady();
       const after = await untilRunning(agent, names);
       const starts = events.starts().length;
-      await always("nothing starts twice", 1_000, () => events.starts().length === starts);
+      await always("nothing starts twice", 1_000, () => events.starts().length === starts).catch((e: unknown) => {
+        console.log(agent.logTail(60), events.events, containerd().logTail(100));
+        throw e;
+      });
       expect(events.exits()).toEqual([]);
       expect(await runningApps(containerd(), "edge")).toEqual(after);
       return after;
@@ -470,7 +473,10 @@ e2e(
 
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
       await broker.restart(signal);
-      const told = await upstream.untilState("online", 30_000);
+      const told = await upstream.untilState("online", 30_000).catch((e: unknown) => {
+        console.log(agent.logTail(60), readFileSync(broker.logFile, "utf8").split("\n").slice(-60).join("\n"));
+        throw e;
+      });
       expect(told.incarnation).toBe(incarnation);
       expect(told.session).toBeGreaterThan(session);
       ({ incarnation, session } = told);

@@ -87,7 +87,14 @@ describe("an answer", () => {
   });
 
   test("/pods is a PodList that the command line understands", async () => {
-    const entry = { pod: aPod(), status, source: "file", sourceRef: "a#0", specHash: "0" } as const;
+    const entry = {
+      pod: aPod(),
+      status,
+      source: "file",
+      sourceRef: "a#0",
+      specHash: "0",
+      nodeName: "pi-1",
+    } as const;
     await using door = open({ pods: () => [entry] });
     const response = await door.get("/pods");
     const body: unknown = await response.json();

@@ -18,6 +18,7 @@ function entry(pod: Pod = aPod(), more: Partial<PodEntry> = {}): PodEntry {
     source: "file",
     sourceRef: "/etc/agent/manifests/web.yaml#0",
     specHash: "0123456789abcdef",
+    nodeName: "pi-1",
     ...more,
   };
 }
@@ -49,6 +50,7 @@ test("the smallest pod, in Kubernetes' form", () => {
           ],
           restartPolicy: "Always",
           terminationGracePeriodSeconds: 30,
+          nodeName: "pi-1",
         },
         status,
       },
@@ -118,6 +120,7 @@ test("everything a pod can have", () => {
       restartPolicy: "Always",
       terminationGracePeriodSeconds: 30,
       hostNetwork: true,
+      nodeName: "pi-1",
       hostname: "web-1",
     },
     status,

@@ -9,7 +9,7 @@ import { isContainerd } from "../containerd/is-containerd.ts";
 import { ensurePauseImage } from "../containerd/pause-image.ts";
 import { GrpcCriClient } from "../cri/client.ts";
 import { GrpcChannel } from "../cri/grpc.ts";
-import { bootId, bootOffset, clockSynchronised } from "../host/boot.ts";
+import { bootId, clockSynchronised, sinceBoot } from "../host/boot.ts";
 import { lockStateDir } from "../host/lock.ts";
 import { readMachineFacts, readNodeAddresses } from "../host/machine.ts";
 import { realMounts } from "../host/mounts.ts";
@@ -34,7 +34,7 @@ export interface RunAgentOptions {
 export async function runAgent({ config, version }: RunAgentOptions): Promise<number> {
   // The MQTT library's use of old functions is no news for an operator, and no JSON either.
   process.noDeprecation = true;
-  const clock = systemClock(bootOffset(systemClock(0)));
+  const clock = systemClock(sinceBoot);
   const log = createLogger({ clock, level: config.logLevel, write: writeLine });
   try {
     await live({ config, version }, clock, log);

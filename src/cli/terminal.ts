@@ -40,7 +40,7 @@ export function processTerminal(): ProcessTerminal {
     err: (text) => write(process.stderr, text),
     isTerminal: process.stdout.isTTY === true,
     environment: process.env,
-    clock: systemClock(0),
+    clock: systemClock(),
     interrupted: () => {
       const controller = new AbortController();
       for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => controller.abort());

@@ -1,19 +1,15 @@
 // This boot of the machine: its id, the time since it began, and whether the wall clock can be believed.
 
 import { readFileSync } from "node:fs";
-import type { Clock } from "../lib/clock.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { bootTimeMs, clockState } from "./libc.ts";
 
 const TIME_ERROR = 5;
 const STA_UNSYNC = 0x40;
 
-/**
- * Milliseconds to add to the process's own clock to get CLOCK_BOOTTIME:
- * `systemClock(bootOffset(systemClock(0)))`.
- */
-export function bootOffset(processClock: Pick<Clock, "monotonic">): number {
-  const sinceBoot = bootTimeMs() ?? uptimeMs(readFileSync("/proc/uptime", "utf8"));
-  return sinceBoot - processClock.monotonic();
+/** Milliseconds of CLOCK_BOOTTIME, which counts suspend: what `systemClock` shall go by. */
+export function sinceBoot(): Monotonic {
+  return bootTimeMs() ?? uptimeMs(readFileSync("/proc/uptime", "utf8"));
 }
 
 function uptimeMs(text: string): number {

@@ -1,13 +1,13 @@
 // The real clock and the real dice: the only file that touches timers, Date.now and Math.random.
 
-import type { Clock } from "./clock.ts";
+import type { Clock, Monotonic } from "./clock.ts";
 import type { Random } from "./random.ts";
 
-/** `bootOffset` = ms between process time and CLOCK_BOOTTIME, from `host/boot`. */
-export function systemClock(bootOffset: number): Clock {
+/** `monotonic` = `sinceBoot` of `host/boot`; without it, process time: enough for who only measures. */
+export function systemClock(monotonic: () => Monotonic = () => performance.now()): Clock {
   return {
     now: () => Date.now(),
-    monotonic: () => performance.now() + bootOffset,
+    monotonic,
     sleep: (ms, signal) =>
       new Promise<void>((resolve) => {
         if (signal?.aborted === true) return resolve();

@@ -1,7 +1,14 @@
 // The agent as a whole: builds every room once, hands them each other's facts, and keeps their loops running.
 
 import type { AgentConfig } from "../api/config.ts";
-import type { DesiredState, SourceName, SourceSnapshot } from "../api/desired-pod.ts";
+import {
+  NOTHING_DESIRED,
+  type DesiredPod,
+  type DesiredState,
+  type SourceName,
+  type SourceSnapshot,
+} from "../api/desired-pod.ts";
+import type { ObservedPod } from "../api/observed-pod.ts";
 import type { Container } from "../api/pod.ts";
 import type { NodeCondition } from "../api/pod-status.ts";
 import { isContainerd } from "../containerd/is-containerd.ts";
@@ -13,7 +20,7 @@ import { Mailbox } from "../lib/mailbox.ts";
 import type { ServerFacts } from "../server/routes.ts";
 import { FileSource } from "../source/file-source.ts";
 import { MqttSource } from "../source/mqtt-source.ts";
-import { mergeSnapshots } from "../source/pod-config.ts";
+import { mergeSnapshots, type Standing } from "../source/pod-config.ts";
 import { Volumes } from "../volume/mount-volumes.ts";
 import { findCgroupDriver } from "./cgroup-driver.ts";
 import type { Edges } from "./edges.ts";
@@ -39,7 +46,7 @@ export class Agent {
   readonly #stop = new AbortController();
   readonly #mailbox = new Mailbox<LoopEvent>();
   readonly #snapshots = new Map<SourceName, SourceSnapshot>();
-  #desired: DesiredState = { pods: [], ready: new Set(), rejected: [] };
+  #desired: DesiredState = NOTHING_DESIRED;
   readonly #watch: RuntimeWatch;
   readonly #pods: Pods;
   readonly #loop: SyncLoop;
@@ -70,7 +77,8 @@ export class Agent {
       log,
       mailbox: this.#mailbox,
       onSnapshot: (snapshot) => this.#onSnapshot(snapshot),
-      apply: () => this.#pods.workers.apply(this.#desired),
+      mayApply: () => this.#allHaveSpoken(),
+      apply: () => this.#apply(),
       notify: (uid) => this.#pods.workers.notify(uid),
     });
     this.#files = this.#buildFileSource();
@@ -95,7 +103,7 @@ export class Agent {
       log,
       volumes: new Volumes({ files: edges.files, mounts: edges.mounts, stateDir: config.stateDir }),
       isInUse: (uid) => this.#isInUse(uid),
-      isSettled: () => this.#allHaveSpoken(),
+      isSettled: () => [...this.#snapshots.values()].every(({ ready }) => ready),
     });
   }
 
@@ -163,8 +171,31 @@ export class Agent {
 
   #onSnapshot(snapshot: SourceSnapshot): void {
     this.#snapshots.set(snapshot.source, snapshot);
-    this.#desired = mergeSnapshots([...this.#snapshots.values()], { groupPriorities: new Map() });
+    this.#merge();
     this.#upstream?.changed();
+  }
+
+  /** Merged anew: what runs by now has a claim to its place. */
+  #apply(): void {
+    this.#merge();
+    this.#pods.workers.apply(this.#desired);
+    this.#upstream?.changed();
+  }
+
+  #merge(): void {
+    this.#desired = mergeSnapshots([...this.#snapshots.values()], {
+      groupPriorities: new Map(),
+      maxPods: this.#options.config.maxPods,
+      standing: (pod) => this.#standingOf(pod),
+    });
+  }
+
+  #standingOf({ uid, pod }: DesiredPod): Standing {
+    const { cache } = this.#pods;
+    if (cache.get(uid) !== undefined) return 0;
+    const isSameName = ({ namespace, name }: ObservedPod): boolean =>
+      namespace === pod.metadata.namespace && name === pod.metadata.name;
+    return [...cache.all().values()].some(isSameName) ? 1 : 2;
   }
 
   #problems(): readonly string[] {
@@ -178,8 +209,10 @@ export class Agent {
     return isWanted || workers.has(uid) || cache.get(uid) !== undefined;
   }
 
+  /** Every local source has said something, be it that it knows nothing: before that, precedence is a guess. */
   #allHaveSpoken(): boolean {
-    return this.#snapshots.size > 0 && [...this.#snapshots.values()].every(({ ready }) => ready);
+    const hasDocuments = this.#documents === undefined || this.#snapshots.has("mqtt:node");
+    return hasDocuments && this.#snapshots.has("file");
   }
 
   #buildPods(): Pods {

@@ -74,7 +74,9 @@ export class NodeView implements ServerFacts {
 
   node(): NodeEntry {
     const { nodeName, config } = this.#options;
-    return { name: nodeName, labels: config.nodeLabels, status: this.#nodeStatus() };
+    const identity = this.#options.edges.files.info(`${config.stateDir}/identity.json`);
+    const node = { name: nodeName, labels: config.nodeLabels, status: this.#nodeStatus() };
+    return identity === undefined ? node : { ...node, createdAt: identity.mtimeMs };
   }
 
   version(): VersionInfo {

@@ -2,9 +2,10 @@
 
 import type { AgentConfig } from "../api/config.ts";
 import { podLogDirectory } from "../api/log-paths.ts";
-import type { PodUID } from "../api/pod.ts";
+import type { Container, PodUID } from "../api/pod.ts";
 import { qosClass, type QosClass } from "../api/qos.ts";
-import { readCgroupFacts } from "../host/cgroup.ts";
+import { memoryCgroupRemedy, readCgroupFacts, type CgroupFacts } from "../host/cgroup.ts";
+import { AgentError } from "../lib/errors.ts";
 import {
   cgroupParent,
   podCgroupDirectories,
@@ -36,7 +37,8 @@ export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
   const { edges, config, cgroupDriver } = options;
   const { files, machine } = edges;
   const { instance, podLogsDir, cgroupRoot, resolvConf } = config;
-  const { version, mountPoint } = readCgroupFacts();
+  const cgroups = readCgroupFacts();
+  const { version, mountPoint } = cgroups;
   const cgroup = (uid: PodUID, qos: QosClass) => ({ uid, qos, driver: cgroupDriver(), cgroupRoot });
   const dns = () => {
     if (files.target(resolvConf) === undefined) return parseResolvConf("");
@@ -58,13 +60,15 @@ export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
         dns: dns(),
         cgroupParent: cgroupParent(cgroup(desired.uid, qosClass(desired.pod.spec))),
       }),
-    container: (desired, container, facts) =>
-      containerConfig(desired, container, {
+    container: (desired, container, facts) => {
+      requireMemoryCgroup(container, cgroups);
+      return containerConfig(desired, container, {
         ...facts,
         instance,
         cgroupVersion: version,
         memoryBytes: machine.memoryBytes,
-      }),
+      });
+    },
     containerLogDirectory: ({ pod }, container) =>
       `${podLogDirectory(podLogsDir, pod.metadata)}/${container}`,
     removeCgroup: (uid) => {
@@ -74,6 +78,14 @@ export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
           files.removeEmptyDirectory(directory);
     },
   };
+}
+
+/** Says what to do before the runtime fails with a sentence that nobody understands. */
+function requireMemoryCgroup({ name, resources }: Container, facts: CgroupFacts): void {
+  const remedy = memoryCgroupRemedy(facts);
+  if (remedy === undefined || resources.limits.memory === undefined) return;
+  const message = `container "${name}" has a memory limit, but ${remedy}`;
+  throw new AgentError({ reason: "CreateContainerConfigError", message });
 }
 
 function directoriesOf({ files }: Edges, mountPoint: string): readonly string[] {

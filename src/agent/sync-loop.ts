@@ -20,6 +20,8 @@ export interface SyncLoopOptions {
   readonly log: Logger;
   readonly mailbox: Mailbox<LoopEvent>;
   readonly onSnapshot: (snapshot: SourceSnapshot) => void;
+  /** Whether every local source has said its first word. */
+  readonly mayApply: () => boolean;
   /** Bring the workers in line with what is desired now. */
   readonly apply: () => void;
   readonly notify: (uid: PodUID) => void;
@@ -64,23 +66,26 @@ export class SyncLoop {
     for (const event of events) {
       switch (event.type) {
         case "Snapshot":
+          // One by one: a pod that was dropped and added again between two looks has ended a life.
           this.#options.onSnapshot(event.snapshot);
-          this.#owesApply = true;
+          this.#apply();
           break;
         case "RuntimeKnown":
           this.#runtimeKnown = true;
-          this.#owesApply = true;
+          this.#apply();
           break;
         case "PodChanged":
           if (this.#runtimeKnown) this.#tell(event.uid);
           break;
       }
     }
-    if (this.#runtimeKnown && this.#owesApply) this.#apply();
+    if (this.#owesApply) this.#apply();
   }
 
   /** A removal that cannot be written down does not begin: it is tried again at the next turn. */
   #apply(): void {
+    this.#owesApply = true;
+    if (!this.#runtimeKnown || !this.#options.mayApply()) return;
     try {
       this.#options.apply();
       this.#owesApply = false;

@@ -18,7 +18,6 @@ import {
   labelValueOrEmpty,
   nodeNameTemplate,
   oneOf,
-  pidsLimit,
   podStatus,
   say,
   socketPath,
@@ -77,7 +76,6 @@ function readConfig(reader: FieldReader, root: Mapping, facts: ConfigFacts): Age
     instance: read("instance", labelValue, defaults.instance),
     nodeLabels: readLabels(reader, root["nodeLabels"]),
     maxPods: read("maxPods", integer({ min: 1, max: WHOLE }), defaults.maxPods),
-    podPidsLimit: read("podPidsLimit", pidsLimit, defaults.podPidsLimit),
     cgroupDriver: read(
       "cgroupDriver",
       oneOf(["auto", "systemd", "cgroupfs"]),

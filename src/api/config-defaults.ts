@@ -16,7 +16,6 @@ export const CONFIG_DEFAULTS: Defaulted = {
   containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
   instance: "default",
   maxPods: 110,
-  podPidsLimit: -1,
   cgroupDriver: "auto",
   cgroupRoot: "/",
   maxContainerRestartPeriodMs: 300_000,
@@ -67,7 +66,6 @@ export const KNOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
     "instance",
     "nodeLabels",
     "maxPods",
-    "podPidsLimit",
     "cgroupDriver",
     "cgroupRoot",
     "resolvConf",
@@ -98,6 +96,7 @@ export const KNOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
 export const UNBUILT_FIELDS: Readonly<Record<string, readonly string[]>> = {
   "": [
     "staticPodURL",
+    "podPidsLimit",
     "imageArchivePath",
     "listen",
     "evictionHard",

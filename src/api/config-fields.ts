@@ -59,10 +59,6 @@ export function integer(range: { readonly min: number; readonly max: number }): 
   };
 }
 
-/** -1 = no limit. */
-export const pidsLimit: Check<number> = (written) =>
-  written === -1 ? good(-1) : integer({ min: 1, max: 2 ** 31 - 1 })(written);
-
 export function oneOf<const T extends string | number>(values: readonly T[]): Check<T> {
   return (written) => {
     const value = values.find((candidate) => candidate === written);

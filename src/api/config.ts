@@ -12,7 +12,6 @@ export interface AgentConfig {
   readonly instance: string;
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly maxPods: number;
-  readonly podPidsLimit: number;
   readonly cgroupDriver: "auto" | "systemd" | "cgroupfs";
   /** Parent cgroup of all pods; "/" = the root. */
   readonly cgroupRoot: string;

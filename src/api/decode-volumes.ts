@@ -65,5 +65,11 @@ function decodeEmptyDir(name: string, node: Node): EmptyDirVolume {
   checkFields(node, EMPTY_DIR);
   const sizeLimit = quantityField(node, "sizeLimit");
   const medium = choiceField(node, "medium", ["Memory"]) ?? "";
+  if (sizeLimit !== undefined && medium === "")
+    node.findings.warn(
+      [...node.path, "sizeLimit"],
+      "Ignored",
+      "not enforced on disk yet; medium: Memory enforces it",
+    );
   return { name, emptyDir: { medium, ...(sizeLimit === undefined ? {} : { sizeLimit }) } };
 }

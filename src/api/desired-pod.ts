@@ -48,6 +48,16 @@ export interface SourceSnapshot {
 /** What the whole node shall run: the merge of all snapshots by precedence. */
 export interface DesiredState {
   readonly pods: readonly DesiredPod[];
+  /** namespace/name of pods that are asked for and have no room: what runs under the name goes on. */
+  readonly held: ReadonlySet<string>;
   readonly ready: ReadonlySet<SourceName>;
   readonly rejected: readonly Rejection[];
 }
+
+/** Before any source has said anything. */
+export const NOTHING_DESIRED: DesiredState = {
+  pods: [],
+  held: new Set(),
+  ready: new Set(),
+  rejected: [],
+};

@@ -109,7 +109,7 @@ export class LocalClient {
     if (code === "ENOENT" || code === "ECONNREFUSED") {
       return new CliError(
         1,
-        `no agent is listening on ${this.#socket}: start it (sudo systemctl start agent, or sudo agent run), or name its socket with --socket or AGENT_SOCKET`,
+        `no agent is listening on ${this.#socket}: start it (sudo agent run), or name its socket with --socket or AGENT_SOCKET`,
         thrown,
       );
     }

@@ -43,6 +43,7 @@ export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
   ): boolean =>
     !wanted.has(pod.uid) &&
     !names.has(nameOf(pod)) &&
+    !desired.held.has(nameOf(pod)) &&
     source !== undefined &&
     desired.ready.has(source);
 

@@ -1,6 +1,6 @@
 // One worker per pod UID, latest wins; the only place where workers begin and end. kubelet: pod workers
 
-import type { DesiredPod, DesiredState } from "../api/desired-pod.ts";
+import { NOTHING_DESIRED, type DesiredPod, type DesiredState } from "../api/desired-pod.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
 import type { Container, PodUID } from "../api/pod.ts";
 import type { Removal } from "../api/removal.ts";
@@ -60,7 +60,7 @@ export class PodWorkers {
   readonly #pending = new Map<PodUID, { readonly reason: string; readonly message: string }>();
   /** namespace/name → UID that shall run under it. */
   #current = new Map<string, PodUID>();
-  #desired: DesiredState = { pods: [], ready: new Set(), rejected: [] };
+  #desired: DesiredState = NOTHING_DESIRED;
   readonly #signal: AbortSignal;
 
   constructor(options: PodWorkersOptions, signal: AbortSignal) {

@@ -1,7 +1,7 @@
 // The directory of manifests as a source of pods: hints make it fast, a slow rescan makes it right.
 
 import type { Sha256 } from "../api/decode-context.ts";
-import type { Rejection, SourceSnapshot } from "../api/desired-pod.ts";
+import type { SourceSnapshot } from "../api/desired-pod.ts";
 import type { LastGoodStore } from "../api/last-good.ts";
 import type { DirectoryHint, Files } from "../host/files.ts";
 import { deadline, type Clock, type Monotonic } from "../lib/clock.ts";
@@ -10,7 +10,14 @@ import type { Logger } from "../lib/logger.ts";
 import { Mailbox } from "../lib/mailbox.ts";
 import { jitter, type Random } from "../lib/random.ts";
 import { restorePods } from "./last-good-pods.ts";
-import { joinPath, listManifests, readManifest, type Entry } from "./manifest-files.ts";
+import {
+  directoryError,
+  joinPath,
+  listManifests,
+  readManifest,
+  type DirectorySeen,
+  type Entry,
+} from "./manifest-files.ts";
 import {
   NOTHING_SETTLING,
   isSameLook,
@@ -21,6 +28,7 @@ import {
   type ScanPlan,
   type Settling,
 } from "./manifest-settle.ts";
+import { reborn, returned } from "./manifest-rebirth.ts";
 import {
   afterScan,
   digestText,
@@ -72,6 +80,8 @@ export class FileSource {
   /** What the checkpoint holds. */
   #stored: PodsByFile = new Map();
   #settling: Settling = NOTHING_SETTLING;
+  /** Files that were away for a moment and are not read yet. */
+  #returned: ReadonlySet<string> = new Set();
   #watch: Disposable | undefined;
   #directory: DirectorySeen = { type: "Never" };
   /** undefined until the first snapshot. */
@@ -167,10 +177,23 @@ export class FileSource {
       expected: new Set([...this.#known()].filter((path) => !held.has(path))),
       ...hinted,
     });
+    const absent = replaced ? NOTHING_SETTLING.vanished.paths : this.#settling.vanished.paths;
+    const candidates = returned(this.#returned, absent, seen);
     const read = this.#readAll(seen, plan);
+    this.#returned = new Set([...candidates].filter((path) => this.#settling.pending.has(path)));
     const waiting = [...this.#settling.pending.keys()];
+    this.#endLives(reborn(candidates, read, this.#state), held);
     this.#state = afterScan(this.#state, { files: read, gone: plan.gone, held, waiting });
     for (const path of plan.gone) this.#options.log.info("manifest deleted", { path });
+  }
+
+  /** Speaks once without these files; the scan's own word, with them, follows. */
+  #endLives(paths: readonly string[], held: ReadonlySet<string>): void {
+    if (paths.length === 0 || this.#published === undefined) return;
+    for (const path of paths) this.#options.log.info("manifest removed and added again", { path });
+    const without = afterScan(this.#state, { files: [], gone: paths, held, waiting: [] });
+    this.#options.emit(snapshotOf(without));
+    this.#published = without;
   }
 
   #readAll(seen: ReadonlyMap<string, Entry>, plan: ScanPlan): readonly ManifestFile[] {
@@ -233,14 +256,8 @@ export class FileSource {
     }
     // Nothing settles in a directory that is not there.
     this.#settling = NOTHING_SETTLING;
-    const error: Rejection = {
-      source: "file",
-      ref: directory,
-      code: "DirectoryError",
-      path: "",
-      message,
-    };
-    const next = withDirectoryError(this.#state, error);
+    this.#returned = new Set();
+    const next = withDirectoryError(this.#state, directoryError(directory, message));
     if (next !== this.#state)
       log.error("manifest directory cannot be read", { directory, message });
     this.#state = next;
@@ -280,9 +297,3 @@ export class FileSource {
     }
   }
 }
-
-/** What was last known of the directory itself. */
-type DirectorySeen =
-  | { readonly type: "Never" }
-  | { readonly type: "There"; readonly identity: string }
-  | { readonly type: "Gone" };

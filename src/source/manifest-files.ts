@@ -101,3 +101,14 @@ function refuse(ref: string, why: Pick<Rejection, "code" | "message">): Reading 
   // What never was a file has never held a pod; anything else may have.
   return { type: "Refused", rejection, mayHoldPods: why.code !== "NotAFile" };
 }
+
+/** Why the whole directory says nothing at the moment. */
+export function directoryError(directory: string, message: string): Rejection {
+  return { source: "file", ref: directory, code: "DirectoryError", path: "", message };
+}
+
+/** What was last known of the directory itself. */
+export type DirectorySeen =
+  | { readonly type: "Never" }
+  | { readonly type: "There"; readonly identity: string }
+  | { readonly type: "Gone" };

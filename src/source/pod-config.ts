@@ -13,7 +13,14 @@ import { podName } from "../api/pod.ts";
 export interface MergeOptions {
   /** Group name → priority; the higher wins, unknown groups count as 0. */
   readonly groupPriorities: ReadonlyMap<string, number>;
+  /** Most pods that may run; absent = no limit. */
+  readonly maxPods?: number;
+  /** How a pod stands when there is not room for all: what runs already is not pushed out by a newcomer. */
+  readonly standing?: (pod: DesiredPod) => Standing;
 }
+
+/** 0 = it runs, 1 = an older spec of its name runs, 2 = new. */
+export type Standing = 0 | 1 | 2;
 
 /**
  * Files win over a URL, that over the node's document, that over group documents by priority. Of one source at most one
@@ -26,27 +33,43 @@ export function mergeSnapshots(
   const ordered = snapshots.toSorted((a, b) => compareSources(a.source, b.source, options));
   // A pod that is refused still keeps its name: nothing of a lower source slips into its place.
   const byName = new Map<string, DesiredPod>();
-  const pods: DesiredPod[] = [];
-  const claims: { readonly claim: HostPortClaim; readonly owner: DesiredPod }[] = [];
   const rejected: Rejection[] = ordered.flatMap((snapshot) => snapshot.rejected);
+  const candidates: DesiredPod[] = [];
   for (const pod of ordered.flatMap((snapshot) => snapshot.pods)) {
     const winner = byName.get(podName(pod.pod));
-    if (winner !== undefined) {
-      rejected.push(shadowed(pod, winner));
-      continue;
-    }
-    byName.set(podName(pod.pod), pod);
+    if (winner === undefined) {
+      byName.set(podName(pod.pod), pod);
+      candidates.push(pod);
+    } else rejected.push(shadowed(pod, winner));
+  }
+  const refusals = withoutRoom(candidates, options);
+  const ready = ordered.filter((snapshot) => snapshot.ready).map((snapshot) => snapshot.source);
+  return {
+    pods: candidates.filter((pod) => !refusals.has(pod)),
+    held: new Set([...refusals.keys()].map(({ pod }) => podName(pod))),
+    ready: new Set(ready),
+    rejected: [...rejected, ...refusals.values()],
+  };
+}
+
+/** Those that lose a host port or a place to another pod, with the reason. */
+function withoutRoom(
+  candidates: readonly DesiredPod[],
+  { maxPods, standing = () => 2 }: MergeOptions,
+): ReadonlyMap<DesiredPod, Rejection> {
+  const refusals = new Map<DesiredPod, Rejection>();
+  const claims: { readonly claim: HostPortClaim; readonly owner: DesiredPod }[] = [];
+  const byStanding = candidates.toSorted((a, b) => standing(a) - standing(b));
+  for (const pod of byStanding) {
     const wanted = hostPortClaims(pod.pod);
     const taken = claims.find(({ claim }) => wanted.some((own) => claimsConflict(own, claim)));
-    if (taken !== undefined) {
-      rejected.push(portConflict(pod, taken));
-      continue;
-    }
-    pods.push(pod);
-    claims.push(...wanted.map((claim) => ({ claim, owner: pod })));
+    if (taken !== undefined) refusals.set(pod, portConflict(pod, taken));
+    else claims.push(...wanted.map((claim) => ({ claim, owner: pod })));
   }
-  const ready = ordered.filter((snapshot) => snapshot.ready).map((snapshot) => snapshot.source);
-  return { pods, ready: new Set(ready), rejected };
+  const runnable = byStanding.filter((pod) => !refusals.has(pod));
+  for (const pod of runnable.slice(maxPods ?? runnable.length))
+    refusals.set(pod, outOfPods(pod, maxPods ?? 0));
+  return refusals;
 }
 
 function compareSources(a: SourceName, b: SourceName, options: MergeOptions): number {
@@ -92,6 +115,14 @@ function portConflict(
     code: "HostPortConflict",
     path: "spec.containers",
     message: `host port ${claim.hostPort}/${claim.protocol} is taken by ${podName(owner.pod)} of ${place(owner)}`,
+  });
+}
+
+function outOfPods(pod: DesiredPod, maxPods: number): Rejection {
+  return rejection(pod, {
+    code: "OutOfpods",
+    path: "",
+    message: `this node runs at most ${maxPods} pods (maxPods); remove others first`,
   });
 }
 

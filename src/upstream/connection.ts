@@ -252,7 +252,10 @@ export class UpstreamConnection {
   #setDuplicate(duplicate: boolean): void {
     if (duplicate === this.#duplicate) return;
     this.#duplicate = duplicate;
-    if (duplicate) this.#options.log.warn("another device seems to use this node's name", {});
+    if (duplicate)
+      this.#options.log.warn("another device seems to use this node's name", {
+        reason: "DuplicateIdentity",
+      });
     this.#tell();
   }
 
@@ -264,7 +267,7 @@ export class UpstreamConnection {
             type: "DuplicateIdentity",
             status: "True",
             reason: "SessionTakenOver",
-            message: `the broker keeps closing the session of ${nodeName}: another device seems to use the same name; run "agent identity reset" on a copied one`,
+            message: `the broker keeps closing the session of ${nodeName}: another device seems to use the same name; on a copied one, stop the agent, delete identity.json in its stateDir and start it again`,
           },
         ]
       : [];

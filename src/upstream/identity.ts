@@ -41,9 +41,12 @@ export function resolveIdentity(options: IdentityOptions): Identity {
   if (kept === undefined) return { nodeName: resolveAnew(options), conditions: [] };
   const { nodeName, serial } = kept;
   if (kept.template !== template)
-    log.warn('nodeName of the configuration changed; "agent identity reset" makes it count', {
-      nodeName,
-    });
+    log.warn(
+      "nodeName of the configuration changed; it counts when identity.json is deleted and the agent restarted",
+      {
+        nodeName,
+      },
+    );
   const now = serialOf(facts);
   // A serial that can be read for the first time belongs to the same board, as far as anybody knows.
   if (serial === undefined && now !== undefined) write(options, { ...kept, serial: now });
@@ -124,6 +127,6 @@ function boardChanged(nodeName: string, was: string, now: string): NodeCondition
     type: "BoardChanged",
     status: "True",
     reason: "SerialChanged",
-    message: `the name ${nodeName} belongs to the board ${was}, this one is ${now}; pods keep running; "agent identity reset" gives it a new name`,
+    message: `the name ${nodeName} belongs to the board ${was}, this one is ${now}; pods keep running; delete identity.json and restart the agent to give it a new name`,
   };
 }

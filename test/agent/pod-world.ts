@@ -5,23 +5,28 @@ import { join } from "node:path";
 import type { AgentConfig } from "../../src/api/config.ts";
 import type { DesiredPod, DesiredState, SourceName } from "../../src/api/desired-pod.ts";
 import { ANNOTATION, LABEL } from "../../src/api/labels.ts";
-import type { Container } from "../../src/api/pod.ts";
+import type { Container, PodUID } from "../../src/api/pod.ts";
 import type { Edges } from "../../src/agent/edges.ts";
-import { buildPods, type Pods } from "../../src/agent/pods.ts";
+import { buildPods, type Pods, type PodsOptions } from "../../src/agent/pods.ts";
 import { NamespaceMode } from "../../src/cri/gen/runtime/v1/api_pb.ts";
+import type { Files } from "../../src/host/files.ts";
 import { realFiles } from "../../src/host/real-files.ts";
 import { AgentError } from "../../src/lib/errors.ts";
-import { createLogger } from "../../src/lib/logger.ts";
+import { createLogger, type Logger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
 import type { PodConfigs } from "../../src/runtime/pod-runtime.ts";
+import { addonPath } from "#sqlite-addon";
+import type { Removals } from "../../src/store/removals.ts";
 import { Store } from "../../src/store/store.ts";
 import { aContainer, aDesiredPod, aPod } from "../fakes/a-pod.ts";
 import { VirtualClock } from "../fakes/fake-clock.ts";
+import { revocable, type RevocableRuntime } from "../fakes/fake-cri-revocable.ts";
+import { RevocableClock } from "../fakes/fake-revocable-clock.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
 
 export const IMAGE = "local/busybox:1";
 
-const steadyRandom: Random = { next: () => 0.5, hex: (length) => "ab".repeat(length) };
+export const steadyRandom: Random = { next: () => 0.5, hex: (length) => "ab".repeat(length) };
 
 export class PodWorld implements Disposable {
   readonly clock = new VirtualClock();
@@ -30,7 +35,7 @@ export class PodWorld implements Disposable {
   readonly lines: string[] = [];
   /** Images that ensureImage finds. */
   readonly images = new Set([IMAGE]);
-  #process: Process | undefined;
+  #process: PodProcess | undefined;
 
   constructor(options: Partial<FakeRuntimeOptions> = {}) {
     this.runtime = new FakeRuntime({ clock: this.clock, images: [IMAGE], ...options });
@@ -51,10 +56,9 @@ export class PodWorld implements Disposable {
     await this.clock.settle();
   }
 
-  /** Ends it as kill -9 would: the database closes under it, nothing is finished. */
+  /** Ends it as kill -9 would: no call, timer or write of it has any effect any more. */
   async kill(): Promise<void> {
-    this.#process?.stop.abort();
-    this.#process?.store[Symbol.dispose]();
+    this.#process?.kill();
     this.#process = undefined;
     await this.clock.settle();
   }
@@ -69,7 +73,7 @@ export class PodWorld implements Disposable {
     pods: readonly DesiredPod[],
     ready: readonly SourceName[] = ["file"],
   ): Promise<void> {
-    const desired: DesiredState = { pods, ready: new Set(ready), rejected: [] };
+    const desired: DesiredState = { pods, held: new Set(), ready: new Set(ready), rejected: [] };
     this.pods.workers.apply(desired);
     await this.clock.settle();
   }
@@ -91,47 +95,23 @@ export class PodWorld implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#process?.stop.abort();
-    this.#process?.store[Symbol.dispose]();
+    this.#process?.kill();
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  #boot(): Process {
-    const stop = new AbortController();
-    const files = realFiles();
-    const store = Store.open({ stateDir: this.directory, files, random: steadyRandom });
-    const log = createLogger({
-      clock: this.clock,
-      level: "debug",
+  #boot(): PodProcess {
+    const process: PodProcess = bootPods({
+      clock: new RevocableClock(this.clock),
+      random: steadyRandom,
+      runtime: revocable(this.runtime, this.runtime.events),
+      files: realFiles(),
+      directory: this.directory,
       write: (line) => this.lines.push(line),
-    });
-    const { clock, runtime } = this;
-    const edges = { clock, random: steadyRandom, log, files, cri: runtime, store };
-    const pods = buildPods({
-      edges: edges as unknown as Edges,
-      config: this.#config(),
-      configs: plainConfigs(join(this.directory, "logs")),
-      events: runtime.events,
       ensureImage: (container) => this.#image(container),
-      setUpVolumes: () => new Map([["-", "/"]]),
-      tearDownVolumes: () => undefined,
-      removeCgroup: () => undefined,
       requireNetwork: () => this.#network(),
-      hostIPs: () => ["192.0.2.1"],
-      onPodChanged: (uid) => pods.workers.notify(uid),
-      onStatusChanged: () => undefined,
-      signal: stop.signal,
+      onPodChanged: (uid) => process.pods.workers.notify(uid),
     });
-    return { stop, store, pods };
-  }
-
-  #config(): AgentConfig {
-    const config = {
-      instance: "default",
-      podLogsDir: join(this.directory, "logs"),
-      maxContainerRestartPeriodMs: 300_000,
-    };
-    return config as AgentConfig;
+    return process;
   }
 
   async #image({ image }: Container): Promise<string> {
@@ -147,10 +127,72 @@ export class PodWorld implements Disposable {
   }
 }
 
-interface Process {
+/** One process of the agent: how it is made of its edges, and how it dies. */
+export interface PodProcessOptions {
+  readonly clock: RevocableClock;
+  readonly random: Random;
+  readonly runtime: RevocableRuntime;
+  readonly files: Files;
+  /** Survives the process. */
+  readonly directory: string;
+  readonly write: (line: string) => void;
+  readonly ensureImage: PodsOptions["ensureImage"];
+  readonly requireNetwork: () => Promise<void>;
+  readonly onPodChanged: (uid: PodUID) => void;
+  /** Puts something between the rooms and the table of removals. */
+  readonly removals?: (removals: Removals) => Removals;
+}
+
+export interface PodProcess {
   readonly stop: AbortController;
   readonly store: Store;
   readonly pods: Pods;
+  readonly log: Logger;
+  /** kill -9: from here on nothing that it does has an effect. */
+  kill(): void;
+}
+
+export function bootPods(options: PodProcessOptions): PodProcess {
+  const { clock, random, runtime, files, directory } = options;
+  const stop = new AbortController();
+  const store = Store.open({
+    stateDir: directory,
+    files: realFiles(),
+    random: steadyRandom,
+    nativeBinding: addonPath,
+  });
+  const log = createLogger({ clock, level: "debug", write: options.write });
+  const removals = options.removals?.(store.removals) ?? store.removals;
+  const edges = { clock, random, log, files, cri: runtime.cri, store: { removals } };
+  const logs = join(directory, "logs");
+  const pods = buildPods({
+    edges: edges as unknown as Edges,
+    config: plainConfig(logs),
+    configs: plainConfigs(logs),
+    events: runtime.events,
+    ensureImage: options.ensureImage,
+    setUpVolumes: () => new Map([["-", "/"]]),
+    tearDownVolumes: () => undefined,
+    removeCgroup: () => undefined,
+    requireNetwork: options.requireNetwork,
+    hostIPs: () => ["192.0.2.1"],
+    onPodChanged: options.onPodChanged,
+    onStatusChanged: () => undefined,
+    signal: stop.signal,
+  });
+  const kill = (): void => {
+    runtime.revoke();
+    clock.revoke();
+    store[Symbol.dispose]();
+    // Only for the streams, that they let go of what they hold.
+    stop.abort();
+  };
+  return { stop, store, pods, log, kill };
+}
+
+function plainConfig(podLogsDir: string): AgentConfig {
+  const config = { instance: "default", podLogsDir, maxContainerRestartPeriodMs: 300_000 };
+  return config as AgentConfig;
 }
 
 /** A pod named `name` whose UID follows from `spec`. */

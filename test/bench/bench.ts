@@ -1,5 +1,5 @@
 // Measures the agent against bare CRI calls on one private containerd, and prints a table. Times are shown, never judged by an exit code.
-// bun test/bench/bench.ts [--quick] [--json FILE] [--only one,edit,crash,mqtt,many,idle] [--logs DIRECTORY]
+// bun test/bench/bench.ts [--quick] [--json FILE] [--markdown FILE] [--only one,edit,crash,mqtt,many,idle] [--logs DIRECTORY]
 
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -10,24 +10,32 @@ import { messageOf } from "../../src/lib/errors.ts";
 import { makeTempDirectory } from "../harness/temp-directory.ts";
 import { AgentSide } from "./agent-side.ts";
 import { BUDGETS } from "./budgets.ts";
-import { containerdAlone, fillNode, idle, starts, type Idle, type Starts } from "./idle-lines.ts";
+import {
+  containerdAlone,
+  fillNode,
+  idle,
+  settle,
+  starts,
+  type Idle,
+  type Starts,
+} from "./idle-lines.ts";
 import { bestWidths, manyPods, MANY, type Widths } from "./many-lines.ts";
 import type { Bench } from "./pairs.ts";
 import { crash, edit, onePod, overMqtt } from "./pod-lines.ts";
 import { memoryOf, type Memory } from "./process-facts.ts";
-import { ms, printed, ratioLine, valueLine, type Line } from "./report.ts";
+import { markdown, ms, printed, ratioLine, valueLine, type Line } from "./report.ts";
 import { spread } from "./statistics.ts";
 import { makeWorld } from "./world.ts";
 
 const FULL = {
   pairs: 20,
-  many: 4,
+  many: 3,
   widths: [1, 2, 4, 8, 16],
-  rounds: 3,
-  rest: 15,
-  empty: 30,
+  rounds: 2,
+  rest: { quietSeconds: 15, atMostSeconds: 45 },
+  empty: 20,
   idle: 60,
-  alone: 45,
+  alone: 40,
   starts: 7,
 };
 const QUICK = {
@@ -35,7 +43,7 @@ const QUICK = {
   many: 1,
   widths: [4, 8],
   rounds: 1,
-  rest: 6,
+  rest: { quietSeconds: 4, atMostSeconds: 8 },
   empty: 5,
   idle: 10,
   alone: 5,
@@ -48,6 +56,7 @@ const { values: flags } = parseArgs({
     json: { type: "string" },
     only: { type: "string" },
     logs: { type: "string" },
+    markdown: { type: "string" },
   },
 });
 const size = flags.quick ? QUICK : FULL;
@@ -90,7 +99,7 @@ async function podLines(bench: Bench, widths: Widths): Promise<void> {
 async function idleLines(bench: Bench, agent: AgentSide, empty: Idle | undefined): Promise<void> {
   await measure("idle", async () => {
     await fillNode(bench, agent);
-    await Bun.sleep(size.rest * 1_000);
+    await settle(bench, size.rest);
     say(`${MANY} pods run; ${size.idle} s of doing nothing`);
     const full = await idle(bench, agent, size.idle);
     await agent.process.kill("SIGTERM");
@@ -98,7 +107,7 @@ async function idleLines(bench: Bench, agent: AgentSide, empty: Idle | undefined
     const alone = await containerdAlone(bench, size.alone);
     say("starts beside running pods");
     const started = await starts(bench, agent, size.starts);
-    await Bun.sleep(size.rest * 1_000);
+    await settle(bench, size.rest);
     const fresh = memoryOf(agent.pid);
     return [startLine(started), ...restLines({ empty, full, alone, fresh })];
   });
@@ -115,7 +124,7 @@ function startLine({ times, disturbed, calls }: Starts): Line {
   });
 }
 
-interface Rest {
+interface AtRest {
   readonly empty: Idle | undefined;
   readonly full: Idle;
   /** Percent of a core. */
@@ -123,10 +132,10 @@ interface Rest {
   readonly fresh: Memory;
 }
 
-function restLines({ empty, full, alone, fresh }: Rest): readonly Line[] {
+function restLines({ empty, full, alone, fresh }: AtRest): readonly Line[] {
   const window = `over ${full.seconds} s`;
   const above = full.containerdCpu - alone;
-  const perHour = (bytes: number): number => (bytes * 3_600) / full.seconds;
+  const perMinute = (bytes: number): number => (bytes * 60) / full.seconds;
   const memory = ({ rss, anonymous }: Memory): string =>
     `${rss.toFixed(0)} (${anonymous.toFixed(0)}) MB`;
   return [
@@ -158,17 +167,20 @@ function restLines({ empty, full, alone, fresh }: Rest): readonly Line[] {
       text: `${full.memory.anonymous.toFixed(0)} MB`,
     }),
     valueLine(BUDGETS.written, {
-      value: perHour(full.written - full.logged),
-      text: `${((full.written - full.logged) / 1_000).toFixed(1)} kB`,
+      value: perMinute(full.written - full.logged),
+      text: `${(perMinute(full.written - full.logged) / 1_000).toFixed(1)} kB a minute`,
       notes: [
         `${window}; its log took ${full.logged} bytes more`,
         `files of the stateDir that changed: ${full.changed.join(", ") || "none"}`,
       ],
     }),
     valueLine(BUDGETS.upstream, {
-      value: (full.upstream * 60) / full.seconds,
-      text: `${full.upstream} bytes`,
-      notes: [`${window}, as the broker counts what it receives`],
+      value: perMinute(full.upstream),
+      text: `${(perMinute(full.upstream) / 1_000).toFixed(1)} kB a minute`,
+      notes: [
+        `${window}, as the broker counts what it receives`,
+        `published: ${full.published.join(", ") || "nothing"}`,
+      ],
     }),
   ];
 }
@@ -190,7 +202,7 @@ async function main(): Promise<void> {
   if (agent === undefined) say("the agent is not built: only the bare calls are measured");
   else {
     await agent.process.startReady();
-    await Bun.sleep(size.rest * 1_000);
+    await settle(bench, size.rest);
     empty = await idle(bench, agent, size.empty);
   }
   await podLines(bench, widths);
@@ -207,6 +219,7 @@ async function main(): Promise<void> {
     copyFileSync(world.containerd.logFile, join(flags.logs, "containerd.log"));
     if (agent !== undefined) copyFileSync(agent.process.paths.log, join(flags.logs, "agent.log"));
   }
+  if (flags.markdown !== undefined) writeFileSync(flags.markdown, markdown(lines));
   if (flags.json !== undefined)
     writeFileSync(flags.json, JSON.stringify({ lines: lines.map(({ data }) => data), failures }));
 }

@@ -38,7 +38,7 @@ export class CallTimes {
     this.#measured.push({ side, start, end });
   }
 
-  /** One sentence a side, in medians; only for measurements in which one call follows the other. */
+  /** One sentence a side, in medians; only for measurements of one pod, where no two calls of one name run at once. */
   describe(): readonly string[] {
     const calls = readCalls(readFileSync(this.#path).subarray(this.#from).toString());
     return (["agent", "bare"] as const).flatMap((side) => {
@@ -56,14 +56,15 @@ function describeSide(measured: readonly Measured[], calls: readonly Call[]): st
     const own = calls
       .filter((call) => call.begin >= start && call.begin < end)
       .map((call) => ({ ...call, end: Math.min(call.end, end) }));
-    let free = end - start;
+    let outside = 0;
+    let covered = own[0]?.begin ?? end;
+    before.push(covered - start);
     for (const { name, begin, end: returned } of own) {
       inside.set(name, [...(inside.get(name) ?? []), returned - begin]);
-      free -= returned - begin;
+      outside += Math.max(0, begin - covered);
+      covered = Math.max(covered, returned);
     }
-    const first = (own[0]?.begin ?? end) - start;
-    before.push(first);
-    between.push(free - first);
+    between.push(outside + end - covered);
   }
   const named = [...inside].map(([name, times]) => `${name} ${median(times).toFixed(0)}`);
   return `before the first call ${median(before).toFixed(1)} ms, ${named.join(", ")}, outside of these ${median(between).toFixed(1)}`;

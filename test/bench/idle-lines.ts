@@ -15,6 +15,9 @@ import {
   type Memory,
 } from "./process-facts.ts";
 
+/** Counted each second, told when it has changed. */
+const RECEIVED = "$SYS/broker/bytes/received";
+
 export interface Idle {
   readonly seconds: number;
   readonly memory: Memory;
@@ -29,13 +32,36 @@ export interface Idle {
   readonly changed: readonly string[];
   /** Bytes that the broker received, of all its clients (the bench itself sends two a minute). */
   readonly upstream: number;
+  /** What the agent published: topic and size. */
+  readonly published: readonly string[];
+}
+
+export interface Rest {
+  /** So long nothing may reach the broker. */
+  readonly quietSeconds: number;
+  /** An agent that never falls quiet is measured as it is. */
+  readonly atMostSeconds: number;
+}
+
+/** Lets the agent tell what it still has to tell: a report may follow 10 s after the last change. */
+export async function settle(bench: Bench, { quietSeconds, atMostSeconds }: Rest): Promise<void> {
+  const bytes = await bench.world.client.collect(RECEIVED);
+  const end = performance.now() + atMostSeconds * 1_000;
+  let quietSince = performance.now();
+  let told = bytes.messages.length;
+  while (performance.now() < end && performance.now() - quietSince < quietSeconds * 1_000) {
+    await Bun.sleep(200);
+    if (bytes.messages.length !== told) quietSince = performance.now();
+    told = bytes.messages.length;
+  }
 }
 
 /** Watches an agent that has nothing to do. */
 export async function idle(bench: Bench, agent: AgentSide, seconds: number): Promise<Idle> {
   const { containerd, client } = bench.world;
-  const bytes = await client.collect("$SYS/broker/bytes/received");
+  const bytes = await client.collect(RECEIVED);
   await bytes.next(() => true);
+  const topics = await client.collect("agent/#");
   const look = (): Snapshot => ({
     at: performance.now(),
     cpu: cpuMsOf(agent.pid),
@@ -46,8 +72,10 @@ export async function idle(bench: Bench, agent: AgentSide, seconds: number): Pro
     received: Number(bytes.messages.at(-1)?.payload ?? 0),
   });
   const before = look();
+  const seen = topics.messages.length;
   await Bun.sleep(seconds * 1_000);
   const after = look();
+  const published = topics.messages.slice(seen).filter(({ retain }) => !retain);
   const percent = (key: "cpu" | "containerdCpu"): number =>
     (100 * (after[key] - before[key])) / (after.at - before.at);
   return {
@@ -59,6 +87,7 @@ export async function idle(bench: Bench, agent: AgentSide, seconds: number): Pro
     logged: after.logged - before.logged,
     changed: changedFiles(before.files, after.files),
     upstream: after.received - before.received,
+    published: published.map(({ topic, payload }) => `${topic} (${payload.length} bytes)`),
   };
 }
 

@@ -78,11 +78,15 @@ export async function edit(bench: Bench, count: number): Promise<Pairs> {
     },
   });
   await removeBare(world, pod);
-  if (agent === undefined) return pairs;
-  await removeByAgent(world, agent, "edited");
+  if (agent !== undefined) await removeByAgent(world, agent, "edited");
+  const order = `a new one began before its old one had ended: ${together} times`;
   return {
     ...pairs,
-    notes: [`old and new together: ${together}`, `calls of one edit: ${counted}`],
+    notes: [
+      ...split.describe(),
+      ...callsOf("one edit", counted),
+      ...(agent === undefined ? [] : [order]),
+    ],
   };
 }
 

@@ -114,6 +114,17 @@ export function printed(lines: readonly Line[]): string {
   return [...text, "", ...notes].join("\n");
 }
 
+/** The same table for a document, with the notes as a list. */
+export function markdown(lines: readonly Line[]): string {
+  const cells = (row: Row): string => `| ${COLUMNS.map((column) => row[column]).join(" | ")} |`;
+  const notes = lines.flatMap(({ row, notes: own }) =>
+    own.map((note) => `- **${row.what}**: ${note}`),
+  );
+  const rule = `|${COLUMNS.map(() => " --- ").join("|")}|`;
+  const table = [cells(HEADER), rule, ...lines.map(({ row }) => cells(row))];
+  return `${[...table, "", ...notes].join("\n")}\n`;
+}
+
 export function ms(value: number): string {
   return value >= 1_000 ? `${(value / 1_000).toFixed(2)} s` : `${value.toFixed(0)} ms`;
 }

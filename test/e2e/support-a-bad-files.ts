@@ -23,7 +23,7 @@ export const BAD_FILES: readonly BadFile[] = [
   {
     name: "syntax-error",
     put: (path, pod) => place(path, stringify(pod).replace("spec:", "spec: [")),
-    says: /:\d+: .*(sequence|flow|indent|]|:)/i,
+    says: /implicit key|flow sequence/i,
   },
   {
     name: "unknown-field",

@@ -112,10 +112,39 @@ export class Stage {
     return this.#since(this.watch.exits(), since);
   }
 
-  /** Fails when an app container starts or ends within `duration` ms of now, or did so since the mark. */
+  /** Waits for so many starts and ends of app containers since the mark: a journal may be ahead of the events. */
+  async counts(
+    since: Mark,
+    wanted: { readonly starts: number; readonly exits: number },
+  ): Promise<void> {
+    await eventually(
+      `${wanted.starts} app containers have started and ${wanted.exits} ended`,
+      () => this.#areCounts(since, wanted),
+      { explain: () => JSON.stringify([this.starts(since), this.exits(since)]) },
+    );
+  }
+
+  /** The same, and for `duration` ms there is not one more. */
+  async countsStay(
+    since: Mark,
+    wanted: { readonly starts: number; readonly exits: number },
+    duration: number,
+  ): Promise<void> {
+    await this.counts(since, wanted);
+    await always("no container starts or ends", duration, () => this.#areCounts(since, wanted));
+  }
+
+  /** Fails when an app container starts or ends within `duration` ms, or has done so since the mark. */
   async staysQuiet(since: Mark, duration: number): Promise<void> {
-    const look = (): boolean => this.starts(since).length + this.exits(since).length === 0;
-    await always("no container starts or ends", duration, look);
+    const none = { starts: 0, exits: 0 };
+    await always("no container starts or ends", duration, () => this.#areCounts(since, none));
+  }
+
+  #areCounts(
+    since: Mark,
+    { starts, exits }: { readonly starts: number; readonly exits: number },
+  ): boolean {
+    return this.starts(since).length === starts && this.exits(since).length === exits;
   }
 
   /** The most app containers that ran at one moment since the mark, if none ran then. */

@@ -1,4 +1,4 @@
-// Pods that keep a ledger: each start appends a line to a file of the host, and a kernel lock tells when two are up at once.
+// Pods that keep a ledger: each start appends a line to a file of the host, and a pipe tells when two are up at once.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -27,12 +27,17 @@ export interface LedgerLine {
   readonly at: number;
 }
 
-/** The lock dies with the container's last process, before containerd learns of its end. */
+/**
+ * What lies in a pipe is gone when its last process is, before containerd learns of the container's end:
+ * a word in it means that another container of this pod name is alive.
+ */
 const SCRIPT = `
 name=$1 variant=$2 behaviour=$3
 note() { read -r at rest </proc/uptime; echo "$1 $name $variant $at" >>/ledger/lines; }
-exec 9>>"/ledger/$name.lock"
-flock -n 9 || note both
+[ -p "/ledger/$name.pipe" ] || mkfifo "/ledger/$name.pipe"
+exec 9<>"/ledger/$name.pipe"
+read -r -t 0 word <&9 && note both
+echo alive >&9
 trap 'note stop; exit 0' TERM
 note start
 [ "$behaviour" = Exit ] && exit 0

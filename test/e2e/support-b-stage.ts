@@ -4,6 +4,7 @@ import { afterAll, type test } from "bun:test";
 
 import { AgentProcess, type AgentOptions } from "../harness/agent-process.ts";
 import type { Broker } from "../harness/broker.ts";
+import { eventually } from "../harness/eventually.ts";
 import { BUSYBOX_1, importImages } from "../harness/images.ts";
 import {
   isUnavailable,
@@ -12,7 +13,12 @@ import {
 } from "../harness/private-containerd.ts";
 import { testWhenAvailable } from "../harness/skip-reasons.ts";
 import { makeTempDirectory, type TempDirectory } from "../harness/temp-directory.ts";
-import { ContainerdWatch, listContainers, listTasks } from "../harness/watch-containerd.ts";
+import {
+  ContainerdWatch,
+  listContainers,
+  listTasks,
+  type ContainerFacts,
+} from "../harness/watch-containerd.ts";
 
 export type StageAgent = Partial<AgentOptions> & { readonly broker?: Broker };
 
@@ -69,7 +75,7 @@ export async function runningApps(
 ): Promise<readonly RunningContainer[]> {
   const tasks = await listTasks(containerd);
   const running = new Set(tasks.filter(({ status }) => status === "RUNNING").map(({ id }) => id));
-  return (await listContainers(containerd))
+  return (await wholeList(containerd))
     .filter(({ id, labels }) => running.has(id) && labels["io.cri-containerd.kind"] === "container")
     .map(({ id, labels }) => ({
       id,
@@ -93,11 +99,16 @@ export async function everythingOf(
   containerd: PrivateContainerd,
   instance: string,
 ): Promise<readonly string[]> {
-  return (await listContainers(containerd))
+  return (await wholeList(containerd))
     .filter(({ labels }) => labels["agent/instance"] === instance)
     .map(
       ({ labels }) =>
         `${labels["io.kubernetes.pod.name"] ?? "?"}/${labels["io.cri-containerd.kind"] ?? "?"}`,
     )
     .toSorted();
+}
+
+/** A container may go while the list is made: then it is made again. */
+async function wholeList(containerd: PrivateContainerd): Promise<readonly ContainerFacts[]> {
+  return eventually("the list of containers is whole", () => listContainers(containerd));
 }

@@ -1,10 +1,18 @@
 // What the broker learns of a node, and documents sent to it as a person would: with mosquitto_pub.
 
-import type { Ack, PodReport, ReportedState, State } from "../../src/upstream/reported-state.ts";
+import type { Ack, PodReport, ReportedState } from "../../src/upstream/reported-state.ts";
 import type { Broker } from "../harness/broker.ts";
 import type { BrokerClient, Collector } from "../harness/broker-client.ts";
 import { eventually } from "../harness/eventually.ts";
 import { run } from "../harness/run-command.ts";
+
+/** Birth, farewell and last will. */
+export interface State {
+  readonly state: "online" | "offline" | "lost";
+  readonly incarnation: string;
+  readonly session: number;
+  readonly protocol: 1;
+}
 
 export function topicOf(node: string, leaf: string): string {
   return `agent/v1/node/${node}/${leaf}`;

@@ -25,7 +25,11 @@ export class FakeEvents implements RuntimeEvents {
     return this.#subscribers.size;
   }
 
+  /** The stream stays open, but nothing comes through it. */
+  muted = false;
+
   emit(event: TaskEvent): void {
+    if (this.muted) return;
     for (const subscriber of this.#subscribers) {
       subscriber.queue.push(event);
       subscriber.wake();

@@ -58,10 +58,14 @@ import type {
   StatusResponse,
   VersionResponse,
 } from "../../src/cri/gen/runtime/v1/api_pb.ts";
-import type { RuntimeEvent, TaskEventType } from "../../src/containerd/runtime-events.ts";
+import type {
+  RuntimeEvent,
+  TaskEvent,
+  TaskEventType,
+} from "../../src/containerd/runtime-events.ts";
 import { normalizedImageName } from "../../src/containerd/sandbox-image.ts";
 import { FakeEvents } from "./fake-cri-events.ts";
-import { Faults, type CallName } from "./fake-cri-faults.ts";
+import { Faults, type CallName, type Fault } from "./fake-cri-faults.ts";
 import {
   containerConfigOf,
   containerName,
@@ -90,6 +94,9 @@ export interface RecordedCall {
   readonly at: number;
 }
 
+/** Whether a process ended by itself (or by the test's hand), or because a call ended it. */
+export type ExitCause = "self" | "call";
+
 export interface FakeRuntimeOptions {
   readonly clock: Clock;
   /** References that are on the node from the beginning. */
@@ -105,6 +112,10 @@ export interface FakeRuntimeOptions {
   readonly statusLagMs?: number;
   /** What runs in a new container. */
   readonly program?: (container: FakeContainer) => Program;
+  /** Sees every call as it begins. */
+  readonly onCall?: (call: CallName, args: readonly unknown[]) => void;
+  /** Sees what happens as it happens, also when the event stream tells nobody. */
+  readonly onEvent?: (event: TaskEvent, cause: ExitCause) => void;
   /** Whether GetContainerEvents exists. */
   readonly servesContainerEvents?: boolean;
   /** Answer of ExecSync. */
@@ -136,6 +147,13 @@ export class FakeRuntime implements CriClient {
   readonly #clock: Clock;
   #up = true;
   #next = 1;
+  /** Calls that began before the daemon went do nothing any more. */
+  #epoch = 0;
+  #gone = Promise.withResolvers<never>();
+  /** Names that calls under way hold: containerd reserves before it works. */
+  readonly #underWay = new Set<string>();
+  /** Dead, but not yet said so by the status. */
+  readonly #dying = new Set<string>();
 
   constructor(options: FakeRuntimeOptions) {
     this.#options = options;
@@ -156,14 +174,24 @@ export class FakeRuntime implements CriClient {
 
   /** The container's process ends. */
   exit(id: string, exitCode: number, cause: { readonly oom?: boolean } = {}): void {
+    this.#exit(id, exitCode, { ...cause, by: "self" });
+  }
+
+  #exit(
+    id: string,
+    exitCode: number,
+    cause: { readonly oom?: boolean; readonly by: ExitCause },
+  ): void {
     const container = this.containers.get(id);
-    if (container?.state !== ContainerState.CONTAINER_RUNNING) return;
-    if (cause.oom === true) this.events.emit({ type: "OOM", id });
-    this.events.emit({ type: "Exited", id });
-    this.events.emit({ type: "Deleted", id });
+    if (container?.state !== ContainerState.CONTAINER_RUNNING || this.#dying.has(id)) return;
+    if (cause.oom === true) this.#emit({ type: "OOM", id });
+    this.#dying.add(id);
+    this.#emit({ type: "Exited", id }, cause.by);
+    this.#emit({ type: "Deleted", id });
     const reason = cause.oom === true ? "OOMKilled" : exitCode === 0 ? "Completed" : "Error";
     const finishedAt = this.#now();
     const settle = (): void => {
+      this.#dying.delete(id);
       if (container.state !== ContainerState.CONTAINER_RUNNING) return;
       Object.assign(container, { exitCode, reason, finishedAt });
       container.state = ContainerState.CONTAINER_EXITED;
@@ -178,13 +206,21 @@ export class FakeRuntime implements CriClient {
     const sandbox = this.sandboxes.get(id);
     if (sandbox?.ready !== true) return;
     sandbox.ready = false;
-    this.events.emit({ type: "Exited", id });
-    this.events.emit({ type: "Deleted", id });
+    this.#emit({ type: "Exited", id });
+    this.#emit({ type: "Deleted", id });
   }
 
-  /** The daemon goes away; containers run on. Calls fail until `start`. */
+  /** The runtime lost the container's shim: it cannot say whether the process lives. */
+  lose(id: string): void {
+    const container = this.containers.get(id);
+    if (container?.state !== ContainerState.CONTAINER_RUNNING || this.#dying.has(id)) return;
+    container.state = ContainerState.CONTAINER_UNKNOWN;
+  }
+
+  /** The daemon goes away; containers run on. Calls fail until `start`, those under way at once. */
   stop(): void {
     this.#up = false;
+    this.#dropCalls();
     this.events.end(this.#unavailable("Subscribe"));
   }
 
@@ -194,8 +230,10 @@ export class FakeRuntime implements CriClient {
 
   /** The machine restarts: nothing runs any more, nobody was told. */
   reboot(): void {
+    this.#dropCalls();
     this.events.end(this.#unavailable("Subscribe"));
     for (const sandbox of this.sandboxes.values()) sandbox.ready = false;
+    this.#dying.clear();
     for (const container of this.containers.values())
       if (container.state === ContainerState.CONTAINER_RUNNING) {
         Object.assign(container, { exitCode: 255, reason: "Unknown", finishedAt: this.#now() });
@@ -206,6 +244,12 @@ export class FakeRuntime implements CriClient {
   /** Names of the calls so far, for order assertions. */
   callNames(): readonly CallName[] {
     return this.calls.map(({ call }) => call);
+  }
+
+  /** Whether its process lives: the status may say RUNNING a little longer. */
+  isAlive(id: string): boolean {
+    const state = this.containers.get(id)?.state;
+    return state === ContainerState.CONTAINER_RUNNING && !this.#dying.has(id);
   }
 
   running(): readonly FakeContainer[] {
@@ -267,9 +311,11 @@ export class FakeRuntime implements CriClient {
 
   runPodSandbox(args: RunPodSandboxArgs, options?: CallOptions): Promise<string> {
     const call = "runPodSandbox";
-    return this.#call({ call, args: [args], limits: within(options, RUN_SANDBOX_MS) }, () => {
-      const config = sandboxConfigOf(args.config);
-      const reserved = this.#reserveSandbox(config);
+    const config = sandboxConfigOf(args.config);
+    const reserve = (): string => this.#reserveSandbox(config);
+    const limits = within(options, RUN_SANDBOX_MS);
+    return this.#call({ call, args: [args], limits, reserve }, () => {
+      const reserved = sandboxName(config);
       const hostNetwork = usesHostNetwork(config);
       if (!this.images.has(this.sandboxImage))
         throw refused("RunPodSandbox", `failed to get sandbox image "${this.sandboxImage}"`);
@@ -283,19 +329,22 @@ export class FakeRuntime implements CriClient {
       const runtimeHandler = args.runtimeHandler ?? "";
       const createdAt = this.#now();
       this.sandboxes.set(id, { id, reserved, config, runtimeHandler, createdAt, ip, ready: true });
-      this.events.emit({ type: "Created", id });
-      this.events.emit({ type: "Started", id });
+      this.#emit({ type: "Created", id });
+      this.#emit({ type: "Started", id });
       return id;
     });
   }
 
   stopPodSandbox(id: string, options?: CallOptions): Promise<void> {
-    return this.#call({ call: "stopPodSandbox", args: [id], limits: within(options) }, () => {
+    return this.#call({ call: "stopPodSandbox", args: [id], limits: within(options) }, async () => {
       const sandbox = this.sandboxes.get(id);
       if (sandbox === undefined) return;
       if (!usesHostNetwork(sandbox.config) && !this.networkReady)
         throw refused("StopPodSandbox", "failed to destroy network: cni plugin not initialized");
-      for (const container of this.#containersOf(id)) this.exit(container.id, 137);
+      for (const container of this.#containersOf(id)) this.#end(container);
+      const lag = this.#options.statusLagMs ?? 0;
+      if (lag > 0 && this.#containersOf(id).some((one) => this.#dying.has(one.id)))
+        await this.#clock.sleep(lag);
       this.killSandbox(id);
     });
   }
@@ -304,7 +353,7 @@ export class FakeRuntime implements CriClient {
     return this.#call({ call: "removePodSandbox", args: [id], limits: within(options) }, () => {
       if (this.sandboxes.get(id) === undefined) return;
       for (const container of this.#containersOf(id)) {
-        this.exit(container.id, 137);
+        this.#end(container);
         this.containers.delete(container.id);
       }
       this.killSandbox(id);
@@ -342,19 +391,15 @@ export class FakeRuntime implements CriClient {
   }
 
   createContainer(args: CreateContainerArgs, options?: CallOptions): Promise<string> {
-    return this.#call({ call: "createContainer", args: [args], limits: within(options) }, () => {
-      const call = "CreateContainer";
-      const { sandboxId } = args;
+    const call = "CreateContainer";
+    const { sandboxId } = args;
+    const config = containerConfigOf(args.config);
+    const reserve = (): string => this.#reserveContainer(config, this.#sandbox(call, sandboxId));
+    const limits = within(options);
+    return this.#call({ call: "createContainer", args: [args], limits, reserve }, () => {
       const sandbox = this.#sandbox(call, sandboxId);
       if (!sandbox.ready) throw notFound(call, `task ${sandboxId}`);
-      const config = containerConfigOf(args.config);
       const reserved = containerName(config, sandbox.config);
-      const holder = [...this.containers.values()].find((other) => other.reserved === reserved);
-      if (holder !== undefined)
-        throw refused(
-          call,
-          `failed to reserve container name "${reserved}": name "${reserved}" is reserved for "${holder.id}"`,
-        );
       const image = this.#image(config.image?.image ?? "");
       if (image === undefined) throw notFound(call, `image "${config.image?.image}"`);
       const container: FakeContainer = {
@@ -384,18 +429,19 @@ export class FakeRuntime implements CriClient {
       const { program, state, sandboxId } = container;
       if (state !== ContainerState.CONTAINER_CREATED)
         throw refused("StartContainer", `container is in state ${state}`);
-      if (!this.#sandbox("StartContainer", sandboxId).ready)
-        throw refused("StartContainer", `sandbox container "${sandboxId}" is not running`);
-      container.startedAt = this.#now();
-      if (program.startError !== undefined) {
+      const startError = this.#sandbox("StartContainer", sandboxId).ready
+        ? program.startError
+        : `sandbox container "${sandboxId}" is not running`;
+      if (startError === undefined) container.startedAt = this.#now();
+      else {
         Object.assign(container, { exitCode: 128, reason: "StartError", finishedAt: this.#now() });
-        container.message = program.startError;
+        container.message = startError;
         container.state = ContainerState.CONTAINER_EXITED;
-        throw refused("StartContainer", program.startError);
+        throw refused("StartContainer", startError);
       }
       container.state = ContainerState.CONTAINER_RUNNING;
-      this.events.emit({ type: "Created", id });
-      this.events.emit({ type: "Started", id });
+      this.#emit({ type: "Created", id });
+      this.#emit({ type: "Started", id });
       if (program.exitsAfterMs !== undefined)
         this.#clock.after(program.exitsAfterMs, () => this.exit(id, program.exitCode ?? 0));
     });
@@ -405,13 +451,16 @@ export class FakeRuntime implements CriClient {
     const limits = withinMore(graceSeconds, options);
     return this.#call({ call: "stopContainer", args: [id, graceSeconds], limits }, async () => {
       const container = this.containers.get(id);
+      if (container?.state === ContainerState.CONTAINER_UNKNOWN) this.#end(container);
       if (container?.state !== ContainerState.CONTAINER_RUNNING) return;
+      const epoch = this.#epoch;
       const { stopsAfterMs = 0, stopCode = 143 } = container.program;
       const graceMs = graceSeconds * 1000;
       const obeys = graceMs > 0 && stopsAfterMs < graceMs;
       const takes = obeys ? stopsAfterMs : graceMs;
       if (takes > 0) await this.#clock.sleep(takes);
-      this.exit(id, obeys ? stopCode : 137);
+      // The signal was sent before the daemon went; nobody is left to send the second one.
+      if (epoch === this.#epoch || obeys) this.#exit(id, obeys ? stopCode : 137, { by: "call" });
       const lag = this.#options.statusLagMs ?? 0;
       if (lag > 0) await this.#clock.sleep(lag);
     });
@@ -419,7 +468,8 @@ export class FakeRuntime implements CriClient {
 
   removeContainer(id: string, options?: CallOptions): Promise<void> {
     return this.#call({ call: "removeContainer", args: [id], limits: within(options) }, () => {
-      this.exit(id, 137);
+      const container = this.containers.get(id);
+      if (container !== undefined) this.#end(container);
       this.containers.delete(id);
     });
   }
@@ -650,19 +700,43 @@ export class FakeRuntime implements CriClient {
     const name = call[0]!.toUpperCase() + call.slice(1);
     this.calls.push({ call, args, at: this.#clock.monotonic() });
     this.#mustBeUp(name);
+    this.#options.onCall?.(call, args);
     const fault = this.faults.take(call, args);
-    const work = async (): Promise<T> => {
-      if (fault?.type === "fail" && fault.effect === undefined)
-        throw new CriError({ call: name, code: fault.code, details: fault.details });
-      if (fault?.type === "hang" && fault.effect === undefined) return forever();
+    const givenUp = Promise.withResolvers<never>();
+    givenUp.promise.catch(() => undefined);
+    const work = this.#work(request, { fault, givenUp: givenUp.promise }, effect);
+    try {
+      return await this.#limited(name, limits, work);
+    } finally {
+      givenUp.reject(this.#unavailable(name));
+    }
+  }
+
+  async #work<T>(
+    { call, reserve }: Request,
+    { fault, givenUp }: { fault: Fault | undefined; givenUp: Promise<never> },
+    effect: () => T | Promise<T>,
+  ): Promise<T> {
+    const name = call[0]!.toUpperCase() + call.slice(1);
+    const epoch = this.#epoch;
+    if (fault?.type === "fail" && fault.effect === undefined)
+      throw new CriError({ call: name, code: fault.code, details: fault.details });
+    const held = reserve?.();
+    if (held !== undefined) this.#underWay.add(held);
+    let result: T;
+    try {
+      if (fault?.type === "hang" && fault.effect === undefined) return await givenUp;
       const wait = fault?.type === "delay" ? fault.ms : (this.#options.latencyMs?.[call] ?? 0);
       if (wait > 0) await this.#clock.sleep(wait);
-      const result = await effect();
-      if (fault?.type === "fail")
-        throw new CriError({ call: name, code: fault.code, details: fault.details });
-      return fault?.type === "hang" ? forever() : result;
-    };
-    return this.#limited(name, limits, work());
+      if (epoch !== this.#epoch) throw this.#unavailable(name);
+      const effected = effect();
+      result = effected instanceof Promise ? await effected : effected;
+    } finally {
+      if (held !== undefined) this.#underWay.delete(held);
+    }
+    if (fault?.type === "fail")
+      throw new CriError({ call: name, code: fault.code, details: fault.details });
+    return fault?.type === "hang" ? forever() : result;
   }
 
   async #limited<T>(call: string, limits: CallOptions, work: Promise<T>): Promise<T> {
@@ -687,7 +761,7 @@ export class FakeRuntime implements CriClient {
     if (joined?.aborted === true) abort();
     joined?.addEventListener("abort", abort, { once: true });
     try {
-      return await Promise.race([gone.promise, work]);
+      return await Promise.race([gone.promise, this.#gone.promise, work]);
     } finally {
       joined?.removeEventListener("abort", abort);
       timer?.[Symbol.dispose]();
@@ -695,13 +769,47 @@ export class FakeRuntime implements CriClient {
   }
 
   #reserveSandbox(config: ReturnType<typeof sandboxConfigOf>): string {
-    const reserved = sandboxName(config);
-    const holder = [...this.sandboxes.values()].find((other) => other.reserved === reserved);
-    if (holder === undefined) return reserved;
-    throw refused(
-      "RunPodSandbox",
-      `failed to reserve sandbox name "${reserved}": name "${reserved}" is reserved for "${holder.id}"`,
-    );
+    const name = sandboxName(config);
+    const holder = [...this.sandboxes.values()].find((other) => other.reserved === name);
+    return this.#reserve("RunPodSandbox", { kind: "sandbox", name, holder });
+  }
+
+  #reserveContainer(config: ReturnType<typeof containerConfigOf>, sandbox: FakeSandbox): string {
+    const name = containerName(config, sandbox.config);
+    const holder = [...this.containers.values()].find((other) => other.reserved === name);
+    return this.#reserve("CreateContainer", { kind: "container", name, holder });
+  }
+
+  #reserve(
+    call: string,
+    wanted: { kind: string; name: string; holder: { readonly id: string } | undefined },
+  ): string {
+    const { kind, name, holder } = wanted;
+    const key = `${kind} ${name}`;
+    if (holder === undefined && !this.#underWay.has(key)) return key;
+    const details = `failed to reserve ${kind} name "${name}": name "${name}" is reserved for`;
+    throw refused(call, `${details} "${holder?.id ?? "somebody"}"`);
+  }
+
+  /** Whatever runs in it is killed. */
+  #end(container: FakeContainer): void {
+    this.#exit(container.id, 137, { by: "call" });
+    if (container.state !== ContainerState.CONTAINER_UNKNOWN) return;
+    Object.assign(container, { exitCode: 255, reason: "Unknown", finishedAt: this.#now() });
+    container.state = ContainerState.CONTAINER_EXITED;
+  }
+
+  #emit(event: TaskEvent, cause: ExitCause = "self"): void {
+    this.#options.onEvent?.(event, cause);
+    this.events.emit(event);
+  }
+
+  #dropCalls(): void {
+    this.#epoch += 1;
+    const gone = this.#gone;
+    this.#gone = Promise.withResolvers<never>();
+    gone.promise.catch(() => undefined);
+    gone.reject(this.#unavailable("Call"));
   }
 
   #eventResponse(event: RuntimeEvent): ContainerEventResponse | undefined {
@@ -783,6 +891,8 @@ interface Request {
   readonly call: CallName;
   readonly args: readonly unknown[];
   readonly limits: CallOptions;
+  /** What the call holds while it is under way; throws when somebody else does. */
+  readonly reserve?: () => string;
 }
 
 function forever(): Promise<never> {

@@ -225,7 +225,7 @@ describe("an agent that cannot be asked", () => {
   test("is not there: the sentence names the socket and says how to start it", async () => {
     expect(await run(`get pods --socket ${directory}/none.sock`)).toBe(1);
     expect(terminal.stderr).toBe(
-      `Error: no agent is listening on ${directory}/none.sock: start it (sudo systemctl start agent, or sudo agent run), or name its socket with --socket or AGENT_SOCKET\n`,
+      `Error: no agent is listening on ${directory}/none.sock: start it (sudo agent run), or name its socket with --socket or AGENT_SOCKET\n`,
     );
   });
 

@@ -279,6 +279,45 @@ describe("deleting", () => {
     await on.stop();
   });
 
+  test("a file removed and added again as it was, at once, ends a life and begins one", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    const before = on.snapshots.length;
+    rmSync(on.path("web.yaml"));
+    await on.hint({ type: "Moved", name: "web.yaml" });
+    await on.clock.advance(5);
+    await on.move("web.yaml", manifest("web"));
+    await on.clock.advance(RESCAN);
+    expect(on.snapshots.slice(before).map(({ pods }) => pods.length)).toEqual([0, 1]);
+    await on.stop();
+  });
+
+  test("a file removed and added again with a new comment is an edit", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    const before = on.snapshots.length;
+    rmSync(on.path("web.yaml"));
+    await on.hint({ type: "Moved", name: "web.yaml" });
+    await on.clock.advance(5);
+    await on.move("web.yaml", `# why\n${manifest("web")}`);
+    await on.clock.advance(RESCAN);
+    expect(on.snapshots.slice(before).every(({ pods }) => pods.length === 1)).toBe(true);
+    await on.stop();
+  });
+
+  test("a file renamed over itself as it was is no order at all", async () => {
+    using on = new ManifestDirectory();
+    await on.start();
+    await on.move("web.yaml", manifest("web"));
+    const before = on.snapshots.length;
+    await on.move("web.yaml", manifest("web"));
+    await on.clock.advance(RESCAN);
+    expect(on.snapshots.slice(before).every(({ pods }) => pods.length === 1)).toBe(true);
+    await on.stop();
+  });
+
   test("a deleted directory stops nothing, also when it comes back empty", async () => {
     using on = new ManifestDirectory();
     await on.start();

@@ -27,7 +27,6 @@ const DEFAULTS: AgentConfig = {
   instance: "default",
   nodeLabels: {},
   maxPods: 110,
-  podPidsLimit: -1,
   cgroupDriver: "auto",
   cgroupRoot: "/",
   resolvConf: "/etc/resolv.conf",
@@ -178,11 +177,10 @@ describe("what is refused", () => {
       ],
     ],
     "numbers out of range, in the wrong form, or fractional": [
-      { maxPods: 0, podPidsLimit: 0, mqtt: { keepAliveSeconds: "60" } },
+      { maxPods: 0, mqtt: { keepAliveSeconds: "60" } },
       [
         'mqtt.keepAliveSeconds: must be a whole number, not "60"',
         "maxPods: must be between 1 and 2147483647, not 0",
-        "podPidsLimit: must be between 1 and 2147483647, not 0",
       ],
     ],
     "a number where a duration is wanted": [

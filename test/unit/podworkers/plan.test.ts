@@ -10,7 +10,7 @@ const names = { namespace: "default", name: "web" };
 const deleted: Removal = { uid: UID, ...names, why: "Deleted" };
 
 function desired(pods: DesiredState["pods"], ready: SourceName[] = ["file"]): DesiredState {
-  return { pods, ready: new Set(ready), rejected: [] };
+  return { pods, held: new Set(), ready: new Set(ready), rejected: [] };
 }
 const worker = (more: Partial<WorkerFacts> = {}): WorkerFacts => ({
   uid: UID,
@@ -63,6 +63,12 @@ const cases: Record<string, Partial<PlanInput> & { orders: readonly unknown[] }>
       { ...running, uid: "uid-3", name: "x" },
     ],
     orders: [{ type: "Remove", removal: { ...names, uid: "uid-3", name: "x", why: "Deleted" } }],
+  },
+  "what runs under a name that is asked for and has no room goes on": {
+    desired: { ...desired([]), held: new Set(["default/web"]) },
+    workers: [worker()],
+    observed: [running],
+    orders: [],
   },
   "a predecessor is not ended by the plan but by its successor": {
     desired: desired([newWeb]),

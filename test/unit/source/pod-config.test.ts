@@ -80,7 +80,7 @@ const cases: Readonly<
       snapshot("file", pod("file", "a", 80), pod("file", "b", 80)),
     ],
     ["file-a"],
-    ["file b HostPortConflict", "mqtt:node b Shadowed"],
+    ["mqtt:node b Shadowed", "file b HostPortConflict"],
   ],
   "a shadowed pod claims no port": [
     [
@@ -137,6 +137,30 @@ const anySnapshots = fc.tuple(
   ),
 );
 
+describe("room on the node", () => {
+  const names = (pods: readonly DesiredPod[]) => pods.map((one) => one.pod.metadata.name);
+  const both = [snapshot("file", pod("file", "a", 80), pod("file", "b", 80))];
+
+  test("a newcomer does not push out the pod that runs, and what runs is held", () => {
+    const standing = (one: DesiredPod) => (one.pod.metadata.name === "b" ? 0 : 2);
+    const state = mergeSnapshots(both, { ...GROUPS, standing });
+    expect(names(state.pods)).toEqual(["b"]);
+    expect(state.held).toEqual(new Set(["default/a"]));
+  });
+
+  test("among newcomers the first wins", () => {
+    expect(names(mergeSnapshots(both, GROUPS).pods)).toEqual(["a"]);
+  });
+
+  test("what is over maxPods is refused, newcomers first", () => {
+    const three = [snapshot("file", pod("file", "a"), pod("file", "b"), pod("file", "c"))];
+    const standing = (one: DesiredPod) => (one.pod.metadata.name === "c" ? 0 : 2);
+    const state = mergeSnapshots(three, { ...GROUPS, standing, maxPods: 2 });
+    expect(names(state.pods)).toEqual(["a", "c"]);
+    expect(state.rejected).toMatchObject([{ name: "b", code: "OutOfpods" }]);
+  });
+});
+
 describe("merge of anything", () => {
   test("is idempotent", () => {
     fc.assert(
@@ -145,7 +169,7 @@ describe("merge of anything", () => {
         const again = SOURCES.map((source) =>
           snapshot(source, ...once.pods.filter((one) => one.source === source)),
         );
-        expect(mergeSnapshots(again, GROUPS)).toEqual({ ...once, rejected: [] });
+        expect(mergeSnapshots(again, GROUPS)).toEqual({ ...once, held: new Set(), rejected: [] });
       }),
     );
   });

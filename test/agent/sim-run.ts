@@ -1,0 +1,70 @@
+// Runs one seed from beginning to end, and thins out the steps of one that fails.
+
+import { Mulberry32 } from "../fakes/mulberry32.ts";
+import { isOfTheDead } from "./sim-agent.ts";
+import { verdict } from "./sim-final.ts";
+import { throwSteps, type SimStep } from "./sim-steps.ts";
+import { SimWorld } from "./sim-world.ts";
+
+export interface SimOutcome {
+  readonly seed: number;
+  readonly steps: readonly SimStep[];
+  /** undefined = nothing was wrong. */
+  readonly violation: string | undefined;
+  readonly history: readonly string[];
+  readonly starts: number;
+  readonly removals: number;
+}
+
+export function stepsOf(seed: number): readonly SimStep[] {
+  return throwSteps(new Mulberry32(seed ^ 0x57e95));
+}
+
+export async function simulate(
+  seed: number,
+  steps: readonly SimStep[] = stepsOf(seed),
+): Promise<SimOutcome> {
+  using world = new SimWorld(seed);
+  const { judge } = world;
+  const lost = (error: unknown): void => {
+    if (!isOfTheDead(error)) judge.accuse(`unhandled rejection: ${String(error)}`);
+  };
+  process.on("unhandledRejection", lost);
+  try {
+    await world.settleForeigners();
+    for (const step of steps) {
+      await world.perform(step);
+      if (judge.violation !== undefined) break;
+    }
+    const violation = judge.violation ?? (await verdict(world));
+    if (violation !== judge.violation && violation !== undefined) judge.accuse(violation);
+    const { history, starts, removals } = judge;
+    return { seed, steps, violation, history, starts, removals };
+  } finally {
+    process.off("unhandledRejection", lost);
+  }
+}
+
+/** A violation without the names and numbers that differ from run to run. */
+export function kindOf(violation: string | undefined): string | undefined {
+  return violation
+    ?.replaceAll(/(?:container|sandbox)\d+/g, "ID")
+    .replaceAll(/(?:web|db)-\d|\b(?:web|db)\b/g, "POD")
+    .replaceAll(/\/[ab]\/\d+/g, "/C")
+    .replaceAll(/\d+/g, "N");
+}
+
+/** Drops steps as long as the same thing goes wrong; at most `tries` runs. */
+export async function shrink(failed: SimOutcome, tries = 150): Promise<SimOutcome> {
+  let best = failed;
+  let left = tries;
+  for (let size = Math.ceil(best.steps.length / 2); size >= 1; size = Math.floor(size / 2)) {
+    for (let at = best.steps.length - size; at >= 0; at -= size) {
+      if (left-- <= 0) return best;
+      const fewer = best.steps.toSpliced(at, size);
+      const outcome = await simulate(failed.seed, fewer);
+      if (kindOf(outcome.violation) === kindOf(failed.violation)) best = outcome;
+    }
+  }
+  return best;
+}

@@ -119,7 +119,7 @@ describe("removing a tree", () => {
       [
         "sh",
         "-c",
-        "mkdir tree && cd tree && mkdir -p .removing-1/x && for i in $(seq 700); do mkdir dddddddddd && cd -P dddddddddd; done",
+        "mkdir tree && cd tree && mkdir -p .removing-1/x && d=$(printf d%.0s $(seq 60)); for i in $(seq 150); do mkdir $d && cd -P $d; done",
       ],
       { cwd: directory },
     );

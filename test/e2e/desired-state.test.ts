@@ -161,20 +161,22 @@ const REFUSALS: readonly (readonly Refusal[])[] = [
       says: /default\/good.*spec\.containers\[0\]\.livenesProbe.*livenessProbe/,
       payload: document({}, misspelt),
     },
+  ],
+  [
     {
       what: "another kind of document",
       code: 400,
       says: /kind/,
       payload: document({ kind: "DesiredStates" }),
     },
-  ],
-  [
     {
       what: "another node's document",
       code: 403,
       says: /target\.node.*somebody/,
       payload: document({ target: { node: "somebody" } }),
     },
+  ],
+  [
     {
       what: "a hostPath in an unsigned document",
       code: 403,
@@ -205,14 +207,14 @@ const REFUSALS: readonly (readonly Refusal[])[] = [
       says: /generation 4.*generation 5/,
       payload: document({ generation: 4 }),
     },
+  ],
+  [
     {
       what: "a document that is too large",
       code: 413,
       says: /49152/,
       payload: document({ issuedBy: "x".repeat(50_000) }),
     },
-  ],
-  [
     { what: "an empty payload", code: 417, says: /empty/, payload: () => "" },
     {
       what: "no resources without allowEmpty",
@@ -220,6 +222,8 @@ const REFUSALS: readonly (readonly Refusal[])[] = [
       says: /allowEmpty/,
       payload: document({ resources: [] }),
     },
+  ],
+  [
     {
       what: "a feature that is not known",
       code: 412,
@@ -314,7 +318,7 @@ e2e(
         desired("edge", { generation: 6, resources: [plainPod("other")] }),
       );
       await agent.startReady();
-      await upstream.ack("generation 6 is accepted", ({ generation }) => generation === 6);
+      await untilRunning(agent, ["other", "static"]);
       await publishDesired(broker, "edge", accepted);
       await upstream.ack(
         "generation 7 is healthy",

@@ -120,6 +120,7 @@ const PURE: readonly string[] = [
   "source/desired-version-range.ts",
   "source/desired-version.ts",
   "source/last-good-pods.ts",
+  "source/manifest-hints.ts",
   "source/manifest-rebirth.ts",
   "source/manifest-settle.ts",
   "source/manifest-state.ts",

@@ -3,12 +3,10 @@
 import type { AgentConfig } from "../api/config.ts";
 import {
   NOTHING_DESIRED,
-  type DesiredPod,
   type DesiredState,
   type SourceName,
   type SourceSnapshot,
 } from "../api/desired-pod.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
 import type { Container } from "../api/pod.ts";
 import type { NodeCondition } from "../api/pod-status.ts";
 import { isContainerd } from "../containerd/is-containerd.ts";
@@ -20,15 +18,17 @@ import { Mailbox } from "../lib/mailbox.ts";
 import type { ServerFacts } from "../server/routes.ts";
 import { FileSource } from "../source/file-source.ts";
 import { MqttSource } from "../source/mqtt-source.ts";
-import { mergeSnapshots, type Standing } from "../source/pod-config.ts";
+import { mergeSnapshots } from "../source/pod-config.ts";
 import { Volumes } from "../volume/mount-volumes.ts";
 import { findCgroupDriver } from "./cgroup-driver.ts";
 import type { Edges } from "./edges.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { NodeView } from "./node-view.ts";
 import { podConfigs } from "./pod-configs.ts";
+import { Quiet } from "./quiet.ts";
 import { buildPods, type Pods } from "./pods.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
+import { standingOf } from "./standing.ts";
 import { SyncLoop, type LoopEvent } from "./sync-loop.ts";
 import { Upstream } from "./upstream.ts";
 
@@ -40,6 +40,9 @@ export interface AgentOptions {
   /** Known at the start, e.g. `BoardChanged`. */
   readonly conditions: readonly NodeCondition[];
 }
+
+/** A burst (the start, many pods at once) leaves free memory behind; it is over when nothing has changed for so long. */
+const QUIET_MS = 15_000;
 
 export class Agent {
   readonly #options: AgentOptions;
@@ -55,6 +58,7 @@ export class Agent {
   readonly #upstream: Upstream | undefined;
   readonly #view: NodeView;
   readonly #housekeeping: Housekeeping;
+  readonly #quiet: Quiet;
   #events: ReturnType<Edges["runtimeEvents"]> | undefined;
   #cgroupDriver: CgroupDriver = "cgroupfs";
 
@@ -62,6 +66,7 @@ export class Agent {
     const { edges, config, nodeName, version } = options;
     const { clock, random, log, cri } = edges;
     this.#options = options;
+    this.#quiet = new Quiet({ clock, after: QUIET_MS, run: () => edges.trimMemory() });
     this.#watch = new RuntimeWatch({
       cri,
       clock,
@@ -118,6 +123,7 @@ export class Agent {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     this.#documents?.start();
+    this.#quiet.touch();
     const loops = [
       this.#loop.run(this.#stop.signal),
       this.#watch.run(this.#stop.signal),
@@ -130,6 +136,7 @@ export class Agent {
     } finally {
       stop();
       this.#documents?.[Symbol.dispose]();
+      this.#quiet[Symbol.dispose]();
     }
   }
 
@@ -186,16 +193,8 @@ export class Agent {
     this.#desired = mergeSnapshots([...this.#snapshots.values()], {
       groupPriorities: new Map(),
       maxPods: this.#options.config.maxPods,
-      standing: (pod) => this.#standingOf(pod),
+      standing: (pod) => standingOf(this.#pods.cache, pod),
     });
-  }
-
-  #standingOf({ uid, pod }: DesiredPod): Standing {
-    const { cache } = this.#pods;
-    if (cache.get(uid) !== undefined) return 0;
-    const isSameName = ({ namespace, name }: ObservedPod): boolean =>
-      namespace === pod.metadata.namespace && name === pod.metadata.name;
-    return [...cache.all().values()].some(isSameName) ? 1 : 2;
   }
 
   #problems(): readonly string[] {
@@ -234,7 +233,10 @@ export class Agent {
       requireNetwork: () => this.#watch.requireNetwork(),
       hostIPs: () => this.#view.hostIPs(),
       onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
-      onStatusChanged: () => this.#upstream?.changed(),
+      onStatusChanged: () => {
+        this.#quiet.touch();
+        this.#upstream?.changed();
+      },
       signal: this.#stop.signal,
     });
   }

@@ -34,4 +34,6 @@ export interface Edges {
   readonly addresses: () => readonly NodeAddress[];
   readonly clockSynchronised: () => boolean;
   readonly sha256: Sha256;
+  /** Collects garbage and gives free memory back to the system; takes tens of milliseconds. */
+  readonly trimMemory: () => void;
 }

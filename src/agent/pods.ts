@@ -63,6 +63,7 @@ export function buildPods(options: PodsOptions): Pods {
     random,
     log,
     onChange: options.onPodChanged,
+    isBusy: (uid) => workers.isBusy(uid),
   });
   const publish = publisher(options, statuses);
   const cached = (uid: PodUID): ObservedPod | undefined => cache.get(uid);

@@ -12,6 +12,7 @@ import { GrpcChannel } from "../cri/grpc.ts";
 import { bootId, clockSynchronised, sinceBoot } from "../host/boot.ts";
 import { lockStateDir } from "../host/lock.ts";
 import { readMachineFacts, readNodeAddresses } from "../host/machine.ts";
+import { trimMemory } from "../host/memory.ts";
 import { realMounts } from "../host/mounts.ts";
 import { realFiles } from "../host/real-files.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -89,6 +90,7 @@ async function live(
     bootId: bootId(),
     addresses: () => readNodeAddresses(),
     clockSynchronised,
+    trimMemory,
     sha256: (data) => createHash("sha256").update(data).digest("hex"),
   };
   const { nodeName, conditions } = identity;

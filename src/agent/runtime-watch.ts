@@ -86,10 +86,8 @@ export class RuntimeWatch {
   async #ask(signal: AbortSignal): Promise<void> {
     const { cri, clock, endpoint, onFirst } = this.#options;
     const version = await checkVersion(cri, { endpoint, signal });
-    if (this.#version === undefined) {
-      await this.#askStatus();
-      await onFirst(version);
-    }
+    await this.#askStatus();
+    if (this.#version === undefined) await onFirst(version);
     this.#version = version;
     this.#answeredAt = clock.monotonic();
   }

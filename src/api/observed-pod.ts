@@ -36,6 +36,8 @@ export interface ObservedContainer {
   /** The runtime's word: "Completed", "Error", "OOMKilled", "StartError", "Unknown", … */
   readonly reason: string;
   readonly message: string;
+  /** Its end is known from an event, the runtime's own record of it (reason, OOM) has yet to follow. */
+  readonly presumed?: true;
   /** Grace seconds written on it when it was created; absent = unknown. */
   readonly gracePeriodSeconds?: number;
 }

@@ -6,6 +6,14 @@ export interface TaskEvent {
   readonly type: TaskEventType;
   /** A container's or a sandbox's; foreign ones are among them. */
   readonly id: string;
+  /** Only of `Exited`, and only where the runtime says it: the process has ended, whatever CRI still shows. */
+  readonly exit?: TaskExit;
+}
+
+export interface TaskExit {
+  readonly code: number;
+  /** Wall ms; for showing only. */
+  readonly at: number;
 }
 
 export type RuntimeEvent =

@@ -7,6 +7,7 @@ import {
   TaskExitSchema,
   TaskOOMSchema,
   TaskStartSchema,
+  type TaskExit,
 } from "./gen/containerd/events/task_pb.ts";
 import type { Envelope } from "./gen/containerd/types/types_pb.ts";
 import type { TaskEvent, TaskEventType } from "./runtime-events.ts";
@@ -20,13 +21,21 @@ export function taskEvent(envelope: Pick<Envelope, "topic" | "event">): TaskEven
     case "/tasks/start":
       return ofContainer("Started", fromBinary(TaskStartSchema, payload));
     case "/tasks/exit":
-      return ofContainer("Exited", fromBinary(TaskExitSchema, payload));
+      return exited(fromBinary(TaskExitSchema, payload));
     case "/tasks/delete":
       return ofContainer("Deleted", fromBinary(TaskDeleteSchema, payload));
     case "/tasks/oom":
       return ofContainer("OOM", fromBinary(TaskOOMSchema, payload));
   }
   return undefined;
+}
+
+function exited(exit: TaskExit): TaskEvent | undefined {
+  const event = ofContainer("Exited", exit);
+  if (event === undefined || exit.exitedAt === undefined) return event;
+  const { seconds, nanos } = exit.exitedAt;
+  const at = Number(seconds) * 1_000 + Math.floor(nanos / 1_000_000);
+  return { ...event, exit: { code: exit.exitStatus, at } };
 }
 
 interface Subject {

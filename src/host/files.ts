@@ -14,11 +14,24 @@ export interface FileInfo {
   readonly special?: "socket" | "charDevice" | "blockDevice";
 }
 
-/** `Moved`: a name appeared or vanished (complete); `Written`: somebody is writing; `Unknown`: look for yourself. */
+/**
+ * What happened to a name, in order. `MovedIn`: renamed to it (also over it), by the rename itself; `MovedOut`: renamed
+ * away; `Created`: new and probably empty; `Written`: content changed; `Closed`: was open for writing until now;
+ * `CameOrWent`: any of the first two, `Created` or `Deleted`, where nothing tells which.
+ */
+export type NameHint =
+  "MovedIn" | "MovedOut" | "Created" | "Deleted" | "Written" | "Closed" | "CameOrWent";
+
+/** `SelfGone`: the directory itself was removed or renamed, or the watch has ended; `Unknown`: look for yourself. */
 export type DirectoryHint =
-  | { readonly type: "Moved"; readonly name: string }
-  | { readonly type: "Written"; readonly name: string }
+  | { readonly type: NameHint; readonly name: string }
+  | { readonly type: "SelfGone" }
   | { readonly type: "Unknown" };
+
+export interface DirectoryWatch extends Disposable {
+  /** Gives the hints that are known by now: what wakes the watch drops repetitions within a few ms. */
+  poll(): void;
+}
 
 /** Every method throws AgentError `FileError` with the path in its message, unless it says otherwise. */
 export interface Files {
@@ -47,5 +60,5 @@ export interface Files {
   /** Removes a tree without following symlinks and without crossing a mount point; nothing there = fine. */
   removeTree(path: string): void;
   /** Hints until disposed; never throws (no watch possible = no hints). */
-  watch(directory: string, onHint: (hint: DirectoryHint) => void): Disposable;
+  watch(directory: string, onHint: (hint: DirectoryHint) => void): DirectoryWatch;
 }

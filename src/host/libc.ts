@@ -7,6 +7,9 @@ const LIBC = dlopen("libc.so.6", {
   adjtimex: { args: ["ptr"], returns: "i32" },
   clock_gettime: { args: ["i32", "ptr"], returns: "i32" },
   flock: { args: ["i32", "i32"], returns: "i32" },
+  inotify_add_watch: { args: ["i32", "ptr", "u32"], returns: "i32" },
+  inotify_init1: { args: ["i32"], returns: "i32" },
+  madvise: { args: ["u64", "u64", "i32"], returns: "i32" },
   mount: { args: ["ptr", "ptr", "ptr", "u64", "ptr"], returns: "i32" },
   umount2: { args: ["ptr", "i32"], returns: "i32" },
 });
@@ -21,6 +24,9 @@ const LOCK_EX = 2;
 const LOCK_NB = 4;
 const UMOUNT_NOFOLLOW = 8;
 export const MNT_DETACH = 2;
+const MADV_DONTNEED = 4;
+const IN_NONBLOCK = 0o4000;
+const IN_CLOEXEC = 0o2000000;
 
 /** Milliseconds since boot, counting suspend; undefined where the kernel has no such clock. */
 export function bootTimeMs(): number | undefined {
@@ -39,6 +45,22 @@ export function clockState(): { readonly state: number; readonly status: number 
 /** Takes the exclusive lock of an open file without waiting. */
 export function lockExclusive(fd: number): Errno {
   return errnoOf(LIBC.symbols.flock(fd, LOCK_EX | LOCK_NB));
+}
+
+/** A new inotify instance that never blocks and that no child inherits; undefined where there is none (left). */
+export function openInotify(): number | undefined {
+  const fd = LIBC.symbols.inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  return fd < 0 ? undefined : fd;
+}
+
+/** Watches a path; false if that cannot be. */
+export function addInotifyWatch(fd: number, path: string, mask: number): boolean {
+  return LIBC.symbols.inotify_add_watch(fd, ptr(cString(path)), mask) >= 0;
+}
+
+/** The pages of this range may go; the next access brings them back from their file. */
+export function adviseDontNeed(start: bigint, length: bigint): void {
+  LIBC.symbols.madvise(start, length, MADV_DONTNEED);
 }
 
 /** mount(2) without flags. */

@@ -17,14 +17,14 @@ import {
   rmdirSync,
   statSync,
   unlinkSync,
-  watch,
   writeSync,
   type Stats,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AgentError, messageOf } from "../lib/errors.ts";
-import type { DirectoryHint, FileInfo, FileKind, Files } from "./files.ts";
+import type { FileInfo, FileKind, Files } from "./files.ts";
 import { removeTree } from "./remove-tree.ts";
+import { watchDirectory } from "./watch-directory.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const NOTHING_THERE: readonly string[] = ["ENOENT", "ENOTDIR"];
@@ -191,22 +191,5 @@ function removeEmptyDirectory(path: string): void {
     rmdirSync(path);
   } catch (error) {
     if (![...NOTHING_THERE, "ENOTEMPTY", "EBUSY", "EEXIST"].includes(errorCode(error))) throw error;
-  }
-}
-
-function watchDirectory(directory: string, onHint: (hint: DirectoryHint) => void): Disposable {
-  try {
-    const watcher = watch(directory, { persistent: false }, (event, name) => {
-      if (name === null || name === "") onHint({ type: "Unknown" });
-      else onHint({ type: event === "rename" ? "Moved" : "Written", name });
-    });
-    watcher.on("error", () => {
-      watcher.close();
-      onHint({ type: "Unknown" });
-    });
-    return { [Symbol.dispose]: () => watcher.close() };
-  } catch {
-    // Nothing to watch (no directory, no inotify instance left): the caller's rescans find everything later.
-    return { [Symbol.dispose]: () => undefined };
   }
 }

@@ -20,6 +20,8 @@ export interface PodLifecycleOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly onChange: (uid: PodUID) => void;
+  /** Whether somebody is doing something to the pod: he looks for himself when he is done. */
+  readonly isBusy: (uid: PodUID) => boolean;
 }
 
 const RELIST_MS = 60_000;
@@ -73,8 +75,7 @@ export class PodLifecycle {
         // A pod that this list could not yet have seen is not gone.
         if (summary === undefined && before !== undefined && before.observedAt > number) return;
         const look = summary === undefined ? undefined : await reader.inspect(summary, before);
-        cache.put(uid, number, look);
-        this.#afterLook(uid);
+        this.#put(uid, number, look);
       }),
     );
     this.#relistedAt = clock.monotonic();
@@ -85,9 +86,15 @@ export class PodLifecycle {
   async look(uid: PodUID): Promise<ObservedPod | undefined> {
     const { cache, reader } = this.#options;
     const number = cache.begin();
-    cache.put(uid, number, await reader.inspectPod(uid, cache.get(uid)));
-    this.#afterLook(uid);
+    this.#put(uid, number, await reader.inspectPod(uid, cache.get(uid)));
     return cache.get(uid);
+  }
+
+  #put(uid: PodUID, number: number, look: Omit<ObservedPod, "observedAt"> | undefined): void {
+    const { cache } = this.#options;
+    cache.put(uid, number, look === undefined ? undefined : this.#exits.correct(look));
+    // An exit may have been announced before anybody knew whose container it was.
+    if (this.#exits.awaits(cache.get(uid)) && !this.#options.isBusy(uid)) this.#hint(uid);
   }
 
   /** Relists now and then, whatever the events say. */
@@ -123,14 +130,14 @@ export class PodLifecycle {
   }
 
   #onEvent(event: RuntimeEvent, signal: AbortSignal): void {
-    const { cache, clock } = this.#options;
+    const { cache, clock, isBusy } = this.#options;
     switch (event.type) {
       case "Subscribed":
         void this.#relistOrWarn(signal);
         return;
       case "Exited":
-        this.#exits.add(event.id);
-        this.#hint(cache.ownerOf(event.id));
+        this.#exits.add(event.id, event.exit);
+        this.#onExit(cache.ownerOf(event.id));
         return;
       case "Created":
       case "Started":
@@ -139,7 +146,7 @@ export class PodLifecycle {
         const uid = cache.ownerOf(event.id);
         if (uid === undefined || isKnown(cache.get(uid), event)) return;
         clock.after(QUIET_MS, () => {
-          if (!isKnown(cache.get(uid), event)) this.#hint(uid);
+          if (!isKnown(cache.get(uid), event) && !isBusy(uid)) this.#hint(uid);
         });
       }
     }
@@ -153,8 +160,20 @@ export class PodLifecycle {
     }
   }
 
-  #hint(uid: PodUID | undefined): void {
-    if (uid === undefined) return;
+  /** Acts on the exit at once; what the runtime records of it follows. */
+  #onExit(uid: PodUID | undefined): void {
+    const { cache, isBusy, onChange } = this.#options;
+    const known = uid === undefined ? undefined : cache.get(uid);
+    if (uid === undefined || known === undefined) return;
+    const corrected = this.#exits.correct(known);
+    if (corrected !== known) {
+      cache.put(uid, cache.begin(), corrected);
+      onChange(uid);
+    }
+    if (!isBusy(uid)) this.#hint(uid);
+  }
+
+  #hint(uid: PodUID): void {
     if (this.#looking.has(uid)) {
       this.#again.add(uid);
       return;
@@ -163,7 +182,7 @@ export class PodLifecycle {
     void this.#chase(uid);
   }
 
-  /** Looks until no container that an event called dead is shown running any more. */
+  /** Looks until the runtime's own record shows every exit that was announced. */
   async #chase(uid: PodUID): Promise<void> {
     const { clock, cache, log, onChange } = this.#options;
     try {
@@ -171,7 +190,7 @@ export class PodLifecycle {
       do {
         this.#again.delete(uid);
         await this.look(uid);
-        if (!this.#exits.contradicts(cache.get(uid))) {
+        if (!this.#exits.awaits(cache.get(uid))) {
           wait = LAG_FIRST_MS;
           continue;
         }
@@ -185,11 +204,6 @@ export class PodLifecycle {
       this.#looking.delete(uid);
     }
     onChange(uid);
-  }
-
-  /** An exit may have been announced before anybody knew whose container it was. */
-  #afterLook(uid: PodUID): void {
-    if (this.#exits.contradicts(this.#options.cache.get(uid))) this.#hint(uid);
   }
 }
 

@@ -4,6 +4,7 @@ import type { DesiredPod, DesiredState, SourceName } from "../api/desired-pod.ts
 import type { ObservedPod } from "../api/observed-pod.ts";
 import type { PodUID } from "../api/pod.ts";
 import type { Removal } from "../api/removal.ts";
+import { outranks } from "../source/pod-config.ts";
 
 export type WorkerOrder =
   | { readonly type: "Start"; readonly desired: DesiredPod }
@@ -16,6 +17,8 @@ export interface WorkerFacts {
   readonly namespace: string;
   readonly name: string;
   readonly phase: "Syncing" | "Terminating";
+  /** Why it ends, if it does. */
+  readonly why?: Removal["why"] | undefined;
   readonly source: SourceName | undefined;
 }
 
@@ -48,8 +51,11 @@ export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
     desired.ready.has(source);
 
   const settle = removals.filter(({ uid }) => !working.has(uid)).map(remove);
+  const sources = new Map(observed.map(({ uid, source }) => [uid, source]));
+  // One that was replaced and is still leaving leaves for good when its name goes too: nobody will ask for its logs.
   const drop = workers
-    .filter((worker) => worker.phase === "Syncing" && isOrphan(worker, worker.source))
+    .filter(({ phase, why }) => phase === "Syncing" || why === "Replaced")
+    .filter((worker) => isOrphan(worker, worker.source ?? sources.get(worker.uid)))
     .map(deleted);
   const orphans = observed
     .filter((pod) => !working.has(pod.uid) && !unsettled.has(pod.uid))
@@ -59,6 +65,15 @@ export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
     .map((pod) => orderFor(pod, working.get(pod.uid), unsettled.has(pod.uid)))
     .filter((order) => order !== undefined);
   return [...settle, ...drop, ...orphans, ...run];
+}
+
+/** Whether a pod of `ended` may be ended for a successor of `successor`: not while its source could still say that it stays. */
+export function mayReplace(
+  ended: SourceName | undefined,
+  successor: SourceName,
+  ready: ReadonlySet<SourceName>,
+): boolean {
+  return ended === undefined || ready.has(ended) || !outranks(ended, successor);
 }
 
 function orderFor(
@@ -80,6 +95,7 @@ function remove(removal: Removal): WorkerOrder {
   return { type: "Remove", removal };
 }
 
-function nameOf(pod: { readonly namespace: string; readonly name: string }): string {
+/** `namespace/name`: what only one pod at a time may run under. */
+export function nameOf(pod: { readonly namespace: string; readonly name: string }): string {
   return `${pod.namespace}/${pod.name}`;
 }

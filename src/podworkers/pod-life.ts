@@ -43,6 +43,12 @@ export class PodLife {
     this.restarts.set(container, rememberRestart(this.restarts.get(container), now, this.#policy));
   }
 
+  /** The container's name was taken: that start never was, and counts as nobody's failure (law 15). */
+  takeBackStart(container: string, before: RestartMemory | undefined): void {
+    if (before === undefined) this.restarts.delete(container);
+    else this.restarts.set(container, before);
+  }
+
   /** Why containers wait, as the newest decision sees it. */
   noteDecision(actions: readonly PodAction[]): void {
     for (const [name, fact] of this.waiting)

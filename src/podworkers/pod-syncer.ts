@@ -6,7 +6,7 @@ import type { Pod, PodUID } from "../api/pod.ts";
 import { podName } from "../api/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
-import { AgentError, messageOf } from "../lib/errors.ts";
+import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { computePodActions, usableSandbox, type PodAction } from "../runtime/actions.ts";
 import { planGarbage } from "../runtime/garbage.ts";
@@ -43,6 +43,8 @@ export interface SyncOutcome {
   readonly error: unknown;
 }
 
+const GARBAGE_AGAIN_MS = 60_000;
+
 export class PodSyncer {
   readonly #options: PodSyncerOptions;
 
@@ -63,8 +65,8 @@ export class PodSyncer {
     const wakeAt = earliest(actions);
     const work = actions.filter(({ type }) => type !== "Wait");
     if (work.length === 0) {
-      await this.#collectGarbage(desired, observed, life);
-      return { progressed: false, wakeAt, error: undefined };
+      const again = await this.#collectGarbage(desired, observed, life);
+      return { progressed: false, wakeAt: wakeAt ?? again, error: undefined };
     }
     const error = await this.#perform(work, { desired, observed, life, signal });
     const after = await this.#observe(desired.uid, life);
@@ -90,20 +92,24 @@ export class PodSyncer {
     const { desired, observed, life, signal } = input;
     let volumes: ReadonlyMap<string, string> = new Map();
     let sandbox: SandboxRef | undefined = usableSandbox(desired.pod, observed);
+    const images = this.#options.runtime.fetchImages(work, desired, signal);
     let firstError: unknown;
     for (const action of work) {
       if (signal.aborted) break;
+      const restarts = new Map(life.restarts);
       try {
         volumes = await this.#ready(action, desired, volumes);
         if (action.type === "StartContainer") life.noteStart(action.container, observed);
         life.unsure = true;
         const { reserved } = life;
-        const all = { desired, observed, sandbox, volumes, reserved, signal };
+        const all = { desired, observed, sandbox, volumes, images, reserved, signal };
         sandbox = (await this.#options.runtime.perform(action, all)) ?? sandbox;
         if (action.type === "StartContainer") life.waiting.delete(action.container);
       } catch (error) {
         if (signal.aborted) break;
         firstError ??= error;
+        if (action.type === "StartContainer" && reasonOf(error, "") === "NameReserved")
+          life.takeBackStart(action.container, restarts.get(action.container));
         life.noteFailure(affected(action, desired), error);
         if (action.type !== "StartContainer") break;
       }
@@ -123,23 +129,25 @@ export class PodSyncer {
     return volumes.size > 0 ? volumes : this.#options.setUpVolumes(desired.pod);
   }
 
-  /** Old records go when everything else is done; a failure only means later. */
+  /** Old records go when everything else is done; a failure only means later: the answer says when. */
   async #collectGarbage(
     desired: DesiredPod,
     observed: ObservedPod | undefined,
     life: PodLife,
-  ): Promise<void> {
-    if (observed === undefined) return;
-    const { cri, log } = this.#options;
+  ): Promise<Monotonic | undefined> {
+    if (observed === undefined) return undefined;
+    const { cri, clock, log } = this.#options;
     const garbage = planGarbage(observed);
-    if (garbage.containers.length + garbage.sandboxes.length === 0) return;
+    if (garbage.containers.length + garbage.sandboxes.length === 0) return undefined;
+    life.unsure = true;
     try {
       for (const { id } of garbage.containers) await cri.removeContainer(id);
       for (const id of garbage.sandboxes) await cri.removePodSandbox(id);
     } catch (error) {
       log.debug("garbage stays", { pod: podName(desired.pod), error: messageOf(error) });
+      return clock.monotonic() + GARBAGE_AGAIN_MS;
     }
-    life.unsure = true;
+    return undefined;
   }
 }
 

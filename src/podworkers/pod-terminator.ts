@@ -22,6 +22,14 @@ export interface PodTerminatorOptions {
   readonly publishTerminating: (desired: DesiredPod, observed: ObservedPod | undefined) => void;
 }
 
+/** The end of one life. */
+export interface Ending {
+  readonly removal: Removal;
+  /** By now: a pod that is replaced may turn out deleted while it stops. */
+  readonly why: () => Removal["why"];
+  readonly desired: DesiredPod | undefined;
+}
+
 /** A sandbox that cannot be stopped although nothing runs in it holds up its successor no longer than this. */
 const STUCK_NETWORK_MS = 60_000;
 
@@ -35,11 +43,7 @@ export class PodTerminator {
   }
 
   /** Resolves when nothing is left; `gone` is called as soon as a successor may start. Rejects = not yet, call again. */
-  async terminate(
-    removal: Removal,
-    desired: DesiredPod | undefined,
-    gone: () => void,
-  ): Promise<void> {
+  async terminate({ removal, why, desired }: Ending, gone: () => void): Promise<void> {
     const { cri, look, log, settle, cleanUp } = this.#options;
     const pod = `${removal.namespace}/${removal.name}`;
     const observed = await look(removal.uid);
@@ -54,7 +58,7 @@ export class PodTerminator {
         throw new Error("the runtime still shows something of the pod");
     }
     this.#stuckSince.delete(removal.uid);
-    cleanUp(removal);
+    cleanUp({ ...removal, why: why() });
     settle(removal.uid);
     gone();
     log.info("PodRemoved", { pod, uid: removal.uid, why: removal.why });

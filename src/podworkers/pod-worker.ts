@@ -10,6 +10,7 @@ import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
 import type { PodLife } from "./pod-life.ts";
 import { retryTime, type PodSyncer, type SyncOutcome } from "./pod-syncer.ts";
+import type { WorkerFacts } from "./plan.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
 
 export interface PodWorkerOptions {
@@ -69,6 +70,11 @@ export class PodWorker {
     return this.#phase;
   }
 
+  /** It is stopping or clearing up: it looks at the pod by itself until nothing is left. */
+  get isBusy(): boolean {
+    return this.#phase === "Terminating";
+  }
+
   get desired(): DesiredPod | undefined {
     return this.#desired;
   }
@@ -80,6 +86,13 @@ export class PodWorker {
 
   get removal(): Removal | undefined {
     return this.#removal;
+  }
+
+  get facts(): WorkerFacts {
+    const { uid, namespace, name } = this;
+    const isSyncing = this.#phase === "Syncing" && this.#removal === undefined;
+    const phase = isSyncing ? "Syncing" : "Terminating";
+    return { uid, namespace, name, phase, why: this.#removal?.why, source: this.#desired?.source };
   }
 
   /** A newer spec of the same UID: labels and comments may differ, what runs does not. */
@@ -163,7 +176,10 @@ export class PodWorker {
   async #terminate(removal: Removal, signal: AbortSignal): Promise<boolean> {
     const { terminator, clock, log, random } = this.#options;
     try {
-      await terminator.terminate(removal, this.#desired, () => this.#resolveGone());
+      const why = (): Removal["why"] => this.#removal?.why ?? removal.why;
+      await terminator.terminate({ removal, why, desired: this.#desired }, () =>
+        this.#resolveGone(),
+      );
       return true;
     } catch (error) {
       const now = clock.monotonic();

@@ -6,10 +6,11 @@ import type { Container, PodUID } from "../api/pod.ts";
 import type { Removal } from "../api/removal.ts";
 import type { BackoffPolicy } from "../lib/backoff.ts";
 import type { Clock } from "../lib/clock.ts";
+import { aborted } from "../lib/aborted.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
-import { planWorkers, type WorkerFacts, type WorkerOrder } from "./plan.ts";
+import { mayReplace, nameOf, planWorkers, type WorkerOrder } from "./plan.ts";
 import { PodLife } from "./pod-life.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
@@ -51,6 +52,8 @@ export interface WorkerEntry {
   };
 }
 
+const AGAIN_MS = 10_000;
+const SILENT = { reason: "SourceNotReady", message: "the old pod's source has not spoken yet" };
 const PULLING = { reason: "Pulling", message: "pulling the images of the new spec" };
 
 export class PodWorkers {
@@ -74,14 +77,17 @@ export class PodWorkers {
     this.#current = new Map(desired.pods.map(({ pod, uid }) => [nameOf(pod.metadata), uid]));
     const orders = planWorkers({
       desired,
-      workers: [...this.#workers.values()].map(factsOf),
+      workers: [...this.#workers.values()].map(({ facts }) => facts),
       observed: [...this.#options.observed().values()],
       removals: this.#options.removals.all(),
     });
     this.#remove(orders.filter((order) => order.type === "Remove").map((order) => order.removal));
     for (const order of orders) this.#perform(order);
-    // A successor that waits for its turn learns of it here.
-    for (const worker of this.#workers.values()) if (!this.#isCurrent(worker)) worker.notify();
+    // A successor that waits for its turn learns of it here, and one that runs of what came to light under its name.
+    const strays = new Set(this.#strays().map(nameOf));
+    for (const worker of this.#workers.values())
+      if (!this.#isCurrent(worker) || this.#pending.has(worker.uid) || strays.has(nameOf(worker)))
+        worker.notify();
   }
 
   /** The runtime's view of a pod changed. */
@@ -101,6 +107,11 @@ export class PodWorkers {
     return [...this.#workers.values()].flatMap((worker) =>
       worker.desired === undefined ? [] : entryOf(worker, worker.desired),
     );
+  }
+
+  /** Whether its worker is doing something to it, and will look again by itself. */
+  isBusy(uid: PodUID): boolean {
+    return this.#workers.get(uid)?.isBusy ?? false;
   }
 
   /** Whether the pod waits for images before it takes over its name. */
@@ -182,16 +193,36 @@ export class PodWorkers {
     this.#workers.delete(worker.uid);
     this.#pending.delete(worker.uid);
     this.#options.onChange(worker.uid);
-    this.apply(this.#desired);
+    await this.#applyAgain();
+  }
+
+  /** Nobody else tries again what cannot be written down now. */
+  async #applyAgain(): Promise<void> {
+    const { clock, log } = this.#options;
+    while (!this.#signal.aborted) {
+      try {
+        return this.apply(this.#desired);
+      } catch (error) {
+        log.error("cannot act on the end of a pod", { error: messageOf(error) });
+        await clock.sleep(AGAIN_MS, this.#signal);
+      }
+    }
   }
 
   /** Never both: a wanted pod ends every other UID of its name first, but not before its own images are here. */
   async #clearName(own: PodWorker, life: PodLife, signal: AbortSignal): Promise<boolean> {
     if (!this.#isCurrent(own)) return this.#exists(own);
     const others = this.#others(own);
-    if (others.length === 0) return true;
+    if (others.length === 0) {
+      this.#pending.delete(own.uid);
+      return true;
+    }
+    if (others.some((other) => !this.#mayEnd(other, own))) {
+      this.#say(own, SILENT);
+      return false;
+    }
     if (!this.#exists(own)) {
-      if (!this.#pending.has(own.uid)) this.#say(own, PULLING);
+      if ((this.#pending.get(own.uid) ?? SILENT) === SILENT) this.#say(own, PULLING);
       await this.#pullFirst(own, life, signal);
     }
     if (signal.aborted || !this.#isCurrent(own)) return false;
@@ -230,14 +261,23 @@ export class PodWorkers {
   }
 
   /** Whatever else carries the name: workers that are not gone yet, and pods only the runtime knows. */
-  #others(own: PodWorker): readonly { uid: PodUID; namespace: string; name: string }[] {
+  #others(own: PodWorker): readonly (PodWorker | ObservedPod)[] {
     const working = [...this.#workers.values()].filter((worker) => worker.phase !== "Terminated");
-    const known = [...this.#options.observed().values()].filter(
-      ({ uid }) => !this.#workers.has(uid),
-    );
-    return [...working, ...known].filter(
+    return [...working, ...this.#strays()].filter(
       (other) => other.uid !== own.uid && nameOf(other) === nameOf(own),
     );
+  }
+
+  #mayEnd(other: PodWorker | ObservedPod, own: PodWorker): boolean {
+    const isLeaving = this.#workers.get(other.uid)?.removal !== undefined;
+    const source = "source" in other ? other.source : other.desired?.source;
+    if (isLeaving || own.desired === undefined) return true;
+    return mayReplace(source, own.desired.source, this.#desired.ready);
+  }
+
+  /** Pods of ours in the runtime that have no worker. */
+  #strays(): readonly ObservedPod[] {
+    return [...this.#options.observed().values()].filter(({ uid }) => !this.#workers.has(uid));
   }
 
   #isCurrent(worker: PodWorker): boolean {
@@ -253,26 +293,4 @@ export class PodWorkers {
 
 function entryOf({ removedAt }: PodWorker, desired: DesiredPod): WorkerEntry {
   return removedAt === undefined ? { desired } : { desired, deletedAt: removedAt };
-}
-
-function factsOf(worker: PodWorker): WorkerFacts {
-  const { uid, namespace, name, phase, desired } = worker;
-  return {
-    uid,
-    namespace,
-    name,
-    phase: phase === "Syncing" && worker.removal === undefined ? "Syncing" : "Terminating",
-    source: desired?.source,
-  };
-}
-
-function nameOf(pod: { readonly namespace: string; readonly name: string }): string {
-  return `${pod.namespace}/${pod.name}`;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -83,7 +83,8 @@ function withoutSandbox(pod: Pod, observed: ObservedPod | undefined): readonly P
   const finished = isFinished(pod, observed);
   const reason: KillReason = finished ? "Finished" : "SandboxChanged";
   const stops = stopAllSandboxes(observed, reason);
-  if (finished || neverAgain(pod, observed)) return stops;
+  if (finished) return stops;
+  if (neverAgain(pod, observed)) return [...stops, ...removeUnstarted(observed)];
   const starts = pod.spec.containers
     .map((container) => startAnew(pod, container, observed))
     .filter((action) => action !== undefined);
@@ -160,6 +161,8 @@ function inSandbox(
     ),
   ];
   if (actions.length > 0 || !isFinished(pod, observed)) return actions;
+  // While the runtime is still clearing up the last one, a stop would only get in its way.
+  if (observed.containers.some(({ presumed }) => presumed === true)) return actions;
   return [{ type: "StopSandbox", id: sandbox.id, reason: "Finished" }];
 }
 

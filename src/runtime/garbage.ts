@@ -10,18 +10,20 @@ export interface Garbage {
 
 /**
  * Keeps, per container name, the newest instance and the newest dead one before it (logs of the last failure);
- * the newest dead container is a record: without it a finished pod would run again.
+ * the newest dead container is a record: without it a finished pod would run again. One that was made and never
+ * started, by a call that outlived its answer, records nothing: only the newest of a name may still be needed.
  */
 export function planGarbage(observed: ObservedPod): Garbage {
   const kept = new Set<string>();
   const seen = new Map<string, number>();
   for (const container of observed.containers) {
     const before = seen.get(container.name) ?? 0;
+    if (before > 0 && container.state === "Created") continue;
     if (before < 2 || container.state === "Running") kept.add(container.id);
     seen.set(container.name, before + 1);
   }
   const containers = observed.containers.filter(
-    (container) => !kept.has(container.id) && container.state === "Exited",
+    ({ id, state }) => !kept.has(id) && (state === "Exited" || state === "Created"),
   );
   const inUse = new Set(
     observed.containers

@@ -42,7 +42,12 @@ export interface PodRuntimeOptions {
 export interface SandboxRef {
   readonly id: string;
   readonly attempt: number;
+  /** What it was made from, where this process made it. */
+  readonly config?: PodSandboxConfigInit;
 }
+
+/** Container name → what the runtime calls its image, as soon as it is here. */
+export type ImageRefs = ReadonlyMap<string, Promise<string>>;
 
 /** What an action needs beside itself. */
 export interface ActionInput {
@@ -50,6 +55,8 @@ export interface ActionInput {
   readonly observed: ObservedPod | undefined;
   readonly sandbox: SandboxRef | undefined;
   readonly volumes: ReadonlyMap<string, string>;
+  /** By container, where fetching has begun already. */
+  readonly images: ImageRefs;
   /** Lowest attempts that no unanswered call can have taken; raised here when a name turns out reserved. */
   readonly reserved: ReservedAttempts;
   /** Ends waiting and pulling; never a call that changes something. */
@@ -89,13 +96,34 @@ export class PodRuntime {
     }
   }
 
+  /** Begins to fetch the images of all containers that will start in a sandbox yet to be made. */
+  fetchImages(actions: readonly PodAction[], desired: DesiredPod, signal: AbortSignal): ImageRefs {
+    if (!actions.some(({ type }) => type === "CreateSandbox")) return new Map();
+    const starts = actions.filter((action) => action.type === "StartContainer");
+    const names = new Set(starts.map(({ container }) => container));
+    return new Map(
+      desired.pod.spec.containers
+        .filter(({ name }) => names.has(name))
+        .map((container) => {
+          const image = this.#options.ensureImage(container, signal);
+          // Whoever starts the container learns of a failure; it may never come to that.
+          image.catch(() => undefined);
+          return [container.name, image];
+        }),
+    );
+  }
+
   async #createSandbox(wanted: number, input: ActionInput): Promise<SandboxRef> {
     const { cri, configs, creating } = this.#options;
     const attempt = Math.max(wanted, input.reserved.sandbox);
     const config = configs.sandbox(input.desired, attempt);
     try {
-      const id = await creating.run(() => cri.runPodSandbox({ config }));
-      return { id, attempt };
+      const id = await creating.run(() => {
+        // The queue may have taken longer than the wish for this pod.
+        input.signal.throwIfAborted();
+        return cri.runPodSandbox({ config });
+      });
+      return { id, attempt, config };
     } catch (error) {
       if (isNameReserved(error)) {
         input.reserved.sandbox = attempt + 1;
@@ -109,7 +137,8 @@ export class PodRuntime {
     const { desired, sandbox, volumes } = input;
     const container = desired.pod.spec.containers.find((one) => one.name === name);
     if (container === undefined || sandbox === undefined) return;
-    const imageRef = await this.#options.ensureImage(container, input.signal);
+    const imageRef = await (input.images.get(name) ??
+      this.#options.ensureImage(container, input.signal));
     const attempt = this.#freeAttempt(name, wanted, input);
     const config = this.#options.configs.container(desired, container, {
       attempt,
@@ -117,7 +146,9 @@ export class PodRuntime {
       volumes,
     });
     await this.#options.creating.run(async () => {
+      input.signal.throwIfAborted();
       const id = await this.#createContainer(config, sandbox, { name, attempt, input });
+      input.signal.throwIfAborted();
       await this.#options.cri.startContainer(id).catch((error: unknown) => {
         throw inWords("RunContainerError", error);
       });
@@ -140,7 +171,7 @@ export class PodRuntime {
     { name, attempt, input }: { name: string; attempt: number; input: ActionInput },
   ): Promise<string> {
     const { cri, configs } = this.#options;
-    const sandboxConfig = configs.sandbox(input.desired, sandbox.attempt);
+    const sandboxConfig = sandbox.config ?? configs.sandbox(input.desired, sandbox.attempt);
     try {
       return await cri.createContainer({ sandboxId: sandbox.id, config, sandboxConfig });
     } catch (error) {

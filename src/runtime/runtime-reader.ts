@@ -120,7 +120,8 @@ export class RuntimeReader {
     before: ObservedPod | undefined,
   ): Promise<ObservedContainer | undefined> {
     const known = before?.containers.find((container) => container.id === listed.id);
-    if (known?.state === listed.state && listed.state !== "Unknown") return known;
+    const isSettled = known?.state === listed.state && known.presumed !== true;
+    if (isSettled && listed.state !== "Unknown") return known;
     return ifFound(async () => {
       const { status } = await this.#cri.containerStatus(listed.id);
       return status === undefined ? undefined : observedContainer(listed, status);

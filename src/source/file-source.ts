@@ -3,7 +3,7 @@
 import type { Sha256 } from "../api/decode-context.ts";
 import type { SourceSnapshot } from "../api/desired-pod.ts";
 import type { LastGoodStore } from "../api/last-good.ts";
-import type { DirectoryHint, Files } from "../host/files.ts";
+import type { DirectoryHint, DirectoryWatch, Files } from "../host/files.ts";
 import { deadline, type Clock, type Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -14,30 +14,26 @@ import {
   directoryError,
   joinPath,
   listManifests,
-  readManifest,
   type DirectorySeen,
   type Entry,
 } from "./manifest-files.ts";
+import { NO_HINTS, sortHints, type Hinted } from "./manifest-hints.ts";
+import { readSettled } from "./manifest-reader.ts";
 import {
-  NOTHING_SETTLING,
-  isSameLook,
-  lookAgainAt,
-  planScan,
-  unsettle,
-  type Look,
-  type ScanPlan,
-  type Settling,
-} from "./manifest-settle.ts";
-import { reborn, returned } from "./manifest-rebirth.ts";
+  deletedOnce,
+  departuresNow,
+  reborn,
+  undecided,
+  type Departures,
+} from "./manifest-rebirth.ts";
+import { NOTHING_SETTLING, lookAgainAt, planScan, type Settling } from "./manifest-settle.ts";
 import {
   afterScan,
   digestText,
   initialState,
   lastGoodChanges,
-  saysTheSame,
   snapshotOf,
   withDirectoryError,
-  type ManifestFile,
   type ManifestState,
   type PodsByFile,
 } from "./manifest-state.ts";
@@ -62,16 +58,8 @@ const RESCAN_JITTER = 1 / 3;
 const MISSING_RESCAN_MS = 2000;
 /** Longest wait of the first snapshot for files that are still being written, ms. */
 const FIRST_WORD_MS = 1000;
-
-/** What the hints since the last scan said. */
-interface Hinted {
-  readonly moved: ReadonlySet<string>;
-  readonly written: ReadonlySet<string>;
-  /** The watched directory itself was removed or renamed, or the watch has ended. */
-  readonly directory: boolean;
-}
-
-const NO_HINTS: Hinted = { moved: new Set(), written: new Set(), directory: false };
+/** After a hint we ask for more, ms: the next wake-up may be taken for a repetition of this one and dropped. */
+const ECHO_MS = 5;
 
 export class FileSource {
   readonly #options: FileSourceOptions;
@@ -80,9 +68,9 @@ export class FileSource {
   /** What the checkpoint holds. */
   #stored: PodsByFile = new Map();
   #settling: Settling = NOTHING_SETTLING;
-  /** Files that were away for a moment and are not read yet. */
-  #returned: ReadonlySet<string> = new Set();
-  #watch: Disposable | undefined;
+  #departures: Departures = new Map();
+  #watch: DirectoryWatch | undefined;
+  #wasHinted = false;
   #directory: DirectorySeen = { type: "Never" };
   /** undefined until the first snapshot. */
   #published: ManifestState | undefined;
@@ -109,6 +97,7 @@ export class FileSource {
         if (this.#state !== this.#published && this.#maySpeak()) this.#publish();
         using timer = deadline(this.#options.clock, this.#delay(), signal);
         hinted = this.#sort(await this.#hints.receive(timer.signal));
+        this.#wasHinted = hinted !== NO_HINTS;
       }
     } finally {
       this.#watch?.[Symbol.dispose]();
@@ -126,6 +115,7 @@ export class FileSource {
     const rescan = this.#directory.type === "There" ? RESCAN_MS : MISSING_RESCAN_MS;
     const delay = jitter(random, rescan, RESCAN_JITTER);
     const times = [
+      this.#wasHinted ? clock.monotonic() + ECHO_MS : undefined,
       lookAgainAt(this.#settling),
       this.#published === undefined ? this.#speakAt : undefined,
     ].filter((time) => time !== undefined);
@@ -133,18 +123,10 @@ export class FileSource {
   }
 
   #sort(first: DirectoryHint | undefined): Hinted {
-    if (first === undefined) return NO_HINTS;
-    const { directory } = this.#options;
-    const hints = [first, ...this.#hints.drain()];
-    const paths = (type: "Moved" | "Written") =>
-      hints.flatMap((hint) => (hint.type === type ? [joinPath(directory, hint.name)] : []));
-    // A watch tells of its own directory by that directory's name.
-    const own = directory.split("/").findLast((part) => part !== "");
-    return {
-      moved: new Set(paths("Moved")),
-      written: new Set(paths("Written")),
-      directory: hints.some((hint) => hint.type === "Unknown" || hint.name === own),
-    };
+    this.#watch?.poll();
+    const hints = [...(first === undefined ? [] : [first]), ...this.#hints.drain()];
+    if (hints.length === 0) return NO_HINTS;
+    return sortHints(hints, (name) => joinPath(this.#options.directory, name));
   }
 
   /** Until the directory is read, the last good pods are what the files say. */
@@ -170,21 +152,31 @@ export class FileSource {
       return;
     }
     const held = this.#heldFiles(seen, replaced);
+    const { left, ...arrived } = replaced ? NO_HINTS : hinted;
+    const departures = this.#departuresNow(left, replaced);
+    const deleted = deletedOnce(departures);
+    const known = [...this.#state.files].filter(([path]) => !deleted.has(path));
     const plan = planScan(this.#settling, {
       now: clock.monotonic(),
       seen,
-      read: new Map([...this.#state.files].map(([path, file]) => [path, file.look])),
+      read: new Map(known.map(([path, file]) => [path, file.look])),
       expected: new Set([...this.#known()].filter((path) => !held.has(path))),
-      ...hinted,
+      ...arrived,
     });
-    const absent = replaced ? NOTHING_SETTLING.vanished.paths : this.#settling.vanished.paths;
-    const candidates = returned(this.#returned, absent, seen);
-    const read = this.#readAll(seen, plan);
-    this.#returned = new Set([...candidates].filter((path) => this.#settling.pending.has(path)));
+    const { read, settling } = readSettled(this.#options, { seen, plan, state: this.#state });
+    this.#settling = settling;
     const waiting = [...this.#settling.pending.keys()];
-    this.#endLives(reborn(candidates, read, this.#state), held);
+    const open = new Set([...waiting, ...this.#settling.vanished.paths]);
+    this.#departures = undecided(departures, open);
+    this.#endLives(reborn(departures, read, this.#state), held);
     this.#state = afterScan(this.#state, { files: read, gone: plan.gone, held, waiting });
     for (const path of plan.gone) this.#options.log.info("manifest deleted", { path });
+  }
+
+  /** What went with its directory was not ordered to go. */
+  #departuresNow(left: Hinted["left"], replaced: boolean): Departures {
+    const absent = this.#settling.vanished.paths;
+    return replaced ? new Map() : departuresNow(this.#departures, { left, absent });
   }
 
   /** Speaks once without these files; the scan's own word, with them, follows. */
@@ -196,44 +188,6 @@ export class FileSource {
     this.#published = without;
   }
 
-  #readAll(seen: ReadonlyMap<string, Entry>, plan: ScanPlan): readonly ManifestFile[] {
-    const read: ManifestFile[] = [];
-    const torn = new Map<string, Look>();
-    for (const path of plan.read) {
-      const file = this.#read(seen.get(path));
-      if (file === undefined) continue;
-      const now = this.#options.files.info(path);
-      if (now !== undefined && isSameLook(now, file.look)) read.push(file);
-      else torn.set(path, now ?? file.look);
-    }
-    const known = plan.settling.pending;
-    for (const path of known.keys()) {
-      const file = this.#readUnchanged(seen.get(path));
-      if (file !== undefined) read.push(file);
-    }
-    const done = new Set(read.map((file) => file.path));
-    const pending = new Map([...known].filter(([path]) => !done.has(path)));
-    const settling = { ...plan.settling, pending };
-    this.#settling = unsettle(settling, torn, this.#options.clock.monotonic());
-    return read;
-  }
-
-  /** After a restart, a file that still says what its last good copies say needs no rest. */
-  #readUnchanged(entry: Entry | undefined): ManifestFile | undefined {
-    if (entry === undefined || this.#state.files.has(entry.path)) return undefined;
-    const lastGood = this.#state.lastGood.get(entry.path);
-    if (lastGood === undefined) return undefined;
-    const file = this.#read(entry);
-    const same = file?.reading.type === "Decoded" && saysTheSame(file.reading.manifest, lastGood);
-    return same ? file : undefined;
-  }
-
-  #read(entry: Entry | undefined): ManifestFile | undefined {
-    if (entry === undefined) return undefined;
-    const { path, size, mtimeMs, identity } = entry;
-    return { path, look: { size, mtimeMs, identity }, reading: readManifest(entry, this.#options) };
-  }
-
   /** Watches the directory that is there now; true if it is another one than before. */
   #followDirectory(suspect: boolean): boolean {
     const { files, directory } = this.#options;
@@ -242,6 +196,8 @@ export class FileSource {
     const before = this.#directory;
     if (before.type === "There" && before.identity === info.identity && !suspect) return false;
     this.#watch?.[Symbol.dispose]();
+    // What is left of the old directory's hints does not speak of this one.
+    this.#hints.drain();
     this.#watch = files.watch(directory, (hint) => this.#hints.send(hint));
     this.#directory = { type: "There", identity: info.identity };
     return before.type !== "Never";
@@ -256,7 +212,7 @@ export class FileSource {
     }
     // Nothing settles in a directory that is not there.
     this.#settling = NOTHING_SETTLING;
-    this.#returned = new Set();
+    this.#departures = new Map();
     const next = withDirectoryError(this.#state, directoryError(directory, message));
     if (next !== this.#state)
       log.error("manifest directory cannot be read", { directory, message });

@@ -32,8 +32,10 @@ export interface ScanFacts {
   readonly read: ReadonlyMap<string, Look>;
   /** Files that stand for pods: read before, or with a last good copy. */
   readonly expected: ReadonlySet<string>;
-  /** Files whose name has just appeared or vanished. */
-  readonly moved: ReadonlySet<string>;
+  /** Files that were just renamed into place, and not touched since. */
+  readonly whole: ReadonlySet<string>;
+  /** Files whose name has just come or gone, nobody knows how. */
+  readonly maybeWhole: ReadonlySet<string>;
   /** Files that somebody has just written to. */
   readonly written: ReadonlySet<string>;
 }
@@ -50,10 +52,10 @@ export const SETTLE_MS = 250;
 /** A file that was seen changing needs a longer rest each time, up to this, ms. */
 const MAX_SETTLE_MS = 2000;
 /**
- * A new name may be a file renamed into place (whole) or one being created (not whole). Whoever had written to a file
- * that is not empty at the first look has caused a second hint by then, which takes less than this, ms.
+ * Without inotify, a new name may be a file renamed into place (whole) or one being created (not whole). Whoever had
+ * written to a file that is not empty at the first look has caused a second hint by then, which takes less than this, ms.
  */
-export const RENAMED_MS = 5;
+const MAYBE_WHOLE_MS = 5;
 /** A file must be away for this long, ms: `rm -r` of the whole directory is no order, and editors rename to and fro. */
 export const VANISH_MS = 100;
 
@@ -106,13 +108,21 @@ function settle(
   facts: ScanFacts,
 ): Pending {
   const { path, look } = file;
-  const isWritten = facts.written.has(path);
-  const appeared = facts.moved.has(path) && !isWritten && look.size > 0;
-  if (appeared) return { look, since: facts.now, quiet: RENAMED_MS };
-  if (before === undefined) return { look, since: facts.now, quiet: SETTLE_MS };
-  if (!isWritten && isSameLook(before.look, look)) return before;
-  const quiet = Math.min(Math.max(before.quiet * 2, SETTLE_MS), MAX_SETTLE_MS);
-  return { look, since: facts.now, quiet };
+  const rest = (quiet: number): Pending => ({ look, since: facts.now, quiet });
+  // An empty file says nothing: whoever moved or made it has more to write.
+  if (look.size > 0 && facts.whole.has(path)) return rest(0);
+  if (look.size > 0 && facts.maybeWhole.has(path)) return rest(MAYBE_WHOLE_MS);
+  if (before === undefined) return rest(SETTLE_MS);
+  if (isSameLook(before.look, look)) {
+    // What was written may be what the last look has shown already.
+    return facts.written.has(path) ? rest(Math.max(before.quiet, SETTLE_MS)) : before;
+  }
+  // The first bytes of a new file are no sign of a slow writer.
+  return rest(before.look.size === 0 ? SETTLE_MS : longer(before.quiet));
+}
+
+function longer(quiet: number): number {
+  return Math.min(Math.max(quiet * 2, SETTLE_MS), MAX_SETTLE_MS);
 }
 
 function confirmVanished(

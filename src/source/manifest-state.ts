@@ -95,8 +95,13 @@ export function snapshotOf(state: ManifestState): SourceSnapshot {
 export function digestText(state: ManifestState): string {
   return [...state.files.values()]
     .toSorted(byPath)
-    .map(({ path, reading }) => `${path} ${reading.type === "Decoded" ? reading.digest : ""}\n`)
+    .map((file) => `${file.path} ${digestOf(file)}\n`)
     .join("");
+}
+
+/** sha256 of the content; empty if it is no manifest at all. */
+export function digestOf({ reading }: ManifestFile): string {
+  return reading.type === "Decoded" ? reading.digest : "";
 }
 
 /** What the checkpoint has to change to hold `after`. */
@@ -157,7 +162,8 @@ function isUnchanged(state: ManifestState, next: ManifestState, outcome: ScanOut
   if ([...outcome.held].some((path) => !state.held.has(path))) return false;
   return outcome.files.every((file) => {
     const before = state.files.get(file.path);
-    return before !== undefined && isSameLook(before.look, file.look);
+    if (before === undefined || !isSameLook(before.look, file.look)) return false;
+    return digestOf(before) === digestOf(file);
   });
 }
 

@@ -80,6 +80,11 @@ function compareSources(a: SourceName, b: SourceName, options: MergeOptions): nu
   return a < b ? -1 : Number(a > b);
 }
 
+/** Whether what `one` says of a name outweighs whatever `other` may say; of two groups neither is sure to. */
+export function outranks(one: SourceName, other: SourceName): boolean {
+  return rankOf(one) < rankOf(other);
+}
+
 function rankOf(source: SourceName): number {
   switch (source) {
     case "file":

@@ -9,7 +9,7 @@ import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { MqttLink, MqttMessage, MqttSession, SessionEnd } from "../mqtt/mqtt-link.ts";
-import { aborted } from "./aborted.ts";
+import { aborted } from "../lib/aborted.ts";
 import { brokerOptions } from "./broker-options.ts";
 import { allowed } from "./packets.ts";
 import { decideReconnect, remember, STABLE_MS, type Attempt } from "./reconnect.ts";

@@ -5,7 +5,7 @@ import { deadline, type Clock, type Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { MqttSession, SessionEnd } from "../mqtt/mqtt-link.ts";
-import { aborted } from "./aborted.ts";
+import { aborted } from "../lib/aborted.ts";
 import { afterDisconnect, afterRefusal, isSetAside, RETRY_MS, type Suspects } from "./suspects.ts";
 import { topicsCondition } from "./topics-condition.ts";
 

@@ -35,6 +35,8 @@ export class PodWorld implements Disposable {
   readonly lines: string[] = [];
   /** Images that ensureImage finds. */
   readonly images = new Set([IMAGE]);
+  /** While it is, no removal can be written down. */
+  diskFull = false;
   #process: PodProcess | undefined;
 
   constructor(options: Partial<FakeRuntimeOptions> = {}) {
@@ -109,9 +111,27 @@ export class PodWorld implements Disposable {
       write: (line) => this.lines.push(line),
       ensureImage: (container) => this.#image(container),
       requireNetwork: () => this.#network(),
-      onPodChanged: (uid) => process.pods.workers.notify(uid),
+      // The agent's loop catches what this throws on a full disk.
+      onPodChanged: (uid) => {
+        if (!this.diskFull) process.pods.workers.notify(uid);
+      },
+      removals: (removals) => this.#onDisk(removals),
     });
     return process;
+  }
+
+  #onDisk(removals: Removals): Removals {
+    const begin = (wanted: Parameters<Removals["begin"]>[0]): void => {
+      if (this.diskFull)
+        throw new AgentError({ reason: "DatabaseFull", message: "the disk is full" });
+      removals.begin(wanted);
+    };
+    const own: Pick<Removals, "begin" | "settle" | "all"> = {
+      begin,
+      settle: (...args) => removals.settle(...args),
+      all: () => removals.all(),
+    };
+    return own as Removals;
   }
 
   async #image({ image }: Container): Promise<string> {

@@ -12,7 +12,7 @@ import type { Removal } from "../../src/api/removal.ts";
 import { RuntimeWatch } from "../../src/agent/runtime-watch.ts";
 import { SyncLoop, type LoopEvent } from "../../src/agent/sync-loop.ts";
 import { realFiles } from "../../src/host/real-files.ts";
-import { AgentError, messageOf } from "../../src/lib/errors.ts";
+import { messageOf } from "../../src/lib/errors.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { Mailbox } from "../../src/lib/mailbox.ts";
 import type { Random } from "../../src/lib/random.ts";
@@ -22,7 +22,7 @@ import { revocable } from "../fakes/fake-cri-revocable.ts";
 import { RevocableClock } from "../fakes/fake-revocable-clock.ts";
 import type { FakeRuntime } from "../fakes/fake-runtime.ts";
 import { bootPods, type PodProcess } from "./pod-world.ts";
-import { Dead, Mortal } from "./sim-mortal.ts";
+import { Mortal } from "./sim-mortal.ts";
 import { SOURCES } from "./sim-specs.ts";
 
 export interface SimAgentOptions {
@@ -197,9 +197,4 @@ export class SimAgent {
       },
     });
   }
-}
-
-/** Errors of the dead, and of nobody else. */
-export function isOfTheDead(error: unknown): boolean {
-  return error instanceof Dead || (error instanceof AgentError && error.cause instanceof Dead);
 }

@@ -37,6 +37,8 @@ interface Record {
   /** Restarts in a row by one process, of a container that ended by itself. */
   chain: number;
   restartedAt: Monotonic;
+  /** How often it was made since it ended: one that is made again after a failure, or by a process that is dead by now, may count as a first start. */
+  made: number;
   /** How the last instance ended. */
   end: { readonly at: Monotonic; readonly sandboxId: string } | undefined;
 }
@@ -50,6 +52,12 @@ export class SimJudge {
   /** UID → removals begun. */
   readonly #begun = new Map<string, number>();
   readonly #sandboxDeaths = new Map<string, number>();
+  /** Sandbox → number of the process in whose time it appeared; UID → of the one that last asked for a sandbox. */
+  readonly #appeared = new Map<string, number>();
+  readonly #asked = new Map<string, number>();
+  /** Container → number of the process that told it to start. */
+  readonly #startedBy = new Map<string, number>();
+  #process = 0;
   #reboots = 0;
   #violation: string | undefined;
 
@@ -60,6 +68,11 @@ export class SimJudge {
   /** The first thing that must not be. */
   get violation(): string | undefined {
     return this.#violation;
+  }
+
+  /** How many processes of the agent there have been. */
+  get processes(): number {
+    return this.#process;
   }
 
   get starts(): number {
@@ -82,13 +95,14 @@ export class SimJudge {
 
   onReboot(): void {
     this.#reboots += 1;
-    this.onNewProcess();
-    for (const record of this.#records.values()) record.end = undefined;
+    for (const record of this.#records.values())
+      Object.assign(record, { chain: 0, end: undefined });
   }
 
   /** Back-off is remembered by a process. */
   onNewProcess(): void {
-    for (const record of this.#records.values()) record.chain = 0;
+    this.#process += 1;
+    for (const record of this.#records.values()) Object.assign(record, { chain: 0, made: 1 });
   }
 
   onSandboxDeath(sandboxId: string): void {
@@ -104,51 +118,58 @@ export class SimJudge {
   }
 
   onBegin(fresh: readonly Removal[], agent: SimAgent): void {
+    // That one may end it, whoever else will want it.
+    const ownSourceHasSpoken = (uid: string): boolean =>
+      this.#ownSources(uid, agent).some((source) => agent.view.ready.has(source));
     for (const { uid, why } of fresh) {
       this.say(`  row ${uid} ${why}`);
       this.#begun.set(uid, (this.#begun.get(uid) ?? 0) + 1);
       for (const record of this.#recordsOf(uid)) record.chain = 0;
       if (agent.view.pods.some((pod) => pod.uid === uid))
         this.accuse(`removal of ${uid} begun although it is wanted`);
-      else if (this.#options.wanted().has(uid) && !this.#ownSourceHasSpoken(uid, agent))
+      else if (this.#options.wanted().has(uid) && !ownSourceHasSpoken(uid))
         this.accuse(`removal of ${uid} begun before its source has spoken`);
     }
   }
 
-  /** The one written on it when it was made: that one may end it, whoever else will want it. */
-  #ownSourceHasSpoken(uid: string, agent: SimAgent): boolean {
-    const own = [...this.#options.runtime().sandboxes.values()]
+  /** The one written on it when it was made, and the one that asked for it last. */
+  #ownSources(uid: string, agent: SimAgent): readonly SourceName[] {
+    const written = [...this.#options.runtime().sandboxes.values()]
       .filter(({ id, config }) => !this.foreign.has(id) && config.labels[LABEL.podUID] === uid)
       .map(({ config }) => config.annotations[ANNOTATION.source] as SourceName);
-    return own.some((source) => agent.view.ready.has(source));
+    const known = agent.pods.workers.all().filter(({ desired }) => desired.uid === uid);
+    return [...written, ...known.map(({ desired }) => desired.source)];
   }
 
   onSettle(uid: string): void {
     this.say(`  settled ${uid}`);
+    for (const record of this.#recordsOf(uid)) Object.assign(record, { chain: 0, end: undefined });
     const { sandboxes, containers } = this.#options.runtime();
     const left = [...sandboxes.values(), ...containers.values()].filter(
       ({ config }) => config.labels[LABEL.podUID] === uid,
     );
-    const ids = left.map(({ id }) => id).filter((id) => !this.foreign.has(id));
+    const ids = left.map(({ id }) => id).filter((id) => !this.foreign.has(id) && !this.#isLate(id));
     if (ids.length > 0) this.accuse(`${uid} settled although ${ids.join(", ")} is there`);
   }
 
   onCall(call: CallName, args: readonly unknown[]): void {
     if (call === "runPodSandbox")
       this.#mayStart(call, (args[0] as RunPodSandboxArgs).config.metadata?.uid);
-    if (call === "createContainer")
-      this.#mayStart(call, (args[0] as CreateContainerArgs).sandboxConfig.metadata?.uid);
+    if (call === "createContainer") this.#onCreate(args[0] as CreateContainerArgs);
     const [id] = args;
     if (typeof id !== "string" || !CHANGING.has(call)) return;
     if (this.foreign.has(id)) this.accuse(`${call} on ${id}, which is somebody else's`);
-    if (call === "startContainer") this.#mayStart(call, uidOf(this.#container(id)));
+    if (call === "startContainer") {
+      this.#startedBy.set(id, this.#process);
+      this.#mayStart(call, uidOf(this.#container(id)));
+    }
     if (call === "stopContainer") this.#onStop(id, args[1] as number);
-    if (call === "removeContainer" && this.#options.runtime().isAlive(id))
-      this.accuse(`${id} is removed while it runs`);
+    if (call === "removeContainer" && this.#options.runtime().isAlive(id)) this.#onLiveRemoved(id);
     if (call === "stopPodSandbox" || call === "removePodSandbox") this.#onSandboxEnd(call, id);
   }
 
   onEvent(event: TaskEvent, cause: ExitCause): void {
+    if (event.type === "Created") this.#appeared.set(event.id, this.#process);
     const container = this.#container(event.id);
     if (container === undefined || this.#isForeign(container)) return;
     if (event.type === "Started") this.#onStarted(container);
@@ -157,6 +178,7 @@ export class SimJudge {
     const record = this.#record(container);
     if (cause === "self") record.exits += 1;
     const at = this.#options.clock.monotonic();
+    record.made = 0;
     record.end = cause === "self" ? { at, sandboxId: container.sandboxId } : undefined;
   }
 
@@ -199,12 +221,28 @@ export class SimJudge {
     const delay = record.chain === 0 ? 0 : Math.min(300_000, 10_000 * 2 ** (record.chain - 1));
     if (now - end.at < delay)
       this.accuse(`${nameOf(container)} starts ${now - end.at} ms after its end, not ${delay}`);
-    record.chain += 1;
-    record.restartedAt = now;
+    if (record.made === 1) {
+      record.chain += 1;
+      record.restartedAt = now;
+    }
+  }
+
+  /** Made by a process that was dead by then: nobody could know of it. */
+  #isLate(id: string): boolean {
+    const asked = this.#asked.get(this.#uidOfSandbox(id) ?? "") ?? 0;
+    return asked < (this.#appeared.get(id) ?? 0);
+  }
+
+  #onCreate({ config, sandboxConfig }: CreateContainerArgs): void {
+    const uid = sandboxConfig.metadata?.uid;
+    const record = this.#records.get(`${uid}/${config.metadata?.name}`);
+    if (record !== undefined) record.made += 1;
+    this.#mayStart("createContainer", uid);
   }
 
   #mayStart(call: CallName, uid: string | undefined): void {
     if (uid === undefined || this.#options.agent() === undefined) return;
+    if (call === "runPodSandbox") this.#asked.set(uid, this.#process);
     this.say(`  ${call} ${uid}`);
     if (this.#options.agent()?.isBeingRemoved(uid) === true)
       this.accuse(`${call} for ${uid}, whose removal was ordered`);
@@ -219,6 +257,14 @@ export class SimJudge {
       this.accuse(`${nameOf(container)} is given ${grace} s to stop, not ${written}`);
     if (this.#isGood(container) && !this.#isLeaving(uidOf(container)))
       this.accuse(`${nameOf(container)} is stopped without a removal written down`);
+  }
+
+  /** One that a dead process told to start may start between the look and the removal. */
+  #onLiveRemoved(id: string): void {
+    const container = this.#container(id);
+    if (container === undefined) return;
+    if (this.#startedBy.get(id) === this.#process) this.accuse(`${id} is removed while it runs`);
+    else this.#record(container).exits += 1;
   }
 
   #onSandboxEnd(call: CallName, id: string): void {
@@ -272,7 +318,7 @@ export class SimJudge {
     const key = `${uidOf(container)}/${container.config.metadata?.name}`;
     const known = this.#records.get(key);
     if (known !== undefined) return known;
-    const record = { starts: 0, exits: 0, chain: 0, restartedAt: 0, end: undefined };
+    const record = { starts: 0, exits: 0, chain: 0, restartedAt: 0, made: 0, end: undefined };
     this.#records.set(key, record);
     return record;
   }

@@ -1,7 +1,7 @@
 // Runs one seed from beginning to end, and thins out the steps of one that fails.
 
 import { Mulberry32 } from "../fakes/mulberry32.ts";
-import { isOfTheDead } from "./sim-agent.ts";
+import { messageOf } from "../../src/lib/errors.ts";
 import { verdict } from "./sim-final.ts";
 import { throwSteps, type SimStep } from "./sim-steps.ts";
 import { SimWorld } from "./sim-world.ts";
@@ -14,6 +14,7 @@ export interface SimOutcome {
   readonly history: readonly string[];
   readonly starts: number;
   readonly removals: number;
+  readonly processes: number;
 }
 
 export function stepsOf(seed: number): readonly SimStep[] {
@@ -26,9 +27,8 @@ export async function simulate(
 ): Promise<SimOutcome> {
   using world = new SimWorld(seed);
   const { judge } = world;
-  const lost = (error: unknown): void => {
-    if (!isOfTheDead(error)) judge.accuse(`unhandled rejection: ${String(error)}`);
-  };
+  // Also of a process that is dead by now: what its edges threw at it then, a full disk may throw at a living one.
+  const lost = (error: unknown): void => judge.accuse(`unhandled rejection: ${messageOf(error)}`);
   process.on("unhandledRejection", lost);
   try {
     await world.settleForeigners();
@@ -38,8 +38,8 @@ export async function simulate(
     }
     const violation = judge.violation ?? (await verdict(world));
     if (violation !== judge.violation && violation !== undefined) judge.accuse(violation);
-    const { history, starts, removals } = judge;
-    return { seed, steps, violation, history, starts, removals };
+    const { history, starts, removals, processes } = judge;
+    return { seed, steps, violation, history, starts, removals, processes };
   } finally {
     process.off("unhandledRejection", lost);
   }

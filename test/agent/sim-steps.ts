@@ -6,7 +6,14 @@ import type { Mulberry32 } from "../fakes/mulberry32.ts";
 import { NAMES, SOURCES, VERSIONS, type SimName } from "./sim-specs.ts";
 
 export type FaultKind =
-  "fail" | "failHappened" | "unavailable" | "hang" | "hangHappened" | "delay" | "reserved";
+  | "fail"
+  | "failHappened"
+  | "unavailable"
+  | "hang"
+  | "hangHappened"
+  | "delay"
+  | "reserved"
+  | "leaked";
 
 /** Not a word; that it is not ready; that it is not ready, and a part of its pods. */
 export type Silence = "mute" | "empty" | "half";
@@ -156,6 +163,7 @@ const ALL: readonly (readonly [Throw, number])[] = [
   [(dice) => [{ type: "Lose", index: index(dice) }], 2],
   [(dice) => throwFault(dice), 24],
   [() => [{ type: "ClearFaults" }], 3],
+  [(dice) => throwSlowList(dice), 6],
   [(dice) => [{ type: "Mute", muted: dice.chance(0.6) }], 4],
   [(dice) => [{ type: "EndStream", broken: dice.chance(0.5) }], 4],
   [(dice) => [{ type: "Network", ready: dice.chance(0.5) }], 4],
@@ -189,9 +197,18 @@ function throwFault(dice: Mulberry32): readonly SimAct[] {
     ["hangHappened", 3],
     ["delay", 5],
     ["reserved", names ? 4 : 0],
+    ["leaked", names ? 3 : 0],
   ]);
   const ms = dice.pick([20, 300, 3_000, 30_000, 130_000, 250_000]);
   return [{ type: "Fault", call, kind, times: dice.pick([1, 1, 1, 2, 5]), ms }];
+}
+
+/** A list that is old when it comes, and something that happens meanwhile. */
+function throwSlowList(dice: Mulberry32): readonly SimAct[] {
+  const call = dice.pick(["listPodSandbox", "listContainers"] as const);
+  const ms = dice.pick([300, 1_500, 3_000]);
+  const slow: SimAct = { type: "Fault", call, kind: "delay", times: 1 + dice.below(2), ms };
+  return [{ type: "EndStream", broken: false }, slow, ...dice.weighted(QUIET)(dice)];
 }
 
 /** One line of the history. */

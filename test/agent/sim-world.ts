@@ -59,7 +59,7 @@ export class SimWorld implements Disposable {
     this.setup = throwSetup(new Mulberry32(seed));
     this.#dice = new Mulberry32(seed ^ 0x5eed);
     this.#programDice = new Mulberry32(seed ^ 0xca5e);
-    const lagMs = (): number => (this.#hostile ? this.setup.statusLagMs : 0);
+    const lagMs = (): number => this.setup.statusLagMs;
     this.runtime = new FakeRuntime({
       clock: this.clock,
       images: [IMAGE, LATER],
@@ -152,10 +152,15 @@ export class SimWorld implements Disposable {
     this.#bringImages(true);
     this.runtime.start();
     this.#start([], "mute");
-    for (const source of SOURCES) this.#speak(source);
+    // Those that have spoken say nothing new: whoever waits for a word would wait for ever.
+    for (const source of SOURCES) if (this.#silent.has(source)) this.#speak(source);
     // A muted stream comes to light only with the next one.
     this.runtime.events.end();
     await this.clock.settle();
+  }
+
+  dropAll(): void {
+    for (const source of SOURCES) for (const name of NAMES) this.#want(source, name, undefined);
   }
 
   [Symbol.dispose](): void {
@@ -279,7 +284,9 @@ export class SimWorld implements Disposable {
       random: this.#dice,
       directory: this.directory,
       image: (container, clock, signal) => this.#image(container, clock, signal),
-      onLine: () => undefined,
+      onLine: (line) => {
+        if (process.env["AGENT_SIM_LOG"] !== undefined) this.judge.say(`    ${line.trim()}`);
+      },
       onBegin: (fresh, agent) => {
         if (this.#diskFailures > 0) {
           this.#diskFailures -= 1;
@@ -382,6 +389,8 @@ function faultOf(act: Extract<SimAct, { type: "Fault" }>): Fault {
       return { type: "hang" };
     case "hangHappened":
       return { type: "hang", effect: "happens" };
+    case "leaked":
+      return { type: "hang", keepsName: true };
     case "delay":
       return { type: "delay", ms: act.ms };
     case "reserved": {

@@ -32,20 +32,20 @@ const FULL = {
   many: 3,
   widths: [1, 2, 4, 8, 16],
   rounds: 2,
-  rest: { quietSeconds: 15, atMostSeconds: 45 },
+  rest: { quietSeconds: 15, atMostSeconds: 30 },
   empty: 20,
   idle: 60,
-  alone: 40,
+  alone: 30,
   starts: 7,
 };
 const QUICK = {
-  pairs: 4,
+  pairs: 3,
   many: 1,
   widths: [4, 8],
   rounds: 1,
-  rest: { quietSeconds: 4, atMostSeconds: 8 },
+  rest: { quietSeconds: 3, atMostSeconds: 6 },
   empty: 5,
-  idle: 10,
+  idle: 8,
   alone: 5,
   starts: 3,
 };
@@ -107,7 +107,7 @@ async function idleLines(bench: Bench, agent: AgentSide, empty: Idle | undefined
     const alone = await containerdAlone(bench, size.alone);
     say("starts beside running pods");
     const started = await starts(bench, agent, size.starts);
-    await settle(bench, size.rest);
+    await Bun.sleep(size.rest.quietSeconds * 1_000);
     const fresh = memoryOf(agent.pid);
     return [startLine(started), ...restLines({ empty, full, alone, fresh })];
   });

@@ -13,26 +13,27 @@ export interface Widths {
   readonly remove: number;
 }
 
-/**
- * The concurrency at which the bare calls are at their best: the smallest median.
- * After the first round only the two fastest of either kind are tried again.
- */
+/** So many pods show which concurrency is best, in less time than fifty. */
+const SAMPLE = 20;
+
+/** The concurrency at which the bare calls are at their best: the smallest median of `rounds`. */
 export async function bestWidths(
   bench: Bench,
   widths: readonly number[],
   rounds: number,
 ): Promise<Widths> {
+  const { world } = bench;
   const start = new Map<number, number[]>();
   const remove = new Map<number, number[]>();
   for (let round = 0; round < rounds; round += 1)
-    for (const width of round === 0 ? widths : fastest(start, remove)) {
-      const { elapsed, pods } = await startBare(bench.world, width);
+    for (const width of widths) {
+      const { elapsed, pods } = await startBare(world, width, SAMPLE);
       start.set(width, [...(start.get(width) ?? []), elapsed]);
-      remove.set(width, [...(remove.get(width) ?? []), await removeBare(bench.world, pods, width)]);
+      remove.set(width, [...(remove.get(width) ?? []), await removeBare(world, pods, width)]);
     }
-  bench.say(`${MANY} bare pods started, ms by concurrency: ${described(start)}`);
-  bench.say(`${MANY} bare pods removed, ms by concurrency: ${described(remove)}`);
-  return { start: ranked(start)[0] ?? 1, remove: ranked(remove)[0] ?? 1 };
+  bench.say(`${SAMPLE} bare pods started, ms by concurrency: ${described(start)}`);
+  bench.say(`${SAMPLE} bare pods removed, ms by concurrency: ${described(remove)}`);
+  return { start: fastest(start), remove: fastest(remove) };
 }
 
 export interface ManyPairs {
@@ -40,7 +41,7 @@ export interface ManyPairs {
   readonly remove: Pairs;
 }
 
-/** The agent's last fifty pods stay when `keep` is set. */
+/** Started, looked at for a second, removed: both lines come from the same pods. */
 export async function manyPods(
   bench: Bench,
   options: { readonly count: number; readonly widths: Widths },
@@ -68,7 +69,7 @@ export async function manyPods(
       return at - begin;
     },
     bare: async () => {
-      const { elapsed, pods } = await startBare(world, options.widths.start);
+      const { elapsed, pods } = await startBare(world, options.widths.start, MANY);
       await Bun.sleep(1_000);
       removed.bare.push(await removeBare(world, pods, options.widths.remove));
       return elapsed;
@@ -87,12 +88,13 @@ export async function manyPods(
 async function startBare(
   { log, bare }: World,
   width: number,
+  count: number,
 ): Promise<{ elapsed: number; pods: readonly BarePod[] }> {
-  const configs = bare.prepare(MANY);
+  const configs = bare.prepare(count);
   const mark = log.mark();
   const start = performance.now();
   const pods = await atMost(width, configs, (config) => bare.run(config));
-  const { at } = await log.lastStart(mark, MANY);
+  const { at } = await log.lastStart(mark, count);
   return { elapsed: at - start, pods };
 }
 
@@ -104,19 +106,12 @@ async function removeBare(
   const mark = log.mark();
   const start = performance.now();
   await atMost(width, pods, ({ sandboxId }) => bare.remove(sandboxId));
-  return (await log.lastGone(mark, MANY)) - start;
+  return (await log.lastGone(mark, pods.length)) - start;
 }
 
-function fastest(
-  start: ReadonlyMap<number, readonly number[]>,
-  remove: ReadonlyMap<number, readonly number[]>,
-): ReadonlySet<number> {
-  return new Set([...ranked(start).slice(0, 2), ...ranked(remove).slice(0, 2)]);
-}
-
-/** Concurrencies, the fastest first. */
-function ranked(times: ReadonlyMap<number, readonly number[]>): readonly number[] {
-  return [...times].toSorted(([, a], [, b]) => median(a) - median(b)).map(([width]) => width);
+function fastest(times: ReadonlyMap<number, readonly number[]>): number {
+  const [first] = [...times].toSorted(([, a], [, b]) => median(a) - median(b));
+  return first?.[0] ?? 1;
 }
 
 function described(times: ReadonlyMap<number, readonly number[]>): string {

@@ -12,8 +12,11 @@ export type Fault =
       readonly details: string;
       readonly effect?: "happens";
     }
-  /** Never answers; with `effect: "happens"` the call is carried out at once. */
-  | { readonly type: "hang"; readonly effect?: "happens" }
+  /**
+   * Never answers; with `effect: "happens"` the call is carried out at once, with `keepsName` the name that it reserved
+   * is never given back while the daemon lives.
+   */
+  | { readonly type: "hang"; readonly effect?: "happens"; readonly keepsName?: true }
   /** Answers after so many ms of the runtime's clock. */
   | { readonly type: "delay"; readonly ms: number };
 

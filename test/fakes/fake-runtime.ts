@@ -732,7 +732,8 @@ export class FakeRuntime implements CriClient {
       const effected = effect();
       result = effected instanceof Promise ? await effected : effected;
     } finally {
-      if (held !== undefined) this.#underWay.delete(held);
+      const isKept = fault?.type === "hang" && fault.keepsName === true;
+      if (held !== undefined && !isKept) this.#underWay.delete(held);
     }
     if (fault?.type === "fail")
       throw new CriError({ call: name, code: fault.code, details: fault.details });
@@ -806,6 +807,7 @@ export class FakeRuntime implements CriClient {
 
   #dropCalls(): void {
     this.#epoch += 1;
+    this.#underWay.clear();
     const gone = this.#gone;
     this.#gone = Promise.withResolvers<never>();
     gone.promise.catch(() => undefined);

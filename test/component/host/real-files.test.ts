@@ -12,7 +12,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { DirectoryHint } from "../../../src/host/files.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
@@ -177,47 +176,6 @@ describe("writing", () => {
     expect(readdirSync(directory)).toEqual([]);
     expect(() => files.remove(directory)).toThrow("cannot remove");
     expect(existsSync(directory)).toBe(true);
-  });
-});
-
-describe("watching", () => {
-  /** The first hint that `wanted` accepts, among those that follow `act`. */
-  async function hint(
-    directory: string,
-    wanted: (hint: DirectoryHint) => boolean,
-    act: () => void,
-  ): Promise<DirectoryHint> {
-    const found = Promise.withResolvers<DirectoryHint>();
-    using _watch = files.watch(directory, (seen) => {
-      if (wanted(seen)) found.resolve(seen);
-    });
-    act();
-    return await found.promise;
-  }
-
-  test("tells a file that was moved in from one that is being written", async () => {
-    const directory = newDirectory();
-    const elsewhere = join(newDirectory(), "new");
-    writeFileSync(elsewhere, "x");
-    const moved = await hint(
-      directory,
-      ({ type }) => type === "Moved",
-      () => renameSync(elsewhere, join(directory, "a.yaml")),
-    );
-    expect(moved).toEqual({ type: "Moved", name: "a.yaml" });
-    const written = await hint(
-      directory,
-      ({ type }) => type === "Written",
-      () => writeFileSync(join(directory, "a.yaml"), "more", { flag: "a" }),
-    );
-    expect(written).toEqual({ type: "Written", name: "a.yaml" });
-  });
-
-  test("a directory that is not there gives no hints and no error", () => {
-    using watching = files.watch(join(newDirectory(), "absent"), () => {
-      throw new Error("a hint of nothing");
-    });
-    expect(watching[Symbol.dispose]).toBeFunction();
   });
 });
 

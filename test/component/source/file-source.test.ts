@@ -43,7 +43,7 @@ describe("reading", () => {
     const text = manifest("web", "busybox:1.36");
     const size = Math.ceil(text.length / 10);
     writeFileSync(on.path("web.yaml"), "");
-    await on.hint({ type: "Moved", name: "web.yaml" });
+    await on.hint({ type: "Created", name: "web.yaml" });
     for (let from = 0; from < text.length; from += size) {
       await on.append("web.yaml", text.slice(from, from + size));
       await on.clock.advance(240);
@@ -99,7 +99,7 @@ describe("reading", () => {
       writeFileSync(`${on.root}/t`, manifest(`p${i}`));
       renameSync(`${on.root}/t`, on.path(`p${i}.yaml`));
     }
-    for (let i = 10; i < 60; i++) void on.hint({ type: "Moved", name: `p${i}.yaml` });
+    for (let i = 10; i < 60; i++) void on.hint({ type: "MovedIn", name: `p${i}.yaml` });
     await on.clock.advance(6);
     expect(on.now().pods).toHaveLength(50);
     expect(on.snapshots.length).toBeLessThanOrEqual(3);
@@ -156,7 +156,7 @@ describe("last good", () => {
       if (what === "a FIFO") execFileSync("mkfifo", [on.path("web.yaml")]);
       else if (what === "a directory") mkdirSync(on.path("web.yaml"));
       else symlinkSync(what === "a symlink loop" ? "web.yaml" : "../other", on.path("web.yaml"));
-      await on.hint({ type: "Moved", name: "web.yaml" });
+      await on.hint({ type: "Deleted", name: "web.yaml" }, { type: "Created", name: "web.yaml" });
       await on.clock.advance(RESCAN);
       expect(on.now()).toEqual({
         ready: true,
@@ -270,10 +270,10 @@ describe("deleting", () => {
     await on.move("web.yaml", manifest("web"));
     const before = on.snapshots.length;
     renameSync(on.path("web.yaml"), on.path("web.yaml~"));
-    await on.hint({ type: "Moved", name: "web.yaml" });
+    await on.hint({ type: "MovedOut", name: "web.yaml" });
     await on.clock.advance(50);
     renameSync(on.path("web.yaml~"), on.path("web.yaml"));
-    await on.hint({ type: "Moved", name: "web.yaml" });
+    await on.hint({ type: "MovedIn", name: "web.yaml" });
     await on.clock.advance(RESCAN);
     expect(on.snapshots.slice(before).every(({ pods }) => pods.length === 1)).toBe(true);
     await on.stop();
@@ -285,7 +285,7 @@ describe("deleting", () => {
     await on.move("web.yaml", manifest("web"));
     const before = on.snapshots.length;
     rmSync(on.path("web.yaml"));
-    await on.hint({ type: "Moved", name: "web.yaml" });
+    await on.hint({ type: "Deleted", name: "web.yaml" });
     await on.clock.advance(5);
     await on.move("web.yaml", manifest("web"));
     await on.clock.advance(RESCAN);
@@ -299,7 +299,7 @@ describe("deleting", () => {
     await on.move("web.yaml", manifest("web"));
     const before = on.snapshots.length;
     rmSync(on.path("web.yaml"));
-    await on.hint({ type: "Moved", name: "web.yaml" });
+    await on.hint({ type: "Deleted", name: "web.yaml" });
     await on.clock.advance(5);
     await on.move("web.yaml", `# why\n${manifest("web")}`);
     await on.clock.advance(RESCAN);
@@ -323,7 +323,7 @@ describe("deleting", () => {
     await on.start();
     await on.move("web.yaml", manifest("web"));
     rmSync(on.directory, { recursive: true });
-    await on.hint({ type: "Moved", name: "web.yaml" });
+    await on.hint({ type: "Deleted", name: "web.yaml" });
     expect(on.now()).toEqual({
       ready: true,
       pods: ["web busybox:1"],
@@ -364,8 +364,8 @@ describe("deleting", () => {
     await on.move("web.yaml", manifest("web"));
     rmSync(on.directory, { recursive: true });
     mkdirSync(on.directory);
-    await on.hint({ type: "Moved", name: "web.yaml" });
-    await on.hint({ type: "Moved", name: "manifests" });
+    await on.hint({ type: "Deleted", name: "web.yaml" });
+    await on.hint({ type: "SelfGone" });
     await on.clock.advance(2 * RESCAN);
     expect(on.now().pods).toEqual(["web busybox:1"]);
     await on.move("new.yaml", manifest("new"));

@@ -44,6 +44,8 @@ export class ManifestDirectory implements Disposable {
   /** Paths in the order they were read. */
   readonly reads: string[] = [];
   readonly log: string[] = [];
+  /** Hints whose wake-up was dropped. */
+  readonly unheard: DirectoryHint[] = [];
   source: FileSource | undefined;
   #hint: ((hint: DirectoryHint) => void) | undefined;
   #life: AbortController | undefined;
@@ -91,8 +93,7 @@ export class ManifestDirectory implements Disposable {
     const temporary = join(this.root, "temporary");
     writeFileSync(temporary, text);
     renameSync(temporary, this.path(name));
-    await this.hint({ type: "Moved", name });
-    await this.clock.advance(5);
+    await this.hint({ type: "MovedIn", name });
   }
 
   /** As `cat >> name` does it; tells the source. */
@@ -103,12 +104,13 @@ export class ManifestDirectory implements Disposable {
 
   async remove(name: string): Promise<void> {
     rmSync(this.path(name));
-    await this.hint({ type: "Moved", name });
+    await this.hint({ type: "Deleted", name });
     await this.clock.advance(100);
   }
 
-  async hint(hint: DirectoryHint): Promise<void> {
-    this.#hint?.(hint);
+  /** Hints that arrive together. */
+  async hint(...hints: readonly DirectoryHint[]): Promise<void> {
+    for (const hint of hints) this.#hint?.(hint);
     await this.clock.settle();
   }
 
@@ -144,7 +146,12 @@ export class ManifestDirectory implements Disposable {
       },
       watch: (_directory, onHint) => {
         this.#hint = onHint;
-        return { [Symbol.dispose]: () => (this.#hint = undefined) };
+        return {
+          poll: () => {
+            for (const hint of this.unheard.splice(0)) onHint(hint);
+          },
+          [Symbol.dispose]: () => (this.#hint = undefined),
+        };
       },
     };
   }

@@ -14,7 +14,8 @@ import {
 interface Step {
   readonly at: number;
   readonly files: Readonly<Record<string, number>>;
-  readonly moved?: readonly string[];
+  readonly whole?: readonly string[];
+  readonly maybeWhole?: readonly string[];
   readonly written?: readonly string[];
 }
 
@@ -24,14 +25,15 @@ const look = (size: number): Look => ({ size, mtimeMs: size, identity: "1:1" });
 function play(known: readonly string[], steps: readonly Step[]): readonly string[] {
   let settling: Settling = NOTHING_SETTLING;
   const read = new Map(known.map((path): [string, Look] => [path, look(1)]));
-  return steps.map(({ at, files, moved = [], written = [] }) => {
+  return steps.map(({ at, files, whole = [], maybeWhole = [], written = [] }) => {
     const seen = new Map(Object.entries(files).map(([path, size]) => [path, look(size)]));
     const facts: ScanFacts = {
       now: at,
       seen,
       read,
       expected: new Set(read.keys()),
-      moved: new Set(moved),
+      whole: new Set(whole),
+      maybeWhole: new Set(maybeWhole),
       written: new Set(written),
     };
     const plan = planScan(settling, facts);
@@ -54,10 +56,37 @@ const cases: Readonly<
     [{ at: 0, files: { a: 1 } }],
     ["0: read [] gone [] next -"],
   ],
-  "reads a file renamed into place at the second look": [
+  "reads a file renamed into place at the first look": [
+    ["a"],
+    [{ at: 0, files: { a: 9 }, whole: ["a"] }],
+    ["0: read [a] gone [] next -"],
+  ],
+  "waits for an empty file, however it came": [
     [],
     [
-      { at: 0, files: { a: 9 }, moved: ["a"] },
+      { at: 0, files: { a: 0 }, whole: ["a"] },
+      { at: 100, files: { a: 9 }, written: ["a"] },
+      { at: 350, files: { a: 9 } },
+    ],
+    [
+      "0: read [] gone [] next 250",
+      "100: read [] gone [] next 350",
+      "350: read [a] gone [] next -",
+    ],
+  ],
+  "waits no longer for a file because its writing is heard of late": [
+    [],
+    [
+      { at: 0, files: { a: 9 } },
+      { at: 5, files: { a: 9 }, written: ["a"] },
+      { at: 255, files: { a: 9 } },
+    ],
+    ["0: read [] gone [] next 250", "5: read [] gone [] next 255", "255: read [a] gone [] next -"],
+  ],
+  "reads a file that may have been renamed into place at the second look": [
+    [],
+    [
+      { at: 0, files: { a: 9 }, maybeWhole: ["a"] },
       { at: 5, files: { a: 9 } },
     ],
     ["0: read [] gone [] next 5", "5: read [a] gone [] next -"],
@@ -65,7 +94,7 @@ const cases: Readonly<
   "waits for a file that was created and is being written": [
     [],
     [
-      { at: 0, files: { a: 9 }, moved: ["a"] },
+      { at: 0, files: { a: 9 }, maybeWhole: ["a"] },
       { at: 1, files: { a: 12 }, written: ["a"] },
       { at: 251, files: { a: 12 } },
     ],
@@ -74,7 +103,7 @@ const cases: Readonly<
   "waits for a file that was created and written before the first look": [
     [],
     [
-      { at: 0, files: { a: 9 }, moved: ["a"], written: ["a"] },
+      { at: 0, files: { a: 9 }, written: ["a"] },
       { at: 250, files: { a: 9 } },
     ],
     ["0: read [] gone [] next 250", "250: read [a] gone [] next -"],
@@ -82,7 +111,7 @@ const cases: Readonly<
   "takes an empty new file for one that was just created": [
     [],
     [
-      { at: 0, files: { a: 0 }, moved: ["a"] },
+      { at: 0, files: { a: 0 }, maybeWhole: ["a"] },
       { at: 5, files: { a: 0 } },
       { at: 250, files: { a: 0 } },
     ],
@@ -123,7 +152,7 @@ const cases: Readonly<
   "deletes a file that is away for long enough": [
     ["a", "b"],
     [
-      { at: 0, files: { b: 1 }, moved: ["a"] },
+      { at: 0, files: { b: 1 }, maybeWhole: ["a"] },
       { at: 50, files: { b: 1 } },
       { at: 100, files: { b: 1 } },
       { at: 200, files: { b: 1 } },

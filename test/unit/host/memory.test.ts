@@ -1,0 +1,25 @@
+import { expect, test } from "bun:test";
+import { trimMemory, untouchedFileMappings } from "../../../src/host/memory.ts";
+
+const block = (head: string, anonymous: number): string =>
+  `${head}\nSize: 8 kB\nRss: 8 kB\nAnonymous:         ${anonymous} kB\nVmFlags: rd ex\n`;
+
+test("takes mappings of files that nobody has changed, and no others", () => {
+  const smaps = [
+    block("00200000-00202000 r-xp 00001000 fe:00 42    /usr/local/bin/agent", 0),
+    block("00300000-00302000 r--p 00001000 fe:00 42    /usr/local/bin/agent", 4),
+    block("00400000-00402000 rw-p 00001000 fe:00 42    /usr/local/bin/agent", 0),
+    block("00500000-00502000 r-xp 00000000 00:00 0 ", 0),
+    block("00600000-00602000 r-xp 00000000 00:00 0     [vdso]", 0),
+    block("00700000-00702000 r--p 00001000 fe:00 42    /usr/lib/libc.so.6", 0),
+  ].join("");
+  expect(untouchedFileMappings(smaps)).toEqual([
+    { start: 0x200000n, end: 0x202000n },
+    { start: 0x700000n, end: 0x702000n },
+  ]);
+});
+
+test("the process lives on after it", () => {
+  trimMemory();
+  expect([3, 1, 2].toSorted()).toEqual([1, 2, 3]);
+});

@@ -76,10 +76,11 @@ export class PodLifecycle {
         if (summary === undefined && before !== undefined && before.observedAt > number) return;
         const look = summary === undefined ? undefined : await reader.inspect(summary, before);
         this.#put(uid, number, look);
+        // Said of each at once: what this list has shown, no later one shows as a change, however this one ends.
+        this.#options.onChange(uid);
       }),
     );
     this.#relistedAt = clock.monotonic();
-    for (const uid of changed) this.#options.onChange(uid);
   }
 
   /** A look at one pod on somebody's order; the cache is right when it resolves. */

@@ -30,7 +30,8 @@ function fingerprint(summary: PodSummary): string {
 function fingerprintOf(pod: ObservedPod): string {
   return [
     ...pod.sandboxes.map((sandbox) => `${sandbox.id} ${sandbox.state}`),
-    ...pod.containers.map((container) => `${container.id} ${container.state}`),
+    // What is only presumed differs from every list, until it has been looked at.
+    ...pod.containers.map(({ id, state, presumed }) => `${id} ${presumed === true ? "" : state}`),
   ]
     .toSorted()
     .join("\n");

@@ -276,6 +276,28 @@ describe("a runtime that misbehaves", () => {
     expect(world.running()).toEqual(["web/a/1"]);
   });
 
+  test("a status that lags an exit without a code is waited for", async () => {
+    using world = new PodWorld({ statusLagMs: 300, announcesExitCodes: false });
+    await world.start();
+    await world.desire([pod("web")]);
+    const [id] = world.ids();
+    world.runtime.exit(id ?? "", 1);
+    await world.clock.advance(200);
+    expect(world.pods.statuses.status("web-1")?.containerStatuses[0]?.restartCount).toBe(0);
+    await world.clock.advance(2_000);
+    expect(world.running()).toEqual(["web/a/1"]);
+  });
+
+  test("a restart does not wait for the runtime's own record of the exit", async () => {
+    using world = new PodWorld({ statusLagMs: 300 });
+    await world.start();
+    await world.desire([pod("web")]);
+    const [id] = world.ids();
+    world.runtime.exit(id ?? "", 1);
+    await world.clock.settle();
+    expect(world.pods.statuses.status("web-1")?.containerStatuses[0]?.restartCount).toBe(1);
+  });
+
   test("an exit that no event told of is found by the relist", async () => {
     using world = new PodWorld();
     await world.start();

@@ -34,6 +34,7 @@ export interface SimSetup {
   readonly latencyMs: Partial<Record<CallName, number>>;
   readonly statusLagMs: number;
   readonly pullMs: number;
+  readonly tellsExits: boolean;
   /** Whether containers write logs. */
   readonly logs: boolean;
 }
@@ -51,6 +52,7 @@ export function throwSetup(dice: Mulberry32): SimSetup {
     latencyMs,
     statusLagMs: dice.chance(0.4) ? dice.pick([5, 100, 900]) : 0,
     pullMs: dice.pick([0, 0, 50, 4_000]),
+    tellsExits: dice.chance(0.5),
     logs: dice.chance(0.5),
   };
 }

@@ -64,6 +64,7 @@ export class SimWorld implements Disposable {
       clock: this.clock,
       images: [IMAGE, LATER],
       latencyMs: this.setup.latencyMs,
+      tellsExits: this.setup.tellsExits,
       get statusLagMs() {
         return lagMs();
       },

@@ -110,12 +110,16 @@ export interface FakeRuntimeOptions {
   readonly latencyMs?: Partial<Record<CallName, number>>;
   /** How long CRI still says RUNNING behind an exit's event. */
   readonly statusLagMs?: number;
+  /** Whether the event of an exit carries its code, as containerd's does and CRI's does not; default: yes. */
+  readonly announcesExitCodes?: boolean;
   /** What runs in a new container. */
   readonly program?: (container: FakeContainer) => Program;
   /** Sees every call as it begins. */
   readonly onCall?: (call: CallName, args: readonly unknown[]) => void;
   /** Sees what happens as it happens, also when the event stream tells nobody. */
   readonly onEvent?: (event: TaskEvent, cause: ExitCause) => void;
+  /** Whether the event of an exit says its code, as containerd's own does and CRI's does not; default true. */
+  readonly tellsExits?: boolean;
   /** Whether GetContainerEvents exists. */
   readonly servesContainerEvents?: boolean;
   /** Answer of ExecSync. */
@@ -186,7 +190,9 @@ export class FakeRuntime implements CriClient {
     if (container?.state !== ContainerState.CONTAINER_RUNNING || this.#dying.has(id)) return;
     if (cause.oom === true) this.#emit({ type: "OOM", id });
     this.#dying.add(id);
-    this.#emit({ type: "Exited", id }, cause.by);
+    const exit = { code: exitCode, at: this.#clock.now() };
+    const tells = this.#options.tellsExits ?? true;
+    this.#emit(tells ? { type: "Exited", id, exit } : { type: "Exited", id }, cause.by);
     this.#emit({ type: "Deleted", id });
     const reason = cause.oom === true ? "OOMKilled" : exitCode === 0 ? "Completed" : "Error";
     const finishedAt = this.#now();

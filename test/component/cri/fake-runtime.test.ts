@@ -93,7 +93,7 @@ test("the status lags behind the event of an exit", async () => {
   clock.advance(100);
   await turn();
   expect(events.slice(-2)).toEqual([
-    { type: "Exited", id },
+    { type: "Exited", id, exit: { code: 7, at: clock.now() } },
     { type: "Deleted", id },
   ]);
   expect((await stateOf(runtime, id))[0]).toBe(ContainerState.CONTAINER_RUNNING);

@@ -34,6 +34,14 @@ test.each([
   ["a container came", seen, listed(summary(true, [{}, { id: "a-1", attempt: 1 }])), [UID]],
   ["a container went", seen, listed(summary(true)), [UID]],
   ["the sandbox went down", seen, listed(summary(false, [{}])), [UID]],
+  [
+    "an exit that is only presumed",
+    new Map([
+      [UID, anObservedPod([aSandbox()], [anInstance("a", { state: "Exited", presumed: true })])],
+    ]),
+    listed(summary(true, [{ state: "Exited" }])),
+    [UID],
+  ],
   ["the pod went", seen, listed(undefined), [UID]],
   ["a pod came", new Map(), listed(summary(true)), [UID]],
 ] as const)("%s", (_, observed, list, changed) => {

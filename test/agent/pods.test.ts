@@ -277,7 +277,7 @@ describe("a runtime that misbehaves", () => {
   });
 
   test("a status that lags an exit without a code is waited for", async () => {
-    using world = new PodWorld({ statusLagMs: 300, announcesExitCodes: false });
+    using world = new PodWorld({ statusLagMs: 300, tellsExits: false });
     await world.start();
     await world.desire([pod("web")]);
     const [id] = world.ids();

@@ -110,8 +110,6 @@ export interface FakeRuntimeOptions {
   readonly latencyMs?: Partial<Record<CallName, number>>;
   /** How long CRI still says RUNNING behind an exit's event. */
   readonly statusLagMs?: number;
-  /** Whether the event of an exit carries its code, as containerd's does and CRI's does not; default: yes. */
-  readonly announcesExitCodes?: boolean;
   /** What runs in a new container. */
   readonly program?: (container: FakeContainer) => Program;
   /** Sees every call as it begins. */

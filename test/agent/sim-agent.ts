@@ -36,6 +36,8 @@ export interface SimAgentOptions {
   /** A removal is about to be written down; throws when the disk is full. */
   readonly onBegin: (fresh: readonly Removal[], agent: SimAgent) => void;
   readonly onSettle: (uid: string) => void;
+  /** A file is about to be touched; throws when the disk does not let it. */
+  readonly onFile: (method: string) => void;
   readonly onLoopEnd: (error: unknown) => void;
 }
 
@@ -58,7 +60,7 @@ export class SimAgent {
       clock,
       random,
       runtime: handle,
-      files: this.#mortal.files(realFiles()),
+      files: this.#mortal.files(realFiles(), options.onFile),
       directory,
       write: options.onLine,
       ensureImage: (container, signal) => options.image(container, clock, signal),

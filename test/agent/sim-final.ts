@@ -18,6 +18,8 @@ const IDLE_MS = 10 * 60_000;
 /** What the watch over the runtime asks, every ten seconds. */
 const SIGNS_OF_LIFE: ReadonlySet<CallName> = new Set<CallName>(["version", "status"]);
 const QUICK_MS = 8_000;
+/** With its jitter. */
+const RELIST_MS = 66_000;
 /** The longest of sim-specs. */
 const GRACE_MS = 30_000;
 
@@ -54,7 +56,11 @@ async function isSlow(world: SimWorld): Promise<string | undefined> {
   if (world.setup.statusLagMs < 500) world.runtime.events.end();
   await world.clock.settle();
   world.runtime.exit(container.id, 1);
-  await world.clock.advance(QUICK_MS + world.setup.pullMs);
+  const { pullMs, eventLagMs, statusLagMs, tellsExits } = world.setup;
+  // What CRI shows too late for whoever looks again a few times is left to the next relist.
+  const shownMs = statusLagMs + (statusLagMs > 2_000 ? RELIST_MS : 0);
+  const lagMs = eventLagMs + (tellsExits ? 0 : shownMs);
+  await world.clock.advance(QUICK_MS + pullMs + lagMs);
   return wrongPods(world);
 }
 
@@ -62,7 +68,7 @@ async function isSlow(world: SimWorld): Promise<string | undefined> {
 async function lingers(world: SimWorld, agent: SimAgent): Promise<string | undefined> {
   world.judge.say("nothing is wanted");
   world.dropAll();
-  await world.clock.advance(GRACE_MS + QUICK_MS);
+  await world.clock.advance(GRACE_MS + QUICK_MS + 2 * world.setup.statusLagMs);
   return wrongPods(world) ?? wrongBooks(world, agent);
 }
 

@@ -58,21 +58,23 @@ export class Mortal {
     });
   }
 
-  files(files: Files): Files {
-    return this.#synchronous(files);
+  /** `before` sees the name of every call and may throw in its place. */
+  files(files: Files, before: (method: string) => void): Files {
+    return this.#synchronous(files, before);
   }
 
   removals(removals: Removals): Removals {
     return this.#synchronous(removals);
   }
 
-  #synchronous<T extends object>(target: T): T {
+  #synchronous<T extends object>(target: T, before?: (method: string) => void): T {
     return new Proxy(target, {
       get: (_, name): unknown => {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") return member;
         return (...args: unknown[]): unknown => {
           if (!this.act()) throw new Dead();
+          before?.(String(name));
           return Reflect.apply(member, target, args);
         };
       },

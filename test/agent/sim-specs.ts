@@ -35,6 +35,8 @@ export interface SimSetup {
   readonly statusLagMs: number;
   readonly pullMs: number;
   readonly tellsExits: boolean;
+  /** How long events take. */
+  readonly eventLagMs: number;
   /** Whether containers write logs. */
   readonly logs: boolean;
 }
@@ -50,9 +52,21 @@ export function throwSetup(dice: Mulberry32): SimSetup {
   return {
     specs: new Map(specs.map((spec) => [spec.uid, spec])),
     latencyMs,
-    statusLagMs: dice.chance(0.4) ? dice.pick([5, 100, 900]) : 0,
+    statusLagMs: dice.weighted([
+      [0, 12],
+      [5, 3],
+      [100, 3],
+      [900, 3],
+      // Longer than the agent remembers an event.
+      [45_000, 1],
+    ]),
     pullMs: dice.pick([0, 0, 50, 4_000]),
     tellsExits: dice.chance(0.5),
+    eventLagMs: dice.weighted([
+      [0, 6],
+      [20, 2],
+      [2_000, 1],
+    ]),
     logs: dice.chance(0.5),
   };
 }

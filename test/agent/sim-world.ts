@@ -35,6 +35,7 @@ interface Want {
 }
 
 const WALL = { "1970": 0, later: Date.UTC(2031, 0, 1), earlier: Date.UTC(2026, 10, 20) };
+const CHANGING_FILES = new Set(["makeDirectory", "writeAtomic", "remove", "removeTree"]);
 const RAM = "/dev/shm";
 
 export class SimWorld implements Disposable {
@@ -65,6 +66,7 @@ export class SimWorld implements Disposable {
       images: [IMAGE, LATER],
       latencyMs: this.setup.latencyMs,
       tellsExits: this.setup.tellsExits,
+      eventLagMs: this.setup.eventLagMs,
       get statusLagMs() {
         return lagMs();
       },
@@ -289,24 +291,27 @@ export class SimWorld implements Disposable {
         if (process.env["AGENT_SIM_LOG"] !== undefined) this.judge.say(`    ${line.trim()}`);
       },
       onBegin: (fresh, agent) => {
-        if (this.#diskFailures > 0) {
-          this.#diskFailures -= 1;
-          this.judge.say("  disk full");
-          throw new AgentError({ reason: "DatabaseFull", message: "the disk is full" });
-        }
+        this.#write();
         this.judge.onBegin(fresh, agent);
       },
       onSettle: (uid) => {
-        if (this.#diskFailures > 0) {
-          this.#diskFailures -= 1;
-          this.judge.say("  disk full");
-          throw new AgentError({ reason: "DatabaseFull", message: "the disk is full" });
-        }
+        this.#write();
         this.judge.onSettle(uid);
+      },
+      onFile: (method) => {
+        if (CHANGING_FILES.has(method)) this.#write();
       },
       onLoopEnd: (error) => this.judge.accuse(`a loop ended: ${String(error)}`),
     });
     for (const source of SOURCES) this.#tell(source);
+  }
+
+  /** Something goes to the disk, if the disk lets it. */
+  #write(): void {
+    if (this.#diskFailures === 0) return;
+    this.#diskFailures -= 1;
+    this.judge.say("  disk full");
+    throw new AgentError({ reason: "DatabaseFull", message: "the disk is full" });
   }
 
   #reboot(): void {

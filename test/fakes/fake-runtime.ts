@@ -116,6 +116,8 @@ export interface FakeRuntimeOptions {
   readonly onCall?: (call: CallName, args: readonly unknown[]) => void;
   /** Sees what happens as it happens, also when the event stream tells nobody. */
   readonly onEvent?: (event: TaskEvent, cause: ExitCause) => void;
+  /** How long an event is under way. */
+  readonly eventLagMs?: number;
   /** Whether the event of an exit says its code, as containerd's own does and CRI's does not; default true. */
   readonly tellsExits?: boolean;
   /** Whether GetContainerEvents exists. */
@@ -737,7 +739,8 @@ export class FakeRuntime implements CriClient {
       result = effected instanceof Promise ? await effected : effected;
     } finally {
       const isKept = fault?.type === "hang" && fault.keepsName === true;
-      if (held !== undefined && !isKept) this.#underWay.delete(held);
+      // After a restart of the daemon the name may be another call's.
+      if (held !== undefined && !isKept && epoch === this.#epoch) this.#underWay.delete(held);
     }
     if (fault?.type === "fail")
       throw new CriError({ call: name, code: fault.code, details: fault.details });
@@ -806,7 +809,9 @@ export class FakeRuntime implements CriClient {
 
   #emit(event: TaskEvent, cause: ExitCause = "self"): void {
     this.#options.onEvent?.(event, cause);
-    this.events.emit(event);
+    const { eventLagMs = 0 } = this.#options;
+    if (eventLagMs === 0) this.events.emit(event);
+    else this.#clock.after(eventLagMs, () => this.events.emit(event));
   }
 
   #dropCalls(): void {

@@ -21,5 +21,5 @@ test("takes mappings of files that nobody has changed, and no others", () => {
 
 test("the process lives on after it", () => {
   trimMemory();
-  expect([3, 1, 2].toSorted()).toEqual([1, 2, 3]);
+  expect(JSON.parse("[3,1,2]")).toEqual([3, 1, 2]);
 });

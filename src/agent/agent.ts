@@ -12,7 +12,6 @@ import type { NodeCondition } from "../api/pod-status.ts";
 import { isContainerd } from "../containerd/is-containerd.ts";
 import type { VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
 import { ImagePuller } from "../image/image-puller.ts";
-import { messageOf } from "../lib/errors.ts";
 import type { CgroupDriver } from "../runtime/cgroup-parent.ts";
 import { Mailbox } from "../lib/mailbox.ts";
 import type { ServerFacts } from "../server/routes.ts";
@@ -154,17 +153,7 @@ export class Agent {
     this.#mailbox.send({ type: "RuntimeKnown" });
     this.#untilStopped(this.#pods.lifecycle.runEvents(signal));
     this.#untilStopped(this.#pods.lifecycle.runRelist(signal));
-    if (isContainerd(version)) this.#untilStopped(this.#bringPauseImage(version));
-  }
-
-  async #bringPauseImage(version: VersionResponse): Promise<void> {
-    const { log, ensurePauseImage } = this.#options.edges;
-    try {
-      const told = await ensurePauseImage(version, this.#stop.signal);
-      if (told !== undefined) log.info(told);
-    } catch (error) {
-      log.error("the pause image cannot be brought", { error: messageOf(error) });
-    }
+    if (isContainerd(version)) this.#untilStopped(edges.bringPauseImage(signal));
   }
 
   /** A loop that throws ends the agent: systemd starts it again, the pods run on. */
@@ -194,6 +183,7 @@ export class Agent {
       groupPriorities: new Map(),
       maxPods: this.#options.config.maxPods,
       standing: (pod) => standingOf(this.#pods.cache, pod),
+      occupants: this.#pods.workers.all().map(({ desired }) => desired),
     });
   }
 
@@ -233,6 +223,9 @@ export class Agent {
       requireNetwork: () => this.#watch.requireNetwork(),
       hostIPs: () => this.#view.hostIPs(),
       onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
+      onPodGone: () => {
+        if (this.#desired.held.size > 0) this.#mailbox.send({ type: "RoomChanged" });
+      },
       onStatusChanged: () => {
         this.#quiet.touch();
         this.#upstream?.changed();

@@ -22,11 +22,8 @@ export interface Edges {
   readonly cri: CriClient;
   /** containerd's own stream, or CRI's for another runtime. */
   readonly runtimeEvents: (version: VersionResponse) => RuntimeEvents;
-  /** Brings the pause image where the runtime lacks it; a sentence when there is something to tell. */
-  readonly ensurePauseImage: (
-    version: VersionResponse,
-    signal: AbortSignal,
-  ) => Promise<string | undefined>;
+  /** Brings the pause image where containerd lacks it, and says so; never rejects. */
+  readonly bringPauseImage: (signal: AbortSignal) => Promise<void>;
   readonly mqtt: MqttLink;
   readonly store: Store;
   readonly machine: MachineFacts;

@@ -36,6 +36,8 @@ export interface PodsOptions {
   readonly onPodChanged: (uid: PodUID) => void;
   /** A status, or what a name waits for, changed. */
   readonly onStatusChanged: (uid: PodUID) => void;
+  /** A worker has ended: nothing of its pod is left. */
+  readonly onPodGone: () => void;
   readonly signal: AbortSignal;
 }
 
@@ -113,8 +115,10 @@ export function buildPods(options: PodsOptions): Pods {
       ensureImage,
       beginLife: (desired) => remains.beginLife(desired),
       onChange: (uid) => {
-        if (!workers.has(uid)) statuses.forget(uid);
+        const isGone = !workers.has(uid);
+        if (isGone) statuses.forget(uid);
         options.onStatusChanged(uid);
+        if (isGone) options.onPodGone();
       },
     },
     options.signal,

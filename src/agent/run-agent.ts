@@ -79,10 +79,14 @@ async function live(
       isContainerd(runtime)
         ? new ContainerdEvents({ channel, clock })
         : new CriEvents({ cri, clock }),
-    ensurePauseImage: async (_runtime, signal) => {
+    bringPauseImage: async (signal) => {
       const architecture = machine.architecture === "arm64" ? "arm64" : "x64";
-      const outcome = await ensurePauseImage({ cri, channel, clock, architecture, signal });
-      return outcome.type === "Imported" ? `imported ${outcome.image} from the agent` : undefined;
+      try {
+        const outcome = await ensurePauseImage({ cri, channel, clock, architecture, signal });
+        if (outcome.type === "Imported") log.info("imported the pause image", { ...outcome });
+      } catch (error) {
+        log.error("the pause image cannot be brought", { error: messageOf(error) });
+      }
     },
     mqtt: new MqttjsLink(),
     store,

@@ -12,6 +12,8 @@ export type LoopEvent =
   | { readonly type: "Snapshot"; readonly snapshot: SourceSnapshot }
   /** The runtime shows something new of this pod. */
   | { readonly type: "PodChanged"; readonly uid: PodUID }
+  /** A pod is gone: another one may have room now. */
+  | { readonly type: "RoomChanged" }
   /** The first complete list of the runtime is in: from now on acting is allowed. */
   | { readonly type: "RuntimeKnown" };
 
@@ -72,6 +74,9 @@ export class SyncLoop {
           break;
         case "RuntimeKnown":
           this.#runtimeKnown = true;
+          this.#apply();
+          break;
+        case "RoomChanged":
           this.#apply();
           break;
         case "PodChanged":

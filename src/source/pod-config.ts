@@ -17,6 +17,8 @@ export interface MergeOptions {
   readonly maxPods?: number;
   /** How a pod stands when there is not room for all: what runs already is not pushed out by a newcomer. */
   readonly standing?: (pod: DesiredPod) => Standing;
+  /** Pods that are still there, wanted or not: their host ports are taken until they are gone. */
+  readonly occupants?: readonly DesiredPod[];
 }
 
 /** 0 = it runs, 1 = an older spec of its name runs, 2 = new. */
@@ -55,21 +57,30 @@ export function mergeSnapshots(
 /** Those that lose a host port or a place to another pod, with the reason. */
 function withoutRoom(
   candidates: readonly DesiredPod[],
-  { maxPods, standing = () => 2 }: MergeOptions,
+  { maxPods, standing = () => 2, occupants = [] }: MergeOptions,
 ): ReadonlyMap<DesiredPod, Rejection> {
   const refusals = new Map<DesiredPod, Rejection>();
-  const claims: { readonly claim: HostPortClaim; readonly owner: DesiredPod }[] = [];
+  const names = new Set(candidates.map(({ pod }) => podName(pod)));
+  // A pod of the same name is replaced, which waits for it anyway.
+  const leaving = occupants.filter(({ pod }) => !names.has(podName(pod)));
+  const claims = leaving.flatMap(claimsOf);
   const byStanding = candidates.toSorted((a, b) => standing(a) - standing(b));
   for (const pod of byStanding) {
     const wanted = hostPortClaims(pod.pod);
     const taken = claims.find(({ claim }) => wanted.some((own) => claimsConflict(own, claim)));
     if (taken !== undefined) refusals.set(pod, portConflict(pod, taken));
-    else claims.push(...wanted.map((claim) => ({ claim, owner: pod })));
+    else claims.push(...claimsOf(pod));
   }
   const runnable = byStanding.filter((pod) => !refusals.has(pod));
   for (const pod of runnable.slice(maxPods ?? runnable.length))
     refusals.set(pod, outOfPods(pod, maxPods ?? 0));
   return refusals;
+}
+
+function claimsOf(
+  owner: DesiredPod,
+): readonly { readonly claim: HostPortClaim; readonly owner: DesiredPod }[] {
+  return hostPortClaims(owner.pod).map((claim) => ({ claim, owner }));
 }
 
 function compareSources(a: SourceName, b: SourceName, options: MergeOptions): number {

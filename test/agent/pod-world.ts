@@ -159,6 +159,7 @@ export interface PodProcessOptions {
   readonly ensureImage: PodsOptions["ensureImage"];
   readonly requireNetwork: () => Promise<void>;
   readonly onPodChanged: (uid: PodUID) => void;
+  readonly onStatusChanged?: (uid: PodUID) => void;
   /** Puts something between the rooms and the table of removals. */
   readonly removals?: (removals: Removals) => Removals;
 }
@@ -197,7 +198,8 @@ export function bootPods(options: PodProcessOptions): PodProcess {
     requireNetwork: options.requireNetwork,
     hostIPs: () => ["192.0.2.1"],
     onPodChanged: options.onPodChanged,
-    onStatusChanged: () => undefined,
+    onStatusChanged: options.onStatusChanged ?? (() => undefined),
+    onPodGone: () => undefined,
     signal: stop.signal,
   });
   const kill = (): void => {

@@ -152,6 +152,20 @@ describe("room on the node", () => {
     expect(names(mergeSnapshots(both, GROUPS).pods)).toEqual(["a"]);
   });
 
+  test("a port is taken until the pod that leaves is gone", () => {
+    const old = pod("file", "old", 80);
+    const wanted = [snapshot("file", pod("file", "new", 80))];
+    const state = mergeSnapshots(wanted, { ...GROUPS, occupants: [old] });
+    expect([names(state.pods), [...state.held]]).toEqual([[], ["default/new"]]);
+    expect(names(mergeSnapshots(wanted, { ...GROUPS, occupants: [] }).pods)).toEqual(["new"]);
+  });
+
+  test("a pod that is replaced holds no port against its own successor", () => {
+    const occupants = [pod("file", "a", 80)];
+    const wanted = [snapshot("file", pod("file", "a", 80))];
+    expect(names(mergeSnapshots(wanted, { ...GROUPS, occupants }).pods)).toEqual(["a"]);
+  });
+
   test("what is over maxPods is refused, newcomers first", () => {
     const three = [snapshot("file", pod("file", "a"), pod("file", "b"), pod("file", "c"))];
     const standing = (one: DesiredPod) => (one.pod.metadata.name === "c" ? 0 : 2);

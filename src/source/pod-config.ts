@@ -44,43 +44,70 @@ export function mergeSnapshots(
       candidates.push(pod);
     } else rejected.push(shadowed(pod, winner));
   }
-  const refusals = withoutRoom(candidates, options);
+  const { refusals, held } = withoutRoom(candidates, options);
   const ready = ordered.filter((snapshot) => snapshot.ready).map((snapshot) => snapshot.source);
   return {
     pods: candidates.filter((pod) => !refusals.has(pod)),
-    held: new Set([...refusals.keys()].map(({ pod }) => podName(pod))),
+    held,
     ready: new Set(ready),
     rejected: [...rejected, ...refusals.values()],
   };
 }
 
-/** Those that lose a host port or a place to another pod, with the reason. */
-function withoutRoom(
-  candidates: readonly DesiredPod[],
-  { maxPods, standing = () => 2, occupants = [] }: MergeOptions,
-): ReadonlyMap<DesiredPod, Rejection> {
-  const refusals = new Map<DesiredPod, Rejection>();
-  const names = new Set(candidates.map(({ pod }) => podName(pod)));
-  // A pod of the same name is replaced, which waits for it anyway.
-  const leaving = occupants.filter(({ pod }) => !names.has(podName(pod)));
-  const claims = leaving.flatMap(claimsOf);
-  const byStanding = candidates.toSorted((a, b) => standing(a) - standing(b));
-  for (const pod of byStanding) {
-    const wanted = hostPortClaims(pod.pod);
-    const taken = claims.find(({ claim }) => wanted.some((own) => claimsConflict(own, claim)));
-    if (taken !== undefined) refusals.set(pod, portConflict(pod, taken));
-    else claims.push(...claimsOf(pod));
-  }
-  const runnable = byStanding.filter((pod) => !refusals.has(pod));
-  for (const pod of runnable.slice(maxPods ?? runnable.length))
-    refusals.set(pod, outOfPods(pod, maxPods ?? 0));
-  return refusals;
+interface Room {
+  /** Those that lose a host port or a place to another pod, with the reason. */
+  readonly refusals: ReadonlyMap<DesiredPod, Rejection>;
+  /** Names under which whatever runs goes on. */
+  readonly held: ReadonlySet<string>;
 }
 
-function claimsOf(
-  owner: DesiredPod,
-): readonly { readonly claim: HostPortClaim; readonly owner: DesiredPod }[] {
+/** A source of higher rank takes what it asks for; among its equals, what runs is not pushed out by a newcomer. */
+function withoutRoom(candidates: readonly DesiredPod[], options: MergeOptions): Room {
+  const { maxPods, standing = () => 2, occupants = [] } = options;
+  const refusals = new Map<DesiredPod, Rejection>();
+  const held = new Set<string>();
+  const claims: Claim[] = [];
+  const inOrder = candidates.toSorted(
+    (a, b) => rankOf(a.source) - rankOf(b.source) || standing(a) - standing(b),
+  );
+  for (const pod of inOrder) {
+    const taken = conflictOf(pod, claims);
+    if (taken === undefined) claims.push(...claimsOf(pod));
+    else refusals.set(pod, portConflict(pod, taken));
+    if (taken !== undefined && !outranks(taken.owner.source, pod.source))
+      held.add(podName(pod.pod));
+  }
+  for (const pod of inOrder.filter((one) => !refusals.has(one)).slice(maxPods ?? Infinity)) {
+    refusals.set(pod, outOfPods(pod, maxPods ?? 0));
+    held.add(podName(pod.pod));
+  }
+  const staying = new Set([
+    ...held,
+    ...candidates.filter((pod) => !refusals.has(pod)).map(({ pod }) => podName(pod)),
+  ]);
+  // A pod of the same name is replaced, which waits for it anyway; of another name, nothing else would.
+  const leaving = occupants.filter(({ pod }) => !staying.has(podName(pod))).flatMap(claimsOf);
+  for (const pod of inOrder) {
+    const taken = refusals.has(pod) ? undefined : conflictOf(pod, leaving);
+    if (taken === undefined) continue;
+    refusals.set(pod, portConflict(pod, taken));
+    held.add(podName(pod.pod));
+  }
+  return { refusals, held };
+}
+
+interface Claim {
+  readonly claim: HostPortClaim;
+  readonly owner: DesiredPod;
+}
+
+function claimsOf(owner: DesiredPod): readonly Claim[] {
   return hostPortClaims(owner.pod).map((claim) => ({ claim, owner }));
+}
+
+function conflictOf({ pod }: DesiredPod, claims: readonly Claim[]): Claim | undefined {
+  const wanted = hostPortClaims(pod);
+  return claims.find(({ claim }) => wanted.some((own) => claimsConflict(own, claim)));
 }
 
 function compareSources(a: SourceName, b: SourceName, options: MergeOptions): number {
@@ -122,10 +149,7 @@ function shadowed(pod: DesiredPod, winner: DesiredPod): Rejection {
   });
 }
 
-function portConflict(
-  pod: DesiredPod,
-  taken: { readonly claim: HostPortClaim; readonly owner: DesiredPod },
-): Rejection {
+function portConflict(pod: DesiredPod, taken: Claim): Rejection {
   const { claim, owner } = taken;
   return rejection(pod, {
     code: "HostPortConflict",

@@ -166,6 +166,16 @@ describe("room on the node", () => {
     expect(names(mergeSnapshots(wanted, { ...GROUPS, occupants }).pods)).toEqual(["a"]);
   });
 
+  test("a file's pod takes the port of a document's that runs, which is then ended first", () => {
+    const running = pod("mqtt:node", "b", 80);
+    const standing = (one: DesiredPod) => (one.uid === running.uid ? 0 : 2);
+    const wanted = [snapshot("mqtt:node", running), snapshot("file", pod("file", "a", 80))];
+    const first = mergeSnapshots(wanted, { ...GROUPS, standing, occupants: [running] });
+    expect([names(first.pods), [...first.held]]).toEqual([[], ["default/a"]]);
+    const then = mergeSnapshots(wanted, { ...GROUPS, standing, occupants: [] });
+    expect([names(then.pods), [...then.held]]).toEqual([["a"], []]);
+  });
+
   test("what is over maxPods is refused, newcomers first", () => {
     const three = [snapshot("file", pod("file", "a"), pod("file", "b"), pod("file", "c"))];
     const standing = (one: DesiredPod) => (one.pod.metadata.name === "c" ? 0 : 2);

@@ -83,11 +83,12 @@ export class PodWorkers {
     });
     this.#remove(orders.filter((order) => order.type === "Remove").map((order) => order.removal));
     for (const order of orders) this.#perform(order);
-    // A successor that waits for its turn learns of it here, and one that runs of what came to light under its name.
-    const strays = new Set(this.#strays().map(nameOf));
-    for (const worker of this.#workers.values())
-      if (!this.#isCurrent(worker) || this.#pending.has(worker.uid) || strays.has(nameOf(worker)))
-        worker.notify();
+    // Whoever waits for its turn learns of it here, and whoever runs of what else is left under its name.
+    const workers = [...this.#workers.values()];
+    const others = [...this.#strays(), ...workers.filter((worker) => !this.#isCurrent(worker))];
+    const contested = new Set(others.map(nameOf));
+    for (const worker of workers)
+      if (contested.has(nameOf(worker)) || this.#pending.has(worker.uid)) worker.notify();
   }
 
   /** The runtime's view of a pod changed. */

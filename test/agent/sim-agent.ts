@@ -8,6 +8,7 @@ import {
   type SourceSnapshot,
 } from "../../src/api/desired-pod.ts";
 import type { Container } from "../../src/api/pod.ts";
+import type { PodPhase } from "../../src/api/pod-status.ts";
 import type { Removal } from "../../src/api/removal.ts";
 import { RuntimeWatch } from "../../src/agent/runtime-watch.ts";
 import { SyncLoop, type LoopEvent } from "../../src/agent/sync-loop.ts";
@@ -36,6 +37,7 @@ export interface SimAgentOptions {
   /** A removal is about to be written down; throws when the disk is full. */
   readonly onBegin: (fresh: readonly Removal[], agent: SimAgent) => void;
   readonly onSettle: (uid: string) => void;
+  readonly onPhase: (uid: string, phase: PodPhase) => void;
   /** A file is about to be touched; throws when the disk does not let it. */
   readonly onFile: (method: string) => void;
   readonly onLoopEnd: (error: unknown) => void;
@@ -66,6 +68,10 @@ export class SimAgent {
       ensureImage: (container, signal) => options.image(container, clock, signal),
       requireNetwork: () => watch.requireNetwork(),
       onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
+      onStatusChanged: (uid) => {
+        const phase = this.#process.pods.statuses.status(uid)?.phase;
+        if (phase !== undefined) options.onPhase(uid, phase);
+      },
       removals: (removals) => this.#mortal.removals(this.#watched(removals)),
     });
     const { log } = this.#process;

@@ -1,6 +1,7 @@
 // Watches a simulated world while it happens and knows what must never be.
 
 import type { SourceName } from "../../src/api/desired-pod.ts";
+import type { PodPhase } from "../../src/api/pod-status.ts";
 import type { Removal } from "../../src/api/removal.ts";
 import { ANNOTATION, LABEL } from "../../src/api/labels.ts";
 import type { CreateContainerArgs, RunPodSandboxArgs } from "../../src/cri/cri-client.ts";
@@ -57,6 +58,8 @@ export class SimJudge {
   readonly #asked = new Map<string, number>();
   /** Container → number of the process that told it to start. */
   readonly #startedBy = new Map<string, number>();
+  /** UID → the phase in which it ended. */
+  readonly #ended = new Map<string, PodPhase>();
   #process = 0;
   #reboots = 0;
   #violation: string | undefined;
@@ -101,6 +104,7 @@ export class SimJudge {
 
   /** Back-off is remembered by a process. */
   onNewProcess(): void {
+    this.#ended.clear();
     this.#process += 1;
     for (const record of this.#records.values()) Object.assign(record, { chain: 0, made: 1 });
   }
@@ -125,6 +129,7 @@ export class SimJudge {
       this.say(`  row ${uid} ${why}`);
       this.#begun.set(uid, (this.#begun.get(uid) ?? 0) + 1);
       for (const record of this.#recordsOf(uid)) record.chain = 0;
+      this.#ended.delete(uid);
       if (agent.view.pods.some((pod) => pod.uid === uid))
         this.accuse(`removal of ${uid} begun although it is wanted`);
       else if (this.#options.wanted().has(uid) && !ownSourceHasSpoken(uid))
@@ -143,6 +148,7 @@ export class SimJudge {
 
   onSettle(uid: string): void {
     this.say(`  settled ${uid}`);
+    this.#ended.delete(uid);
     for (const record of this.#recordsOf(uid)) Object.assign(record, { chain: 0, end: undefined });
     const { sandboxes, containers } = this.#options.runtime();
     const left = [...sandboxes.values(), ...containers.values()].filter(
@@ -150,6 +156,14 @@ export class SimJudge {
     );
     const ids = left.map(({ id }) => id).filter((id) => !this.foreign.has(id) && !this.#isLate(id));
     if (ids.length > 0) this.accuse(`${uid} settled although ${ids.join(", ")} is there`);
+  }
+
+  /** A pod that one process has seen end for good stays ended for the rest of its life. */
+  onPhase(uid: string, phase: PodPhase): void {
+    const before = this.#ended.get(uid);
+    if (before !== undefined && before !== phase)
+      this.accuse(`${uid} was ${before} and is ${phase} now`);
+    if (phase === "Succeeded" || phase === "Failed") this.#ended.set(uid, phase);
   }
 
   onCall(call: CallName, args: readonly unknown[]): void {
@@ -221,7 +235,7 @@ export class SimJudge {
     const delay = record.chain === 0 ? 0 : Math.min(300_000, 10_000 * 2 ** (record.chain - 1));
     if (now - end.at < delay)
       this.accuse(`${nameOf(container)} starts ${now - end.at} ms after its end, not ${delay}`);
-    if (record.made === 1) {
+    if (record.made === 1 && this.#startedBy.get(container.id) === this.#process) {
       record.chain += 1;
       record.restartedAt = now;
     }

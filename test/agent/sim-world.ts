@@ -298,6 +298,7 @@ export class SimWorld implements Disposable {
         this.#write();
         this.judge.onSettle(uid);
       },
+      onPhase: (uid, phase) => this.judge.onPhase(uid, phase),
       onFile: (method) => {
         if (CHANGING_FILES.has(method)) this.#write();
       },

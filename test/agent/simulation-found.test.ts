@@ -87,6 +87,30 @@ test("a replaced pod that only the runtime knows goes with its name, logs and al
   expect(existsSync(join(world.directory, "logs/default_web_web-1"))).toBe(false);
 });
 
+test("a pod whose turn comes back while the other is still being made runs in the end", async () => {
+  using world = new PodWorld({ latencyMs: { runPodSandbox: 5_000 } });
+  await world.start();
+  const shadowed = pod("web", "1");
+  await world.desire([pod("web", "2")]);
+  // Both before anything else happens.
+  await Promise.all([world.desire([shadowed]), world.desire([pod("web", "2")])]);
+  // The very same object: its source has nothing new to say.
+  await world.desire([shadowed]);
+  await world.clock.advance(60_000);
+  expect(world.runtime.running()[0]?.config.labels["io.kubernetes.pod.uid"]).toBe("web-1");
+});
+
+test("a worker of an edit that was taken back does not stay", async () => {
+  using world = new PodWorld();
+  await world.start();
+  const kept = pod("web", "1");
+  await world.desire([kept]);
+  await world.desire([pod("web", "2", { containers: [aContainer("a", { image: "never:1" })] })]);
+  await world.desire([kept]);
+  await world.clock.advance(5_000);
+  expect(world.pods.workers.all()).toHaveLength(1);
+});
+
 describe("a source that has not spoken", () => {
   const fromMqtt = { ...pod("web", "2"), source: "mqtt:node" as const };
 

@@ -127,7 +127,8 @@ describe("removing a tree", () => {
     const open = readdirSync("/proc/self/fd").length;
     files.removeTree(join(directory, "tree"));
     expect(readdirSync(directory)).toEqual([]);
-    expect(readdirSync("/proc/self/fd").length).toBe(open);
+    // Fewer is possible: somebody else's garbage was collected meanwhile.
+    expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(open);
   });
 
   test.each(["tmpfs", "bind mount of the same file system"])("stops before a %s", (kind) => {

@@ -21,7 +21,12 @@ export async function stopPod(
   const running = observed.containers.filter(
     ({ state }) => state === "Running" || state === "Unknown",
   );
-  await allOf(running.map((c) => cri.stopContainer(c.id, graceFor(c, graceSeconds))));
+  // A start whose answer was lost may yet come through: without its container it cannot, and none dies without grace.
+  const unstarted = observed.containers.filter(({ state }) => state === "Created");
+  await allOf([
+    ...running.map((c) => cri.stopContainer(c.id, graceFor(c, graceSeconds))),
+    ...unstarted.map(({ id }) => cri.removeContainer(id)),
+  ]);
   // Also the ones that are down already: only an answered StopPodSandbox says that the network is released.
   await allOf(observed.sandboxes.map(({ id }) => cri.stopPodSandbox(id)));
 }

@@ -4,7 +4,8 @@ import type { DesiredPod } from "../api/desired-pod.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
 import { podName, type Container } from "../api/pod.ts";
 import type { ContainerConfigInit, CriClient, PodSandboxConfigInit } from "../cri/cri-client.ts";
-import { isNameReserved, isNetworkNotReady } from "../cri/cri-error.ts";
+import { isNameReserved, isNetworkNotReady, isNotFound } from "../cri/cri-error.ts";
+import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { Files } from "../host/files.ts";
 import { AgentError, messageOf, type Reason } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -88,7 +89,7 @@ export class PodRuntime {
       case "KillContainer":
         return ignoreAnswer(cri.stopContainer(action.id, graceOf(input)));
       case "RemoveContainer":
-        return ignoreAnswer(cri.removeContainer(action.id));
+        return this.#removeUnstarted(action.id);
       case "StartContainer":
         return this.#startContainer(action.container, action.attempt, input);
       case "Wait":
@@ -111,6 +112,19 @@ export class PodRuntime {
           return [container.name, image];
         }),
     );
+  }
+
+  /** A start whose answer was lost may have come true since the decision: then it is left to the next one. */
+  async #removeUnstarted(id: string): Promise<undefined> {
+    const { cri } = this.#options;
+    const state = await stateOf(cri, id);
+    if (state === undefined) return;
+    if (state !== ContainerState.CONTAINER_CREATED)
+      throw new AgentError({
+        reason: "SyncError",
+        message: `container ${id} was started after all`,
+      });
+    await cri.removeContainer(id);
   }
 
   async #createSandbox(wanted: number, input: ActionInput): Promise<SandboxRef> {
@@ -181,6 +195,16 @@ export class PodRuntime {
       }
       throw inWords("CreateContainerError", error);
     }
+  }
+}
+
+/** undefined = it is not there. */
+async function stateOf(cri: CriClient, id: string): Promise<ContainerState | undefined> {
+  try {
+    return (await cri.containerStatus(id)).status?.state;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
   }
 }
 

@@ -323,6 +323,20 @@ describe("a runtime that misbehaves", () => {
     expect(world.ids()).toContain(before[0] ?? "");
   });
 
+  test("a container that was never started is taken away before its sandbox is stopped", async () => {
+    using world = new PodWorld();
+    await world.start();
+    world.runtime.faults.order("startContainer", { type: "hang" });
+    await world.desire([pod("web")]);
+    await world.restart();
+    const before = world.runtime.calls.length;
+    await world.desire([]);
+    await world.clock.advance(5_000);
+    const names = world.runtime.callNames().slice(before);
+    expect(names.indexOf("removeContainer")).toBeGreaterThanOrEqual(0);
+    expect(names.indexOf("removeContainer")).toBeLessThan(names.indexOf("stopPodSandbox"));
+  });
+
   test("a stop that fails is tried again until the pod is gone", async () => {
     using world = new PodWorld();
     await world.start();

@@ -6,6 +6,7 @@ import type { Removal } from "../../src/api/removal.ts";
 import { ANNOTATION, LABEL } from "../../src/api/labels.ts";
 import type { CreateContainerArgs, RunPodSandboxArgs } from "../../src/cri/cri-client.ts";
 import type { Clock, Monotonic } from "../../src/lib/clock.ts";
+import { RUN_SANDBOX_MS } from "../../src/cri/deadlines.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { FakeContainer, FakeSandbox } from "../fakes/fake-cri-world.ts";
 import type { ExitCause, FakeRuntime } from "../fakes/fake-runtime.ts";
@@ -56,6 +57,8 @@ export class SimJudge {
   /** Sandbox → number of the process in whose time it appeared; UID → of the one that last asked for a sandbox. */
   readonly #appeared = new Map<string, number>();
   readonly #asked = new Map<string, number>();
+  /** UID → when sandboxes were asked for that have not appeared; refused ones stay among them. */
+  readonly #asks = new Map<string, readonly Monotonic[]>();
   /** Container → number of the process that told it to start. */
   readonly #startedBy = new Map<string, number>();
   /** UID → the phase in which it ended. */
@@ -183,7 +186,7 @@ export class SimJudge {
   }
 
   onEvent(event: TaskEvent, cause: ExitCause): void {
-    if (event.type === "Created") this.#appeared.set(event.id, this.#process);
+    if (event.type === "Created") this.#onCreated(event.id);
     const container = this.#container(event.id);
     if (container === undefined || this.#isForeign(container)) return;
     if (event.type === "Started") this.#onStarted(container);
@@ -194,6 +197,17 @@ export class SimJudge {
     const at = this.#options.clock.monotonic();
     record.made = 0;
     record.end = cause === "self" ? { at, sandboxId: container.sandboxId } : undefined;
+  }
+
+  #onCreated(id: string): void {
+    this.#appeared.set(id, this.#process);
+    const uid = this.#uidOfSandbox(id);
+    if (uid === undefined) return;
+    const [first = 0, ...rest] = this.#asks.get(uid) ?? [];
+    // Behind the deadline, or behind the end of who asked: it may push out one that is in use by then.
+    const isLate = this.#options.clock.monotonic() - first >= RUN_SANDBOX_MS || this.#isLate(id);
+    if (isLate) this.onSandboxDeath(id);
+    this.#asks.set(uid, isLate ? rest : []);
   }
 
   #onStarted(container: FakeContainer): void {
@@ -256,7 +270,10 @@ export class SimJudge {
 
   #mayStart(call: CallName, uid: string | undefined): void {
     if (uid === undefined || this.#options.agent() === undefined) return;
-    if (call === "runPodSandbox") this.#asked.set(uid, this.#process);
+    if (call === "runPodSandbox") {
+      this.#asked.set(uid, this.#process);
+      this.#asks.set(uid, [...(this.#asks.get(uid) ?? []), this.#options.clock.monotonic()]);
+    }
     this.say(`  ${call} ${uid}`);
     if (this.#options.agent()?.isBeingRemoved(uid) === true)
       this.accuse(`${call} for ${uid}, whose removal was ordered`);
@@ -291,8 +308,12 @@ export class SimJudge {
     if (alive.length === 0 || uid === undefined) return;
     const names = alive.map(nameOf).join(", ");
     if (call === "removePodSandbox") this.accuse(`sandbox ${id} is removed while ${names} runs`);
-    else if (this.#isLeaving(uid)) this.accuse(`${names} gets no time to stop`);
-    else if (alive.some((one) => this.#isGood(one))) this.accuse(`${names} is stopped for nothing`);
+    else if (this.#isLeaving(uid)) {
+      // One that a dead process told to start may start behind the last look.
+      if (alive.some((one) => this.#startedBy.get(one.id) === this.#process))
+        this.accuse(`${names} gets no time to stop`);
+    } else if (alive.some((one) => this.#isGood(one)))
+      this.accuse(`${names} is stopped for nothing`);
   }
 
   /** The newest of its name, alive, in the newest sandbox, which is ready. */

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { CreateContainerArgs } from "../../src/cri/cri-client.ts";
 import { GrpcCode } from "../../src/cri/cri-error.ts";
 import { messageOf } from "../../src/lib/errors.ts";
 import { aContainer } from "../fakes/a-pod.ts";
@@ -160,6 +161,22 @@ describe("a call that outlives its deadline", () => {
     expect(world.running()).toEqual(["web/a/1"]);
     expect(world.runtime.containers.size).toBe(1);
   });
+});
+
+test("a container whose start was late is not removed by a plan that is older", async () => {
+  using world = new PodWorld();
+  await world.start();
+  const late = { type: "delay", ms: 130_000 } as const;
+  const hang = { type: "hang" } as const;
+  world.runtime.faults.order("createContainer", hang);
+  world.runtime.faults.order("startContainer", late, { times: 2 });
+  await world.desire([pod("web", "1", { containers: [aContainer("a"), aContainer("b")] })]);
+  await world.clock.advance(600_000);
+  expect(world.running()).toEqual(["web/a/0", "web/b/0"]);
+  const made = world.runtime.calls
+    .filter(({ call }) => call === "createContainer")
+    .map(({ args }) => (args[0] as CreateContainerArgs).config.metadata?.name);
+  expect(made.filter((name) => name === "b")).toEqual(["b"]);
 });
 
 test("an old record that cannot be removed is removed later, though nothing else happens", async () => {

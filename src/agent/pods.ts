@@ -49,7 +49,7 @@ export interface Pods {
 }
 
 /** containerd does not get faster by more calls that create something at once, only slower for everybody. */
-const CREATING_AT_ONCE = 8;
+const CREATING_AT_ONCE = 4;
 
 export function buildPods(options: PodsOptions): Pods {
   const { edges, config, configs } = options;

@@ -9,12 +9,16 @@ import { sayStep } from "./sim-steps.ts";
 
 /** Seeds that found something, by what it was. */
 const FOUND: Readonly<Record<string, number>> = {
-  "a container was started after the removal of its pod was ordered": 84,
-  "the logs of a replaced pod outlived its name": 46,
-  "a sandbox that was made late for a replaced pod stayed": 191,
-  "a container that was made late stayed, never started": 228,
-  "a Never pod whose sandbox died kept a container that was never started": 1326,
   "a pod was replaced by a lower source before its own had spoken": 73,
+  "a container was started after the removal of its pod was ordered": 84,
+  "a removal that the disk refused when another pod ended was lost": 89,
+  "a container that was made late stayed, never started": 280,
+  "the logs of a replaced pod outlived its name": 578,
+  "a Never pod whose sandbox died kept a container that was never started": 1326,
+  "what a relist had shown before it broke off was told to nobody": 1663,
+  "old records that could not be removed once stayed": 1849,
+  "a sandbox that was made late for a replaced pod stayed": 2011,
+  "a container whose start was late was removed by an older plan": 11203,
 };
 const DEFAULT_SEEDS = 300;
 /** Far above what a seed takes. */

@@ -1,6 +1,10 @@
 // One container as written → one defaulted Container.
 
-import { DEFAULT_PROTOCOL, defaultPullPolicy } from "./defaults.ts";
+import {
+  DEFAULT_PROTOCOL,
+  DEFAULT_TERMINATION_MESSAGE_PATH,
+  defaultPullPolicy,
+} from "./defaults.ts";
 import {
   booleanField,
   checkFields,
@@ -44,6 +48,10 @@ export function decodeContainer(node: Node): Container {
     ports: objectList(node, "ports").map(decodePort),
     resources: decodeResources(objectField(node, "resources")),
     volumeMounts: objectList(node, "volumeMounts").filter(isKnownMount).map(decodeMount),
+    restartPolicyRules: [],
+    lifecycle: {},
+    terminationMessagePath: DEFAULT_TERMINATION_MESSAGE_PATH,
+    terminationMessagePolicy: "File",
   };
 }
 

@@ -82,6 +82,7 @@ function decodeSpec(node: Node, nodeName: string): PodSpec {
   const containers = objectList(node, "containers");
   if (containers.length === 0) required(node, "containers", "a pod needs at least one container");
   return {
+    initContainers: [],
     containers: containers.map(decodeContainer),
     volumes: decodeVolumes(node),
     restartPolicy:

@@ -13,6 +13,7 @@ export const DEFAULT_NAMESPACE = "default";
 export const DEFAULT_RESTART_POLICY: RestartPolicy = "Always";
 /** Seconds. */
 export const DEFAULT_GRACE_PERIOD = 30;
+export const DEFAULT_TERMINATION_MESSAGE_PATH = "/dev/termination-log";
 export const DEFAULT_PROTOCOL: PortProtocol = "TCP";
 
 /** `:latest`, or neither tag nor digest, is looked up at each start; anything else only when it is missing. */

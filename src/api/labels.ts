@@ -16,6 +16,18 @@ export const ANNOTATION = {
   gracePeriod: "io.kubernetes.pod.terminationGracePeriod",
   containerHash: "io.kubernetes.container.hash",
   restartCount: "io.kubernetes.container.restartCount",
+  terminationMessagePath: "io.kubernetes.container.terminationMessagePath",
+  terminationMessagePolicy: "io.kubernetes.container.terminationMessagePolicy",
+  /** JSON of the preStop handler, so that it runs also when the spec is forgotten. */
+  preStopHandler: "io.kubernetes.container.preStopHandler",
+  /** JSON of the container's ports: the handler may name one. */
+  ports: "io.kubernetes.container.ports",
+  /** On containers: `init`, or `sidecar/<position>` (1 starts first, stops last); absent = an app container. */
+  containerRole: "agent/container-role",
+  /** On the sandbox: the boot in which it was made (`/proc/sys/kernel/random/boot_id`). */
+  bootId: "agent/boot-id",
+  /** On the sandbox: ms of CLOCK_BOOTTIME of that boot at which the pod began there; a later sandbox carries it on. */
+  activeSince: "agent/active-since",
   /** Kubernetes' words on what `/pods` shows. */
   configSource: "kubernetes.io/config.source",
   configHash: "kubernetes.io/config.hash",

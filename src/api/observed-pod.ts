@@ -1,7 +1,7 @@
 // What the runtime says of one pod UID, as plain data; written by runtime/observe, read by decisions.
 
 import type { SourceName } from "./desired-pod.ts";
-import type { PodUID } from "./pod.ts";
+import type { ContainerPort, LifecycleHandler, PodUID } from "./pod.ts";
 
 export type SandboxState = "Ready" | "NotReady";
 export type ObservedContainerState = "Created" | "Running" | "Exited" | "Unknown";
@@ -15,7 +15,18 @@ export interface ObservedSandbox {
   /** Empty with hostNetwork or before the network is up. */
   readonly ips: readonly string[];
   readonly hostNetwork: boolean;
+  /** The boot in which it was made; absent = not written on it. */
+  readonly bootId?: string;
+  /** ms since that boot when the pod began (activeDeadlineSeconds counts from there). */
+  readonly activeSince?: number;
 }
+
+/** How a container stops when its spec is forgotten. */
+export type ContainerRole =
+  | { readonly type: "App" }
+  | { readonly type: "Init" }
+  /** 1 starts first and stops last. */
+  | { readonly type: "Sidecar"; readonly position: number };
 
 export interface ObservedContainer {
   readonly id: string;
@@ -38,6 +49,10 @@ export interface ObservedContainer {
   readonly message: string;
   /** Its end is known from an event, the runtime's own record of it (reason, OOM) has yet to follow. */
   readonly presumed?: true;
+  /** From its labels; absent = an app container. */
+  readonly role?: ContainerRole;
+  readonly preStop?: LifecycleHandler;
+  readonly ports?: readonly ContainerPort[];
   /** Grace seconds written on it when it was created; absent = unknown. */
   readonly gracePeriodSeconds?: number;
 }

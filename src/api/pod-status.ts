@@ -10,6 +10,7 @@ export interface PodCondition {
   readonly message?: string;
   /** RFC 3339. */
   readonly lastTransitionTime?: string;
+  readonly observedGeneration?: number;
 }
 
 export interface ContainerStateWaiting {
@@ -49,6 +50,8 @@ export interface ContainerStatus {
 }
 
 export interface PodStatus {
+  /** Of the spec this status speaks of: a changed spec is another pod, so it is always 1. */
+  readonly observedGeneration: number;
   readonly phase: PodPhase;
   readonly conditions: readonly PodCondition[];
   readonly reason?: string;
@@ -58,6 +61,7 @@ export interface PodStatus {
   readonly podIP?: string;
   readonly podIPs?: readonly { readonly ip: string }[];
   readonly startTime?: string;
+  readonly initContainerStatuses: readonly ContainerStatus[];
   readonly containerStatuses: readonly ContainerStatus[];
   readonly qosClass: "Guaranteed" | "Burstable" | "BestEffort";
 }

@@ -24,11 +24,15 @@ export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 export type PortProtocol = "TCP" | "UDP" | "SCTP";
 
 export interface PodSpec {
+  /** Run one after the other before `containers`; those with restartPolicy Always are sidecars. */
+  readonly initContainers: readonly Container[];
   readonly containers: readonly Container[];
   readonly volumes: readonly Volume[];
   readonly restartPolicy: RestartPolicy;
   /** Seconds between SIGTERM and SIGKILL. */
   readonly terminationGracePeriodSeconds: number;
+  /** Seconds since the pod began, inside one boot, after which it fails. */
+  readonly activeDeadlineSeconds?: number;
   readonly hostNetwork: boolean;
   /** Absent = the pod's name (or the node's with hostNetwork). */
   readonly hostname?: string;
@@ -45,6 +49,76 @@ export interface Container {
   readonly ports: readonly ContainerPort[];
   readonly resources: ResourceRequirements;
   readonly volumeMounts: readonly VolumeMount[];
+  /** Absent = the pod's. */
+  readonly restartPolicy?: RestartPolicy;
+  /** The first that matches an exit code decides before `restartPolicy`; only together with it. */
+  readonly restartPolicyRules: readonly RestartRule[];
+  readonly livenessProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly startupProbe?: Probe;
+  readonly lifecycle: Lifecycle;
+  /** Path inside the container. */
+  readonly terminationMessagePath: string;
+  readonly terminationMessagePolicy: TerminationMessagePolicy;
+}
+
+export type TerminationMessagePolicy = "File" | "FallbackToLogsOnError";
+
+export interface RestartRule {
+  readonly action: "Restart";
+  readonly exitCodes: { readonly operator: "In" | "NotIn"; readonly values: readonly number[] };
+}
+
+export interface Probe {
+  readonly handler: ProbeHandler;
+  readonly initialDelaySeconds: number;
+  readonly periodSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly successThreshold: number;
+  readonly failureThreshold: number;
+  /** Instead of the pod's, when this probe ends the container. */
+  readonly terminationGracePeriodSeconds?: number;
+}
+
+export type ProbeHandler = ExecHandler | HttpGetHandler | TcpSocketHandler | GrpcHandler;
+export type LifecycleHandler = ExecHandler | HttpGetHandler | SleepHandler;
+
+export interface ExecHandler {
+  readonly type: "exec";
+  readonly command: readonly string[];
+}
+export interface HttpGetHandler {
+  readonly type: "httpGet";
+  readonly path: string;
+  readonly port: PortReference;
+  /** Absent = the pod's address. */
+  readonly host?: string;
+  readonly scheme: "HTTP" | "HTTPS";
+  readonly httpHeaders: readonly { readonly name: string; readonly value: string }[];
+}
+export interface TcpSocketHandler {
+  readonly type: "tcpSocket";
+  readonly port: PortReference;
+  readonly host?: string;
+}
+export interface GrpcHandler {
+  readonly type: "grpc";
+  readonly port: number;
+  /** "" = the server as a whole. */
+  readonly service: string;
+}
+export interface SleepHandler {
+  readonly type: "sleep";
+  readonly seconds: number;
+}
+/** A number, or the name of one of the container's ports. */
+export type PortReference = number | string;
+
+export interface Lifecycle {
+  readonly postStart?: LifecycleHandler;
+  readonly preStop?: LifecycleHandler;
+  /** `SIGUSR1`, …; absent = the image's, else SIGTERM. */
+  readonly stopSignal?: string;
 }
 
 export interface EnvVar {
@@ -92,6 +166,16 @@ export type HostPathType =
 export interface EmptyDirVolume {
   readonly name: string;
   readonly emptyDir: { readonly medium: "" | "Memory"; readonly sizeLimit?: string };
+}
+
+/** Every container of the pod in the order in which they start. Names are unique among all of them. */
+export function allContainers(spec: PodSpec): readonly Container[] {
+  return [...spec.initContainers, ...spec.containers];
+}
+
+/** An init container that runs beside the others until the end. kubelet: IsRestartableInitContainer */
+export function isSidecar(spec: PodSpec, container: Container): boolean {
+  return spec.initContainers.includes(container) && container.restartPolicy === "Always";
 }
 
 /** `namespace/name`, as every log line, error and table says it. */

@@ -1,31 +1,8 @@
 // What happened lately, for people: a small bounded memory in which repetitions are counted. kubelet: event recorder
 
+import type { EventObject, NewEvent, RecordedEvent } from "../api/events.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-
-export type EventType = "Normal" | "Warning";
-
-export interface EventObject {
-  readonly kind: string;
-  readonly namespace?: string;
-  readonly name: string;
-}
-
-export interface NewEvent {
-  readonly type: EventType;
-  /** Kubernetes' word: `Pulled`, `BackOff`, `FailedMount`, … */
-  readonly reason: string;
-  readonly object: EventObject;
-  readonly message: string;
-}
-
-export interface RecordedEvent extends NewEvent {
-  /** How often the same was said. */
-  readonly count: number;
-  /** Wall ms; for showing only. */
-  readonly first: number;
-  readonly last: number;
-}
 
 export interface EventsOptions {
   readonly clock: Clock;

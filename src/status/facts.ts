@@ -1,5 +1,6 @@
 // What the agent knows of a pod beyond the runtime's answer: why a container waits, how its life ends.
 
+import type { ProbeVerdicts } from "../api/probe-verdicts.ts";
 import type { PodCondition } from "../api/pod-status.ts";
 
 /** Why a container does not run although it should; kept by the pod's worker. */
@@ -12,6 +13,10 @@ export interface WaitingFact {
 export interface PodFacts {
   /** By container name; shown only while the container is to be started (again). */
   readonly waiting: Readonly<Record<string, WaitingFact>>;
+  /** What its probes say; absent = nothing yet. */
+  readonly probes?: ProbeVerdicts;
+  /** Containers that run and whose postStart hook has not ended: shown as waiting. */
+  readonly starting?: readonly string[];
   /** The pod's own reason and message, e.g. `Evicted`. */
   readonly podReason?: string;
   readonly podMessage?: string;

@@ -36,6 +36,7 @@ export function generatePodStatus(input: GenerateInput): PodStatus {
     ...(facts.extraConditions ?? []),
   ];
   return {
+    observedGeneration: 1,
     phase,
     conditions: timed(conditions, previous?.conditions ?? [], now),
     ...reasonOf(facts, previous, phase),
@@ -44,6 +45,7 @@ export function generatePodStatus(input: GenerateInput): PodStatus {
       facts.startTime === undefined
         ? (previous?.startTime ?? rfc3339(now))
         : rfc3339(facts.startTime),
+    initContainerStatuses: [],
     containerStatuses: statuses,
     qosClass: qosClass(pod.spec),
   };

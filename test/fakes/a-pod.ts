@@ -6,7 +6,7 @@ import type {
   ObservedPod,
   ObservedSandbox,
 } from "../../src/api/observed-pod.ts";
-import type { Container, Pod, PodSpec } from "../../src/api/pod.ts";
+import { allContainers, type Container, type Pod, type PodSpec } from "../../src/api/pod.ts";
 
 export const UID = "6f0c3a52-0000-8000-8000-000000000001";
 
@@ -21,6 +21,10 @@ export function aContainer(name: string, more: Partial<Container> = {}): Contain
     ports: [],
     resources: { limits: {}, requests: {} },
     volumeMounts: [],
+    restartPolicyRules: [],
+    lifecycle: {},
+    terminationMessagePath: "/dev/termination-log",
+    terminationMessagePolicy: "File",
     ...more,
   };
 }
@@ -38,6 +42,7 @@ export function aPod(spec: Partial<PodSpec> = {}, metadata: Partial<Pod["metadat
       ...metadata,
     },
     spec: {
+      initContainers: [],
       containers: [aContainer("a")],
       volumes: [],
       restartPolicy: "Always",
@@ -55,7 +60,7 @@ export function aDesiredPod(pod: Pod = aPod(), more: Partial<DesiredPod> = {}): 
     source: "file",
     sourceRef: "/etc/agent/manifests/web.yaml#0",
     specHash: "0123456789abcdef",
-    containerHashes: Object.fromEntries(pod.spec.containers.map(({ name }) => [name, "v1:00"])),
+    containerHashes: Object.fromEntries(allContainers(pod.spec).map(({ name }) => [name, "v1:00"])),
     ...more,
   };
 }

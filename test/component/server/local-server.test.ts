@@ -17,8 +17,10 @@ const newDirectory = temporaryDirectories();
 const clock = new VirtualClock();
 
 const status: PodStatus = {
+  observedGeneration: 1,
   phase: "Running",
   conditions: [],
+  initContainerStatuses: [],
   containerStatuses: [],
   qosClass: "BestEffort",
 };

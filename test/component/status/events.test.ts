@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
+import type { NewEvent } from "../../../src/api/events.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { Events, type NewEvent } from "../../../src/status/events.ts";
+import { Events } from "../../../src/status/events.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 
 const web = { kind: "Pod", namespace: "default", name: "web" };

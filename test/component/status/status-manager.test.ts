@@ -7,8 +7,10 @@ const pod = aPod();
 
 function status(more: Partial<PodStatus> = {}): PodStatus {
   return {
-    phase: "Running",
+    observedGeneration: 1,
+  phase: "Running",
     conditions: [{ type: "Ready", status: "True" }],
+    initContainerStatuses: [],
     containerStatuses: [],
     qosClass: "BestEffort",
     ...more,

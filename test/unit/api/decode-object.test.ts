@@ -33,6 +33,7 @@ function specOf(value: object): PodSpec | undefined {
 describe("defaults", () => {
   test("a pod that says nothing means what Kubernetes says it means", () => {
     expect(specOf(pod())).toEqual({
+      initContainers: [],
       containers: [
         {
           name: "a",
@@ -44,6 +45,10 @@ describe("defaults", () => {
           ports: [],
           resources: { limits: {}, requests: {} },
           volumeMounts: [],
+          restartPolicyRules: [],
+          lifecycle: {},
+          terminationMessagePath: "/dev/termination-log",
+          terminationMessagePolicy: "File",
         },
       ],
       volumes: [],

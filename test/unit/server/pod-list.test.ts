@@ -5,8 +5,10 @@ import { podList, v1Pod, type PodEntry } from "../../../src/server/pod-list.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 
 const status: PodStatus = {
+  observedGeneration: 1,
   phase: "Running",
   conditions: [{ type: "Ready", status: "True" }],
+  initContainerStatuses: [],
   containerStatuses: [],
   qosClass: "BestEffort",
 };

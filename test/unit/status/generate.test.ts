@@ -50,7 +50,8 @@ function exitedPod(exitCode: number): ObservedPod {
 test("the whole status of a running pod", () => {
   const since = "2026-11-21T10:00:00Z";
   expect(generate({ observed: running })).toEqual({
-    phase: "Running",
+    observedGeneration: 1,
+  phase: "Running",
     conditions: [
       { type: "PodReadyToStartContainers", status: "True", lastTransitionTime: since },
       { type: "Initialized", status: "True", lastTransitionTime: since },
@@ -63,6 +64,7 @@ test("the whole status of a running pod", () => {
     podIP: "10.88.0.2",
     podIPs: [{ ip: "10.88.0.2" }],
     startTime: since,
+    initContainerStatuses: [],
     containerStatuses: [
       {
         name: "a",

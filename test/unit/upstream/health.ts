@@ -97,7 +97,8 @@ export function aStatus(
 ): PodStatus {
   const isReady = containerStatuses.length > 0 && containerStatuses.every(({ ready }) => ready);
   return {
-    phase: "Running",
+    observedGeneration: 1,
+  phase: "Running",
     conditions: [
       {
         type: "Ready",
@@ -106,6 +107,7 @@ export function aStatus(
       },
     ],
     startTime: "2026-11-21T07:58:00Z",
+    initContainerStatuses: [],
     containerStatuses,
     qosClass: "BestEffort",
     ...more,

@@ -1,0 +1,45 @@
+// What happened, in Kubernetes' words: said by the rooms, remembered by status/events, sent upstream.
+
+export type EventType = "Normal" | "Warning";
+
+export interface EventObject {
+  /** `Pod` or `Node`. */
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  /** Of a pod: two lives under one name are two objects. */
+  readonly uid?: string;
+  /** `spec.containers{web}`, as the kubelet names the container an event is about. */
+  readonly fieldPath?: string;
+}
+
+export interface NewEvent {
+  readonly type: EventType;
+  /** Kubernetes' word: `Pulled`, `BackOff`, `FailedMount`, … */
+  readonly reason: string;
+  readonly object: EventObject;
+  readonly message: string;
+}
+
+/** An event with how often and when it was said. */
+export interface RecordedEvent extends NewEvent {
+  /** How often the same was said. */
+  readonly count: number;
+  /** Wall ms; for showing only. */
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Never throws, never waits. */
+export type RecordEvent = (event: NewEvent) => void;
+
+/** An event about a pod, or about one container of it. */
+export function podEvent(
+  pod: { readonly namespace: string; readonly name: string; readonly uid: string },
+  said: Pick<NewEvent, "type" | "reason" | "message"> & { readonly fieldPath?: string },
+): NewEvent {
+  const { namespace, name, uid } = pod;
+  const { fieldPath, ...event } = said;
+  const object = { kind: "Pod", namespace, name, uid };
+  return { ...event, object: fieldPath === undefined ? object : { ...object, fieldPath } };
+}

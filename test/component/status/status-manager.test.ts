@@ -8,7 +8,7 @@ const pod = aPod();
 function status(more: Partial<PodStatus> = {}): PodStatus {
   return {
     observedGeneration: 1,
-  phase: "Running",
+    phase: "Running",
     conditions: [{ type: "Ready", status: "True" }],
     initContainerStatuses: [],
     containerStatuses: [],

@@ -51,7 +51,7 @@ test("the whole status of a running pod", () => {
   const since = "2026-11-21T10:00:00Z";
   expect(generate({ observed: running })).toEqual({
     observedGeneration: 1,
-  phase: "Running",
+    phase: "Running",
     conditions: [
       { type: "PodReadyToStartContainers", status: "True", lastTransitionTime: since },
       { type: "Initialized", status: "True", lastTransitionTime: since },

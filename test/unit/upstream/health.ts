@@ -98,7 +98,7 @@ export function aStatus(
   const isReady = containerStatuses.length > 0 && containerStatuses.every(({ ready }) => ready);
   return {
     observedGeneration: 1,
-  phase: "Running",
+    phase: "Running",
     conditions: [
       {
         type: "Ready",

@@ -1,32 +1,27 @@
 // The agent as a whole: builds every room once, hands them each other's facts, and keeps their loops running.
 
 import type { AgentConfig } from "../api/config.ts";
-import {
-  NOTHING_DESIRED,
-  type DesiredState,
-  type SourceName,
-  type SourceSnapshot,
-} from "../api/desired-pod.ts";
-import type { Container } from "../api/pod.ts";
+import type { DesiredState, SourceSnapshot } from "../api/desired-pod.ts";
 import type { NodeCondition } from "../api/pod-status.ts";
 import { isContainerd } from "../containerd/is-containerd.ts";
 import type { VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
-import { ImagePuller } from "../image/image-puller.ts";
 import type { CgroupDriver } from "../runtime/cgroup-parent.ts";
 import { Mailbox } from "../lib/mailbox.ts";
-import type { ServerFacts } from "../server/routes.ts";
-import { FileSource } from "../source/file-source.ts";
-import { MqttSource } from "../source/mqtt-source.ts";
-import { mergeSnapshots } from "../source/pod-config.ts";
+import type { FileSource } from "../source/file-source.ts";
+import type { MqttSource } from "../source/mqtt-source.ts";
 import { Volumes } from "../volume/mount-volumes.ts";
 import { findCgroupDriver } from "./cgroup-driver.ts";
+import { DesiredPods } from "./desired-pods.ts";
 import type { Edges } from "./edges.ts";
+import { imageEnsurer } from "./ensure-image.ts";
+import { EventSink } from "./event-sink.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { NodeView } from "./node-view.ts";
 import { podConfigs } from "./pod-configs.ts";
 import { Quiet } from "./quiet.ts";
 import { buildPods, type Pods } from "./pods.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
+import { buildDocuments, buildFileSource } from "./sources.ts";
 import { standingOf } from "./standing.ts";
 import { SyncLoop, type LoopEvent } from "./sync-loop.ts";
 import { Upstream } from "./upstream.ts";
@@ -42,13 +37,15 @@ export interface AgentOptions {
 
 /** A burst (the start, many pods at once) leaves free memory behind; it is over when nothing has changed for so long. */
 const QUIET_MS = 15_000;
+/** Pods that need no new sandbox wait no longer for the image of sandboxes. */
+const PAUSE_IMAGE_MS = 10_000;
 
 export class Agent {
   readonly #options: AgentOptions;
   readonly #stop = new AbortController();
   readonly #mailbox = new Mailbox<LoopEvent>();
-  readonly #snapshots = new Map<SourceName, SourceSnapshot>();
-  #desired: DesiredState = NOTHING_DESIRED;
+  readonly #desired: DesiredPods;
+  readonly #sink: EventSink;
   readonly #watch: RuntimeWatch;
   readonly #pods: Pods;
   readonly #loop: SyncLoop;
@@ -66,6 +63,12 @@ export class Agent {
     const { clock, random, log, cri } = edges;
     this.#options = options;
     this.#quiet = new Quiet({ clock, after: QUIET_MS, run: () => edges.trimMemory() });
+    this.#sink = new EventSink({
+      edges,
+      config,
+      nodeName,
+      onFlushed: () => this.#upstream?.wake(),
+    });
     this.#watch = new RuntimeWatch({
       cri,
       clock,
@@ -74,6 +77,13 @@ export class Agent {
       endpoint: config.containerRuntimeEndpoint,
       onFirst: (first) => this.#onRuntime(first),
       onReturn: () => this.#pods.lifecycle.resubscribe(),
+      onChange: () => this.#upstream?.changed(),
+      onHealth: (problem) => this.#sink.runtimeHealth(problem),
+    });
+    this.#desired = new DesiredPods({
+      maxPods: config.maxPods,
+      standing: (pod) => standingOf(this.#pods.cache, pod),
+      occupants: () => this.#pods.workers.all().map(({ desired }) => desired),
     });
     this.#pods = this.#buildPods();
     this.#loop = new SyncLoop({
@@ -85,8 +95,11 @@ export class Agent {
       apply: () => this.#apply(),
       notify: (uid) => this.#pods.workers.notify(uid),
     });
-    this.#files = this.#buildFileSource();
-    this.#documents = this.#buildDocuments();
+    const emit = (snapshot: SourceSnapshot): void =>
+      this.#mailbox.send({ type: "Snapshot", snapshot });
+    const sources = { edges, config, version, nodeName, emit };
+    this.#files = buildFileSource(sources);
+    this.#documents = buildDocuments(sources, () => this.#upstream?.changed());
     this.#upstream = this.#buildUpstream();
     this.#view = new NodeView({
       edges,
@@ -95,8 +108,9 @@ export class Agent {
       nodeName,
       pods: this.#pods,
       watch: this.#watch,
-      desired: () => this.#desired,
+      desired: () => this.#desired.state,
       documents: () => this.#documents?.states() ?? [],
+      events: () => this.#sink.list(),
       filesDigest: () => this.#files.digest(),
       problems: () => this.#problems(),
       conditions: () => [...options.conditions, ...(this.#upstream?.conditions() ?? [])],
@@ -107,12 +121,17 @@ export class Agent {
       log,
       volumes: new Volumes({ files: edges.files, mounts: edges.mounts, stateDir: config.stateDir }),
       isInUse: (uid) => this.#isInUse(uid),
-      isSettled: () => [...this.#snapshots.values()].every(({ ready }) => ready),
+      isSettled: () => this.#desired.isSettled(),
     });
   }
 
+  /** What the sources ask for by now, merged. */
+  get desired(): DesiredState {
+    return this.#desired.state;
+  }
+
   /** What the local API tells. */
-  get facts(): ServerFacts {
+  get facts(): NodeView {
     return this.#view;
   }
 
@@ -121,6 +140,7 @@ export class Agent {
     const stop = (): void => this.#stop.abort();
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
+    this.#sink.started(this.#options.version);
     this.#documents?.start();
     this.#quiet.touch();
     const loops = [
@@ -135,6 +155,7 @@ export class Agent {
     } finally {
       stop();
       this.#documents?.[Symbol.dispose]();
+      this.#sink[Symbol.dispose]();
       this.#quiet[Symbol.dispose]();
     }
   }
@@ -145,7 +166,9 @@ export class Agent {
     const { signal } = this.#stop;
     this.#events = edges.runtimeEvents(version);
     this.#cgroupDriver = await findCgroupDriver(edges.cri, config.cgroupDriver);
+    const brought = isContainerd(version) ? this.#bringPauseImage() : undefined;
     await this.#pods.lifecycle.relist(signal);
+    await brought;
     edges.log.info("the runtime is known", {
       runtime: `${version.runtimeName} ${version.runtimeVersion}`,
       pods: this.#pods.cache.all().size,
@@ -153,7 +176,15 @@ export class Agent {
     this.#mailbox.send({ type: "RuntimeKnown" });
     this.#untilStopped(this.#pods.lifecycle.runEvents(signal));
     this.#untilStopped(this.#pods.lifecycle.runRelist(signal));
-    if (isContainerd(version)) this.#untilStopped(edges.bringPauseImage(signal));
+  }
+
+  /** Before the first pod: no sandbox can be made without it, and a registry that is asked for it may never answer. */
+  async #bringPauseImage(): Promise<void> {
+    const { clock, bringPauseImage } = this.#options.edges;
+    const { signal } = this.#stop;
+    const brought = bringPauseImage(signal);
+    this.#untilStopped(brought);
+    await Promise.race([brought, clock.sleep(PAUSE_IMAGE_MS, signal)]);
   }
 
   /** A loop that throws ends the agent: systemd starts it again, the pods run on. */
@@ -166,25 +197,15 @@ export class Agent {
   }
 
   #onSnapshot(snapshot: SourceSnapshot): void {
-    this.#snapshots.set(snapshot.source, snapshot);
-    this.#merge();
+    this.#desired.hear(snapshot);
     this.#upstream?.changed();
   }
 
-  /** Merged anew: what runs by now has a claim to its place. */
   #apply(): void {
-    this.#merge();
-    this.#pods.workers.apply(this.#desired);
+    const desired = this.#desired.merge();
+    this.#sink.rejected(desired.rejected);
+    this.#pods.workers.apply(desired);
     this.#upstream?.changed();
-  }
-
-  #merge(): void {
-    this.#desired = mergeSnapshots([...this.#snapshots.values()], {
-      groupPriorities: new Map(),
-      maxPods: this.#options.config.maxPods,
-      standing: (pod) => standingOf(this.#pods.cache, pod),
-      occupants: this.#pods.workers.all().map(({ desired }) => desired),
-    });
   }
 
   #problems(): readonly string[] {
@@ -194,37 +215,42 @@ export class Agent {
 
   #isInUse(uid: string): boolean {
     const { workers, cache } = this.#pods;
-    const isWanted = this.#desired.pods.some((pod) => pod.uid === uid);
-    return isWanted || workers.has(uid) || cache.get(uid) !== undefined;
+    return this.#desired.wants(uid) || workers.has(uid) || cache.get(uid) !== undefined;
   }
 
   /** Every local source has said something, be it that it knows nothing: before that, precedence is a guess. */
   #allHaveSpoken(): boolean {
-    const hasDocuments = this.#documents === undefined || this.#snapshots.has("mqtt:node");
-    return hasDocuments && this.#snapshots.has("file");
+    const hasDocuments = this.#documents === undefined || this.#desired.hasHeard("mqtt:node");
+    return hasDocuments && this.#desired.hasHeard("file");
   }
 
   #buildPods(): Pods {
     const { edges, config } = this.#options;
-    const { files, mounts, clock, random, log, cri } = edges;
+    const { files, mounts } = edges;
     const volumes = new Volumes({ files, mounts, stateDir: config.stateDir });
-    const puller = new ImagePuller({ cri, clock, random, log });
-    const configs = podConfigs({ edges, config, cgroupDriver: () => this.#cgroupDriver });
+    const { record } = this.#sink;
+    const configs = podConfigs({
+      edges,
+      config,
+      cgroupDriver: () => this.#cgroupDriver,
+      runtimeVersion: () => this.#watch.version,
+    });
     return buildPods({
       edges,
       config,
       configs,
       events: { subscribe: (signal) => this.#subscribe(signal) },
-      ensureImage: async ({ image, imagePullPolicy }: Container, signal) =>
-        (await puller.ensure(image, imagePullPolicy, signal)).imageRef,
+      ensureImage: imageEnsurer({ edges, record }),
+      record,
       setUpVolumes: (pod) => volumes.setUp(pod),
       tearDownVolumes: (uid) => volumes.tearDown(uid),
       removeCgroup: (uid) => configs.removeCgroup(uid),
       requireNetwork: () => this.#watch.requireNetwork(),
       hostIPs: () => this.#view.hostIPs(),
+      rejected: () => this.#desired.state.rejected,
       onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
       onPodGone: () => {
-        if (this.#desired.held.size > 0) this.#mailbox.send({ type: "RoomChanged" });
+        if (this.#desired.state.held.size > 0) this.#mailbox.send({ type: "RoomChanged" });
       },
       onStatusChanged: () => {
         this.#quiet.touch();
@@ -237,42 +263,6 @@ export class Agent {
   #subscribe(signal: AbortSignal): ReturnType<ReturnType<Edges["runtimeEvents"]>["subscribe"]> {
     if (this.#events === undefined) throw new Error("the runtime has not answered yet");
     return this.#events.subscribe(signal);
-  }
-
-  #buildFileSource(): FileSource {
-    const { edges, config, nodeName } = this.#options;
-    const { files, clock, random, log, store, sha256 } = edges;
-    return new FileSource({
-      files,
-      clock,
-      random,
-      log,
-      directory: config.staticPodPath,
-      lastGood: store.lastGood,
-      nodeName,
-      sha256,
-      emit: (snapshot) => this.#mailbox.send({ type: "Snapshot", snapshot }),
-    });
-  }
-
-  #buildDocuments(): MqttSource | undefined {
-    const { edges, config, nodeName, version } = this.#options;
-    if (config.mqtt === undefined) return undefined;
-    const { fleet, topicRoot } = config.mqtt;
-    const { clock, log, store, sha256, machine, clockSynchronised } = edges;
-    return new MqttSource({
-      documents: store.documents,
-      clock,
-      log,
-      sha256,
-      node: nodeName,
-      topicRoot,
-      ...(fleet === undefined ? {} : { fleet }),
-      facts: { agentVersion: version, arch: machine.architecture, features: new Set() },
-      clockTrusted: clockSynchronised,
-      emit: (snapshot) => this.#mailbox.send({ type: "Snapshot", snapshot }),
-      onState: () => this.#upstream?.changed(),
-    });
   }
 
   #buildUpstream(): Upstream | undefined {
@@ -288,6 +278,7 @@ export class Agent {
       onMessage: (topic, payload) => this.#documents?.receive(topic, payload),
       onConverged: (source, generation) => this.#documents?.observed(source, generation),
       onConditions: () => this.#upstream?.changed(),
+      onSession: () => this.#sink.connected(),
     });
   }
 }

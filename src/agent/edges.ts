@@ -7,6 +7,7 @@ import type { Sha256 } from "../api/decode-context.ts";
 import type { Files } from "../host/files.ts";
 import type { MachineFacts, NodeAddress } from "../host/machine.ts";
 import type { Mounts } from "../host/mounts.ts";
+import type { ProbeEdge } from "../host/probe-edge.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
@@ -24,6 +25,8 @@ export interface Edges {
   readonly runtimeEvents: (version: VersionResponse) => RuntimeEvents;
   /** Brings the pause image where containerd lacks it, and says so; never rejects. */
   readonly bringPauseImage: (signal: AbortSignal) => Promise<void>;
+  /** The network of probes and hooks. */
+  readonly probes: ProbeEdge;
   readonly mqtt: MqttLink;
   readonly store: Store;
   readonly machine: MachineFacts;

@@ -3,8 +3,13 @@
 import type { AgentConfig } from "../api/config.ts";
 import type { DocumentState } from "../api/desired-document.ts";
 import type { DesiredState, Rejection } from "../api/desired-pod.ts";
+import type { RecordedEvent } from "../api/events.ts";
 import type { NodeCondition, NodeStatus, PodStatus } from "../api/pod-status.ts";
+import { podName } from "../api/pod.ts";
+import { nameOf } from "../podworkers/plan.ts";
 import type { WorkerEntry } from "../podworkers/pod-workers.ts";
+import type { GraceOutcome, NamedPod } from "../server/delete-pod.ts";
+import type { EventEntry } from "../server/events-list.ts";
 import type { PodEntry } from "../server/pod-list.ts";
 import type { NodeEntry, ServerFacts, VersionInfo } from "../server/routes.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
@@ -22,6 +27,8 @@ export interface NodeViewOptions {
   readonly watch: RuntimeWatch;
   readonly desired: () => DesiredState;
   readonly documents: () => readonly DocumentState[];
+  /** Oldest occurrence first. */
+  readonly events: () => readonly RecordedEvent[];
   readonly filesDigest: () => string;
   readonly problems: () => readonly string[];
   readonly conditions: () => readonly NodeCondition[];
@@ -72,6 +79,11 @@ export class NodeView implements ServerFacts {
     return this.#options.desired().rejected;
   }
 
+  events(): readonly EventEntry[] {
+    const { events, nodeName } = this.#options;
+    return events().map((event) => ({ ...event, host: nodeName }));
+  }
+
   node(): NodeEntry {
     const { nodeName, config } = this.#options;
     const identity = this.#options.edges.files.info(`${config.stateDir}/identity.json`);
@@ -81,6 +93,22 @@ export class NodeView implements ServerFacts {
 
   version(): VersionInfo {
     return { version: this.#options.version };
+  }
+
+  shortenGrace(pod: NamedPod, seconds: number): GraceOutcome {
+    const { pods, desired, edges } = this.#options;
+    const name = nameOf(pod);
+    const leaving = pods.workers.leaving().filter((removal) => nameOf(removal) === name);
+    for (const { uid } of leaving) {
+      edges.log.info("ShortenGrace", { pod: name, uid, seconds });
+      pods.workers.shortenGrace(uid, seconds);
+    }
+    if (leaving.length > 0) return { type: "Shortened" };
+    // A pod whose name is held for want of room runs although it is not among the wanted.
+    const all = [...desired().pods, ...pods.workers.all().map((entry) => entry.desired)];
+    const wanted = all.find((one) => podName(one.pod) === name);
+    if (wanted === undefined) return { type: "NotFound" };
+    return { type: "Wanted", source: wanted.source, sourceRef: wanted.sourceRef };
   }
 
   truth(): NodeTruth {

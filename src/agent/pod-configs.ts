@@ -13,9 +13,11 @@ import {
   type CgroupTree,
 } from "../runtime/cgroup-parent.ts";
 import { containerConfig } from "../runtime/container-config.ts";
-import type { PodConfigs } from "../runtime/pod-runtime.ts";
+import type { PodConfigs } from "../runtime/action-input.ts";
 import { parseResolvConf } from "../runtime/resolv-conf.ts";
 import { sandboxConfig } from "../runtime/sandbox-config.ts";
+import { supportsStopSignal, type RuntimeVersion } from "../runtime/stop-signal.ts";
+import { terminationLogPath } from "../runtime/termination-message.ts";
 import type { Edges } from "./edges.ts";
 
 export interface PodConfigsOptions {
@@ -23,6 +25,8 @@ export interface PodConfigsOptions {
   readonly config: AgentConfig;
   /** Known once the runtime has answered, which is before the first pod is made. */
   readonly cgroupDriver: () => CgroupDriver;
+  /** Likewise. */
+  readonly runtimeVersion: () => RuntimeVersion | undefined;
 }
 
 export interface NodePodConfigs extends PodConfigs {
@@ -30,11 +34,12 @@ export interface NodePodConfigs extends PodConfigs {
   readonly removeCgroup: (uid: PodUID) => void;
 }
 
+const UNKNOWN_RUNTIME: RuntimeVersion = { runtimeName: "", runtimeVersion: "" };
 const RESOLV_CONF_BYTES = 64 * 1024;
 const QOS: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
 
 export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
-  const { edges, config, cgroupDriver } = options;
+  const { edges, config, cgroupDriver, runtimeVersion } = options;
   const { files, machine } = edges;
   const { instance, podLogsDir, cgroupRoot, resolvConf } = config;
   const cgroups = readCgroupFacts();
@@ -52,9 +57,11 @@ export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
     hierarchies: version === 2 ? [] : directoriesOf(edges, mountPoint),
   });
   return {
-    sandbox: (desired, attempt) =>
+    sandbox: (desired, { attempt, activeSince }) =>
       sandboxConfig(desired, {
         attempt,
+        activeSince,
+        bootId: edges.bootId,
         instance,
         podLogsDir,
         dns: dns(),
@@ -64,6 +71,7 @@ export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
       requireMemoryCgroup(container, cgroups);
       return containerConfig(desired, container, {
         ...facts,
+        stopSignals: supportsStopSignal(runtimeVersion() ?? UNKNOWN_RUNTIME),
         instance,
         cgroupVersion: version,
         memoryBytes: machine.memoryBytes,
@@ -71,6 +79,8 @@ export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
     },
     containerLogDirectory: ({ pod }, container) =>
       `${podLogDirectory(podLogsDir, pod.metadata)}/${container}`,
+    terminationLog: ({ uid }, container, attempt) =>
+      terminationLogPath(config.stateDir, { uid, container, attempt }),
     removeCgroup: (uid) => {
       // The spec may be forgotten, so its class is unknown: the pod lies in one of the three.
       for (const qos of QOS)

@@ -1,21 +1,29 @@
 // Wires the rooms that make pods run: cache and lifecycle, runtime, syncer, terminator, workers, status.
 
 import type { AgentConfig } from "../api/config.ts";
-import type { DesiredPod } from "../api/desired-pod.ts";
+import type { DesiredPod, Rejection } from "../api/desired-pod.ts";
+import type { RecordEvent } from "../api/events.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
-import type { Container, Pod, PodUID } from "../api/pod.ts";
+import { allContainers, type Pod, type PodUID } from "../api/pod.ts";
 import type { PodStatus } from "../api/pod-status.ts";
 import { Limiter } from "../lib/limiter.ts";
 import type { RuntimeEvents } from "../containerd/runtime-events.ts";
 import { PodCache } from "../pleg/pod-cache.ts";
 import { PodLifecycle } from "../pleg/pod-lifecycle.ts";
+import { disruptionOf } from "../podworkers/disruption.ts";
+import { GarbageCollector } from "../podworkers/garbage-collector.ts";
+import { ActionPerformer } from "../podworkers/perform-actions.ts";
 import { PodRemains } from "../podworkers/pod-remains.ts";
 import { PodSyncer } from "../podworkers/pod-syncer.ts";
 import { PodTerminator } from "../podworkers/pod-terminator.ts";
 import { PodWorkers } from "../podworkers/pod-workers.ts";
-import { crashLoopPolicy } from "../runtime/container-restart.ts";
-import { PodRuntime, type PodConfigs } from "../runtime/pod-runtime.ts";
+import { ProbeManager } from "../prober/probe-manager.ts";
+import type { EnsureImage, PodConfigs } from "../runtime/action-input.ts";
+import { PodKiller } from "../runtime/kill-pod.ts";
+import { LifecycleRunner } from "../runtime/lifecycle.ts";
+import { PodRuntime } from "../runtime/pod-runtime.ts";
 import { RuntimeReader } from "../runtime/runtime-reader.ts";
+import { ContainerStarter } from "../runtime/start-container.ts";
 import type { PodFacts } from "../status/facts.ts";
 import { generatePodStatus } from "../status/generate.ts";
 import { StatusManager } from "../status/status-manager.ts";
@@ -26,12 +34,15 @@ export interface PodsOptions {
   readonly config: AgentConfig;
   readonly configs: PodConfigs;
   readonly events: RuntimeEvents;
-  readonly ensureImage: (container: Container, signal: AbortSignal) => Promise<string>;
+  readonly ensureImage: EnsureImage;
+  readonly record: RecordEvent;
   readonly setUpVolumes: (pod: Pod) => ReadonlyMap<string, string>;
   readonly tearDownVolumes: (uid: PodUID) => void;
   readonly removeCgroup: (uid: PodUID) => void;
   readonly requireNetwork: () => Promise<void>;
   readonly hostIPs: () => readonly string[];
+  /** What of the desired state cannot be. */
+  readonly rejected: () => readonly Rejection[];
   /** The runtime shows something new of a pod. */
   readonly onPodChanged: (uid: PodUID) => void;
   /** A status, or what a name waits for, changed. */
@@ -52,11 +63,17 @@ export interface Pods {
 const CREATING_AT_ONCE = 4;
 
 export function buildPods(options: PodsOptions): Pods {
-  const { edges, config, configs } = options;
-  const { cri, clock, random, log, files, store } = edges;
+  const { edges, config } = options;
+  const { cri, clock, random, log, files, store, bootId } = edges;
+  const { record, ensureImage } = options;
   const cache = new PodCache();
-  const reader = new RuntimeReader({ cri, instance: config.instance });
-  const statuses = new StatusManager({ onChange: options.onStatusChanged });
+  const reader = new RuntimeReader({ cri, files, instance: config.instance });
+  const statuses = new StatusManager({
+    onChange: (uid) => {
+      options.onStatusChanged(uid);
+      workers.onStatusChanged();
+    },
+  });
   const lifecycle = new PodLifecycle({
     reader,
     events: options.events,
@@ -67,39 +84,41 @@ export function buildPods(options: PodsOptions): Pods {
     onChange: options.onPodChanged,
     isBusy: (uid) => workers.isBusy(uid),
   });
-  const publish = publisher(options, statuses);
+  const prober = buildProber(options);
+  options.signal.addEventListener("abort", () => prober[Symbol.dispose](), { once: true });
+  const publish = publisher(options, { statuses, prober });
   const cached = (uid: PodUID): ObservedPod | undefined => cache.get(uid);
   const look = (uid: PodUID): Promise<ObservedPod | undefined> => lifecycle.look(uid);
-  const creating = new Limiter(CREATING_AT_ONCE);
-  const { ensureImage, setUpVolumes, requireNetwork, tearDownVolumes, removeCgroup } = options;
-  const runtime = new PodRuntime({ cri, files, log, configs, ensureImage, creating });
+  const doers = buildRuntime(options);
   const syncer = new PodSyncer({
-    cri,
-    runtime,
+    performer: doers.performer,
+    garbage: new GarbageCollector({ cri, files, configs: options.configs, clock, log }),
     clock,
-    log,
+    bootId,
+    record,
     cached,
     look,
-    setUpVolumes,
-    requireNetwork,
+    verdicts: (uid) => prober.verdicts(uid),
+    failures: store.failures,
     publish,
   });
-  const remains = new PodRemains({
-    files,
-    podLogsDir: config.podLogsDir,
-    tearDownVolumes,
-    removeCgroup,
-    lastWords: (uid) => lastWords(statuses, uid),
-  });
+  const remains = buildRemains(options, statuses);
   const terminator = new PodTerminator({
     cri,
+    killer: doers.killer,
     clock,
     log,
     look,
     cleanUp: (removal) => remains.cleanUp(removal),
-    settle: (uid) => store.removals.settle(uid),
-    publishTerminating: (desired, observed) =>
-      publish(desired, observed, { waiting: {}, terminating: true }),
+    settle: (uid) => {
+      store.failures.forget(uid);
+      store.removals.settle(uid);
+    },
+    publishTerminating: (desired, observed) => {
+      const disruption = disruptionOf(desired, options.rejected());
+      const facts = { waiting: {}, terminating: true };
+      publish(desired, observed, disruption === undefined ? facts : { ...facts, disruption });
+    },
   });
   const workers = new PodWorkers(
     {
@@ -108,15 +127,23 @@ export function buildPods(options: PodsOptions): Pods {
       clock,
       random,
       log,
+      bootId,
+      record,
       removals: store.removals,
-      restartPolicy: crashLoopPolicy(config.maxContainerRestartPeriodMs),
+      maxBackoffMs: config.maxContainerRestartPeriodMs,
       cached,
       observed: () => cache.all(),
-      ensureImage,
+      status: (uid) => statuses.status(uid),
+      fetchImages: async (pod, signal) => {
+        for (const container of allContainers(pod.spec)) await ensureImage(pod, container, signal);
+      },
       beginLife: (desired) => remains.beginLife(desired),
       onChange: (uid) => {
         const isGone = !workers.has(uid);
-        if (isGone) statuses.forget(uid);
+        if (isGone) {
+          prober.forget(uid);
+          statuses.forget(uid);
+        }
         options.onStatusChanged(uid);
         if (isGone) options.onPodGone();
       },
@@ -126,14 +153,63 @@ export function buildPods(options: PodsOptions): Pods {
   return { cache, lifecycle, workers, statuses };
 }
 
+interface Doers {
+  readonly performer: ActionPerformer;
+  readonly killer: PodKiller;
+}
+
+function buildRuntime(options: PodsOptions): Doers {
+  const { configs, record, ensureImage, setUpVolumes, requireNetwork } = options;
+  const { cri, clock, log, files, probes } = options.edges;
+  const creating = new Limiter(CREATING_AT_ONCE);
+  const lifecycle = new LifecycleRunner({ cri, edge: probes, clock });
+  const killer = new PodKiller({ cri, lifecycle, clock, log, record });
+  const common = { cri, configs, ensureImage, creating, record };
+  const starter = new ContainerStarter({ ...common, files, log, lifecycle });
+  const runtime = new PodRuntime({ ...common, log, starter, killer });
+  const performer = new ActionPerformer({ runtime, setUpVolumes, requireNetwork, record });
+  return { performer, killer };
+}
+
+function buildProber({ edges, hostIPs, onPodChanged, record }: PodsOptions): ProbeManager {
+  const { cri, clock, random, log, probes } = edges;
+  return new ProbeManager({
+    clock,
+    random,
+    log,
+    edge: probes,
+    exec: async (id, command, { timeoutSeconds, signal }) => {
+      const answer = await cri.execSync(id, { cmd: command, timeoutSeconds }, { signal });
+      const output = Buffer.concat([answer.stdout, answer.stderr]).toString();
+      return { exitCode: answer.exitCode, output };
+    },
+    hostIP: () => hostIPs()[0],
+    onChange: onPodChanged,
+    record,
+  });
+}
+
+function buildRemains(options: PodsOptions, statuses: StatusManager): PodRemains {
+  const { edges, config, tearDownVolumes, removeCgroup } = options;
+  return new PodRemains({
+    files: edges.files,
+    podLogsDir: config.podLogsDir,
+    tearDownVolumes,
+    removeCgroup,
+    lastWords: (uid) => lastWords(statuses, uid),
+  });
+}
+
 function publisher(
   { edges, hostIPs }: PodsOptions,
-  statuses: StatusManager,
+  { statuses, prober }: { readonly statuses: StatusManager; readonly prober: ProbeManager },
 ): (desired: DesiredPod, observed: ObservedPod | undefined, facts: PodFacts) => void {
   return ({ uid, pod }, observed, facts) => {
+    prober.update(pod, observed, { terminating: facts.terminating === true });
     const previous: PodStatus | undefined = statuses.status(uid);
     const now = edges.clock.now();
-    const all = { pod, observed, hostIPs: hostIPs(), facts, previous, now };
+    const said = { ...facts, probes: prober.verdicts(uid) };
+    const all = { pod, observed, hostIPs: hostIPs(), facts: said, previous, now };
     statuses.set(uid, pod, generatePodStatus(all));
   };
 }

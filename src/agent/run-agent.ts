@@ -14,6 +14,7 @@ import { lockStateDir } from "../host/lock.ts";
 import { readMachineFacts, readNodeAddresses } from "../host/machine.ts";
 import { trimMemory } from "../host/memory.ts";
 import { realMounts } from "../host/mounts.ts";
+import { realProbeEdge } from "../host/real-probe-edge.ts";
 import { realFiles } from "../host/real-files.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
@@ -88,6 +89,7 @@ async function live(
         log.error("the pause image cannot be brought", { error: messageOf(error) });
       }
     },
+    probes: realProbeEdge(clock),
     mqtt: new MqttjsLink(),
     store,
     machine,

@@ -18,6 +18,10 @@ export interface RuntimeWatchOptions {
   readonly onFirst: (version: VersionResponse) => Promise<void>;
   /** The runtime answers again after it did not. */
   readonly onReturn: () => void;
+  /** `unhealthy()` or `conditions` may say something else now. */
+  readonly onChange?: () => void;
+  /** It has been silent for as long as makes the node unhealthy (why), or is back from that (undefined). */
+  readonly onHealth?: (problem: string | undefined) => void;
 }
 
 /** What CRI's Status said last. */
@@ -37,8 +41,10 @@ export class RuntimeWatch {
   #answeredAt: Monotonic | undefined;
   #startedAt: Monotonic;
   #problem = "the container runtime has not answered yet";
+  #isSilent = false;
   #version: VersionResponse | undefined;
   #conditions: (RuntimeConditions & { readonly at: Monotonic }) | undefined;
+  #told = "";
 
   constructor(options: RuntimeWatchOptions) {
     this.#options = options;
@@ -55,10 +61,13 @@ export class RuntimeWatch {
 
   /** undefined = healthy, else the sentence for /healthz. */
   unhealthy(): string | undefined {
-    const last = this.#answeredAt ?? this.#startedAt;
-    const age = this.#options.clock.monotonic() - last;
-    if (this.#version !== undefined && age <= DEAD_MS) return undefined;
+    if (this.#version !== undefined && this.#silence() <= DEAD_MS) return undefined;
     return `container runtime: ${this.#problem}`;
+  }
+
+  /** Ms since the last answer. */
+  #silence(): number {
+    return this.#options.clock.monotonic() - (this.#answeredAt ?? this.#startedAt);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -78,9 +87,26 @@ export class RuntimeWatch {
           error: messageOf(error),
         });
       }
+      this.#tellHealth();
+      this.#tell();
       const pause = this.#version === undefined || failed ? RETRY_MS : ALIVE_MS;
       await clock.sleep(jitter(random, pause, 0.1), signal);
     }
+  }
+
+  #tellHealth(): void {
+    const isSilent = this.#silence() > DEAD_MS;
+    if (isSilent === this.#isSilent) return;
+    this.#isSilent = isSilent;
+    this.#options.onHealth?.(isSilent ? this.#problem : undefined);
+  }
+
+  #tell(): void {
+    const { networkReady, networkMessage } = this.#conditions ?? {};
+    const now = JSON.stringify([this.unhealthy(), networkReady, networkMessage]);
+    if (now === this.#told) return;
+    this.#told = now;
+    this.#options.onChange?.();
   }
 
   async #ask(signal: AbortSignal): Promise<void> {

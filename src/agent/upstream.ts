@@ -56,7 +56,11 @@ export interface UpstreamOptions {
   readonly onMessage: (topic: string, payload: Uint8Array) => void;
   readonly onConverged: (source: SourceName, generation: number) => void;
   readonly onConditions: () => void;
+  /** A session is about to publish what waits. */
+  readonly onSession: () => void;
 }
+
+const REPORT_AGAIN_MS = 30_000;
 
 export class Upstream {
   readonly #options: UpstreamOptions;
@@ -67,6 +71,8 @@ export class Upstream {
   #health: ReadonlyMap<PodUID, PodHealth> = new Map();
   #acks = new Map<string, Ack>();
   #review: Disposable | undefined;
+  #again: Disposable | undefined;
+  #owesRefresh = false;
   #connectionConditions: readonly NodeCondition[] = [];
   #publisherConditions: readonly NodeCondition[] = [];
 
@@ -103,7 +109,12 @@ export class Upstream {
         this.#connectionConditions = conditions;
         options.onConditions();
       },
-      publisher: this.#publisher,
+      publisher: {
+        run: (session, number, signal) => {
+          options.onSession();
+          return this.#publisher.run(session, number, signal);
+        },
+      },
     });
     this.#speaker = new NextSpeaker({
       incarnation: incarnation.id,
@@ -115,7 +126,11 @@ export class Upstream {
       clock,
       random,
       frequency,
-      report: (why) => this.#report(why),
+      report: (why) => {
+        // A will that came late must not be the last word.
+        if (why === "Refresh") this.#connection.announce();
+        this.#report(why);
+      },
     });
   }
 
@@ -129,17 +144,30 @@ export class Upstream {
     this.#reports.changed();
   }
 
+  /** Something else than a report waits in the outbox. */
+  wake(): void {
+    this.#publisher.wake();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#connection.run(signal), this.#reports.run(signal)]);
     this.#review?.[Symbol.dispose]();
+    this.#again?.[Symbol.dispose]();
   }
 
+  /** What cannot be written down now (a full disk) is owed until it can. */
   #report(why: "Change" | "Refresh"): void {
+    const { clock, log } = this.#options.edges;
+    this.#again?.[Symbol.dispose]();
+    this.#again = undefined;
+    this.#owesRefresh ||= why === "Refresh";
     try {
-      this.#put(this.#options.truth(), why === "Refresh");
+      this.#put(this.#options.truth(), this.#owesRefresh);
+      this.#owesRefresh = false;
       this.#publisher.wake();
     } catch (error) {
-      this.#options.edges.log.error("cannot report", { error: messageOf(error) });
+      log.error("cannot report", { error: messageOf(error) });
+      this.#again = clock.after(REPORT_AGAIN_MS, () => this.#report("Change"));
     }
   }
 

@@ -1,14 +1,19 @@
 // One container as written → one defaulted Container.
 
+import { decodeLifecycle } from "./decode-lifecycle.ts";
+import { decodeProbe } from "./decode-probe.ts";
+import { decodeRestart } from "./decode-restart.ts";
 import {
   DEFAULT_PROTOCOL,
   DEFAULT_TERMINATION_MESSAGE_PATH,
+  DEFAULT_TERMINATION_MESSAGE_POLICY,
   defaultPullPolicy,
 } from "./defaults.ts";
 import {
   booleanField,
   checkFields,
   choiceField,
+  forbidden,
   integerField,
   invalid,
   objectField,
@@ -20,6 +25,7 @@ import {
 } from "./field-reader.ts";
 import { CONTAINER, ENV_VAR, PORT, VOLUME_MOUNT } from "./pod-fields.ts";
 import { decodeResources } from "./decode-resources.ts";
+import type { ProbeKind } from "./probe-verdicts.ts";
 import type { Container, ContainerPort, EnvVar, VolumeMount } from "./pod.ts";
 import {
   dnsLabelError,
@@ -30,7 +36,9 @@ import {
   portNumberError,
 } from "./validate-names.ts";
 
-export function decodeContainer(node: Node): Container {
+export type ContainerList = "initContainers" | "containers";
+
+export function decodeContainer(node: Node, list: ContainerList): Container {
   checkFields(node, CONTAINER);
   const name = nameField(node, dnsLabelError);
   const image = imageField(node);
@@ -48,10 +56,51 @@ export function decodeContainer(node: Node): Container {
     ports: objectList(node, "ports").map(decodePort),
     resources: decodeResources(objectField(node, "resources")),
     volumeMounts: objectList(node, "volumeMounts").filter(isKnownMount).map(decodeMount),
-    restartPolicyRules: [],
-    lifecycle: {},
-    terminationMessagePath: DEFAULT_TERMINATION_MESSAGE_PATH,
-    terminationMessagePolicy: "File",
+    ...decodeRestart(node, list),
+    ...(isPlainInit(node, list) ? ofPlainInit(node) : attended(node)),
+    ...terminationMessage(node),
+  };
+}
+
+type Attended = Pick<Container, "lifecycle" | "livenessProbe" | "readinessProbe" | "startupProbe">;
+
+function isPlainInit(node: Node, list: ContainerList): boolean {
+  return list === "initContainers" && node.value["restartPolicy"] !== "Always";
+}
+
+/** It ends by itself before anything could be asked of it. k8s: validateInitContainers */
+function ofPlainInit(node: Node): Attended {
+  for (const key of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"])
+    if (node.value[key] !== undefined && node.value[key] !== null)
+      forbidden(node, key, "may not be set for init containers without restartPolicy=Always");
+  return { lifecycle: {} };
+}
+
+/** Hooks and probes of what runs until it is stopped: app containers and sidecars. */
+function attended(node: Node): Attended {
+  return {
+    lifecycle: decodeLifecycle(node),
+    ...probeField(node, "liveness"),
+    ...probeField(node, "readiness"),
+    ...probeField(node, "startup"),
+  };
+}
+
+function probeField(node: Node, kind: ProbeKind): Partial<Attended> {
+  const probe = decodeProbe(node, kind);
+  return probe === undefined ? {} : { [`${kind}Probe`]: probe };
+}
+
+type TerminationMessage = Pick<Container, "terminationMessagePath" | "terminationMessagePolicy">;
+
+function terminationMessage(node: Node): TerminationMessage {
+  const path = stringField(node, "terminationMessagePath") ?? "";
+  return {
+    // Never empty: to Kubernetes, an empty path is the same as not written.
+    terminationMessagePath: path === "" ? DEFAULT_TERMINATION_MESSAGE_PATH : path,
+    terminationMessagePolicy:
+      choiceField(node, "terminationMessagePolicy", ["File", "FallbackToLogsOnError"]) ??
+      DEFAULT_TERMINATION_MESSAGE_POLICY,
   };
 }
 

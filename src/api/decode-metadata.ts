@@ -11,6 +11,7 @@ import {
   type Node,
 } from "./field-reader.ts";
 import { METADATA, UNBUILT_ANNOTATIONS } from "./pod-fields.ts";
+import { annotationErrors } from "./pod-annotations.ts";
 import type { ObjectMeta } from "./pod.ts";
 import {
   dnsLabelError,
@@ -25,12 +26,13 @@ const MAX_ANNOTATION_BYTES = 256 * 1024;
 
 export function decodeMetadata(node: Node): Omit<ObjectMeta, "uid"> {
   checkFields(node, METADATA);
-  return {
-    name: podNameField(node),
-    namespace: namespaceField(node),
-    labels: labelsField(node),
-    annotations: annotationsField(node),
-  };
+  const name = podNameField(node);
+  const namespace = namespaceField(node);
+  const labels = labelsField(node);
+  const annotations = annotationsField(node);
+  for (const { key, value, message } of annotationErrors({ name, namespace, annotations }))
+    node.findings.fail([...node.path, "annotations", key], "Invalid", invalidValue(value, message));
+  return { name, namespace, labels, annotations };
 }
 
 function podNameField(node: Node): string {

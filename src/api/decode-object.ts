@@ -53,13 +53,16 @@ function decodeOnePod(value: JsonObject, context: DecodeContext): DecodedObject 
 }
 
 function desiredPod(decoded: DecodedPodObject, context: DecodeContext): DesiredPod {
-  const containers = decoded.writtenSpec["containers"];
-  const hashes = (Array.isArray(containers) ? containers : []).flatMap(
-    (container: unknown): [string, string][] => {
+  const { initContainers, containers } = {
+    initContainers: decoded.writtenSpec["initContainers"],
+    containers: decoded.writtenSpec["containers"],
+  };
+  const hashes = [initContainers, containers]
+    .flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []))
+    .flatMap((container): [string, string][] => {
       const name = isJsonObject(container) ? container["name"] : undefined;
       return typeof name === "string" ? [[name, containerHash(container, context.sha256)]] : [];
-    },
-  );
+    });
   return {
     uid: decoded.pod.metadata.uid,
     pod: decoded.pod,

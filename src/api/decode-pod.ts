@@ -22,10 +22,12 @@ import {
 import type { FieldPath, Locate } from "./field-path.ts";
 import { POD, SPEC } from "./pod-fields.ts";
 import { podUID } from "./pod-identity.ts";
-import type { Pod, PodSpec } from "./pod.ts";
+import { allContainers, type Pod, type PodSpec } from "./pod.ts";
 import { dnsLabelError } from "./validate-names.ts";
 import { validateSpec } from "./validate-pod.ts";
 import { failed, ok, type Result } from "../lib/result.ts";
+
+const MAX_INT32 = 2 ** 31 - 1;
 
 export interface PodContext {
   readonly nodeName: string;
@@ -82,13 +84,16 @@ function decodeSpec(node: Node, nodeName: string): PodSpec {
   const containers = objectList(node, "containers");
   if (containers.length === 0) required(node, "containers", "a pod needs at least one container");
   return {
-    initContainers: [],
-    containers: containers.map(decodeContainer),
+    initContainers: objectList(node, "initContainers").map((container) =>
+      decodeContainer(container, "initContainers"),
+    ),
+    containers: containers.map((container) => decodeContainer(container, "containers")),
     volumes: decodeVolumes(node),
     restartPolicy:
       choiceField(node, "restartPolicy", ["Always", "OnFailure", "Never"]) ??
       DEFAULT_RESTART_POLICY,
     terminationGracePeriodSeconds: gracePeriod(node),
+    ...activeDeadline(node),
     hostNetwork: booleanField(node, "hostNetwork") ?? false,
     ...(hostname === undefined || hostname === "" ? {} : { hostname }),
   };
@@ -101,6 +106,14 @@ function gracePeriod(node: Node): number {
   return seconds ?? DEFAULT_GRACE_PERIOD;
 }
 
+function activeDeadline(node: Node): Pick<PodSpec, "activeDeadlineSeconds"> {
+  const seconds = integerField(node, "activeDeadlineSeconds");
+  if (seconds === undefined) return {};
+  if (seconds >= 1 && seconds <= MAX_INT32) return { activeDeadlineSeconds: seconds };
+  invalid(node, "activeDeadlineSeconds", `must be between 1 and ${MAX_INT32}, inclusive`);
+  return {};
+}
+
 function judgeNodeName(node: Node, nodeName: string): void {
   const written = stringField(node, "nodeName");
   if (written === undefined || written === "" || written === nodeName) return;
@@ -110,9 +123,8 @@ function judgeNodeName(node: Node, nodeName: string): void {
 
 /** What even a checkpoint must have. */
 function isRunnable(name: string, spec: PodSpec): boolean {
-  const containers = spec.containers;
-  if (name === "" || containers.length === 0) return false;
-  return containers.every((container) => container.name !== "" && container.image !== "");
+  if (name === "" || spec.containers.length === 0) return false;
+  return allContainers(spec).every((container) => container.name !== "" && container.image !== "");
 }
 
 function rewrite(

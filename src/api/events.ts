@@ -1,5 +1,7 @@
 // What happened, in Kubernetes' words: said by the rooms, remembered by status/events, sent upstream.
 
+import type { Pod } from "./pod.ts";
+
 export type EventType = "Normal" | "Warning";
 
 export interface EventObject {
@@ -23,6 +25,8 @@ export interface NewEvent {
 
 /** An event with how often and when it was said. */
 export interface RecordedEvent extends NewEvent {
+  /** Unique in this process; a repetition keeps it. */
+  readonly id: number;
   /** How often the same was said. */
   readonly count: number;
   /** Wall ms; for showing only. */
@@ -33,10 +37,20 @@ export interface RecordedEvent extends NewEvent {
 /** Never throws, never waits. */
 export type RecordEvent = (event: NewEvent) => void;
 
+/** An event before it is said of what. */
+export type Said = Pick<NewEvent, "type" | "reason" | "message">;
+
+/** An event about one container of a pod. */
+export function containerEvent({ metadata, spec }: Pod, container: string, said: Said): NewEvent {
+  const isInit = spec.initContainers.some(({ name }) => name === container);
+  const fieldPath = `spec.${isInit ? "initContainers" : "containers"}{${container}}`;
+  return podEvent(metadata, { ...said, fieldPath });
+}
+
 /** An event about a pod, or about one container of it. */
 export function podEvent(
   pod: { readonly namespace: string; readonly name: string; readonly uid: string },
-  said: Pick<NewEvent, "type" | "reason" | "message"> & { readonly fieldPath?: string },
+  said: Said & { readonly fieldPath?: string },
 ): NewEvent {
   const { namespace, name, uid } = pod;
   const { fieldPath, ...event } = said;

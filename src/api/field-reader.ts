@@ -56,6 +56,11 @@ export function invalid(node: Node, key: string, message: string): void {
   node.findings.fail([...node.path, key], "Invalid", invalidValue(node.value[key], message));
 }
 
+/** A field that may not stand here at all, whatever it says. */
+export function forbidden(node: Node, key: string, message: string): void {
+  node.findings.fail([...node.path, key], "Invalid", `Forbidden: ${message}`);
+}
+
 /** `Invalid value: "x": must …`, as the API server says it. */
 export function invalidValue(value: unknown, message: string): string {
   return `Invalid value: ${shown(value)}: ${message}`;
@@ -115,12 +120,29 @@ export function choiceField<T extends string>(
   const text = stringField(node, key);
   if (text === undefined || text === "") return undefined;
   const choice = choices.find((word) => word === text);
-  if (choice === undefined) {
-    const listed = choices.map((word) => JSON.stringify(word)).join(", ");
-    const message = `Unsupported value: ${shown(text)}: supported values: ${listed}`;
-    node.findings.fail([...node.path, key], "Invalid", message);
-  }
+  if (choice === undefined) unsupported(node, key, { text, choices });
   return choice;
+}
+
+/** The same, where leaving it out is as wrong as another word. */
+export function requiredChoice<T extends string>(
+  node: Node,
+  key: string,
+  choices: readonly T[],
+): T | undefined {
+  if ((node.value[key] ?? "") !== "") return choiceField(node, key, choices);
+  unsupported(node, key, { text: "", choices });
+  return undefined;
+}
+
+function unsupported(
+  node: Node,
+  key: string,
+  { text, choices }: { readonly text: string; readonly choices: readonly string[] },
+): void {
+  const listed = choices.map((word) => JSON.stringify(word)).join(", ");
+  const message = `Unsupported value: ${shown(text)}: supported values: ${listed}`;
+  node.findings.fail([...node.path, key], "Invalid", message);
 }
 
 export function objectField(node: Node, key: string): Node | undefined {
@@ -162,7 +184,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function listField(node: Node, key: string): readonly unknown[] {
+/** Items of any type; [] if absent or not a list, which is noted. */
+export function listField(node: Node, key: string): readonly unknown[] {
   const value = node.value[key];
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value;

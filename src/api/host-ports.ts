@@ -1,6 +1,13 @@
 // Which host ports a pod claims, and when two claims cannot both be had.
 
-import type { ContainerPort, Pod, PortProtocol } from "./pod.ts";
+import {
+  isSidecar,
+  type Container,
+  type ContainerPort,
+  type Pod,
+  type PodSpec,
+  type PortProtocol,
+} from "./pod.ts";
 
 export interface HostPortClaim {
   readonly hostPort: number;
@@ -15,11 +22,27 @@ export function hostPortClaim(port: ContainerPort): HostPortClaim | undefined {
   return { hostPort: port.hostPort, protocol: port.protocol, hostIP: any ? "" : port.hostIP };
 }
 
-export function hostPortClaims(pod: Pod): readonly HostPortClaim[] {
-  return pod.spec.containers
-    .flatMap((container) => container.ports)
-    .map(hostPortClaim)
-    .filter((claim) => claim !== undefined);
+/** Who holds ports as long as the pod lives: a plain init container is gone when the others start. k8s: GetHostPorts */
+export function portHolders(spec: PodSpec): readonly Container[] {
+  return [
+    ...spec.initContainers.filter((container) => isSidecar(spec, container)),
+    ...spec.containers,
+  ];
+}
+
+/** A claim and the list of the spec in which its container stands. */
+export interface PlacedClaim extends HostPortClaim {
+  readonly path: "spec.initContainers" | "spec.containers";
+}
+
+export function hostPortClaims({ spec }: Pod): readonly PlacedClaim[] {
+  return portHolders(spec).flatMap((container) => {
+    const path = spec.containers.includes(container) ? "spec.containers" : "spec.initContainers";
+    return container.ports.flatMap((port): readonly PlacedClaim[] => {
+      const claim = hostPortClaim(port);
+      return claim === undefined ? [] : [{ ...claim, path }];
+    });
+  });
 }
 
 /** kubelet: PodFitsHostPorts */

@@ -55,15 +55,15 @@ export const METADATA: FieldRules = {
 };
 
 export const SPEC: FieldRules = {
+  initContainers: supported,
   containers: supported,
   volumes: supported,
   restartPolicy: supported,
   terminationGracePeriodSeconds: supported,
+  activeDeadlineSeconds: supported,
   hostNetwork: supported,
   hostname: supported,
   nodeName: supported,
-  initContainers: later([]),
-  activeDeadlineSeconds: later(),
   subdomain: later(""),
   setHostnameAsFQDN: later(false),
   hostnameOverride: later(""),
@@ -117,19 +117,19 @@ export const CONTAINER: FieldRules = {
   ports: supported,
   resources: supported,
   volumeMounts: supported,
+  livenessProbe: supported,
+  readinessProbe: supported,
+  startupProbe: supported,
+  lifecycle: supported,
+  terminationMessagePath: supported,
+  terminationMessagePolicy: supported,
+  restartPolicy: supported,
+  restartPolicyRules: supported,
   envFrom: later([]),
-  livenessProbe: later(),
-  readinessProbe: later(),
-  startupProbe: later(),
-  lifecycle: later({}),
-  terminationMessagePath: later("/dev/termination-log"),
-  terminationMessagePolicy: later("File"),
   securityContext: later({}),
   stdin: later(false),
   stdinOnce: later(false),
   tty: later(false),
-  restartPolicy: later(),
-  restartPolicyRules: later([]),
   resizePolicy: ignored("pods are not resized in place on this node", []),
   volumeDevices: ignored("there are no block volumes on this node", []),
 };
@@ -143,6 +143,66 @@ export const PORT: FieldRules = {
   hostIP: supported,
   protocol: supported,
 };
+
+export const PROBE: FieldRules = {
+  exec: supported,
+  httpGet: supported,
+  tcpSocket: supported,
+  grpc: supported,
+  initialDelaySeconds: supported,
+  periodSeconds: supported,
+  timeoutSeconds: supported,
+  successThreshold: supported,
+  failureThreshold: supported,
+  terminationGracePeriodSeconds: supported,
+};
+
+export const LIFECYCLE: FieldRules = {
+  postStart: supported,
+  preStop: supported,
+  stopSignal: supported,
+};
+
+export const LIFECYCLE_HANDLER: FieldRules = {
+  exec: supported,
+  httpGet: supported,
+  sleep: supported,
+  // Kubernetes takes it in and lets each hook fail at run time.
+  tcpSocket: refused({
+    code: "Unsupported",
+    message: "TCPSocket is NOT supported as a LifecycleHandler; use exec, httpGet or sleep",
+  }),
+};
+
+export const EXEC: FieldRules = { command: supported };
+
+export const HTTP_GET: FieldRules = {
+  path: supported,
+  port: supported,
+  host: supported,
+  scheme: supported,
+  httpHeaders: supported,
+};
+
+export const HTTP_HEADER: FieldRules = { name: supported, value: supported };
+export const TCP_SOCKET: FieldRules = { port: supported, host: supported };
+export const GRPC: FieldRules = { port: supported, service: supported };
+export const SLEEP: FieldRules = { seconds: supported };
+
+export const RESTART_RULE: FieldRules = {
+  action: (value) =>
+    value === "RestartAllContainers"
+      ? {
+          type: "Refused",
+          code: "Unsupported",
+          message:
+            "RestartAllContainers does not work on this node; use Restart, which restarts the container alone",
+        }
+      : supported(value),
+  exitCodes: supported,
+};
+
+export const EXIT_CODES: FieldRules = { operator: supported, values: supported };
 
 export const RESOURCES: FieldRules = {
   limits: supported,
@@ -180,14 +240,12 @@ export const VOLUME: FieldRules = {
 export const UNBUILT_ANNOTATIONS: ReadonlySet<string> = new Set(
   [
     "devices",
-    "depends-on",
     "update-strategy",
     "hold-upgrade",
     "min-ready-seconds",
     "progress-deadline-seconds",
     "on-failure",
     "restart-on-config-change",
-    "backoff-max",
     "unknown-fields",
     "pull-strict",
   ].map((name) => `agent/${name}`),

@@ -47,7 +47,12 @@ export interface ContainerStatus {
   readonly imageID: string;
   /** `containerd://<id>`; "" while there is none. */
   readonly containerID: string;
+  /** Only where the spec asks for one. */
+  readonly stopSignal?: string;
 }
+
+/** Both lists of a status, each in the spec's order. */
+export type PodContainerStatuses = Pick<PodStatus, "initContainerStatuses" | "containerStatuses">;
 
 export interface PodStatus {
   /** Of the spec this status speaks of: a changed spec is another pod, so it is always 1. */

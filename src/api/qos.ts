@@ -10,18 +10,19 @@ const RESOURCES: readonly ResourceName[] = ["cpu", "memory"];
 type Kind = "requests" | "limits";
 
 /**
- * BestEffort: no container asks for or limits anything; Guaranteed: every container limits both
+ * Init containers count as much as the others. BestEffort: no container asks for or limits anything; Guaranteed: every container limits both
  * resources and asks for exactly that; Burstable: the rest. An amount of zero counts as not written.
  */
-export function qosClass(spec: Pick<PodSpec, "containers">): QosClass {
-  const amounts = spec.containers.flatMap((container) =>
+export function qosClass(spec: Pick<PodSpec, "initContainers" | "containers">): QosClass {
+  const containers = [...spec.initContainers, ...spec.containers];
+  const amounts = containers.flatMap((container) =>
     RESOURCES.flatMap((resource) => [
       amount(container, "requests", resource),
       amount(container, "limits", resource),
     ]),
   );
   if (amounts.every((value) => value === 0n)) return "BestEffort";
-  return spec.containers.every(isGuaranteed) ? "Guaranteed" : "Burstable";
+  return containers.every(isGuaranteed) ? "Guaranteed" : "Burstable";
 }
 
 // Kubernetes compares sums over the pod; as no request may exceed its limit, that is the same.

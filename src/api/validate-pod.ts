@@ -7,26 +7,58 @@ import type { Container, PodSpec } from "./pod.ts";
 
 /** `spec` after defaults; list positions are those of the written lists. */
 export function validateSpec(spec: PodSpec, findings: Findings): void {
-  unique(
-    spec.containers.map((container) => container.name),
-    (index, name) => duplicate(findings, ["spec", "containers", index, "name"], name),
-  );
+  validateContainerNames(spec, findings);
   unique(
     spec.volumes.map((volume) => volume.name),
     (index, name) => duplicate(findings, ["spec", "volumes", index, "name"], name),
   );
   const volumes = new Set(spec.volumes.map((volume) => volume.name));
+  for (const [index, container] of spec.initContainers.entries()) {
+    const at = { findings, path: ["spec", "initContainers", index] };
+    validateMounts(container, volumes, at);
+    // They run one after the other, so each is judged alone, and Kubernetes lets their host ports differ from
+    // containerPort also on the host's network. k8s: checkHostPortConflicts, validateHostNetwork
+    validatePorts(container, { claims: [], hostNetwork: false, ...at });
+    validateSleeps(container, spec.terminationGracePeriodSeconds, at);
+  }
   const claims: HostPortClaim[] = [];
   for (const [index, container] of spec.containers.entries()) {
     const at = { findings, path: ["spec", "containers", index] };
     validateMounts(container, volumes, at);
     validatePorts(container, { claims, hostNetwork: spec.hostNetwork, ...at });
+    validateSleeps(container, spec.terminationGracePeriodSeconds, at);
   }
 }
 
 interface At {
   readonly findings: Findings;
   readonly path: FieldPath;
+}
+
+/** One name, one container of the pod; where an init container and another share it, the former is told. */
+function validateContainerNames({ initContainers, containers }: PodSpec, findings: Findings): void {
+  const names = [...containers, ...initContainers].map((container) => container.name);
+  unique(names, (index, name) => {
+    const place =
+      index < containers.length
+        ? ["containers", index]
+        : ["initContainers", index - containers.length];
+    duplicate(findings, ["spec", ...place, "name"], name);
+  });
+}
+
+/** k8s: validateSleepAction */
+function validateSleeps(container: Container, gracePeriodSeconds: number, at: At): void {
+  // That has been said.
+  if (gracePeriodSeconds < 0) return;
+  for (const hook of ["postStart", "preStop"] as const) {
+    const handler = container.lifecycle[hook];
+    if (handler?.type !== "sleep") continue;
+    if (handler.seconds >= 0 && handler.seconds <= gracePeriodSeconds) continue;
+    const message = `must be non-negative and not more than terminationGracePeriodSeconds (${gracePeriodSeconds})`;
+    const path = [...at.path, "lifecycle", hook, "sleep"];
+    at.findings.fail(path, "Invalid", invalidValue(handler.seconds, message));
+  }
 }
 
 function validateMounts(container: Container, volumes: ReadonlySet<string>, at: At): void {

@@ -1,7 +1,8 @@
 // What the local API answers, as far as the doors read it; whatever else it says is passed on untouched.
 
 import type { Rejection } from "../api/desired-pod.ts";
-import type { ContainerStatus, NodeStatus, PodStatus } from "../api/pod-status.ts";
+import type { NodeStatus } from "../api/pod-status.ts";
+import type { SummarizedPod } from "../api/pod-summary.ts";
 
 export interface ObjectView {
   readonly kind: string;
@@ -16,21 +17,27 @@ export interface ObjectView {
 }
 
 export interface PodView extends ObjectView {
-  readonly spec: {
-    readonly nodeName?: string;
-    readonly containers: readonly { readonly name: string }[];
-    readonly initContainers?: readonly {
-      readonly name: string;
-      readonly restartPolicy?: string;
-    }[];
-  };
-  readonly status: Partial<PodStatus> & {
-    readonly initContainerStatuses?: readonly ContainerStatus[];
-  };
+  readonly spec: SummarizedPod["spec"] & { readonly nodeName?: string };
+  readonly status: SummarizedPod["status"];
 }
 
 export interface NodeView extends ObjectView {
   readonly status: Partial<NodeStatus>;
+}
+
+export interface EventView extends ObjectView {
+  readonly involvedObject: {
+    readonly kind: string;
+    readonly name: string;
+    readonly fieldPath?: string;
+  };
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly firstTimestamp: string;
+  readonly lastTimestamp: string;
+  readonly source?: { readonly component?: string; readonly host?: string };
 }
 
 type Mapping = Readonly<Record<string, unknown>>;
@@ -58,6 +65,21 @@ function isPod(value: unknown): value is PodView {
 
 export function isPodList(value: unknown): value is { readonly items: readonly PodView[] } {
   return isMapping(value) && Array.isArray(value["items"]) && value["items"].every(isPod);
+}
+
+function isEvent(value: unknown): value is EventView {
+  if (!isNamed(value) || !isMapping(value["involvedObject"])) return false;
+  const { kind, name } = value["involvedObject"];
+  const texts = ["type", "reason", "message", "firstTimestamp", "lastTimestamp"];
+  return (
+    texts.every((key) => typeof value[key] === "string") &&
+    [kind, name].every((text) => typeof text === "string") &&
+    typeof value["count"] === "number"
+  );
+}
+
+export function isEventList(value: unknown): value is { readonly items: readonly EventView[] } {
+  return isMapping(value) && Array.isArray(value["items"]) && value["items"].every(isEvent);
 }
 
 export function isNode(value: unknown): value is NodeView {

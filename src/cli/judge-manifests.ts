@@ -133,7 +133,7 @@ function portConflicts(pods: readonly PlacedPod[]): readonly Clash[] {
       if (claim === undefined) return [];
       const port = `host port ${claim.hostPort}/${claim.protocol}`;
       const message = `${port} is also wanted by pod ${podName(other.pod)} in ${placeOf(other)}`;
-      return [{ placed, code: "HostPortConflict", path: "spec.containers", message }];
+      return [{ placed, code: "HostPortConflict", path: claim.path, message }];
     }),
   );
 }

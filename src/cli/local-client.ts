@@ -3,10 +3,12 @@
 import type { Rejection } from "../api/desired-pod.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import {
+  isEventList,
   isNode,
   isPodList,
   isRejections,
   isVersion,
+  type EventView,
   type NodeView,
   type PodView,
 } from "./api-views.ts";
@@ -23,6 +25,11 @@ export interface Health {
   readonly healthy: boolean;
   /** What the agent says, reasons included. */
   readonly text: string;
+}
+
+interface Ask {
+  readonly method?: "GET" | "DELETE";
+  readonly signal?: AbortSignal | undefined;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -49,6 +56,11 @@ export class LocalClient {
     return this.#json("/rejected", isRejections, signal);
   }
 
+  /** What happened lately, the latest last. */
+  async events(signal?: AbortSignal): Promise<readonly EventView[]> {
+    return (await this.#json("/events", isEventList, signal)).items;
+  }
+
   async node(signal?: AbortSignal): Promise<NodeView> {
     return this.#json("/node", isNode, signal);
   }
@@ -58,8 +70,21 @@ export class LocalClient {
     return (await this.#json("/version", isVersion, signal)).version;
   }
 
+  /** At most `seconds` more for a pod that is being stopped; rejects with the agent's own sentence if it is not. */
+  async shortenGrace(
+    { namespace, name }: { readonly namespace: string; readonly name: string },
+    seconds: number,
+  ): Promise<void> {
+    const path = `/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+    const { status, text } = await this.#ask(`${path}?gracePeriodSeconds=${seconds}`, {
+      method: "DELETE",
+    });
+    if (status === 404 || status === 409) throw new CliError(1, text.trim());
+    if (status !== 200) throw this.#refused(path, status, text);
+  }
+
   async healthz(signal?: AbortSignal): Promise<Health> {
-    const { status, text } = await this.#get("/healthz", signal);
+    const { status, text } = await this.#ask("/healthz", { signal });
     if (status !== 200 && status !== 503) throw this.#refused("/healthz", status, text);
     return { healthy: status === 200, text };
   }
@@ -69,7 +94,7 @@ export class LocalClient {
     is: (value: unknown) => value is T,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    const { status, text } = await this.#get(path, signal);
+    const { status, text } = await this.#ask(path, { signal });
     if (status !== 200) throw this.#refused(path, status, text);
     const value = parseJson(text);
     if (is(value)) return value;
@@ -79,13 +104,14 @@ export class LocalClient {
     );
   }
 
-  async #get(
+  async #ask(
     path: string,
-    outer: AbortSignal | undefined,
+    { method = "GET", signal }: Ask,
   ): Promise<{ readonly status: number; readonly text: string }> {
-    using limit = deadline(this.#clock, this.#timeoutMs, outer);
+    using limit = deadline(this.#clock, this.#timeoutMs, signal);
     try {
       const response = await fetch(`http://agent${path}`, {
+        method,
         unix: this.#socket,
         signal: limit.signal,
       });

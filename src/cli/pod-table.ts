@@ -4,7 +4,8 @@ import type { Rejection } from "../api/desired-pod.ts";
 import { humanDuration } from "../api/duration.ts";
 import { ANNOTATION } from "../api/labels.ts";
 import type { PodView } from "./api-views.ts";
-import { summarizePod, type PodSummary } from "./pod-state.ts";
+import type { PodSummary } from "../api/pod-summary.ts";
+import { summarizePod } from "./pod-state.ts";
 import { printable } from "./printable.ts";
 import type { Row } from "./table.ts";
 

@@ -4,6 +4,7 @@ import { Command, CommanderError, Option } from "commander";
 import type { AgentConfig } from "../api/config.ts";
 import { messageOf } from "../lib/errors.ts";
 import { CliError } from "./cli-error.ts";
+import type { DeletePodFlags } from "./delete-pod.ts";
 import { findSocket, loadConfig, type Doors } from "./load-config.ts";
 import { LocalClient } from "./local-client.ts";
 import { OUTPUT_FORMATS, type OutputFormat } from "./output.ts";
@@ -25,6 +26,14 @@ export interface CliOptions {
   readonly version: string;
   readonly terminal: Terminal;
   readonly loadAgent: () => Promise<AgentModule>;
+}
+
+interface GetEventsFlags extends Doors {
+  readonly output?: OutputFormat;
+  readonly namespace?: string;
+  readonly allNamespaces?: boolean;
+  readonly watch?: boolean;
+  readonly for?: string;
 }
 
 interface GetPodsFlags extends PodQueryFlags, Doors {
@@ -68,6 +77,7 @@ function buildProgram(options: CliOptions, done: (code: number) => void): Comman
     .showHelpAfterError("Run 'agent help' for the verbs and flags.");
   addRun(program, options, done);
   addGet(program, options, done);
+  addDelete(program, options, done);
   addValidate(program, options, done);
   addVersion(program, options);
   return program;
@@ -87,7 +97,8 @@ function addRun(program: Command, options: CliOptions, done: (code: number) => v
 
 function addGet(program: Command, options: CliOptions, done: (code: number) => void): void {
   const { terminal } = options;
-  const get = program.command("get").description("show pods or the node");
+  const get = program.command("get").description("show pods, events or the node");
+  addGetEvents(get, options, done);
   get
     .command("pods [name]")
     .aliases(["pod", "po"])
@@ -113,6 +124,49 @@ function addGet(program: Command, options: CliOptions, done: (code: number) => v
       const { getNode } = await import("./get-node.ts");
       const client = await connect(flags, terminal);
       done(await getNode({ client, terminal, output: flags.output }));
+    });
+}
+
+function addGetEvents(get: Command, options: CliOptions, done: (code: number) => void): void {
+  const { terminal } = options;
+  get
+    .command("events [name]")
+    .aliases(["event", "ev"])
+    .description("what happened here lately, the latest last")
+    .addOption(outputOption())
+    .option(
+      "-n, --namespace <namespace>",
+      "of this namespace; those of the node are in default",
+      "default",
+    )
+    .option("-A, --all-namespaces", "of all namespaces")
+    .option("-w, --watch", "print a line whenever something happens, until Ctrl-C")
+    .option("--for <object>", "about this object only, such as pod/web")
+    .action(async (name: string | undefined, _flags: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<GetEventsFlags>();
+      const { getEvents } = await import("./get-events.ts");
+      const client = await connect(flags, terminal);
+      done(await getEvents({ client, terminal, name, flags }));
+    });
+}
+
+function addDelete(program: Command, options: CliOptions, done: (code: number) => void): void {
+  const { terminal } = options;
+  program
+    .command("delete")
+    .description("give a pod that is being stopped less time")
+    .command("pod <name>")
+    .aliases(["pods", "po"])
+    .description("give a pod that is being stopped less time; it is deleted where it is declared")
+    .option("-n, --namespace <namespace>", "of this namespace", "default")
+    .option("--grace-period <seconds>", "at most so long from now on; 0 kills it at once")
+    .option("--now", "the same as --grace-period 1")
+    .option("--force", "the same as --grace-period 0")
+    .action(async (name: string, _flags: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<DeletePodFlags & Doors>();
+      const { deletePod } = await import("./delete-pod.ts");
+      const client = await connect(flags, terminal);
+      done(await deletePod({ client, terminal, name, flags }));
     });
 }
 
@@ -156,11 +210,12 @@ async function connect(doors: Doors, terminal: Terminal): Promise<LocalClient> {
   return new LocalClient({ socket, clock: terminal.clock });
 }
 
-/** `help get pods` means `get pods --help`, and what `-o name` prints can be asked for: `get pod/web`. */
+/** `help get pods` means `get pods --help`, and what `-o name` prints can be asked for: `get pod/web`, `delete pod/web`. */
 function plainWords(argv: readonly string[]): string[] {
   if (argv[0] === "help") return [...argv.slice(1), "--help"];
   return argv.flatMap((word, index) => {
-    const object = argv[index - 1] === "get" ? /^(pods?|po)\/(.+)$/.exec(word) : null;
+    const isObject = ["get", "delete"].includes(argv[index - 1] ?? "");
+    const object = isObject ? /^(pods?|po|events?|ev)\/(.+)$/.exec(word) : null;
     return object === null ? [word] : object.slice(1);
   });
 }

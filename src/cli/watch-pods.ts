@@ -1,6 +1,5 @@
-// `-w`: prints a row whenever it has changed, until Ctrl-C. It asks the local socket once a second.
+// `get pods -w`: prints a row whenever it has changed, until Ctrl-C.
 
-import { messageOf } from "../lib/errors.ts";
 import type { PodView } from "./api-views.ts";
 import type { LocalClient } from "./local-client.ts";
 import { objectName, printObject, type OutputFormat } from "./output.ts";
@@ -16,6 +15,7 @@ import {
 import { printable } from "./printable.ts";
 import { columnWidths, formatRows, type Row } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
+import { watchLoop } from "./watch-loop.ts";
 
 export interface WatchOptions {
   readonly client: LocalClient;
@@ -24,30 +24,16 @@ export interface WatchOptions {
   readonly output: OutputFormat | undefined;
 }
 
-const POLL_MS = 1000;
-
 /** Returns at Ctrl-C; throws CliError when the agent cannot be reached at the start. Later it waits for it. */
 export async function watchPods(options: WatchOptions): Promise<void> {
   const { client, terminal } = options;
-  const interrupted = terminal.interrupted();
   const watch = new PodWatch(options);
-  await watch.show(await client.pods(interrupted));
-  let silent = false;
-  while (!interrupted.aborted) {
-    await terminal.clock.sleep(POLL_MS, interrupted);
-    if (interrupted.aborted) return;
-    try {
-      const pods = await client.pods(interrupted);
-      const rejected = await client.rejected(interrupted);
-      silent = false;
-      await watch.show(pods);
-      watch.showRejected(rejected.map(rejectionLine));
-    } catch (thrown) {
-      if (interrupted.aborted) return;
-      if (!silent) terminal.err(`${messageOf(thrown)}; waiting for it\n`);
-      silent = true;
-    }
-  }
+  let isFirst = true;
+  await watchLoop(terminal, async (signal) => {
+    await watch.show(await client.pods(signal));
+    if (!isFirst) watch.showRejected((await client.rejected(signal)).map(rejectionLine));
+    isFirst = false;
+  });
 }
 
 /** What has been shown so far, so that only news is printed. */

@@ -49,6 +49,8 @@ export interface Files {
   tail(path: string, maxBytes: number): Uint8Array;
   /** Temp name in the same directory, fsync, rename, fsync of the directory. */
   writeAtomic(path: string, data: Uint8Array | string, mode: number): void;
+  /** A new empty file in place of whatever file is there; the disk learns of it when it likes. */
+  writeEmpty(path: string, mode: number): void;
   makeDirectory(path: string, mode: number): void;
   /** chmod, not subject to the umask. */
   setMode(path: string, mode: number): void;

@@ -42,6 +42,7 @@ export function realFiles(): Files {
     tail: (path, maxBytes) => attempt("read", path, () => readTail(path, maxBytes)),
     writeAtomic: (path, data, mode) =>
       attempt("write", path, () => writeAtomic(path, Buffer.from(data), mode)),
+    writeEmpty: (path, mode) => attempt("write", path, () => writeEmpty(path, mode)),
     makeDirectory: (path, mode) =>
       attempt("create the directory", path, () => makeDirectory(path, mode)),
     setMode: (path, mode) => attempt("change the mode of", path, () => chmodSync(path, mode)),
@@ -167,6 +168,16 @@ function writeNew(path: string, data: Uint8Array, mode: number): void {
       written += writeSync(fd, data, written, data.length - written);
     }
     fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function writeEmpty(path: string, mode: number): void {
+  remove(path);
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  try {
+    fchmodSync(fd, mode);
   } finally {
     closeSync(fd);
   }

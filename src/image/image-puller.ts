@@ -1,5 +1,6 @@
 // Makes sure that an image is on the node: asks, decides by the pull policy, pulls. kubelet: EnsureImageExists
 
+import type { Said } from "../api/events.ts";
 import type { PullPolicy } from "../api/pod.ts";
 import type { ImageServiceClient } from "../cri/cri-client.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
@@ -8,6 +9,7 @@ import { AgentError, messageOf } from "../lib/errors.ts";
 import { Limiter } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
+import { alreadyPresent, pulled, pullFailed, pulling, refused } from "./image-events.ts";
 import { normalizedName, parseImageReference, type ImageReference } from "./image-reference.ts";
 import { pullFailure, type PullFailure } from "./pull-failure.ts";
 import { SharedCalls } from "./shared-calls.ts";
@@ -28,6 +30,12 @@ export interface EnsuredImage {
   readonly how: "Present" | "Pulled" | "LocalInstead";
 }
 
+export interface EnsureOptions {
+  readonly signal: AbortSignal;
+  /** Hears what is worth an event; whoever shares a pull with others hears it too. Must not throw. */
+  readonly record?: (said: Said) => void;
+}
+
 const BACKOFF: BackoffPolicy = { initial: 10_000, max: 300_000, resetAfter: 600_000 };
 const BACKOFF_SPREAD = 0.1;
 const MAX_PARALLEL = 3;
@@ -40,19 +48,32 @@ interface Failed {
   readonly message: string;
 }
 
+interface LocalImage {
+  readonly id: string;
+  /** Bytes. */
+  readonly size: bigint;
+}
+
+interface DonePull {
+  readonly imageRef: string;
+  readonly ms: number;
+}
+
 interface Wanted {
   /** The image's full name: what is the same image is the same key. */
   readonly key: string;
   readonly reference: ImageReference;
   /** As the pod writes it. */
   readonly image: string;
+  readonly signal: AbortSignal;
+  readonly record: ((said: Said) => void) | undefined;
 }
 
 export class ImagePuller {
   readonly #options: ImagePullerOptions;
   readonly #places: Limiter;
-  readonly #lookups = new SharedCalls<string | undefined>();
-  readonly #pulls = new SharedCalls<string>();
+  readonly #lookups = new SharedCalls<LocalImage | undefined>();
+  readonly #pulls = new SharedCalls<DonePull>();
   readonly #failed = new Map<string, Failed>();
 
   constructor(options: ImagePullerOptions) {
@@ -64,27 +85,41 @@ export class ImagePuller {
    * Rejects with AgentError `InvalidImageName`, `ImageInspectError`, `ErrImageNeverPull`, `ErrImagePull`
    * or `ImagePullBackOff` (the last two with `retryAt`), or with the signal's reason.
    */
-  async ensure(image: string, policy: PullPolicy, signal: AbortSignal): Promise<EnsuredImage> {
-    const reference = parseImageReference(image);
-    const wanted = { key: normalizedName(reference), reference, image };
-    const local = await this.#find(wanted, signal);
-    switch (policy) {
-      case "Never":
-        if (local === undefined) throw neverPull(image);
-        return { imageRef: local, how: "Present" };
-      case "IfNotPresent":
-        if (local !== undefined) return { imageRef: local, how: "Present" };
-        return this.#fetch(wanted, local, signal);
-      case "Always":
-        return this.#fetch(wanted, local, signal);
+  async ensure(
+    image: string,
+    policy: PullPolicy,
+    { signal, record }: EnsureOptions,
+  ): Promise<EnsuredImage> {
+    try {
+      const reference = parseImageReference(image);
+      const key = normalizedName(reference);
+      return await this.#ensure({ key, reference, image, signal, record }, policy);
+    } catch (error) {
+      const isNews = !signal.aborted && error instanceof AgentError;
+      for (const said of isNews ? refused(image, error) : []) record?.(said);
+      throw error;
     }
   }
 
-  async #find({ key, reference, image }: Wanted, signal: AbortSignal): Promise<string | undefined> {
+  async #ensure(wanted: Wanted, policy: PullPolicy): Promise<EnsuredImage> {
+    const local = await this.#find(wanted);
+    switch (policy) {
+      case "Never":
+        if (local === undefined) throw neverPull(wanted.image);
+        return present(wanted, local, "Present");
+      case "IfNotPresent":
+        if (local !== undefined) return present(wanted, local, "Present");
+        return this.#fetch(wanted, local);
+      case "Always":
+        return this.#fetch(wanted, local);
+    }
+  }
+
+  async #find({ key, reference, image, signal }: Wanted): Promise<LocalImage | undefined> {
     try {
       return await this.#lookups.run(key, signal, async (shared) => {
         const status = { image: reference.asked };
-        return (await this.#options.cri.imageStatus(status, { signal: shared }))?.id;
+        return this.#options.cri.imageStatus(status, { signal: shared });
       });
     } catch (cause) {
       if (signal.aborted) throw cause;
@@ -93,32 +128,46 @@ export class ImagePuller {
     }
   }
 
-  async #fetch(
-    wanted: Wanted,
-    local: string | undefined,
-    signal: AbortSignal,
-  ): Promise<EnsuredImage> {
-    const { key, image } = wanted;
+  async #fetch(wanted: Wanted, local: LocalImage | undefined): Promise<EnsuredImage> {
+    const { key, image, signal, record } = wanted;
+    const { clock, log } = this.#options;
+    const start = clock.monotonic();
     const before = this.#failed.get(key);
-    if (before !== undefined && this.#options.clock.monotonic() < before.retryAt) {
-      if (local !== undefined && before.failure === "Unreachable") return standIn(local);
+    if (before !== undefined && start < before.retryAt) {
+      if (local !== undefined && before.failure === "Unreachable")
+        return present(wanted, local, "LocalInstead");
       throw backingOff(image, before);
     }
+    record?.(pulling(image));
     try {
-      const imageRef = await this.#pulls.run(key, signal, (shared) => this.#pull(wanted, shared));
-      return { imageRef, how: "Pulled" };
+      const done = await this.#pulls.run(key, signal, (shared) => this.#pull(wanted, shared));
+      await this.#tellPulled(wanted, done.ms, clock.monotonic() - start);
+      return { imageRef: done.imageRef, how: "Pulled" };
     } catch (cause) {
       if (signal.aborted) throw cause;
       if (local !== undefined && pullFailure(cause) === "Unreachable") {
         const facts = { image, error: messageOf(cause) };
-        this.#options.log.warn("registry not reachable, using the image that is here", facts);
-        return standIn(local);
+        log.warn("registry not reachable, using the image that is here", facts);
+        record?.(pullFailed(image, cause));
+        return present(wanted, local, "LocalInstead");
       }
       throw pullError(image, cause, this.#failed.get(key)?.retryAt);
     }
   }
 
-  async #pull({ key, reference, image }: Wanted, signal: AbortSignal): Promise<string> {
+  /** Never rejects: the image is here, whatever can be told of it. */
+  async #tellPulled(wanted: Wanted, ms: number, waitedMs: number): Promise<void> {
+    if (wanted.record === undefined) return;
+    let size: bigint | undefined;
+    try {
+      size = (await this.#find(wanted))?.size;
+    } catch (error) {
+      this.#options.log.debug("the size is not known", { error: messageOf(error) });
+    }
+    wanted.record(pulled(wanted.image, { ms, waitedMs, size }));
+  }
+
+  async #pull({ key, reference, image }: Wanted, signal: AbortSignal): Promise<DonePull> {
     const { cri, clock, log } = this.#options;
     return this.#places.run(async () => {
       signal.throwIfAborted();
@@ -128,8 +177,9 @@ export class ImagePuller {
         const spec = { image: { image: reference.asked } };
         const imageRef = await cri.pullImage(spec, { signal });
         this.#failed.delete(key);
-        log.info("pulled image", { image, imageRef, ms: Math.round(clock.monotonic() - start) });
-        return imageRef;
+        const ms = Math.round(clock.monotonic() - start);
+        log.info("pulled image", { image, imageRef, ms });
+        return { imageRef, ms };
       } catch (thrown) {
         if (!signal.aborted) this.#remember(key, thrown);
         throw thrown;
@@ -150,8 +200,13 @@ export class ImagePuller {
   }
 }
 
-function standIn(local: string): EnsuredImage {
-  return { imageRef: local, how: "LocalInstead" };
+function present(
+  { image, record }: Wanted,
+  { id }: LocalImage,
+  how: "Present" | "LocalInstead",
+): EnsuredImage {
+  record?.(alreadyPresent(image));
+  return { imageRef: id, how };
 }
 
 function neverPull(image: string): AgentError {

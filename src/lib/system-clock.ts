@@ -1,6 +1,7 @@
 // The real clock and the real dice: the only file that touches timers, Date.now and Math.random.
 
 import type { Clock, Monotonic } from "./clock.ts";
+import { longTimer } from "./long-timer.ts";
 import type { Random } from "./random.ts";
 
 /** `monotonic` = `sinceBoot` of `host/boot`; without it, process time: enough for who only measures. */
@@ -12,18 +13,20 @@ export function systemClock(monotonic: () => Monotonic = () => performance.now()
       new Promise<void>((resolve) => {
         if (signal?.aborted === true) return resolve();
         const done = (): void => {
-          clearTimeout(timer);
+          timer[Symbol.dispose]();
           signal?.removeEventListener("abort", done);
           resolve();
         };
-        const timer = setTimeout(done, ms);
+        const timer = longTimer(platformTimer, ms, done);
         signal?.addEventListener("abort", done, { once: true });
       }),
-    after: (ms, run) => {
-      const timer = setTimeout(run, ms);
-      return { [Symbol.dispose]: (): void => clearTimeout(timer) };
-    },
+    after: (ms, run) => longTimer(platformTimer, ms, run),
   };
+}
+
+function platformTimer(ms: number, run: () => void): Disposable {
+  const timer = setTimeout(run, ms);
+  return { [Symbol.dispose]: (): void => clearTimeout(timer) };
 }
 
 export const systemRandom: Random = {

@@ -168,7 +168,8 @@ export class PodLifecycle {
     if (uid === undefined || known === undefined) return;
     const corrected = this.#exits.correct(known);
     if (corrected !== known) {
-      cache.put(uid, cache.begin(), corrected);
+      // The same look, told more: one that is under way has begun later and outweighs it.
+      cache.put(uid, known.observedAt, corrected);
       onChange(uid);
     }
     if (!isBusy(uid)) this.#hint(uid);

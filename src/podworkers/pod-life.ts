@@ -2,45 +2,79 @@
 
 import type { DesiredPod } from "../api/desired-pod.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { PodAction } from "../runtime/actions.ts";
-import { rememberExit, rememberRestart, type RestartMemory } from "../runtime/container-restart.ts";
-import { newestContainer } from "../runtime/actions.ts";
-import type { ReservedAttempts } from "../runtime/pod-runtime.ts";
+import { backoffMaxMs } from "../api/pod-annotations.ts";
+import { allContainers, type Pod } from "../api/pod.ts";
+import { restartsAfterKill } from "../api/restart-policy.ts";
 import type { BackoffPolicy } from "../lib/backoff.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
 import { reasonOf, messageOf } from "../lib/errors.ts";
+import {
+  crashLoopPolicy,
+  rememberExit,
+  rememberKill,
+  rememberRestart,
+  type KilledInstance,
+  type RestartMemory,
+} from "../runtime/container-restart.ts";
+import { GracePeriod } from "../runtime/grace-period.ts";
+import { newestContainer } from "../runtime/newest.ts";
+import type { PodAction } from "../runtime/pod-action.ts";
+import type { ReservedAttempts } from "../runtime/action-input.ts";
 import type { WaitingFact } from "../status/facts.ts";
 
 export class PodLife {
   readonly restarts = new Map<string, RestartMemory>();
   readonly reserved: ReservedAttempts = { sandbox: 0, containers: new Map() };
   readonly waiting = new Map<string, WaitingFact>();
+  /** Ids of containers whose postStart hook failed. */
+  readonly hookFailed = new Set<string>();
   /** Something was done to the pod since the last look at it: look before deciding. */
   unsure = false;
+  /** When the pod began, in this boot. */
+  activeSince: Monotonic;
 
-  readonly #policy: BackoffPolicy;
+  readonly #maxBackoffMs: number;
   readonly #clock: Clock;
+  /** Of whatever is being stopped while the pod is not yet to end. */
+  readonly #graces = new Set<GracePeriod>();
+  #podFact: WaitingFact | undefined;
 
-  constructor(policy: BackoffPolicy, clock: Clock) {
-    this.#policy = policy;
+  constructor(maxBackoffMs: number, clock: Clock) {
+    this.#maxBackoffMs = maxBackoffMs;
     this.#clock = clock;
+    this.activeSince = clock.monotonic();
   }
 
   /** Back-off counts from when this process saw the exit, not from what a clock wrote on it. */
-  noteExits(desired: DesiredPod, observed: ObservedPod | undefined): void {
-    for (const { name } of desired.pod.spec.containers) {
+  noteExits({ pod }: DesiredPod, observed: ObservedPod | undefined): void {
+    for (const { name } of allContainers(pod.spec)) {
       const newest = newestContainer(observed, name);
       if (newest?.state !== "Exited") continue;
       const exit = { id: newest.id, seenAt: this.#clock.monotonic() };
-      this.restarts.set(name, rememberExit(this.restarts.get(name), exit, this.#policy));
+      this.restarts.set(name, rememberExit(this.restarts.get(name), exit, this.#policy(pod)));
     }
   }
 
   /** Called before the start, so that a start that fails waits longer too. */
-  noteStart(container: string, observed: ObservedPod | undefined): void {
+  noteStart({ pod }: DesiredPod, container: string, observed: ObservedPod | undefined): void {
     if (newestContainer(observed, container)?.state !== "Exited") return;
     const now = this.#clock.monotonic();
-    this.restarts.set(container, rememberRestart(this.restarts.get(container), now, this.#policy));
+    const memory = rememberRestart(this.restarts.get(container), now, this.#policy(pod));
+    this.restarts.set(container, memory);
+  }
+
+  /** Ids of the instances that the agent ended so that another takes their place. */
+  replaced({ spec }: Pod): readonly string[] {
+    return allContainers(spec).flatMap((container) => {
+      const killed = this.restarts.get(container.name)?.killed;
+      const isReplaced = killed?.always === true || restartsAfterKill(spec, container);
+      return killed !== undefined && isReplaced ? [killed.id] : [];
+    });
+  }
+
+  /** Another instance follows this one, whatever it exits with. */
+  noteKill(container: string, killed: KilledInstance): void {
+    this.restarts.set(container, rememberKill(this.restarts.get(container), killed));
   }
 
   /** The container's name was taken: that start never was, and counts as nobody's failure (law 15). */
@@ -63,8 +97,43 @@ export class PodLife {
     }
   }
 
-  noteFailure(containers: readonly string[], error: unknown): void {
-    const fact = { reason: reasonOf(error, "SyncError"), message: messageOf(error) };
-    for (const name of containers) this.waiting.set(name, fact);
+  noteFailure(container: string, error: unknown): void {
+    this.waiting.set(container, factOf(error));
   }
+
+  /** Something that every container of the pod waits for has failed. */
+  notePodFailure({ spec }: Pod, error: unknown): void {
+    this.#podFact = factOf(error);
+    for (const { name } of allContainers(spec)) this.waiting.set(name, this.#podFact);
+  }
+
+  /** It is there now; what keeps a container for reasons of its own goes on to. */
+  forgetPodFailure(): void {
+    for (const [name, fact] of this.waiting) if (fact === this.#podFact) this.waiting.delete(name);
+  }
+
+  /** A grace period that `shorten` reaches until `release`. */
+  grace(seconds: number): GracePeriod {
+    const grace = new GracePeriod(seconds);
+    this.#graces.add(grace);
+    return grace;
+  }
+
+  /** What is being stopped may take no longer than this any more. */
+  shorten(seconds: number): void {
+    for (const grace of this.#graces) grace.shorten(seconds);
+  }
+
+  /** Nothing is being stopped any more. */
+  releaseGraces(): void {
+    this.#graces.clear();
+  }
+
+  #policy(pod: Pod): BackoffPolicy {
+    return crashLoopPolicy(backoffMaxMs(pod) ?? this.#maxBackoffMs);
+  }
+}
+
+function factOf(error: unknown): WaitingFact {
+  return { reason: reasonOf(error, "SyncError"), message: messageOf(error) };
 }

@@ -1,36 +1,45 @@
 // Knows what one sync of one pod consists of: look, decide, say, do, look again, say. kubelet: syncPod, SyncPod
 
 import type { DesiredPod } from "../api/desired-pod.ts";
+import { containerEvent, podEvent, type RecordEvent } from "../api/events.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
-import type { Pod, PodUID } from "../api/pod.ts";
-import { podName } from "../api/pod.ts";
-import type { CriClient } from "../cri/cri-client.ts";
+import type { PodFailure } from "../api/pod-failure.ts";
+import { podName, type Pod, type PodUID } from "../api/pod.ts";
+import type { ProbeVerdicts } from "../api/probe-verdicts.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
-import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import { computePodActions, usableSandbox, type PodAction } from "../runtime/actions.ts";
-import { planGarbage } from "../runtime/garbage.ts";
-import type { PodRuntime, SandboxRef } from "../runtime/pod-runtime.ts";
+import { AgentError } from "../lib/errors.ts";
+import { computePodActions, neverAgain } from "../runtime/actions.ts";
+import { isFinished, usableSandbox } from "../runtime/newest.ts";
+import type { KillReason, PodAction } from "../runtime/pod-action.ts";
 import type { PodFacts } from "../status/facts.ts";
+import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./deadline.ts";
+import type { GarbageCollector } from "./garbage-collector.ts";
+import type { ActionPerformer } from "./perform-actions.ts";
 import type { PodLife } from "./pod-life.ts";
 
 export interface PodSyncerOptions {
-  readonly cri: CriClient;
-  readonly runtime: PodRuntime;
+  readonly performer: ActionPerformer;
+  readonly garbage: GarbageCollector;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly bootId: string;
+  readonly record: RecordEvent;
   /** The cached look, and a fresh one. */
   readonly cached: (uid: PodUID) => ObservedPod | undefined;
   readonly look: (uid: PodUID) => Promise<ObservedPod | undefined>;
-  /** Volume name → host path; throws AgentError in Kubernetes' words. */
-  readonly setUpVolumes: (pod: Pod) => ReadonlyMap<string, string>;
-  /** Rejects with `NetworkNotReady` while pods cannot get an address. */
-  readonly requireNetwork: () => Promise<void>;
+  readonly verdicts: (uid: PodUID) => ProbeVerdicts;
+  readonly failures: PodFailures;
   readonly publish: (
     desired: DesiredPod,
     observed: ObservedPod | undefined,
     facts: PodFacts,
   ) => void;
+}
+
+/** Where it is written that a pod has failed as a whole. */
+export interface PodFailures {
+  get(uid: PodUID): PodFailure | undefined;
+  /** On the disk when it returns. */
+  put(uid: PodUID, failure: PodFailure): void;
 }
 
 /** What a sync leaves to be done. */
@@ -43,8 +52,6 @@ export interface SyncOutcome {
   readonly error: unknown;
 }
 
-const GARBAGE_AGAIN_MS = 60_000;
-
 export class PodSyncer {
   readonly #options: PodSyncerOptions;
 
@@ -56,19 +63,18 @@ export class PodSyncer {
   async sync(desired: DesiredPod, life: PodLife, signal: AbortSignal): Promise<SyncOutcome> {
     const observed = await this.#observe(desired.uid, life);
     life.noteExits(desired, observed);
-    const actions = computePodActions(desired.pod, observed, {
-      now: this.#options.clock.monotonic(),
-      restarts: Object.fromEntries(life.restarts),
-    });
+    const deadline = this.#judgeDeadline(desired, life, observed);
+    const actions = this.#decide(desired, life, observed);
     life.noteDecision(actions);
+    this.#sayWaits(desired.pod, actions);
     this.say(desired, life, observed);
-    const wakeAt = earliest(actions);
+    const wakeAt = earliest(actions, deadline);
     const work = actions.filter(({ type }) => type !== "Wait");
     if (work.length === 0) {
-      const again = await this.#collectGarbage(desired, observed, life);
+      const again = await this.#options.garbage.collect(desired, observed, life);
       return { progressed: false, wakeAt: wakeAt ?? again, error: undefined };
     }
-    const error = await this.#perform(work, { desired, observed, life, signal });
+    const error = await this.#options.performer.perform(work, { desired, observed, life, signal });
     const after = await this.#observe(desired.uid, life);
     life.noteExits(desired, after);
     this.say(desired, life, after);
@@ -77,7 +83,59 @@ export class PodSyncer {
 
   /** Publishes what is true now. */
   say(desired: DesiredPod, life: PodLife, observed: ObservedPod | undefined): void {
-    this.#options.publish(desired, observed, { waiting: Object.fromEntries(life.waiting) });
+    const failure =
+      this.#options.failures.get(desired.uid) ?? sandboxLost(desired.pod, life, observed);
+    const facts: PodFacts = {
+      waiting: Object.fromEntries(life.waiting),
+      replaced: life.replaced(desired.pod),
+    };
+    if (failure === undefined) return this.#options.publish(desired, observed, facts);
+    const { reason: podReason, message: podMessage } = failure;
+    this.#options.publish(desired, observed, { ...facts, failed: true, podReason, podMessage });
+  }
+
+  #decide(
+    desired: DesiredPod,
+    life: PodLife,
+    observed: ObservedPod | undefined,
+  ): readonly PodAction[] {
+    const { clock, failures, verdicts } = this.#options;
+    const hasFailed = failures.get(desired.uid) !== undefined;
+    return computePodActions(desired.pod, observed, {
+      now: clock.monotonic(),
+      restarts: Object.fromEntries(life.restarts),
+      probes: verdicts(desired.uid),
+      hookFailed: life.hookFailed,
+      hashes: desired.containerHashes,
+      ...(hasFailed ? { failed: FAILED } : {}),
+    });
+  }
+
+  /** When the pod's time is over, if it may be at all; a pod that has finished is beyond it. */
+  #judgeDeadline(
+    { uid, pod }: DesiredPod,
+    life: PodLife,
+    observed: ObservedPod | undefined,
+  ): Monotonic | undefined {
+    const { bootId, clock, failures, record } = this.#options;
+    life.activeSince = activeSince(observed, bootId) ?? life.activeSince;
+    const at = deadlineOf(pod.spec, life.activeSince);
+    if (at === undefined || failures.get(uid) !== undefined) return undefined;
+    if (isFinished(pod, observed, Object.fromEntries(life.restarts))) return undefined;
+    if (clock.monotonic() < at) return at;
+    failures.put(uid, DEADLINE_EXCEEDED);
+    record(podEvent(pod.metadata, { type: "Normal", ...DEADLINE_EXCEEDED }));
+    return undefined;
+  }
+
+  #sayWaits(pod: Pod, actions: readonly PodAction[]): void {
+    for (const action of actions) {
+      if (action.type !== "Wait") continue;
+      const { container } = action;
+      const message = `Back-off restarting failed container ${container} in pod ${podName(pod)}`;
+      const event = { type: "Warning", reason: "BackOff", message } as const;
+      this.#options.record(containerEvent(pod, container, event));
+    }
   }
 
   async #observe(uid: PodUID, life: PodLife): Promise<ObservedPod | undefined> {
@@ -86,85 +144,29 @@ export class PodSyncer {
     life.unsure = false;
     return observed;
   }
-
-  /** In order; a failed start does not keep the other containers from starting, anything else ends the sync. */
-  async #perform(work: readonly PodAction[], input: PerformInput): Promise<unknown> {
-    const { desired, observed, life, signal } = input;
-    let volumes: ReadonlyMap<string, string> = new Map();
-    let sandbox: SandboxRef | undefined = usableSandbox(desired.pod, observed);
-    const images = this.#options.runtime.fetchImages(work, desired, signal);
-    let firstError: unknown;
-    for (const action of work) {
-      if (signal.aborted) break;
-      const restarts = new Map(life.restarts);
-      try {
-        volumes = await this.#ready(action, desired, volumes);
-        if (action.type === "StartContainer") life.noteStart(action.container, observed);
-        life.unsure = true;
-        const { reserved } = life;
-        const all = { desired, observed, sandbox, volumes, images, reserved, signal };
-        sandbox = (await this.#options.runtime.perform(action, all)) ?? sandbox;
-        if (action.type === "StartContainer") life.waiting.delete(action.container);
-      } catch (error) {
-        if (signal.aborted) break;
-        firstError ??= error;
-        if (action.type === "StartContainer" && reasonOf(error, "") === "NameReserved")
-          life.takeBackStart(action.container, restarts.get(action.container));
-        life.noteFailure(affected(action, desired), error);
-        if (action.type !== "StartContainer") break;
-      }
-    }
-    return firstError;
-  }
-
-  /** Whatever an action needs on the host before the runtime is asked. */
-  async #ready(
-    action: PodAction,
-    desired: DesiredPod,
-    volumes: ReadonlyMap<string, string>,
-  ): Promise<ReadonlyMap<string, string>> {
-    if (action.type !== "CreateSandbox" && action.type !== "StartContainer") return volumes;
-    if (action.type === "CreateSandbox" && !desired.pod.spec.hostNetwork)
-      await this.#options.requireNetwork();
-    return volumes.size > 0 ? volumes : this.#options.setUpVolumes(desired.pod);
-  }
-
-  /** Old records go when everything else is done; a failure only means later: the answer says when. */
-  async #collectGarbage(
-    desired: DesiredPod,
-    observed: ObservedPod | undefined,
-    life: PodLife,
-  ): Promise<Monotonic | undefined> {
-    if (observed === undefined) return undefined;
-    const { cri, clock, log } = this.#options;
-    const garbage = planGarbage(observed);
-    if (garbage.containers.length + garbage.sandboxes.length === 0) return undefined;
-    life.unsure = true;
-    try {
-      for (const { id } of garbage.containers) await cri.removeContainer(id);
-      for (const id of garbage.sandboxes) await cri.removePodSandbox(id);
-    } catch (error) {
-      log.debug("garbage stays", { pod: podName(desired.pod), error: messageOf(error) });
-      return clock.monotonic() + GARBAGE_AGAIN_MS;
-    }
-    return undefined;
-  }
 }
 
-interface PerformInput {
-  readonly desired: DesiredPod;
-  readonly observed: ObservedPod | undefined;
-  readonly life: PodLife;
-  readonly signal: AbortSignal;
+/** Today only a deadline makes a pod fail as a whole. */
+const FAILED: KillReason = "DeadlineExceeded";
+
+/** A pod whose containers may run only once lost its sandbox before all of them had ended. */
+function sandboxLost(
+  pod: Pod,
+  life: PodLife,
+  observed: ObservedPod | undefined,
+): PodFailure | undefined {
+  if (usableSandbox(pod, observed) !== undefined || !neverAgain(pod, observed)) return undefined;
+  if (isFinished(pod, observed, Object.fromEntries(life.restarts))) return undefined;
+  const message = "The pod's sandbox is gone, and its containers may run only once";
+  return { reason: "SandboxLost", message };
 }
 
-function affected(action: PodAction, desired: DesiredPod): readonly string[] {
-  if ("container" in action) return [action.container];
-  return desired.pod.spec.containers.map(({ name }) => name);
-}
-
-function earliest(actions: readonly PodAction[]): Monotonic | undefined {
-  const times = actions.filter((action) => action.type === "Wait").map(({ until }) => until);
+function earliest(
+  actions: readonly PodAction[],
+  deadline: Monotonic | undefined,
+): Monotonic | undefined {
+  const waits = actions.filter((action) => action.type === "Wait").map(({ until }) => until);
+  const times = deadline === undefined ? waits : [...waits, deadline];
   return times.length === 0 ? undefined : Math.min(...times);
 }
 

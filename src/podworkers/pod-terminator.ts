@@ -3,15 +3,17 @@
 
 import type { DesiredPod } from "../api/desired-pod.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
-import type { PodUID } from "../api/pod.ts";
+import { allContainers, type PodUID } from "../api/pod.ts";
 import type { Removal } from "../api/removal.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { removePod, stopPod } from "../runtime/kill-pod.ts";
+import type { GracePeriod } from "../runtime/grace-period.ts";
+import { removePod, type PodKiller } from "../runtime/kill-pod.ts";
 
 export interface PodTerminatorOptions {
   readonly cri: CriClient;
+  readonly killer: PodKiller;
   readonly clock: Clock;
   readonly log: Logger;
   readonly look: (uid: PodUID) => Promise<ObservedPod | undefined>;
@@ -28,6 +30,8 @@ export interface Ending {
   /** By now: a pod that is replaced may turn out deleted while it stops. */
   readonly why: () => Removal["why"];
   readonly desired: DesiredPod | undefined;
+  /** May become shorter while the pod stops. */
+  readonly grace: GracePeriod;
 }
 
 /** A sandbox that cannot be stopped although nothing runs in it holds up its successor no longer than this. */
@@ -43,14 +47,15 @@ export class PodTerminator {
   }
 
   /** Resolves when nothing is left; `gone` is called as soon as a successor may start. Rejects = not yet, call again. */
-  async terminate({ removal, why, desired }: Ending, gone: () => void): Promise<void> {
+  async terminate(ending: Ending, gone: () => void): Promise<void> {
     const { cri, look, log, settle, cleanUp } = this.#options;
+    const { removal, why, desired } = ending;
     const pod = `${removal.namespace}/${removal.name}`;
     const observed = await look(removal.uid);
     if (desired !== undefined) this.#options.publishTerminating(desired, observed);
     if (observed !== undefined) {
       log.info("StopPod", { pod, uid: removal.uid, why: removal.why });
-      await this.#stop(observed, desired, gone);
+      await this.#stop(observed, ending, gone);
       gone();
       await removePod(cri, observed);
       // A call without an answer may have made something meanwhile: nothing is settled before the runtime says "nothing".
@@ -64,15 +69,10 @@ export class PodTerminator {
     log.info("PodRemoved", { pod, uid: removal.uid, why: removal.why });
   }
 
-  async #stop(
-    observed: ObservedPod,
-    desired: DesiredPod | undefined,
-    gone: () => void,
-  ): Promise<void> {
-    const { cri, clock, log, look } = this.#options;
-    const grace = desired?.pod.spec.terminationGracePeriodSeconds;
+  async #stop(observed: ObservedPod, { desired, grace }: Ending, gone: () => void): Promise<void> {
+    const { killer, clock, log, look } = this.#options;
     try {
-      await stopPod(cri, observed, grace);
+      await killer.stopPod(observed, { pod: desired?.pod, grace });
     } catch (error) {
       const after = await look(observed.uid);
       if (after?.containers.some(({ state }) => state === "Running") === true) throw error;
@@ -93,8 +93,9 @@ export class PodTerminator {
 /** Unknown = yes: its port mappings may still be in the kernel. */
 function holdsHostPorts(desired: DesiredPod | undefined): boolean {
   return (
-    desired?.pod.spec.containers.some(({ ports }) =>
+    desired === undefined ||
+    allContainers(desired.pod.spec).some(({ ports }) =>
       ports.some(({ hostPort }) => hostPort !== undefined),
-    ) ?? true
+    )
   );
 }

@@ -8,6 +8,7 @@ import type { Clock, Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
+import { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodLife } from "./pod-life.ts";
 import { retryTime, type PodSyncer, type SyncOutcome } from "./pod-syncer.ts";
 import type { WorkerFacts } from "./plan.ts";
@@ -31,7 +32,10 @@ export interface PodWorkerOptions {
 
 export type WorkerPhase = "Syncing" | "Terminating" | "Terminated";
 
-/** So many syncs in a row may each do something; more than that is a runtime that does not do what it says. */
+/**
+ * So many syncs in a row may each do something, and two more for each init container: more than that is a runtime
+ * that does not do what it says.
+ */
 const ROUNDS_AT_ONCE = 4;
 
 const RETRY: BackoffPolicy = { initial: 1_000, max: 30_000, resetAfter: 120_000 };
@@ -54,6 +58,7 @@ export class PodWorker {
   #failures: BackoffEntry | undefined;
   #rounds = 0;
   #removedAt: number | undefined;
+  readonly #grace: GracePeriod;
 
   constructor(options: PodWorkerOptions) {
     this.#options = options;
@@ -61,6 +66,7 @@ export class PodWorker {
     this.namespace = options.namespace;
     this.name = options.name;
     this.#desired = options.desired;
+    this.#grace = new GracePeriod(options.desired?.pod.spec.terminationGracePeriodSeconds);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.gone = promise;
     this.#resolveGone = resolve;
@@ -112,8 +118,18 @@ export class PodWorker {
   remove(removal: Removal): void {
     if (this.#removal === undefined || removal.why === "Deleted") this.#removal = removal;
     this.#removedAt ??= this.#options.clock.now();
+    const seconds = this.#desired?.pod.spec.terminationGracePeriodSeconds;
+    if (seconds !== undefined) this.#options.life.shorten(seconds);
     this.#stopSyncing.abort(new Error("the pod is being removed"));
     this.notify();
+  }
+
+  /** While it is being stopped: nothing of it may take longer than this any more. False = it is not. */
+  shortenGrace(seconds: number): boolean {
+    if (this.#removal === undefined) return false;
+    this.#options.life.shorten(seconds);
+    this.#grace.shorten(seconds);
+    return true;
   }
 
   /** Lives one life; resolves when the pod is terminated, or when `signal` aborts, which stops no pod. */
@@ -153,7 +169,8 @@ export class PodWorker {
   #next(outcome: SyncOutcome): Monotonic | undefined {
     if (outcome.error !== undefined) return this.#retryAfter(outcome.error);
     this.#rounds = outcome.progressed ? this.#rounds + 1 : 0;
-    if (this.#rounds > ROUNDS_AT_ONCE)
+    const inits = this.#desired?.pod.spec.initContainers.length ?? 0;
+    if (this.#rounds > ROUNDS_AT_ONCE + 2 * inits)
       return this.#retryAfter(new Error("the runtime answers, but the pod does not change"));
     this.#failures = undefined;
     return outcome.progressed ? 0 : outcome.wakeAt;
@@ -177,9 +194,8 @@ export class PodWorker {
     const { terminator, clock, log, random } = this.#options;
     try {
       const why = (): Removal["why"] => this.#removal?.why ?? removal.why;
-      await terminator.terminate({ removal, why, desired: this.#desired }, () =>
-        this.#resolveGone(),
-      );
+      const ending = { removal, why, desired: this.#desired, grace: this.#grace };
+      await terminator.terminate(ending, () => this.#resolveGone());
       return true;
     } catch (error) {
       const now = clock.monotonic();

@@ -1,20 +1,21 @@
 // One worker per pod UID, latest wins; the only place where workers begin and end. kubelet: pod workers
 
 import { NOTHING_DESIRED, type DesiredPod, type DesiredState } from "../api/desired-pod.ts";
+import type { RecordEvent } from "../api/events.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
-import type { Container, PodUID } from "../api/pod.ts";
+import type { PodStatus } from "../api/pod-status.ts";
+import type { Pod, PodUID } from "../api/pod.ts";
 import type { Removal } from "../api/removal.ts";
-import type { BackoffPolicy } from "../lib/backoff.ts";
 import type { Clock } from "../lib/clock.ts";
-import { aborted } from "../lib/aborted.ts";
-import { messageOf, reasonOf } from "../lib/errors.ts";
+import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
-import { mayReplace, nameOf, planWorkers, type WorkerOrder } from "./plan.ts";
+import { nameOf, planWorkers, type WorkerOrder } from "./plan.ts";
 import { PodLife } from "./pod-life.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
 import { PodWorker } from "./pod-worker.ts";
+import { PULLING, Succession } from "./succession.ts";
 
 export interface RemovalRows {
   /** Committed to disk when it returns; one transaction. */
@@ -29,10 +30,15 @@ export interface PodWorkersOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly removals: RemovalRows;
-  readonly restartPolicy: BackoffPolicy;
+  /** The longest pause between two restarts of a crashing container, unless the pod says so. */
+  readonly maxBackoffMs: number;
   readonly cached: (uid: PodUID) => ObservedPod | undefined;
   readonly observed: () => ReadonlyMap<PodUID, ObservedPod>;
-  readonly ensureImage: (container: Container, signal: AbortSignal) => Promise<string>;
+  /** Resolves when all images of the pod are on this node. */
+  readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
+  readonly status: (uid: PodUID) => PodStatus | undefined;
+  readonly bootId: string;
+  readonly record: RecordEvent;
   /** A new life begins: nothing of an earlier one may leak into it. */
   readonly beginLife: (desired: DesiredPod) => void;
   /** A worker began, ended or changed what it waits for. */
@@ -53,28 +59,29 @@ export interface WorkerEntry {
 }
 
 const AGAIN_MS = 10_000;
-const SILENT = { reason: "SourceNotReady", message: "the old pod's source has not spoken yet" };
-const PULLING = { reason: "Pulling", message: "pulling the images of the new spec" };
 
 export class PodWorkers {
   readonly #options: PodWorkersOptions;
   readonly #workers = new Map<PodUID, PodWorker>();
-  /** Why a successor does not start yet. */
-  readonly #pending = new Map<PodUID, { readonly reason: string; readonly message: string }>();
-  /** namespace/name → UID that shall run under it. */
-  #current = new Map<string, PodUID>();
+  readonly #succession: Succession;
   #desired: DesiredState = NOTHING_DESIRED;
   readonly #signal: AbortSignal;
 
   constructor(options: PodWorkersOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
+    this.#succession = new Succession({
+      ...options,
+      workers: this.#workers,
+      remove: (removals) => this.#remove(removals),
+      say: (desired, life) => options.syncer.say(desired, life, options.cached(desired.uid)),
+    });
   }
 
   /** Makes `desired` what shall run; call it again whenever the runtime's pods came or went. */
   apply(desired: DesiredState): void {
     this.#desired = desired;
-    this.#current = new Map(desired.pods.map(({ pod, uid }) => [nameOf(pod.metadata), uid]));
+    this.#succession.update(desired);
     const orders = planWorkers({
       desired,
       workers: [...this.#workers.values()].map(({ facts }) => facts),
@@ -85,10 +92,14 @@ export class PodWorkers {
     for (const order of orders) this.#perform(order);
     // Whoever waits for its turn learns of it here, and whoever runs of what else is left under its name.
     const workers = [...this.#workers.values()];
-    const others = [...this.#strays(), ...workers.filter((worker) => !this.#isCurrent(worker))];
+    const others = [
+      ...this.#succession.strays(),
+      ...workers.filter((worker) => !this.#isCurrent(worker)),
+    ];
     const contested = new Set(others.map(nameOf));
     for (const worker of workers)
-      if (contested.has(nameOf(worker)) || this.#pending.has(worker.uid)) worker.notify();
+      if (contested.has(nameOf(worker)) || this.#succession.pending(worker.uid) !== undefined)
+        worker.notify();
   }
 
   /** The runtime's view of a pod changed. */
@@ -110,6 +121,11 @@ export class PodWorkers {
     );
   }
 
+  /** Every pod that is being stopped, also one whose spec is forgotten. */
+  leaving(): readonly Removal[] {
+    return [...this.#workers.values()].flatMap(({ removal }) => removal ?? []);
+  }
+
   /** Whether its worker is doing something to it, and will look again by itself. */
   isBusy(uid: PodUID): boolean {
     return this.#workers.get(uid)?.isBusy ?? false;
@@ -117,8 +133,17 @@ export class PodWorkers {
 
   /** Whether the pod waits for images before it takes over its name. */
   isPulling(uid: PodUID): boolean {
-    const reason = this.#pending.get(uid)?.reason;
-    return reason !== undefined && reason !== "Stopping";
+    return this.#succession.isPulling(uid);
+  }
+
+  /** The status of some pod changed: others may have waited for it. */
+  onStatusChanged(): void {
+    this.#succession.onStatusChanged();
+  }
+
+  /** A pod that is being stopped may take no longer than this any more. False = it is not being stopped. */
+  shortenGrace(uid: PodUID, seconds: number): boolean {
+    return this.#workers.get(uid)?.shortenGrace(seconds) ?? false;
   }
 
   /** One entry per namespace/name: the pod that runs, or the one that will. */
@@ -141,7 +166,7 @@ export class PodWorkers {
     if (shown?.desired === undefined) return undefined;
     const entry = entryOf(shown, shown.desired);
     if (shown !== before || current?.desired === undefined) return entry;
-    const why = this.#pending.get(current.uid) ?? PULLING;
+    const why = this.#succession.pending(current.uid) ?? PULLING;
     return { ...entry, pendingUpdate: { specHash: current.desired.specHash, ...why } };
   }
 
@@ -176,10 +201,11 @@ export class PodWorkers {
     of: { readonly uid: PodUID; readonly namespace: string; readonly name: string },
     desired: DesiredPod | undefined,
   ): PodWorker {
-    const { clock, random, log, syncer, terminator, restartPolicy } = this.#options;
+    const { clock, random, log, syncer, terminator, maxBackoffMs } = this.#options;
     const { uid, namespace, name } = of;
-    const life = new PodLife(restartPolicy, clock);
-    const clearName = (own: PodWorker, signal: AbortSignal) => this.#clearName(own, life, signal);
+    const life = new PodLife(maxBackoffMs, clock);
+    const clearName = (own: PodWorker, signal: AbortSignal) =>
+      this.#succession.clearName(own, life, signal);
     const common = { life, syncer, terminator, clock, random, log, clearName };
     const worker = new PodWorker({ uid, namespace, name, desired, ...common });
     this.#workers.set(uid, worker);
@@ -192,7 +218,7 @@ export class PodWorkers {
     await worker.run(this.#signal);
     if (this.#signal.aborted) return;
     this.#workers.delete(worker.uid);
-    this.#pending.delete(worker.uid);
+    this.#succession.forget(worker.uid);
     this.#options.onChange(worker.uid);
     await this.#applyAgain();
   }
@@ -210,81 +236,8 @@ export class PodWorkers {
     }
   }
 
-  /** Never both: a wanted pod ends every other UID of its name first, but not before its own images are here. */
-  async #clearName(own: PodWorker, life: PodLife, signal: AbortSignal): Promise<boolean> {
-    if (!this.#isCurrent(own)) return this.#exists(own);
-    const others = this.#others(own);
-    if (others.length === 0) {
-      this.#pending.delete(own.uid);
-      return true;
-    }
-    if (others.some((other) => !this.#mayEnd(other, own))) {
-      this.#say(own, SILENT);
-      return false;
-    }
-    if (!this.#exists(own)) {
-      if ((this.#pending.get(own.uid) ?? SILENT) === SILENT) this.#say(own, PULLING);
-      await this.#pullFirst(own, life, signal);
-    }
-    if (signal.aborted || !this.#isCurrent(own)) return false;
-    this.#say(own, { reason: "Stopping", message: "waiting for the old pod to stop" });
-    const running = this.#others(own);
-    this.#remove(
-      running
-        .filter(({ uid }) => this.#workers.get(uid)?.removal === undefined)
-        .map(({ uid, namespace, name }) => ({ uid, namespace, name, why: "Replaced" })),
-    );
-    const ends = running.map(({ uid }) => this.#workers.get(uid)?.gone ?? Promise.resolve());
-    await Promise.race([Promise.all(ends), aborted(signal)]);
-    this.#pending.delete(own.uid);
-    return !signal.aborted && this.#isCurrent(own);
-  }
-
-  async #pullFirst(own: PodWorker, life: PodLife, signal: AbortSignal): Promise<void> {
-    const containers = own.desired?.pod.spec.containers ?? [];
-    try {
-      for (const container of containers) await this.#options.ensureImage(container, signal);
-    } catch (error) {
-      if (!signal.aborted) {
-        life.noteFailure(
-          containers.map(({ name }) => name),
-          error,
-        );
-        this.#say(own, { reason: reasonOf(error, "ErrImagePull"), message: messageOf(error) });
-      }
-      throw error;
-    }
-  }
-
-  #say(own: PodWorker, why: { readonly reason: string; readonly message: string }): void {
-    this.#pending.set(own.uid, why);
-    this.#options.onChange(own.uid);
-  }
-
-  /** Whatever else carries the name: workers that are not gone yet, and pods only the runtime knows. */
-  #others(own: PodWorker): readonly (PodWorker | ObservedPod)[] {
-    const working = [...this.#workers.values()].filter((worker) => worker.phase !== "Terminated");
-    return [...working, ...this.#strays()].filter(
-      (other) => other.uid !== own.uid && nameOf(other) === nameOf(own),
-    );
-  }
-
-  #mayEnd(other: PodWorker | ObservedPod, own: PodWorker): boolean {
-    const isLeaving = this.#workers.get(other.uid)?.removal !== undefined;
-    const source = "source" in other ? other.source : other.desired?.source;
-    if (isLeaving || own.desired === undefined) return true;
-    return mayReplace(source, own.desired.source, this.#desired.ready);
-  }
-
-  /** Pods of ours in the runtime that have no worker. */
-  #strays(): readonly ObservedPod[] {
-    return [...this.#options.observed().values()].filter(({ uid }) => !this.#workers.has(uid));
-  }
-
   #isCurrent(worker: PodWorker): boolean {
-    const current = this.#current.get(nameOf(worker));
-    // A name that nobody wants any more, but whose source has not spoken: it goes on as before.
-    return current === undefined || current === worker.uid;
+    return this.#succession.isCurrent(worker);
   }
 
   #exists(worker: PodWorker): boolean {

@@ -10,6 +10,9 @@ import { AgentError } from "../lib/errors.ts";
 import { expand } from "./expansion.ts";
 import { linuxResources } from "./linux-resources.ts";
 import { identityLabels, namespaceOptions } from "./sandbox-config.ts";
+import { stopAnnotations } from "./stop-annotations.ts";
+import { criSignal } from "./stop-signal.ts";
+import { absolutePath } from "./termination-message.ts";
 
 export interface ContainerConfigFacts {
   readonly attempt: number;
@@ -21,6 +24,10 @@ export interface ContainerConfigFacts {
   readonly cgroupVersion: 1 | 2;
   /** The node's memory in bytes. */
   readonly memoryBytes: number;
+  /** The file on the host that takes the termination message; absent = none is taken. */
+  readonly terminationLog?: string;
+  /** From `supportsStopSignal`; absent = no. */
+  readonly stopSignals?: boolean;
 }
 
 // Kubernetes' defaults (procMount: Default). containerd masks nothing at all unless it is told to.
@@ -46,7 +53,10 @@ const READONLY_PATHS: readonly string[] = [
   "/proc/sysrq-trigger",
 ];
 
-/** Throws AgentError `CreateContainerConfigError` when a volume it mounts was not set up. */
+/**
+ * Throws AgentError: `CreateContainerConfigError` when a volume it mounts was not set up, `UnsupportedByRuntime` when it
+ * wants to be stopped by a signal and the runtime would not hear of it.
+ */
 export function containerConfig(
   desired: DesiredPod,
   container: Container,
@@ -63,10 +73,14 @@ export function containerConfig(
     args: container.args.map((word) => expand(word, values)),
     workingDir: container.workingDir ?? "",
     envs: environment.map(({ name, value }) => ({ key: name, value: bytes(value) })),
-    mounts: container.volumeMounts.map((mount) => mountOf(mount, facts.volumes)),
+    mounts: [
+      ...container.volumeMounts.map((mount) => mountOf(mount, facts.volumes)),
+      ...terminationMount(container, facts.terminationLog),
+    ],
     logPath: containerLogPath(container.name, facts.attempt),
     labels: { ...identityLabels(pod, facts.instance), [LABEL.containerName]: container.name },
     annotations: annotationsOf(desired, container, facts.attempt),
+    ...stopSignalOf(container, facts.stopSignals === true),
     linux: {
       resources: linuxResources(container, {
         qos: qosClass(pod.spec),
@@ -84,15 +98,36 @@ export function containerConfig(
 
 function annotationsOf(
   { pod, containerHashes }: DesiredPod,
-  { name }: Container,
+  container: Container,
   attempt: number,
 ): Record<string, string> {
+  const { name, terminationMessagePath, terminationMessagePolicy } = container;
   const hash = containerHashes[name];
   return {
     ...(hash === undefined ? {} : { [ANNOTATION.containerHash]: hash }),
     [ANNOTATION.restartCount]: String(attempt),
     [ANNOTATION.gracePeriod]: String(pod.spec.terminationGracePeriodSeconds),
+    [ANNOTATION.terminationMessagePath]: terminationMessagePath,
+    [ANNOTATION.terminationMessagePolicy]: terminationMessagePolicy,
+    ...stopAnnotations(pod.spec, container),
   };
+}
+
+function stopSignalOf(
+  { name, lifecycle: { stopSignal } }: Container,
+  isSupported: boolean,
+): Pick<ContainerConfigInit, "stopSignal"> {
+  if (stopSignal === undefined) return {};
+  if (!isSupported) {
+    const message = `container "${name}" asks for stopSignal ${stopSignal}, which this container runtime would ignore; remove it and set STOPSIGNAL in the image`;
+    throw new AgentError({ reason: "UnsupportedByRuntime", message });
+  }
+  const signal = criSignal(stopSignal);
+  if (signal === undefined) {
+    const message = `container "${name}" asks for stopSignal ${stopSignal}, which is no signal`;
+    throw new AgentError({ reason: "CreateContainerConfigError", message });
+  }
+  return { stopSignal: signal };
 }
 
 // A value may speak of the variables that stand before it.
@@ -118,8 +153,16 @@ function mountOf(mount: VolumeMount, volumes: ReadonlyMap<string, string>): Moun
     const message = `volume "${name}" for ${mountPath} is not set up`;
     throw new AgentError({ reason: "CreateContainerConfigError", message });
   }
-  const containerPath = mountPath.startsWith("/") ? mountPath : `/${mountPath}`;
-  return { containerPath, hostPath, readonly: readOnly };
+  return { containerPath: absolutePath(mountPath), hostPath, readonly: readOnly };
+}
+
+/** Last, so that no volume covers it. */
+function terminationMount(
+  { terminationMessagePath: path }: Container,
+  hostPath: string | undefined,
+): readonly Mount[] {
+  if (path === "" || hostPath === undefined) return [];
+  return [{ containerPath: absolutePath(path), hostPath, readonly: false }];
 }
 
 function bytes(text: string): Uint8Array<ArrayBuffer> {

@@ -1,7 +1,8 @@
-// Decides whether and when an exited container starts again. kubelet: ShouldContainerBeRestarted, doBackOff
+// Decides whether and when a container that has exited starts again. kubelet: ShouldContainerBeRestarted, doBackOff
 
 import type { ObservedContainer } from "../api/observed-pod.ts";
-import type { RestartPolicy } from "../api/pod.ts";
+import type { Container, PodSpec } from "../api/pod.ts";
+import { restartsAfter, restartsAfterKill } from "../api/restart-policy.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
 import type { Monotonic } from "../lib/clock.ts";
 
@@ -11,6 +12,14 @@ export interface RestartMemory {
   readonly backoff: BackoffEntry | undefined;
   /** The exit the memory speaks of: container id and when this process first saw it dead. */
   readonly exit: { readonly id: string; readonly seenAt: Monotonic } | undefined;
+  /** The instance that was ended so that another takes its place: its exit code tells nothing. */
+  readonly killed?: KilledInstance;
+}
+
+export interface KilledInstance {
+  readonly id: string;
+  /** It is replaced whatever the restart policy says: it was not what the pod asks for. */
+  readonly always: boolean;
 }
 
 /** First restart at once, then 10 s doubling to `max`, from the start after 10 minutes well. */
@@ -18,15 +27,20 @@ export function crashLoopPolicy(maxMs: number): BackoffPolicy {
   return { initial: Math.min(10_000, maxMs), max: maxMs, resetAfter: 600_000 };
 }
 
-export function shouldRestart(policy: RestartPolicy, exited: ObservedContainer): boolean {
-  switch (policy) {
-    case "Always":
-      return true;
-    case "OnFailure":
-      return exited.exitCode !== 0;
-    case "Never":
-      return false;
-  }
+export interface ExitedInstance {
+  readonly container: Container;
+  readonly exited: ObservedContainer;
+  readonly memory: RestartMemory | undefined;
+}
+
+/** Whether another instance follows this one. */
+export function shouldRestart(
+  spec: PodSpec,
+  { container, exited, memory }: ExitedInstance,
+): boolean {
+  if (restartsAfter(spec, container, exited.exitCode)) return true;
+  if (memory?.killed?.id !== exited.id) return false;
+  return memory.killed.always || restartsAfterKill(spec, container);
 }
 
 /** When the container whose newest instance is `exitedId` may start again; 0 = now. */
@@ -36,18 +50,27 @@ export function restartTime(memory: RestartMemory | undefined, exitedId: string)
   return memory.exit.seenAt + memory.backoff.delay;
 }
 
-/** Notes an exit when it is first seen; a container that ran for `resetAfter` loses its back-off. */
+/**
+ * Notes an exit when it is first seen; a container that ran for `resetAfter` loses its back-off. A cap that was
+ * lowered since holds for the wait under way.
+ */
 export function rememberExit(
   memory: RestartMemory | undefined,
   exit: { readonly id: string; readonly seenAt: Monotonic },
   policy: BackoffPolicy,
 ): RestartMemory {
-  if (memory?.exit?.id === exit.id) return memory;
+  if (memory?.exit?.id === exit.id) return capped(memory, policy);
   const well = memory?.backoff !== undefined && exit.seenAt - memory.backoff.at > policy.resetAfter;
-  return { backoff: well ? undefined : memory?.backoff, exit };
+  return capped({ ...memory, backoff: well ? undefined : memory?.backoff, exit }, policy);
 }
 
-/** Notes a restart at `now`: the next exit waits longer. */
+function capped(memory: RestartMemory, { max }: BackoffPolicy): RestartMemory {
+  const { backoff } = memory;
+  if (backoff === undefined || backoff.delay <= max) return memory;
+  return { ...memory, backoff: { ...backoff, delay: max } };
+}
+
+/** Notes a restart at `now`: the next exit waits longer. It may fail, and then what ended the last one still counts. */
 export function rememberRestart(
   memory: RestartMemory | undefined,
   now: Monotonic,
@@ -55,5 +78,13 @@ export function rememberRestart(
 ): RestartMemory {
   // Whether the container had been well was decided when its exit was seen; waiting is no wellness.
   const doubling = { ...policy, resetAfter: Number.POSITIVE_INFINITY };
-  return { backoff: nextBackoff(memory?.backoff, now, doubling), exit: undefined };
+  return { ...memory, backoff: nextBackoff(memory?.backoff, now, doubling), exit: undefined };
+}
+
+/** Notes that an instance is ended to make room for another. */
+export function rememberKill(
+  memory: RestartMemory | undefined,
+  killed: KilledInstance,
+): RestartMemory {
+  return { backoff: undefined, exit: undefined, ...memory, killed };
 }

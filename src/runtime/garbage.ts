@@ -1,6 +1,7 @@
 // Decides which dead containers and sandboxes of a wanted pod are no longer needed. kubelet: container GC
 
 import type { ObservedContainer, ObservedPod } from "../api/observed-pod.ts";
+import { isLive } from "./newest.ts";
 
 export interface Garbage {
   readonly containers: readonly ObservedContainer[];
@@ -16,11 +17,15 @@ export interface Garbage {
 export function planGarbage(observed: ObservedPod): Garbage {
   const kept = new Set<string>();
   const seen = new Map<string, number>();
+  const recorded = new Set<string>();
   for (const container of observed.containers) {
-    const before = seen.get(container.name) ?? 0;
-    if (before > 0 && container.state === "Created") continue;
-    if (before < 2 || container.state === "Running") kept.add(container.id);
-    seen.set(container.name, before + 1);
+    const { id, name, state } = container;
+    const before = seen.get(name) ?? 0;
+    if (before > 0 && state === "Created") continue;
+    const isRecord = state === "Exited" && !recorded.has(name);
+    if (isRecord) recorded.add(name);
+    if (before < 2 || isRecord || isLive(container)) kept.add(id);
+    seen.set(name, before + 1);
   }
   const containers = observed.containers.filter(
     ({ id, state }) => !kept.has(id) && (state === "Exited" || state === "Created"),

@@ -1,38 +1,222 @@
-// Ends everything the runtime has of one pod: containers gracefully, then sandboxes, then their records. kubelet: KillPod
+// Ends what the runtime has of one pod: hooks, then containers gracefully and in order, then sandboxes, then their records.
+// kubelet: KillPod, killContainersWithSyncResult, killContainer
 
-import type { ObservedPod } from "../api/observed-pod.ts";
+import { podEvent, type RecordEvent, type Said } from "../api/events.ts";
+import type { ObservedContainer, ObservedPod } from "../api/observed-pod.ts";
+import type { Pod, PodUID } from "../api/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
+import { aborted } from "../lib/aborted.ts";
+import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { StopBudget, type GracePeriod } from "./grace-period.ts";
+import { hookAddress } from "./lifecycle-target.ts";
+import type { LifecycleRunner } from "./lifecycle.ts";
+import { stopFacts, stopTurns, type StopFacts } from "./stop-order.ts";
 
-/** kubelet's default for a pod whose spec is not known any more. */
-const DEFAULT_GRACE_SECONDS = 30;
-
-/** Seconds a container may take: what the caller knows, else what was written on it when it was made. */
-function graceFor(container: ObservedPod["containers"][number], known: number | undefined): number {
-  return known ?? container.gracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+export interface PodKillerOptions {
+  readonly cri: Pick<CriClient, "stopContainer" | "removeContainer" | "stopPodSandbox">;
+  readonly lifecycle: LifecycleRunner;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly record: RecordEvent;
 }
 
-/** Nothing of the pod runs any more and its network is released, or AgentError `KillPodError`. */
-export async function stopPod(
-  cri: CriClient,
-  observed: ObservedPod,
-  graceSeconds: number | undefined,
-): Promise<void> {
-  const running = observed.containers.filter(
-    ({ state }) => state === "Running" || state === "Unknown",
-  );
-  // A start whose answer was lost may yet come through: without its container it cannot, and none dies without grace.
-  const unstarted = observed.containers.filter(({ state }) => state === "Created");
-  await allOf([
-    ...running.map((c) => cri.stopContainer(c.id, graceFor(c, graceSeconds))),
-    ...unstarted.map(({ id }) => cri.removeContainer(id)),
-  ]);
-  // Also the ones that are down already: only an answered StopPodSandbox says that the network is released.
-  await allOf(observed.sandboxes.map(({ id }) => cri.stopPodSandbox(id)));
+export interface StopPodOrder {
+  /** undefined = its spec is forgotten: what is written on the containers has to do. */
+  readonly pod: Pod | undefined;
+  /** Counts from the call, for each container by itself. */
+  readonly grace: GracePeriod;
+}
+
+export interface StopContainerOrder extends StopPodOrder {
+  /** One word for the log. */
+  readonly reason: string;
+  /** What the event says instead of `Stopping container web`. */
+  readonly message?: string;
+}
+
+/** What need not be done again if a stop has to be tried again. */
+interface Begun {
+  readonly announced: Set<string>;
+  readonly hooked: Set<string>;
+}
+
+interface Stop {
+  readonly observed: ObservedPod;
+  readonly container: ObservedContainer;
+  readonly order: StopPodOrder & Partial<StopContainerOrder>;
+  /** Those that must be gone before. */
+  readonly before: readonly Promise<void>[];
+}
+
+export class PodKiller {
+  readonly #options: PodKillerOptions;
+  readonly #begun = new Map<PodUID, Begun>();
+
+  constructor(options: PodKillerOptions) {
+    this.#options = options;
+  }
+
+  /** Nothing of the pod runs any more and its network is released, or AgentError `KillPodError`: call again. */
+  async stopPod(observed: ObservedPod, order: StopPodOrder): Promise<void> {
+    const { cri } = this.#options;
+    const stops = new Map<string, Promise<void>>();
+    for (const { container, waitsFor } of stopTurns(
+      observed.containers.filter(isAlive),
+      order.pod,
+    )) {
+      const before = waitsFor.flatMap((id) => stops.get(id) ?? []);
+      stops.set(container.id, this.#stop({ observed, container, order, before }));
+    }
+    // A start whose answer was lost may yet come through: without its container it cannot, and none dies without grace.
+    const unstarted = observed.containers.filter(({ state }) => state === "Created");
+    await allOf([...stops.values(), ...unstarted.map(({ id }) => cri.removeContainer(id))]);
+    // Also the ones that are down already: only an answered StopPodSandbox says that the network is released.
+    await allOf(observed.sandboxes.map(({ id }) => cri.stopPodSandbox(id)));
+    this.#begun.delete(observed.uid);
+  }
+
+  /** The container does not run any more, or AgentError `KillContainerError`. One that never started is removed. */
+  async stopContainer(
+    observed: ObservedPod,
+    container: ObservedContainer,
+    order: StopContainerOrder,
+  ): Promise<void> {
+    try {
+      if (container.state === "Created") await this.#options.cri.removeContainer(container.id);
+      if (isAlive(container)) await this.#stop({ observed, container, order, before: [] });
+    } catch (cause) {
+      const message = `container "${container.name}" cannot be stopped: ${messageOf(cause)}`;
+      throw new AgentError({ reason: "KillContainerError", message, cause });
+    }
+    this.#forget(observed.uid, container.id);
+  }
+
+  async #stop(stop: Stop): Promise<void> {
+    const { container, order, before } = stop;
+    const { clock } = this.#options;
+    const written = container.gracePeriodSeconds;
+    using budget = new StopBudget({ grace: order.grace, written, clock });
+    const facts = stopFacts(container, order.pod);
+    this.#announce(stop, facts, budget.seconds);
+    await this.#preStop(stop, facts, budget);
+    await awaitTurn(before, budget);
+    await this.#stopNow(container.id, budget);
+  }
+
+  #announce({ observed, container, order }: Stop, facts: StopFacts, graceSeconds: number): void {
+    const { announced } = this.#begunOf(observed.uid);
+    if (announced.has(container.id)) return;
+    announced.add(container.id);
+    const { name, id } = container;
+    const { reason, message = `Stopping container ${name}` } = order;
+    const pod = `${observed.namespace}/${observed.name}`;
+    const why = reason === undefined ? {} : { reason };
+    this.#options.log.debug("stopping container", {
+      pod,
+      container: name,
+      id,
+      graceSeconds,
+      ...why,
+    });
+    this.#say({ observed, container, facts }, { type: "Normal", reason: "Killing", message });
+  }
+
+  /** Runs while others still have their turn; whatever becomes of it, the container is stopped. */
+  async #preStop(
+    { observed, container }: Stop,
+    facts: StopFacts,
+    budget: StopBudget,
+  ): Promise<void> {
+    const { lifecycle, log } = this.#options;
+    const { preStop, ports } = facts;
+    const { hooked } = this.#begunOf(observed.uid);
+    const { id, name, sandboxId } = container;
+    // Nothing is known of what runs in an Unknown one, so nobody is there to be asked.
+    if (preStop === undefined || budget.seconds === 0 || container.state === "Unknown") return;
+    if (hooked.has(id)) return;
+    const podIP = hookAddress(observed.sandboxes.find((sandbox) => sandbox.id === sandboxId));
+    const limits = { timeoutMs: budget.leftMs, signal: budget.spent };
+    try {
+      await lifecycle.run(preStop, { containerId: id, podIP, ports }, limits);
+      hooked.add(id);
+    } catch (error) {
+      const isOver = budget.leftMs === 0;
+      if (isOver) hooked.add(id);
+      const pod = `${observed.namespace}/${observed.name}`;
+      log.warn("preStop hook failed", { pod, container: name, id, error: messageOf(error) });
+      // The kubelet's words: what a hook or a server said may hold secrets, and events travel.
+      const message = isOver
+        ? "PreStopHook did not end within the grace period"
+        : "PreStopHook failed";
+      const said = { type: "Warning", reason: "FailedPreStopHook", message } as const;
+      this.#say({ observed, container, facts }, said);
+    }
+  }
+
+  /** A shortening calls again: the runtime keeps to the shorter of two. The newest call's failure counts, anybody's success. */
+  async #stopNow(id: string, budget: StopBudget): Promise<void> {
+    const { cri, clock } = this.#options;
+    const gone = Promise.withResolvers<void>();
+    const over = new AbortController();
+    let calls = 0;
+    let endsAt = Number.POSITIVE_INFINITY;
+    const call = (): void => {
+      const seconds = budget.stopSeconds;
+      const end = clock.monotonic() + seconds * 1000;
+      if (end >= endsAt) return;
+      endsAt = end;
+      calls += 1;
+      const mine = calls;
+      cri.stopContainer(id, seconds, { signal: over.signal }).then(gone.resolve, (error) => {
+        if (mine === calls) gone.reject(error);
+      });
+    };
+    using _ = budget.onShortened(call);
+    call();
+    try {
+      await gone.promise;
+    } finally {
+      over.abort();
+    }
+  }
+
+  #say(about: Pick<Stop, "observed" | "container"> & { facts: StopFacts }, said: Said): void {
+    const list = about.facts.role.type === "App" ? "containers" : "initContainers";
+    const fieldPath = `spec.${list}{${about.container.name}}`;
+    this.#options.record(podEvent(about.observed, { ...said, fieldPath }));
+  }
+
+  #begunOf(uid: PodUID): Begun {
+    const begun = this.#begun.get(uid) ?? { announced: new Set(), hooked: new Set() };
+    this.#begun.set(uid, begun);
+    return begun;
+  }
+
+  #forget(uid: PodUID, id: string): void {
+    const begun = this.#begun.get(uid);
+    begun?.announced.delete(id);
+    begun?.hooked.delete(id);
+    if (begun?.announced.size === 0) this.#begun.delete(uid);
+  }
+}
+
+/** Resolves when the others are gone or the time is up; rejects if they cannot be stopped: it must not go before them. */
+async function awaitTurn(before: readonly Promise<void>[], budget: StopBudget): Promise<void> {
+  if (before.length === 0 || budget.turnOver.aborted) return;
+  await Promise.race([Promise.all(before), aborted(budget.turnOver)]);
+}
+
+function isAlive({ state }: ObservedContainer): boolean {
+  return state === "Running" || state === "Unknown";
 }
 
 /** Forgets a stopped pod: the runtime removes a sandbox's containers with it. */
-export async function removePod(cri: CriClient, observed: ObservedPod): Promise<void> {
+export async function removePod(
+  cri: Pick<CriClient, "removeContainer" | "removePodSandbox">,
+  observed: ObservedPod,
+): Promise<void> {
   const inSandboxes = new Set(observed.sandboxes.map(({ id }) => id));
   const orphans = observed.containers.filter(({ sandboxId }) => !inSandboxes.has(sandboxId));
   await allOf(orphans.map(({ id }) => cri.removeContainer(id)));
@@ -47,7 +231,7 @@ async function allOf(calls: readonly Promise<void>[]): Promise<void> {
   if (first === undefined) return;
   throw new AgentError({
     reason: "KillPodError",
-    message: errors.map(({ reason }) => messageOf(reason)).join("; "),
+    message: [...new Set(errors.map(({ reason }) => messageOf(reason)))].join("; "),
     cause: first.reason,
   });
 }

@@ -16,6 +16,8 @@ import {
   type PodSandbox,
   type PodSandboxStatus,
 } from "../cri/gen/runtime/v1/api_pb.ts";
+import { stopFactsOf } from "./stop-annotations.ts";
+import { joinedMessage } from "./termination-message.ts";
 
 /** The identity that every sandbox and container of ours carries. */
 export interface RuntimeIdentity {
@@ -50,6 +52,8 @@ export interface ListedSandbox {
   readonly createdAt: number;
   readonly identity: RuntimeIdentity;
   readonly source: SourceName | undefined;
+  readonly bootId?: string;
+  readonly activeSince?: number;
 }
 
 /** A container as a list shows it: times and exit codes are not in it. */
@@ -72,6 +76,7 @@ export function listedSandbox(sandbox: PodSandbox, instance: string): ListedSand
     createdAt: milliseconds(sandbox.createdAt),
     identity,
     source: sourceOf(sandbox.annotations[ANNOTATION.source]),
+    ...lifeOf(sandbox.annotations),
   };
 }
 
@@ -106,12 +111,16 @@ export function observedSandbox(
     createdAt: listed.createdAt,
     ips: ips.filter((ip) => ip !== ""),
     hostNetwork: mode === NamespaceMode.NODE,
+    ...(listed.bootId === undefined ? {} : { bootId: listed.bootId }),
+    ...(listed.activeSince === undefined ? {} : { activeSince: listed.activeSince }),
   };
 }
 
+/** `lastWords` of a container that has exited; "" = none. */
 export function observedContainer(
   listed: ListedContainer,
   status: ContainerStatus,
+  lastWords = "",
 ): ObservedContainer {
   const grace = Number.parseInt(status.annotations[ANNOTATION.gracePeriod] ?? "", 10);
   return {
@@ -128,7 +137,8 @@ export function observedContainer(
     finishedAt: milliseconds(status.finishedAt),
     exitCode: status.exitCode,
     reason: status.reason,
-    message: status.message,
+    message: joinedMessage(status.message, lastWords),
+    ...stopFactsOf(status.annotations),
     ...(Number.isSafeInteger(grace) && grace >= 0 ? { gracePeriodSeconds: grace } : {}),
   };
 }
@@ -146,6 +156,19 @@ function stateOf(state: ContainerState): ObservedContainerState {
   }
   // A state of a newer runtime: as little known as Unknown.
   return "Unknown";
+}
+
+/** Unreadable = not written. */
+function lifeOf(
+  annotations: Readonly<Record<string, string>>,
+): Pick<ListedSandbox, "bootId" | "activeSince"> {
+  const bootId = annotations[ANNOTATION.bootId] ?? "";
+  const since = annotations[ANNOTATION.activeSince] ?? "";
+  const isTime = /^[0-9]{1,15}(?:\.[0-9]{1,20})?$/.test(since);
+  return {
+    ...(bootId === "" ? {} : { bootId }),
+    ...(isTime ? { activeSince: Number(since) } : {}),
+  };
 }
 
 function sourceOf(text: string | undefined): SourceName | undefined {

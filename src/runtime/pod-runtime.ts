@@ -1,72 +1,34 @@
 // Performs single actions on one pod in the runtime; decides nothing. kubelet: kuberuntime manager
 
 import type { DesiredPod } from "../api/desired-pod.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import { podName, type Container } from "../api/pod.ts";
-import type { ContainerConfigInit, CriClient, PodSandboxConfigInit } from "../cri/cri-client.ts";
+import { podEvent, type RecordEvent, type Said } from "../api/events.ts";
+import { allContainers, podName, type Container } from "../api/pod.ts";
+import type { CriClient } from "../cri/cri-client.ts";
 import { isNameReserved, isNetworkNotReady, isNotFound } from "../cri/cri-error.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
-import type { Files } from "../host/files.ts";
-import { AgentError, messageOf, type Reason } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
+import { AgentError, messageOf } from "../lib/errors.ts";
 import type { Limiter } from "../lib/limiter.ts";
-import { newestContainer, type PodAction } from "./actions.ts";
-import { highestLogAttempt } from "./log-attempts.ts";
-
-/** How a pod becomes CRI's messages; the pure functions of this room with the node's facts filled in. */
-export interface PodConfigs {
-  sandbox(desired: DesiredPod, attempt: number): PodSandboxConfigInit;
-  container(desired: DesiredPod, container: Container, facts: ContainerFacts): ContainerConfigInit;
-  /** Directory of one container's logs. */
-  containerLogDirectory(desired: DesiredPod, container: string): string;
-}
-
-export interface ContainerFacts {
-  readonly attempt: number;
-  /** What the runtime calls the pulled image. */
-  readonly imageRef: string;
-  /** Volume name → path on the host. */
-  readonly volumes: ReadonlyMap<string, string>;
-}
+import type { Logger } from "../lib/logger.ts";
+import type {
+  ActionInput,
+  EnsureImage,
+  ImageRefs,
+  PodConfigs,
+  SandboxRef,
+} from "./action-input.ts";
+import type { PodKiller } from "./kill-pod.ts";
+import type { KillReason, PodAction } from "./pod-action.ts";
+import type { ContainerStarter } from "./start-container.ts";
 
 export interface PodRuntimeOptions {
   readonly cri: CriClient;
-  readonly files: Files;
   readonly log: Logger;
   readonly configs: PodConfigs;
-  /** The image on this node, pulled if the policy says so; rejects with Kubernetes' reasons. */
-  readonly ensureImage: (container: Container, signal: AbortSignal) => Promise<string>;
-  /** How many creating calls the runtime gets at once: more would only queue inside it. */
+  readonly ensureImage: EnsureImage;
   readonly creating: Limiter;
-}
-
-export interface SandboxRef {
-  readonly id: string;
-  readonly attempt: number;
-  /** What it was made from, where this process made it. */
-  readonly config?: PodSandboxConfigInit;
-}
-
-/** Container name → what the runtime calls its image, as soon as it is here. */
-export type ImageRefs = ReadonlyMap<string, Promise<string>>;
-
-/** What an action needs beside itself. */
-export interface ActionInput {
-  readonly desired: DesiredPod;
-  readonly observed: ObservedPod | undefined;
-  readonly sandbox: SandboxRef | undefined;
-  readonly volumes: ReadonlyMap<string, string>;
-  /** By container, where fetching has begun already. */
-  readonly images: ImageRefs;
-  /** Lowest attempts that no unanswered call can have taken; raised here when a name turns out reserved. */
-  readonly reserved: ReservedAttempts;
-  /** Ends waiting and pulling; never a call that changes something. */
-  readonly signal: AbortSignal;
-}
-
-export interface ReservedAttempts {
-  sandbox: number;
-  readonly containers: Map<string, number>;
+  readonly starter: ContainerStarter;
+  readonly killer: PodKiller;
+  readonly record: RecordEvent;
 }
 
 export class PodRuntime {
@@ -78,20 +40,22 @@ export class PodRuntime {
 
   /** Performs one action; a new sandbox is the answer. Rejects with AgentError in Kubernetes' words. */
   async perform(action: PodAction, input: ActionInput): Promise<SandboxRef | undefined> {
-    const { cri, log } = this.#options;
+    const { cri, log, starter } = this.#options;
     const { type, ...facts } = action;
     if (type !== "Wait") log.info(type, { pod: podName(input.desired.pod), ...facts });
     switch (action.type) {
+      case "KillPod":
+        return this.#killPod(action.reason, input);
       case "StopSandbox":
         return ignoreAnswer(cri.stopPodSandbox(action.id));
       case "CreateSandbox":
         return this.#createSandbox(action.attempt, input);
       case "KillContainer":
-        return ignoreAnswer(cri.stopContainer(action.id, graceOf(input)));
+        return this.#killContainer(action, input);
       case "RemoveContainer":
         return this.#removeUnstarted(action.id);
       case "StartContainer":
-        return this.#startContainer(action.container, action.attempt, input);
+        return ignoreAnswer(starter.start({ ...action, name: action.container }, input));
       case "Wait":
         return undefined;
     }
@@ -103,15 +67,42 @@ export class PodRuntime {
     const starts = actions.filter((action) => action.type === "StartContainer");
     const names = new Set(starts.map(({ container }) => container));
     return new Map(
-      desired.pod.spec.containers
+      allContainers(desired.pod.spec)
         .filter(({ name }) => names.has(name))
         .map((container) => {
-          const image = this.#options.ensureImage(container, signal);
+          const image = this.#options.ensureImage(desired.pod, container, signal);
           // Whoever starts the container learns of a failure; it may never come to that.
           image.catch(() => undefined);
           return [container.name, image];
         }),
     );
+  }
+
+  async #killPod(
+    reason: KillReason,
+    { desired, observed, grace }: ActionInput,
+  ): Promise<undefined> {
+    if (observed === undefined) return;
+    if (reason === "SandboxChanged") {
+      const message = "Pod sandbox changed, it will be killed and re-created.";
+      this.#say(desired, { type: "Normal", reason: "SandboxChanged", message });
+    }
+    const { pod } = desired;
+    const seconds = pod.spec.terminationGracePeriodSeconds;
+    await this.#options.killer.stopPod(observed, { pod, grace: grace(seconds) });
+  }
+
+  async #killContainer(
+    { id, reason }: Extract<PodAction, { type: "KillContainer" }>,
+    { desired: { pod }, observed, grace }: ActionInput,
+  ): Promise<undefined> {
+    const container = observed?.containers.find((one) => one.id === id);
+    if (observed === undefined || container === undefined) return;
+    const spec = allContainers(pod.spec).find(({ name }) => name === container.name);
+    const seconds = probeGrace(reason, spec) ?? pod.spec.terminationGracePeriodSeconds;
+    const message = killMessage(reason, container.name);
+    const order = { pod, grace: grace(seconds), reason, message };
+    await this.#options.killer.stopContainer(observed, container, order);
   }
 
   /** A start whose answer was lost may have come true since the decision: then it is left to the next one. */
@@ -129,72 +120,60 @@ export class PodRuntime {
 
   async #createSandbox(wanted: number, input: ActionInput): Promise<SandboxRef> {
     const { cri, configs, creating } = this.#options;
+    const { activeSince, desired } = input;
     const attempt = Math.max(wanted, input.reserved.sandbox);
-    const config = configs.sandbox(input.desired, attempt);
+    const config = configs.sandbox(desired, { attempt, activeSince });
     try {
       const id = await creating.run(() => {
         // The queue may have taken longer than the wish for this pod.
         input.signal.throwIfAborted();
         return cri.runPodSandbox({ config });
       });
-      return { id, attempt, config };
+      return { id, attempt, activeSince, ip: undefined, config };
     } catch (error) {
       if (isNameReserved(error)) {
         input.reserved.sandbox = attempt + 1;
-        throw inWords("NameReserved", error);
+        throw new AgentError({ reason: "NameReserved", message: messageOf(error), cause: error });
       }
-      throw inWords(isNetworkNotReady(error) ? "NetworkNotReady" : "CreatePodSandboxError", error);
+      const reason = isNetworkNotReady(error) ? "NetworkNotReady" : "CreatePodSandboxError";
+      const message = `Failed to create pod sandbox: ${messageOf(error)}`;
+      if (!input.signal.aborted)
+        this.#say(desired, { type: "Warning", reason: "FailedCreatePodSandBox", message });
+      throw new AgentError({ reason, message: messageOf(error), cause: error });
     }
   }
 
-  async #startContainer(name: string, wanted: number, input: ActionInput): Promise<undefined> {
-    const { desired, sandbox, volumes } = input;
-    const container = desired.pod.spec.containers.find((one) => one.name === name);
-    if (container === undefined || sandbox === undefined) return;
-    const imageRef = await (input.images.get(name) ??
-      this.#options.ensureImage(container, input.signal));
-    const attempt = this.#freeAttempt(name, wanted, input);
-    const config = this.#options.configs.container(desired, container, {
-      attempt,
-      imageRef,
-      volumes,
-    });
-    await this.#options.creating.run(async () => {
-      input.signal.throwIfAborted();
-      const id = await this.#createContainer(config, sandbox, { name, attempt, input });
-      input.signal.throwIfAborted();
-      await this.#options.cri.startContainer(id).catch((error: unknown) => {
-        throw inWords("RunContainerError", error);
-      });
-    });
+  #say({ pod }: DesiredPod, said: Said): void {
+    this.#options.record(podEvent(pod.metadata, said));
   }
+}
 
-  /** Also makes the log directory: the runtime does not. */
-  #freeAttempt(name: string, wanted: number, input: ActionInput): number {
-    const { configs, files } = this.#options;
-    const directory = configs.containerLogDirectory(input.desired, name);
-    files.makeDirectory(directory, 0o755);
-    const reserved = input.reserved.containers.get(name) ?? 0;
-    if (newestContainer(input.observed, name) !== undefined) return Math.max(wanted, reserved);
-    return Math.max(wanted, reserved, highestLogAttempt(files.list(directory)) + 1);
-  }
+/** Seconds that a probe grants instead of the pod. */
+function probeGrace(reason: KillReason, container: Container | undefined): number | undefined {
+  if (reason === "LivenessProbe") return container?.livenessProbe?.terminationGracePeriodSeconds;
+  if (reason === "StartupProbe") return container?.startupProbe?.terminationGracePeriodSeconds;
+  return undefined;
+}
 
-  async #createContainer(
-    config: ContainerConfigInit,
-    sandbox: SandboxRef,
-    { name, attempt, input }: { name: string; attempt: number; input: ActionInput },
-  ): Promise<string> {
-    const { cri, configs } = this.#options;
-    const sandboxConfig = sandbox.config ?? configs.sandbox(input.desired, sandbox.attempt);
-    try {
-      return await cri.createContainer({ sandboxId: sandbox.id, config, sandboxConfig });
-    } catch (error) {
-      if (isNameReserved(error)) {
-        input.reserved.containers.set(name, attempt + 1);
-        throw inWords("NameReserved", error);
-      }
-      throw inWords("CreateContainerError", error);
-    }
+/** The kubelet's words, where it has some. */
+function killMessage(reason: KillReason, name: string): string {
+  switch (reason) {
+    case "LivenessProbe":
+      return `Container ${name} failed liveness probe, will be restarted`;
+    case "StartupProbe":
+      return `Container ${name} failed startup probe, will be restarted`;
+    case "ContainerChanged":
+      return `Container ${name} definition changed, will be restarted`;
+    case "PostStartHook":
+      return `Container ${name} failed its postStart hook, will be restarted`;
+    case "ContainerUnknown":
+      return `Container ${name} is in unknown state, will be killed before it starts again`;
+    case "SandboxChanged":
+    case "NotInSpec":
+    case "Duplicate":
+    case "Finished":
+    case "DeadlineExceeded":
+      return `Stopping container ${name}`;
   }
 }
 
@@ -208,15 +187,7 @@ async function stateOf(cri: CriClient, id: string): Promise<ContainerState | und
   }
 }
 
-function graceOf(input: ActionInput): number {
-  return input.desired.pod.spec.terminationGracePeriodSeconds;
-}
-
 async function ignoreAnswer(call: Promise<void>): Promise<undefined> {
   await call;
   return undefined;
-}
-
-function inWords(reason: Reason, cause: unknown): AgentError {
-  return new AgentError({ reason, message: messageOf(cause), cause });
 }

@@ -5,6 +5,7 @@ import { LABEL } from "../api/labels.ts";
 import type { PodUID } from "../api/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { isNotFound } from "../cri/cri-error.ts";
+import { ContainerState, type ContainerStatus } from "../cri/gen/runtime/v1/api_pb.ts";
 import {
   listedContainer,
   listedSandbox,
@@ -15,6 +16,7 @@ import {
   type ListedSandbox,
   type RuntimeIdentity,
 } from "./observe.ts";
+import { readTerminationMessage, type TerminationFiles } from "./termination-reader.ts";
 
 /** What two list calls say of one pod; equal summaries need no closer look. */
 export interface PodSummary {
@@ -26,15 +28,19 @@ export interface PodSummary {
 export interface RuntimeReaderOptions {
   readonly cri: CriClient;
   readonly instance: string;
+  /** Where termination messages and logs lie; absent = nobody reads them. */
+  readonly files?: TerminationFiles;
 }
 
 export class RuntimeReader {
   readonly #cri: CriClient;
   readonly #instance: string;
+  readonly #files: TerminationFiles | undefined;
 
   constructor(options: RuntimeReaderOptions) {
     this.#cri = options.cri;
     this.#instance = options.instance;
+    this.#files = options.files;
   }
 
   /** Everything of ours, by UID: two calls. */
@@ -124,8 +130,14 @@ export class RuntimeReader {
     if (isSettled && listed.state !== "Unknown") return known;
     return ifFound(async () => {
       const { status } = await this.#cri.containerStatus(listed.id);
-      return status === undefined ? undefined : observedContainer(listed, status);
+      if (status === undefined) return undefined;
+      const words = status.state === ContainerState.CONTAINER_EXITED ? this.#lastWords(status) : "";
+      return observedContainer(listed, status, words);
     });
+  }
+
+  #lastWords(status: ContainerStatus): string {
+    return this.#files === undefined ? "" : readTerminationMessage(this.#files, status);
   }
 }
 

@@ -1,6 +1,7 @@
 // A pod as CRI's PodSandboxConfig. kubelet: generatePodSandboxConfig
 
 import type { DesiredPod } from "../api/desired-pod.ts";
+import { portHolders } from "../api/host-ports.ts";
 import { ANNOTATION, LABEL } from "../api/labels.ts";
 import { podLogDirectory } from "../api/log-paths.ts";
 import type { ContainerPort, Pod, PodSpec, PortProtocol } from "../api/pod.ts";
@@ -15,6 +16,10 @@ export interface SandboxFacts {
   readonly dns: DnsConfig;
   /** From `cgroupParent`. */
   readonly cgroupParent: string;
+  /** The boot in which it is made; absent = not known. */
+  readonly bootId?: string;
+  /** ms since that boot when the pod began there, which may have been in a sandbox before. */
+  readonly activeSince?: number;
 }
 
 /** What the kernel takes as a host name. */
@@ -30,7 +35,7 @@ export function sandboxConfig(desired: DesiredPod, facts: SandboxFacts): PodSand
     dnsConfig: facts.dns,
     portMappings: portMappings(spec),
     labels: { ...labels, ...identityLabels(desired.pod, facts.instance) },
-    annotations: { ...annotations, ...originAnnotations(desired) },
+    annotations: { ...annotations, ...originAnnotations(desired), ...lifeAnnotations(facts) },
     linux: {
       cgroupParent: facts.cgroupParent,
       securityContext: { namespaceOptions: namespaceOptions(spec) },
@@ -71,6 +76,13 @@ function originAnnotations(desired: DesiredPod): Record<string, string> {
   };
 }
 
+function lifeAnnotations({ bootId, activeSince }: SandboxFacts): Record<string, string> {
+  return {
+    ...(bootId === undefined ? {} : { [ANNOTATION.bootId]: bootId }),
+    ...(activeSince === undefined ? {} : { [ANNOTATION.activeSince]: String(activeSince) }),
+  };
+}
+
 // Together with the host's network runc refuses a host name of its own.
 function hostnameOf({ metadata, spec }: Pod): string {
   if (spec.hostNetwork) return "";
@@ -86,9 +98,9 @@ interface PortMapping {
 }
 
 // On the host's network a port is the host's already.
-function portMappings({ containers, hostNetwork }: PodSpec): PortMapping[] {
-  if (hostNetwork) return [];
-  return containers.flatMap(({ ports }) => ports.flatMap((port) => portMapping(port) ?? []));
+function portMappings(spec: PodSpec): PortMapping[] {
+  if (spec.hostNetwork) return [];
+  return portHolders(spec).flatMap(({ ports }) => ports.flatMap((port) => portMapping(port) ?? []));
 }
 
 function portMapping(port: ContainerPort): PortMapping | undefined {

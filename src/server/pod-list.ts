@@ -3,8 +3,9 @@
 import { ANNOTATION } from "../api/labels.ts";
 import type { SourceName } from "../api/desired-pod.ts";
 import type { PodCondition, PodStatus } from "../api/pod-status.ts";
-import { podName, type Container, type Pod, type Volume } from "../api/pod.ts";
+import { podName, type Pod, type Volume } from "../api/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
+import { v1Container } from "./v1-container.ts";
 
 /** One pod and what the agent knows about it. */
 export interface PodEntry {
@@ -59,7 +60,7 @@ function compare(a: string, b: string): number {
 /** The pod with its origin among its annotations; empty lists and false switches left out, as Kubernetes does. */
 export function v1Pod(entry: PodEntry): V1Object {
   const { apiVersion, kind, metadata, spec } = entry.pod;
-  const { containers, volumes, hostNetwork, ...rest } = spec;
+  const { initContainers, containers, volumes, hostNetwork, ...rest } = spec;
   const { labels, annotations, ...named } = metadata;
   return {
     apiVersion,
@@ -71,6 +72,7 @@ export function v1Pod(entry: PodEntry): V1Object {
       ...(entry.deletedAt === undefined ? {} : { deletionTimestamp: rfc3339(entry.deletedAt) }),
     },
     spec: {
+      ...(initContainers.length === 0 ? {} : { initContainers: initContainers.map(v1Container) }),
       containers: containers.map(v1Container),
       ...(volumes.length === 0 ? {} : { volumes: volumes.map(v1Volume) }),
       ...rest,
@@ -90,36 +92,24 @@ function originOf({ source, sourceRef, specHash }: PodEntry): Readonly<Record<st
 }
 
 function v1Status({ status, pendingUpdate }: PodEntry): V1Object {
-  if (pendingUpdate === undefined) return { ...status };
-  const { specHash, reason, message } = pendingUpdate;
-  const pending: PodCondition = {
+  const { initContainerStatuses, ...rest } = status;
+  return {
+    ...rest,
+    ...(initContainerStatuses.length === 0 ? {} : { initContainerStatuses }),
+    ...(pendingUpdate === undefined
+      ? {}
+      : { conditions: [...status.conditions, pendingCondition(pendingUpdate)] }),
+  };
+}
+
+function pendingCondition(pending: NonNullable<PodEntry["pendingUpdate"]>): PodCondition {
+  const { specHash, reason, message } = pending;
+  return {
     type: "agent/UpdatePending",
     status: "True",
     reason,
     message: `spec ${specHash}: ${message}`,
   };
-  return { ...status, conditions: [...status.conditions, pending] };
-}
-
-function v1Container(container: Container): V1Object {
-  const { command, args, env, ports, resources, volumeMounts, ...rest } = container;
-  const { limits, requests } = resources;
-  return {
-    ...rest,
-    ...(command.length === 0 ? {} : { command }),
-    ...(args.length === 0 ? {} : { args }),
-    ...(env.length === 0 ? {} : { env }),
-    ...(ports.length === 0 ? {} : { ports }),
-    resources: {
-      ...(isEmpty(limits) ? {} : { limits }),
-      ...(isEmpty(requests) ? {} : { requests }),
-    },
-    ...(volumeMounts.length === 0 ? {} : { volumeMounts: volumeMounts.map(v1Mount) }),
-  };
-}
-
-function v1Mount({ readOnly, ...rest }: Container["volumeMounts"][number]): V1Object {
-  return readOnly ? { ...rest, readOnly } : rest;
 }
 
 function v1Volume(volume: Volume): V1Object {

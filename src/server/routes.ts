@@ -3,6 +3,9 @@
 import type { Rejection } from "../api/desired-pod.ts";
 import type { NodeStatus } from "../api/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
+import { json, notAllowed, text, type Answer } from "./answer.ts";
+import { answerForPod, podOfPath, type GraceOutcome, type NamedPod } from "./delete-pod.ts";
+import { eventList, type EventEntry } from "./events-list.ts";
 import { podList, type PodEntry, type V1Object } from "./pod-list.ts";
 
 export interface NodeEntry {
@@ -25,42 +28,44 @@ export interface ServerFacts {
   /** One per namespace/name: while a replacement waits, the pod that runs. */
   pods(): readonly PodEntry[];
   rejected(): readonly Rejection[];
+  /** Oldest occurrence first. */
+  events(): readonly EventEntry[];
   node(): NodeEntry;
   version(): VersionInfo;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: string;
+  /** Gives a pod that is being stopped less time. */
+  shortenGrace(pod: NamedPod, seconds: number): GraceOutcome;
 }
 
 const ROUTES: ReadonlyMap<string, (facts: ServerFacts) => Answer> = new Map([
   ["/healthz", health],
   ["/pods", (facts) => json(podList(facts.pods()))],
   ["/rejected", (facts) => json(facts.rejected())],
+  ["/events", (facts) => json(eventList(facts.events()))],
   ["/node", (facts) => json(v1Node(facts.node()))],
   ["/version", (facts) => json(facts.version())],
 ]);
 
 export function respond(request: Request, facts: ServerFacts): Response {
-  const { pathname } = new URL(request.url);
-  const answer = answerTo(request.method, pathname, facts);
+  const answer = answerTo(request.method, new URL(request.url), facts);
   const headers: Record<string, string> = {
     "content-type": answer.contentType,
     "content-length": String(Buffer.byteLength(answer.body)),
-    ...(answer.status === 405 ? { allow: "GET, HEAD" } : {}),
+    ...(answer.allow === undefined ? {} : { allow: answer.allow }),
   };
   const body = request.method === "HEAD" ? null : answer.body;
   return new Response(body, { status: answer.status, headers });
 }
 
-function answerTo(method: string, path: string, facts: ServerFacts): Answer {
+function answerTo(method: string, url: URL, facts: ServerFacts): Answer {
+  const { pathname: path, searchParams: query } = url;
+  const pod = podOfPath(path);
+  if (pod !== undefined)
+    return answerForPod({ method, pod, query }, (seconds) => facts.shortenGrace(pod, seconds));
   const route = ROUTES.get(path);
   if (route === undefined)
     return text(404, `there is no ${path} here; there are ${[...ROUTES.keys()].join(", ")}`);
   if (method !== "GET" && method !== "HEAD")
-    return text(405, `${path} can only be read: use GET or HEAD`);
+    return notAllowed("GET, HEAD", `${path} can only be read: use GET or HEAD`);
   return route(facts);
 }
 
@@ -80,12 +85,4 @@ function v1Node({ name, labels, status, createdAt }: NodeEntry): V1Object {
     },
     status,
   };
-}
-
-function json(value: unknown): Answer {
-  return { status: 200, contentType: "application/json", body: JSON.stringify(value) };
-}
-
-function text(status: number, sentence: string): Answer {
-  return { status, contentType: "text/plain; charset=utf-8", body: `${sentence}\n` };
 }

@@ -4,7 +4,7 @@ import type { DecodedObject, Sha256 } from "../api/decode-context.ts";
 import { decodeObject } from "../api/decode-object.ts";
 import type { DesiredPod, Rejection, SourceName } from "../api/desired-pod.ts";
 import { isJsonObject } from "../api/field-reader.ts";
-import { claimsConflict, hostPortClaims } from "../api/host-ports.ts";
+import { claimsConflict, hostPortClaims, type PlacedClaim } from "../api/host-ports.ts";
 import { podName } from "../api/pod.ts";
 import type { WrittenResource } from "./desired-decode.ts";
 
@@ -108,20 +108,29 @@ export function conflictsAmong(
         path: "metadata.name",
         message: `${podName(pod)} stands twice in the document; give one of them another name`,
       });
-    const rival = before.find((other) => sharesHostPort(other, desired));
-    if (rival !== undefined)
+    const [conflict] = before.flatMap((rival) => sharedClaim(desired, rival) ?? []);
+    if (conflict !== undefined)
       conflicts.push({
         ...at,
         code: "HostPortConflict",
-        path: "spec.containers",
-        message: `${podName(rival.pod)} of the same document claims the same hostPort; change one of them`,
+        path: conflict.claim.path,
+        message: `${podName(conflict.rival.pod)} of the same document claims the same hostPort; change one of them`,
       });
     before.push(desired);
   }
   return conflicts;
 }
 
-function sharesHostPort(a: DesiredPod, b: DesiredPod): boolean {
-  const claims = hostPortClaims(b.pod);
-  return hostPortClaims(a.pod).some((mine) => claims.some((other) => claimsConflict(mine, other)));
+interface SharedClaim {
+  /** As the later of the two has it. */
+  readonly claim: PlacedClaim;
+  readonly rival: DesiredPod;
+}
+
+function sharedClaim(own: DesiredPod, rival: DesiredPod): SharedClaim | undefined {
+  const theirs = hostPortClaims(rival.pod);
+  const claim = hostPortClaims(own.pod).find((mine) =>
+    theirs.some((other) => claimsConflict(mine, other)),
+  );
+  return claim === undefined ? undefined : { claim, rival };
 }

@@ -7,7 +7,7 @@ import type {
   SourceName,
   SourceSnapshot,
 } from "../api/desired-pod.ts";
-import { claimsConflict, hostPortClaims, type HostPortClaim } from "../api/host-ports.ts";
+import { claimsConflict, hostPortClaims, type PlacedClaim } from "../api/host-ports.ts";
 import { podName } from "../api/pod.ts";
 
 export interface MergeOptions {
@@ -97,17 +97,26 @@ function withoutRoom(candidates: readonly DesiredPod[], options: MergeOptions): 
 }
 
 interface Claim {
-  readonly claim: HostPortClaim;
+  readonly claim: PlacedClaim;
   readonly owner: DesiredPod;
+}
+
+/** A claim that another pod has already, and where the loser asks for it. */
+interface Taken extends Claim {
+  readonly path: string;
 }
 
 function claimsOf(owner: DesiredPod): readonly Claim[] {
   return hostPortClaims(owner.pod).map((claim) => ({ claim, owner }));
 }
 
-function conflictOf({ pod }: DesiredPod, claims: readonly Claim[]): Claim | undefined {
+function conflictOf({ pod }: DesiredPod, claims: readonly Claim[]): Taken | undefined {
   const wanted = hostPortClaims(pod);
-  return claims.find(({ claim }) => wanted.some((own) => claimsConflict(own, claim)));
+  const [taken] = claims.flatMap((one) => {
+    const own = wanted.find((claim) => claimsConflict(claim, one.claim));
+    return own === undefined ? [] : [{ ...one, path: own.path }];
+  });
+  return taken;
 }
 
 function compareSources(a: SourceName, b: SourceName, options: MergeOptions): number {
@@ -149,11 +158,11 @@ function shadowed(pod: DesiredPod, winner: DesiredPod): Rejection {
   });
 }
 
-function portConflict(pod: DesiredPod, taken: Claim): Rejection {
-  const { claim, owner } = taken;
+function portConflict(pod: DesiredPod, taken: Taken): Rejection {
+  const { claim, owner, path } = taken;
   return rejection(pod, {
     code: "HostPortConflict",
-    path: "spec.containers",
+    path,
     message: `host port ${claim.hostPort}/${claim.protocol} is taken by ${podName(owner.pod)} of ${place(owner)}`,
   });
 }

@@ -1,35 +1,46 @@
-// The kubelet's five conditions of a pod. kubelet: GeneratePodReadyCondition and its neighbours
+// The kubelet's conditions of a pod. kubelet: GeneratePodReadyCondition and its neighbours
 
 import type { ObservedPod } from "../api/observed-pod.ts";
-import type { ContainerStatus, PodCondition, PodPhase } from "../api/pod-status.ts";
+import type {
+  ContainerStatus,
+  PodCondition,
+  PodContainerStatuses,
+  PodPhase,
+} from "../api/pod-status.ts";
+import { isSidecar, type PodSpec } from "../api/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
+import type { PodFacts } from "./facts.ts";
+import { newestSandbox } from "./newest.ts";
 
 /** A condition before anybody knows when it last changed. */
 export type Untimed = Omit<PodCondition, "lastTransitionTime">;
 
 export interface ConditionsInput {
+  readonly spec: PodSpec;
   readonly observed: ObservedPod | undefined;
-  readonly statuses: readonly ContainerStatus[];
+  readonly statuses: PodContainerStatuses;
   readonly phase: PodPhase;
+  readonly disruption?: PodFacts["disruption"];
 }
 
+type Verdict = Pick<PodCondition, "status" | "reason" | "message">;
+
 /** In the kubelet's order. */
-export function podConditions({ observed, statuses, phase }: ConditionsInput): readonly Untimed[] {
-  const ready = containersReady(statuses, phase);
-  return [
-    {
-      type: "PodReadyToStartContainers",
-      status: sandboxServes(observed) ? "True" : "False",
-    },
-    {
-      type: "Initialized",
-      status: "True",
-      ...(phase === "Succeeded" ? { reason: "PodCompleted" } : {}),
-    },
-    { ...ready, type: "Ready" },
-    { ...ready, type: "ContainersReady" },
+export function podConditions(input: ConditionsInput): readonly Untimed[] {
+  const ready = containersReady(input);
+  const { disruption } = input;
+  const conditions: readonly Omit<Untimed, "observedGeneration">[] = [
+    ...(disruption === undefined
+      ? []
+      : [{ type: "DisruptionTarget", status: "True", ...disruption } as const]),
+    { type: "PodReadyToStartContainers", status: sandboxServes(input) ? "True" : "False" },
+    { type: "Initialized", ...initialized(input) },
+    { type: "Ready", ...ready },
+    { type: "ContainersReady", ...ready },
     { type: "PodScheduled", status: "True" },
   ];
+  // A changed spec is another pod: each speaks of the first and only generation.
+  return conditions.map((condition) => ({ ...condition, observedGeneration: 1 }));
 }
 
 /**
@@ -49,26 +60,81 @@ export function timed(
   });
 }
 
-// Two ready sandboxes are one too many: both are about to go.
-function sandboxServes(observed: ObservedPod | undefined): boolean {
-  const sandboxes = observed?.sandboxes ?? [];
-  const ready = sandboxes.filter((sandbox) => sandbox.state === "Ready");
-  const newest = sandboxes.toSorted((a, b) => b.attempt - a.attempt)[0];
+// Two ready sandboxes are one too many: both are about to go. kubelet: PodSandboxChanged
+function sandboxServes({ spec, observed }: ConditionsInput): boolean {
+  const ready = observed?.sandboxes.filter((sandbox) => sandbox.state === "Ready") ?? [];
+  const newest = newestSandbox(observed);
   if (newest === undefined || ready.length !== 1 || newest.state !== "Ready") return false;
+  if (newest.hostNetwork !== spec.hostNetwork) return false;
   return newest.hostNetwork || newest.ips.length > 0;
 }
 
-function containersReady(
-  statuses: readonly ContainerStatus[],
-  phase: PodPhase,
-): Omit<Untimed, "type"> {
-  if (phase === "Succeeded") return { status: "False", reason: "PodCompleted" };
+/** kubelet: GeneratePodInitializedCondition */
+function initialized({ spec, statuses, phase }: ConditionsInput): Verdict {
+  const { initContainerStatuses: init, containerStatuses: apps } = statuses;
+  if (spec.initContainers.length > 0 && init.length === 0 && apps.length === 0)
+    return { status: "False", reason: "UnknownContainerStatuses" };
+  const isDone = (status: ContainerStatus, sidecar: boolean): boolean =>
+    sidecar ? status.started : status.ready;
+  const sidecars = namesOf(spec.initContainers.filter((one) => isSidecar(spec, one)));
+  const missing = unknownNames(namesOf(spec.initContainers), init);
+  if (phase === "Succeeded" && missing.length === 0)
+    return { status: "True", reason: "PodCompleted" };
+  // A sidecar that starts again does not take back that the pod was initialized.
+  if (apps.some(hasRun)) return { status: "True" };
+  const incomplete = init
+    .filter((status) => !isDone(status, sidecars.includes(status.name)))
+    .map(({ name }) => name);
+  return verdict("ContainersNotInitialized", [
+    ["unknown", missing],
+    ["incomplete", incomplete],
+  ]);
+}
+
+/** kubelet: HasAnyRegularContainerStarted; one that waits for its next start has run as well */
+function hasRun({ state, lastState }: ContainerStatus): boolean {
+  return state.waiting === undefined || lastState.terminated !== undefined;
+}
+
+/** kubelet: GenerateContainersReadyCondition; without readiness gates it is the pod's readiness as well */
+function containersReady({ spec, statuses, phase }: ConditionsInput): Verdict {
   if (phase === "Failed") return { status: "False", reason: "PodFailed" };
-  const unready = statuses.filter((status) => !status.ready).map((status) => status.name);
-  if (unready.length === 0) return { status: "True" };
-  return {
-    status: "False",
-    reason: "ContainersNotReady",
-    message: `containers with unready status: [${unready.join(" ")}]`,
-  };
+  const all = [...statuses.initContainerStatuses, ...statuses.containerStatuses];
+  if (all.length === 0) return { status: "False", reason: "UnknownContainerStatuses" };
+  const sidecars = spec.initContainers.filter((container) => isSidecar(spec, container));
+  const counted = namesOf([...sidecars, ...spec.containers]);
+  const missing = unknownNames(counted, all);
+  if (phase === "Succeeded" && missing.length === 0)
+    return { status: "False", reason: "PodCompleted" };
+  const unready = all
+    .filter(({ name, ready }) => counted.includes(name) && !ready)
+    .map(({ name }) => name);
+  return verdict("ContainersNotReady", [
+    ["unknown", missing],
+    ["unready", unready],
+  ]);
+}
+
+/** False, with the names of those that are to blame, as soon as there are any. */
+function verdict(
+  reason: string,
+  blamed: readonly (readonly [word: string, names: readonly string[]])[],
+): Verdict {
+  const parts = blamed
+    .filter(([, names]) => names.length > 0)
+    .map(([word, names]) => `containers with ${word} status: [${names.join(" ")}]`);
+  return parts.length === 0
+    ? { status: "True" }
+    : { status: "False", reason, message: parts.join(", ") };
+}
+
+function unknownNames(
+  names: readonly string[],
+  statuses: readonly ContainerStatus[],
+): readonly string[] {
+  return names.filter((name) => !statuses.some((status) => status.name === name));
+}
+
+function namesOf(containers: readonly { readonly name: string }[]): readonly string[] {
+  return containers.map(({ name }) => name);
 }

@@ -2,71 +2,112 @@
 // and why the next one waits. kubelet: convertToAPIContainerStatuses
 
 import type { ObservedContainer, ObservedPod } from "../api/observed-pod.ts";
-import type { ContainerState, ContainerStatus } from "../api/pod-status.ts";
-import type { Container, Pod, RestartPolicy } from "../api/pod.ts";
+import type { ContainerState, ContainerStatus, PodContainerStatuses } from "../api/pod-status.ts";
+import { allContainers, isSidecar, type Container, type Pod, type PodSpec } from "../api/pod.ts";
+import { sharedMessage } from "../api/termination-share.ts";
 import { containerID, containerState, lostContainer } from "./container-state.ts";
+import { startedAndReady } from "./container-started.ts";
 import type { PodFacts } from "./facts.ts";
+import { newestFirst, newestSandbox } from "./newest.ts";
+import { isEnding, startsAgain } from "./starts-again.ts";
+import { terminatedStatuses } from "./terminated-statuses.ts";
 
 export interface ContainerStatusesInput {
   readonly pod: Pod;
   readonly observed: ObservedPod | undefined;
   readonly facts: PodFacts;
-  readonly previous: readonly ContainerStatus[];
+  /** What was said last in this life of the pod. */
+  readonly previous: PodContainerStatuses | undefined;
 }
 
 /** One status per container of the spec, in the spec's order. */
-export function containerStatuses(input: ContainerStatusesInput): readonly ContainerStatus[] {
-  return input.pod.spec.containers.map((container) => {
-    const instances = instancesOf(container.name, input.observed);
-    const previous = input.previous.find((status) => status.name === container.name);
-    const [newest, older] = instances;
-    const status =
-      newest === undefined
-        ? fromMemory(container, previous, input.facts)
-        : fromRuntime({ newest, older }, input.facts, previous);
-    return afterTermination(waitingToStart(status, newest, input), input.facts);
-  });
+export function containerStatuses(all: ContainerStatusesInput): PodContainerStatuses {
+  const { spec } = all.pod;
+  const input = { ...all, observed: withSharedMessages(all.observed, spec) };
+  const { initContainerStatuses = [], containerStatuses: appStatuses = [] } = input.previous ?? {};
+  const statuses = {
+    initContainerStatuses: spec.initContainers.map((container) =>
+      statusOf(container, named(initContainerStatuses, container), input),
+    ),
+    containerStatuses: spec.containers.map((container) =>
+      statusOf(container, named(appStatuses, container), input),
+    ),
+  };
+  return input.facts.terminated === true ? terminatedStatuses(spec, statuses) : statuses;
 }
 
-/** Whether the kubelet would start this container again. kubelet: ShouldContainerBeRestarted */
-export function shouldBeRestarted(
-  newest: ObservedContainer | undefined,
-  restartPolicy: RestartPolicy,
-): boolean {
-  if (newest === undefined || newest.state === "Created" || newest.state === "Unknown") return true;
-  if (newest.state === "Running" || restartPolicy === "Never") return false;
-  return restartPolicy === "Always" || newest.exitCode !== 0;
+/** The last words of all containers share one room. */
+function withSharedMessages(
+  observed: ObservedPod | undefined,
+  spec: PodSpec,
+): ObservedPod | undefined {
+  if (observed?.containers.some(({ message }) => message !== "") !== true) return observed;
+  const count = allContainers(spec).length;
+  const containers = observed.containers.map((container) => ({
+    ...container,
+    message: sharedMessage(container.message, count),
+  }));
+  return { ...observed, containers };
 }
 
-// Newest is the highest attempt: creation times come from a clock that jumps.
-function instancesOf(name: string, observed: ObservedPod | undefined): ObservedContainer[] {
-  const all = observed?.containers.filter((container) => container.name === name) ?? [];
-  return all.toSorted((a, b) => b.attempt - a.attempt);
+function named(
+  statuses: readonly ContainerStatus[],
+  { name }: Container,
+): ContainerStatus | undefined {
+  return statuses.find((status) => status.name === name);
+}
+
+function statusOf(
+  container: Container,
+  previous: ContainerStatus | undefined,
+  input: ContainerStatusesInput,
+): ContainerStatus {
+  const instances = input.observed?.containers.filter(({ name }) => name === container.name) ?? [];
+  const [newest, ...before] = newestFirst(instances);
+  const older = before.find(({ state }) => state === "Exited" || state === "Unknown");
+  const known =
+    newest === undefined
+      ? assumedDone(fromMemory(container, previous, input), container, input)
+      : fromRuntime({ container, newest, older }, input.facts, previous);
+  const status = waitingToStart(known, { container, newest }, input);
+  const { spec } = input.pod;
+  const verdicts = newest === undefined ? undefined : input.facts.probes?.[newest.id];
+  return { ...status, ...startedAndReady({ spec, container, state: status.state, verdicts }) };
 }
 
 interface Instances {
+  readonly container: Container;
   readonly newest: ObservedContainer;
+  /** The newest of those before it that ended. */
   readonly older: ObservedContainer | undefined;
 }
 
 function fromRuntime(
-  { newest, older }: Instances,
+  { container, newest, older }: Instances,
   facts: PodFacts,
   previous: ContainerStatus | undefined,
 ): ContainerStatus {
-  const running = newest.state === "Running";
+  const { stopSignal } = container.lifecycle;
   return {
     name: newest.name,
-    state: stateOf(newest, facts),
+    state: isHookPending(newest, facts) ? CREATING : stateOf(newest, facts),
     lastState: older === undefined ? earlierState(newest, previous) : stateOf(older, facts),
-    // Without probes a container that runs has started and is ready.
-    ready: running,
-    started: running,
-    restartCount: newest.attempt,
+    ready: false,
+    started: false,
+    // One that was lost is counted although the next may get its number: a count never falls.
+    restartCount: Math.max(newest.attempt, previous?.restartCount ?? 0),
     image: newest.image,
     imageID: newest.imageID,
     containerID: containerID(newest.id),
+    ...(stopSignal === undefined ? {} : { stopSignal }),
   };
+}
+
+const CREATING: ContainerState = { waiting: { reason: "ContainerCreating" } };
+
+// The kubelet says nothing new of a container before its postStart hook has ended.
+function isHookPending({ name, state }: ObservedContainer, facts: PodFacts): boolean {
+  return state === "Running" && facts.starting?.includes(name) === true;
 }
 
 function stateOf(container: ObservedContainer, facts: PodFacts): ContainerState {
@@ -90,69 +131,119 @@ function earlierState(
 function fromMemory(
   container: Container,
   previous: ContainerStatus | undefined,
-  facts: PodFacts,
+  { pod, facts }: ContainerStatusesInput,
 ): ContainerStatus {
   if (previous?.state.terminated !== undefined) return previous;
-  const waiting: ContainerStatus = {
-    name: container.name,
-    state: { waiting: { reason: "ContainerCreating" } },
+  const waiting = {
+    ...unborn(container, pod.spec),
     lastState: previous?.lastState ?? {},
-    ready: false,
-    started: false,
     restartCount: previous?.restartCount ?? 0,
-    image: container.image,
-    imageID: "",
-    containerID: "",
   };
   if (previous?.state.running === undefined) return waiting;
   const lost = lostContainer(
     "The container ran, and then the runtime no longer had it",
     previous.containerID,
   );
-  if (facts.terminating === true) return { ...waiting, state: { terminated: lost } };
+  if (isEnding(facts)) return { ...waiting, state: { terminated: lost } };
   // The next instance is one restart further: this one's number is spent.
   return { ...waiting, lastState: { terminated: lost }, restartCount: previous.restartCount + 1 };
 }
 
-function waitingToStart(
-  status: ContainerStatus,
-  newest: ObservedContainer | undefined,
-  { pod, facts }: ContainerStatusesInput,
-): ContainerStatus {
-  const fact = facts.waiting[status.name];
-  if (fact === undefined || facts.terminating === true || facts.terminated === true) return status;
-  if (!shouldBeRestarted(newest, pod.spec.restartPolicy)) return status;
-  const finished = newest === undefined ? finishedForGood(status, pod.spec.restartPolicy) : false;
-  if (finished) return status;
+/** The runtime has no instance of it. */
+function unborn({ name, image }: Container, { initContainers }: PodSpec): ContainerStatus {
   return {
-    ...status,
-    state: { waiting: { ...fact } },
-    lastState:
-      status.state.terminated === undefined
-        ? status.lastState
-        : { terminated: status.state.terminated },
+    name,
+    state: initContainers.length > 0 ? INITIALIZING : CREATING,
+    lastState: {},
     ready: false,
     started: false,
+    restartCount: 0,
+    image,
+    imageID: "",
+    containerID: "",
   };
 }
 
-// The runtime's record is gone, but the end was seen: it still decides whether there is a next start.
-function finishedForGood(status: ContainerStatus, restartPolicy: RestartPolicy): boolean {
-  const ended = status.state.terminated;
-  if (ended === undefined || restartPolicy === "Always") return false;
-  return restartPolicy === "Never" || ended.exitCode === 0;
+const INITIALIZING: ContainerState = { waiting: { reason: "PodInitializing" } };
+
+/**
+ * The record of an init container is gone and the agent has forgotten it; where an app container exists it must have
+ * done its work. kubelet: HasAnyRegularContainerCreated
+ */
+function assumedDone(
+  status: ContainerStatus,
+  container: Container,
+  { pod: { spec }, observed, facts }: ContainerStatusesInput,
+): ContainerStatus {
+  if (status.state.waiting === undefined || !isPlainInit(spec, container)) return status;
+  // Somebody tries to start it, so it is not done.
+  if (facts.waiting[container.name] !== undefined && !isEnding(facts)) return status;
+  if (!isAppCreated(spec, observed)) return status;
+  const terminated = {
+    exitCode: 0,
+    reason: "Completed",
+    message:
+      "The runtime no longer knows this container; the ones after it were created, so it ended well",
+    containerID: "",
+  };
+  return { ...status, state: { terminated } };
 }
 
-// kubelet: TerminatePod — after the last sync nothing may look as if it could still run.
-function afterTermination(status: ContainerStatus, facts: PodFacts): ContainerStatus {
-  if (facts.terminated !== true || status.state.terminated !== undefined) return status;
-  const stopped = { ...status, ready: false, started: false };
-  // One that waited for its next start will not get it: its last end was the end.
-  const ended = status.state.waiting === undefined ? undefined : status.lastState.terminated;
-  if (ended !== undefined) return { ...stopped, state: { terminated: ended }, lastState: {} };
-  const lost = lostContainer(
-    "The container could not be located when the pod was terminated",
-    status.containerID,
+/** In the newest sandbox: in a new one the init containers run again. */
+function isAppCreated(spec: PodSpec, observed: ObservedPod | undefined): boolean {
+  const sandbox = newestSandbox(observed);
+  const apps = new Set(spec.containers.map(({ name }) => name));
+  return (observed?.containers ?? []).some(
+    ({ name, state, sandboxId }) =>
+      apps.has(name) && state !== "Unknown" && (sandbox === undefined || sandboxId === sandbox.id),
   );
-  return { ...stopped, state: { terminated: lost } };
+}
+
+function isPlainInit(spec: PodSpec, container: Container): boolean {
+  return spec.initContainers.includes(container) && !isSidecar(spec, container);
+}
+
+interface Known {
+  readonly container: Container;
+  readonly newest: ObservedContainer | undefined;
+}
+
+function waitingToStart(
+  status: ContainerStatus,
+  known: Known,
+  input: ContainerStatusesInput,
+): ContainerStatus {
+  const fact = input.facts.waiting[status.name];
+  if (fact === undefined || !isToStart(status, known, input)) return status;
+  const { terminated } = status.state;
+  const { container, newest } = known;
+  const instance = newest === undefined ? unborn(container, input.pod.spec) : status;
+  return {
+    ...instance,
+    restartCount: status.restartCount,
+    state: { waiting: { ...fact } },
+    lastState: terminated === undefined ? status.lastState : { terminated },
+  };
+}
+
+/** kubelet: ShouldContainerBeRestarted */
+function isToStart(
+  { state }: ContainerStatus,
+  { container, newest }: Known,
+  { pod: { spec }, observed, facts }: ContainerStatusesInput,
+): boolean {
+  if (isEnding(facts) || newest?.state === "Running") return false;
+  if (state.terminated === undefined) return true;
+  if (startsAgain(spec, { container, ended: state.terminated }, facts)) return true;
+  return isPlainInit(spec, container) && isOfEarlierSandbox(newest, observed);
+}
+
+/** A new sandbox needs its own run of the init containers, however well the last one went. */
+function isOfEarlierSandbox(
+  newest: ObservedContainer | undefined,
+  observed: ObservedPod | undefined,
+): boolean {
+  const sandbox = newestSandbox(observed);
+  if (newest === undefined || newest.exitCode !== 0) return false;
+  return sandbox?.state === "Ready" && newest.sandboxId !== sandbox.id;
 }

@@ -1,77 +1,174 @@
-// What happened lately, for people: a small bounded memory in which repetitions are counted. kubelet: event recorder
+// What happened lately, for people: a small bounded memory in which repetitions are counted.
+// kubelet: event recorder; client-go: EventCorrelator
 
 import type { EventObject, NewEvent, RecordedEvent } from "../api/events.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import { isUnspent, spend, type EventBudget } from "./event-budget.ts";
 
 export interface EventsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** How many different events are kept; default 500. */
   readonly capacity?: number;
+  /** Every event that is kept, and every repetition of one. Must not throw. */
+  readonly onRecorded?: (event: RecordedEvent) => void;
+}
+
+interface Kept {
+  readonly event: RecordedEvent;
+  /** What it is counted under. */
+  readonly key: string;
+  /** The same but for the message. */
+  readonly similar: string;
+  /** Of its last occurrence. */
+  readonly at: Monotonic;
 }
 
 const CAPACITY = 500;
+/** Of the capacity, kept free from old Warnings so that new Normal events still show. */
+const NORMAL_SHARE = 0.2;
+/** Different messages of one reason about one object within `SIMILAR_MS`; what comes beyond is one event. */
+const MAX_SIMILAR = 10;
+const SIMILAR_MS = 600_000;
+const COMBINED = "(combined from similar events): ";
+/** In UTF-16 units. kubelet's API allows 1 kB. */
+const MAX_MESSAGE = 1024;
+const MAX_BUDGETS = 1_000;
 
 export class Events {
-  /** In the order of their last occurrence. */
-  readonly #events = new Map<string, RecordedEvent>();
-  readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #options: EventsOptions;
   readonly #capacity: number;
+  /** In the order of their last occurrence. */
+  readonly #kept = new Map<string, Kept>();
+  /** In the order in which they were last spent from. */
+  readonly #budgets = new Map<string, EventBudget>();
+  #normals = 0;
+  #lastId = 0;
 
   constructor(options: EventsOptions) {
-    this.#clock = options.clock;
-    this.#log = options.log;
+    this.#options = options;
     this.#capacity = options.capacity ?? CAPACITY;
   }
 
-  /** Remembers and logs an event; one that is remembered already only counts on. */
-  record(event: NewEvent): void {
-    const key = keyOf(event);
-    const now = this.#clock.now();
-    const before = this.#events.get(key);
-    this.#events.delete(key);
-    this.#events.set(key, {
-      ...event,
-      count: (before?.count ?? 0) + 1,
-      first: before?.first ?? now,
-      last: now,
-    });
-    if (this.#events.size > this.#capacity) this.#dropOldest();
-    this.#write(event);
+  /**
+   * Remembers and logs an event; one that is remembered already only counts on. Too many different ones of one
+   * object are combined, then left out.
+   */
+  record(said: NewEvent): void {
+    const event = { ...said, message: shortened(said.message) };
+    const own = keyOf(event);
+    const known = this.#kept.get(own);
+    if (known !== undefined) return this.#keep(known, event);
+    const similar = similarKey(event);
+    if (!this.#isCrowded(similar)) return this.#begin({ key: own, similar }, event);
+    const message = shortened(COMBINED + event.message);
+    const combined = this.#kept.get(similar);
+    if (combined !== undefined) return this.#keep(combined, { ...event, message });
+    return this.#begin({ key: similar, similar }, { ...event, message });
   }
 
-  /** Oldest occurrence first; of one object where one is given. */
+  /** Oldest occurrence first; of one object, whatever its uid, where one is given. */
   list(object?: EventObject): readonly RecordedEvent[] {
-    const all = [...this.#events.values()];
+    const all = [...this.#kept.values()].map(({ event }) => event);
     if (object === undefined) return all;
-    const wanted = objectKey(object);
-    return all.filter((event) => objectKey(event.object) === wanted);
+    const wanted = nameKey(object);
+    return all.filter((event) => nameKey(event.object) === wanted);
   }
 
+  #isCrowded(similar: string): boolean {
+    const since = this.#options.clock.monotonic() - SIMILAR_MS;
+    let fresh = 0;
+    for (const one of this.#kept.values())
+      if (one.similar === similar && one.key !== similar && one.at > since) fresh += 1;
+    return fresh >= MAX_SIMILAR;
+  }
+
+  #begin(keys: Pick<Kept, "key" | "similar">, event: NewEvent): void {
+    const { clock, log } = this.#options;
+    if (!this.#mayAdd(event.object))
+      return log.debug("too many events of one object", about(event));
+    this.#lastId += 1;
+    const now = clock.now();
+    const recorded = { ...event, id: this.#lastId, count: 1, first: now, last: now };
+    this.#put({ ...keys, event: recorded, at: clock.monotonic() });
+    if (event.type === "Normal") this.#normals += 1;
+    if (this.#kept.size > this.#capacity) this.#dropOldest();
+    this.#write(event);
+    this.#options.onRecorded?.(recorded);
+  }
+
+  #keep({ event: before, key, similar }: Kept, { message }: NewEvent): void {
+    const { clock, log } = this.#options;
+    const event = { ...before, message, count: before.count + 1, last: clock.now() };
+    this.#put({ key, similar, event, at: clock.monotonic() });
+    log.debug("event again", { ...about(event), count: event.count });
+    this.#options.onRecorded?.(event);
+  }
+
+  /** As the newest. */
+  #put(kept: Kept): void {
+    this.#kept.delete(kept.key);
+    this.#kept.set(kept.key, kept);
+  }
+
+  /** Normal events first, as long as there are more than their share. */
   #dropOldest(): void {
-    const [oldest] = this.#events.keys();
-    if (oldest !== undefined) this.#events.delete(oldest);
+    const all = [...this.#kept.values()];
+    const isNormal = this.#normals > Math.floor(this.#capacity * NORMAL_SHARE);
+    const type = isNormal ? "Normal" : "Warning";
+    const oldest = all.find(({ event }) => event.type === type);
+    if (oldest === undefined) return;
+    this.#kept.delete(oldest.key);
+    if (isNormal) this.#normals -= 1;
   }
 
-  #write({ type, reason, object, message }: NewEvent): void {
-    const fields = { reason, object: objectName(object), message };
-    switch (type) {
+  #mayAdd(object: EventObject): boolean {
+    const now = this.#options.clock.monotonic();
+    const key = lifeKey(object);
+    const after = spend(this.#budgets.get(key), now);
+    if (after === undefined) return false;
+    this.#budgets.delete(key);
+    this.#budgets.set(key, after);
+    for (const [other, budget] of this.#budgets) {
+      if (this.#budgets.size <= MAX_BUDGETS && !isUnspent(budget, now)) break;
+      this.#budgets.delete(other);
+    }
+    return true;
+  }
+
+  #write(event: NewEvent): void {
+    switch (event.type) {
       case "Normal":
-        return this.#log.info("event", fields);
+        return this.#options.log.info("event", about(event));
       case "Warning":
-        return this.#log.warn("event", fields);
+        return this.#options.log.warn("event", about(event));
     }
   }
 }
 
-function keyOf({ type, reason, object, message }: NewEvent): string {
-  return JSON.stringify([type, reason, objectKey(object), message]);
+function keyOf(event: NewEvent): string {
+  return JSON.stringify([similarKey(event), event.message]);
 }
 
-function objectKey({ kind, namespace, name }: EventObject): string {
+function similarKey({ type, reason, object }: NewEvent): string {
+  return JSON.stringify([type, reason, lifeKey(object), object.fieldPath ?? ""]);
+}
+
+function lifeKey(object: EventObject): string {
+  return JSON.stringify([nameKey(object), object.uid ?? ""]);
+}
+
+function nameKey({ kind, namespace, name }: EventObject): string {
   return JSON.stringify([kind, namespace ?? "", name]);
+}
+
+function shortened(message: string): string {
+  return message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE - 1)}…`;
+}
+
+function about({ reason, object, message }: NewEvent): Record<string, string> {
+  return { reason, object: objectName(object), message };
 }
 
 function objectName({ kind, namespace, name }: EventObject): string {

@@ -17,10 +17,15 @@ export interface PodFacts {
   readonly probes?: ProbeVerdicts;
   /** Containers that run and whose postStart hook has not ended: shown as waiting. */
   readonly starting?: readonly string[];
-  /** The pod's own reason and message, e.g. `Evicted`. */
+  /**
+   * IDs of ended instances that another one follows whatever their exit code says: a probe, a hook or a changed spec
+   * ended them. Without it such a pod could pass for finished until the next one starts.
+   */
+  readonly replaced?: readonly string[];
+  /** The pod's own reason and message, e.g. `Evicted`, `DeadlineExceeded`. */
   readonly podReason?: string;
   readonly podMessage?: string;
-  /** The pod failed before or beside its containers (admission, eviction): phase `Failed`. */
+  /** The pod failed before or beside its containers (admission, deadline, eviction): phase `Failed`, nothing starts again. */
   readonly failed?: boolean;
   /** The pod is being stopped: no container starts again. */
   readonly terminating?: boolean;
@@ -28,7 +33,9 @@ export interface PodFacts {
   readonly terminated?: boolean;
   /** IDs of containers that the kernel's OOM counter convicts although the runtime said something else. */
   readonly oomKilled?: readonly string[];
-  /** Conditions beside the kubelet's five; they stand last. */
+  /** The node ends the pod for a reason of its own (eviction, shutdown): condition `DisruptionTarget`; once said it stays. */
+  readonly disruption?: { readonly reason: string; readonly message: string };
+  /** Conditions beside the kubelet's own; they stand last. */
   readonly extraConditions?: readonly PodCondition[];
   /** Wall ms when the agent took the pod on; absent = what `previous` says, else now. */
   readonly startTime?: number;

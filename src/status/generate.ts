@@ -2,14 +2,16 @@
 // kubelet: generateAPIPodStatus
 
 import type { ObservedPod } from "../api/observed-pod.ts";
-import type { PodPhase, PodStatus } from "../api/pod-status.ts";
+import type { PodContainerStatuses, PodPhase, PodStatus } from "../api/pod-status.ts";
 import type { Pod } from "../api/pod.ts";
 import { qosClass } from "../api/qos.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import { podConditions, timed } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
 import type { PodFacts } from "./facts.ts";
+import { newestSandbox } from "./newest.ts";
 import { isTerminal, podPhase } from "./phase.ts";
+import { isEnding } from "./starts-again.ts";
 
 export interface GenerateInput {
   readonly pod: Pod;
@@ -26,13 +28,17 @@ export interface GenerateInput {
 
 export function generatePodStatus(input: GenerateInput): PodStatus {
   const { pod, observed, facts, previous, now } = input;
-  const neverStarted = facts.failed === true && observed === undefined && previous === undefined;
-  const statuses = neverStarted
-    ? []
-    : containerStatuses({ pod, observed, facts, previous: previous?.containerStatuses ?? [] });
+  const statuses = statusesOf(input);
   const phase = phaseOf(input, statuses);
+  const disruption = facts.disruption ?? disruptionOf(previous);
   const conditions = [
-    ...podConditions({ observed, statuses, phase }),
+    ...podConditions({
+      spec: pod.spec,
+      observed,
+      statuses,
+      phase,
+      ...(disruption === undefined ? {} : { disruption }),
+    }),
     ...(facts.extraConditions ?? []),
   ];
   return {
@@ -45,23 +51,50 @@ export function generatePodStatus(input: GenerateInput): PodStatus {
       facts.startTime === undefined
         ? (previous?.startTime ?? rfc3339(now))
         : rfc3339(facts.startTime),
-    initContainerStatuses: [],
-    containerStatuses: statuses,
+    ...statuses,
     qosClass: qosClass(pod.spec),
   };
 }
 
+/** A pod that was refused before anything of it began has no containers. */
+function statusesOf({ pod, observed, facts, previous }: GenerateInput): PodContainerStatuses {
+  const hadNone = (previous?.containerStatuses ?? []).length === 0;
+  if (facts.failed === true && observed === undefined && hadNone)
+    return { initContainerStatuses: [], containerStatuses: [] };
+  return containerStatuses({ pod, observed, facts, previous });
+}
+
 function phaseOf(
-  { pod, facts, previous }: GenerateInput,
-  statuses: PodStatus["containerStatuses"],
+  { pod: { spec }, observed, facts, previous }: GenerateInput,
+  statuses: PodContainerStatuses,
 ): PodPhase {
   if (previous !== undefined && isTerminal(previous.phase)) return previous.phase;
   if (facts.failed === true) return "Failed";
-  return podPhase({
-    restartPolicy: pod.spec.restartPolicy,
-    statuses,
-    terminated: facts.terminated === true,
-  });
+  const phase = podPhase({ spec, statuses, facts, initialized: hasAppContainer(spec, observed) });
+  const isEarly = isTerminal(phase) && !isEnding(facts) && isPresumed(observed);
+  return isEarly ? (previous?.phase ?? "Running") : phase;
+}
+
+/** An end's reason and last words have yet to follow: what is final is said when all of it is known. */
+function isPresumed(observed: ObservedPod | undefined): boolean {
+  return observed?.containers.some(({ presumed }) => presumed === true) === true;
+}
+
+/** kubelet: HasAnyActiveRegularContainerStarted */
+function hasAppContainer(spec: Pod["spec"], observed: ObservedPod | undefined): boolean {
+  const sandbox = newestSandbox(observed);
+  if (observed === undefined || sandbox?.state !== "Ready") return false;
+  const apps = new Set(spec.containers.map(({ name }) => name));
+  return observed.containers.some(
+    ({ name, sandboxId }) => apps.has(name) && sandboxId === sandbox.id,
+  );
+}
+
+// It tells of an event that happens once, so nothing later takes it back.
+function disruptionOf(previous: PodStatus | undefined): PodFacts["disruption"] {
+  const said = previous?.conditions.find(({ type }) => type === "DisruptionTarget");
+  if (said === undefined) return undefined;
+  return { reason: said.reason ?? "", message: said.message ?? "" };
 }
 
 // A finished pod keeps the reason it finished with: who said it may be forgotten by then.
@@ -79,13 +112,25 @@ function reasonOf(
   };
 }
 
-function addresses({ pod, observed, hostIPs }: GenerateInput): Partial<PodStatus> {
-  const [hostIP] = hostIPs;
-  const sandbox = observed?.sandboxes.toSorted((a, b) => b.attempt - a.attempt)[0];
-  const podIPs = pod.spec.hostNetwork && sandbox !== undefined ? hostIPs : (sandbox?.ips ?? []);
-  const [podIP] = podIPs;
+function addresses({ pod, observed, hostIPs, previous }: GenerateInput): Partial<PodStatus> {
+  const hosts = hostIPs.length === 0 ? ipsOf(previous?.hostIPs) : hostIPs;
+  const own = pod.spec.hostNetwork ? hosts : sandboxIPs(observed);
+  const pods = own ?? ipsOf(previous?.podIPs);
+  const [hostIP] = hosts;
+  const [podIP] = pods;
   return {
-    ...(hostIP === undefined ? {} : { hostIP, hostIPs: hostIPs.map((ip) => ({ ip })) }),
-    ...(podIP === undefined ? {} : { podIP, podIPs: podIPs.map((ip) => ({ ip })) }),
+    ...(hostIP === undefined ? {} : { hostIP, hostIPs: hosts.map((ip) => ({ ip })) }),
+    ...(podIP === undefined ? {} : { podIP, podIPs: pods.map((ip) => ({ ip })) }),
   };
+}
+
+/** undefined = no sandbox is up: what was known of the last one stays true of it. kubelet: getPodIPs */
+function sandboxIPs(observed: ObservedPod | undefined): readonly string[] | undefined {
+  const ips = newestSandbox(observed)?.ips ?? [];
+  const isAnyUp = observed?.sandboxes.some(({ state }) => state === "Ready") === true;
+  return ips.length > 0 || isAnyUp ? ips : undefined;
+}
+
+function ipsOf(addressed: readonly { readonly ip: string }[] | undefined): readonly string[] {
+  return (addressed ?? []).map(({ ip }) => ip);
 }

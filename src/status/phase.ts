@@ -1,14 +1,22 @@
 // The phase of a pod from its containers. kubelet: getPhase
 
-import type { ContainerState, ContainerStatus, PodPhase } from "../api/pod-status.ts";
-import type { RestartPolicy } from "../api/pod.ts";
+import type {
+  ContainerStateTerminated,
+  ContainerStatus,
+  PodContainerStatuses,
+  PodPhase,
+} from "../api/pod-status.ts";
+import { isSidecar, type Container, type PodSpec } from "../api/pod.ts";
+import type { PodFacts } from "./facts.ts";
+import { startsAgain } from "./starts-again.ts";
 
 export interface PhaseInput {
-  readonly restartPolicy: RestartPolicy;
-  /** One per container of the spec. */
-  readonly statuses: readonly ContainerStatus[];
-  /** Nothing of this pod will ever start again. */
-  readonly terminated: boolean;
+  readonly spec: PodSpec;
+  /** A container that has none is unknown. */
+  readonly statuses: PodContainerStatuses;
+  readonly facts: PodFacts;
+  /** An app container exists in the sandbox in which the pod runs now: its init containers are behind it. */
+  readonly initialized: boolean;
 }
 
 /** `Succeeded` and `Failed`: a pod that leaves them does not exist. */
@@ -16,29 +24,86 @@ export function isTerminal(phase: PodPhase): boolean {
   return phase === "Succeeded" || phase === "Failed";
 }
 
-export function podPhase({ restartPolicy, statuses, terminated }: PhaseInput): PodPhase {
-  const kinds = statuses.map(kindOf);
-  const has = (kind: Kind): boolean => kinds.includes(kind);
-  if (has("Waiting") || has("Unknown")) return "Pending";
-  if (has("Running")) return "Running";
-  if (!has("Stopped")) return "Pending";
-  const succeeded = statuses.every(endedWell);
-  if (terminated) return succeeded ? "Succeeded" : "Failed";
-  if (restartPolicy === "Always") return "Running";
-  if (succeeded) return "Succeeded";
-  return restartPolicy === "Never" ? "Failed" : "Running";
+export function podPhase(input: PhaseInput): PodPhase {
+  const phase = byContainers(input);
+  // kubelet: TerminatePod — what was stopped before it came to an end of its own has failed.
+  return input.facts.terminated === true && !isTerminal(phase) ? "Failed" : phase;
 }
 
-type Kind = "Waiting" | "Running" | "Stopped" | "Unknown";
-
-function kindOf({ state, lastState }: ContainerStatus): Kind {
-  if (state.running !== undefined) return "Running";
-  if (state.terminated !== undefined) return "Stopped";
-  if (state.waiting === undefined) return "Unknown";
-  // One that ran before and waits for its next start counts as stopped, not as new.
-  return lastState.terminated === undefined ? "Waiting" : "Stopped";
+function byContainers(input: PhaseInput): PodPhase {
+  const { spec, facts } = input;
+  const init = spec.initContainers
+    .filter((container) => !isSidecar(spec, container))
+    .map((container) => initKind(container, input));
+  if (init.includes("FailedForGood")) return "Failed";
+  const sidecars = spec.initContainers
+    .filter((container) => isSidecar(spec, container))
+    .map((container) => sidecarKind(container, input));
+  if (init.includes("Pending")) return "Pending";
+  // A sidecar that starts again later does not make a pod pending whose app containers have their place.
+  const isStarting = sidecars.some((kind) => kind === "Starting" || kind === "Waiting");
+  if (isStarting && !input.initialized) return "Pending";
+  const apps = spec.containers.map((container) => appKind(container, input));
+  const kinds = [...sidecars, ...apps];
+  if (kinds.includes("Waiting") || kinds.includes("Unknown")) return "Pending";
+  if (kinds.includes("Running") || kinds.includes("Starting")) return "Running";
+  return ofStopped(apps, facts);
 }
 
-function endedWell({ state }: { readonly state: ContainerState }): boolean {
-  return state.terminated?.exitCode === 0;
+/** Nothing runs, nothing waits for its first start; sidecars do not count. */
+function ofStopped(apps: readonly AppKind[], facts: PodFacts): PodPhase {
+  if (apps.length === 0) return "Pending";
+  const ended = apps.every((kind) => kind === "Succeeded" || kind === "SucceededForNow")
+    ? "Succeeded"
+    : "Failed";
+  if (facts.terminated === true) return ended;
+  const goesOn = apps.some((kind) => kind === "SucceededForNow" || kind === "FailedForNow");
+  return goesOn ? "Running" : ended;
+}
+
+type InitKind = "Pending" | "Done" | "Failed" | "FailedForGood";
+
+function initKind(container: Container, input: PhaseInput): InitKind {
+  const status = statusOf(container, input.statuses.initContainerStatuses);
+  const ended = status === undefined ? undefined : lastEnd(status);
+  if (ended === undefined) return "Pending";
+  if (ended.exitCode === 0) return "Done";
+  return startsAgain(input.spec, { container, ended }, input.facts) ? "Failed" : "FailedForGood";
+}
+
+type SidecarKind = "Running" | "Starting" | "Waiting" | "Stopped" | "Unknown";
+
+function sidecarKind(container: Container, { statuses }: PhaseInput): SidecarKind {
+  const status = statusOf(container, statuses.initContainerStatuses);
+  if (status === undefined) return "Unknown";
+  if (status.state.running !== undefined) return status.started ? "Running" : "Starting";
+  return lastEnd(status) === undefined ? "Waiting" : "Stopped";
+}
+
+type AppKind =
+  "Running" | "Waiting" | "Unknown" | "Succeeded" | "SucceededForNow" | "Failed" | "FailedForNow";
+
+function appKind(container: Container, input: PhaseInput): AppKind {
+  const status = statusOf(container, input.statuses.containerStatuses);
+  if (status === undefined) return "Unknown";
+  if (status.state.running !== undefined) return "Running";
+  const ended = lastEnd(status);
+  if (ended === undefined) return status.state.waiting === undefined ? "Unknown" : "Waiting";
+  const again = startsAgain(input.spec, { container, ended }, input.facts);
+  // Who waits for its next start has not succeeded, whatever the last one said.
+  if (status.state.terminated?.exitCode !== 0) return again ? "FailedForNow" : "Failed";
+  return again ? "SucceededForNow" : "Succeeded";
+}
+
+/** Its end, also of one that waits for its next start; undefined = it runs, or never ran. */
+function lastEnd({ state, lastState }: ContainerStatus): ContainerStateTerminated | undefined {
+  if (state.terminated !== undefined) return state.terminated;
+  return state.waiting === undefined ? undefined : lastState.terminated;
+}
+
+function statusOf(
+  { name }: Container,
+  statuses: readonly ContainerStatus[],
+): ContainerStatus | undefined {
+  return statuses.find((status) => status.name === name);
 }

@@ -175,13 +175,14 @@ export class Outbox {
     return this.#events.flush();
   }
 
-  /** How many events the ring has dropped since `forgetDropped`. */
+  /** How many events the ring has dropped since `settleDropped`. */
   dropped(): DroppedEvents {
     return this.#events.dropped();
   }
 
-  forgetDropped(): void {
-    this.#events.forgetDropped();
+  /** If events were dropped: what `say` makes of it becomes a row, and counting begins anew. True when there were some. */
+  settleDropped(say: (dropped: DroppedEvents) => OutboxEvent): boolean {
+    return this.#events.settleDropped(say);
   }
 
   /** At most `limit` rows to publish now; they are in flight until `sent`, `retry` or `released`. */

@@ -54,9 +54,16 @@ export const SCHEMA_STEPS: readonly string[] = [
     content TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE failure (
+    uid TEXT NOT NULL PRIMARY KEY,
+    reason TEXT NOT NULL,
+    message TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
-/** A database without one of them is not usable. */
+/** Of the first step; a database without one of them is not usable. */
 export const TABLES: readonly string[] = [
   "meta",
   "document",

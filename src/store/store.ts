@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Random } from "../lib/random.ts";
 import type { Database } from "./database.ts";
 import { Documents } from "./documents.ts";
+import { Failures } from "./failures.ts";
 import { Incarnation } from "./incarnation.ts";
 import { LastGoodManifests } from "./last-good-manifests.ts";
 import { Meta } from "./meta.ts";
@@ -35,6 +36,7 @@ export class Store implements Disposable {
   readonly documents: Documents;
   readonly lastGood: LastGoodManifests;
   readonly removals: Removals;
+  readonly failures: Failures;
   readonly outbox: Outbox;
 
   /** Throws AgentError `SqliteAddonUnusable`, `DatabaseUnavailable` or `DatabaseFull`. The caller holds stateDir's lock. */
@@ -66,6 +68,7 @@ export class Store implements Disposable {
     this.documents = new Documents({ database, meta, files: options.files, directory });
     this.lastGood = new LastGoodManifests(database);
     this.removals = new Removals(database);
+    this.failures = new Failures(database);
     const caps = options.eventCaps;
     this.outbox = new Outbox(caps === undefined ? { database, meta } : { database, meta, caps });
   }

@@ -2,7 +2,8 @@
 
 import type { ContainerStatus, PodStatus } from "../api/pod-status.ts";
 import type { DesiredPod } from "../api/desired-pod.ts";
-import type { PodUID } from "../api/pod.ts";
+import type { PodSpec, PodUID } from "../api/pod.ts";
+import { initBlock, isConditionTrue } from "../api/pod-summary.ts";
 import type { Monotonic } from "../lib/clock.ts";
 
 export type PodStage =
@@ -48,23 +49,44 @@ export function podHealth(desired: DesiredPod, facts: HealthFacts, before?: PodH
   const known = before?.uid === desired.uid ? before : undefined;
   const ready = status !== undefined && facts.terminating !== true && isReady(status);
   const readySince = ready ? (known?.readySince ?? now) : undefined;
-  const containers = status?.containerStatuses ?? [];
   return {
     uid: desired.uid,
     namespace,
     name,
     stage: stageOf(facts),
     readySince,
-    crashes: Math.max(...containers.map(failuresOf), 0),
-    ...whyNot(status),
+    crashes: crashesOf(status),
+    ...whyNot(desired.pod.spec, status),
   };
 }
 
-/** The pod's own words, else those of the first container that does not run. */
-function whyNot(status: PodStatus | undefined): Pick<PodHealth, "reason" | "message"> {
-  const state = status?.containerStatuses.find((container) => !isGoing(container))?.state;
-  const { reason, message } =
-    status?.reason === undefined ? (state?.waiting ?? state?.terminated ?? {}) : status;
+/** What failed on the way of a pod that finished well is forgiven. */
+function crashesOf(status: PodStatus | undefined): number {
+  if (status === undefined || status.phase === "Succeeded") return 0;
+  return Math.max(...containersOf(status).map(failuresOf), 0);
+}
+
+type Why = Pick<PodHealth, "reason" | "message">;
+
+/** The pod's own words, else those of the init container that holds it up, else of the first container that does not run. */
+function whyNot(spec: PodSpec, status: PodStatus | undefined): Why {
+  if (status === undefined) return {};
+  if (status.reason !== undefined) return why(status);
+  if (status.phase === "Succeeded") return {};
+  const init = initBlock({ spec, status });
+  const blocked = init === undefined ? undefined : { ...saidOf(init.status), reason: init.word };
+  if (blocked !== undefined && !isConditionTrue({ spec, status }, "Initialized"))
+    return why(blocked);
+  const first = status.containerStatuses.find((container) => !isGoing(container));
+  if (first !== undefined) return why(saidOf(first));
+  return status.phase === "Failed" || blocked === undefined ? {} : why(blocked);
+}
+
+function saidOf({ state }: ContainerStatus): Why {
+  return state.waiting ?? state.terminated ?? {};
+}
+
+function why({ reason, message }: Why): Why {
   return {
     ...(reason === undefined ? {} : { reason }),
     ...(message === undefined ? {} : { message }),
@@ -74,16 +96,25 @@ function whyNot(status: PodStatus | undefined): Pick<PodHealth, "reason" | "mess
 function stageOf({ status, pulling, terminating }: HealthFacts): PodStage {
   if (terminating === true) return "Terminating";
   if (status?.phase === "Succeeded" || status?.phase === "Failed") return status.phase;
-  const isDownloading =
-    pulling === true ||
-    status?.containerStatuses.some((container) =>
-      PULL_REASONS.includes(container.state.waiting?.reason ?? ""),
-    );
-  if (isDownloading === true) return "Downloading";
+  if (pulling === true) return "Downloading";
   if (status === undefined) return "Pending";
-  if (status.phase === "Running")
-    return status.containerStatuses.every(isGoing) ? "Running" : "Starting";
-  return "Pending";
+  const containers = containersOf(status);
+  if (containers.some(isPulling)) return "Downloading";
+  if (status.phase === "Running") return containers.every(isGoing) ? "Running" : "Starting";
+  return status.initContainerStatuses.some(hasBegun) ? "Starting" : "Pending";
+}
+
+function containersOf(status: PodStatus): readonly ContainerStatus[] {
+  return [...status.initContainerStatuses, ...status.containerStatuses];
+}
+
+function isPulling({ state }: ContainerStatus): boolean {
+  return PULL_REASONS.includes(state.waiting?.reason ?? "");
+}
+
+/** It runs, or ran already. */
+function hasBegun({ state, lastState }: ContainerStatus): boolean {
+  return state.waiting === undefined || lastState.terminated !== undefined;
 }
 
 function isReady(status: PodStatus): boolean {

@@ -2,16 +2,21 @@
 
 import type { DesiredPod } from "../api/desired-pod.ts";
 import type { ContainerStatus, PodStatus } from "../api/pod-status.ts";
+import {
+  initBlock,
+  isConditionTrue,
+  summarizePod,
+  type SummarizedPod,
+} from "../api/pod-summary.ts";
 import type { PodLine } from "./reported-state.ts";
 import { reportedSource, wireText } from "./wire-text.ts";
 
 /** The line of a pod; `status` undefined = nothing is known of it yet. */
 export function podLine(desired: DesiredPod, status: PodStatus | undefined): PodLine {
   const { namespace, name } = desired.pod.metadata;
-  const containers = status?.containerStatuses ?? [];
-  const ready = containers.filter((container) => container.ready).length;
-  const restarts = containers.reduce((sum, container) => sum + container.restartCount, 0);
-  const reason = reasonOf(status);
+  const pod = { spec: desired.pod.spec, status: status ?? {} };
+  const { ready, containers } = summarizePod(pod, false);
+  const reason = status === undefined ? undefined : reasonOf(pod, status);
   return {
     namespace,
     name,
@@ -19,29 +24,35 @@ export function podLine(desired: DesiredPod, status: PodStatus | undefined): Pod
     source: reportedSource(desired.source),
     specHash: desired.specHash,
     phase: status?.phase ?? "Pending",
-    ready: `${ready}/${desired.pod.spec.containers.length}`,
-    restarts,
+    ready: `${ready}/${containers}`,
+    restarts: allStatuses(status).reduce((sum, { restartCount }) => sum + restartCount, 0),
     ...(reason === undefined ? {} : { reason: wireText(reason) }),
     since: sinceOf(status),
   };
 }
 
-/** The pod's own reason, else that of the first container that does not run. */
-function reasonOf(status: PodStatus | undefined): string | undefined {
-  if (status === undefined) return undefined;
+function allStatuses(status: PodStatus | undefined): readonly ContainerStatus[] {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+}
+
+/** The pod's own reason, else that of the container that keeps it from running. */
+function reasonOf(pod: SummarizedPod, status: PodStatus): string | undefined {
   if (status.reason !== undefined) return status.reason;
   const update = status.conditions.find(
     ({ type, status: is }) => type === "agent/UpdatePending" && is === "True",
   );
-  return update?.reason ?? firstReason(status.containerStatuses);
+  if (update?.reason !== undefined) return update.reason;
+  const init = initBlock(pod)?.word;
+  if (init !== undefined && !isConditionTrue(pod, "Initialized")) return init;
+  return firstReason(status) ?? init;
 }
 
-function firstReason(containers: readonly ContainerStatus[]): string | undefined {
-  for (const { state } of containers) {
+function firstReason({ containerStatuses }: PodStatus): string | undefined {
+  for (const { state } of containerStatuses) {
     const reason = state.waiting?.reason ?? state.terminated?.reason;
     if (reason !== undefined && reason !== "Completed") return reason;
   }
-  const [first] = containers;
+  const [first] = containerStatuses;
   return first?.state.terminated?.reason;
 }
 

@@ -46,6 +46,7 @@ const WINDOW = 20;
 const CATCH_UP_GAP_MS = 100;
 /** A broker that does not answer for so long is not there any more. */
 const ACK_TIMEOUT_MS = 60_000;
+const STRIKE_OUT_AGAIN_MS = 10_000;
 const QUOTA_EXCEEDED = 0x97;
 const QUOTA_BACKOFF = { initial: 1_000, max: 300_000, resetAfter: 600_000 };
 
@@ -164,7 +165,7 @@ export class Publisher {
       drain.quota = undefined;
       this.#suspects = afterSuccess(this.#suspects, topic);
       if (this.#denied.delete(topic)) this.#tell();
-      outbox.sentAll(packet.ids);
+      this.#strikeOut(drain, packet.ids);
       return;
     }
     if (code === QUOTA_EXCEEDED) {
@@ -173,6 +174,21 @@ export class Publisher {
       return;
     }
     this.#deny(packet, `was refused with reason code 0x${code.toString(16)}`);
+  }
+
+  /** What the broker has: until the disk lets us strike it out, newer rows of its topic wait behind it. */
+  #strikeOut(drain: Drain, ids: readonly number[]): void {
+    const { clock, log, outbox } = this.#options;
+    try {
+      outbox.sentAll(ids);
+    } catch (error) {
+      log.warn("cannot write down what the broker has taken", { error: messageOf(error) });
+      clock.after(STRIKE_OUT_AGAIN_MS, () => {
+        if (drain.signal.aborted) return;
+        this.#strikeOut(drain, ids);
+        this.wake();
+      });
+    }
   }
 
   #deny({ message: { topic }, ids }: Packet, why: string): void {

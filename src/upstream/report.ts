@@ -183,6 +183,7 @@ function wirePodStatus(status: PodStatus): PodStatus {
       ...condition,
       ...optionalMessage(condition.message),
     })),
+    initContainerStatuses: status.initContainerStatuses.map(wireContainer),
     containerStatuses: status.containerStatuses.map(wireContainer),
   };
 }
@@ -212,9 +213,16 @@ function optionalMessage(message: string | undefined): { readonly message?: stri
   return message === undefined ? {} : { message: wireText(message) };
 }
 
-/** A pod of very many containers tells of the first ones. */
+/** A pod of very many containers tells of the first ones; init containers take at most half of the room. */
 function fittingStatus(status: PodStatus): PodStatus {
   const spare = 1024;
-  const room = MAX_PAYLOAD_BYTES - sizeOf({ ...status, containerStatuses: [] }) - spare;
-  return { ...status, containerStatuses: fitting(status.containerStatuses, room) };
+  const bare = { ...status, initContainerStatuses: [], containerStatuses: [] };
+  const room = MAX_PAYLOAD_BYTES - sizeOf(bare) - spare;
+  const initContainerStatuses = fitting(status.initContainerStatuses, room / 2);
+  const left = room - sizeOf(initContainerStatuses);
+  return {
+    ...status,
+    initContainerStatuses,
+    containerStatuses: fitting(status.containerStatuses, left),
+  };
 }

@@ -10,11 +10,12 @@ import type { Edges } from "../../src/agent/edges.ts";
 import { buildPods, type Pods, type PodsOptions } from "../../src/agent/pods.ts";
 import { NamespaceMode } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import type { Files } from "../../src/host/files.ts";
+import type { ProbeEdge } from "../../src/host/probe-edge.ts";
 import { realFiles } from "../../src/host/real-files.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import { createLogger, type Logger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
-import type { PodConfigs } from "../../src/runtime/pod-runtime.ts";
+import type { PodConfigs } from "../../src/runtime/action-input.ts";
 import { addonPath } from "#sqlite-addon";
 import type { Removals } from "../../src/store/removals.ts";
 import { Store } from "../../src/store/store.ts";
@@ -109,7 +110,7 @@ export class PodWorld implements Disposable {
       files: realFiles(),
       directory: this.directory,
       write: (line) => this.lines.push(line),
-      ensureImage: (container) => this.#image(container),
+      ensureImage: (_pod, container) => this.#image(container),
       requireNetwork: () => this.#network(),
       // The agent's loop catches what this throws on a full disk.
       onPodChanged: (uid) => {
@@ -184,7 +185,11 @@ export function bootPods(options: PodProcessOptions): PodProcess {
   });
   const log = createLogger({ clock, level: "debug", write: options.write });
   const removals = options.removals?.(store.removals) ?? store.removals;
-  const edges = { clock, random, log, files, cri: runtime.cri, store: { removals } };
+  const { failures } = store;
+  const bootId = "boot";
+  const probes = noNetwork;
+  const { cri } = runtime;
+  const edges = { clock, random, log, files, cri, probes, bootId, store: { removals, failures } };
   const logs = join(directory, "logs");
   const pods = buildPods({
     edges: edges as unknown as Edges,
@@ -192,11 +197,13 @@ export function bootPods(options: PodProcessOptions): PodProcess {
     configs: plainConfigs(logs),
     events: runtime.events,
     ensureImage: options.ensureImage,
+    record: () => undefined,
     setUpVolumes: () => new Map([["-", "/"]]),
     tearDownVolumes: () => undefined,
     removeCgroup: () => undefined,
     requireNetwork: options.requireNetwork,
     hostIPs: () => ["192.0.2.1"],
+    rejected: () => [],
     onPodChanged: options.onPodChanged,
     onStatusChanged: options.onStatusChanged ?? (() => undefined),
     onPodGone: () => undefined,
@@ -211,6 +218,13 @@ export function bootPods(options: PodProcessOptions): PodProcess {
   };
   return { stop, store, pods, log, kill };
 }
+
+/** Nobody answers. */
+const noNetwork: ProbeEdge = {
+  httpGet: () => Promise.reject(new Error("no network")),
+  tcpConnect: () => Promise.reject(new Error("no network")),
+  grpcHealth: () => Promise.reject(new Error("no network")),
+};
 
 function plainConfig(podLogsDir: string): AgentConfig {
   const config = { instance: "default", podLogsDir, maxContainerRestartPeriodMs: 300_000 };
@@ -237,7 +251,7 @@ function plainConfigs(logs: string): PodConfigs {
     [LABEL.podNamespace]: metadata.namespace,
   });
   return {
-    sandbox: (desired, attempt) => ({
+    sandbox: (desired, { attempt }) => ({
       metadata: {
         name: desired.pod.metadata.name,
         namespace: desired.pod.metadata.namespace,
@@ -262,6 +276,8 @@ function plainConfigs(logs: string): PodConfigs {
         [ANNOTATION.gracePeriod]: String(desired.pod.spec.terminationGracePeriodSeconds),
       },
     }),
+    terminationLog: ({ uid }, container, attempt) =>
+      join(logs, "..", "pods", uid, container, String(attempt)),
     containerLogDirectory: ({ uid, pod: { metadata } }, container) =>
       join(logs, `${metadata.namespace}_${metadata.name}_${uid}`, container),
   };

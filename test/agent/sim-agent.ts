@@ -1,107 +1,129 @@
-// One process of the agent in a simulated world, wired as agent/agent.ts wires it: watch, loop, pods.
+// One process of the whole agent in a simulated world: every edge is the world's, and dies with the process.
 
-import {
-  NOTHING_DESIRED,
-  type DesiredPod,
-  type DesiredState,
-  type SourceName,
-  type SourceSnapshot,
-} from "../../src/api/desired-pod.ts";
-import type { Container } from "../../src/api/pod.ts";
-import type { PodPhase } from "../../src/api/pod-status.ts";
+import { join } from "node:path";
+import { Agent } from "../../src/agent/agent.ts";
+import type { Edges } from "../../src/agent/edges.ts";
+import type { NodeTruth } from "../../src/agent/upstream.ts";
+import type { AgentConfig } from "../../src/api/config.ts";
+import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
+import type { DesiredState } from "../../src/api/desired-pod.ts";
 import type { Removal } from "../../src/api/removal.ts";
-import { RuntimeWatch } from "../../src/agent/runtime-watch.ts";
-import { SyncLoop, type LoopEvent } from "../../src/agent/sync-loop.ts";
-import { realFiles } from "../../src/host/real-files.ts";
+import type { Clock, Monotonic } from "../../src/lib/clock.ts";
 import { messageOf } from "../../src/lib/errors.ts";
-import type { Clock } from "../../src/lib/clock.ts";
-import { Mailbox } from "../../src/lib/mailbox.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
-import { mergeSnapshots, type Standing } from "../../src/source/pod-config.ts";
-import type { Removals } from "../../src/store/removals.ts";
-import { revocable } from "../fakes/fake-cri-revocable.ts";
-import { RevocableClock } from "../fakes/fake-revocable-clock.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import type { FakeRuntime } from "../fakes/fake-runtime.ts";
-import { bootPods, type PodProcess } from "./pod-world.ts";
-import { Mortal } from "./sim-mortal.ts";
-import { SOURCES } from "./sim-specs.ts";
+import type { SimDirectory } from "./sim-directory.ts";
+import { openStore, simFiles, type SimMounts } from "./sim-disk.ts";
+import { isDeath, Mortal, MortalClock } from "./sim-mortal.ts";
+import { simNetwork } from "./sim-network.ts";
+import { NODE, sha256 } from "./sim-specs.ts";
 
 export interface SimAgentOptions {
   readonly clock: Clock;
-  readonly bootedAt: number;
+  readonly bootedAt: Monotonic;
+  readonly bootId: string;
   readonly runtime: FakeRuntime;
+  readonly broker: FakeBroker;
+  readonly protocolVersion: 4 | 5 | undefined;
   readonly random: Random;
-  readonly directory: string;
-  readonly image: (container: Container, clock: Clock, signal: AbortSignal) => Promise<string>;
+  readonly root: string;
+  readonly manifests: SimDirectory;
+  readonly mounts: SimMounts;
+  /** Whether the pod of this sandbox answers its probes well. */
+  readonly isWell: (sandboxId: string) => boolean;
   readonly onLine: (line: string) => void;
-  /** A removal is about to be written down; throws when the disk is full. */
+  /** Something is about to be written; false = the disk is full. */
+  readonly mayWrite: () => boolean;
   readonly onBegin: (fresh: readonly Removal[], agent: SimAgent) => void;
   readonly onSettle: (uid: string) => void;
-  readonly onPhase: (uid: string, phase: PodPhase) => void;
-  /** A file is about to be touched; throws when the disk does not let it. */
-  readonly onFile: (method: string) => void;
-  readonly onLoopEnd: (error: unknown) => void;
+  readonly onAccepted: (generation: number, digest: string) => void;
+  /** It ended by itself, or threw where nobody catches. */
+  readonly onFall: (why: string) => void;
 }
+
+const MACHINE: Edges["machine"] = {
+  hostname: NODE,
+  machineId: "0123456789abcdef0123456789abcdef",
+  serial: "",
+  mac: "02:00:00:00:00:01",
+  cpus: 4,
+  memoryBytes: 4 * 1024 ** 3,
+  kernelVersion: "6.12.0",
+  osImage: "Simulated Linux",
+  architecture: "arm64",
+};
+
+/** Soon enough that whatever only a refresh tells is told within the time of recovery. */
+const REFRESH_MS = 300_000;
 
 export class SimAgent {
   readonly #options: SimAgentOptions;
   readonly #mortal: Mortal;
-  readonly #process: PodProcess;
-  readonly #mailbox = new Mailbox<LoopEvent>();
-  readonly #snapshots = new Map<SourceName, SourceSnapshot>();
-  #desired: DesiredState = NOTHING_DESIRED;
-  #stopped = false;
+  readonly #stop = new AbortController();
+  readonly #store: Store;
+  readonly #agent: Agent;
 
+  /** Throws what keeps a real one from starting. */
   constructor(options: SimAgentOptions) {
     this.#options = options;
-    const { runtime, random, directory } = options;
-    const clock = new RevocableClock(options.clock, options.bootedAt);
-    this.#mortal = new Mortal(() => this.#process.kill());
-    const handle = revocable(this.#mortal.cri(runtime), runtime.events);
-    this.#process = bootPods({
-      clock,
-      random,
-      runtime: handle,
-      files: this.#mortal.files(realFiles(), options.onFile),
-      directory,
-      write: options.onLine,
-      ensureImage: (container, signal) => options.image(container, clock, signal),
-      requireNetwork: () => watch.requireNetwork(),
-      onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
-      onStatusChanged: (uid) => {
-        const phase = this.#process.pods.statuses.status(uid)?.phase;
-        if (phase !== undefined) options.onPhase(uid, phase);
-      },
-      removals: (removals) => this.#mortal.removals(this.#watched(removals)),
+    const { runtime, root, random, broker, onLine } = options;
+    let store: Store | undefined;
+    const link = broker.link();
+    const mortal = new Mortal(() => {
+      clock.stop();
+      link.crash();
+      // Not under the feet of a transaction.
+      queueMicrotask(() => store?.[Symbol.dispose]());
     });
-    const { log } = this.#process;
-    const watch: RuntimeWatch = new RuntimeWatch({
-      cri: handle.cri,
-      clock,
-      random,
-      log,
-      endpoint: "simulated",
-      onFirst: () => this.#onRuntime(),
-      onReturn: () => this.#process.pods.lifecycle.resubscribe(),
+    const clock = new MortalClock(options.clock, mortal, {
+      bootedAt: options.bootedAt,
+      onThrow: (error) => this.fall(error),
     });
-    const { workers } = this.#process.pods;
-    const loop = new SyncLoop({
-      clock,
-      log,
-      mailbox: this.#mailbox,
-      onSnapshot: (snapshot) => {
-        this.#snapshots.set(snapshot.source, snapshot);
-        this.#merge();
+    this.#mortal = mortal;
+    const files = simFiles({ ...options, mortal });
+    try {
+      store = openStore({
+        ...options,
+        mortal,
+        files,
+        onBegin: (fresh) => options.onBegin(fresh, this),
+      });
+      this.#store = store;
+      const edges: Edges = {
+        clock,
+        random,
+        log: createLogger({ clock, level: "debug", write: onLine }),
+        files,
+        mounts: options.mounts.edge(mortal),
+        cri: mortal.cri(runtime),
+        runtimeEvents: () => mortal.events(runtime.events),
+        bringPauseImage: () => Promise.resolve(),
+        probes: simNetwork({ runtime, mortal, isWell: options.isWell }),
+        mqtt: mortal.mqtt(link),
+        store,
+        machine: MACHINE,
+        bootId: options.bootId,
+        addresses: () => [{ interface: "eth0", family: 4, address: "192.0.2.1" }],
+        clockSynchronised: () => true,
+        trimMemory: () => undefined,
+        sha256,
+      };
+      const config = configOf(root, options.protocolVersion);
+      this.#agent = new Agent({ edges, config, version: "1.0.0", nodeName: NODE, conditions: [] });
+    } catch (error) {
+      mortal.die();
+      throw error;
+    }
+    this.#agent.run(this.#stop.signal).then(
+      () => {
+        if (!this.#stop.signal.aborted) this.fall("its loops ended");
+        this.kill();
       },
-      mayApply: () => SOURCES.every((source) => this.#snapshots.has(source)),
-      apply: () => {
-        this.#merge();
-        workers.apply(this.#desired);
-      },
-      notify: (uid) => workers.notify(uid),
-    });
-    this.#endless(loop.run(this.#process.stop.signal));
-    this.#endless(watch.run(this.#process.stop.signal));
+      (error: unknown) => this.fall(error),
+    );
   }
 
   get alive(): boolean {
@@ -110,99 +132,61 @@ export class SimAgent {
 
   /** Dying, or told to end: a new process may take its place. */
   get isDoomed(): boolean {
-    return this.#stopped || this.#mortal.isDoomed;
+    return this.#stop.signal.aborted || this.#mortal.isDoomed;
   }
 
-  get pods(): PodProcess["pods"] {
-    return this.#process.pods;
+  get store(): Store {
+    return this.#store;
   }
 
-  get removals(): readonly Removal[] {
-    return this.#process.store.removals.all();
-  }
-
-  get databaseChanges(): number {
-    return this.#process.store.database.totalChanges;
+  get facts(): Agent["facts"] {
+    return this.#agent.facts;
   }
 
   /** What it has taken in of its sources' words so far, merged. */
-  get view(): DesiredState {
-    return this.#desired;
+  get desired(): DesiredState {
+    return this.#agent.desired;
+  }
+
+  /** Everything that has a worker. */
+  pods(): NodeTruth["pods"] {
+    return this.#agent.facts.truth().pods;
   }
 
   isBeingRemoved(uid: string): boolean {
-    return this.#process.store.removals.has(uid);
+    return this.#store.removals.has(uid);
   }
 
-  hear(snapshot: SourceSnapshot): void {
-    if (!this.alive || this.#stopped) return;
-    this.#mailbox.send({ type: "Snapshot", snapshot });
-  }
-
-  /** SIGTERM: what is under way may answer until the process is gone. */
+  /** SIGTERM. */
   stop(): void {
-    this.#stopped = true;
-    if (this.alive) this.#process.stop.abort();
+    if (this.alive) this.#stop.abort();
   }
 
   kill(acts = 0): void {
     this.#mortal.doom(acts);
   }
 
-  #merge(): void {
-    this.#desired = mergeSnapshots([...this.#snapshots.values()], {
-      groupPriorities: new Map(),
-      standing: (pod) => this.#standingOf(pod),
-    });
+  /** An error that nobody catches: a real process ends with it. */
+  fall(error: unknown): void {
+    if (!this.alive || isDeath(error)) return;
+    this.#options.onFall(typeof error === "string" ? error : messageOf(error));
+    this.kill();
   }
+}
 
-  #standingOf({ uid, pod: { metadata } }: DesiredPod): Standing {
-    const { cache } = this.#process.pods;
-    if (cache.get(uid) !== undefined) return 0;
-    return [...cache.all().values()].some(({ name }) => name === metadata.name) ? 1 : 2;
-  }
-
-  async #onRuntime(): Promise<void> {
-    const { lifecycle } = this.#process.pods;
-    const { signal } = this.#process.stop;
-    await lifecycle.relist(signal);
-    this.#mailbox.send({ type: "RuntimeKnown" });
-    this.#endless(lifecycle.runEvents(signal));
-    this.#endless(lifecycle.runRelist(signal));
-  }
-
-  /** The agent would end with a loop that ends. */
-  #endless(loop: Promise<void>): void {
-    loop.then(
-      () => {
-        if (this.alive && !this.#stopped) this.#options.onLoopEnd("quietly");
-      },
-      (error: unknown) => {
-        if (this.alive) this.#options.onLoopEnd(messageOf(error));
-      },
-    );
-  }
-
-  #watched(removals: Removals): Removals {
-    const { onBegin, onSettle } = this.#options;
-    const begin = (wanted: readonly Removal[]): void => {
-      onBegin(
-        wanted.filter(({ uid }) => !removals.has(uid)),
-        this,
-      );
-      removals.begin(wanted);
-    };
-    const settle = (...args: Parameters<Removals["settle"]>): void => {
-      onSettle(args[0]);
-      removals.settle(...args);
-    };
-    return new Proxy(removals, {
-      get: (target, name): unknown => {
-        if (name === "begin") return begin;
-        if (name === "settle") return settle;
-        const member: unknown = Reflect.get(target, name, target);
-        return typeof member === "function" ? member.bind(target) : member;
-      },
-    });
-  }
+function configOf(root: string, protocolVersion: 4 | 5 | undefined): AgentConfig {
+  return {
+    ...CONFIG_DEFAULTS,
+    staticPodPath: join(root, "manifests"),
+    stateDir: join(root, "state"),
+    podLogsDir: join(root, "logs"),
+    resolvConf: join(root, "resolv.conf"),
+    imageServiceEndpoint: CONFIG_DEFAULTS.containerRuntimeEndpoint,
+    nodeLabels: {},
+    cgroupDriver: "cgroupfs",
+    nodeStatusReportFrequencyMs: REFRESH_MS,
+    ...(protocolVersion === undefined
+      ? {}
+      : { mqtt: { ...MQTT_DEFAULTS, url: "mqtt://broker", protocolVersion } }),
+  };
 }

@@ -1,7 +1,6 @@
 // Watches a simulated world while it happens and knows what must never be.
 
 import type { SourceName } from "../../src/api/desired-pod.ts";
-import type { PodPhase } from "../../src/api/pod-status.ts";
 import type { Removal } from "../../src/api/removal.ts";
 import { ANNOTATION, LABEL } from "../../src/api/labels.ts";
 import type { CreateContainerArgs, RunPodSandboxArgs } from "../../src/cri/cri-client.ts";
@@ -21,6 +20,8 @@ export interface JudgeOptions {
   readonly agent: () => SimAgent | undefined;
   /** UIDs that would run if every source had spoken. */
   readonly wanted: () => ReadonlySet<string>;
+  /** Another life of this pod begins, or ends. */
+  readonly onNewLife: (uid: string) => void;
 }
 
 const CHANGING: ReadonlySet<CallName> = new Set<CallName>([
@@ -61,8 +62,6 @@ export class SimJudge {
   readonly #asks = new Map<string, readonly Monotonic[]>();
   /** Container → number of the process that told it to start. */
   readonly #startedBy = new Map<string, number>();
-  /** UID → the phase in which it ended. */
-  readonly #ended = new Map<string, PodPhase>();
   #process = 0;
   #reboots = 0;
   #violation: string | undefined;
@@ -107,7 +106,6 @@ export class SimJudge {
 
   /** Back-off is remembered by a process. */
   onNewProcess(): void {
-    this.#ended.clear();
     this.#process += 1;
     for (const record of this.#records.values()) Object.assign(record, { chain: 0, made: 1 });
   }
@@ -125,18 +123,20 @@ export class SimJudge {
   }
 
   onBegin(fresh: readonly Removal[], agent: SimAgent): void {
+    const view = agent.desired;
     // That one may end it, whoever else will want it.
     const ownSourceHasSpoken = (uid: string): boolean =>
-      this.#ownSources(uid, agent).some((source) => agent.view.ready.has(source));
+      this.#ownSources(uid, agent).some((source) => view.ready.has(source));
     for (const { uid, why } of fresh) {
-      this.say(`  row ${uid} ${why}`);
+      const key = this.#key(uid);
+      this.say(`  row ${key} ${why}`);
       this.#begun.set(uid, (this.#begun.get(uid) ?? 0) + 1);
       for (const record of this.#recordsOf(uid)) record.chain = 0;
-      this.#ended.delete(uid);
-      if (agent.view.pods.some((pod) => pod.uid === uid))
-        this.accuse(`removal of ${uid} begun although it is wanted`);
+      this.#options.onNewLife(uid);
+      if (view.pods.some((pod) => pod.uid === uid))
+        this.accuse(`removal of ${key} begun although it is wanted`);
       else if (this.#options.wanted().has(uid) && !ownSourceHasSpoken(uid))
-        this.accuse(`removal of ${uid} begun before its source has spoken`);
+        this.accuse(`removal of ${key} begun before its source has spoken`);
     }
   }
 
@@ -145,28 +145,21 @@ export class SimJudge {
     const written = [...this.#options.runtime().sandboxes.values()]
       .filter(({ id, config }) => !this.foreign.has(id) && config.labels[LABEL.podUID] === uid)
       .map(({ config }) => config.annotations[ANNOTATION.source] as SourceName);
-    const known = agent.pods.workers.all().filter(({ desired }) => desired.uid === uid);
+    const known = agent.pods().filter(({ desired }) => desired.uid === uid);
     return [...written, ...known.map(({ desired }) => desired.source)];
   }
 
   onSettle(uid: string): void {
-    this.say(`  settled ${uid}`);
-    this.#ended.delete(uid);
+    this.say(`  settled ${this.#key(uid)}`);
+    this.#options.onNewLife(uid);
     for (const record of this.#recordsOf(uid)) Object.assign(record, { chain: 0, end: undefined });
     const { sandboxes, containers } = this.#options.runtime();
     const left = [...sandboxes.values(), ...containers.values()].filter(
       ({ config }) => config.labels[LABEL.podUID] === uid,
     );
     const ids = left.map(({ id }) => id).filter((id) => !this.foreign.has(id) && !this.#isLate(id));
-    if (ids.length > 0) this.accuse(`${uid} settled although ${ids.join(", ")} is there`);
-  }
-
-  /** A pod that one process has seen end for good stays ended for the rest of its life. */
-  onPhase(uid: string, phase: PodPhase): void {
-    const before = this.#ended.get(uid);
-    if (before !== undefined && before !== phase)
-      this.accuse(`${uid} was ${before} and is ${phase} now`);
-    if (phase === "Succeeded" || phase === "Failed") this.#ended.set(uid, phase);
+    if (ids.length > 0)
+      this.accuse(`${this.#key(uid)} settled although ${ids.join(", ")} is there`);
   }
 
   onCall(call: CallName, args: readonly unknown[]): void {
@@ -191,7 +184,7 @@ export class SimJudge {
     if (container === undefined || this.#isForeign(container)) return;
     if (event.type === "Started") this.#onStarted(container);
     if (event.type !== "Exited") return;
-    this.say(`  ${cause === "self" ? "exits" : "is ended"} ${nameOf(container)}`);
+    this.say(`  ${cause === "self" ? "exits" : "is ended"} ${this.#nameOf(container)}`);
     const record = this.#record(container);
     if (cause === "self") record.exits += 1;
     const at = this.#options.clock.monotonic();
@@ -211,15 +204,16 @@ export class SimJudge {
   }
 
   #onStarted(container: FakeContainer): void {
-    this.say(`  starts ${nameOf(container)}`);
+    this.say(`  starts ${this.#nameOf(container)}`);
     const uid = uidOf(container) ?? "";
     const runtime = this.#options.runtime();
     for (const other of runtime.containers.values()) {
       if (other.id === container.id || !runtime.isAlive(other.id)) continue;
       if (this.#isForeign(other) || !sameName(other, container)) continue;
-      if (uidOf(other) !== uid) this.accuse(`${nameOf(container)} starts beside ${nameOf(other)}`);
+      if (uidOf(other) !== uid)
+        this.accuse(`${this.#nameOf(container)} starts beside ${this.#nameOf(other)}`);
       else if (other.config.metadata?.name === container.config.metadata?.name)
-        this.accuse(`${nameOf(container)} starts twice, beside ${nameOf(other)}`);
+        this.accuse(`${this.#nameOf(container)} starts twice, beside ${this.#nameOf(other)}`);
     }
     const record = this.#record(container);
     record.starts += 1;
@@ -230,13 +224,16 @@ export class SimJudge {
   #countStarts(container: FakeContainer, record: Record): void {
     const uid = uidOf(container) ?? "";
     const lives = 1 + (this.#begun.get(uid) ?? 0);
-    if (this.#options.specs.get(uid)?.restartPolicy === "Never") {
+    const spec = this.#options.specs.get(uid);
+    const { name } = container.config.metadata ?? {};
+    const own = spec?.containers.find((one) => one.name === name);
+    if (own?.role === "app" && (own.restartPolicy ?? spec?.restartPolicy) === "Never") {
       if (record.starts > lives)
-        this.accuse(`${nameOf(container)} starts ${record.starts} times in ${lives} lives`);
+        this.accuse(`${this.#nameOf(container)} starts ${record.starts} times in ${lives} lives`);
       return;
     }
     const causes = lives + record.exits + (this.#sandboxDeaths.get(uid) ?? 0) + this.#reboots;
-    if (record.starts > causes) this.accuse(`${nameOf(container)} starts without a cause`);
+    if (record.starts > causes) this.accuse(`${this.#nameOf(container)} starts without a cause`);
   }
 
   /** First restart at once, then 10 s and doubling, within one process and one sandbox. */
@@ -248,7 +245,9 @@ export class SimJudge {
     if (end.at - record.restartedAt > 600_000) record.chain = 0;
     const delay = record.chain === 0 ? 0 : Math.min(300_000, 10_000 * 2 ** (record.chain - 1));
     if (now - end.at < delay)
-      this.accuse(`${nameOf(container)} starts ${now - end.at} ms after its end, not ${delay}`);
+      this.accuse(
+        `${this.#nameOf(container)} starts ${now - end.at} ms after its end, not ${delay}`,
+      );
     if (record.made === 1 && this.#startedBy.get(container.id) === this.#process) {
       record.chain += 1;
       record.restartedAt = now;
@@ -274,20 +273,22 @@ export class SimJudge {
       this.#asked.set(uid, this.#process);
       this.#asks.set(uid, [...(this.#asks.get(uid) ?? []), this.#options.clock.monotonic()]);
     }
-    this.say(`  ${call} ${uid}`);
+    this.say(`  ${call} ${this.#key(uid)}`);
+    if (!this.#options.specs.has(uid))
+      this.accuse(`${call} for a pod that nobody has written: ${uid}`);
     if (this.#options.agent()?.isBeingRemoved(uid) === true)
-      this.accuse(`${call} for ${uid}, whose removal was ordered`);
+      this.accuse(`${call} for ${this.#key(uid)}, whose removal was ordered`);
   }
 
   #onStop(id: string, grace: number): void {
     const container = this.#container(id);
     if (container === undefined || this.foreign.has(id)) return;
-    this.say(`  stopContainer ${nameOf(container)} ${grace} s`);
+    this.say(`  stopContainer ${this.#nameOf(container)} ${grace} s`);
     const written = container.config.annotations[ANNOTATION.gracePeriod];
     if (String(grace) !== written)
-      this.accuse(`${nameOf(container)} is given ${grace} s to stop, not ${written}`);
+      this.accuse(`${this.#nameOf(container)} is given ${grace} s to stop, not ${written}`);
     if (this.#isGood(container) && !this.#isLeaving(uidOf(container)))
-      this.accuse(`${nameOf(container)} is stopped without a removal written down`);
+      this.accuse(`${this.#nameOf(container)} is stopped without a removal written down`);
   }
 
   /** One that a dead process told to start may start between the look and the removal. */
@@ -304,9 +305,9 @@ export class SimJudge {
       (one) => one.sandboxId === id && runtime.isAlive(one.id),
     );
     const uid = this.#uidOfSandbox(id);
-    this.say(`  ${call} ${uid} ${id}`);
+    this.say(`  ${call} ${this.#key(uid)} ${id}`);
     if (alive.length === 0 || uid === undefined) return;
-    const names = alive.map(nameOf).join(", ");
+    const names = alive.map((one) => this.#nameOf(one)).join(", ");
     if (call === "removePodSandbox") this.accuse(`sandbox ${id} is removed while ${names} runs`);
     else if (this.#isLeaving(uid)) {
       // One that a dead process told to start may start behind the last look.
@@ -331,6 +332,18 @@ export class SimJudge {
 
   #isLeaving(uid: string | undefined): boolean {
     return uid !== undefined && this.#options.agent()?.isBeingRemoved(uid) === true;
+  }
+
+  /** `web-2` for a UID. */
+  #key(uid: string | undefined): string {
+    return this.#options.specs.get(uid ?? "")?.key ?? String(uid);
+  }
+
+  /** `web-2/container/attempt (id)`. */
+  #nameOf(container: FakeContainer): string {
+    const { name, attempt } = container.config.metadata ?? { name: "?", attempt: -1 };
+    const { id, sandboxId } = container;
+    return `${this.#key(uidOf(container))}/${name}/${attempt} (${id} in ${sandboxId})`;
   }
 
   #isForeign({ id, sandboxId }: FakeContainer): boolean {
@@ -366,12 +379,6 @@ function bound(runtime: FakeRuntime) {
 
 export function uidOf(container: FakeContainer | undefined): string | undefined {
   return container?.config.labels[LABEL.podUID];
-}
-
-/** `uid/container/attempt (id)`. */
-function nameOf(container: FakeContainer): string {
-  const { name, attempt } = container.config.metadata ?? { name: "?", attempt: -1 };
-  return `${uidOf(container)}/${name}/${attempt} (${container.id} in ${container.sandboxId})`;
 }
 
 function sameName(a: FakeContainer, b: FakeContainer): boolean {

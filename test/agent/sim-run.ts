@@ -2,8 +2,10 @@
 
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import { messageOf } from "../../src/lib/errors.ts";
+import { throwSteps } from "./sim-dice.ts";
 import { verdict } from "./sim-final.ts";
-import { throwSteps, type SimStep } from "./sim-steps.ts";
+import { isDeath } from "./sim-mortal.ts";
+import type { SimStep } from "./sim-steps.ts";
 import { SimWorld } from "./sim-world.ts";
 
 export interface SimOutcome {
@@ -27,9 +29,11 @@ export async function simulate(
 ): Promise<SimOutcome> {
   using world = new SimWorld(seed);
   const { judge } = world;
-  // Also of a process that is dead by now: what its edges threw at it then, a full disk may throw at a living one.
-  const lost = (error: unknown): void => judge.accuse(`unhandled rejection: ${messageOf(error)}`);
+  const lost = (error: unknown): void => {
+    if (!isDeath(error)) judge.accuse(`nobody caught: ${messageOf(error)}`);
+  };
   process.on("unhandledRejection", lost);
+  process.on("uncaughtException", lost);
   try {
     await world.settleForeigners();
     for (const step of steps) {
@@ -42,6 +46,7 @@ export async function simulate(
     return { seed, steps, violation, history, starts, removals, processes };
   } finally {
     process.off("unhandledRejection", lost);
+    process.off("uncaughtException", lost);
   }
 }
 
@@ -50,17 +55,26 @@ export function kindOf(violation: string | undefined): string | undefined {
   return violation
     ?.replaceAll(/(?:container|sandbox)\d+/g, "ID")
     .replaceAll(/(?:web|db)-\d|\b(?:web|db)\b/g, "POD")
-    .replaceAll(/\/[ab]\/\d+/g, "/C")
-    .replaceAll(/\d+/g, "N");
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "UID")
+    .replaceAll(/\/[a-z]\d?\/\d+/g, "/C")
+    .replaceAll(/\d+/g, "N")
+    .slice(0, 60);
 }
 
-/** Drops steps as long as the same thing goes wrong; at most `tries` runs. */
-export async function shrink(failed: SimOutcome, tries = 150): Promise<SimOutcome> {
+export interface ShrinkLimits {
+  /** Runs at most. */
+  readonly tries: number;
+  /** Says when there has been enough of it. */
+  readonly isEnough: () => boolean;
+}
+
+/** Drops steps as long as the same thing goes wrong. */
+export async function shrink(failed: SimOutcome, limits: ShrinkLimits): Promise<SimOutcome> {
   let best = failed;
-  let left = tries;
+  let left = limits.tries;
   for (let size = Math.ceil(best.steps.length / 2); size >= 1; size = Math.floor(size / 2)) {
     for (let at = best.steps.length - size; at >= 0; at -= size) {
-      if (left-- <= 0) return best;
+      if (left-- <= 0 || limits.isEnough()) return best;
       const fewer = best.steps.toSpliced(at, size);
       const outcome = await simulate(failed.seed, fewer);
       if (kindOf(outcome.violation) === kindOf(failed.violation)) best = outcome;

@@ -1,30 +1,58 @@
 // The pods of a simulated world: a few names, a few versions each, everything else thrown by the seed.
 
-import type { DesiredPod, SourceName } from "../../src/api/desired-pod.ts";
+import { createHash } from "node:crypto";
+import { stringify } from "yaml";
+import { decodeManifest } from "../../src/api/decode-manifest.ts";
 import type { RestartPolicy } from "../../src/api/pod.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { Program } from "../fakes/fake-cri-world.ts";
 import type { Mulberry32 } from "../fakes/mulberry32.ts";
-import { aContainer, aDesiredPod, aPod } from "../fakes/a-pod.ts";
+import {
+  throwHooks,
+  throwInit,
+  throwProbes,
+  type SimHooks,
+  type SimProbe,
+} from "./sim-features.ts";
+import { FEATURES } from "./sim-switches.ts";
 import { IMAGE } from "./pod-world.ts";
 
 export const NAMES = ["web", "db"] as const;
 export type SimName = (typeof NAMES)[number];
 export const VERSIONS = 3;
-export const SOURCES: readonly SourceName[] = ["file", "mqtt:node"];
+export const NODE = "sim-1";
 /** On the node from the beginning like IMAGE, but may be gone for a while. */
 export const LATER = "later:1";
 
+export type SimRole = "init" | "sidecar" | "app";
+
+export interface SimContainer {
+  readonly name: string;
+  readonly role: SimRole;
+  readonly image: string;
+  readonly program: Program;
+  /** Its own; absent = the pod's. */
+  readonly restartPolicy?: RestartPolicy;
+  readonly probes: readonly SimProbe[];
+  readonly hooks: SimHooks;
+}
+
 /** One version of one pod, and how its containers behave. */
 export interface SimSpec {
+  /** `web-2`, for people. */
+  readonly key: string;
   readonly uid: string;
   readonly name: SimName;
   readonly restartPolicy: RestartPolicy;
   readonly grace: number;
   readonly hostNetwork: boolean;
   readonly hostPort: number | undefined;
-  readonly image: string;
-  readonly programs: readonly Program[];
+  readonly activeDeadlineSeconds: number | undefined;
+  /** The pod that must be there first. */
+  readonly dependsOn: string | undefined;
+  readonly volume: "none" | "disk" | "memory";
+  /** In the order in which they are written: init containers and sidecars first. */
+  readonly containers: readonly SimContainer[];
   /** Share of starts that fail while the world is hostile. */
   readonly startErrors: number;
 }
@@ -33,12 +61,13 @@ export interface SimSetup {
   readonly specs: ReadonlyMap<string, SimSpec>;
   readonly latencyMs: Partial<Record<CallName, number>>;
   readonly statusLagMs: number;
-  readonly pullMs: number;
   readonly tellsExits: boolean;
   /** How long events take. */
   readonly eventLagMs: number;
   /** Whether containers write logs. */
   readonly logs: boolean;
+  /** undefined = an agent without a broker. */
+  readonly protocolVersion: 4 | 5 | undefined;
 }
 
 export function throwSetup(dice: Mulberry32): SimSetup {
@@ -49,9 +78,10 @@ export function throwSetup(dice: Mulberry32): SimSetup {
   );
   const slow = dice.chance(0.5);
   const latencyMs = slow ? throwLatency(dice) : {};
+  const pullImage = dice.pick([0, 0, 50, 4_000]);
   return {
     specs: new Map(specs.map((spec) => [spec.uid, spec])),
-    latencyMs,
+    latencyMs: { ...latencyMs, pullImage },
     statusLagMs: dice.weighted([
       [0, 12],
       [5, 3],
@@ -60,7 +90,6 @@ export function throwSetup(dice: Mulberry32): SimSetup {
       // Longer than the agent remembers an event.
       [45_000, 1],
     ]),
-    pullMs: dice.pick([0, 0, 50, 4_000]),
     tellsExits: dice.chance(0.5),
     eventLagMs: dice.weighted([
       [0, 6],
@@ -68,6 +97,11 @@ export function throwSetup(dice: Mulberry32): SimSetup {
       [2_000, 1],
     ]),
     logs: dice.chance(0.5),
+    protocolVersion: dice.weighted([
+      [5, 6],
+      [4, 3],
+      [undefined, 1],
+    ]),
   };
 }
 
@@ -81,16 +115,53 @@ function throwSpec(
     ["Never", 3],
   ]);
   const count = dice.chance(0.7) ? 1 : 2;
-  return {
-    uid: `${name}-${version}`,
+  const image = dice.chance(0.2) ? LATER : IMAGE;
+  const grace = dice.pick([0, 1, 2, 5, 30]);
+  const spec: Omit<SimSpec, "uid"> = {
+    key: `${name}-${version}`,
     name,
     restartPolicy,
-    grace: dice.pick([0, 1, 2, 5, 30]),
-    hostNetwork: dice.chance(0.2),
+    grace,
+    hostNetwork: dice.chance(0.15),
     hostPort: dice.chance(0.2) ? 8_080 + slot : undefined,
-    image: dice.chance(0.2) ? LATER : IMAGE,
-    programs: Array.from({ length: count }, () => throwProgram(dice, restartPolicy)),
+    activeDeadlineSeconds:
+      FEATURES.deadlines && dice.chance(0.1) ? dice.pick([5, 60, 400]) : undefined,
+    dependsOn: FEATURES.dependsOn && name === "web" && dice.chance(0.2) ? "default/db" : undefined,
+    volume: dice.weighted([
+      ["none", 6],
+      ["disk", 2],
+      ["memory", 1],
+    ]),
+    containers: [
+      ...throwInit(dice, restartPolicy, image),
+      ...Array.from({ length: count }, (_, index) =>
+        throwApp(dice, restartPolicy, { index, image, grace }),
+      ),
+    ],
     startErrors: dice.chance(0.15) ? 0.4 : 0,
+  };
+  return { ...spec, uid: uidOfWritten(spec) };
+}
+
+function throwApp(
+  dice: Mulberry32,
+  policy: RestartPolicy,
+  {
+    index,
+    image,
+    grace,
+  }: { readonly index: number; readonly image: string; readonly grace: number },
+): SimContainer {
+  const program = throwProgram(dice, policy);
+  const own = FEATURES.containerPolicies && dice.chance(0.2);
+  return {
+    name: "ab".charAt(index),
+    role: "app",
+    image,
+    program,
+    ...(own ? { restartPolicy: dice.pick(["Always", "OnFailure", "Never"] as const) } : {}),
+    probes: throwProbes(dice),
+    hooks: throwHooks(dice, grace),
   };
 }
 
@@ -118,23 +189,71 @@ function throwLatency(dice: Mulberry32): Partial<Record<CallName, number>> {
   };
 }
 
-/** A fresh object each time, as a source that read its file again would give. */
-export function desiredOf(spec: SimSpec, source: SourceName, revision: number): DesiredPod {
-  const ports =
-    spec.hostPort === undefined
-      ? []
-      : [{ containerPort: 80, hostPort: spec.hostPort, protocol: "TCP" as const }];
-  const containers = spec.programs.map((_, index) =>
-    aContainer("ab".charAt(index), { image: spec.image, ports: index === 0 ? ports : [] }),
-  );
-  const pod = aPod(
-    {
-      containers,
-      restartPolicy: spec.restartPolicy,
-      terminationGracePeriodSeconds: spec.grace,
-      hostNetwork: spec.hostNetwork,
+/** The pod as its author writes it; `revision` is a label, which starts nothing anew. */
+export function writtenPod(spec: Omit<SimSpec, "uid">, revision: number): object {
+  const { name, key, restartPolicy, grace, hostNetwork, volume, containers } = spec;
+  const init = containers.filter(({ role }) => role !== "app");
+  const apps = containers.filter(({ role }) => role === "app");
+  const written = (container: SimContainer, index: number): object =>
+    writtenContainer(spec, container, index);
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name,
+      labels: { revision: `r${revision}` },
+      ...(spec.dependsOn === undefined
+        ? {}
+        : { annotations: { "agent/depends-on": `${spec.dependsOn}:Running` } }),
     },
-    { name: spec.name, uid: spec.uid, labels: { revision: String(revision) } },
-  );
-  return aDesiredPod(pod, { source, specHash: spec.uid, sourceRef: `${source}#${spec.name}` });
+    spec: {
+      ...(init.length === 0 ? {} : { initContainers: init.map((one) => written(one, 1)) }),
+      containers: apps.map(written),
+      restartPolicy,
+      terminationGracePeriodSeconds: grace,
+      hostname: key,
+      ...(hostNetwork ? { hostNetwork } : {}),
+      ...(spec.activeDeadlineSeconds === undefined
+        ? {}
+        : { activeDeadlineSeconds: spec.activeDeadlineSeconds }),
+      ...(volume === "none"
+        ? {}
+        : { volumes: [{ name: "v", emptyDir: volume === "memory" ? { medium: "Memory" } : {} }] }),
+    },
+  };
+}
+
+function writtenContainer(
+  spec: Omit<SimSpec, "uid">,
+  { name, role, image, restartPolicy, probes, hooks }: SimContainer,
+  index: number,
+): object {
+  const { hostPort, volume } = spec;
+  const policy = role === "sidecar" ? "Always" : restartPolicy;
+  const ports = hostPort === undefined || index > 0 ? [] : [{ containerPort: hostPort, hostPort }];
+  return {
+    name,
+    image,
+    ...(policy === undefined ? {} : { restartPolicy: policy }),
+    ...(ports.length === 0 ? {} : { ports }),
+    ...(volume === "none" ? {} : { volumeMounts: [{ name: "v", mountPath: "/v" }] }),
+    ...Object.fromEntries(probes.map(({ type, written }) => [`${type}Probe`, written])),
+    ...(Object.keys(hooks).length === 0 ? {} : { lifecycle: hooks }),
+  };
+}
+
+export function manifestText(spec: Omit<SimSpec, "uid">, revision: number): string {
+  return stringify(writtenPod(spec, revision));
+}
+
+export function sha256(data: string | Uint8Array): string {
+  return createHash("sha256").update(data).digest("hex");
+}
+
+function uidOfWritten(spec: Omit<SimSpec, "uid">): string {
+  const context = { source: "file", ref: "/web.yaml", nodeName: NODE, sha256 } as const;
+  const { pods, errors } = decodeManifest(manifestText(spec, 0), context);
+  const [pod] = pods;
+  if (pod === undefined) throw new Error(`${spec.key} is no pod: ${JSON.stringify(errors)}`);
+  return pod.desired.uid;
 }

@@ -1,89 +1,93 @@
-// A simulated machine: runtime, disk and time that outlive any process of the agent, and the hand that troubles them.
+// A simulated world: a machine, an authority behind a broker, the agent of the moment, and the hand that troubles them.
 
-import { mkdirSync, mkdtempSync, existsSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { SourceName } from "../../src/api/desired-pod.ts";
 import { LABEL } from "../../src/api/labels.ts";
-import type { Container } from "../../src/api/pod.ts";
-import { GrpcCode } from "../../src/cri/cri-error.ts";
-import { AgentError } from "../../src/lib/errors.ts";
-import type { Clock } from "../../src/lib/clock.ts";
-import { VirtualClock } from "../fakes/fake-clock.ts";
-import type { Fault } from "../fakes/fake-cri-faults.ts";
+import { messageOf } from "../../src/lib/errors.ts";
 import type { FakeContainer, Program } from "../fakes/fake-cri-world.ts";
-import { FakeRuntime } from "../fakes/fake-runtime.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
-import { IMAGE } from "./pod-world.ts";
 import { SimAgent } from "./sim-agent.ts";
+import { SimAuthority, TOPIC, type Want } from "./sim-authority.ts";
+import { faultOf } from "./sim-faults.ts";
+import { settleForeigners } from "./sim-foreigners.ts";
 import { SimJudge, uidOf } from "./sim-judge.ts";
+import { SimMachine } from "./sim-machine.ts";
+import { ReportJudge } from "./sim-report-judge.ts";
+import { isDeath } from "./sim-mortal.ts";
 import {
-  desiredOf,
-  LATER,
+  manifestText,
   NAMES,
-  SOURCES,
+  NODE,
   throwSetup,
   type SimName,
   type SimSetup,
   type SimSpec,
 } from "./sim-specs.ts";
-import { sayStep, type Silence, type SimAct, type SimStep } from "./sim-steps.ts";
-
-interface Want {
-  readonly spec: SimSpec;
-  readonly revision: number;
-}
+import {
+  sayStep,
+  type Breakage,
+  type BrokerTrouble,
+  type SimAct,
+  type SimStep,
+} from "./sim-steps.ts";
 
 const WALL = { "1970": 0, later: Date.UTC(2031, 0, 1), earlier: Date.UTC(2026, 10, 20) };
-const CHANGING_FILES = new Set(["makeDirectory", "writeAtomic", "remove", "removeTree"]);
-const RAM = "/dev/shm";
+/** systemd: RestartSec, TimeoutStopSec */
+const RESTART_MS = 5_000;
+const STOP_MS = 90_000;
+/** A file that is read after a moment away. */
+const MOMENT_MS = 400;
 
 export class SimWorld implements Disposable {
-  readonly clock = new VirtualClock();
   readonly setup: SimSetup;
-  readonly runtime: FakeRuntime;
+  readonly machine: SimMachine;
   readonly judge: SimJudge;
-  readonly directory = mkdtempSync(join(existsSync(RAM) ? RAM : tmpdir(), "agent-sim-"));
-  readonly wants = new Map<SourceName, Map<SimName, Want>>(SOURCES.map((one) => [one, new Map()]));
+  readonly reports: ReportJudge;
+  readonly authority: SimAuthority;
   readonly #dice: Mulberry32;
   readonly #programDice: Mulberry32;
+  /** What the manifest files say, were they all in order. */
+  readonly #files = new Map<SimName, Want>();
+  readonly #broken = new Set<SimName>();
+  readonly #sick = new Set<SimName>();
   #agent: SimAgent | undefined;
-  #silent = new Set<SourceName>();
-  #how: Silence = "mute";
-  #bootedAt = 0;
   #revision = 0;
   #hostile = true;
   #diskFailures = 0;
-  #imagesThere = true;
+  #wasAway = false;
+  /** Something was set aside, which is tried again hourly. */
+  setAside = false;
+  /** Files that were written, or tried to. */
+  filesWritten = 0;
+  /** Then the agent cannot know what it once told the broker. */
+  lostDatabase = false;
 
   constructor(seed: number) {
     this.setup = throwSetup(new Mulberry32(seed));
     this.#dice = new Mulberry32(seed ^ 0x5eed);
     this.#programDice = new Mulberry32(seed ^ 0xca5e);
-    const lagMs = (): number => this.setup.statusLagMs;
-    this.runtime = new FakeRuntime({
-      clock: this.clock,
-      images: [IMAGE, LATER],
-      latencyMs: this.setup.latencyMs,
-      tellsExits: this.setup.tellsExits,
-      eventLagMs: this.setup.eventLagMs,
-      get statusLagMs() {
-        return lagMs();
-      },
+    this.machine = new SimMachine({
+      setup: this.setup,
       program: (container) => this.#program(container),
+      exec: (container) => this.#exec(container),
       onCall: (call, args) => this.judge.onCall(call, args),
-      onEvent: (event, cause) => {
-        this.judge.onEvent(event, cause);
-        if (event.type === "Started") this.#writeLog(event.id);
-      },
+      onEvent: (event, cause) => this.judge.onEvent(event, cause),
     });
+    const { clock, runtime, broker } = this.machine;
+    this.authority = new SimAuthority(broker);
     this.judge = new SimJudge({
-      clock: this.clock,
+      clock,
       specs: this.setup.specs,
-      runtime: () => this.runtime,
+      runtime: () => runtime,
       agent: () => this.agent,
-      wanted: () => new Set(this.desired().map(({ uid }) => uid)),
+      wanted: () => this.#certain(),
+      onNewLife: (uid) => this.reports.onNewLife(uid),
     });
+    this.reports = new ReportJudge({
+      broker,
+      agent: () => this.agent,
+      keyOf: (uid) => this.setup.specs.get(uid)?.key ?? uid,
+      accuse: (text) => this.judge.accuse(text),
+    });
+    clock.onSettled = () => this.reports.look();
   }
 
   /** The process that lives, if one does. */
@@ -93,110 +97,123 @@ export class SimWorld implements Disposable {
 
   /** What shall run, whether anybody has told the agent or not: files win. */
   desired(): readonly SimSpec[] {
+    const documents = this.setup.protocolVersion === undefined ? undefined : this.authority.wants;
     return NAMES.flatMap((name) => {
-      const want = SOURCES.map((source) => this.#of(source).get(name)).find(Boolean);
+      const want = this.#files.get(name) ?? documents?.get(name);
       return want === undefined ? [] : [want.spec];
     });
   }
 
-  /** Somebody else's pod, by the same name. */
-  async settleForeigners(): Promise<void> {
-    const labels = [
-      { [LABEL.podName]: "web", [LABEL.podNamespace]: "default", [LABEL.podUID]: "web-1" },
-      {
-        [LABEL.managed]: "true",
-        [LABEL.instance]: "other",
-        [LABEL.podName]: "db",
-        [LABEL.podNamespace]: "default",
-        [LABEL.podUID]: "db-1",
-      },
-    ];
-    for (const [index, own] of labels.entries()) {
-      const metadata = {
-        name: "foreign",
-        namespace: "elsewhere",
-        uid: `foreign${index}`,
-        attempt: 0,
-      };
-      const config = { metadata, labels: own };
-      const sandboxId = await this.#patiently(this.runtime.runPodSandbox({ config }));
-      this.judge.foreign.add(sandboxId);
-      const id = await this.#patiently(
-        this.runtime.createContainer({
-          sandboxId,
-          config: { metadata: { name: "a", attempt: 0 }, image: { image: IMAGE }, labels: own },
-          sandboxConfig: config,
-        }),
-      );
-      await this.#patiently(this.runtime.startContainer(id));
-      this.judge.foreign.add(id);
-    }
+  settleForeigners(): Promise<void> {
+    const { runtime, clock } = this.machine;
+    const all = { runtime, specs: this.setup.specs.values() };
+    return settleForeigners(all, this.judge.foreign, async (call) => {
+      await clock.advance(5_000);
+      return call;
+    });
   }
 
   async perform(step: SimStep): Promise<void> {
+    const { clock } = this.machine;
     this.judge.say(sayStep(step));
     this.#act(step);
-    await this.clock.settle();
-    if (step.type === "ReAdd" && !step.atOnce) {
-      this.#want(step.source, step.name, this.#readded);
-      await this.clock.settle();
-    }
-    await this.clock.advance(step.pause);
+    await clock.settle();
+    await clock.advance(step.pause);
   }
 
-  /** Every trouble ends, every source speaks, an agent runs. */
+  /** Every trouble ends, every source says clearly what it wants, an agent runs. */
   async calm(): Promise<void> {
+    const { clock, runtime, manifests, broker } = this.machine;
     this.judge.say("calm");
     this.#hostile = false;
+    this.#sick.clear();
     this.#diskFailures = 0;
-    this.runtime.faults.clear();
-    this.runtime.events.muted = false;
-    this.runtime.networkReady = true;
-    this.#bringImages(true);
-    this.runtime.start();
-    this.#start([], "mute");
-    // Those that have spoken say nothing new: whoever waits for a word would wait for ever.
-    for (const source of SOURCES) if (this.#silent.has(source)) this.#speak(source);
+    runtime.faults.clear();
+    runtime.events.muted = false;
+    runtime.networkReady = true;
+    this.machine.bringImages(true);
+    runtime.start();
+    this.#broker("well");
+    manifests.hints = { mode: "precise", lagMs: 0 };
+    manifests.bringBack(this.#texts());
+    for (const name of NAMES) manifests.finish(fileOf(name));
+    this.#start();
     // A muted stream comes to light only with the next one.
-    this.runtime.events.end();
-    await this.clock.settle();
+    runtime.events.end();
+    await clock.advance(25_000);
+    await this.#straighten();
+    if (!this.authority.isRetained) this.authority.publish(this.authority.wants);
+    broker.faults.latency = 0;
+    await clock.settle();
   }
 
   dropAll(): void {
-    for (const source of SOURCES) for (const name of NAMES) this.#want(source, name, undefined);
+    for (const name of NAMES) {
+      this.#files.delete(name);
+      this.machine.manifests.remove(fileOf(name), "delete");
+    }
+    this.authority.publish(new Map());
   }
 
   [Symbol.dispose](): void {
     this.#agent?.kill();
-    rmSync(this.directory, { recursive: true, force: true });
+    this.machine[Symbol.dispose]();
   }
 
-  #readded: Want | undefined;
+  /** Broken files are mended; names that went with their directory are given back, to be deleted like any other. */
+  async #straighten(): Promise<void> {
+    for (const name of NAMES) {
+      const want = this.#files.get(name);
+      if (this.#broken.has(name) && want !== undefined) this.#put(name, want, "rename");
+      if (want !== undefined || !(this.#wasAway || this.#broken.has(name))) continue;
+      const [spec] = [...this.setup.specs.values()].filter((one) => one.name === name);
+      if (spec === undefined) continue;
+      this.#put(name, { spec, revision: 0 }, "rename");
+      await this.machine.clock.advance(3_000);
+      this.#files.delete(name);
+      this.machine.manifests.remove(fileOf(name), "delete");
+    }
+    this.#broken.clear();
+  }
 
   #act(act: SimAct): void {
+    const { clock, runtime, manifests } = this.machine;
     switch (act.type) {
-      case "Edit": {
-        const spec = this.setup.specs.get(`${act.name}-${act.version}`);
-        return spec && this.#want(act.source, act.name, { spec, revision: ++this.#revision });
-      }
-      case "Drop":
-        return this.#want(act.source, act.name, undefined);
-      case "ReAdd":
-        this.#readded = this.#of(act.source).get(act.name);
-        this.#want(act.source, act.name, undefined);
-        if (act.atOnce) this.#want(act.source, act.name, this.#readded);
-        return;
+      case "Write":
+        return this.#put(act.name, this.#want(act.name, act.version), act.how);
       case "Relabel": {
-        const want = this.#of(act.source).get(act.name);
-        return want && this.#want(act.source, act.name, { ...want, revision: ++this.#revision });
+        const want = this.#files.get(act.name);
+        return want && this.#put(act.name, { ...want, revision: ++this.#revision }, act.how);
       }
-      case "Move":
-        return this.#move(act.name);
-      case "Speak":
-        return this.#speak(act.source);
+      case "Delete":
+        manifests.remove(fileOf(act.name), act.how);
+        this.#broken.delete(act.name);
+        if (manifests.isThere) this.#files.delete(act.name);
+        return;
+      case "ReAdd":
+        return this.#readd(act.name, act.atOnce);
+      case "Break":
+        return this.#break(act.name, act.how);
+      case "Directory":
+        if (act.there) return manifests.bringBack(this.#texts());
+        this.#wasAway = true;
+        return manifests.takeAway(act.how);
+      case "Hints":
+        manifests.hints = { mode: act.mode, lagMs: act.lagMs };
+        return;
+      case "Publish":
+        return this.#publish(act.versions);
+      case "BadDocument":
+        return this.authority.publishBad(act.how);
+      case "Broker":
+        return this.#broker(act.how);
+      case "LateWill":
+        return this.#lateWill();
+      case "Database":
+        return this.#damage(act.how);
       case "Exit": {
         const container = this.#alive(act.index);
-        return container && this.runtime.exit(container.id, act.exitCode);
+        return container && runtime.exit(container.id, act.exitCode);
       }
       case "KillSandbox":
         return this.#killSandbox(act.index);
@@ -204,206 +221,269 @@ export class SimWorld implements Disposable {
         const container = this.#alive(act.index);
         if (container === undefined) return;
         this.judge.onLost(container);
-        return this.runtime.lose(container.id);
+        return runtime.lose(container.id);
       }
+      case "Health":
+        if (act.healthy) this.#sick.delete(act.name);
+        else this.#sick.add(act.name);
+        return;
       case "Fault":
-        return this.runtime.faults.order(act.call, faultOf(act), { times: act.times });
+        return runtime.faults.order(act.call, faultOf(act), { times: act.times });
       case "ClearFaults":
-        return this.runtime.faults.clear();
+        return runtime.faults.clear();
       case "Mute":
-        this.runtime.events.muted = act.muted;
+        runtime.events.muted = act.muted;
         return;
       case "EndStream":
-        return this.runtime.events.end(act.broken ? new Error("stream broke") : undefined);
+        return runtime.events.end(act.broken ? new Error("stream broke") : undefined);
       case "Network":
-        this.runtime.networkReady = act.ready;
+        runtime.networkReady = act.ready;
         return;
       case "Images":
-        return this.#bringImages(act.there);
+        return this.machine.bringImages(act.there);
       case "Daemon":
-        return act.up ? this.runtime.start() : this.runtime.stop();
+        return act.up ? runtime.start() : runtime.stop();
       case "Disk":
         this.#diskFailures = act.failures;
         return;
       case "Wall":
-        return this.clock.stepWall(WALL[act.to] - this.clock.now());
+        return clock.stepWall(WALL[act.to] - clock.now());
       case "Reboot":
-        return this.#reboot();
+        this.#agent?.kill();
+        this.machine.reboot();
+        return this.judge.onReboot();
       case "Kill":
-        return this.#agent?.kill(act.ops);
+        return this.#agent?.kill(act.acts);
       case "Stop":
-        return this.#agent?.stop();
+        return this.#stop();
       case "Start":
-        return this.#start(act.silent, act.how);
+        return this.#start();
       case "Wait":
     }
   }
 
-  #of(source: SourceName): Map<SimName, Want> {
-    const wants = this.wants.get(source);
-    if (wants === undefined) throw new Error(`no source ${source}`);
-    return wants;
+  #want(name: SimName, version: number): Want {
+    const spec = [...this.setup.specs.values()].find(({ key }) => key === `${name}-${version}`);
+    if (spec === undefined) throw new Error(`no spec ${name}-${version}`);
+    return { spec, revision: ++this.#revision };
   }
 
-  #want(source: SourceName, name: SimName, want: Want | undefined): void {
-    if (want === undefined) this.#of(source).delete(name);
-    else this.#of(source).set(name, want);
-    this.#tell(source);
+  #put(name: SimName, want: Want, how: "rename" | "inPlace" | "slow"): void {
+    const { manifests } = this.machine;
+    if (!manifests.isThere) return;
+    const onDone = (): void => {
+      this.#files.set(name, want);
+      this.#broken.delete(name);
+    };
+    manifests.write(fileOf(name), manifestText(want.spec, want.revision), { how, onDone });
   }
 
-  #move(name: SimName): void {
-    const from = SOURCES.find((source) => this.#of(source).has(name));
-    const to = SOURCES.find((source) => source !== from);
-    const want = from === undefined ? undefined : this.#of(from).get(name);
-    if (from === undefined || to === undefined || want === undefined) return;
-    this.#want(to, name, want);
-    this.#want(from, name, undefined);
+  #readd(name: SimName, atOnce: boolean): void {
+    const { manifests, clock } = this.machine;
+    const want = this.#files.get(name);
+    if (want === undefined || this.#broken.has(name)) return;
+    manifests.remove(fileOf(name), "delete");
+    const again = (): void => this.#put(name, want, "rename");
+    if (atOnce) return again();
+    this.#files.delete(name);
+    clock.after(MOMENT_MS, () => {
+      if (!this.#files.has(name) && !this.#broken.has(name)) again();
+    });
   }
 
-  #tell(source: SourceName): void {
-    const isSilent = this.#silent.has(source);
-    if (isSilent && this.#how === "mute") return;
-    const pods = [...this.#of(source).values()]
-      .filter(({ spec }) => !isSilent || (this.#how === "half" && spec.name === "db"))
-      .map(({ spec, revision }) => desiredOf(spec, source, revision));
-    this.agent?.hear({ source, ready: !isSilent, pods, rejected: [] });
+  #break(name: SimName, how: Breakage): void {
+    const { manifests } = this.machine;
+    const want = this.#files.get(name);
+    if (!manifests.isThere) return;
+    const good = want === undefined ? "" : manifestText(want.spec, want.revision);
+    const misspelt = good.replace("restartPolicy:", "restartPolcy:");
+    const torn = "apiVersion: v1\nkind: Pod\nmetadata: {name: web\n";
+    const text = how === "empty" ? "" : how === "syntax" || good === "" ? torn : misspelt;
+    manifests.finish(fileOf(name));
+    this.#broken.add(name);
+    const written = how === "empty" ? "inPlace" : "rename";
+    manifests.write(fileOf(name), text, { how: written, onDone: () => undefined });
   }
 
-  #speak(source: SourceName): void {
-    this.#silent.delete(source);
-    this.#tell(source);
+  #texts(): ReadonlyMap<string, string> {
+    const all = [...this.#files].map(([name, { spec, revision }]) => {
+      return [fileOf(name), manifestText(spec, revision)] as const;
+    });
+    return new Map(all);
   }
 
-  #start(silent: readonly SourceName[], how: Silence): void {
+  #publish(versions: readonly number[]): void {
+    const wants = NAMES.flatMap((name, index): readonly (readonly [SimName, Want])[] => {
+      const version = versions[index] ?? 0;
+      if (version === 0) return [];
+      const want = this.#want(name, version);
+      return want.spec.hostNetwork ? [] : [[name, want]];
+    });
+    this.authority.publish(new Map(wants));
+  }
+
+  #broker(how: BrokerTrouble): void {
+    const { broker } = this.machine;
+    switch (how) {
+      case "down":
+        return broker.stop();
+      case "wiped":
+        broker.stop(true);
+        this.authority.isRetained = false;
+        return broker.start();
+      case "silent":
+        broker.faults.refuse = "silent";
+        return broker.cut(NODE);
+      case "refuses":
+        broker.faults.refuse = 0x88;
+        return broker.cut(NODE);
+      case "kick":
+        return broker.close(NODE, this.#dice.chance(0.3) ? 0x8e : 0x98);
+      case "cut":
+        return broker.cut(NODE);
+      case "losesSubacks":
+        broker.faults.loseSubacks = true;
+        return broker.cut(NODE);
+      case "losesPubacks":
+        broker.faults.losePubacks = true;
+        return;
+      case "slow":
+        broker.faults.latency = 900;
+        return;
+      case "closesOnDesired":
+        broker.faults.closesOn.add(TOPIC.desired);
+        return broker.cut(NODE);
+      case "well":
+        broker.start();
+        broker.faults.loseSubacks = false;
+        broker.faults.losePubacks = false;
+        broker.faults.closesOn.clear();
+        broker.faults.latency = 0;
+    }
+  }
+
+  #lateWill(): void {
+    const { broker } = this.machine;
+    const will = broker.connectOptions.get(NODE)?.will;
+    if (will !== undefined) broker.take("", will);
+  }
+
+  #damage(how: "lost" | "corrupt" | "everything"): void {
+    if (this.agent !== undefined) return;
+    if (how === "everything") this.reports.forgetDocuments();
+    this.lostDatabase = true;
+    this.machine.damage(how);
+  }
+
+  /** What is sure to run: names whose file nobody can read say nothing clear. */
+  #certain(): ReadonlySet<string> {
+    if (!this.machine.manifests.isThere) return new Set();
+    const clear = this.desired().filter(({ name }) => !this.#broken.has(name));
+    return new Set(clear.map(({ uid }) => uid));
+  }
+
+  #stop(): void {
+    const agent = this.#agent;
+    if (agent?.alive !== true) return;
+    agent.stop();
+    this.machine.clock.after(STOP_MS, () => agent.kill());
+  }
+
+  #start(): void {
     if (this.agent !== undefined && !this.agent.isDoomed) return;
     this.#agent?.kill();
+    this.#agent = undefined;
     this.judge.onNewProcess();
-    this.#silent = new Set(silent);
-    this.#how = how;
-    this.#agent = new SimAgent({
-      clock: this.clock,
-      bootedAt: this.#bootedAt,
-      runtime: this.runtime,
-      random: this.#dice,
-      directory: this.directory,
-      image: (container, clock, signal) => this.#image(container, clock, signal),
-      onLine: (line) => {
-        if (process.env["AGENT_SIM_LOG"] !== undefined) this.judge.say(`    ${line.trim()}`);
-      },
-      onBegin: (fresh, agent) => {
-        this.#write();
-        this.judge.onBegin(fresh, agent);
-      },
-      onSettle: (uid) => {
-        this.#write();
-        this.judge.onSettle(uid);
-      },
-      onPhase: (uid, phase) => this.judge.onPhase(uid, phase),
-      onFile: (method) => {
-        if (CHANGING_FILES.has(method)) this.#write();
-      },
-      onLoopEnd: (error) => this.judge.accuse(`a loop ended: ${String(error)}`),
-    });
-    for (const source of SOURCES) this.#tell(source);
+    if (this.setup.statusLagMs > 0) this.reports.forgetEnds();
+    const { machine, judge } = this;
+    try {
+      this.#agent = new SimAgent({
+        clock: machine.clock,
+        root: machine.root,
+        manifests: machine.manifests,
+        mounts: machine.mounts,
+        broker: machine.broker,
+        runtime: machine.runtime,
+        bootId: machine.bootId,
+        bootedAt: machine.bootedAt,
+        protocolVersion: this.setup.protocolVersion,
+        random: this.#dice,
+        isWell: (id) => this.#isWell(machine.runtime.sandboxes.get(id)?.config.labels),
+        onLine: (line) => this.#onLine(line),
+        mayWrite: () => this.#mayWrite(),
+        onBegin: (fresh, agent) => judge.onBegin(fresh, agent),
+        onSettle: (uid) => judge.onSettle(uid),
+        onAccepted: (generation, digest) => this.reports.onAccepted(generation, digest),
+        onFall: (why) => judge.accuse(`the agent fell: ${why}`),
+      });
+      this.reports.onStart(this.#agent);
+    } catch (error) {
+      if (isDeath(error)) return;
+      judge.say(`  cannot start: ${messageOf(error)}`);
+      machine.clock.after(RESTART_MS, () => this.#start());
+    }
   }
 
-  /** Something goes to the disk, if the disk lets it. */
-  #write(): void {
-    if (this.#diskFailures === 0) return;
+  #onLine(line: string): void {
+    if (line.includes("set aside")) this.setAside = true;
+    if (process.env["AGENT_SIM_LOG"] !== undefined) this.judge.say(`    ${line.trim()}`);
+  }
+
+  #mayWrite(): boolean {
+    this.filesWritten += 1;
+    if (this.#diskFailures === 0) return true;
     this.#diskFailures -= 1;
     this.judge.say("  disk full");
-    throw new AgentError({ reason: "DatabaseFull", message: "the disk is full" });
-  }
-
-  #reboot(): void {
-    this.#agent?.kill();
-    this.runtime.reboot();
-    this.runtime.start();
-    this.#bootedAt = this.clock.monotonic() - 3_000;
-    this.judge.onReboot();
+    return false;
   }
 
   #killSandbox(index: number): void {
-    const ours = [...this.runtime.sandboxes.values()].filter(
+    const { runtime } = this.machine;
+    const ours = [...runtime.sandboxes.values()].filter(
       ({ id, ready }) => ready && !this.judge.foreign.has(id),
     );
     const sandbox = ours[index % Math.max(1, ours.length)];
     if (sandbox === undefined) return;
     this.judge.onSandboxDeath(sandbox.id);
-    this.runtime.killSandbox(sandbox.id);
+    runtime.killSandbox(sandbox.id);
   }
 
   #alive(index: number): FakeContainer | undefined {
-    const ours = this.runtime
+    const { runtime } = this.machine;
+    const ours = runtime
       .running()
-      .filter(({ id }) => this.runtime.isAlive(id) && !this.judge.foreign.has(id));
+      .filter(({ id }) => runtime.isAlive(id) && !this.judge.foreign.has(id));
     return ours[index % Math.max(1, ours.length)];
   }
 
   #program(container: FakeContainer): Program {
     const spec = this.setup.specs.get(uidOf(container) ?? "");
-    const program = spec?.programs["ab".indexOf(container.config.metadata?.name ?? "")];
+    const name = container.config.metadata?.name;
+    const own = spec?.containers.find((one) => one.name === name);
     if (this.judge.foreign.has(container.sandboxId)) return {};
-    if (spec === undefined || program === undefined) return {};
-    const { stopsAfterMs = 0 } = program;
-    if (!this.#hostile)
-      return spec.restartPolicy === "Always" || program.exitsAfterMs === undefined
+    if (spec === undefined || own === undefined) return {};
+    const { stopsAfterMs = 0, exitsAfterMs } = own.program;
+    const policy = own.restartPolicy ?? spec.restartPolicy;
+    if (!this.#hostile) {
+      const stays = own.role === "sidecar" || (own.role === "app" && policy === "Always");
+      return stays || exitsAfterMs === undefined
         ? { stopsAfterMs }
         : { stopsAfterMs, exitsAfterMs: 1_000, exitCode: 0 };
+    }
     const isBad = spec.startErrors > 0 && this.#programDice.chance(spec.startErrors);
-    return isBad ? { ...program, startError: "exec: no such file" } : program;
+    return isBad ? { ...own.program, startError: "exec: no such file" } : own.program;
   }
 
-  async #image({ image }: Container, clock: Clock, signal: AbortSignal): Promise<string> {
-    await clock.sleep(this.setup.pullMs, signal);
-    if (signal.aborted) throw new AgentError({ reason: "Aborted", message: "given up" });
-    if (this.#imagesThere || image === IMAGE) return image;
-    throw new AgentError({ reason: "ErrImagePull", message: `${image}: not found` });
+  #exec({ config }: FakeContainer): { readonly exitCode: number } {
+    return { exitCode: this.#isWell(config.labels) ? 0 : 1 };
   }
 
-  #bringImages(there: boolean): void {
-    this.#imagesThere = there;
-  }
-
-  #writeLog(id: string): void {
-    const container = this.runtime.containers.get(id);
-    if (!this.setup.logs || container === undefined) return;
-    if (this.judge.foreign.has(container.sandboxId)) return;
-    const { labels, metadata } = container.config;
-    const pod = [LABEL.podNamespace, LABEL.podName, LABEL.podUID].map((key) => labels[key]);
-    const directory = join(this.directory, "logs", pod.join("_"), metadata?.name ?? "");
-    mkdirSync(directory, { recursive: true });
-    writeFileSync(join(directory, `${metadata?.attempt}.log`), "line\n");
-  }
-
-  async #patiently<T>(call: Promise<T>): Promise<T> {
-    await this.clock.advance(5_000);
-    return call;
+  #isWell(labels: Readonly<Record<string, string>> = {}): boolean {
+    const name = labels[LABEL.podName];
+    return !NAMES.some((one) => one === name && this.#sick.has(one));
   }
 }
 
-function faultOf(act: Extract<SimAct, { type: "Fault" }>): Fault {
-  const unknown = { code: GrpcCode.UNKNOWN, details: "ttrpc: closed: unknown" };
-  const away = { code: GrpcCode.UNAVAILABLE, details: "connection reset by peer" };
-  switch (act.kind) {
-    case "fail":
-      return { type: "fail", ...unknown };
-    case "unavailable":
-      return { type: "fail", ...away };
-    case "failHappened":
-      return { type: "fail", ...away, effect: "happens" };
-    case "hang":
-      return { type: "hang" };
-    case "hangHappened":
-      return { type: "hang", effect: "happens" };
-    case "leaked":
-      return { type: "hang", keepsName: true };
-    case "delay":
-      return { type: "delay", ms: act.ms };
-    case "reserved": {
-      const kind = act.call === "runPodSandbox" ? "sandbox" : "container";
-      const details = `failed to reserve ${kind} name "x": name "x" is reserved for "y"`;
-      return { type: "fail", code: GrpcCode.UNKNOWN, details };
-    }
-  }
+function fileOf(name: SimName): string {
+  return `${name}.yaml`;
 }

@@ -28,6 +28,11 @@ export interface BarePod {
   readonly containerId: string;
 }
 
+interface BareStart {
+  readonly attempt: number;
+  readonly command: readonly string[];
+}
+
 export class BareCalls {
   readonly #cri: CriClient;
   readonly #options: BareOptions;
@@ -44,10 +49,16 @@ export class BareCalls {
   }
 
   /** RunPodSandbox, CreateContainer, StartContainer. */
-  async run(config: PodSandboxConfigInit): Promise<BarePod> {
+  async run(config: PodSandboxConfigInit, command: readonly string[] = COMMAND): Promise<BarePod> {
     const sandboxId = await this.#cri.runPodSandbox({ config });
-    const containerId = await this.startContainer(sandboxId, config, 0);
+    const containerId = await this.#start(sandboxId, config, { attempt: 0, command });
     return { config, sandboxId, containerId };
+  }
+
+  /** The pod's address. */
+  async address(sandboxId: string): Promise<string> {
+    const { status } = await this.#cri.podSandboxStatus(sandboxId);
+    return status?.network?.ip ?? "";
   }
 
   /** CreateContainer, StartContainer. */
@@ -56,7 +67,15 @@ export class BareCalls {
     sandboxConfig: PodSandboxConfigInit,
     attempt: number,
   ): Promise<string> {
-    const config = this.#containerConfig(attempt);
+    return this.#start(sandboxId, sandboxConfig, { attempt, command: COMMAND });
+  }
+
+  async #start(
+    sandboxId: string,
+    sandboxConfig: PodSandboxConfigInit,
+    start: BareStart,
+  ): Promise<string> {
+    const config = this.#containerConfig(start);
     const id = await this.#cri.createContainer({ sandboxId, sandboxConfig, config });
     await this.#cri.startContainer(id);
     return id;
@@ -84,11 +103,11 @@ export class BareCalls {
     };
   }
 
-  #containerConfig(attempt: number): ContainerConfigInit {
+  #containerConfig({ attempt, command }: BareStart): ContainerConfigInit {
     return {
       metadata: { name: "main", attempt },
       image: { image: this.#options.image },
-      command: [...COMMAND],
+      command: [...command],
       logPath: `main/${attempt}.log`,
       labels: { "io.kubernetes.container.name": "main" },
       linux: { resources: { cpuShares: 2n } },

@@ -22,6 +22,7 @@ import {
 import { bestWidths, manyPods, MANY, type Widths } from "./many-lines.ts";
 import type { Bench } from "./pairs.ts";
 import { crash, edit, onePod, overMqtt } from "./pod-lines.ts";
+import { onePodReady, probing, PODS } from "./probe-lines.ts";
 import { memoryOf, type Memory } from "./process-facts.ts";
 import { markdown, ms, printed, ratioLine, valueLine, type Line } from "./report.ts";
 import { spread } from "./statistics.ts";
@@ -34,6 +35,7 @@ const FULL = {
   rounds: 2,
   rest: { quietSeconds: 15, atMostSeconds: 30 },
   empty: 20,
+  probes: 30,
   idle: 60,
   alone: 30,
   starts: 7,
@@ -45,6 +47,7 @@ const QUICK = {
   rounds: 1,
   rest: { quietSeconds: 3, atMostSeconds: 6 },
   empty: 5,
+  probes: 8,
   idle: 8,
   alone: 5,
   starts: 3,
@@ -87,12 +90,29 @@ async function measure(name: string, work: () => Promise<readonly Line[]>): Prom
 async function podLines(bench: Bench, widths: Widths): Promise<void> {
   const { pairs } = size;
   await measure("one", async () => [ratioLine(BUDGETS.one, await onePod(bench, pairs))]);
+  await measure("ready", async () => [ratioLine(BUDGETS.ready, await onePodReady(bench, pairs))]);
   await measure("edit", async () => [ratioLine(BUDGETS.edit, await edit(bench, pairs))]);
   await measure("crash", async () => [ratioLine(BUDGETS.crash, await crash(bench, pairs))]);
   await measure("mqtt", async () => [ratioLine(BUDGETS.mqtt, await overMqtt(bench, pairs))]);
   await measure("many", async () => {
     const { start, remove } = await manyPods(bench, { count: size.many, widths });
     return [ratioLine(BUDGETS.manyStart, start), ratioLine(BUDGETS.manyRemove, remove)];
+  });
+}
+
+async function probeLine(bench: Bench, agent: AgentSide): Promise<void> {
+  await measure("probes", async () => {
+    const { cpu, cpuWithout, seconds, perSecond, memory } = await probing(
+      bench,
+      agent,
+      size.probes,
+    );
+    const notes = [
+      `over ${seconds} s; ${PODS} pods, ${perSecond.toFixed(0)} probes a second were answered`,
+      `the same pods without probes ${cpuWithout.toFixed(2)} %`,
+      `RSS (anonymous) meanwhile ${megabytes(memory)}`,
+    ];
+    return [valueLine(BUDGETS.probes, { value: cpu, text: `${cpu.toFixed(2)} %`, notes })];
   });
 }
 
@@ -136,8 +156,6 @@ function restLines({ empty, full, alone, fresh }: AtRest): readonly Line[] {
   const window = `over ${full.seconds} s`;
   const above = full.containerdCpu - alone;
   const perMinute = (bytes: number): number => (bytes * 60) / full.seconds;
-  const memory = ({ rss, anonymous }: Memory): string =>
-    `${rss.toFixed(0)} (${anonymous.toFixed(0)}) MB`;
   return [
     valueLine(BUDGETS.cpu, {
       value: full.cpu,
@@ -153,13 +171,13 @@ function restLines({ empty, full, alone, fresh }: AtRest): readonly Line[] {
     }),
     ...(empty === undefined
       ? []
-      : [valueLine(BUDGETS.rssEmpty, { value: empty.memory.rss, text: memory(empty.memory) })]),
+      : [valueLine(BUDGETS.rssEmpty, { value: empty.memory.rss, text: megabytes(empty.memory) })]),
     valueLine(BUDGETS.rssFull, {
       value: full.memory.rss,
-      text: memory(full.memory),
+      text: megabytes(full.memory),
       notes: [
         "after all the pods of this run came and went",
-        `started anew beside ${MANY} running pods: ${memory(fresh)}`,
+        `started anew beside ${MANY} running pods: ${megabytes(fresh)}`,
       ],
     }),
     valueLine(BUDGETS.anonymous, {
@@ -185,6 +203,10 @@ function restLines({ empty, full, alone, fresh }: AtRest): readonly Line[] {
   ];
 }
 
+function megabytes({ rss, anonymous }: Memory): string {
+  return `${rss.toFixed(0)} (${anonymous.toFixed(0)}) MB`;
+}
+
 async function main(): Promise<void> {
   const temp = makeTempDirectory();
   const world = await makeWorld(temp);
@@ -206,7 +228,10 @@ async function main(): Promise<void> {
     empty = await idle(bench, agent, size.empty);
   }
   await podLines(bench, widths);
-  if (agent !== undefined) await idleLines(bench, agent, empty);
+  if (agent !== undefined) {
+    await idleLines(bench, agent, empty);
+    await probeLine(bench, agent);
+  }
   console.log(printed(lines));
   const seconds = Math.round((performance.now() - begin) / 1_000);
   const load = loadavg()[0]?.toFixed(1) ?? "?";

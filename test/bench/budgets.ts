@@ -39,6 +39,11 @@ export const BUDGETS = {
     limit: 1.1,
     kubelet: "–",
   },
+  ready: {
+    what: "manifest in place → Ready, by a probe",
+    budget: "–",
+    kubelet: "–",
+  },
   start: {
     what: "process starts → 50 pods known",
     budget: "≤ 0.5 s",
@@ -74,6 +79,12 @@ export const BUDGETS = {
     budget: "≤ 35 MB",
     limit: 35,
     kubelet: "47",
+  },
+  probes: {
+    what: "own CPU, 200 HTTP probes a second",
+    budget: "≤ 10 % of a core",
+    limit: 10,
+    kubelet: "–",
   },
   written: {
     what: "written to disk, idle",

@@ -26,7 +26,8 @@ export interface Line {
 export interface Labels {
   readonly what: string;
   readonly budget: string;
-  readonly limit: number;
+  /** Absent = nobody has set one: the line is there to be compared with itself. */
+  readonly limit?: number;
   readonly kubelet: string;
 }
 
@@ -129,7 +130,8 @@ export function ms(value: number): string {
   return value >= 1_000 ? `${(value / 1_000).toFixed(2)} s` : `${value.toFixed(0)} ms`;
 }
 
-function verdict(value: number, limit: number): string {
+function verdict(value: number, limit: number | undefined): string {
+  if (limit === undefined) return "";
   if (value <= limit) return "within";
   return limit === 0 ? "over" : `over by ${Math.round((100 * (value - limit)) / limit)} %`;
 }

@@ -100,6 +100,11 @@ export class FakeBroker {
     return message === undefined ? undefined : new TextDecoder().decode(message.payload);
   }
 
+  /** Topics below `prefix` that hold a message. */
+  retainedTopics(prefix: string): readonly string[] {
+    return [...this.#retained.keys()].filter((topic) => topic.startsWith(prefix)).toSorted();
+  }
+
   /** Texts published on a topic, oldest first. */
   texts(topic: string): readonly string[] {
     const found = this.publications.filter((publication) => publication.topic === topic);

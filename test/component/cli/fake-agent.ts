@@ -1,15 +1,16 @@
 // The local API of an agent, as a table of answers on a unix socket.
 
 import type { Rejection } from "../../../src/api/desired-pod.ts";
-import type { NodeView, PodView } from "../../../src/cli/api-views.ts";
+import type { EventView, NodeView, PodView } from "../../../src/cli/api-views.ts";
 
 export interface FakeAgent extends Disposable {
   readonly socket: string;
   pods: readonly PodView[];
   rejected: readonly Rejection[];
+  events: readonly EventView[];
   node: NodeView | undefined;
   /** Answers that replace the ones above, by path. */
-  readonly answers: Map<string, () => Response | Promise<Response>>;
+  readonly answers: Map<string, (request: Request) => Response | Promise<Response>>;
 }
 
 export function startFakeAgent(socket: string): FakeAgent {
@@ -17,6 +18,7 @@ export function startFakeAgent(socket: string): FakeAgent {
     socket,
     pods: [],
     rejected: [],
+    events: [],
     node: undefined,
     answers: new Map(),
   };
@@ -25,12 +27,14 @@ export function startFakeAgent(socket: string): FakeAgent {
     fetch: (request) => {
       const { pathname } = new URL(request.url);
       const answer = agent.answers.get(pathname);
-      if (answer !== undefined) return answer();
+      if (answer !== undefined) return answer(request);
       switch (pathname) {
         case "/pods":
           return Response.json({ apiVersion: "v1", kind: "PodList", items: agent.pods });
         case "/rejected":
           return Response.json(agent.rejected);
+        case "/events":
+          return Response.json({ apiVersion: "v1", kind: "EventList", items: agent.events });
         case "/node":
           return Response.json(agent.node);
         case "/version":

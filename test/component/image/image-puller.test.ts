@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { Said } from "../../../src/api/events.ts";
 import type { PullPolicy } from "../../../src/api/pod.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { ImagePuller, type EnsuredImage } from "../../../src/image/image-puller.ts";
@@ -40,7 +41,19 @@ class World {
     policy: PullPolicy,
     { image = IMAGE, signal = new AbortController().signal } = {},
   ): Promise<EnsuredImage> {
-    return this.puller.ensure(image, policy, signal);
+    return this.puller.ensure(image, policy, { signal });
+  }
+
+  /** The same, and the events it brought as `type reason: message`. */
+  async told(
+    policy: PullPolicy,
+    { image = IMAGE, signal = new AbortController().signal } = {},
+  ): Promise<readonly string[]> {
+    const events: string[] = [];
+    const record = ({ type, reason, message }: Said): void =>
+      void events.push(`${type} ${reason}: ${message}`);
+    await this.puller.ensure(image, policy, { signal, record }).catch(() => undefined);
+    return events;
   }
 
   /** The refusal as "reason: message", with the seconds until the next try. */
@@ -327,5 +340,93 @@ describe("many at once", () => {
     const signal = AbortSignal.abort(new Error("gone"));
     expect(await world.ensure("Always", { signal }).catch(String)).toBe("Error: gone");
     expect(world.cri.calls).toEqual([]);
+  });
+});
+
+describe("events", () => {
+  const present = `Normal Pulled: Container image "${IMAGE}" already present on machine`;
+  const pulling = `Normal Pulling: Pulling image "${IMAGE}"`;
+  const pulled = (took: string) =>
+    `Normal Pulled: Successfully pulled image "${IMAGE}" in ${took} including waiting). Image size: 1000 bytes.`;
+
+  test("tell of an image that is here", async () => {
+    expect(await new World({ images: [IMAGE] }).told("IfNotPresent")).toEqual([present]);
+    expect(await new World({ images: [IMAGE] }).told("Never")).toEqual([present]);
+  });
+
+  test("tell of a pull, how long it took and how large the image is", async () => {
+    const world = new World({ latencyMs: { pullImage: 1_200 } });
+    const told = world.told("IfNotPresent");
+    await world.clock.advance(5_000);
+    expect(await told).toEqual([pulling, pulled("1.2s (1.2s")]);
+  });
+
+  test("go to everybody who shares a pull, each with its own waiting", async () => {
+    const world = new World({ latencyMs: { pullImage: 2_000 } });
+    const first = world.told("IfNotPresent");
+    await world.clock.advance(500);
+    const second = world.told("IfNotPresent");
+    await world.clock.advance(5_000);
+    expect(await first).toEqual([pulling, pulled("2s (2s")]);
+    expect(await second).toEqual([pulling, pulled("1.5s (1.5s")]);
+    expect(world.count("pullImage")).toBe(1);
+  });
+
+  test("count the queue for a place as waiting", async () => {
+    const world = new World({ latencyMs: { pullImage: 1_000 } });
+    const others = [1, 2, 3].map((n) => world.ensure("Always", { image: `r.test/other:${n}` }));
+    await world.clock.settle();
+    const told = world.told("Always");
+    await world.clock.advance(5_000);
+    await Promise.all(others);
+    expect(await told).toEqual([pulling, pulled("1s (2s")]);
+  });
+
+  test("tell why a pull failed, and then that it is held back", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", NOT_FOUND);
+    expect(await world.told("IfNotPresent")).toEqual([
+      pulling,
+      `Warning Failed: Failed to pull image "${IMAGE}": PullImage: not found`,
+      "Warning Failed: Error: ErrImagePull",
+    ]);
+    expect(await world.told("IfNotPresent")).toEqual([
+      `Normal BackOff: Back-off pulling image "${IMAGE}"`,
+      "Warning Failed: Error: ImagePullBackOff",
+    ]);
+  });
+
+  test("tell that the image of before stands in for one that cannot be reached", async () => {
+    const world = new World({ images: [IMAGE] });
+    world.cri.faults.order("pullImage", NO_REGISTRY);
+    const failed = `Warning Failed: Failed to pull image "${IMAGE}": PullImage: ${NO_REGISTRY.details}`;
+    expect(await world.told("Always")).toEqual([pulling, failed, present]);
+    expect(await world.told("Always")).toEqual([present]);
+  });
+
+  test("do without the size when the runtime goes away after the pull", async () => {
+    const world = new World();
+    const isPulled = (): boolean => world.count("pullImage") > 0;
+    world.cri.faults.order("imageStatus", DENIED, { when: isPulled });
+    expect(await world.told("Always")).toEqual([
+      pulling,
+      `Normal Pulled: Successfully pulled image "${IMAGE}" in 0s (0s including waiting).`,
+    ]);
+  });
+
+  test("say nothing of a failure to one who has left", async () => {
+    const world = new World();
+    world.cri.faults.order("pullImage", { type: "hang" });
+    const leaver = new AbortController();
+    const told = world.told("Always", { signal: leaver.signal });
+    await world.clock.settle();
+    leaver.abort(new AgentError({ reason: "PodDeleted", message: "gone" }));
+    expect(await told).toEqual([pulling]);
+  });
+
+  test("cost no call where nobody listens", async () => {
+    const world = new World();
+    await world.ensure("Always");
+    expect(world.cri.callNames()).toEqual(["imageStatus", "pullImage"]);
   });
 });

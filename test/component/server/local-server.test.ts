@@ -4,7 +4,13 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { Rejection } from "../../../src/api/desired-pod.ts";
 import type { NodeStatus, PodStatus } from "../../../src/api/pod-status.ts";
-import { isNode, isPodList, isRejections, isVersion } from "../../../src/cli/api-views.ts";
+import {
+  isEventList,
+  isNode,
+  isPodList,
+  isRejections,
+  isVersion,
+} from "../../../src/cli/api-views.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { LocalServer } from "../../../src/server/local-server.ts";
@@ -60,8 +66,10 @@ function open(
       healthProblems: () => [],
       pods: () => [],
       rejected: () => [],
+      events: () => [],
       node: () => ({ name: "pi-1", labels: {}, status: node }),
       version: () => ({ version: "v0.1.0" }),
+      shortenGrace: () => ({ type: "NotFound" }),
       ...facts,
     },
   });
@@ -110,6 +118,26 @@ describe("an answer", () => {
     expect(isPodList(body)).toBe(true);
   });
 
+  test("/events is an EventList that the command line understands", async () => {
+    const event = {
+      id: 1,
+      type: "Normal",
+      reason: "Starting",
+      object: { kind: "Node", name: "pi-1" },
+      message: "Starting agent 1.",
+      count: 1,
+      first: 0,
+      last: 0,
+      host: "pi-1",
+    } as const;
+    await using door = open({ events: () => [event] });
+    const response = await door.get("/events");
+    const body: unknown = await response.json();
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(body).toMatchObject({ kind: "EventList", items: [{ reason: "Starting" }] });
+    expect(isEventList(body)).toBe(true);
+  });
+
   test("/node, /rejected and /version are what the command line understands", async () => {
     await using door = open({
       rejected: () => [rejection],
@@ -151,7 +179,7 @@ describe("an answer", () => {
     const response = await door.get("/nodes");
     expect([response.status, await response.text()]).toEqual([
       404,
-      "there is no /nodes here; there are /healthz, /pods, /rejected, /node, /version\n",
+      "there is no /nodes here; there are /healthz, /pods, /rejected, /events, /node, /version\n",
     ]);
   });
 
@@ -163,6 +191,25 @@ describe("an answer", () => {
       "GET, HEAD",
       "/pods can only be read: use GET or HEAD\n",
     ]);
+  });
+
+  test("to DELETE of a pod is what became of the order, and others are told of DELETE", async () => {
+    const orders: unknown[] = [];
+    await using door = open({
+      shortenGrace: (pod, seconds) => {
+        orders.push([pod, seconds]);
+        return { type: "Shortened" };
+      },
+    });
+    const path = "/pods/shop/web?gracePeriodSeconds=2";
+    const answer = await door.get(path, { method: "DELETE" });
+    expect([answer.status, await answer.json()]).toMatchObject([200, { status: "Success" }]);
+    expect(orders).toEqual([[{ namespace: "shop", name: "web" }, 2]]);
+    const refused = await door.get(path);
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "DELETE"]);
+    const unknown = await door.get("/pods/shop/web/log", { method: "DELETE" });
+    expect(unknown.status).toBe(404);
+    expect(orders).toHaveLength(1);
   });
 
   test("that fails is a 500 and a log line; the server goes on", async () => {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { cpSync, rmSync } from "node:fs";
+import type { DroppedEvents } from "../../../src/store/event-ring.ts";
 import type { Outbox, OutboxMessage, OutboxRow } from "../../../src/store/outbox.ts";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
@@ -12,6 +14,19 @@ function message(kind: OutboxMessage["kind"], topic: string, payload: string): O
 }
 const event = (type: "Normal" | "Warning", payload: string) =>
   ({ type, topic: "event", payload: bytes(payload) }) as const;
+
+/** Events that reach the broker; their numbers. */
+function sayAll(outbox: Outbox, count: number): readonly number[] {
+  for (let n = 0; n < count; n += 1) outbox.addEvent(event("Normal", "e"));
+  outbox.flushEvents();
+  const ids = outbox.nextBatch(count).map(({ id }) => id);
+  outbox.sentAll(ids);
+  return ids;
+}
+
+function increasing(numbers: readonly number[]): number[] {
+  return [...new Set(numbers)].toSorted((a, b) => a - b);
+}
 
 function sendAll(outbox: Outbox): readonly string[] {
   const batch = outbox.nextBatch(100);
@@ -143,14 +158,45 @@ describe("across a restart", () => {
     const numbers: number[] = [];
     for (let n = 0; n < 3; n += 1) {
       using store = openStore(stateDir);
-      store.outbox.addEvent(event("Normal", "e"));
-      store.outbox.flushEvents();
-      for (const { id } of store.outbox.nextBatch(10)) {
-        numbers.push(id);
-        store.outbox.sent(id);
-      }
+      numbers.push(...sayAll(store.outbox, 2));
     }
-    expect(numbers).toEqual([1, 2, 3]);
+    expect(numbers).toEqual(increasing(numbers));
+  });
+
+  test("event numbers go on when a power cut takes back what the broker has seen", () => {
+    const stateDir = newDirectory();
+    const numbers: number[] = [];
+    for (let cut = 0; cut < 3; cut += 1) {
+      const onDisk = newDirectory();
+      {
+        using store = openStore(stateDir);
+        numbers.push(...sayAll(store.outbox, 1));
+        // The first write of a process is durable, those after it are not.
+        cpSync(stateDir, onDisk, { recursive: true });
+        for (let flush = 0; flush < 5; flush += 1) numbers.push(...sayAll(store.outbox, 30));
+      }
+      rmSync(stateDir, { recursive: true });
+      cpSync(onDisk, stateDir, { recursive: true });
+    }
+    expect(numbers).toEqual(increasing(numbers));
+  });
+
+  test("event numbers stay unique when more are used than were reserved", () => {
+    using store = openStore(newDirectory());
+    const numbers = Array.from({ length: 5 }, () => sayAll(store.outbox, 400)).flat();
+    expect(numbers).toHaveLength(2_000);
+    expect(numbers).toEqual(increasing(numbers));
+  });
+
+  test("event numbers tell the order in which the events were added", () => {
+    using store = openStore(newDirectory());
+    const { outbox } = store;
+    outbox.addEvent(event("Warning", "1"));
+    outbox.addEvent(event("Normal", "2"));
+    outbox.addEvent(event("Warning", "3"));
+    outbox.flushEvents();
+    const rows = outbox.nextBatch(10).toSorted((a, b) => a.id - b.id);
+    expect(rows.map(text)).toEqual(["1", "2", "3"]);
   });
 });
 
@@ -255,9 +301,11 @@ describe("the ring of events", () => {
     }
     using store = openStore(stateDir, { eventCaps });
     expect(store.outbox.dropped()).toEqual({ Normal: 2, Warning: 3 });
-    store.outbox.forgetDropped();
+    const gap = (lost: DroppedEvents) => event("Warning", `gap ${lost.Normal} ${lost.Warning}`);
+    expect(store.outbox.settleDropped(gap)).toBe(true);
     expect(store.outbox.dropped()).toEqual({ Normal: 0, Warning: 0 });
-    expect(sendAll(store.outbox)).toEqual(["w4", "w5", "n3", "n4", "n5"]);
+    expect(store.outbox.settleDropped(gap)).toBe(false);
+    expect(sendAll(store.outbox)).toEqual(["w4", "w5", "gap 2 3", "n3", "n4", "n5"]);
   });
 
   test("counts right when a row in flight is dropped and then acknowledged", () => {
@@ -280,7 +328,14 @@ describe("the ring of events", () => {
     store.outbox.addEvent(event("Normal", "a"));
     expect(store.database.totalChanges).toBe(before);
     expect(store.outbox.nextBatch(10)).toEqual([]);
+    store.outbox.addEvent(event("Warning", "b"));
+    expect(store.outbox.nextBatch(10)).toEqual([]);
     store.outbox.flushEvents();
-    expect(store.database.totalChanges).toBe(before + 1);
+    const reservation = 1;
+    expect(store.database.totalChanges).toBe(before + 2 + reservation);
+    expect(store.outbox.flushEvents()).toBe(false);
+    store.outbox.addEvent(event("Normal", "c"));
+    store.outbox.flushEvents();
+    expect(store.database.totalChanges).toBe(before + 3 + reservation);
   });
 });

@@ -4,6 +4,7 @@ import { qosClass, type QosClass } from "../../../src/api/qos.ts";
 import { aContainer } from "../../fakes/a-pod.ts";
 
 interface Case {
+  readonly init?: readonly ResourceRequirements[];
   readonly resources: readonly ResourceRequirements[];
   readonly expected: QosClass;
 }
@@ -45,6 +46,21 @@ const cases: Record<string, Case> = {
     resources: [{ limits: { memory: "64Mi" }, requests: { memory: "64Mi" } }],
     expected: "Burstable",
   },
+  "an init container without limits spoils Guaranteed": {
+    init: [none],
+    resources: [full],
+    expected: "Burstable",
+  },
+  "an init container that limits everything leaves it Guaranteed": {
+    init: [full],
+    resources: [full],
+    expected: "Guaranteed",
+  },
+  "an init container alone that asks for something is Burstable": {
+    init: [full],
+    resources: [none],
+    expected: "Burstable",
+  },
   "only a request is Burstable": {
     resources: [{ limits: {}, requests: { cpu: "1m" } }],
     expected: "Burstable",
@@ -52,8 +68,9 @@ const cases: Record<string, Case> = {
 };
 
 describe("qosClass", () => {
-  test.each(Object.entries(cases))("%s", (_, { resources, expected }) => {
+  test.each(Object.entries(cases))("%s", (_, { init = [], resources, expected }) => {
+    const initContainers = init.map((amounts, at) => aContainer(`i${at}`, { resources: amounts }));
     const containers = resources.map((amounts, at) => aContainer(`c${at}`, { resources: amounts }));
-    expect(qosClass({ containers })).toBe(expected);
+    expect(qosClass({ initContainers, containers })).toBe(expected);
   });
 });

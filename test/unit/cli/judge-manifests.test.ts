@@ -22,6 +22,7 @@ function judged(files: Readonly<Record<string, string>>): Expected {
 }
 
 const port = ", ports: [{containerPort: 80, hostPort: 8080}]";
+const sidecar = `{name: s, image: busybox, restartPolicy: Always${port}}`;
 
 const cases: Readonly<
   Record<string, readonly [files: Readonly<Record<string, string>>, expected: Expected]>
@@ -41,6 +42,10 @@ const cases: Readonly<
   "a host port is given once": [
     { "a.yaml": pod("a", port), "b.yaml": pod("b", port) },
     { documents: 2, invalid: 1, errors: ["b.yaml:4 spec.containers HostPortConflict"] },
+  ],
+  "a host port of a sidecar is refused where it stands": [
+    { "a.yaml": pod("a", port), "b.yaml": `${pod("b")}  initContainers: [${sidecar}]\n` },
+    { documents: 2, invalid: 1, errors: ["b.yaml:4 spec.initContainers HostPortConflict"] },
   ],
   "a pod for another node is judged like any other": [
     { "a.yaml": `${pod("a", ", imagee: x")}  nodeName: pi-7\n` },

@@ -7,6 +7,13 @@ const waiting = (reason: string): ContainerState => ({ waiting: { reason } });
 const ended = (exitCode: number, reason: string, signal = 0): ContainerState => ({
   terminated: { exitCode, reason, signal, containerID: "containerd://1" },
 });
+const initialized = [{ type: "Initialized", status: "True" }] as const;
+const twoSidecars = {
+  initContainers: [
+    { name: "s", restartPolicy: "Always" },
+    { name: "t", restartPolicy: "Always" },
+  ],
+};
 const idle = { ready: false, started: false };
 
 /** The pod, then `STATUS ready/containers restarts`. */
@@ -197,17 +204,172 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Init:0/1 0/2 0",
   ],
-  "forgets initialisation once the pod is Initialized": [
+  "says what the app container does once the pod is Initialized": [
     {
       spec: { initContainers: [{ name: "i" }] },
       status: {
         phase: "Running",
-        conditions: [{ type: "Initialized", status: "True" }],
-        initContainerStatuses: [aStatus("i", { ...idle, state: waiting("Unknown") })],
+        conditions: initialized,
+        initContainerStatuses: [
+          aStatus("i", { ...idle, state: waiting("Unknown"), restartCount: 3 }),
+        ],
+        containerStatuses: [aStatus("a", { ...idle, state: ended(1, "Error") })],
+      },
+    },
+    "Error 0/1 0",
+  ],
+  "says which sidecar is down beside a running container": [
+    {
+      spec: { initContainers: [{ name: "s", restartPolicy: "Always" }] },
+      status: {
+        phase: "Running",
+        conditions: initialized,
+        initContainerStatuses: [
+          aStatus("s", { ...idle, state: waiting("CrashLoopBackOff"), restartCount: 3 }),
+        ],
+        containerStatuses: [aStatus("a", { restartCount: 1 })],
+      },
+    },
+    "Init:CrashLoopBackOff 1/2 4",
+  ],
+  "looks no further than the sidecar that is down": [
+    {
+      spec: {
+        initContainers: [
+          { name: "s", restartPolicy: "Always" },
+          { name: "t", restartPolicy: "Always" },
+        ],
+      },
+      status: {
+        phase: "Running",
+        conditions: initialized,
+        initContainerStatuses: [
+          aStatus("s", { ...idle, state: { running: { startedAt: "" } } }),
+          aStatus("t", { restartCount: 7 }),
+        ],
         containerStatuses: [aStatus("a")],
       },
     },
-    "Running 1/1 0",
+    "Init:0/2 1/3 0",
+  ],
+  "says PodInitializing between the last init container and the first app container": [
+    {
+      spec: { initContainers: [{ name: "i" }] },
+      status: {
+        phase: "Pending",
+        conditions: initialized,
+        initContainerStatuses: [
+          aStatus("i", { ...idle, ready: true, state: ended(0, "Completed") }),
+        ],
+        containerStatuses: [aStatus("a", { ...idle, state: waiting("PodInitializing") })],
+      },
+    },
+    "PodInitializing 0/1 0",
+  ],
+  "says Init:0/2 while the first of two sidecars runs and has not started": [
+    {
+      spec: twoSidecars,
+      status: {
+        phase: "Pending",
+        initContainerStatuses: [
+          aStatus("s", { ...idle, state: { running: { startedAt: "" } }, restartCount: 3 }),
+          aStatus("t", { ...idle, state: waiting("PodInitializing") }),
+        ],
+        containerStatuses: [aStatus("a", { ...idle, state: waiting("PodInitializing") })],
+      },
+    },
+    "Init:0/2 0/3 3",
+  ],
+  "says Init:1/2 while the second of two sidecars has not started, and counts the ready one": [
+    {
+      spec: twoSidecars,
+      status: {
+        phase: "Pending",
+        initContainerStatuses: [
+          aStatus("s"),
+          aStatus("t", { ...idle, state: { running: { startedAt: "" } } }),
+        ],
+        containerStatuses: [aStatus("a", { ...idle, state: waiting("PodInitializing") })],
+      },
+    },
+    "Init:1/2 1/3 0",
+  ],
+  "does not count sidecars that have started and are not ready": [
+    {
+      spec: twoSidecars,
+      status: {
+        phase: "Running",
+        conditions: initialized,
+        initContainerStatuses: [
+          aStatus("s", { ready: false, restartCount: 3 }),
+          aStatus("t", { ready: false }),
+        ],
+        containerStatuses: [aStatus("a", { restartCount: 4 })],
+      },
+    },
+    "Running 1/3 7",
+  ],
+  "says Completed for a pod that finished well, however its sidecars were stopped": [
+    {
+      spec: twoSidecars,
+      status: {
+        phase: "Succeeded",
+        conditions: initialized,
+        initContainerStatuses: [
+          aStatus("s", { ...idle, state: ended(137, "Error"), restartCount: 3 }),
+          aStatus("t", { ...idle, state: ended(137, "Error") }),
+        ],
+        containerStatuses: [
+          aStatus("a", { ...idle, state: ended(0, "Completed"), restartCount: 4 }),
+        ],
+      },
+    },
+    "Completed 0/3 7",
+  ],
+  "passes over a sidecar that ended well": [
+    {
+      spec: twoSidecars,
+      status: {
+        phase: "Succeeded",
+        initContainerStatuses: [
+          aStatus("s", { ...idle, state: ended(0, "Completed") }),
+          aStatus("t", { ...idle, state: ended(0, "Completed") }),
+        ],
+        containerStatuses: [aStatus("a", { ...idle, state: ended(0, "Completed") })],
+      },
+    },
+    "Completed 0/3 0",
+  ],
+  "says how an init container ended if there is no reason": [
+    {
+      spec: { initContainers: [{ name: "i" }] },
+      status: {
+        phase: "Pending",
+        initContainerStatuses: [aStatus("i", { ...idle, state: ended(3, "") })],
+      },
+    },
+    "Init:ExitCode:3 0/1 0",
+  ],
+  "says Terminating for a pod that is stopped while it is initialized": [
+    {
+      metadata: { deletionTimestamp: "2026-01-01T00:00:09Z" },
+      spec: { initContainers: [{ name: "i" }] },
+      status: {
+        phase: "Pending",
+        initContainerStatuses: [aStatus("i", { ...idle, state: { running: { startedAt: "" } } })],
+      },
+    },
+    "Terminating 0/1 0",
+  ],
+  "says the pod's own reason for one that failed at its deadline": [
+    {
+      status: {
+        phase: "Failed",
+        reason: "DeadlineExceeded",
+        containerStatuses: [aStatus("a")],
+      },
+    },
+    "DeadlineExceeded 1/1 0",
   ],
 };
 
@@ -235,6 +397,18 @@ describe("the newest restart", () => {
     ];
     const { lastRestart } = summarizePod(aPod({ status: { containerStatuses } }));
     expect(lastRestart).toBe("2026-01-01T00:05:00Z");
+  });
+
+  test("of an init container counts only while the pod is initialized", () => {
+    const initContainerStatuses = [
+      { ...restarted("2026-01-01T00:07:00Z"), name: "i", ...idle, state: waiting("X") },
+    ];
+    const containerStatuses = [restarted("2026-01-01T00:03:00Z")];
+    const spec = { initContainers: [{ name: "i" }] };
+    const last = (conditions: typeof initialized | readonly []) =>
+      summarizePod(aPod({ spec, status: { initContainerStatuses, containerStatuses, conditions } }))
+        .lastRestart;
+    expect([last([]), last(initialized)]).toEqual(["2026-01-01T00:07:00Z", "2026-01-01T00:03:00Z"]);
   });
 
   test("is absent while nothing was restarted", () => {

@@ -1,323 +1,388 @@
-import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
-import type { ObservedContainer, ObservedPod } from "../../../src/api/observed-pod.ts";
-import type { Pod, PodSpec } from "../../../src/api/pod.ts";
+import { describe, test } from "bun:test";
+import { aContainer, aSandbox, anObservedPod } from "../../fakes/a-pod.ts";
 import {
-  computePodActions,
-  type ActionContext,
-  type PodAction,
-} from "../../../src/runtime/actions.ts";
-import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
+  a,
+  anew,
+  b,
+  backingOff,
+  cases,
+  check,
+  created,
+  down,
+  exited,
+  kill,
+  killPod,
+  remove,
+  replaced,
+  runs,
+  sandbox,
+  sidecar,
+  start,
+  stopSandbox,
+  two,
+  unknown,
+  up,
+  wait,
+} from "./actions-table.ts";
 
-interface Case {
-  readonly pod?: Partial<PodSpec>;
-  readonly observed: ObservedPod | undefined;
-  readonly context?: Partial<ActionContext>;
-  readonly expect: readonly PodAction[];
-}
+const init = { initContainers: [aContainer("i")] };
+const withSidecar = { initContainers: [sidecar("s")] };
+const mixed = { containers: [aContainer("a", { restartPolicy: "Always" }), b] };
 
-const start = (container: string, attempt: number): PodAction => ({
-  type: "StartContainer",
-  container,
-  attempt,
-});
-const two = { containers: [aContainer("a"), aContainer("b")] };
-const down = aSandbox({ state: "NotReady", ips: [] });
-
-function exited(exitCode: number, more: Partial<ObservedContainer> = {}): ObservedContainer {
-  return anInstance("a", { state: "Exited", exitCode, ...more });
-}
-
-/** Back-off of 40 s, exit seen at 5,000 ms. */
-const waiting = (id: string): ActionContext["restarts"] => ({
-  a: { backoff: { delay: 40_000, at: 0 }, exit: { id, seenAt: 5_000 } },
-});
-
-const cases: Record<string, Case> = {
-  "creates a sandbox and every container of a new pod": {
-    pod: two,
-    observed: undefined,
-    expect: [{ type: "CreateSandbox", attempt: 0 }, start("a", 0), start("b", 0)],
-  },
-  "does nothing for a pod that runs as wanted": {
-    observed: anObservedPod([aSandbox()], [anInstance("a")]),
-    expect: [],
-  },
-  "starts only the container that is missing": {
-    pod: two,
-    observed: anObservedPod([aSandbox()], [anInstance("a")]),
-    expect: [start("b", 0)],
-  },
-  "restarts an exited container if restartPolicy is Always": {
-    observed: anObservedPod([aSandbox()], [exited(0)]),
-    expect: [start("a", 1)],
-  },
-  "restarts a failed container if restartPolicy is OnFailure": {
-    pod: { restartPolicy: "OnFailure" },
-    observed: anObservedPod([aSandbox()], [exited(3)]),
-    expect: [start("a", 1)],
-  },
-  "lets a succeeded container rest if restartPolicy is OnFailure, and releases the sandbox": {
-    pod: { restartPolicy: "OnFailure" },
-    observed: anObservedPod([aSandbox()], [exited(0)]),
-    expect: [{ type: "StopSandbox", id: "sandbox-0", reason: "Finished" }],
-  },
-  "releases the sandbox of a Never pod that has finished, whatever its exit code": {
-    pod: { restartPolicy: "Never" },
-    observed: anObservedPod([aSandbox()], [exited(1)]),
-    expect: [{ type: "StopSandbox", id: "sandbox-0", reason: "Finished" }],
-  },
-  "does nothing for a Never pod that has finished and released its sandbox": {
-    pod: { restartPolicy: "Never" },
-    observed: anObservedPod([down], [exited(0)]),
-    expect: [],
-  },
-  "does nothing for an OnFailure pod that succeeded before a reboot": {
-    pod: { restartPolicy: "OnFailure" },
-    observed: anObservedPod([down], [exited(0)]),
-    expect: [],
-  },
-  "keeps the sandbox of a Never pod while one container still runs": {
-    pod: { ...two, restartPolicy: "Never" },
-    observed: anObservedPod([aSandbox()], [exited(0), anInstance("b")]),
-    expect: [],
-  },
-  "waits out the back-off of a crashing container": {
-    observed: anObservedPod([aSandbox()], [exited(1, { attempt: 3 })]),
-    context: { now: 10_000, restarts: waiting("a-3") },
-    expect: [{ type: "Wait", container: "a", until: 45_000, reason: "CrashLoopBackOff" }],
-  },
-  "restarts when the back-off has passed": {
-    observed: anObservedPod([aSandbox()], [exited(1, { attempt: 3 })]),
-    context: { now: 45_000, restarts: waiting("a-3") },
-    expect: [start("a", 4)],
-  },
-  "restarts at once after an exit that the back-off does not speak of": {
-    observed: anObservedPod([aSandbox()], [exited(1, { attempt: 4 })]),
-    context: { now: 10_000, restarts: waiting("a-3") },
-    expect: [start("a", 5)],
-  },
-  "a container in back-off does not hold up the others": {
-    pod: two,
-    observed: anObservedPod([aSandbox()], [exited(1, { attempt: 3 })]),
-    context: { now: 10_000, restarts: waiting("a-3") },
-    expect: [
-      { type: "Wait", container: "a", until: 45_000, reason: "CrashLoopBackOff" },
-      start("b", 0),
-    ],
-  },
-  "replaces a dead sandbox: next attempt, containers counted on, no back-off": {
-    observed: anObservedPod([down], [exited(255, { attempt: 2 })]),
-    context: { now: 10_000, restarts: waiting("a-2") },
-    expect: [{ type: "CreateSandbox", attempt: 1 }, start("a", 3)],
-  },
-  "stops a dead sandbox in which a container still shows as running": {
-    observed: anObservedPod([down], [anInstance("a")]),
-    expect: [
-      { type: "StopSandbox", id: "sandbox-0", reason: "SandboxChanged" },
-      { type: "CreateSandbox", attempt: 1 },
-      start("a", 1),
-    ],
-  },
-  "replaces a sandbox that lost its address": {
-    observed: anObservedPod([aSandbox({ ips: [] })], [anInstance("a")]),
-    expect: [
-      { type: "StopSandbox", id: "sandbox-0", reason: "SandboxChanged" },
-      { type: "CreateSandbox", attempt: 1 },
-      start("a", 1),
-    ],
-  },
-  "needs no address with hostNetwork": {
-    pod: { hostNetwork: true },
-    observed: anObservedPod([aSandbox({ ips: [], hostNetwork: true })], [anInstance("a")]),
-    expect: [],
-  },
-  "replaces a sandbox whose network mode is another": {
-    pod: { hostNetwork: true },
-    observed: anObservedPod([aSandbox()], [anInstance("a")]),
-    expect: [
-      { type: "StopSandbox", id: "sandbox-0", reason: "SandboxChanged" },
-      { type: "CreateSandbox", attempt: 1 },
-      start("a", 1),
-    ],
-  },
-  "does not give a Never pod that ran a second sandbox": {
-    pod: { ...two, restartPolicy: "Never" },
-    observed: anObservedPod([down], [exited(255)]),
-    expect: [],
-  },
-  "gives a Never pod whose first sandbox died before anything ran another one": {
-    pod: { restartPolicy: "Never" },
-    observed: anObservedPod([down], []),
-    expect: [{ type: "CreateSandbox", attempt: 1 }, start("a", 0)],
-  },
-  "starts only what is not finished in the new sandbox of an OnFailure pod": {
-    pod: { ...two, restartPolicy: "OnFailure" },
-    observed: anObservedPod([down], [exited(0), anInstance("b", { state: "Exited", exitCode: 1 })]),
-    expect: [{ type: "CreateSandbox", attempt: 1 }, start("b", 1)],
-  },
-  "takes the highest attempt for the newest, even if its clock was wrong": {
-    observed: anObservedPod(
-      [aSandbox({ attempt: 1, createdAt: 5 }), aSandbox({ state: "NotReady", createdAt: 9_000 })],
-      [
-        anInstance("a", { attempt: 1, sandboxId: "sandbox-1", createdAt: 5 }),
-        exited(1, { createdAt: 9_000 }),
-      ],
-    ),
-    expect: [],
-  },
-  "stops an older sandbox that is still up beside the newest": {
-    observed: anObservedPod(
-      [aSandbox({ attempt: 1 }), aSandbox()],
-      [anInstance("a", { attempt: 1, sandboxId: "sandbox-1" })],
-    ),
-    expect: [{ type: "StopSandbox", id: "sandbox-0", reason: "Duplicate" }],
-  },
-  "does not start a container while an instance runs in an older sandbox": {
-    observed: anObservedPod([aSandbox({ attempt: 1 }), aSandbox()], [anInstance("a")]),
-    expect: [{ type: "StopSandbox", id: "sandbox-0", reason: "Duplicate" }],
-  },
-  "removes a container that was created and never started, and reuses its number": {
-    observed: anObservedPod([aSandbox()], [anInstance("a", { state: "Created", attempt: 2 })]),
-    expect: [{ type: "RemoveContainer", id: "a-2", container: "a" }, start("a", 2)],
-  },
-  "kills an older instance that runs beside the newest": {
-    observed: anObservedPod([aSandbox()], [anInstance("a", { attempt: 1 }), anInstance("a")]),
-    expect: [{ type: "KillContainer", id: "a-0", container: "a", reason: "Duplicate" }],
-  },
-  "kills a running container that the spec does not have": {
-    observed: anObservedPod([aSandbox()], [anInstance("a"), anInstance("old")]),
-    expect: [{ type: "KillContainer", id: "old-0", container: "old", reason: "NotInSpec" }],
-  },
-  "kills and restarts a container in a state the runtime does not know": {
-    observed: anObservedPod([aSandbox()], [anInstance("a", { state: "Unknown" })]),
-    expect: [
-      { type: "KillContainer", id: "a-0", container: "a", reason: "ContainerUnknown" },
-      start("a", 1),
-    ],
-  },
-  "kills but does not restart an unknown container of a Never pod": {
-    pod: { restartPolicy: "Never" },
-    observed: anObservedPod([aSandbox()], [anInstance("a", { state: "Unknown" })]),
-    expect: [{ type: "KillContainer", id: "a-0", container: "a", reason: "ContainerUnknown" }],
-  },
-};
-
-describe("computePodActions", () => {
-  test.each(Object.entries(cases))("%s", (_, { pod, observed, context, expect: expected }) => {
-    const actions = computePodActions(aPod(pod), observed, { now: 0, restarts: {}, ...context });
-    expect(actions).toEqual([...expected]);
-  });
-
-  test("a model that performs the actions reaches a fixed point", () => {
-    fc.assert(
-      fc.property(worlds(), ({ pod, observed }) => {
-        let world: ObservedPod | undefined = observed;
-        for (let round = 0; round < 8; round += 1) {
-          const actions = computePodActions(pod, world, { now: 0, restarts: {} });
-          if (actions.length === 0) return;
-          world = perform(world, actions);
-        }
-        expect(computePodActions(pod, world, { now: 0, restarts: {} })).toEqual([]);
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  test("never starts a container of which an instance runs", () => {
-    fc.assert(
-      fc.property(worlds(), ({ pod, observed }) => {
-        const actions = computePodActions(pod, observed, { now: 0, restarts: {} });
-        for (const action of actions) {
-          if (action.type !== "StartContainer") continue;
-          const stopped = new Set(actions.flatMap((one) => ("id" in one ? [one.id] : [])));
-          for (const container of observed?.containers ?? []) {
-            if (container.name !== action.container || container.state !== "Running") continue;
-            expect(stopped.has(container.id) || stopped.has(container.sandboxId)).toBe(true);
-          }
-        }
-      }),
-      { numRuns: 500 },
-    );
-  });
+describe("a pod's sandbox", () => {
+  test.each(
+    cases({
+      "is made for a new pod, with every container": {
+        pod: two,
+        observed: undefined,
+        expect: [sandbox(0), start("a", 0), start("b", 0)],
+      },
+      "is made anew if the runtime lost every sandbox and kept a dead container": {
+        observed: anObservedPod([], [exited("a", 1, { attempt: 3 })]),
+        expect: [sandbox(0), start("a", 4)],
+      },
+      "stays while everything runs as wanted": {
+        pod: two,
+        observed: up(runs("a"), runs("b")),
+        expect: [],
+      },
+      "is replaced if it is down: next attempt, containers counted on": {
+        observed: down(exited("a", 255, { attempt: 2 })),
+        expect: [sandbox(1), start("a", 3)],
+      },
+      "is replaced after the pod was ended if a container still runs in a dead one": {
+        pod: two,
+        observed: down(runs("a"), exited("b", 0)),
+        expect: [killPod("SandboxChanged"), sandbox(1), start("a", 1), start("b", 1)],
+      },
+      "is replaced if it lost its address": {
+        observed: anObservedPod([aSandbox({ ips: [] })], [runs("a")]),
+        expect: [killPod("SandboxChanged"), sandbox(1), start("a", 1)],
+      },
+      "needs no address with hostNetwork": {
+        pod: { hostNetwork: true },
+        observed: anObservedPod([aSandbox({ ips: [], hostNetwork: true })], [runs("a")]),
+        expect: [],
+      },
+      "is replaced if the pod moves to the host's network": {
+        pod: { hostNetwork: true },
+        observed: up(runs("a")),
+        expect: [killPod("SandboxChanged"), sandbox(1), start("a", 1)],
+      },
+      "is replaced if the pod moves away from the host's network": {
+        observed: anObservedPod([aSandbox({ ips: [], hostNetwork: true })], [runs("a")]),
+        expect: [killPod("SandboxChanged"), sandbox(1), start("a", 1)],
+      },
+      "is the one of the highest attempt, even if an older one has a newer creation time": {
+        observed: anObservedPod(
+          [aSandbox({ attempt: 1, createdAt: 5 }), aSandbox({ state: "NotReady", createdAt: 9e9 })],
+          [
+            runs("a", { attempt: 1, sandboxId: "sandbox-1", createdAt: 5 }),
+            exited("a", 1, { createdAt: 9e9 }),
+          ],
+        ),
+        expect: [],
+      },
+      "is replaced if the newest is down, though an older one is up": {
+        observed: anObservedPod(
+          [aSandbox({ attempt: 1, state: "NotReady", ips: [] }), aSandbox()],
+          [runs("a")],
+        ),
+        expect: [killPod("SandboxChanged"), sandbox(2), start("a", 1)],
+      },
+      "counts on from the highest attempt, not from the number of sandboxes": {
+        observed: anObservedPod([aSandbox({ attempt: 7, state: "NotReady" })], []),
+        expect: [sandbox(8), start("a", 0)],
+      },
+      "stays if it is the newest of two that are up; the other is stopped": {
+        observed: anObservedPod(
+          [aSandbox({ attempt: 1 }), aSandbox()],
+          [runs("a", { attempt: 1, sandboxId: "sandbox-1" })],
+        ),
+        expect: [stopSandbox(0)],
+      },
+      "gets a container only after its instance in an older sandbox was ended with grace": {
+        observed: anObservedPod([aSandbox({ attempt: 1 }), aSandbox()], [runs("a")]),
+        expect: [kill("a", 0, "SandboxChanged"), stopSandbox(0)],
+      },
+      "is rid of an older one that is down and in which something still runs": {
+        observed: anew([runs("a")], exited("a", 1, { attempt: 1 })),
+        expect: [kill("a", 0, "SandboxChanged"), stopSandbox(0), start("a", 2)],
+      },
+      "older ones are cleared in the reverse of the order in which containers start": {
+        pod: { ...two, initContainers: [sidecar("s"), sidecar("t")] },
+        observed: anObservedPod(
+          [aSandbox({ attempt: 1 }), aSandbox()],
+          [runs("a"), runs("s"), unknown("b"), runs("t")],
+        ),
+        expect: [
+          kill("b", 0, "SandboxChanged"),
+          kill("a", 0, "SandboxChanged"),
+          kill("t", 0, "SandboxChanged"),
+          kill("s", 0, "SandboxChanged"),
+          stopSandbox(0),
+          start("s", 1),
+        ],
+      },
+      "gives the first init container its turn again, and nobody else": {
+        pod: init,
+        observed: down(exited("i", 0), exited("a", 255)),
+        expect: [sandbox(1), start("i", 1)],
+      },
+      "does not shorten the back-off of a container that crashed in the old one": {
+        pod: two,
+        observed: down(exited("a", 1, { attempt: 2 }), exited("b", 1)),
+        context: { now: 10_000, restarts: backingOff("a", "a-2") },
+        expect: [sandbox(1), wait("a", 45_000), start("b", 1)],
+      },
+      "is replaced without what was made in it and never started; its number is free": {
+        pod: two,
+        observed: down(created("a", 2), exited("b", 1)),
+        expect: [remove("a", 2), sandbox(1), start("a", 2), start("b", 1)],
+      },
+    }),
+  )("%s", (_, one) => check(one));
 });
 
-function worlds(): fc.Arbitrary<{ pod: Pod; observed: ObservedPod | undefined }> {
-  const state = fc.constantFrom("Created", "Running", "Exited", "Unknown" as const);
-  const instance = fc.record({
-    name: fc.constantFrom("a", "b"),
-    attempt: fc.nat(3),
-    sandbox: fc.nat(2),
-    state,
-    exitCode: fc.constantFrom(0, 1, 137),
-  });
-  const sandbox = fc.record({
-    attempt: fc.nat(2),
-    state: fc.constantFrom("Ready", "NotReady" as const),
-    ips: fc.constantFrom<string[]>([], ["10.88.0.2"]),
-  });
-  return fc
-    .record({
-      restartPolicy: fc.constantFrom("Always", "OnFailure", "Never" as const),
-      sandboxes: fc.uniqueArray(sandbox, { selector: ({ attempt }) => attempt, maxLength: 3 }),
-      instances: fc.uniqueArray(instance, {
-        selector: ({ name, attempt }) => `${name}-${attempt}`,
-        maxLength: 6,
-      }),
-    })
-    .map(({ restartPolicy, sandboxes, instances }) => {
-      const up = sandboxes.map((one) => aSandbox(one));
-      const containers = instances
-        .filter((one) => up.some(({ attempt }) => attempt === one.sandbox))
-        .map((one) => anInstance(one.name, { ...one, sandboxId: `sandbox-${one.sandbox}` }));
-      return {
-        pod: aPod({ ...two, restartPolicy }),
-        observed: up.length === 0 ? undefined : anObservedPod(up, containers),
-      };
-    });
-}
+describe("a dead sandbox and restartPolicy", () => {
+  test.each(
+    cases({
+      "Always: everything starts again, also what had succeeded": {
+        pod: two,
+        observed: down(exited("a", 0), exited("b", 1)),
+        expect: [sandbox(1), start("a", 1), start("b", 1)],
+      },
+      "OnFailure: what has succeeded rests": {
+        pod: { ...two, restartPolicy: "OnFailure" },
+        observed: down(exited("a", 0), exited("b", 1)),
+        expect: [sandbox(1), start("b", 1)],
+      },
+      "OnFailure: no sandbox if everything has succeeded": {
+        pod: { ...two, restartPolicy: "OnFailure" },
+        observed: down(exited("a", 0), exited("b", 0)),
+        expect: [],
+      },
+      "OnFailure: no sandbox if everything has succeeded, init containers or not": {
+        pod: { ...init, restartPolicy: "OnFailure" },
+        observed: down(exited("i", 0), exited("a", 0)),
+        expect: [],
+      },
+      "OnFailure: what runs in it starts again, whatever it exits with when it is ended": {
+        pod: { restartPolicy: "OnFailure" },
+        observed: down(runs("a")),
+        expect: [killPod("SandboxChanged"), sandbox(1), start("a", 1)],
+      },
+      "OnFailure: what was ended for a new sandbox starts in it, though it exited with 0": {
+        pod: { restartPolicy: "OnFailure" },
+        observed: down(exited("a", 0)),
+        context: { restarts: replaced("a", "a-0") },
+        expect: [sandbox(1), start("a", 1)],
+      },
+      "Never: nothing starts again after anything ran": {
+        pod: { ...two, restartPolicy: "Never" },
+        observed: down(exited("a", 255)),
+        expect: [],
+      },
+      "Never: what still runs in it is ended, and that is all": {
+        pod: { ...two, restartPolicy: "Never" },
+        observed: down(runs("a"), exited("b", 0)),
+        expect: [killPod("SandboxChanged")],
+      },
+      "Never: not after an init container ran either": {
+        pod: { ...init, restartPolicy: "Never" },
+        observed: down(exited("i", 0)),
+        expect: [],
+      },
+      "Never: another sandbox if the first died before anything was made": {
+        pod: { ...init, restartPolicy: "Never" },
+        observed: down(),
+        expect: [sandbox(1), start("i", 0)],
+      },
+      "Never: another sandbox if nothing that was made in the first ever started": {
+        pod: { restartPolicy: "Never" },
+        observed: down(created("a")),
+        expect: [remove("a", 0), sandbox(1), start("a", 0)],
+      },
+      "Never: a sidecar alone does not bring it back": {
+        pod: { ...withSidecar, restartPolicy: "Never" },
+        observed: down(exited("s", 255)),
+        expect: [],
+      },
+      "Never, but one container Always: that one starts again, the others had their turn": {
+        pod: { ...mixed, restartPolicy: "Never" },
+        observed: down(exited("a", 255), exited("b", 255)),
+        expect: [sandbox(1), start("a", 1)],
+      },
+      "Never, but one container Always: what may run once is not started again though it ran": {
+        pod: { ...mixed, restartPolicy: "Never" },
+        observed: down(runs("a"), runs("b")),
+        expect: [killPod("SandboxChanged"), sandbox(1), start("a", 1)],
+      },
+      "no sandbox for containers that may run once when the others have succeeded": {
+        pod: {
+          containers: [aContainer("a", { restartPolicy: "Never" }), b],
+          restartPolicy: "OnFailure",
+        },
+        observed: down(runs("a"), exited("b", 0)),
+        expect: [killPod("SandboxChanged")],
+      },
+    }),
+  )("%s", (_, one) => check(one));
+});
 
-/** The runtime in twenty lines: what containerd would show after these actions. */
-function perform(world: ObservedPod | undefined, actions: readonly PodAction[]): ObservedPod {
-  let { sandboxes, containers } = world ?? anObservedPod([], []);
-  const kill = (one: ObservedContainer): ObservedContainer => ({
-    ...one,
-    state: "Exited",
-    exitCode: 137,
-  });
-  for (const action of actions) {
-    switch (action.type) {
-      case "StopSandbox":
-        sandboxes = sandboxes.map((one) =>
-          one.id === action.id ? { ...one, state: "NotReady" } : one,
-        );
-        containers = containers.map((one) =>
-          one.sandboxId === action.id && one.state !== "Exited" && one.state !== "Created"
-            ? kill(one)
-            : one,
-        );
-        break;
-      case "CreateSandbox":
-        expect(sandboxes.map(({ attempt }) => attempt)).not.toContain(action.attempt);
-        sandboxes = [aSandbox({ attempt: action.attempt }), ...sandboxes];
-        break;
-      case "KillContainer":
-        containers = containers.map((one) => (one.id === action.id ? kill(one) : one));
-        break;
-      case "RemoveContainer":
-        containers = containers.filter(({ id }) => id !== action.id);
-        break;
-      case "StartContainer": {
-        const { container, attempt } = action;
-        const same = containers.filter(({ name }) => name === container);
-        expect(same.map((one) => one.attempt)).not.toContain(attempt);
-        const sandboxId = sandboxes[0]?.id ?? "none";
-        containers = [...containers, anInstance(container, { attempt, sandboxId })];
-        break;
-      }
-      case "Wait":
-        break;
-    }
-  }
-  return anObservedPod(sandboxes, containers);
-}
+describe("a pod that has finished", () => {
+  test.each(
+    cases({
+      "Never: is ended whatever the exit code": {
+        pod: { restartPolicy: "Never" },
+        observed: up(exited("a", 1)),
+        expect: [killPod("Finished")],
+      },
+      "OnFailure: is ended after a success": {
+        pod: { restartPolicy: "OnFailure" },
+        observed: up(exited("a", 0)),
+        expect: [killPod("Finished")],
+      },
+      "OnFailure: has not finished while one may start again": {
+        pod: { ...two, restartPolicy: "OnFailure" },
+        observed: up(exited("a", 0), exited("b", 1)),
+        expect: [start("b", 1)],
+      },
+      "Never: has not finished while one still runs": {
+        pod: { ...two, restartPolicy: "Never" },
+        observed: up(exited("a", 0), runs("b")),
+        expect: [],
+      },
+      "Never: has not finished while one has not been made": {
+        pod: { ...two, restartPolicy: "Never" },
+        observed: up(exited("a", 1)),
+        expect: [start("b", 0)],
+      },
+      "Always: never finishes": {
+        observed: up(exited("a", 0)),
+        expect: [start("a", 1)],
+      },
+      "does not live on for its sidecars": {
+        pod: { ...withSidecar, restartPolicy: "Never" },
+        observed: up(runs("s"), exited("a", 0)),
+        expect: [killPod("Finished")],
+      },
+      "does not restart its sidecars": {
+        pod: { ...withSidecar, restartPolicy: "OnFailure" },
+        observed: up(exited("s", 1), exited("a", 0)),
+        expect: [killPod("Finished")],
+      },
+      "is ended when an init container has failed for good, sidecars before it too": {
+        pod: { initContainers: [sidecar("s"), aContainer("i")], restartPolicy: "Never" },
+        observed: up(runs("s"), exited("i", 1)),
+        expect: [killPod("Finished")],
+      },
+      "stays ended after a reboot: nothing is done": {
+        pod: { ...two, restartPolicy: "Never" },
+        observed: down(exited("a", 0), exited("b", 2)),
+        expect: [],
+      },
+      "stays ended although its record lies two sandboxes back": {
+        pod: { restartPolicy: "Never" },
+        observed: anObservedPod(
+          [aSandbox({ attempt: 2, state: "NotReady" }), aSandbox({ state: "NotReady" })],
+          [exited("a", 0)],
+        ),
+        expect: [],
+      },
+      "gives back a sandbox that came up late": {
+        pod: { restartPolicy: "Never" },
+        observed: anew([exited("a", 0)]),
+        expect: [killPod("Finished")],
+      },
+      "loses what was made late and never started": {
+        pod: { ...two, restartPolicy: "Never" },
+        observed: down(exited("a", 0), exited("b", 0), created("old")),
+        expect: [remove("old", 0)],
+      },
+      "is left alone while the runtime is still clearing up": {
+        pod: { restartPolicy: "Never" },
+        observed: up(exited("a", 0, { presumed: true })),
+        expect: [],
+      },
+      "has not finished if its end was ordered to make room for another": {
+        pod: { restartPolicy: "OnFailure" },
+        observed: up(exited("a", 0)),
+        context: { restarts: replaced("a", "a-0") },
+        expect: [start("a", 1)],
+      },
+      "has finished if the order spoke of an earlier instance": {
+        pod: { restartPolicy: "OnFailure" },
+        observed: up(exited("a", 0, { attempt: 1 }), exited("a", 137)),
+        context: { restarts: replaced("a", "a-0") },
+        expect: [killPod("Finished")],
+      },
+    }),
+  )("%s", (_, one) => check(one));
+});
+
+describe("a pod that has failed as a whole", () => {
+  const failed = { failed: "DeadlineExceeded" } as const;
+  test.each(
+    cases({
+      "is ended while it runs": {
+        observed: up(runs("a")),
+        context: failed,
+        expect: [killPod("DeadlineExceeded")],
+      },
+      "gives back an empty sandbox": {
+        observed: up(),
+        context: failed,
+        expect: [killPod("DeadlineExceeded")],
+      },
+      "is ended in a dead sandbox too": {
+        observed: down(unknown("a")),
+        context: failed,
+        expect: [killPod("DeadlineExceeded")],
+      },
+      "never starts when it has nothing yet": { observed: undefined, context: failed, expect: [] },
+      "starts nothing again": { observed: down(exited("a", 1)), context: failed, expect: [] },
+      "loses what was never started": {
+        observed: down(created("a")),
+        context: failed,
+        expect: [remove("a", 0)],
+      },
+    }),
+  )("%s", (_, one) => check(one));
+});
+
+describe("what the spec does not have", () => {
+  test.each(
+    cases({
+      "a running container of another name is ended": {
+        observed: up(runs("a"), runs("old")),
+        expect: [kill("old", 0, "NotInSpec")],
+      },
+      "one in an unknown state too: it may run": {
+        observed: up(runs("a"), unknown("old")),
+        expect: [kill("old", 0, "NotInSpec")],
+      },
+      "a dead one is left to the garbage": {
+        observed: up(runs("a"), exited("old", 1)),
+        expect: [],
+      },
+      "an older instance that runs beside the newest is ended": {
+        observed: up(runs("a", { attempt: 1 }), runs("a")),
+        expect: [kill("a", 0, "Duplicate")],
+      },
+      "an older instance in an unknown state is ended": {
+        observed: up(runs("a", { attempt: 1 }), unknown("a")),
+        expect: [kill("a", 0, "Duplicate")],
+      },
+      "an older instance that runs is ended before the newest is started again": {
+        observed: up(exited("a", 1, { attempt: 1 }), runs("a")),
+        expect: [kill("a", 0, "Duplicate"), start("a", 2)],
+      },
+      "an older instance of a sidecar is ended": {
+        pod: withSidecar,
+        observed: up(runs("a"), runs("s", { attempt: 1 }), runs("s")),
+        expect: [kill("s", 0, "Duplicate")],
+      },
+    }),
+  )("%s", (_, one) => check({ pod: { containers: [a] }, ...one }));
+});

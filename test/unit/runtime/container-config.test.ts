@@ -1,7 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import type { Container } from "../../../src/api/pod.ts";
-import { ContainerConfigSchema, NamespaceMode } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
+import {
+  ContainerConfigSchema,
+  NamespaceMode,
+  Signal,
+} from "../../../src/cri/gen/runtime/v1/api_pb.ts";
 import {
   containerConfig,
   type ContainerConfigFacts,
@@ -18,6 +22,7 @@ const facts: ContainerConfigFacts = {
   instance: "default",
   cgroupVersion: 2,
   memoryBytes: 4 * 1024 ** 3,
+  terminationLog: "/state/pods/u/containers/a/3",
 };
 
 function configOf(more: Partial<Container>): ReturnType<typeof containerConfig> {
@@ -42,6 +47,9 @@ test("the whole configuration of a container", () => {
       { name: "data", mountPath: "/data", readOnly: true },
       { name: "tmp", mountPath: "tmp", readOnly: false },
     ],
+    ports: [{ name: "http", containerPort: 80, protocol: "TCP" }],
+    lifecycle: { preStop: { type: "exec", command: ["date"] } },
+    terminationMessagePolicy: "FallbackToLogsOnError",
   });
   expect(config).toEqual({
     metadata: { name: "a", attempt: 3 },
@@ -56,6 +64,11 @@ test("the whole configuration of a container", () => {
     mounts: [
       { containerPath: "/data", hostPath: "/srv/data", readonly: true },
       { containerPath: "/tmp", hostPath: "/state/tmp", readonly: false },
+      {
+        containerPath: "/dev/termination-log",
+        hostPath: "/state/pods/u/containers/a/3",
+        readonly: false,
+      },
     ],
     logPath: "a/3.log",
     labels: {
@@ -70,6 +83,10 @@ test("the whole configuration of a container", () => {
       "io.kubernetes.container.hash": "v1:00",
       "io.kubernetes.container.restartCount": "3",
       "io.kubernetes.pod.terminationGracePeriod": "30",
+      "io.kubernetes.container.terminationMessagePath": "/dev/termination-log",
+      "io.kubernetes.container.terminationMessagePolicy": "FallbackToLogsOnError",
+      "io.kubernetes.container.preStopHandler": '{"type":"exec","command":["date"]}',
+      "io.kubernetes.container.ports": '[{"name":"http","containerPort":80,"protocol":"TCP"}]',
     },
     linux: {
       resources: {
@@ -146,7 +163,42 @@ describe("containerConfig", () => {
     expect(annotations).toEqual({
       "io.kubernetes.container.restartCount": "3",
       "io.kubernetes.pod.terminationGracePeriod": "30",
+      "io.kubernetes.container.terminationMessagePath": "/dev/termination-log",
+      "io.kubernetes.container.terminationMessagePolicy": "File",
     });
+  });
+
+  test("carries the part that it plays in its pod", () => {
+    const sidecar = aContainer("s", { restartPolicy: "Always" });
+    const setup = aContainer("setup");
+    const desired = aDesiredPod(aPod({ initContainers: [setup, sidecar] }));
+    const roles = [setup, sidecar, aContainer("a")].map(
+      (one) => containerConfig(desired, one, facts).annotations?.["agent/container-role"],
+    );
+    expect(roles).toEqual(["init", "sidecar/1", undefined]);
+  });
+
+  test("takes a message at a path that is not absolute, and none without a path or a file", () => {
+    expect(configOf({ terminationMessagePath: "tmp/end" }).mounts).toEqual([
+      { containerPath: "/tmp/end", hostPath: "/state/pods/u/containers/a/3", readonly: false },
+    ]);
+    expect(configOf({ terminationMessagePath: "" }).mounts).toEqual([]);
+    const { terminationLog: _, ...without } = facts;
+    expect(containerConfig(aDesiredPod(), aContainer("a"), without).mounts).toEqual([]);
+  });
+
+  test("its stop signal is asked for where the runtime hears of it, else refused with a way out", () => {
+    const of = (stopSignal: string, stopSignals: boolean): ReturnType<typeof containerConfig> =>
+      containerConfig(aDesiredPod(), aContainer("a", { lifecycle: { stopSignal } }), {
+        ...facts,
+        stopSignals,
+      });
+    expect(of("SIGRTMIN+3", true).stopSignal).toBe(Signal.SIGRTMINPLUS3);
+    expect(() => of("SIGUSR1", false)).toThrow("set STOPSIGNAL in the image");
+    expect(() => of("SIGUSR1", false)).toThrow(
+      expect.objectContaining({ reason: "UnsupportedByRuntime" }),
+    );
+    expect(() => of("SIGNOTHING", true)).toThrow("which is no signal");
   });
 
   test("does not start without a volume that it mounts", () => {

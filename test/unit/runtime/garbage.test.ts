@@ -1,7 +1,9 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import type { ObservedPod } from "../../../src/api/observed-pod.ts";
 import { planGarbage } from "../../../src/runtime/garbage.ts";
 import { highestLogAttempt } from "../../../src/runtime/log-attempts.ts";
+import { isLive } from "../../../src/runtime/newest.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 const dead = (attempt: number, sandboxId = "sandbox-0") =>
@@ -29,38 +31,120 @@ test("drops an old sandbox when nothing that is kept lies in it", () => {
   expect(planGarbage(free)).toMatchObject({ sandboxes: ["sandbox-0"] });
 });
 
-test("never takes the newest sandbox, nor the newest instance of any name, nor what runs", () => {
-  const state = fc.constantFrom("Running", "Exited", "Created" as const);
+test("leaves alone what runs, may run, or is the newest of its name though never started", () => {
+  const observed = anObservedPod(
+    [aSandbox()],
+    [
+      anInstance("a", { attempt: 4, state: "Created" }),
+      dead(3),
+      anInstance("a", { attempt: 2 }),
+      anInstance("a", { attempt: 1, state: "Unknown" }),
+      dead(0),
+    ],
+  );
+  expect(planGarbage(observed)).toEqual({ containers: [observed.containers[4]!], sandboxes: [] });
+});
+
+test("keeps the newest dead one, however many before it live", () => {
+  const living = [3, 2, 1].map((attempt) => anInstance("a", { attempt }));
+  expect(planGarbage(anObservedPod([aSandbox()], [...living, dead(0)])).containers).toEqual([]);
+});
+
+test("drops one that was made late and never started, and counts it for nothing", () => {
+  const late = anInstance("a", { attempt: 2, state: "Created" });
+  const observed = anObservedPod(
+    [aSandbox()],
+    [anInstance("a", { attempt: 3 }), late, dead(1), dead(0)],
+  );
+  expect(planGarbage(observed).containers.map(({ id }) => id)).toEqual(["a-2", "a-0"]);
+});
+
+test("keeps the records of init containers as those of all others", () => {
+  const init = (attempt: number) => anInstance("i", { attempt, state: "Exited" });
+  const observed = anObservedPod([aSandbox()], [init(2), init(1), init(0), anInstance("a")]);
+  expect(planGarbage(observed).containers.map(({ id }) => id)).toEqual(["i-0"]);
+});
+
+test("keeps the sandbox in which a finished pod's only record lies, two sandboxes on", () => {
+  const down = [0, 1, 2].map((attempt) => aSandbox({ attempt, state: "NotReady" }));
+  expect(planGarbage(anObservedPod(down, [dead(0)]))).toEqual({
+    containers: [],
+    sandboxes: ["sandbox-1"],
+  });
+});
+
+test("does not touch a sandbox that is up, however old", () => {
+  const both = anObservedPod([aSandbox(), aSandbox({ attempt: 1 })], []);
+  expect(planGarbage(both).sandboxes).toEqual([]);
+});
+
+describe("of any pod", () => {
+  const states = ["Running", "Exited", "Created", "Unknown"] as const;
   const instance = fc.record({
     name: fc.constantFrom("a", "b"),
-    attempt: fc.nat(5),
-    state,
+    attempt: fc.nat(7),
+    state: fc.constantFrom(...states),
     sandbox: fc.nat(2),
   });
-  fc.assert(
-    fc.property(
-      fc.uniqueArray(instance, { selector: ({ name, attempt }) => `${name}${attempt}` }),
-      (instances) => {
-        const observed = anObservedPod(
-          [0, 1, 2].map((attempt) => aSandbox({ attempt, state: "NotReady" })),
-          instances.map((one) =>
-            anInstance(one.name, { ...one, sandboxId: `sandbox-${one.sandbox}` }),
-          ),
-        );
-        const garbage = planGarbage(observed);
-        const gone = new Set(garbage.sandboxes);
-        expect(gone.has("sandbox-2")).toBe(false);
-        for (const name of ["a", "b"]) {
-          const newest = observed.containers.find((one) => one.name === name);
-          if (newest === undefined) continue;
-          expect(garbage.containers).not.toContain(newest);
-          expect(gone.has(newest.sandboxId)).toBe(false);
-        }
-        for (const one of observed.containers)
-          if (one.state === "Running") expect(gone.has(one.sandboxId)).toBe(false);
-      },
+  const up = fc.array(fc.boolean(), { minLength: 3, maxLength: 3 });
+  const of = fc.uniqueArray(instance, { selector: ({ name, attempt }) => `${name}${attempt}` });
+  const pods = fc.tuple(of, up).map(([instances, ready]) =>
+    anObservedPod(
+      ready.map((is, attempt) => aSandbox({ attempt, state: is ? "Ready" : "NotReady" })),
+      instances.map((one) => anInstance(one.name, { ...one, sandboxId: `sandbox-${one.sandbox}` })),
     ),
   );
+  /** What is left in the runtime: a sandbox takes its containers with it. */
+  const after = (observed: ObservedPod): ObservedPod => {
+    const { containers, sandboxes } = planGarbage(observed);
+    return {
+      ...observed,
+      sandboxes: observed.sandboxes.filter(({ id }) => !sandboxes.includes(id)),
+      containers: observed.containers.filter(
+        (one) => !containers.includes(one) && !sandboxes.includes(one.sandboxId),
+      ),
+    };
+  };
+
+  test("the newest instance and the newest dead one of every name stay", () => {
+    fc.assert(
+      fc.property(pods, (observed) => {
+        const left = after(observed).containers;
+        for (const name of ["a", "b"]) {
+          const own = observed.containers.filter((one) => one.name === name);
+          const record = own.find(({ state }) => state === "Exited");
+          if (own[0] !== undefined) expect(left).toContain(own[0]);
+          if (record !== undefined) expect(left).toContain(record);
+        }
+      }),
+    );
+  });
+
+  test("nothing that lives goes, nor the newest sandbox, nor one that is up", () => {
+    fc.assert(
+      fc.property(pods, (observed) => {
+        const left = after(observed);
+        for (const one of observed.containers.filter(isLive))
+          expect(left.containers).toContain(one);
+        expect(left.sandboxes).toContain(observed.sandboxes[0]!);
+        for (const one of observed.sandboxes)
+          if (one.state === "Ready") expect(left.sandboxes).toContain(one);
+      }),
+    );
+  });
+
+  test("what is left holds no garbage: at most two dead ones of a name", () => {
+    fc.assert(
+      fc.property(pods, (observed) => {
+        const left = after(observed);
+        expect(planGarbage(left)).toEqual({ containers: [], sandboxes: [] });
+        for (const name of ["a", "b"]) {
+          const ended = left.containers.filter((one) => one.name === name && !isLive(one));
+          expect(ended.length).toBeLessThanOrEqual(2);
+        }
+      }),
+    );
+  });
 });
 
 test("reads the highest attempt off log names, rotated ones too", () => {

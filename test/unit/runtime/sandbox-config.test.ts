@@ -4,9 +4,10 @@ import type { PodSpec } from "../../../src/api/pod.ts";
 import {
   NamespaceMode,
   PodSandboxConfigSchema,
+  PodSandboxSchema,
   Protocol,
 } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
-import { identityOf } from "../../../src/runtime/observe.ts";
+import { identityOf, listedSandbox } from "../../../src/runtime/observe.ts";
 import {
   identityLabels,
   sandboxConfig,
@@ -99,6 +100,35 @@ describe("sandboxConfig", () => {
       { protocol: Protocol.UDP, containerPort: 53, hostPort: 53, hostIp: "127.0.0.1" },
       { protocol: Protocol.SCTP, containerPort: 9, hostPort: 9, hostIp: "" },
     ]);
+  });
+
+  test("maps the ports of sidecars too, but not of init containers that end", () => {
+    const ports = [{ containerPort: 80, hostPort: 8081, protocol: "TCP" }] as const;
+    const initContainers = [
+      aContainer("setup", { ports: [{ containerPort: 1, hostPort: 1, protocol: "TCP" }] }),
+      aContainer("proxy", { ports, restartPolicy: "Always" }),
+    ];
+    expect(of({ initContainers }).portMappings).toEqual([
+      { protocol: Protocol.TCP, containerPort: 80, hostPort: 8081, hostIp: "" },
+    ]);
+  });
+
+  test("says in which boot it was made and since when the pod has been active there", () => {
+    const { annotations } = sandboxConfig(aDesiredPod(), {
+      ...facts,
+      bootId: "b-1",
+      activeSince: 12_345.678,
+    });
+    expect(annotations).toMatchObject({
+      "agent/boot-id": "b-1",
+      "agent/active-since": "12345.678",
+    });
+    const message = create(PodSandboxSchema, {
+      labels: identityLabels(aPod(), "default"),
+      annotations: { ...annotations },
+    });
+    const listed = listedSandbox(message, "default");
+    expect(listed).toMatchObject({ bootId: "b-1", activeSince: 12_345.678 });
   });
 
   test("on the host's network maps nothing and joins the node's namespace", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { PodStatus } from "../../../src/api/pod-status.ts";
-import type { Pod } from "../../../src/api/pod.ts";
+import type { ContainerStatus, PodStatus } from "../../../src/api/pod-status.ts";
+import type { Container, Pod, Probe } from "../../../src/api/pod.ts";
 import { podList, v1Pod, type PodEntry } from "../../../src/server/pod-list.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 
@@ -11,6 +11,20 @@ const status: PodStatus = {
   initContainerStatuses: [],
   containerStatuses: [],
   qosClass: "BestEffort",
+};
+
+/** What the API leaves out where it is empty. */
+const shown = {
+  observedGeneration: 1,
+  phase: "Running",
+  conditions: status.conditions,
+  containerStatuses: [],
+  qosClass: "BestEffort",
+};
+
+const message = {
+  terminationMessagePath: "/dev/termination-log",
+  terminationMessagePolicy: "File",
 };
 
 function entry(pod: Pod = aPod(), more: Partial<PodEntry> = {}): PodEntry {
@@ -48,13 +62,14 @@ test("the smallest pod, in Kubernetes' form", () => {
               image: "local/busybox:1",
               imagePullPolicy: "IfNotPresent",
               resources: {},
+              ...message,
             },
           ],
           restartPolicy: "Always",
           terminationGracePeriodSeconds: 30,
           nodeName: "pi-1",
         },
-        status,
+        status: shown,
       },
     ],
   });
@@ -112,6 +127,7 @@ test("everything a pod can have", () => {
             { name: "data", mountPath: "/data", readOnly: true },
             { name: "tmp", mountPath: "/tmp" },
           ],
+          ...message,
         },
       ],
       volumes: [
@@ -125,8 +141,141 @@ test("everything a pod can have", () => {
       nodeName: "pi-1",
       hostname: "web-1",
     },
-    status,
+    status: shown,
   });
+});
+
+describe("a container in Kubernetes' form", () => {
+  const shownAs = (container: Container): unknown => {
+    const spec = v1Pod(entry(aPod({ containers: [container] })))["spec"];
+    return (spec as { readonly containers: readonly unknown[] }).containers[0];
+  };
+  const timing = {
+    periodSeconds: 10,
+    timeoutSeconds: 1,
+    successThreshold: 1,
+    failureThreshold: 3,
+  };
+  const probe = (handler: Probe["handler"], more: Partial<Probe> = {}): Probe => ({
+    handler,
+    initialDelaySeconds: 0,
+    ...timing,
+    ...more,
+  });
+
+  const probes: Record<string, readonly [Probe, Record<string, unknown>]> = {
+    "an exec probe": [
+      probe({ type: "exec", command: ["cat", "/tmp/ok"] }),
+      { exec: { command: ["cat", "/tmp/ok"] }, ...timing },
+    ],
+    "the shortest httpGet probe": [
+      probe({ type: "httpGet", path: "/", port: 80, scheme: "HTTP", httpHeaders: [] }),
+      { httpGet: { path: "/", port: 80, scheme: "HTTP" }, ...timing },
+    ],
+    "the longest httpGet probe": [
+      probe(
+        {
+          type: "httpGet",
+          path: "/healthz",
+          port: "web",
+          host: "example.org",
+          scheme: "HTTPS",
+          httpHeaders: [{ name: "X-A", value: "1" }],
+        },
+        { initialDelaySeconds: 5, terminationGracePeriodSeconds: 7 },
+      ),
+      {
+        httpGet: {
+          path: "/healthz",
+          port: "web",
+          host: "example.org",
+          scheme: "HTTPS",
+          httpHeaders: [{ name: "X-A", value: "1" }],
+        },
+        ...timing,
+        initialDelaySeconds: 5,
+        terminationGracePeriodSeconds: 7,
+      },
+    ],
+    "a tcpSocket probe": [
+      probe({ type: "tcpSocket", port: 8080, host: "127.0.0.1" }),
+      { tcpSocket: { port: 8080, host: "127.0.0.1" }, ...timing },
+    ],
+    "a grpc probe": [
+      probe({ type: "grpc", port: 2379, service: "" }),
+      { grpc: { port: 2379, service: "" }, ...timing },
+    ],
+  };
+  test.each(Object.entries(probes))("%s, as each of the three", (_, [written, expected]) => {
+    const container = aContainer("a", {
+      livenessProbe: written,
+      readinessProbe: written,
+      startupProbe: written,
+    });
+    expect(shownAs(container)).toMatchObject({
+      livenessProbe: expected,
+      readinessProbe: expected,
+      startupProbe: expected,
+    });
+    expect(JSON.stringify(shownAs(container))).not.toContain("handler");
+  });
+
+  test("hooks, stop signal, restart rules and the termination message", () => {
+    const container = aContainer("a", {
+      restartPolicy: "Never",
+      restartPolicyRules: [{ action: "Restart", exitCodes: { operator: "In", values: [42] } }],
+      lifecycle: {
+        postStart: { type: "exec", command: ["true"] },
+        preStop: { type: "sleep", seconds: 5 },
+        stopSignal: "SIGUSR1",
+      },
+      terminationMessagePath: "/tmp/message",
+      terminationMessagePolicy: "FallbackToLogsOnError",
+    });
+    expect(shownAs(container)).toEqual({
+      name: "a",
+      image: "local/busybox:1",
+      imagePullPolicy: "IfNotPresent",
+      resources: {},
+      restartPolicy: "Never",
+      restartPolicyRules: [{ action: "Restart", exitCodes: { operator: "In", values: [42] } }],
+      lifecycle: {
+        postStart: { exec: { command: ["true"] } },
+        preStop: { sleep: { seconds: 5 } },
+        stopSignal: "SIGUSR1",
+      },
+      terminationMessagePath: "/tmp/message",
+      terminationMessagePolicy: "FallbackToLogsOnError",
+    });
+  });
+});
+
+test("init containers, the deadline and what they do", () => {
+  const initContainers = [aContainer("i"), aContainer("s", { restartPolicy: "Always" })];
+  const init: ContainerStatus = {
+    name: "i",
+    state: { running: { startedAt: "" } },
+    lastState: {},
+    ready: false,
+    started: true,
+    restartCount: 0,
+    image: "",
+    imageID: "",
+    containerID: "",
+  };
+  const pod = v1Pod(
+    entry(aPod({ initContainers, activeDeadlineSeconds: 60 }), {
+      status: { ...status, initContainerStatuses: [init] },
+    }),
+  );
+  expect(pod["spec"]).toMatchObject({
+    initContainers: [
+      { name: "i", image: "local/busybox:1", ...message },
+      { name: "s", restartPolicy: "Always" },
+    ],
+    activeDeadlineSeconds: 60,
+  });
+  expect(pod["status"]).toMatchObject({ initContainerStatuses: [init] });
 });
 
 describe("podList", () => {
@@ -150,7 +299,7 @@ describe("podList", () => {
   test("shows a waiting update on the pod that goes on", () => {
     const pendingUpdate = { specHash: "fedcba", reason: "ErrImagePull", message: "no such host" };
     expect(v1Pod(entry(aPod(), { pendingUpdate }))["status"]).toEqual({
-      ...status,
+      ...shown,
       conditions: [
         { type: "Ready", status: "True" },
         {

@@ -27,6 +27,8 @@ function answerTo({ payload, stored, context }: Case) {
   return judge(payload, { stored, context: { ...CONTEXT, ...context } });
 }
 
+const A = { name: "a", image: "local/busybox:1" };
+const PORTS = [{ containerPort: 80, hostPort: 80 }];
 const RUNNING = storedFrom(written(), { epoch: "e1", observedGeneration: 6 });
 
 const accepted: Readonly<Record<string, Case>> = {
@@ -334,6 +336,32 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
     { payload: written({ resources: [aWrittenPod("web"), aWrittenPod("web")] }) },
     400,
     "Pod default/web: metadata.name: default/web stands twice in the document; give one of them another name",
+  ],
+  "refuses one host port twice": [
+    {
+      payload: written({
+        resources: [
+          aWrittenPod("db", { containers: [{ ...A, ports: PORTS }] }),
+          aWrittenPod("web", { containers: [{ ...A, ports: PORTS }] }),
+        ],
+      }),
+    },
+    400,
+    "Pod default/web: spec.containers: default/db of the same document claims the same hostPort; change one of them",
+  ],
+  "refuses a sidecar's host port where it stands": [
+    {
+      payload: written({
+        resources: [
+          aWrittenPod("db", { containers: [{ ...A, ports: PORTS }] }),
+          aWrittenPod("web", {
+            initContainers: [{ ...A, name: "s", restartPolicy: "Always", ports: PORTS }],
+          }),
+        ],
+      }),
+    },
+    400,
+    "Pod default/web: spec.initContainers: default/db of the same document claims the same hostPort; change one of them",
   ],
   "refuses the node's network": [
     { payload: written({ resources: [aWrittenPod("web", { hostNetwork: true })] }) },

@@ -115,8 +115,18 @@ describe("merge", () => {
     );
     expect(rejected[0]).toMatchObject({
       ref: "/m/b.yaml",
+      path: "spec.containers",
       message: "host port 80/TCP is taken by default/a of file (/m/a.yaml#0)",
     });
+  });
+
+  test("a conflict of a sidecar says in which list it stands", () => {
+    const { pod: written, ...rest } = pod("file", "b");
+    const ports = [{ containerPort: 80, hostPort: 80, protocol: "TCP" as const }];
+    const initContainers = [aContainer("s", { ports, restartPolicy: "Always" })];
+    const b = { ...rest, pod: { ...written, spec: { ...written.spec, initContainers } } };
+    const { rejected } = mergeSnapshots([snapshot("file", pod("file", "a", 80), b)], GROUPS);
+    expect(rejected).toMatchObject([{ name: "b", path: "spec.initContainers" }]);
   });
 });
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { ObservedContainer } from "../../../src/api/observed-pod.ts";
 import type { ContainerState, ContainerStatus } from "../../../src/api/pod-status.ts";
-import type { RestartPolicy } from "../../../src/api/pod.ts";
+import type { PodSpec, RestartPolicy } from "../../../src/api/pod.ts";
 import { containerStatuses } from "../../../src/status/container-statuses.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
-import { aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
+import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 function exited(exitCode: number, more: Partial<ObservedContainer> = {}): ObservedContainer {
   return anInstance("a", { state: "Exited", exitCode, finishedAt: 5_000, ...more });
@@ -64,6 +64,7 @@ const crashLooping: ContainerState = { waiting: crashLoop.a };
 interface Case {
   readonly instances?: readonly ObservedContainer[];
   readonly restartPolicy?: RestartPolicy;
+  readonly spec?: Partial<PodSpec>;
   readonly facts?: Partial<PodFacts>;
   readonly previous?: ContainerStatus;
   readonly expected: ContainerStatus;
@@ -231,6 +232,104 @@ const cases: Record<string, Case> = {
     facts: { waiting: crashLoop },
     expected: known(0, { state: ended(1, "Error") }),
   },
+  "an exit by a signal is an Error with the signal's code": {
+    instances: [exited(143)],
+    expected: known(0, { state: ended(143, "Error") }),
+  },
+  "an exit that a rule of the container restarts waits for its next start": {
+    instances: [exited(42)],
+    spec: {
+      restartPolicy: "Never",
+      containers: [
+        aContainer("a", {
+          restartPolicy: "Never",
+          restartPolicyRules: [{ action: "Restart", exitCodes: { operator: "In", values: [42] } }],
+        }),
+      ],
+    },
+    facts: { waiting: crashLoop },
+    expected: known(0, { state: crashLooping, lastState: ended(42, "Error") }),
+  },
+  "an exit that no rule of the container matches is final under its own Never": {
+    instances: [exited(1)],
+    spec: {
+      restartPolicy: "Always",
+      containers: [
+        aContainer("a", {
+          restartPolicy: "Never",
+          restartPolicyRules: [{ action: "Restart", exitCodes: { operator: "In", values: [42] } }],
+        }),
+      ],
+    },
+    facts: { waiting: crashLoop },
+    expected: known(0, { state: ended(1, "Error") }),
+  },
+  "a container's own policy outweighs the pod's": {
+    instances: [exited(0)],
+    spec: { restartPolicy: "Never", containers: [aContainer("a", { restartPolicy: "Always" })] },
+    facts: { waiting: crashLoop },
+    expected: known(0, { state: crashLooping, lastState: ended(0, "Completed") }),
+  },
+  "what the node ended to put another in its place waits whatever its exit code is": {
+    instances: [exited(0)],
+    restartPolicy: "OnFailure",
+    facts: { waiting: crashLoop, replaced: ["a-0"] },
+    expected: known(0, { state: crashLooping, lastState: ended(0, "Completed") }),
+  },
+  "that an earlier instance was replaced says nothing of this one": {
+    instances: [exited(0, { attempt: 1, id: "a-1" })],
+    restartPolicy: "OnFailure",
+    facts: { waiting: crashLoop, replaced: ["a-0"] },
+    expected: known(1, { state: ended(0, "Completed", 1) }),
+  },
+  "a container whose postStart hook has not ended is still being created": {
+    instances: [anInstance("a")],
+    facts: { starting: ["a"] },
+    expected: known(0, {}),
+  },
+  "a restarted container whose postStart hook has not ended shows how the last one ended": {
+    instances: [exited(1), anInstance("a", { attempt: 1 })],
+    facts: { starting: ["a"], waiting: crashLoop },
+    expected: known(1, { lastState: ended(1, "Error") }),
+  },
+  "the hook of another container holds up nothing": {
+    instances: [anInstance("a")],
+    facts: { starting: ["b"] },
+    expected: known(0, runs),
+  },
+  "an end during the hook is an end": {
+    instances: [exited(1)],
+    facts: { starting: ["a"] },
+    expected: known(0, { state: ended(1, "Error") }),
+  },
+  "the signal that the spec asks for is told": {
+    instances: [anInstance("a")],
+    spec: { containers: [aContainer("a", { lifecycle: { stopSignal: "SIGUSR1" } })] },
+    expected: known(0, { ...runs, stopSignal: "SIGUSR1" }),
+  },
+  "a count never falls, even if the next instance gets the number of one that was lost": {
+    instances: [anInstance("a", { attempt: 4 })],
+    previous: { ...fresh, lastState: lost("gone", "containerd://x"), restartCount: 5 },
+    expected: known(4, {
+      ...runs,
+      lastState: lost("gone", "containerd://x"),
+      restartCount: 5,
+    }),
+  },
+  "a running container of a failed pod that vanished has ended": {
+    facts: { failed: true },
+    previous: known(4, runs),
+    expected: {
+      ...fresh,
+      state: lost("The container ran, and then the runtime no longer had it", "containerd://a-4"),
+      restartCount: 4,
+    },
+  },
+  "a container of a failed pod does not wait for a start": {
+    instances: [exited(137)],
+    facts: { failed: true, waiting: crashLoop },
+    expected: known(0, { state: ended(137, "Error") }),
+  },
   "a container that ended and vanished keeps its end": {
     restartPolicy: "Never",
     previous: known(0, { state: ended(1, "Error") }),
@@ -245,10 +344,11 @@ const cases: Record<string, Case> = {
   "an Always container that ended and vanished waits for its next start": {
     previous: known(0, { state: ended(1, "Error") }),
     facts: { waiting: { a: { reason: "ErrImagePull" } } },
-    expected: known(0, {
+    expected: {
+      ...fresh,
       state: { waiting: { reason: "ErrImagePull" } },
       lastState: ended(1, "Error"),
-    }),
+    },
   },
   "a running container that vanished was lost and its number is spent": {
     previous: known(4, runs),
@@ -310,24 +410,26 @@ const cases: Record<string, Case> = {
 
 describe("containerStatuses", () => {
   test.each(Object.entries(cases))("%s", (_, given) => {
+    const { previous } = given;
     const statuses = containerStatuses({
-      pod: aPod({ restartPolicy: given.restartPolicy ?? "Always" }),
+      pod: aPod({ restartPolicy: given.restartPolicy ?? "Always", ...given.spec }),
       observed:
         given.instances === undefined ? undefined : anObservedPod([aSandbox()], given.instances),
       facts: { waiting: {}, ...given.facts },
-      previous: given.previous === undefined ? [] : [given.previous],
+      previous:
+        previous === undefined
+          ? undefined
+          : { initContainerStatuses: [], containerStatuses: [previous] },
     });
-    expect(statuses).toEqual([given.expected]);
+    expect(statuses).toEqual({ initContainerStatuses: [], containerStatuses: [given.expected] });
   });
 
   test("they stand in the spec's order and know nothing of foreign containers", () => {
-    const b = { ...aPod().spec.containers[0]!, name: "b" };
-    const a = { ...b, name: "a" };
-    const statuses = containerStatuses({
-      pod: aPod({ containers: [b, a] }),
+    const { containerStatuses: statuses } = containerStatuses({
+      pod: aPod({ containers: [aContainer("b"), aContainer("a")] }),
       observed: anObservedPod([aSandbox()], [anInstance("z"), anInstance("a")]),
       facts: { waiting: {} },
-      previous: [],
+      previous: undefined,
     });
     expect(statuses.map(({ name, ready }) => [name, ready])).toEqual([
       ["b", false],

@@ -49,15 +49,21 @@ function exitedPod(exitCode: number): ObservedPod {
 
 test("the whole status of a running pod", () => {
   const since = "2026-11-21T10:00:00Z";
+  const isTrue = (type: string): PodCondition => ({
+    type,
+    status: "True",
+    lastTransitionTime: since,
+    observedGeneration: 1,
+  });
   expect(generate({ observed: running })).toEqual({
     observedGeneration: 1,
     phase: "Running",
     conditions: [
-      { type: "PodReadyToStartContainers", status: "True", lastTransitionTime: since },
-      { type: "Initialized", status: "True", lastTransitionTime: since },
-      { type: "Ready", status: "True", lastTransitionTime: since },
-      { type: "ContainersReady", status: "True", lastTransitionTime: since },
-      { type: "PodScheduled", status: "True", lastTransitionTime: since },
+      isTrue("PodReadyToStartContainers"),
+      isTrue("Initialized"),
+      isTrue("Ready"),
+      isTrue("ContainersReady"),
+      isTrue("PodScheduled"),
     ],
     hostIP: "192.0.2.7",
     hostIPs: [{ ip: "192.0.2.7" }],
@@ -120,41 +126,6 @@ describe("conditions", () => {
     expect(conditionsOf(generate(given))).toEqual(given.expected);
   });
 
-  test("name the containers that are not ready", () => {
-    const spec = { containers: ["a", "b", "c"].map((name) => aContainer(name)) };
-    const observed = anObservedPod([aSandbox()], [anInstance("b")]);
-    const ready = generate({ spec, observed }).conditions.find(({ type }) => type === "Ready");
-    expect(ready?.message).toBe("containers with unready status: [a c]");
-  });
-
-  const sandboxes: Record<string, [ObservedPod, string]> = {
-    "a ready sandbox with an address serves": [anObservedPod([aSandbox()], []), "True"],
-    "a sandbox without an address does not": [anObservedPod([aSandbox({ ips: [] })], []), "False"],
-    "a host-network sandbox needs no address": [
-      anObservedPod([aSandbox({ ips: [], hostNetwork: true })], []),
-      "True",
-    ],
-    "a sandbox that is down does not serve": [
-      anObservedPod([aSandbox({ state: "NotReady" })], []),
-      "False",
-    ],
-    "the newest counts, not an older one that is still up": [
-      anObservedPod([aSandbox(), aSandbox({ attempt: 1, state: "NotReady" })], []),
-      "False",
-    ],
-    "two that are up are one too many": [
-      anObservedPod([aSandbox(), aSandbox({ attempt: 1 })], []),
-      "False",
-    ],
-    "an older one that is down does not matter": [
-      anObservedPod([aSandbox({ state: "NotReady" }), aSandbox({ attempt: 1 })], []),
-      "True",
-    ],
-  };
-  test.each(Object.entries(sandboxes))("%s", (_, [observed, expected]) => {
-    expect(conditionsOf(generate({ observed }))["PodReadyToStartContainers"]).toBe(expected);
-  });
-
   test("keep the time of their last change of status, not of reason", () => {
     const old = (type: string, status: "True" | "False", reason?: string): PodCondition => ({
       type,
@@ -175,6 +146,23 @@ describe("conditions", () => {
       ContainersReady: "2026-11-21T10:00:00Z",
       PodScheduled: "2026-11-21T10:00:00Z",
     });
+  });
+
+  test("a disruption is said once and stays, with its time", () => {
+    const disruption = { reason: "TerminationByKubelet", message: "the disk is full" };
+    const first = generate({ observed: running, facts: { failed: true, disruption } });
+    const kept = first.conditions[0];
+    expect(kept).toEqual({
+      type: "DisruptionTarget",
+      status: "True",
+      ...disruption,
+      observedGeneration: 1,
+      lastTransitionTime: "2026-11-21T10:00:00Z",
+    });
+    const later = generate({
+      previous: { ...first, conditions: [{ ...kept, lastTransitionTime: BEFORE } as PodCondition] },
+    });
+    expect(later.conditions[0]).toEqual({ ...kept, lastTransitionTime: BEFORE } as PodCondition);
   });
 
   test("of others stand last and keep their own time", () => {
@@ -209,12 +197,42 @@ describe("addresses", () => {
     expect(generate({ observed }).podIPs).toEqual([{ ip: "10.88.0.9" }, { ip: "fd00::9" }]);
   });
 
+  test("of a host-network pod are known before it has a sandbox", () => {
+    expect(generate({ spec: { hostNetwork: true } }).podIP).toBe("192.0.2.7");
+  });
+
+  test("of a finished pod stay when its sandbox has gone down or away", () => {
+    const previous = generate({ observed: running });
+    for (const observed of [exitedPod(0), undefined]) {
+      const world = observed === undefined ? {} : { observed };
+      const { podIP, podIPs } = generate({ ...world, previous });
+      expect([podIP, podIPs]).toEqual(["10.88.0.2", [{ ip: "10.88.0.2" }]]);
+    }
+  });
+
+  test("of a sandbox that went down are not those of the one that comes up", () => {
+    const previous = generate({ observed: running });
+    const observed = anObservedPod(
+      [aSandbox({ state: "NotReady", ips: [] }), aSandbox({ attempt: 1, ips: [] })],
+      [],
+    );
+    expect(generate({ observed, previous }).podIP).toBeUndefined();
+  });
+
+  test("of the node stay while they cannot be told", () => {
+    const previous = generate({ observed: running });
+    const { hostIP, hostIPs } = generate({ observed: running, previous, hostIPs: [] });
+    expect([hostIP, hostIPs]).toEqual(["192.0.2.7", [{ ip: "192.0.2.7" }]]);
+  });
+
   test("are absent where nobody knows them", () => {
     const status = generate({ hostIPs: [] });
     expect(Object.keys(status)).toEqual([
+      "observedGeneration",
       "phase",
       "conditions",
       "startTime",
+      "initContainerStatuses",
       "containerStatuses",
       "qosClass",
     ]);
@@ -248,6 +266,61 @@ describe("the end of a pod", () => {
     const status = generate({ observed: running, facts: { failed: true, podReason: "Evicted" } });
     expect([status.phase, status.reason]).toEqual(["Failed", "Evicted"]);
     expect(status.containerStatuses.map(({ ready }) => ready)).toEqual([true]);
+  });
+
+  test("a pod past its deadline has failed while its containers still stop, and ends with them", () => {
+    const facts = { failed: true, podReason: "DeadlineExceeded", podMessage: "active too long" };
+    const stopping = generate({ observed: running, facts });
+    expect([stopping.phase, stopping.reason, stopping.message]).toEqual([
+      "Failed",
+      "DeadlineExceeded",
+      "active too long",
+    ]);
+    expect(stopping.containerStatuses[0]?.state.running).toBeDefined();
+    expect(conditionsOf(stopping)["Ready"]).toBe("False PodFailed");
+    const stopped = generate({
+      observed: exitedPod(137),
+      facts: { ...facts, terminated: true },
+      previous: stopping,
+    });
+    expect(stopped.containerStatuses[0]?.state.terminated?.exitCode).toBe(137);
+    expect([stopped.phase, stopped.podIP]).toEqual(["Failed", "10.88.0.2"]);
+    const later = generate({ observed: exitedPod(137), previous: stopped });
+    expect([later.phase, later.reason, later.message, later.podIP]).toEqual([
+      "Failed",
+      "DeadlineExceeded",
+      "active too long",
+      "10.88.0.2",
+    ]);
+  });
+
+  test("a pod that a probe ended has not succeeded, although its container exited with 0", () => {
+    const spec = { restartPolicy: "OnFailure" } as const;
+    const facts = { replaced: ["a-0"] };
+    expect(generate({ spec, observed: exitedPod(0), facts }).phase).toBe("Running");
+    expect(generate({ spec, observed: exitedPod(0) }).phase).toBe("Succeeded");
+  });
+
+  test("a pod deleted while it was initialized has failed, and its app container waits for ever", () => {
+    const status = generate({
+      spec: { initContainers: [aContainer("i")] },
+      observed: anObservedPod([aSandbox()], [anInstance("i", { state: "Exited", exitCode: 143 })]),
+      facts: { terminating: true, terminated: true },
+    });
+    expect(status.phase).toBe("Failed");
+    expect(status.containerStatuses[0]?.state.waiting?.reason).toBe("PodInitializing");
+  });
+
+  test("a pod has not finished while the last words of its containers are on their way", () => {
+    const previous = generate({ observed: running });
+    const exited = anInstance("a", { state: "Exited", exitCode: 1, reason: "Error" });
+    const spec = { restartPolicy: "Never" } as const;
+    const early = anObservedPod([aSandbox()], [{ ...exited, presumed: true }]);
+    expect(generate({ spec, observed: early, previous }).phase).toBe("Running");
+    const late = anObservedPod([aSandbox()], [{ ...exited, message: "it broke" }]);
+    expect(generate({ spec, observed: late, previous }).phase).toBe("Failed");
+    const facts = { terminating: true, terminated: true };
+    expect(generate({ spec, observed: early, previous, facts }).phase).toBe("Failed");
   });
 
   test("a finished pod keeps its phase and its reason whatever comes later", () => {

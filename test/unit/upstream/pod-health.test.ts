@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 
-import type { PodStatus } from "../../../src/api/pod-status.ts";
+import type { DesiredPod } from "../../../src/api/desired-pod.ts";
+import type { ContainerState, ContainerStatus, PodStatus } from "../../../src/api/pod-status.ts";
 import { podHealth, type HealthFacts, type PodHealth } from "../../../src/upstream/pod-health.ts";
+import { aContainer } from "../../fakes/a-pod.ts";
 import { NOW, RUNNING, aContainerStatus, aStatus, exited, healthOf, podNamed } from "./health.ts";
 
 const web = podNamed("web");
@@ -69,6 +71,110 @@ const cases: Readonly<
     { stage: "Terminating" },
   ],
 };
+
+/** One plain init container, one sidecar, one app container. */
+const staged = podNamed("web");
+const initContainers = [aContainer("i"), aContainer("s", { restartPolicy: "Always" })];
+const withInit: DesiredPod = {
+  ...staged,
+  pod: { ...staged.pod, spec: { ...staged.pod.spec, initContainers } },
+};
+const initializing = { waiting: { reason: "PodInitializing" } };
+const isInitialized = { type: "Initialized", status: "True" } as const;
+
+function stagedStatus(
+  init: readonly ContainerStatus[],
+  app: ContainerState,
+  more: Partial<PodStatus> = {},
+): PodStatus {
+  return aStatus([aContainerStatus(app)], {
+    phase: "Pending",
+    initContainerStatuses: init.map((one, index) => ({
+      ...one,
+      name: initContainers[index]?.name ?? "",
+    })),
+    ...more,
+  });
+}
+
+const idleInit = aContainerStatus(initializing);
+const doneInit = aContainerStatus(exited(0), { ready: true });
+const running = aContainerStatus(RUNNING);
+
+const initCases: Readonly<Record<string, readonly [PodStatus, Partial<PodHealth>]>> = {
+  "is Pending before the first has begun": [
+    stagedStatus([idleInit, idleInit], initializing),
+    { stage: "Pending", reason: "Init:0/2" },
+  ],
+  "is Downloading while an init container's image is pulled": [
+    stagedStatus([aContainerStatus(waiting("ImagePullBackOff")), idleInit], initializing),
+    { stage: "Downloading", reason: "Init:ImagePullBackOff", message: "why" },
+  ],
+  "is Downloading while a sidecar's image is pulled": [
+    stagedStatus([doneInit, aContainerStatus(waiting("ErrImagePull"))], initializing),
+    { stage: "Downloading", reason: "Init:ErrImagePull", message: "why" },
+  ],
+  "is Starting while an init container runs": [
+    stagedStatus([{ ...running, ready: false }, idleInit], initializing),
+    { stage: "Starting", reason: "Init:0/2" },
+  ],
+  "is Starting while the sidecar has not started": [
+    stagedStatus([doneInit, { ...running, ready: false, started: false }], initializing),
+    { stage: "Starting", reason: "Init:1/2" },
+  ],
+  "is Starting while an init container waits to start again, and counts its crashes": [
+    stagedStatus(
+      [
+        aContainerStatus(waiting("CrashLoopBackOff"), { restartCount: 4, lastState: exited(1) }),
+        idleInit,
+      ],
+      initializing,
+    ),
+    { stage: "Starting", crashes: 4, reason: "Init:CrashLoopBackOff", message: "why" },
+  ],
+  "is Starting between the last init container and the app container": [
+    stagedStatus([doneInit, running], initializing, { conditions: [isInitialized] }),
+    { stage: "Starting", reason: "PodInitializing" },
+  ],
+  "is Running once the app container runs": [
+    stagedStatus([doneInit, running], RUNNING, {
+      phase: "Running",
+      conditions: [isInitialized, { type: "Ready", status: "True" }],
+    }),
+    { stage: "Running", readySince: NOW },
+  ],
+  "is Starting again while a sidecar is down": [
+    stagedStatus([doneInit, aContainerStatus(waiting("CrashLoopBackOff"))], RUNNING, {
+      phase: "Running",
+      conditions: [isInitialized, { type: "Ready", status: "False" }],
+    }),
+    { stage: "Starting", reason: "Init:CrashLoopBackOff", message: "why" },
+  ],
+  "has failed in its init container": [
+    stagedStatus([aContainerStatus(exited(1)), idleInit], initializing, { phase: "Failed" }),
+    { stage: "Failed", crashes: 1, reason: "Init:Error" },
+  ],
+  "has failed in its app container, however its sidecar was stopped": [
+    stagedStatus([doneInit, aContainerStatus(exited(143))], exited(2, "OOMKilled"), {
+      phase: "Failed",
+      conditions: [isInitialized],
+    }),
+    { stage: "Failed", crashes: 1, reason: "OOMKilled" },
+  ],
+  "has succeeded, whatever it took and however its sidecar was stopped": [
+    stagedStatus([doneInit, aContainerStatus(exited(143), { restartCount: 9 })], exited(0), {
+      phase: "Succeeded",
+      conditions: [isInitialized],
+    }),
+    { stage: "Succeeded" },
+  ],
+};
+
+describe("of a pod with init containers podHealth", () => {
+  test.each(Object.entries(initCases))("%s", (_sentence, [status, expected]) => {
+    expect(podHealth(withInit, { status, now: NOW })).toEqual(healthOf("web", expected));
+  });
+});
 
 describe("podHealth", () => {
   test.each(Object.entries(cases))("%s", (_sentence, [status, more, expected]) => {

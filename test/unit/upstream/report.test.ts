@@ -13,6 +13,7 @@ import {
 } from "../../../src/upstream/report.ts";
 import type { Ack, PodLine, ReportedState } from "../../../src/upstream/reported-state.ts";
 import { byteLength, wireText } from "../../../src/upstream/wire-text.ts";
+import { aContainer } from "../../fakes/a-pod.ts";
 import { WALL, RUNNING, aContainerStatus, aStatus, exited, podNamed } from "./health.ts";
 
 const KIB_48 = 48 * 1024;
@@ -286,6 +287,30 @@ describe("a pod's own message", () => {
     }
   });
 
+  test("cuts the texts of init containers as well", () => {
+    const message = "x".repeat(5000);
+    const init = aContainerStatus({ waiting: { reason: "CrashLoopBackOff", message } });
+    const given = aStatus([aContainerStatus(RUNNING)], { initContainerStatuses: [init] });
+    const { status: told } = read(podTopicPayload(web, given, speaker).payload) as {
+      status: typeof given;
+    };
+    const text = told.initContainerStatuses[0]?.state.waiting?.message;
+    expect(byteLength(text ?? "")).toBe(256);
+  });
+
+  test("is never over 48 KiB, and tells of app containers however many init containers there are", () => {
+    const many = (name: string) =>
+      Array.from({ length: 300 }, (_, index) =>
+        aContainerStatus(exited(1, "E".repeat(100)), { name: `${name}${index}` }),
+      );
+    const given = aStatus(many("a"), { initContainerStatuses: many("i") });
+    const { payload } = podTopicPayload(web, given, speaker);
+    expect(payload.length).toBeLessThanOrEqual(KIB_48);
+    const { status: told } = read(payload) as { status: typeof given };
+    expect(told.initContainerStatuses.length).toBeGreaterThan(20);
+    expect(told.containerStatuses.length).toBeGreaterThan(20);
+  });
+
   test("is never over 48 KiB, however many containers the pod has", () => {
     const containers = Array.from({ length: 500 }, (_, index) =>
       aContainerStatus(exited(1, "E".repeat(100)), { name: `c${index}` }),
@@ -297,6 +322,7 @@ describe("a pod's own message", () => {
 });
 
 describe("a pod's line", () => {
+  const initContainers = [aContainer("i"), aContainer("s", { restartPolicy: "Always" })];
   const lines: Readonly<
     Record<string, readonly [Parameters<typeof podLine>[1], Partial<PodLine>]>
   > = {
@@ -324,6 +350,52 @@ describe("a pod's line", () => {
       aStatus([aContainerStatus(exited(1))], { phase: "Failed", reason: "Evicted" }),
       { phase: "Failed", reason: "Evicted" },
     ],
+    "says how far the initialisation is": [
+      aStatus([aContainerStatus({ waiting: { reason: "PodInitializing" } })], {
+        phase: "Pending",
+        initContainerStatuses: [aContainerStatus(RUNNING, { name: "i", ready: false })],
+      }),
+      { phase: "Pending", ready: "0/2", reason: "Init:0/2" },
+    ],
+    "says why an init container waits, and counts its restarts": [
+      aStatus([aContainerStatus({ waiting: { reason: "PodInitializing" } })], {
+        phase: "Pending",
+        initContainerStatuses: [
+          aContainerStatus(
+            { waiting: { reason: "CrashLoopBackOff" } },
+            { name: "i", restartCount: 4 },
+          ),
+        ],
+      }),
+      { reason: "Init:CrashLoopBackOff", restarts: 4 },
+    ],
+    "says how an init container failed": [
+      aStatus([aContainerStatus({ waiting: { reason: "PodInitializing" } })], {
+        phase: "Failed",
+        initContainerStatuses: [aContainerStatus(exited(1), { name: "i" })],
+      }),
+      { phase: "Failed", reason: "Init:Error" },
+    ],
+    "counts sidecars that are ready": [
+      aStatus([aContainerStatus(RUNNING)], {
+        initContainerStatuses: [
+          aContainerStatus(exited(0), { name: "i", ready: true }),
+          aContainerStatus(RUNNING, { name: "s" }),
+        ],
+      }),
+      { phase: "Running", ready: "2/2" },
+    ],
+    "of a finished pod does not speak of its sidecars": [
+      aStatus([aContainerStatus(exited(0))], {
+        phase: "Succeeded",
+        conditions: [{ type: "Initialized", status: "True" }],
+        initContainerStatuses: [
+          aContainerStatus(exited(0), { name: "i", ready: true }),
+          aContainerStatus(exited(143), { name: "s" }),
+        ],
+      }),
+      { phase: "Succeeded", reason: "Completed" },
+    ],
     "says that an update waits": [
       aStatus([aContainerStatus(RUNNING)], {
         conditions: [{ type: "agent/UpdatePending", status: "True", reason: "Pulling" }],
@@ -332,7 +404,10 @@ describe("a pod's line", () => {
     ],
   };
   test.each(Object.entries(lines))("%s", (_sentence, [given, expected]) => {
-    const told = podLine(podNamed("web"), given);
+    const web = podNamed("web");
+    const hasInit = given !== undefined && given.initContainerStatuses.length > 0;
+    const spec = hasInit ? { ...web.pod.spec, initContainers } : web.pod.spec;
+    const told = podLine({ ...web, pod: { ...web.pod, spec } }, given);
     expect(told).toMatchObject(expected);
     expect(told.reason).toBe(expected.reason);
   });

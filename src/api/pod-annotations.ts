@@ -1,0 +1,120 @@
+// The annotations by which a pod's author says to this node what v1 has no field for.
+
+import { formatDuration, parseDuration } from "./duration.ts";
+import type { ObjectMeta, Pod } from "./pod.ts";
+import { suggest } from "./suggest.ts";
+import { dnsLabelError, dnsSubdomainError, isTooLong } from "./validate-names.ts";
+
+const BACKOFF_MAX = "agent/backoff-max";
+const DEPENDS_ON = "agent/depends-on";
+const MIN_BACKOFF_MS = 1000;
+const MAX_BACKOFF_MS = 3_600_000;
+/** More pods than a node runs; keeps the reading short. */
+const MAX_DEPENDENCIES = 100;
+const STATES: readonly DependencyState[] = ["Ready", "Running", "Succeeded"];
+
+export type DependencyState = "Ready" | "Running" | "Succeeded";
+
+/** Another pod of this node that has to have come so far before the first container starts. */
+export interface Dependency {
+  readonly namespace: string;
+  readonly name: string;
+  readonly state: DependencyState;
+}
+
+export interface AnnotationError {
+  /** Of the annotation. */
+  readonly key: string;
+  /** What is wrong in it. */
+  readonly value: string;
+  readonly message: string;
+}
+
+type Annotated = Pick<ObjectMeta, "namespace" | "name" | "annotations">;
+
+/** Longest wait in ms between two starts of a crashing container, 1 s to 1 h; undefined = the node's. */
+export function backoffMaxMs(pod: Pod): number | undefined {
+  const text = pod.metadata.annotations[BACKOFF_MAX];
+  const ms = text === undefined ? undefined : parseDuration(text.trim());
+  if (ms === undefined) return undefined;
+  return Math.round(Math.min(MAX_BACKOFF_MS, Math.max(MIN_BACKOFF_MS, ms)));
+}
+
+/** In the order they are written, each pod once. Of an accepted pod: what cannot be read is passed over. */
+export function dependenciesOf(pod: Pod): readonly Dependency[] {
+  return readDependencies(pod.metadata).dependencies;
+}
+
+/** Everything wrong with our own annotations of a pod as written. */
+export function annotationErrors(metadata: Annotated): readonly AnnotationError[] {
+  return [
+    ...readDependencies(metadata).errors,
+    ...backoffErrors(metadata.annotations[BACKOFF_MAX]),
+  ];
+}
+
+function backoffErrors(text: string | undefined): readonly AnnotationError[] {
+  if (text === undefined) return [];
+  const ms = parseDuration(text.trim());
+  if (ms !== undefined && ms >= MIN_BACKOFF_MS && ms <= MAX_BACKOFF_MS) return [];
+  const [least, most] = [MIN_BACKOFF_MS, MAX_BACKOFF_MS].map(formatDuration);
+  const message = `must be a duration between ${least} and ${most}, such as "90s" or "5m"`;
+  return [{ key: BACKOFF_MAX, value: text, message }];
+}
+
+interface ReadDependencies {
+  readonly dependencies: readonly Dependency[];
+  readonly errors: readonly AnnotationError[];
+}
+
+function readDependencies(metadata: Annotated): ReadDependencies {
+  const text = metadata.annotations[DEPENDS_ON] ?? "";
+  if (text.trim() === "") return { dependencies: [], errors: [] };
+  const dependencies: Dependency[] = [];
+  const errors: AnnotationError[] = [];
+  const entries = text.split(",").map((entry) => entry.trim());
+  if (entries.length > MAX_DEPENDENCIES) {
+    const message = `must name at most ${MAX_DEPENDENCIES} pods, not ${entries.length}`;
+    errors.push({ key: DEPENDS_ON, value: text, message });
+  }
+  for (const value of entries.slice(0, MAX_DEPENDENCIES)) {
+    const read = readDependency(value, metadata.namespace);
+    const message =
+      typeof read === "string" ? read : misfit(read, { among: dependencies, of: metadata });
+    if (message !== undefined) errors.push({ key: DEPENDS_ON, value, message });
+    else if (typeof read !== "string") dependencies.push(read);
+  }
+  return { dependencies, errors };
+}
+
+/** One entry, or what is wrong with it. */
+function readDependency(written: string, ownNamespace: string): Dependency | string {
+  const [place = "", state = "Ready", ...more] = written.split(":").map((part) => part.trim());
+  const [name = "", namespace = ownNamespace, ...deeper] = place.split("/").toReversed();
+  if (!isPodName(name) || !isNamespace(namespace) || more.length > 0 || deeper.length > 0)
+    return "must name a pod, as namespace/pod:Ready; several with commas between them";
+  const known = STATES.find((word) => word === state);
+  if (known !== undefined) return { namespace, name, state: known };
+  const meant = suggest(state, STATES);
+  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+  return `must wait for Ready, Running or Succeeded${hint}`;
+}
+
+function isPodName(name: string): boolean {
+  return name !== "" && dnsSubdomainError(name) === undefined && !isTooLong(name);
+}
+
+function isNamespace(namespace: string): boolean {
+  return namespace !== "" && dnsLabelError(namespace) === undefined;
+}
+
+/** What is wrong with a dependency that is well written. */
+function misfit(
+  read: Dependency,
+  { among, of }: { readonly among: readonly Dependency[]; readonly of: Annotated },
+): string | undefined {
+  const isOf = ({ namespace, name }: Pick<Dependency, "namespace" | "name">): boolean =>
+    namespace === read.namespace && name === read.name;
+  if (isOf(of)) return "is the pod itself, which would wait for ever; leave it out";
+  return among.some(isOf) ? "names a pod that stands here already; keep one of them" : undefined;
+}

@@ -1,0 +1,107 @@
+// The two messages of grpc.health.v1.Health/Check and what their bytes mean.
+
+import type { GrpcHealth } from "./probe-edge.ts";
+
+/** In the order of their numbers. */
+const SERVING_STATUS: readonly GrpcHealth[] = [
+  "UNKNOWN",
+  "SERVING",
+  "NOT_SERVING",
+  "SERVICE_UNKNOWN",
+];
+/** Not compressed, and the length in four bytes. */
+const FRAME_HEAD = 5;
+
+/** A HealthCheckRequest in its gRPC frame. */
+export function encodeRequest(service: string): Buffer {
+  const name = Buffer.from(service);
+  const message =
+    name.length === 0 ? name : Buffer.concat([Buffer.from([0x0a]), varint(name.length), name]);
+  const head = Buffer.alloc(FRAME_HEAD);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+/** What a HealthCheckResponse in its gRPC frame says; undefined = it is none. */
+export function decodeResponse(frame: Buffer): GrpcHealth | undefined {
+  if (frame.length < FRAME_HEAD || frame[0] !== 0) return undefined;
+  const message = frame.subarray(FRAME_HEAD);
+  if (message.length !== frame.readUInt32BE(1)) return undefined;
+  // An empty message is the default of its one field.
+  if (message.length === 0) return "UNKNOWN";
+  const [tag, status, ...more] = message;
+  if (tag !== 0x08 || status === undefined || more.length > 0) return undefined;
+  return SERVING_STATUS[status] ?? (status < 0x80 ? "UNKNOWN" : undefined);
+}
+
+export interface GrpcEnd {
+  readonly httpStatus: number;
+  /** The header or trailer; undefined = there was none. */
+  readonly grpcStatus: string | undefined;
+  readonly grpcMessage: string;
+  readonly frame: Buffer;
+}
+
+/** The health, or why there is none, as grpc-go says it. */
+export function judgeEnd(end: GrpcEnd): GrpcHealth | { readonly message: string } {
+  const { httpStatus, grpcStatus, grpcMessage, frame } = end;
+  if (grpcStatus === undefined && httpStatus === 404) return "UNIMPLEMENTED";
+  if (httpStatus !== 200)
+    return rpcError("Unknown", `unexpected HTTP status code received from server: ${httpStatus}`);
+  switch (grpcStatus) {
+    case "0":
+      return (
+        decodeResponse(frame) ??
+        rpcError("Internal", "the answer is no grpc.health.v1.HealthCheckResponse")
+      );
+    case "5":
+      return "NOT_FOUND";
+    case "12":
+      return "UNIMPLEMENTED";
+    case undefined:
+      return rpcError("Internal", "server closed the stream without sending trailers");
+  }
+  return rpcError(CODES[Number(grpcStatus)] ?? "Unknown", unescaped(grpcMessage));
+}
+
+export function rpcError(code: string, description: string): { readonly message: string } {
+  return {
+    message: `error: health rpc probe failed: rpc error: code = ${code} desc = ${description}`,
+  };
+}
+
+const CODES: readonly string[] = [
+  "OK",
+  "Canceled",
+  "Unknown",
+  "InvalidArgument",
+  "DeadlineExceeded",
+  "NotFound",
+  "AlreadyExists",
+  "PermissionDenied",
+  "ResourceExhausted",
+  "FailedPrecondition",
+  "Aborted",
+  "OutOfRange",
+  "Unimplemented",
+  "Internal",
+  "Unavailable",
+  "DataLoss",
+  "Unauthenticated",
+];
+
+function unescaped(message: string): string {
+  try {
+    return decodeURIComponent(message);
+  } catch {
+    // Not escaped as it should be: better as it is than not at all.
+    return message;
+  }
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let left = value;
+  for (; left >= 0x80; left = Math.floor(left / 0x80)) bytes.push((left % 0x80) | 0x80);
+  return Buffer.from([...bytes, left]);
+}

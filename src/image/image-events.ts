@@ -1,0 +1,70 @@
+// What is said about an image, in the kubelet's words. kubelet: images.imageManager, startContainer
+
+import type { Said } from "../api/events.ts";
+import { type AgentError, messageOf } from "../lib/errors.ts";
+
+export interface PullFacts {
+  /** Of the pull itself, and with the time in the queue. */
+  readonly ms: number;
+  readonly waitedMs: number;
+  /** Bytes; absent = the runtime did not tell. */
+  readonly size?: bigint | undefined;
+}
+
+export function pulling(image: string): Said {
+  return { type: "Normal", reason: "Pulling", message: `Pulling image "${image}"` };
+}
+
+export function pulled(image: string, { ms, waitedMs, size }: PullFacts): Said {
+  const took = `${goDuration(Math.min(ms, waitedMs))} (${goDuration(waitedMs)} including waiting)`;
+  const bytes = size === undefined ? "" : ` Image size: ${size} bytes.`;
+  const message = `Successfully pulled image "${image}" in ${took}.${bytes}`;
+  return { type: "Normal", reason: "Pulled", message };
+}
+
+export function alreadyPresent(image: string): Said {
+  const message = `Container image "${image}" already present on machine`;
+  return { type: "Normal", reason: "Pulled", message };
+}
+
+export function pullFailed(image: string, cause: unknown): Said {
+  const message = `Failed to pull image "${image}": ${messageOf(cause)}`;
+  return { type: "Warning", reason: "Failed", message };
+}
+
+/** Of a refusal of `ImagePuller.ensure`: what happened, then the container's state in a word. */
+export function refused(image: string, error: AgentError): readonly Said[] {
+  const message = `Error: ${error.reason}`;
+  return [...details(image, error), { type: "Warning", reason: "Failed", message }];
+}
+
+function details(image: string, { reason, message, cause }: AgentError): readonly Said[] {
+  switch (reason) {
+    case "InvalidImageName":
+      return [{ type: "Warning", reason: "InspectFailed", message }];
+    case "ImageInspectError": {
+      const words = `Failed to inspect image "${image}": ${messageOf(cause)}`;
+      return [{ type: "Warning", reason: "InspectFailed", message: words }];
+    }
+    case "ErrImageNeverPull": {
+      const words = `Container image "${image}" is not present with pull policy of Never`;
+      return [{ type: "Warning", reason: "ErrImageNeverPull", message: words }];
+    }
+    case "ErrImagePull":
+      return [pullFailed(image, cause)];
+    case "ImagePullBackOff":
+      return [{ type: "Normal", reason: "BackOff", message: `Back-off pulling image "${image}"` }];
+  }
+  return [];
+}
+
+/** As Go prints a duration: `523ms`, `1.2s`, `1m2.5s`. */
+function goDuration(ms: number): string {
+  const whole = Math.round(ms);
+  if (whole < 1_000) return whole === 0 ? "0s" : `${whole}ms`;
+  const minutes = Math.floor(whole / 60_000);
+  const seconds = `${(whole % 60_000) / 1_000}s`;
+  if (minutes === 0) return seconds;
+  const hours = Math.floor(minutes / 60);
+  return hours === 0 ? `${minutes}m${seconds}` : `${hours}h${minutes % 60}m${seconds}`;
+}

@@ -1,0 +1,37 @@
+// Decides when a pod has been active for longer than it may be. kubelet: activeDeadlineHandler
+// Counts CLOCK_BOOTTIME inside one boot, anew after a reboot: the wall clock of a device lies (law 8).
+
+import type { ObservedPod } from "../api/observed-pod.ts";
+import type { PodFailure } from "../api/pod-failure.ts";
+import type { PodSpec } from "../api/pod.ts";
+import type { Monotonic } from "../lib/clock.ts";
+
+export const DEADLINE_EXCEEDED: PodFailure = {
+  reason: "DeadlineExceeded",
+  message: "Pod was active on the node longer than the specified deadline",
+};
+
+/** When the pod began in this boot, as its sandboxes tell; undefined = they do not. */
+export function activeSince(
+  observed: ObservedPod | undefined,
+  bootId: string,
+): Monotonic | undefined {
+  const times = (observed?.sandboxes ?? [])
+    .filter((sandbox) => sandbox.bootId === bootId)
+    .flatMap((sandbox) => sandbox.activeSince ?? []);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** undefined = it may be active for ever. */
+export function deadlineOf(spec: PodSpec, since: Monotonic): Monotonic | undefined {
+  const seconds = spec.activeDeadlineSeconds;
+  return seconds === undefined ? undefined : since + seconds * 1000;
+}
+
+/** Whether a sandbox of the pod was made in this boot: it has begun, whatever it was to wait for. */
+export function hasBegun(observed: ObservedPod | undefined, bootId: string): boolean {
+  return (observed?.sandboxes ?? []).some((sandbox) =>
+    // One of an agent that did not write boot ids: it runs, so it has begun.
+    sandbox.bootId === undefined ? sandbox.state === "Ready" : sandbox.bootId === bootId,
+  );
+}

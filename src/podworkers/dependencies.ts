@@ -1,0 +1,68 @@
+// Decides whether a pod must wait for others before it starts (annotation agent/depends-on). A dependency that is lost
+// later stops nothing: whoever has begun in this boot is not asked again.
+
+import type { PodStatus } from "../api/pod-status.ts";
+import { dependenciesOf, type Dependency } from "../api/pod-annotations.ts";
+import { podName, type Pod } from "../api/pod.ts";
+import { nameOf } from "./plan.ts";
+
+/** What is known of the pods of this node, by namespace/name. */
+export interface DependencyView {
+  /** Wanted, whether it runs or not. */
+  readonly pod: (name: string) => Pod | undefined;
+  /** Of whatever runs under the name. */
+  readonly status: (name: string) => PodStatus | undefined;
+}
+
+/** The first reason to wait as a sentence; undefined = the pod may start. */
+export function unmetDependency(pod: Pod, view: DependencyView): string | undefined {
+  const dependencies = dependenciesOf(pod);
+  if (dependencies.length === 0) return undefined;
+  const cycle = cycleThrough(pod, view);
+  if (cycle !== undefined) {
+    const path = cycle.join(" → ");
+    return `the pods wait for each other: ${path}; remove one of the annotations agent/depends-on`;
+  }
+  return dependencies.map((one) => unmet(one, view)).find((reason) => reason !== undefined);
+}
+
+function unmet(dependency: Dependency, view: DependencyView): string | undefined {
+  const name = nameOf(dependency);
+  const status = view.status(name);
+  if (status !== undefined && isMet(dependency.state, status)) return undefined;
+  if (view.pod(name) === undefined && status === undefined)
+    return `waiting for pod ${name}, which is not on this node`;
+  const now = status?.phase ?? "Pending";
+  return `waiting for pod ${name} to be ${dependency.state}; it is ${now}`;
+}
+
+function isMet(state: Dependency["state"], { phase, conditions }: PodStatus): boolean {
+  switch (state) {
+    case "Ready":
+      return conditions.some(({ type, status }) => type === "Ready" && status === "True");
+    case "Running":
+      // One that has run and ended well was running.
+      return phase === "Running" || phase === "Succeeded";
+    case "Succeeded":
+      return phase === "Succeeded";
+  }
+}
+
+/** The pods on a way from this one back to itself, first and last the same. */
+function cycleThrough(pod: Pod, view: DependencyView): readonly string[] | undefined {
+  const start = podName(pod);
+  const seen = new Set<string>();
+  const walk = (name: string, path: readonly string[]): readonly string[] | undefined => {
+    if (name === start && path.length > 0) return [...path, name];
+    if (seen.has(name)) return undefined;
+    seen.add(name);
+    const next = name === start ? pod : view.pod(name);
+    if (next === undefined) return undefined;
+    for (const dependency of dependenciesOf(next)) {
+      const found = walk(nameOf(dependency), [...path, name]);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  return walk(start, []);
+}

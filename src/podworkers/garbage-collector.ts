@@ -1,0 +1,55 @@
+// Removes the old records of a pod that nobody needs any more. kubelet: container GC
+
+import type { DesiredPod } from "../api/desired-pod.ts";
+import type { ObservedPod } from "../api/observed-pod.ts";
+import { podName } from "../api/pod.ts";
+import type { CriClient } from "../cri/cri-client.ts";
+import type { Files } from "../host/files.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { planGarbage } from "../runtime/garbage.ts";
+import type { PodConfigs } from "../runtime/action-input.ts";
+import type { PodLife } from "./pod-life.ts";
+
+export interface GarbageCollectorOptions {
+  readonly cri: CriClient;
+  readonly files: Files;
+  readonly configs: Pick<PodConfigs, "terminationLog">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const AGAIN_MS = 60_000;
+
+export class GarbageCollector {
+  readonly #options: GarbageCollectorOptions;
+
+  constructor(options: GarbageCollectorOptions) {
+    this.#options = options;
+  }
+
+  /** A failure only means later: the answer says when. */
+  async collect(
+    desired: DesiredPod,
+    observed: ObservedPod | undefined,
+    life: PodLife,
+  ): Promise<Monotonic | undefined> {
+    if (observed === undefined) return undefined;
+    const { cri, files, configs, clock, log } = this.#options;
+    const garbage = planGarbage(observed);
+    if (garbage.containers.length + garbage.sandboxes.length === 0) return undefined;
+    life.unsure = true;
+    try {
+      for (const { id, name, attempt } of garbage.containers) {
+        await cri.removeContainer(id);
+        files.remove(configs.terminationLog(desired, name, attempt));
+      }
+      for (const id of garbage.sandboxes) await cri.removePodSandbox(id);
+    } catch (error) {
+      log.debug("garbage stays", { pod: podName(desired.pod), error: messageOf(error) });
+      return clock.monotonic() + AGAIN_MS;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,142 @@
+// Performs what was decided for a pod, in order. A failed start does not keep the other containers from starting,
+// anything else ends the sync.
+
+import type { DesiredPod } from "../api/desired-pod.ts";
+import { podEvent, type RecordEvent } from "../api/events.ts";
+import type { ObservedPod } from "../api/observed-pod.ts";
+import type { Pod } from "../api/pod.ts";
+import { messageOf, reasonOf } from "../lib/errors.ts";
+import type { ImageRefs, SandboxRef } from "../runtime/action-input.ts";
+import { usableSandbox } from "../runtime/newest.ts";
+import type { PodAction } from "../runtime/pod-action.ts";
+import type { PodRuntime } from "../runtime/pod-runtime.ts";
+import type { PodLife } from "./pod-life.ts";
+
+export interface ActionPerformerOptions {
+  readonly runtime: PodRuntime;
+  /** Volume name → host path; throws AgentError in Kubernetes' words. */
+  readonly setUpVolumes: (pod: Pod) => ReadonlyMap<string, string>;
+  /** Rejects with `NetworkNotReady` while pods cannot get an address. */
+  readonly requireNetwork: () => Promise<void>;
+  readonly record: RecordEvent;
+}
+
+export interface PerformInput {
+  readonly desired: DesiredPod;
+  readonly observed: ObservedPod | undefined;
+  readonly life: PodLife;
+  /** Stops between two actions, ends waiting, pulling and hooks. */
+  readonly signal: AbortSignal;
+}
+
+/** What one action leaves for the next. */
+interface Progress {
+  readonly images: ImageRefs;
+  readonly volumes: ReadonlyMap<string, string>;
+  readonly sandbox: SandboxRef | undefined;
+}
+
+export class ActionPerformer {
+  readonly #options: ActionPerformerOptions;
+
+  constructor(options: ActionPerformerOptions) {
+    this.#options = options;
+  }
+
+  /** The first of the errors; undefined = everything was done, or `signal` ended it. */
+  async perform(work: readonly PodAction[], input: PerformInput): Promise<unknown> {
+    const { desired, observed, life, signal } = input;
+    let progress: Progress = {
+      images: this.#options.runtime.fetchImages(work, desired, signal),
+      volumes: new Map(),
+      sandbox: refOf(usableSandbox(desired.pod, observed), life),
+    };
+    let firstError: unknown;
+    for (const action of work) {
+      if (signal.aborted) break;
+      const restarts = new Map(life.restarts);
+      try {
+        progress = await this.#one(action, progress, input);
+      } catch (error) {
+        if (signal.aborted) break;
+        if (action.type === "StartContainer" && reasonOf(error, "") === "NameReserved")
+          life.takeBackStart(action.container, restarts.get(action.container));
+        if ("container" in action) life.noteFailure(action.container, error);
+        else life.notePodFailure(desired.pod, error);
+        // The next decision ends the container: that is progress, not a failure to wait for.
+        if (reasonOf(error, "") === "PostStartHookError") continue;
+        firstError ??= error;
+        if (action.type !== "StartContainer") break;
+      } finally {
+        life.releaseGraces();
+      }
+    }
+    return firstError;
+  }
+
+  async #one(action: PodAction, progress: Progress, input: PerformInput): Promise<Progress> {
+    const { desired, observed, life, signal } = input;
+    const volumes = await this.#readyOrSay(action, desired, progress.volumes);
+    note(action, input);
+    life.unsure = true;
+    const sandbox = await this.#options.runtime.perform(action, {
+      desired,
+      observed,
+      ...progress,
+      volumes,
+      signal,
+      activeSince: life.activeSince,
+      reserved: life.reserved,
+      grace: (seconds) => life.grace(seconds),
+      onHookFailed: (id) => life.hookFailed.add(id),
+    });
+    if (action.type === "StartContainer") life.waiting.delete(action.container);
+    if (action.type === "CreateSandbox") life.forgetPodFailure();
+    return { ...progress, volumes, sandbox: sandbox ?? progress.sandbox };
+  }
+
+  async #readyOrSay(
+    action: PodAction,
+    desired: DesiredPod,
+    volumes: ReadonlyMap<string, string>,
+  ): Promise<ReadonlyMap<string, string>> {
+    try {
+      return await this.#ready(action, desired, volumes);
+    } catch (error) {
+      const said = { reason: reasonOf(error, "FailedMount"), message: messageOf(error) };
+      this.#options.record(podEvent(desired.pod.metadata, { type: "Warning", ...said }));
+      throw error;
+    }
+  }
+
+  /** Whatever an action needs on the host before the runtime is asked. */
+  async #ready(
+    action: PodAction,
+    desired: DesiredPod,
+    volumes: ReadonlyMap<string, string>,
+  ): Promise<ReadonlyMap<string, string>> {
+    if (action.type !== "CreateSandbox" && action.type !== "StartContainer") return volumes;
+    if (action.type === "CreateSandbox" && !desired.pod.spec.hostNetwork)
+      await this.#options.requireNetwork();
+    return volumes.size > 0 ? volumes : this.#options.setUpVolumes(desired.pod);
+  }
+}
+
+/** Before the deed: a power cut must not make it cost nothing. */
+function note(action: PodAction, { desired, observed, life }: PerformInput): void {
+  if (action.type === "StartContainer") {
+    // Its sandbox is there, whatever the call that made it answered.
+    life.forgetPodFailure();
+    life.noteStart(desired, action.container, observed);
+  }
+  if (action.type !== "KillContainer") return;
+  const { id, container, reason } = action;
+  if (reason === "Duplicate" || reason === "NotInSpec") return;
+  life.noteKill(container, { id, always: reason === "ContainerChanged" });
+}
+
+function refOf(sandbox: ReturnType<typeof usableSandbox>, life: PodLife): SandboxRef | undefined {
+  if (sandbox === undefined) return undefined;
+  const { id, attempt, ips } = sandbox;
+  return { id, attempt, ip: ips[0], activeSince: life.activeSince };
+}

@@ -1,0 +1,298 @@
+// Asks the probes of every container that runs and keeps what they say. kubelet: prober.Manager, prober/results
+
+import { containerEvent, type RecordEvent } from "../api/events.ts";
+import type { ObservedPod } from "../api/observed-pod.ts";
+import { podName, type Pod, type PodUID, type Probe } from "../api/pod.ts";
+import {
+  NO_VERDICTS,
+  type ContainerVerdicts,
+  type ProbeKind,
+  type ProbeVerdicts,
+} from "../api/probe-verdicts.ts";
+import type { ProbeEdge } from "../host/probe-edge.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Random } from "../lib/random.ts";
+import { askProbe, type ProbeExec } from "./ask-probe.ts";
+import { answerEvent, type ProbeAnswer } from "./probe-answer.ts";
+import {
+  afterAnswer,
+  initialState,
+  isGated,
+  whileTerminating,
+  type ProbeState,
+} from "./probe-state.ts";
+import { firstAsk, giveUpAt, mayHaveRunBefore, nextAsk, type FirstAsk } from "./probe-timing.ts";
+import {
+  hasProbes,
+  podAddress,
+  PROBE_KINDS,
+  probedInstances,
+  probeOf,
+  type ProbedInstance,
+} from "./probed-instances.ts";
+import { WakeUp } from "./wake-up.ts";
+
+export interface ProbeManagerOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly edge: ProbeEdge;
+  readonly exec: ProbeExec;
+  /** An answer changed a verdict. What `update` itself changes is there when it returns, and is not announced. */
+  readonly onChange: (uid: PodUID) => void;
+  readonly record: RecordEvent;
+  /** Where pods on the host's network are asked; undefined = the loopback. */
+  readonly hostIP: () => string | undefined;
+}
+
+/** One probe of one instance; never of another: a new instance is a new worker. kubelet: prober.worker */
+interface Worker {
+  readonly pod: ProbedPod;
+  readonly containerId: string;
+  readonly kind: ProbeKind;
+  readonly first: FirstAsk;
+  target: ProbedInstance;
+  probe: Probe;
+  state: ProbeState;
+  /** When it has to be looked at: to ask, or, while it asks, to give up. */
+  wakeAt: Monotonic;
+  /** When the newest question should have been asked. */
+  due: Monotonic;
+  /** Of the question under way. */
+  asking: AbortController | undefined;
+}
+
+interface ProbedPod {
+  pod: Pod;
+  observed: ObservedPod | undefined;
+  terminating: boolean;
+  workers: readonly Worker[];
+  verdicts: ProbeVerdicts;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+export class ProbeManager implements Disposable {
+  readonly #options: ProbeManagerOptions;
+  readonly #startedAt: Monotonic;
+  readonly #pods = new Map<PodUID, ProbedPod>();
+  readonly #workers = new Set<Worker>();
+  readonly #wakeUp: WakeUp;
+
+  constructor(options: ProbeManagerOptions) {
+    this.#options = options;
+    this.#startedAt = options.clock.monotonic();
+    this.#wakeUp = new WakeUp(options.clock, () => this.#tick());
+  }
+
+  /** Makes the probes that run equal what the newest running instances ask for. Idempotent, and cheap when nothing changed. */
+  update(
+    pod: Pod,
+    observed: ObservedPod | undefined,
+    { terminating }: { readonly terminating: boolean },
+  ): void {
+    const uid = pod.metadata.uid;
+    const known = this.#pods.get(uid);
+    if (known === undefined && !hasProbes(pod.spec)) return;
+    if (known?.pod === pod && known.observed === observed && known.terminating === terminating)
+      return;
+    const probed = known ?? { pod, observed, terminating, workers: [], verdicts: NO_VERDICTS };
+    this.#pods.set(uid, Object.assign(probed, { pod, observed, terminating }));
+    this.#reconcile(probed, known === undefined);
+    if (terminating) for (const worker of probed.workers) this.#terminate(worker);
+    this.#refresh(probed);
+  }
+
+  /** Nothing of this pod is asked or remembered any more; answers that are still under way are dropped. */
+  forget(uid: PodUID): void {
+    for (const worker of this.#pods.get(uid)?.workers ?? []) this.#stop(worker);
+    this.#pods.delete(uid);
+  }
+
+  /** The same object as long as no verdict changes. */
+  verdicts(uid: PodUID): ProbeVerdicts {
+    return this.#pods.get(uid)?.verdicts ?? NO_VERDICTS;
+  }
+
+  [Symbol.dispose](): void {
+    for (const uid of this.#pods.keys()) this.forget(uid);
+    this.#wakeUp[Symbol.dispose]();
+  }
+
+  #reconcile(probed: ProbedPod, firstLook: boolean): void {
+    const old = new Set(probed.workers);
+    const workers: Worker[] = [];
+    for (const target of probedInstances(probed.pod, probed.observed))
+      for (const kind of PROBE_KINDS) {
+        const probe = probeOf(target.container, kind);
+        if (probe === undefined) continue;
+        const same = probed.workers.find(
+          (worker) => worker.kind === kind && worker.containerId === target.instance.id,
+        );
+        if (same !== undefined) old.delete(same);
+        workers.push(
+          same === undefined
+            ? this.#start(probed, { kind, probe, target, firstLook })
+            : Object.assign(same, { target, probe }),
+        );
+      }
+    for (const worker of old) this.#stop(worker);
+    probed.workers = workers;
+    for (const worker of workers) this.#plan(worker);
+  }
+
+  #start(
+    pod: ProbedPod,
+    {
+      kind,
+      probe,
+      target,
+      firstLook,
+    }: Pick<Worker, "kind" | "probe" | "target"> & { readonly firstLook: boolean },
+  ): Worker {
+    const seen = this.#options.clock.monotonic();
+    const ranBefore = firstLook && mayHaveRunBefore(seen - this.#startedAt);
+    const dice = ranBefore ? this.#options.random.next() : 0;
+    const first = firstAsk({ kind, probe, seen, ranBefore, dice });
+    const worker: Worker = {
+      pod,
+      containerId: target.instance.id,
+      kind,
+      first,
+      target,
+      probe,
+      state: initialState(kind),
+      wakeAt: NEVER,
+      due: first.at,
+      asking: undefined,
+    };
+    this.#workers.add(worker);
+    return worker;
+  }
+
+  #stop(worker: Worker): void {
+    this.#workers.delete(worker);
+    this.#silence(worker);
+  }
+
+  #silence(worker: Worker): void {
+    worker.wakeAt = NEVER;
+    const { asking } = worker;
+    worker.asking = undefined;
+    asking?.abort();
+  }
+
+  #terminate(worker: Worker): void {
+    worker.state = whileTerminating(worker.state);
+    if (worker.state.final) this.#silence(worker);
+    // A startup probe that is content lets readiness go on.
+    else this.#plan(worker);
+  }
+
+  /** Sets the time of the first question, once nothing holds it back. */
+  #plan(worker: Worker): void {
+    const idle = worker.asking === undefined && worker.wakeAt === NEVER;
+    if (!idle || worker.state.final || isGated(worker.state, startupOf(worker))) return;
+    worker.due = Math.max(worker.first.at, this.#options.clock.monotonic());
+    worker.wakeAt = worker.due;
+    this.#wakeUp.by(worker.wakeAt);
+  }
+
+  #tick(): void {
+    const now = this.#options.clock.monotonic();
+    for (const worker of this.#workers) {
+      if (worker.wakeAt > now) continue;
+      if (worker.asking === undefined) this.#ask(worker, now);
+      else this.#giveUp(worker);
+    }
+    let next = NEVER;
+    for (const worker of this.#workers) next = Math.min(next, worker.wakeAt);
+    this.#wakeUp.by(next);
+  }
+
+  #ask(worker: Worker, now: Monotonic): void {
+    const { pod, probe, containerId, target } = worker;
+    const asking = new AbortController();
+    worker.asking = asking;
+    worker.wakeAt = giveUpAt(probe, now);
+    const podIP = podAddress(pod.pod, pod.observed, this.#options.hostIP);
+    const { signal } = asking;
+    const { container } = target;
+    void askProbe(this.#options, { probe, container, containerId, podIP, signal }).then((answer) =>
+      this.#answered(worker, asking, answer),
+    );
+  }
+
+  // An edge that keeps its promises never comes here; one that does not must not end a probe for ever.
+  #giveUp(worker: Worker): void {
+    const asking = worker.asking;
+    asking?.abort();
+    if (asking !== undefined)
+      this.#answered(worker, asking, { type: "Error", message: "no answer, and no end either" });
+  }
+
+  #answered(worker: Worker, asking: AbortController, answer: ProbeAnswer): void {
+    // Stopped, final or given up since: an answer about an instance that is none of ours any more.
+    if (worker.asking !== asking) return;
+    worker.asking = undefined;
+    const now = this.#options.clock.monotonic();
+    const next = nextAsk(worker.probe, worker.due, now);
+    worker.due = next.due;
+    worker.wakeAt = next.at;
+    const early = answer.type === "Failure" && now < worker.first.failuresFrom;
+    if (!early) this.#judge(worker, answer);
+    this.#wakeUp.by(worker.wakeAt);
+  }
+
+  #judge(worker: Worker, answer: ProbeAnswer): void {
+    const { pod, kind, target, state } = worker;
+    const said = answerEvent(kind, answer);
+    if (said !== undefined)
+      this.#options.record(containerEvent(pod.pod, target.container.name, said));
+    if (answer.type === "Error") return;
+    worker.state = afterAnswer(
+      state,
+      answer.type === "Failure" ? "Failure" : "Success",
+      worker.probe,
+    );
+    if (worker.state.final) this.#silence(worker);
+    if (worker.state.outcome === state.outcome) return;
+    this.#options.log.debug("a probe changed its mind", {
+      pod: podName(pod.pod),
+      container: target.container.name,
+      probe: kind,
+      outcome: worker.state.outcome,
+    });
+    // Started at last: the others need not wait for their turn.
+    if (kind === "startup") for (const other of pod.workers) this.#plan(other);
+    this.#refresh(pod);
+    this.#options.onChange(pod.pod.metadata.uid);
+  }
+
+  #refresh(probed: ProbedPod): void {
+    const verdicts = verdictsOf(probed.workers);
+    if (!sameVerdicts(verdicts, probed.verdicts)) probed.verdicts = verdicts;
+  }
+}
+
+function startupOf(worker: Worker): ProbeState["outcome"] | undefined {
+  return worker.pod.workers.find(
+    (other) => other.kind === "startup" && other.containerId === worker.containerId,
+  )?.state.outcome;
+}
+
+function verdictsOf(workers: readonly Worker[]): ProbeVerdicts {
+  const verdicts: Record<string, Partial<Record<ProbeKind, ProbeState["outcome"]>>> = {};
+  for (const { containerId, kind, state } of workers)
+    (verdicts[containerId] ??= {})[kind] = state.outcome;
+  return verdicts;
+}
+
+function sameVerdicts(a: ProbeVerdicts, b: ProbeVerdicts): boolean {
+  const ids = Object.keys(a);
+  if (ids.length !== Object.keys(b).length) return false;
+  const same = (x: ContainerVerdicts = {}, y: ContainerVerdicts = {}): boolean =>
+    PROBE_KINDS.every((kind) => x[kind] === y[kind]);
+  return ids.every((id) => b[id] !== undefined && same(a[id], b[id]));
+}

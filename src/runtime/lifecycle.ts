@@ -1,0 +1,143 @@
+// Runs a container's postStart or preStop hook once. kubelet: lifecycle/handlers.go
+
+import type { ExecHandler, HttpGetHandler, LifecycleHandler, SleepHandler } from "../api/pod.ts";
+import type { CriClient } from "../cri/cri-client.ts";
+import type { HttpRequest, ProbeEdge } from "../host/probe-edge.ts";
+import { deadline, type Clock } from "../lib/clock.ts";
+import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
+import {
+  handlerText,
+  hookRequest,
+  plainRequest,
+  redirected,
+  type HookTarget,
+} from "./lifecycle-target.ts";
+
+export interface LifecycleRunnerOptions {
+  readonly cri: Pick<CriClient, "execSync">;
+  readonly edge: Pick<ProbeEdge, "httpGet">;
+  readonly clock: Clock;
+}
+
+export interface HookOptions {
+  /** ms; absent = as long as it takes, as the kubelet gives a postStart hook. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+interface Limits {
+  readonly timeoutMs: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+const OUTPUT_BYTES = 1024;
+const MAX_REDIRECTS = 10;
+/** The edge wants a number: the longest that any timer knows. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
+
+export class LifecycleRunner {
+  readonly #options: LifecycleRunnerOptions;
+
+  constructor(options: LifecycleRunnerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves when the hook has ended well: a command with exit code 0, any answer to a request, a sleep slept out.
+   * Rejects with AgentError: `Timeout` after `timeoutMs`, `Aborted` with the signal, else `LifecycleHookFailed`.
+   */
+  async run(
+    handler: LifecycleHandler,
+    target: HookTarget,
+    options: HookOptions = {},
+  ): Promise<void> {
+    const { timeoutMs, signal } = options;
+    using limit =
+      timeoutMs === undefined ? undefined : deadline(this.#options.clock, timeoutMs, signal);
+    try {
+      await this.#perform(handler, target, { timeoutMs, signal: limit?.signal ?? signal });
+    } catch (cause) {
+      const what = `${handlerText(handler)} hook`;
+      if (signal?.aborted === true) throw hookError("Aborted", `${what} was cut off`, cause);
+      if (limit?.signal.aborted === true) {
+        const seconds = (timeoutMs ?? 0) / 1000;
+        throw hookError("Timeout", `${what} did not end within ${seconds} s`, cause);
+      }
+      throw hookError("LifecycleHookFailed", `${what} failed: ${messageOf(cause)}`, cause);
+    }
+  }
+
+  #perform(handler: LifecycleHandler, target: HookTarget, limits: Limits): Promise<void> {
+    switch (handler.type) {
+      case "exec":
+        return this.#exec(handler, target.containerId, limits);
+      case "httpGet":
+        return this.#httpGet(handler, target, limits);
+      case "sleep":
+        return this.#sleep(handler, limits);
+    }
+  }
+
+  async #exec({ command }: ExecHandler, id: string, limits: Limits): Promise<void> {
+    // The runtime ends the command itself, should we be gone by then.
+    const timeoutSeconds = Math.ceil((limits.timeoutMs ?? 0) / 1000);
+    const { signal } = limits;
+    const args = { cmd: command, timeoutSeconds };
+    const { exitCode, stdout, stderr } = await this.#options.cri.execSync(id, args, { signal });
+    if (exitCode === 0) return;
+    const output = outputText(stdout, stderr);
+    throw new Error(`exit code ${exitCode}${output === "" ? "" : `: ${output}`}`);
+  }
+
+  /** What the server answers does not matter, only that it does. */
+  async #httpGet(handler: HttpGetHandler, target: HookTarget, limits: Limits): Promise<void> {
+    let request: HttpRequest | undefined = hookRequest(handler, target);
+    for (let followed = 0; request !== undefined; followed += 1) {
+      if (followed >= MAX_REDIRECTS) throw new Error(`stopped after ${MAX_REDIRECTS} redirects`);
+      request = await this.#ask(request, limits);
+    }
+  }
+
+  /** The next question, if the answer sends us on. */
+  async #ask(request: HttpRequest, limits: Limits): Promise<HttpRequest | undefined> {
+    const { timeoutMs = NO_TIMEOUT_MS, signal } = limits;
+    const ask = async (what: HttpRequest): Promise<HttpRequest | undefined> =>
+      redirected(what, await this.#options.edge.httpGet(what, { timeoutMs, signal }));
+    try {
+      return await ask(request);
+    } catch (error) {
+      // Nobody reads what the server says: that its head came is answer enough.
+      if (reasonOf(error, "") === "BodyFailed") return undefined;
+      // Hooks were plain text for years whatever their scheme said; whoever relied on it still gets his call.
+      if (request.scheme !== "HTTPS" || !isPlainTextAnswer(error)) throw error;
+      return ask(plainRequest(request));
+    }
+  }
+
+  async #sleep({ seconds }: SleepHandler, { signal }: Limits): Promise<void> {
+    await this.#options.clock.sleep(seconds * 1000, signal);
+    if (signal?.aborted === true) throw new Error("cut off");
+  }
+}
+
+/** Go's words, or the TLS library's, for a server that does not speak TLS. */
+function isPlainTextAnswer(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  const words = `${thrown.message} ${"code" in thrown ? String(thrown.code) : ""}`;
+  return (
+    /HTTP response to HTTPS client|wrong[ _]version[ _]number/i.test(words) ||
+    isPlainTextAnswer(thrown.cause)
+  );
+}
+
+/** The end of what a command said: that is where errors stand. */
+function outputText(stdout: Uint8Array, stderr: Uint8Array): string {
+  const end = stderr.subarray(-OUTPUT_BYTES);
+  const room = OUTPUT_BYTES - end.length;
+  const before = stdout.subarray(Math.max(0, stdout.length - room));
+  return new TextDecoder().decode(new Uint8Array([...before, ...end])).trim();
+}
+
+function hookError(reason: string, message: string, cause: unknown): AgentError {
+  return new AgentError({ reason, message, cause });
+}

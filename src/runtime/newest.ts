@@ -1,0 +1,60 @@
+// Which of a pod's sandboxes and containers count: "newest" is the highest attempt, never a creation time (law 7).
+
+import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../api/observed-pod.ts";
+import type { Container, Pod } from "../api/pod.ts";
+import { shouldRestart, type RestartMemory } from "./container-restart.ts";
+
+/** The newest sandbox if containers can run in it; undefined asks for a new one. kubelet: podSandboxChanged */
+export function usableSandbox(
+  pod: Pod,
+  observed: ObservedPod | undefined,
+): ObservedSandbox | undefined {
+  const newest = observed?.sandboxes[0];
+  if (newest === undefined || newest.state !== "Ready") return undefined;
+  if (newest.hostNetwork !== pod.spec.hostNetwork) return undefined;
+  if (!newest.hostNetwork && newest.ips.length === 0) return undefined;
+  return newest;
+}
+
+/** The newest instance of a container; containers are ordered by name, then highest attempt first. */
+export function newestContainer(
+  observed: ObservedPod | undefined,
+  name: string,
+): ObservedContainer | undefined {
+  return observed?.containers.find((container) => container.name === name);
+}
+
+/** It runs, or may still run. */
+export function isLive({ state }: ObservedContainer): boolean {
+  return state === "Running" || state === "Unknown";
+}
+
+/** A container that was created and never started gives its number back. */
+export function nextAttempt(newest: ObservedContainer | undefined): number {
+  if (newest === undefined) return 0;
+  return newest.state === "Created" ? newest.attempt : newest.attempt + 1;
+}
+
+/** Every app container has ended for good, or an init container has failed for good: nothing will start again. */
+export function isFinished(
+  pod: Pod,
+  observed: ObservedPod | undefined,
+  restarts: Readonly<Record<string, RestartMemory>>,
+): boolean {
+  const ended = (container: Container): ObservedContainer | undefined => {
+    const exited = newestContainer(observed, container.name);
+    const memory = restarts[container.name];
+    if (exited?.state !== "Exited") return undefined;
+    return shouldRestart(pod.spec, { container, exited, memory }) ? undefined : exited;
+  };
+  const { initContainers, containers } = pod.spec;
+  if (containers.every((container) => ended(container) !== undefined)) return true;
+  // Beside an app container a failed init container is one of an earlier sandbox, whose successor's record is gone.
+  if (containers.some(({ name }) => isInNewestSandbox(observed, name))) return false;
+  return initContainers.some((container) => (ended(container)?.exitCode ?? 0) !== 0);
+}
+
+function isInNewestSandbox(observed: ObservedPod | undefined, name: string): boolean {
+  const newest = observed?.sandboxes[0];
+  return newest !== undefined && newestContainer(observed, name)?.sandboxId === newest.id;
+}

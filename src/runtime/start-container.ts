@@ -1,0 +1,168 @@
+// Brings one container of a pod to life: image, number, record for its last words, create, start, postStart. kubelet: startContainer
+
+import { containerEvent, type RecordEvent, type Said } from "../api/events.ts";
+import { allContainers, podName, type Container } from "../api/pod.ts";
+import type { ContainerConfigInit, CriClient } from "../cri/cri-client.ts";
+import { isNameReserved } from "../cri/cri-error.ts";
+import type { Files } from "../host/files.ts";
+import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Limiter } from "../lib/limiter.ts";
+import type { LifecycleRunner } from "./lifecycle.ts";
+import { highestLogAttempt } from "./log-attempts.ts";
+import { newestContainer } from "./newest.ts";
+import type { ActionInput, EnsureImage, PodConfigs, SandboxRef } from "./action-input.ts";
+
+export interface ContainerStarterOptions {
+  readonly cri: CriClient;
+  readonly files: Files;
+  readonly log: Logger;
+  readonly configs: PodConfigs;
+  /** The image on this node, pulled if the policy says so; rejects with Kubernetes' reasons. */
+  readonly ensureImage: EnsureImage;
+  /** How many creating calls the runtime gets at once: more would only queue inside it. */
+  readonly creating: Limiter;
+  readonly lifecycle: LifecycleRunner;
+  readonly record: RecordEvent;
+}
+
+export interface ContainerStart {
+  readonly name: string;
+  /** The lowest attempt that is free as far as the runtime tells. */
+  readonly attempt: number;
+}
+
+interface Birth {
+  readonly container: Container;
+  readonly attempt: number;
+  readonly sandbox: SandboxRef;
+  readonly input: ActionInput;
+}
+
+export class ContainerStarter {
+  readonly #options: ContainerStarterOptions;
+
+  constructor(options: ContainerStarterOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the container runs and its postStart hook has ended well. */
+  async start({ name, attempt: wanted }: ContainerStart, input: ActionInput): Promise<void> {
+    const { desired, sandbox } = input;
+    const container = allContainers(desired.pod.spec).find((one) => one.name === name);
+    if (container === undefined || sandbox === undefined) return;
+    const imageRef = await (input.images.get(name) ??
+      this.#options.ensureImage(desired.pod, container, input.signal));
+    try {
+      const attempt = this.#freeAttempt(name, wanted, input);
+      const birth = { container, attempt, sandbox, input };
+      const config = this.#config(birth, imageRef);
+      const id = await this.#options.creating.run(() => this.#create(config, birth));
+      await this.#postStart(id, birth);
+    } catch (error) {
+      const isNews = !input.signal.aborted && !SPOKEN.includes(reasonOf(error, ""));
+      const message = `Error: ${messageOf(error)}`;
+      if (isNews) this.#say({ container, input }, { type: "Warning", reason: "Failed", message });
+      throw error;
+    }
+  }
+
+  /** Also makes the log directory: the runtime does not. */
+  #freeAttempt(name: string, wanted: number, input: ActionInput): number {
+    const { configs, files } = this.#options;
+    const directory = configs.containerLogDirectory(input.desired, name);
+    files.makeDirectory(directory, 0o755);
+    const reserved = input.reserved.containers.get(name) ?? 0;
+    if (newestContainer(input.observed, name) !== undefined) return Math.max(wanted, reserved);
+    return Math.max(wanted, reserved, highestLogAttempt(files.list(directory)) + 1);
+  }
+
+  #config({ container, attempt, input }: Birth, imageRef: string): ContainerConfigInit {
+    const { configs, files } = this.#options;
+    const terminationLog = configs.terminationLog(input.desired, container.name, attempt);
+    const { volumes } = input;
+    const config = configs.container(input.desired, container, {
+      attempt,
+      imageRef,
+      volumes,
+      terminationLog,
+    });
+    // Whoever the container runs as may write its last words.
+    files.makeDirectory(terminationLog.slice(0, terminationLog.lastIndexOf("/")), 0o755);
+    files.writeEmpty(terminationLog, 0o666);
+    return config;
+  }
+
+  async #create(config: ContainerConfigInit, birth: Birth): Promise<string> {
+    const { signal } = birth.input;
+    signal.throwIfAborted();
+    const id = await this.#createContainer(config, birth);
+    const { name } = birth.container;
+    const message = `Created container: ${name}`;
+    this.#say(birth, { type: "Normal", reason: "Created", message });
+    signal.throwIfAborted();
+    await this.#options.cri.startContainer(id).catch((error: unknown) => {
+      throw inWords("RunContainerError", error);
+    });
+    this.#say(birth, { type: "Normal", reason: "Started", message: `Started container ${name}` });
+    return id;
+  }
+
+  async #createContainer(config: ContainerConfigInit, birth: Birth): Promise<string> {
+    const { cri, configs } = this.#options;
+    const { container, attempt, sandbox, input } = birth;
+    const sandboxConfig = sandbox.config ?? configs.sandbox(input.desired, sandbox);
+    try {
+      return await cri.createContainer({ sandboxId: sandbox.id, config, sandboxConfig });
+    } catch (error) {
+      if (isNameReserved(error)) {
+        input.reserved.containers.set(container.name, attempt + 1);
+        throw inWords("NameReserved", error);
+      }
+      throw inWords("CreateContainerError", error);
+    }
+  }
+
+  /** A container whose hook failed shall not run half prepared: the next decision ends it. */
+  async #postStart(id: string, birth: Birth): Promise<void> {
+    const { container, input } = birth;
+    const hook = container.lifecycle.postStart;
+    if (hook === undefined) return;
+    try {
+      const podIP = hook.type === "httpGet" ? await this.#address(birth) : undefined;
+      const target = { containerId: id, podIP, ports: container.ports };
+      await this.#options.lifecycle.run(hook, target, { signal: input.signal });
+    } catch (error) {
+      if (!input.signal.aborted) {
+        // What the hook printed may hold secrets: it stays on the node.
+        const pod = podName(input.desired.pod);
+        const facts = { pod, container: container.name, error: messageOf(error) };
+        this.#options.log.warn("postStart hook failed", facts);
+        const message = "PostStartHook failed";
+        this.#say(birth, { type: "Warning", reason: "FailedPostStartHook", message });
+        input.onHookFailed(id);
+      }
+      const message = "PostStartHook failed";
+      throw new AgentError({ reason: "PostStartHookError", message, cause: error });
+    }
+  }
+
+  /** The address of a sandbox that was just made has not been asked for yet. */
+  async #address({ sandbox, input }: Birth): Promise<string | undefined> {
+    if (input.desired.pod.spec.hostNetwork) return "127.0.0.1";
+    if (sandbox.ip !== undefined) return sandbox.ip;
+    const { status } = await this.#options.cri.podSandboxStatus(sandbox.id);
+    return status?.network?.ip;
+  }
+
+  #say({ container, input }: Pick<Birth, "container" | "input">, said: Said): void {
+    this.#options.record(containerEvent(input.desired.pod, container.name, said));
+  }
+}
+
+/** Failures that have their own event, or are nobody's. */
+const SPOKEN: readonly Reason[] = ["NameReserved", "PostStartHookError"];
+
+function inWords(reason: Reason, cause: unknown): AgentError {
+  return new AgentError({ reason, message: messageOf(cause), cause });
+}

@@ -1,0 +1,111 @@
+// `DELETE /pods/<namespace>/<name>`: makes a pod that is being stopped stop sooner. It stops none: a pod goes when its
+// source no longer declares it.
+
+import type { SourceName } from "../api/desired-pod.ts";
+import { json, notAllowed, text, type Answer } from "./answer.ts";
+
+export interface NamedPod {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What became of an order to stop sooner. */
+export type GraceOutcome =
+  | { readonly type: "Shortened" }
+  /** It is not being stopped: this source wants it. */
+  | { readonly type: "Wanted"; readonly source: SourceName; readonly sourceRef: string }
+  | { readonly type: "NotFound" };
+
+const PARAMETER = "gracePeriodSeconds";
+
+/** The pod that a path names; undefined = it names none. */
+export function podOfPath(path: string): NamedPod | undefined {
+  const [, namespace, name] = /^\/pods\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
+  return namespace === undefined || name === undefined ? undefined : { namespace, name };
+}
+
+export interface PodRequest {
+  readonly method: string;
+  readonly pod: NamedPod;
+  readonly query: URLSearchParams;
+}
+
+/** `shorten`: from now on at most so many seconds; longer than before is never. */
+export function answerForPod(
+  { method, pod, query }: PodRequest,
+  shorten: (seconds: number) => GraceOutcome,
+): Answer {
+  if (method !== "DELETE")
+    return notAllowed("DELETE", "a single pod can only be deleted; GET /pods shows all of them");
+  const seconds = secondsOf(query.getAll(PARAMETER));
+  if (typeof seconds === "string") return text(400, seconds);
+  const outcome = shorten(seconds);
+  switch (outcome.type) {
+    case "Shortened":
+      return json(success(pod, seconds));
+    case "Wanted":
+      return text(409, refusal(pod, outcome));
+    case "NotFound":
+      return text(404, `pods "${pod.name}" not found in namespace "${pod.namespace}"`);
+  }
+}
+
+/** A string = what is wrong with it. */
+function secondsOf(values: readonly string[]): number | string {
+  const must = `${PARAMETER} must be a whole number of seconds, 0 or more`;
+  const [value, ...more] = values;
+  if (value === undefined) return `${must}; add ?${PARAMETER}=1`;
+  if (more.length > 0) return `${must}, given once`;
+  const seconds = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  return Number.isSafeInteger(seconds) ? seconds : `${must}, not ${JSON.stringify(value)}`;
+}
+
+/** k8s: metav1.Status */
+function success({ namespace, name }: NamedPod, seconds: number): object {
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    message: `pod ${namespace}/${name} has at most ${seconds} s of grace from now on`,
+    details: { name, kind: "pods" },
+    code: 200,
+  };
+}
+
+function refusal(
+  { namespace, name }: NamedPod,
+  wanted: Extract<GraceOutcome, { type: "Wanted" }>,
+): string {
+  const { place, remedy, kind } = declaration(wanted);
+  return `pod ${namespace}/${name} is declared by ${place}: ${remedy}; a pod that ${kind} declares cannot be deleted here`;
+}
+
+interface Declaration {
+  readonly place: string;
+  readonly remedy: string;
+  readonly kind: string;
+}
+
+function declaration({
+  source,
+  sourceRef,
+}: Extract<GraceOutcome, { type: "Wanted" }>): Declaration {
+  switch (source) {
+    case "file": {
+      const file = sourceRef.replace(/#\d+$/, "");
+      return { place: file, remedy: `remove it from ${file}`, kind: "a file" };
+    }
+    case "http":
+      return { place: sourceRef, remedy: "remove it there", kind: "a URL" };
+    case "mqtt:node":
+      return document("this node", sourceRef);
+  }
+  // Only groups are left.
+  return document(source.replace("mqtt:", "").replace("/", " "), sourceRef);
+}
+
+function document(owner: string, generation: string): Declaration {
+  const place = `the MQTT document of ${owner} (${generation})`;
+  return { place, remedy: "publish a document without it", kind: "a document" };
+}

@@ -1,0 +1,91 @@
+import { expect, test } from "bun:test";
+import { RuntimeWatch } from "../../src/agent/runtime-watch.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { VirtualClock } from "../fakes/fake-clock.ts";
+import { FakeRuntime } from "../fakes/fake-runtime.ts";
+import { steadyRandom } from "./pod-world.ts";
+
+interface Watched {
+  readonly clock: VirtualClock;
+  readonly runtime: FakeRuntime;
+  /** Seconds since the start, and the problem. */
+  readonly told: (readonly [second: number, problem: string | undefined])[];
+  readonly watch: RuntimeWatch;
+  readonly stop: () => Promise<void>;
+}
+
+function watched(isThere: boolean): Watched {
+  const clock = new VirtualClock();
+  const start = clock.monotonic();
+  const runtime = new FakeRuntime({ clock });
+  if (!isThere) runtime.stop();
+  const told: Watched["told"] = [];
+  const watch = new RuntimeWatch({
+    cri: runtime,
+    clock,
+    random: steadyRandom,
+    log: createLogger({ clock, level: "error", write: () => undefined }),
+    endpoint: "unix:///run/fake.sock",
+    onFirst: () => Promise.resolve(),
+    onReturn: () => undefined,
+    onHealth: (problem) => void told.push([(clock.monotonic() - start) / 1_000, problem]),
+  });
+  const stop = new AbortController();
+  const running = watch.run(stop.signal);
+  return {
+    clock,
+    runtime,
+    told,
+    watch,
+    stop: () => {
+      stop.abort();
+      return running;
+    },
+  };
+}
+
+test("a runtime that answers is no news", async () => {
+  const { clock, told, stop } = watched(true);
+  await clock.advance(600_000);
+  expect(told).toEqual([]);
+  await stop();
+});
+
+test("half a minute of silence is told once, and so is its end", async () => {
+  const { clock, runtime, told, watch, stop } = watched(true);
+  await clock.advance(5_000);
+  runtime.stop();
+  await clock.advance(120_000);
+  expect(told).toHaveLength(1);
+  const [[second, problem] = [0, undefined]] = told;
+  expect(second).toBeGreaterThan(30);
+  expect(second).toBeLessThan(33);
+  expect(problem).toBeString();
+  expect(watch.unhealthy()).toBe(`container runtime: ${problem}`);
+  runtime.start();
+  await clock.advance(5_000);
+  expect(told.slice(1)).toEqual([[expect.any(Number), undefined]]);
+  await clock.advance(600_000);
+  expect(told).toHaveLength(2);
+  await stop();
+});
+
+test("a short restart of the runtime is no news", async () => {
+  const { clock, runtime, told, stop } = watched(true);
+  await clock.advance(5_000);
+  runtime.stop();
+  await clock.advance(15_000);
+  runtime.start();
+  await clock.advance(60_000);
+  expect(told).toEqual([]);
+  await stop();
+});
+
+test("a runtime that is not there at the start is told after half a minute", async () => {
+  const { clock, told, stop } = watched(false);
+  await clock.advance(29_000);
+  expect(told).toEqual([]);
+  await clock.advance(5_000);
+  expect(told.map(([, problem]) => typeof problem)).toEqual(["string"]);
+  await stop();
+});

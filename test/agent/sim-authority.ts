@@ -1,0 +1,101 @@
+// Whoever tells the node over MQTT what to run: numbers its documents, and now and then sends rubbish.
+
+import { MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
+import { topicFor } from "../../src/api/mqtt-topics.ts";
+import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
+import { NODE, writtenPod, type SimName, type SimSpec } from "./sim-specs.ts";
+
+export type BadDocument =
+  "stale" | "rival" | "syntax" | "target" | "nothing" | "noResources" | "forbidden" | "resource";
+
+export interface Want {
+  readonly spec: SimSpec;
+  readonly revision: number;
+}
+
+const root = MQTT_DEFAULTS.topicRoot;
+export const TOPIC = {
+  desired: topicFor({ type: "NodeDesired", root, node: NODE }),
+  reported: topicFor({ type: "NodeReported", root, node: NODE }),
+  state: topicFor({ type: "NodeState", root, node: NODE }),
+  pod: (name: string) =>
+    topicFor({ type: "PodReported", root, node: NODE, namespace: "default", pod: name }),
+  pods: `${root}/node/${NODE}/reported/pod/`,
+} as const;
+
+export class SimAuthority {
+  readonly #broker: FakeBroker;
+  #wants: ReadonlyMap<SimName, Want> = new Map();
+  #generation = 0;
+  /** Whether the broker holds the newest good document. */
+  isRetained = true;
+
+  constructor(broker: FakeBroker) {
+    this.#broker = broker;
+  }
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Of the newest good document. */
+  get wants(): ReadonlyMap<SimName, Want> {
+    return this.#wants;
+  }
+
+  publish(wants: ReadonlyMap<SimName, Want>): void {
+    this.#wants = wants;
+    this.#generation += 1;
+    this.isRetained = true;
+    const resources = [...wants.values()].map(({ spec, revision }) => writtenPod(spec, revision));
+    this.#send({ resources, ...(resources.length === 0 ? { allowEmpty: true } : {}) });
+  }
+
+  publishBad(how: BadDocument): void {
+    this.isRetained = false;
+    const next = this.#generation + 1;
+    switch (how) {
+      case "stale":
+        return this.#send({ generation: this.#generation - 1, resources: [], allowEmpty: true });
+      case "rival":
+        return this.#send({ labels: { rival: "yes" }, resources: [], allowEmpty: true });
+      case "syntax":
+        return this.#broker.publish(TOPIC.desired, "{ apiVersion: agent/v1, kind: Desi");
+      case "target":
+        return this.#send({
+          generation: next,
+          target: { node: "other" },
+          resources: [],
+          allowEmpty: true,
+        });
+      case "nothing":
+        return this.#broker.publish(TOPIC.desired, "");
+      case "noResources":
+        return this.#send({ generation: next, resources: [] });
+      case "forbidden":
+        return this.#send({ generation: next, resources: [podOf({ hostNetwork: true })] });
+      case "resource":
+        return this.#send({ generation: next, resources: [podOf({ containres: [] })] });
+    }
+  }
+
+  #send(more: object): void {
+    this.#broker.publish(TOPIC.desired, {
+      apiVersion: "agent/v1",
+      kind: "DesiredState",
+      target: { node: NODE },
+      generation: this.#generation,
+      ...more,
+    });
+  }
+}
+
+function podOf(spec: object): object {
+  const containers = [{ name: "x", image: "local/busybox:1" }];
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "bad" },
+    spec: { containers, ...spec },
+  };
+}

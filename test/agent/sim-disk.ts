@@ -1,0 +1,141 @@
+// The disk of a simulated machine as one process sees it: real small files and a real database, and no space now and then.
+
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { addonPath } from "#sqlite-addon";
+import type { Removal } from "../../src/api/removal.ts";
+import type { Files } from "../../src/host/files.ts";
+import type { Mounts } from "../../src/host/mounts.ts";
+import { realFiles } from "../../src/host/real-files.ts";
+import { AgentError } from "../../src/lib/errors.ts";
+import type { Random } from "../../src/lib/random.ts";
+import type { Durability } from "../../src/store/database.ts";
+import { Store } from "../../src/store/store.ts";
+import type { SimDirectory } from "./sim-directory.ts";
+import type { Mortal } from "./sim-mortal.ts";
+
+/** What needs space, or at least a disk that can be written. */
+const CHANGING: ReadonlySet<string> = new Set([
+  "makeDirectory",
+  "writeAtomic",
+  "remove",
+  "removeTree",
+]);
+
+export interface DiskOptions {
+  /** Everything the simulation owns lies below it. */
+  readonly root: string;
+  readonly manifests: SimDirectory;
+  readonly mortal: Mortal;
+  /** Something is about to be written; false = there is no space. */
+  readonly mayWrite: () => boolean;
+}
+
+export function simFiles({ root, manifests, mortal, mayWrite }: DiskOptions): Files {
+  const real = realFiles();
+  const isOurs = (path: string): boolean => path.startsWith(root);
+  const files: Files = {
+    ...real,
+    // The machine under the simulation has nothing to say in it.
+    list: (path) => (isOurs(path) ? real.list(path) : []),
+    info: (path) => (isOurs(path) ? real.info(path) : undefined),
+    target: (path) => (isOurs(path) ? real.target(path) : undefined),
+    removeEmptyDirectory: (path) => (isOurs(path) ? real.removeEmptyDirectory(path) : undefined),
+    watch: (path, onHint) =>
+      path === manifests.path
+        ? manifests.watch(onHint, () => mortal.act())
+        : { poll: () => undefined, [Symbol.dispose]: () => undefined },
+  };
+  return mortal.files(files, (method) => {
+    if (!CHANGING.has(method) || mayWrite()) return;
+    throw new AgentError({ reason: "FileError", message: "no space left on device" });
+  });
+}
+
+/** tmpfs mounts of a machine: they outlive processes, not boots. */
+export class SimMounts {
+  readonly #points = new Set<string>();
+
+  reboot(): void {
+    this.#points.clear();
+  }
+
+  edge(mortal: Mortal): Mounts {
+    const points = this.#points;
+    return {
+      tmpfs: (path) => {
+        mortal.mustAct();
+        points.add(path);
+      },
+      unmount: (path) => {
+        mortal.mustAct();
+        points.delete(path);
+      },
+      mountsUnder: (path) =>
+        [...points]
+          .filter((point) => point.startsWith(`${path}/`))
+          .toSorted((a, b) => b.length - a.length),
+      isMountPoint: (path) => points.has(path),
+    };
+  }
+}
+
+export interface SimStoreOptions extends DiskOptions {
+  readonly random: Random;
+  readonly files: Files;
+  /** A removal is about to be written down. */
+  readonly onBegin: (fresh: readonly Removal[]) => void;
+  readonly onSettle: (uid: string) => void;
+  /** A document is on the disk now. */
+  readonly onAccepted: (generation: number, digest: string) => void;
+}
+
+/** Dies and fills up between, and within, its transactions. */
+export function openStore(options: SimStoreOptions): Store {
+  const { root, files, random, mortal, mayWrite } = options;
+  mortal.mustAct();
+  const store = Store.open({
+    stateDir: join(root, "state"),
+    files,
+    random,
+    nativeBinding: addonPath,
+  });
+  const { database, removals, documents } = store;
+  const transaction = database.transaction.bind(database);
+  let depth = 0;
+  database.transaction = <T>(run: () => T, durability?: Durability): T => {
+    if (depth > 0) return transaction(run, durability);
+    mortal.mustAct();
+    const before = database.totalChanges;
+    depth += 1;
+    try {
+      return transaction(() => {
+        const result = run();
+        if (database.totalChanges === before) return result;
+        if (!mayWrite()) throw new Sqlite.SqliteError("database or disk is full", "SQLITE_FULL");
+        // The last moment before the commit, and the first after it.
+        mortal.mustAct();
+        return result;
+      }, durability);
+    } finally {
+      depth -= 1;
+    }
+  };
+  const begin = removals.begin.bind(removals);
+  removals.begin = (wanted) => {
+    const fresh = wanted.filter(({ uid }) => !removals.has(uid));
+    begin(wanted);
+    options.onBegin(fresh);
+  };
+  const settle = removals.settle.bind(removals);
+  removals.settle = (...args) => {
+    options.onSettle(args[0]);
+    settle(...args);
+  };
+  const accept = documents.accept.bind(documents);
+  documents.accept = (document) => {
+    accept(document);
+    options.onAccepted(document.generation, document.digest);
+  };
+  return store;
+}

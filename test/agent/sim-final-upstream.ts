@@ -1,0 +1,94 @@
+// Whether the broker holds the truth about the node in the end.
+
+import type { PodReport, ReportedState } from "../../src/upstream/reported-state.ts";
+import type { SimAgent } from "./sim-agent.ts";
+import { TOPIC } from "./sim-authority.ts";
+import type { SimWorld } from "./sim-world.ts";
+
+export function wrongUpstream(world: SimWorld, agent: SimAgent): string | undefined {
+  if (world.setup.protocolVersion === undefined) return undefined;
+  return (
+    wrongState(world, agent) ??
+    wrongDocument(world, agent) ??
+    wrongReport(world, agent) ??
+    wrongTopics(world, agent)
+  );
+}
+
+function wrongState(world: SimWorld, agent: SimAgent): string | undefined {
+  const state = read<{ state: string; incarnation: string }>(world, TOPIC.state);
+  if (state?.state !== "online") return `the broker believes the node ${state?.state}`;
+  if (state.incarnation !== agent.store.incarnation.id) return "state is of another incarnation";
+  return undefined;
+}
+
+function wrongDocument(world: SimWorld, agent: SimAgent): string | undefined {
+  const generation = agent.store.documents.get("mqtt:node")?.generation ?? 0;
+  const wanted = world.authority.generation;
+  return generation === wanted ? undefined : `generation ${generation} is accepted, not ${wanted}`;
+}
+
+function wrongReport(world: SimWorld, agent: SimAgent): string | undefined {
+  const reported = read<ReportedState>(world, TOPIC.reported);
+  if (reported === undefined) return "nothing is reported";
+  if (reported.incarnation !== agent.store.incarnation.id)
+    return "the report is of another incarnation";
+  const shown = agent.facts.pods();
+  const lines = new Map(reported.pods.map((line) => [line.uid, line]));
+  for (const { pod, status } of shown) {
+    const line = lines.get(pod.metadata.uid);
+    const name = `${keyOf(world, pod.metadata.uid)} in the report`;
+    if (line === undefined) return `${name} is missing`;
+    if (line.phase !== status.phase) return `${name} is ${line.phase}, not ${status.phase}`;
+    const restarts = status.containerStatuses.reduce((sum, one) => sum + one.restartCount, 0);
+    if (line.restarts !== restarts) return `${name} has ${line.restarts} restarts, not ${restarts}`;
+  }
+  if (lines.size !== shown.length) return "the report lists pods that are gone";
+  return wrongAck(agent, reported);
+}
+
+function wrongAck(agent: SimAgent, reported: ReportedState): string | undefined {
+  const accepted = agent.store.documents.get("mqtt:node");
+  const ack = reported.desired.find(({ source }) => source === "node");
+  if (accepted === undefined)
+    return (ack?.generation ?? 0) === 0 ? undefined : "a document that nobody has is acknowledged";
+  if (ack?.generation !== accepted.generation || ack.digest !== accepted.digest)
+    return `the report acknowledges generation ${ack?.generation}, not ${accepted.generation}`;
+  const own = agent.facts.pods().filter(({ source }) => source === "mqtt:node");
+  // A pod that is meant to finish counts when it has succeeded.
+  const isWell = own.every(({ pod, status }) =>
+    pod.spec.restartPolicy === "Always"
+      ? status.containerStatuses.every(({ ready }) => ready)
+      : status.phase === "Succeeded",
+  );
+  if (!isWell) return ack.code === 200 ? "an ill document is called Healthy" : undefined;
+  if (ack.code !== 200 || ack.observedGeneration !== accepted.generation)
+    return `a document whose pods are well is ${ack.phase} (${ack.message}), observed ${ack.observedGeneration}`;
+  return undefined;
+}
+
+function wrongTopics(world: SimWorld, agent: SimAgent): string | undefined {
+  const shown = agent.facts.pods();
+  const wanted = shown.map(({ pod }) => TOPIC.pod(pod.metadata.name)).toSorted();
+  const all = world.machine.broker.retainedTopics(TOPIC.pods);
+  // What nobody knows of any more stays; the report does not list it.
+  const held = world.lostDatabase ? all.filter((topic) => wanted.includes(topic)) : all;
+  if (held.join() !== wanted.join()) return `pod topics are ${held.join()}, not ${wanted.join()}`;
+  for (const { pod, status } of shown) {
+    const said = read<PodReport>(world, TOPIC.pod(pod.metadata.name));
+    const key = keyOf(world, pod.metadata.uid);
+    if (said?.uid !== pod.metadata.uid) return `the topic of ${key} speaks of ${said?.uid}`;
+    if (JSON.stringify(said.status) !== JSON.stringify(status))
+      return `the topic of ${key} does not say what is true: ${JSON.stringify(said.status)} / ${JSON.stringify(status)}`;
+  }
+  return undefined;
+}
+
+function keyOf(world: SimWorld, uid: string): string {
+  return world.setup.specs.get(uid)?.key ?? uid;
+}
+
+function read<T>(world: SimWorld, topic: string): T | undefined {
+  const text = world.machine.broker.retained(topic);
+  return text === undefined ? undefined : (JSON.parse(text) as T);
+}

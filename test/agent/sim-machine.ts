@@ -1,0 +1,108 @@
+// What outlives any process of the agent: time, runtime, broker, disk and boot of a simulated machine.
+
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FakeContainer, Program } from "../fakes/fake-cri-world.ts";
+import { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
+import { FakeRuntime, type FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
+import { IMAGE } from "./pod-world.ts";
+import { SimClock } from "./sim-clock.ts";
+import { SimDirectory } from "./sim-directory.ts";
+import { SimMounts } from "./sim-disk.ts";
+import { LATER, type SimSetup } from "./sim-specs.ts";
+
+const RAM = "/dev/shm";
+
+export interface MachineOptions {
+  readonly setup: SimSetup;
+  readonly program: (container: FakeContainer) => Program;
+  readonly exec: NonNullable<FakeRuntimeOptions["exec"]>;
+  readonly onCall: NonNullable<FakeRuntimeOptions["onCall"]>;
+  readonly onEvent: NonNullable<FakeRuntimeOptions["onEvent"]>;
+}
+
+export class SimMachine implements Disposable {
+  readonly clock = new SimClock();
+  readonly root = mkdtempSync(join(existsSync(RAM) ? RAM : tmpdir(), "agent-sim-"));
+  readonly manifests = new SimDirectory(this.clock, join(this.root, "manifests"));
+  readonly mounts = new SimMounts();
+  readonly broker = new FakeBroker(this.clock);
+  readonly runtime: FakeRuntime;
+  bootedAt = 0;
+  boots = 1;
+  #imagesThere = true;
+
+  constructor({ setup, program, exec, onCall, onEvent }: MachineOptions) {
+    writeFileSync(join(this.root, "resolv.conf"), "nameserver 192.0.2.53\n");
+    const pullable = (): readonly string[] => (this.#imagesThere ? [IMAGE, LATER] : [IMAGE]);
+    this.runtime = new FakeRuntime({
+      clock: this.clock,
+      images: [IMAGE, LATER],
+      latencyMs: setup.latencyMs,
+      tellsExits: setup.tellsExits,
+      eventLagMs: setup.eventLagMs,
+      statusLagMs: setup.statusLagMs,
+      get pullable() {
+        return pullable();
+      },
+      program,
+      exec,
+      onCall,
+      onEvent: (event, cause) => {
+        onEvent(event, cause);
+        if (setup.logs && event.type === "Started") this.#writeLog(event.id);
+      },
+    });
+  }
+
+  get state(): string {
+    return join(this.root, "state");
+  }
+
+  get logs(): string {
+    return join(this.root, "logs");
+  }
+
+  get bootId(): string {
+    return `00000000-0000-4000-8000-${String(this.boots).padStart(12, "0")}`;
+  }
+
+  /** Gone = not on the node, and nowhere to be pulled from. */
+  bringImages(there: boolean): void {
+    this.#imagesThere = there;
+    if (!there) this.runtime.images.delete(LATER);
+  }
+
+  reboot(): void {
+    this.runtime.reboot();
+    this.runtime.start();
+    this.mounts.reboot();
+    this.boots += 1;
+    this.bootedAt = this.clock.monotonic() - 3_000;
+  }
+
+  /** Of the agent's state; only while no agent runs. */
+  damage(how: "lost" | "corrupt" | "everything"): void {
+    const database = join(this.state, "agent.db");
+    if (how === "everything") return rmSync(this.state, { recursive: true, force: true });
+    if (how === "lost")
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(database + suffix, { force: true });
+    else if (existsSync(database))
+      writeFileSync(database, "not a database, however one looks at it");
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+
+  #writeLog(id: string): void {
+    const container = this.runtime.containers.get(id);
+    const sandbox = this.runtime.sandboxes.get(container?.sandboxId ?? "");
+    const directory = sandbox?.config.logDirectory ?? "";
+    if (container === undefined || directory === "") return;
+    const path = join(directory, container.config.logPath);
+    mkdirSync(join(path, ".."), { recursive: true });
+    writeFileSync(path, "line\n");
+  }
+}

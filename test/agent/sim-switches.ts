@@ -1,0 +1,22 @@
+// Which parts of a pod's life the simulation throws dice for; off = the agent does not do it yet.
+
+export const FEATURES: Readonly<
+  Record<
+    | "initContainers"
+    | "sidecars"
+    | "probes"
+    | "hooks"
+    | "containerPolicies"
+    | "deadlines"
+    | "dependsOn",
+    boolean
+  >
+> = {
+  initContainers: false,
+  sidecars: false,
+  probes: false,
+  hooks: false,
+  containerPolicies: false,
+  deadlines: false,
+  dependsOn: false,
+};

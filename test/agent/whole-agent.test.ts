@@ -1,0 +1,61 @@
+// The whole agent against a machine and a broker in memory, told as short stories.
+
+import { expect, test } from "bun:test";
+import type { ReportedState } from "../../src/upstream/reported-state.ts";
+import { TOPIC } from "./sim-authority.ts";
+import type { SimAct } from "./sim-steps.ts";
+import { SimWorld } from "./sim-world.ts";
+
+/** A seed whose world has a broker and answers at once. */
+const CALM_SEED = 59;
+
+async function perform(
+  world: SimWorld,
+  acts: readonly (readonly [SimAct, number])[],
+): Promise<void> {
+  for (const [act, pause] of acts) await world.perform({ ...act, pause });
+  expect(world.judge.violation).toBeUndefined();
+}
+
+function reported(world: SimWorld): ReportedState | undefined {
+  const text = world.machine.broker.retained(TOPIC.reported);
+  return text === undefined ? undefined : (JSON.parse(text) as ReportedState);
+}
+
+function readyCondition(world: SimWorld): string | undefined {
+  return reported(world)?.status.conditions.find(({ type }) => type === "Ready")?.status;
+}
+
+test("a report that a full disk refuses is made as soon as there is room", async () => {
+  using world = new SimWorld(CALM_SEED);
+  await perform(world, [
+    [{ type: "Start" }, 20_000],
+    [{ type: "Disk", failures: 100 }, 0],
+    [{ type: "Broker", how: "wiped" }, 15_000],
+  ]);
+  expect(reported(world)).toBeUndefined();
+  await perform(world, [[{ type: "Disk", failures: 0 }, 60_000]]);
+  expect(reported(world)?.node).toBe("sim-1");
+});
+
+test("the report tells that the runtime is gone, and that it is back", async () => {
+  using world = new SimWorld(CALM_SEED);
+  await perform(world, [
+    [{ type: "Start" }, 20_000],
+    [{ type: "Daemon", up: false }, 60_000],
+  ]);
+  expect(readyCondition(world)).toBe("False");
+  await perform(world, [[{ type: "Daemon", up: true }, 30_000]]);
+  expect(readyCondition(world)).toBe("True");
+});
+
+test("a late will is not the last word", async () => {
+  using world = new SimWorld(CALM_SEED);
+  await perform(world, [
+    [{ type: "Start" }, 120_000],
+    [{ type: "LateWill" }, 0],
+  ]);
+  expect(world.machine.broker.retained(TOPIC.state)).toContain('"lost"');
+  await perform(world, [[{ type: "Wait" }, 310_000]]);
+  expect(world.machine.broker.retained(TOPIC.state)).toContain('"online"');
+});

@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { runCli } from "../../../src/cli/program.ts";
+import { anEvent } from "../../unit/cli/event-views.ts";
+import { startFakeAgent, type FakeAgent } from "./fake-agent.ts";
+import { FakeTerminal } from "./fake-terminal.ts";
+
+let directory: string;
+let agent: FakeAgent;
+let terminal: FakeTerminal;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "agent-cli-"));
+  agent = startFakeAgent(join(directory, "agent.sock"));
+  terminal = new FakeTerminal();
+  terminal.environment = { AGENT_SOCKET: agent.socket };
+});
+
+afterEach(() => {
+  agent[Symbol.dispose]();
+  rmSync(directory, { recursive: true });
+});
+
+function run(command: string): Promise<number> {
+  const loadAgent = () => Promise.reject(new Error("the agent was loaded"));
+  return runCli({ argv: command.split(" "), version: "1.2.3", terminal, loadAgent });
+}
+
+const pulled = anEvent({ message: "pulled" });
+const failed = anEvent({
+  name: "db.19b.2",
+  namespace: "shop",
+  about: { kind: "Pod", name: "db" },
+  type: "Warning",
+  reason: "Failed",
+  message: "no",
+  lastTimestamp: "2026-01-01T00:11:59Z",
+});
+
+describe("get events", () => {
+  beforeEach(() => {
+    agent.events = [pulled, failed];
+  });
+
+  const tables: Readonly<Record<string, readonly [command: string, stdout: string]>> = {
+    "shows the default namespace": [
+      "get events",
+      "LAST SEEN   TYPE     REASON   OBJECT    MESSAGE\n2m          Normal   Pulled   pod/web   pulled\n",
+    ],
+    "shows all namespaces, the latest last": [
+      "get ev -A",
+      [
+        "NAMESPACE   LAST SEEN   TYPE      REASON   OBJECT    MESSAGE",
+        "default     2m          Normal    Pulled   pod/web   pulled",
+        "shop        1s          Warning   Failed   pod/db    no",
+        "",
+      ].join("\n"),
+    ],
+    "shows those of one object": ["get events -n shop --for pod/db -o name", "event/db.19b.2\n"],
+    "takes back the names it prints": ["get event/web.19b.1 -o name", "event/web.19b.1\n"],
+  };
+  test.each(Object.entries(tables))("%s", async (_sentence, [command, stdout]) => {
+    expect(await run(command)).toBe(0);
+    expect(terminal.stdout).toBe(stdout);
+    expect(terminal.stderr).toBe("");
+  });
+
+  test("prints a v1 List, or one of them, as JSON and YAML", async () => {
+    expect(await run("get events -A -o json")).toBe(0);
+    expect(JSON.parse(terminal.stdout)).toMatchObject({ kind: "List", items: [pulled, failed] });
+    terminal.stdout = "";
+    expect(await run("get events web.19b.1 -o yaml")).toBe(0);
+    expect(parse(terminal.stdout)).toEqual(pulled);
+  });
+
+  test("lets no pod command the terminal", async () => {
+    agent.events = [anEvent({ message: "\u001b[2Jgone" })];
+    await run("get events");
+    expect(terminal.stdout).toContain("\\u001b[2Jgone");
+    expect(terminal.stdout).not.toContain("\u001b");
+  });
+
+  test("says that there is nothing", async () => {
+    agent.events = [];
+    expect(await run("get events --for pod/web")).toBe(0);
+    expect(terminal.stderr).toBe('No events found for pod/web in namespace "default".\n');
+    terminal.stderr = "";
+    expect(await run("get events -o json")).toBe(0);
+    expect(terminal.stderr).toBe("");
+  });
+
+  test("fails for a name that is not there, and for an object that is none", async () => {
+    expect(await run("get events nope")).toBe(1);
+    expect(terminal.stderr).toBe('Error: events "nope" not found in namespace "default"\n');
+    terminal.stderr = "";
+    expect(await run("get events --for web")).toBe(2);
+    expect(terminal.stderr).toBe("Error: --for web: it must be pod/NAME or node/NAME\n");
+  });
+});
+
+describe("get events -w", () => {
+  test("prints what is new or has come again, and ends at Ctrl-C", async () => {
+    agent.events = [pulled];
+    const done = run("get events -w");
+    await terminal.pass(1000);
+    agent.events = [pulled, anEvent({ name: "web.19b.3", reason: "Started", message: "started" })];
+    await terminal.pass(1000);
+    await terminal.until(() => terminal.stdout.includes("started"));
+    agent.events = [agent.events[1] ?? pulled, { ...pulled, count: 2 }];
+    await terminal.pass(1000);
+    await terminal.until(() => terminal.stdout.includes("x2"));
+    terminal.pressCtrlC();
+    expect(await done).toBe(0);
+    const lines = terminal.stdout.split("\n").map((line) => line.replaceAll(/ {2,}/g, "|"));
+    expect(lines).toEqual([
+      "LAST SEEN|TYPE|REASON|OBJECT|MESSAGE",
+      "2m|Normal|Pulled|pod/web|pulled",
+      "2m1s|Normal|Started|pod/web|started",
+      "2m2s (x2 over 2m2s)|Normal|Pulled|pod/web|pulled",
+      "",
+    ]);
+  });
+
+  test("outlives two restarts of the agent and speaks of each", async () => {
+    agent.events = [pulled];
+    const done = run("get events -w -o name");
+    await terminal.pass(1000);
+    for (const restart of [1, 2]) {
+      agent.answers.set("/events", () => new Response("restarting", { status: 503 }));
+      await terminal.pass(1000);
+      await terminal.until(() => terminal.stderr.split("waiting for it").length === restart + 1);
+      agent.answers.clear();
+      agent.events = [anEvent({ name: `pi-1.19c.${restart}` })];
+      await terminal.pass(1000);
+      await terminal.until(() => terminal.stdout.includes(`pi-1.19c.${restart}`));
+    }
+    terminal.pressCtrlC();
+    expect(await done).toBe(0);
+    expect(terminal.stdout).toBe("event/web.19b.1\nevent/pi-1.19c.1\nevent/pi-1.19c.2\n");
+  });
+});

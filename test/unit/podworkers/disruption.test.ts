@@ -1,0 +1,31 @@
+import { expect, test } from "bun:test";
+import type { Rejection } from "../../../src/api/desired-pod.ts";
+import { disruptionOf } from "../../../src/podworkers/disruption.ts";
+import { aDesiredPod } from "../../fakes/a-pod.ts";
+
+const conflict: Rejection = {
+  source: "mqtt:node",
+  ref: "generation 3",
+  namespace: "default",
+  name: "web",
+  code: "HostPortConflict",
+  path: "spec.containers",
+  message: "host port 80/TCP is taken by default/shop of file (shop.yaml#0)",
+};
+const web = aDesiredPod(undefined, { source: "mqtt:node" });
+
+test("a pod whose host port a higher source has taken is disrupted, and says by whom", () => {
+  expect(disruptionOf(web, [conflict])).toEqual({
+    reason: "TerminationByKubelet",
+    message: `preempted: ${conflict.message}`,
+  });
+});
+
+test.each<[string, Partial<Rejection>]>([
+  ["another pod", { name: "db" }],
+  ["a pod of that name in another namespace", { namespace: "prod" }],
+  ["the same pod of another source", { source: "file" }],
+  ["another refusal", { code: "Shadowed" }],
+])("a refusal of %s is no disruption", (_what, more) => {
+  expect(disruptionOf(web, [{ ...conflict, ...more }])).toBeUndefined();
+});

@@ -120,7 +120,9 @@ export class Agent {
       random,
       log,
       volumes: new Volumes({ files: edges.files, mounts: edges.mounts, stateDir: config.stateDir }),
+      remains: this.#pods.remains,
       isInUse: (uid) => this.#isInUse(uid),
+      isNamed: (name) => this.#desired.wantsName(name) || this.#pods.workers.hasName(name),
       isSettled: () => this.#desired.isSettled(),
     });
   }

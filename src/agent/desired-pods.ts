@@ -7,6 +7,7 @@ import {
   type SourceName,
   type SourceSnapshot,
 } from "../api/desired-pod.ts";
+import { podName } from "../api/pod.ts";
 import { mergeSnapshots, type Standing } from "../source/pod-config.ts";
 
 export interface DesiredPodsOptions {
@@ -50,6 +51,11 @@ export class DesiredPods {
 
   wants(uid: string): boolean {
     return this.#state.pods.some((pod) => pod.uid === uid);
+  }
+
+  /** `namespace/name`; also one that is asked for and has no room. */
+  wantsName(name: string): boolean {
+    return this.#state.held.has(name) || this.#state.pods.some(({ pod }) => podName(pod) === name);
   }
 
   hasHeard(source: SourceName): boolean {

@@ -1,10 +1,12 @@
-// Removes volumes that no pod owns any more: only a lost database leaves some. Waits for local facts only. kubelet: cleanupOrphanedPodDirs
+// Removes volumes and retained logs that no pod owns any more: a lost database, or a name that was dropped while the
+// agent was away, leaves some. Waits for local facts only. kubelet: cleanupOrphanedPodDirs
 
 import type { PodUID } from "../api/pod.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
+import type { PodRemains } from "../podworkers/pod-remains.ts";
 import type { Volumes } from "../volume/mount-volumes.ts";
 
 export interface HousekeepingOptions {
@@ -12,7 +14,10 @@ export interface HousekeepingOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly volumes: Volumes;
+  readonly remains: PodRemains;
   readonly isInUse: (uid: PodUID) => boolean;
+  /** Whether a pod of this namespace/name is wanted, or still there. */
+  readonly isNamed: (name: string) => boolean;
   /** Every source has spoken and the runtime is known. */
   readonly isSettled: () => boolean;
 }
@@ -30,11 +35,25 @@ export class Housekeeping {
     const { clock, random } = this.#options;
     while (!signal.aborted) {
       await clock.sleep(jitter(random, EVERY_MS, 0.2), signal);
-      if (!signal.aborted && this.#options.isSettled()) this.#sweep();
+      if (signal.aborted || !this.#options.isSettled()) continue;
+      this.#sweepVolumes();
+      this.#sweepLogs();
     }
   }
 
-  #sweep(): void {
+  #sweepLogs(): void {
+    const { remains, isNamed, log } = this.#options;
+    try {
+      for (const directory of remains.leftovers(isNamed)) {
+        log.info("RemoveLogs", { directory, reason: "no pod has their name" });
+        remains.removeLeftover(directory);
+      }
+    } catch (error) {
+      log.warn("logs of pods that are gone stay", { error: messageOf(error) });
+    }
+  }
+
+  #sweepVolumes(): void {
     const { volumes, isInUse, log } = this.#options;
     try {
       for (const uid of volumes.leftovers()) {

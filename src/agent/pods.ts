@@ -57,6 +57,7 @@ export interface Pods {
   readonly lifecycle: PodLifecycle;
   readonly workers: PodWorkers;
   readonly statuses: StatusManager;
+  readonly remains: PodRemains;
 }
 
 /** containerd does not get faster by more calls that create something at once, only slower for everybody. */
@@ -84,7 +85,10 @@ export function buildPods(options: PodsOptions): Pods {
     onChange: options.onPodChanged,
     isBusy: (uid) => workers.isBusy(uid),
   });
-  const prober = buildProber(options);
+  const prober = buildProber(options, (uid) => {
+    workers.say(uid);
+    options.onPodChanged(uid);
+  });
   options.signal.addEventListener("abort", () => prober[Symbol.dispose](), { once: true });
   const publish = publisher(options, { statuses, prober });
   const cached = (uid: PodUID): ObservedPod | undefined => cache.get(uid);
@@ -108,6 +112,7 @@ export function buildPods(options: PodsOptions): Pods {
     killer: doers.killer,
     clock,
     log,
+    cached,
     look,
     cleanUp: (removal) => remains.cleanUp(removal),
     settle: (uid) => {
@@ -150,7 +155,7 @@ export function buildPods(options: PodsOptions): Pods {
     },
     options.signal,
   );
-  return { cache, lifecycle, workers, statuses };
+  return { cache, lifecycle, workers, statuses, remains };
 }
 
 interface Doers {
@@ -171,7 +176,10 @@ function buildRuntime(options: PodsOptions): Doers {
   return { performer, killer };
 }
 
-function buildProber({ edges, hostIPs, onPodChanged, record }: PodsOptions): ProbeManager {
+function buildProber(
+  { edges, hostIPs, record }: PodsOptions,
+  onChange: (uid: PodUID) => void,
+): ProbeManager {
   const { cri, clock, random, log, probes } = edges;
   return new ProbeManager({
     clock,
@@ -184,7 +192,7 @@ function buildProber({ edges, hostIPs, onPodChanged, record }: PodsOptions): Pro
       return { exitCode: answer.exitCode, output };
     },
     hostIP: () => hostIPs()[0],
-    onChange: onPodChanged,
+    onChange,
     record,
   });
 }

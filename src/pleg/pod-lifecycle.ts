@@ -140,10 +140,13 @@ export class PodLifecycle {
         this.#exits.add(event.id, event.exit);
         this.#onExit(cache.ownerOf(event.id));
         return;
+      case "OOM":
+        this.#exits.addOutOfMemory(event.id);
+        this.#onExit(cache.ownerOf(event.id));
+        return;
       case "Created":
       case "Started":
-      case "Deleted":
-      case "OOM": {
+      case "Deleted": {
         const uid = cache.ownerOf(event.id);
         if (uid === undefined || isKnown(cache.get(uid), event)) return;
         clock.after(QUIET_MS, () => {

@@ -6,6 +6,8 @@ import type { Clock, Monotonic } from "../lib/clock.ts";
 
 const KEEP_MS = 30_000;
 const KEEP_MANY = 2_000;
+/** 128 + SIGKILL: any other end was not the kernel's. */
+const KILLED_EXIT_CODE = 137;
 
 interface Announced {
   readonly at: Monotonic;
@@ -16,6 +18,9 @@ export class RecentExits {
   readonly #clock: Clock;
   /** Insertion order is time order. */
   readonly #seen = new Map<string, Announced>();
+
+  /** Containers in which the kernel killed for want of memory. */
+  readonly #outOfMemory = new Set<string>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -31,14 +36,28 @@ export class RecentExits {
     }
   }
 
+  /** The runtime's record of the exit sometimes misses it. A container may outlive it for long: only the number is bounded. */
+  addOutOfMemory(id: string): void {
+    this.#outOfMemory.delete(id);
+    this.#outOfMemory.add(id);
+    const [oldest] = this.#outOfMemory.keys();
+    if (this.#outOfMemory.size > KEEP_MANY && oldest !== undefined)
+      this.#outOfMemory.delete(oldest);
+  }
+
   /** The look with the announced exits in it: whoever decides by it need not wait for the runtime's own record. */
   correct<T extends Pick<ObservedPod, "containers">>(pod: T): T {
-    if (!pod.containers.some((container) => this.#exitOf(container) !== undefined)) return pod;
-    const containers = pod.containers.map((container) => {
-      const exit = this.#exitOf(container);
-      return exit === undefined ? container : ended(container, exit);
-    });
-    return { ...pod, containers };
+    const containers = pod.containers.map((container) => this.#corrected(container));
+    const isChanged = containers.some((container, index) => container !== pod.containers[index]);
+    return isChanged ? { ...pod, containers } : pod;
+  }
+
+  #corrected(container: ObservedContainer): ObservedContainer {
+    const exit = this.#exitOf(container);
+    const known = exit === undefined ? container : ended(container, exit);
+    const isKilled = known.state === "Exited" && known.exitCode === KILLED_EXIT_CODE;
+    if (!isKilled || known.reason === "OOMKilled") return known;
+    return this.#outOfMemory.has(known.id) ? { ...known, reason: "OOMKilled" } : known;
   }
 
   /** True while the runtime's own record of an announced exit has yet to follow. */

@@ -25,6 +25,8 @@ export interface PerformInput {
   readonly desired: DesiredPod;
   readonly observed: ObservedPod | undefined;
   readonly life: PodLife;
+  /** Something long begins: what is true by now should be said before it ends. */
+  readonly onHook: () => void;
   /** Stops between two actions, ends waiting, pulling and hooks. */
   readonly signal: AbortSignal;
 }
@@ -55,6 +57,7 @@ export class ActionPerformer {
     for (const action of work) {
       if (signal.aborted) break;
       const restarts = new Map(life.restarts);
+      if (action.type === "StartContainer") life.starting.add(action.container);
       try {
         progress = await this.#one(action, progress, input);
       } catch (error) {
@@ -69,13 +72,14 @@ export class ActionPerformer {
         if (action.type !== "StartContainer") break;
       } finally {
         life.releaseGraces();
+        life.starting.clear();
       }
     }
     return firstError;
   }
 
   async #one(action: PodAction, progress: Progress, input: PerformInput): Promise<Progress> {
-    const { desired, observed, life, signal } = input;
+    const { desired, observed, life, signal, onHook } = input;
     const volumes = await this.#readyOrSay(action, desired, progress.volumes);
     note(action, input);
     life.unsure = true;
@@ -85,9 +89,10 @@ export class ActionPerformer {
       ...progress,
       volumes,
       signal,
-      activeSince: life.activeSince,
+      activeSince: life.begin(),
       reserved: life.reserved,
       grace: (seconds) => life.grace(seconds),
+      onHook,
       onHookFailed: (id) => life.hookFailed.add(id),
     });
     if (action.type === "StartContainer") life.waiting.delete(action.container);
@@ -138,5 +143,5 @@ function note(action: PodAction, { desired, observed, life }: PerformInput): voi
 function refOf(sandbox: ReturnType<typeof usableSandbox>, life: PodLife): SandboxRef | undefined {
   if (sandbox === undefined) return undefined;
   const { id, attempt, ips } = sandbox;
-  return { id, attempt, ip: ips[0], activeSince: life.activeSince };
+  return { id, attempt, ip: ips[0], activeSince: life.begin() };
 }

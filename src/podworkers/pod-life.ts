@@ -26,12 +26,13 @@ export class PodLife {
   readonly restarts = new Map<string, RestartMemory>();
   readonly reserved: ReservedAttempts = { sandbox: 0, containers: new Map() };
   readonly waiting = new Map<string, WaitingFact>();
+  /** Containers that are being started: one that runs has yet to end its postStart hook. */
+  readonly starting = new Set<string>();
   /** Ids of containers whose postStart hook failed. */
   readonly hookFailed = new Set<string>();
   /** Something was done to the pod since the last look at it: look before deciding. */
   unsure = false;
-  /** When the pod began, in this boot. */
-  activeSince: Monotonic;
+  #activeSince: Monotonic | undefined;
 
   readonly #maxBackoffMs: number;
   readonly #clock: Clock;
@@ -42,7 +43,12 @@ export class PodLife {
   constructor(maxBackoffMs: number, clock: Clock) {
     this.#maxBackoffMs = maxBackoffMs;
     this.#clock = clock;
-    this.activeSince = clock.monotonic();
+  }
+
+  /** When the pod began in this boot: as its sandboxes tell, else with its first sync. Waiting for others is no activity. */
+  begin(written?: Monotonic): Monotonic {
+    this.#activeSince = written ?? this.#activeSince ?? this.#clock.monotonic();
+    return this.#activeSince;
   }
 
   /** Back-off counts from when this process saw the exit, not from what a clock wrote on it. */

@@ -1,10 +1,11 @@
 // What a pod leaves on the host when its life ends: volumes go, logs go or stay for diagnosis (≤ 10 MB), never the next life's.
 
 import type { DesiredPod } from "../api/desired-pod.ts";
-import { podLogDirectory } from "../api/log-paths.ts";
+import { parsePodLogDirectory, podLogDirectory } from "../api/log-paths.ts";
 import type { PodUID } from "../api/pod.ts";
 import type { Removal } from "../api/removal.ts";
 import type { FileInfo, Files } from "../host/files.ts";
+import { nameOf } from "./plan.ts";
 import { trimPlan, type LogFile } from "./log-retention.ts";
 
 export interface PodRemainsOptions {
@@ -43,6 +44,24 @@ export class PodRemains {
     if (files.info(own)?.kind !== "directory") return;
     this.#trim(own);
     files.writeAtomic(`${own}/${MARK}`, lastWords(removal.uid) ?? "{}\n", 0o600);
+  }
+
+  /** Retained logs under a name that nobody uses any more: its removal, which takes them along, was missed. */
+  leftovers(isUsed: (name: string) => boolean): readonly string[] {
+    const { files, podLogsDir } = this.#options;
+    if (files.info(podLogsDir)?.kind !== "directory") return [];
+    return files
+      .list(podLogsDir)
+      .filter(({ kind }) => kind === "directory")
+      .flatMap(({ name }) => parsePodLogDirectory(name) ?? [])
+      .filter((pod) => !isUsed(nameOf(pod)))
+      .map((pod) => this.#directory(pod, pod.uid))
+      .filter((directory) => this.#isRetained(directory));
+  }
+
+  /** One of `leftovers`. */
+  removeLeftover(directory: string): void {
+    this.#options.files.removeTree(directory);
   }
 
   /** Retained logs of the same spec belong to an earlier life: their attempts must not count. */

@@ -9,7 +9,7 @@ import type { ProbeVerdicts } from "../api/probe-verdicts.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
 import { computePodActions, neverAgain } from "../runtime/actions.ts";
-import { isFinished, usableSandbox } from "../runtime/newest.ts";
+import { isFinished } from "../runtime/newest.ts";
 import type { KillReason, PodAction } from "../runtime/pod-action.ts";
 import type { PodFacts } from "../status/facts.ts";
 import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./deadline.ts";
@@ -63,6 +63,7 @@ export class PodSyncer {
   async sync(desired: DesiredPod, life: PodLife, signal: AbortSignal): Promise<SyncOutcome> {
     const observed = await this.#observe(desired.uid, life);
     life.noteExits(desired, observed);
+    this.#judgeSandbox(desired, life, observed);
     const deadline = this.#judgeDeadline(desired, life, observed);
     const actions = this.#decide(desired, life, observed);
     life.noteDecision(actions);
@@ -74,7 +75,9 @@ export class PodSyncer {
       const again = await this.#options.garbage.collect(desired, observed, life);
       return { progressed: false, wakeAt: wakeAt ?? again, error: undefined };
     }
-    const error = await this.#options.performer.perform(work, { desired, observed, life, signal });
+    const onHook = (): void => void this.#sayAnew(desired, life);
+    const input = { desired, observed, life, signal, onHook };
+    const error = await this.#options.performer.perform(work, input);
     const after = await this.#observe(desired.uid, life);
     life.noteExits(desired, after);
     this.say(desired, life, after);
@@ -83,15 +86,28 @@ export class PodSyncer {
 
   /** Publishes what is true now. */
   say(desired: DesiredPod, life: PodLife, observed: ObservedPod | undefined): void {
-    const failure =
-      this.#options.failures.get(desired.uid) ?? sandboxLost(desired.pod, life, observed);
+    const failure = this.#options.failures.get(desired.uid);
     const facts: PodFacts = {
       waiting: Object.fromEntries(life.waiting),
       replaced: life.replaced(desired.pod),
+      starting: [...life.starting],
     };
     if (failure === undefined) return this.#options.publish(desired, observed, facts);
     const { reason: podReason, message: podMessage } = failure;
     this.#options.publish(desired, observed, { ...facts, failed: true, podReason, podMessage });
+  }
+
+  /** Publishes what was true at the last look. */
+  sayKnown(desired: DesiredPod, life: PodLife): void {
+    this.say(desired, life, this.#options.cached(desired.uid));
+  }
+
+  async #sayAnew(desired: DesiredPod, life: PodLife): Promise<void> {
+    try {
+      this.say(desired, life, await this.#options.look(desired.uid));
+    } catch {
+      // Nothing depends on it: the sync looks for itself when it is done.
+    }
   }
 
   #decide(
@@ -100,15 +116,25 @@ export class PodSyncer {
     observed: ObservedPod | undefined,
   ): readonly PodAction[] {
     const { clock, failures, verdicts } = this.#options;
-    const hasFailed = failures.get(desired.uid) !== undefined;
+    const failed = killReasonOf(failures.get(desired.uid));
     return computePodActions(desired.pod, observed, {
       now: clock.monotonic(),
       restarts: Object.fromEntries(life.restarts),
       probes: verdicts(desired.uid),
       hookFailed: life.hookFailed,
       hashes: desired.containerHashes,
-      ...(hasFailed ? { failed: FAILED } : {}),
+      ...(failed === undefined ? {} : { failed }),
     });
+  }
+
+  /** A pod whose containers may run only once lost its sandbox before all of them had ended. */
+  #judgeSandbox({ uid, pod }: DesiredPod, life: PodLife, observed: ObservedPod | undefined): void {
+    const { failures, record } = this.#options;
+    if (observed?.sandboxes[0]?.state !== "NotReady" || !neverAgain(pod, observed)) return;
+    if (isFinished(pod, observed, Object.fromEntries(life.restarts))) return;
+    if (failures.get(uid) !== undefined) return;
+    failures.put(uid, SANDBOX_LOST);
+    record(podEvent(pod.metadata, { type: "Warning", ...SANDBOX_LOST }));
   }
 
   /** When the pod's time is over, if it may be at all; a pod that has finished is beyond it. */
@@ -118,8 +144,8 @@ export class PodSyncer {
     observed: ObservedPod | undefined,
   ): Monotonic | undefined {
     const { bootId, clock, failures, record } = this.#options;
-    life.activeSince = activeSince(observed, bootId) ?? life.activeSince;
-    const at = deadlineOf(pod.spec, life.activeSince);
+    const since = life.begin(activeSince(observed, bootId));
+    const at = deadlineOf(pod.spec, since);
     if (at === undefined || failures.get(uid) !== undefined) return undefined;
     if (isFinished(pod, observed, Object.fromEntries(life.restarts))) return undefined;
     if (clock.monotonic() < at) return at;
@@ -146,19 +172,14 @@ export class PodSyncer {
   }
 }
 
-/** Today only a deadline makes a pod fail as a whole. */
-const FAILED: KillReason = "DeadlineExceeded";
+const SANDBOX_LOST: PodFailure = {
+  reason: "SandboxLost",
+  message: "The pod's sandbox is gone, and its containers may run only once",
+};
 
-/** A pod whose containers may run only once lost its sandbox before all of them had ended. */
-function sandboxLost(
-  pod: Pod,
-  life: PodLife,
-  observed: ObservedPod | undefined,
-): PodFailure | undefined {
-  if (usableSandbox(pod, observed) !== undefined || !neverAgain(pod, observed)) return undefined;
-  if (isFinished(pod, observed, Object.fromEntries(life.restarts))) return undefined;
-  const message = "The pod's sandbox is gone, and its containers may run only once";
-  return { reason: "SandboxLost", message };
+function killReasonOf(failure: PodFailure | undefined): KillReason | undefined {
+  if (failure === undefined) return undefined;
+  return failure.reason === DEADLINE_EXCEEDED.reason ? "DeadlineExceeded" : "SandboxChanged";
 }
 
 function earliest(

@@ -16,6 +16,7 @@ export interface PodTerminatorOptions {
   readonly killer: PodKiller;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly cached: (uid: PodUID) => ObservedPod | undefined;
   readonly look: (uid: PodUID) => Promise<ObservedPod | undefined>;
   /** Volumes, logs, cgroup: whatever is left on the host. */
   readonly cleanUp: (removal: Removal) => void;
@@ -67,6 +68,11 @@ export class PodTerminator {
     settle(removal.uid);
     gone();
     log.info("PodRemoved", { pod, uid: removal.uid, why: removal.why });
+  }
+
+  /** Publishes what was true at the last look. */
+  sayKnown(desired: DesiredPod): void {
+    this.#options.publishTerminating(desired, this.#options.cached(desired.uid));
   }
 
   async #stop(observed: ObservedPod, { desired, grace }: Ending, gone: () => void): Promise<void> {

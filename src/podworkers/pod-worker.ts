@@ -57,6 +57,7 @@ export class PodWorker {
   #wake: (() => void) | undefined;
   #failures: BackoffEntry | undefined;
   #rounds = 0;
+  #isActing = false;
   #removedAt: number | undefined;
   readonly #grace: GracePeriod;
 
@@ -112,6 +113,17 @@ export class PodWorker {
   notify(): void {
     this.#changes += 1;
     this.#wake?.();
+    // What is under way may be a hook that takes its time: the other containers' probes do not wait for it.
+    if (this.#isActing) this.say();
+  }
+
+  /** Publishes what is true by now, also while something long is being done: probes speak at any time. */
+  say(): void {
+    const { syncer, terminator, life } = this.#options;
+    if (this.#desired === undefined) return;
+    if (this.#phase === "Syncing" && this.#removal === undefined)
+      syncer.sayKnown(this.#desired, life);
+    else if (this.#phase === "Terminating") terminator.sayKnown(this.#desired);
   }
 
   /** Orders the end. `Deleted` outweighs `Replaced`; the row of the removal is written already. */
@@ -155,6 +167,7 @@ export class PodWorker {
     const signal = AbortSignal.any([outer, this.#stopSyncing.signal]);
     try {
       if (!(await this.#options.clearName(this, signal))) return undefined;
+      this.#isActing = true;
       const outcome = await this.#options.syncer.sync(desired, this.#options.life, signal);
       if (signal.aborted) return undefined;
       return this.#next(outcome);
@@ -163,6 +176,8 @@ export class PodWorker {
       // The look itself failed: what is true is unknown until one succeeds.
       this.#options.life.unsure = true;
       return this.#retryAfter(error);
+    } finally {
+      this.#isActing = false;
     }
   }
 

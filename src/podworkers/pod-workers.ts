@@ -74,7 +74,7 @@ export class PodWorkers {
       ...options,
       workers: this.#workers,
       remove: (removals) => this.#remove(removals),
-      say: (desired, life) => options.syncer.say(desired, life, options.cached(desired.uid)),
+      say: (desired, life) => options.syncer.sayKnown(desired, life),
     });
   }
 
@@ -109,9 +109,19 @@ export class PodWorkers {
     else worker.notify();
   }
 
+  /** Publishes what is true of a pod by now, whatever its worker is busy with. */
+  say(uid: PodUID): void {
+    this.#workers.get(uid)?.say();
+  }
+
   /** Whether the UID has a worker, in whatever phase. */
   has(uid: PodUID): boolean {
     return this.#workers.has(uid);
+  }
+
+  /** Whether a pod of this namespace/name has a worker, in whatever phase. */
+  hasName(name: string): boolean {
+    return [...this.#workers.values()].some((worker) => nameOf(worker) === name);
   }
 
   /** Every pod that has a worker and a spec, predecessors and leaving ones too. */

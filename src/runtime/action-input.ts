@@ -62,6 +62,8 @@ export interface ActionInput {
   readonly signal: AbortSignal;
   /** A grace period of so many seconds that an order to end the pod may shorten. */
   readonly grace: (seconds: number) => GracePeriod;
+  /** A postStart hook begins: it may take its time. */
+  readonly onHook: () => void;
   readonly onHookFailed: (containerId: string) => void;
 }
 

@@ -47,6 +47,7 @@ function withoutSandbox(
  */
 export function neverAgain(pod: Pod, observed: ObservedPod | undefined): boolean {
   if (observed === undefined || observed.sandboxes.length === 0) return false;
+  if (usableSandbox(pod, observed) !== undefined) return false;
   const mayRunAgain = allContainers(pod.spec).some(
     (container) => !isSidecar(pod.spec, container) && restartsAfterKill(pod.spec, container),
   );

@@ -36,8 +36,14 @@ export function planGarbage(observed: ObservedPod): Garbage {
       .map((container) => container.sandboxId),
   );
   const sandboxes = observed.sandboxes
-    .slice(1)
+    .slice(isLate(observed) ? 0 : 1)
     .filter((sandbox) => sandbox.state === "NotReady" && !inUse.has(sandbox.id))
     .map((sandbox) => sandbox.id);
   return { containers, sandboxes };
+}
+
+/** The newest sandbox came up beside one in which the pod lives: it tells nothing of the pod. */
+function isLate({ sandboxes, containers }: ObservedPod): boolean {
+  const living = containers.filter(isLive).map(({ sandboxId }) => sandboxId);
+  return sandboxes.slice(1).some(({ id, state }) => state === "Ready" && living.includes(id));
 }

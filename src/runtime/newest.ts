@@ -4,16 +4,32 @@ import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../api/obs
 import type { Container, Pod } from "../api/pod.ts";
 import { shouldRestart, type RestartMemory } from "./container-restart.ts";
 
-/** The newest sandbox if containers can run in it; undefined asks for a new one. kubelet: podSandboxChanged */
+/**
+ * The newest sandbox if containers can run in it; undefined asks for a new one. One that came up late and empty, from
+ * a call whose answer was lost, does not end what runs in the one before it. kubelet: podSandboxChanged
+ */
 export function usableSandbox(
   pod: Pod,
   observed: ObservedPod | undefined,
 ): ObservedSandbox | undefined {
   const newest = observed?.sandboxes[0];
-  if (newest === undefined || newest.state !== "Ready") return undefined;
-  if (newest.hostNetwork !== pod.spec.hostNetwork) return undefined;
-  if (!newest.hostNetwork && newest.ips.length === 0) return undefined;
-  return newest;
+  const used = lastUsedSandbox(observed);
+  const isInUse = (observed?.containers ?? []).some(
+    (one) => one.sandboxId === used?.id && isLive(one),
+  );
+  if (used !== undefined && isInUse && isUsable(pod, used)) return used;
+  return newest !== undefined && isUsable(pod, newest) ? newest : undefined;
+}
+
+function isUsable({ spec }: Pod, { state, hostNetwork, ips }: ObservedSandbox): boolean {
+  return state === "Ready" && hostNetwork === spec.hostNetwork && (hostNetwork || ips.length > 0);
+}
+
+/** The newest in which a container has ever run. */
+function lastUsedSandbox(observed: ObservedPod | undefined): ObservedSandbox | undefined {
+  const ran = observed?.containers.filter(({ state }) => state !== "Created") ?? [];
+  const used = new Set(ran.map(({ sandboxId }) => sandboxId));
+  return observed?.sandboxes.find(({ id }) => used.has(id));
 }
 
 /** The newest instance of a container; containers are ordered by name, then highest attempt first. */
@@ -50,11 +66,11 @@ export function isFinished(
   const { initContainers, containers } = pod.spec;
   if (containers.every((container) => ended(container) !== undefined)) return true;
   // Beside an app container a failed init container is one of an earlier sandbox, whose successor's record is gone.
-  if (containers.some(({ name }) => isInNewestSandbox(observed, name))) return false;
+  if (containers.some(({ name }) => isInLastSandbox(observed, name))) return false;
   return initContainers.some((container) => (ended(container)?.exitCode ?? 0) !== 0);
 }
 
-function isInNewestSandbox(observed: ObservedPod | undefined, name: string): boolean {
-  const newest = observed?.sandboxes[0];
-  return newest !== undefined && newestContainer(observed, name)?.sandboxId === newest.id;
+function isInLastSandbox(observed: ObservedPod | undefined, name: string): boolean {
+  const last = lastUsedSandbox(observed);
+  return last !== undefined && newestContainer(observed, name)?.sandboxId === last.id;
 }

@@ -128,6 +128,7 @@ export class ContainerStarter {
     const { container, input } = birth;
     const hook = container.lifecycle.postStart;
     if (hook === undefined) return;
+    input.onHook();
     try {
       const podIP = hook.type === "httpGet" ? await this.#address(birth) : undefined;
       const target = { containerId: id, podIP, ports: container.ports };

@@ -17,15 +17,14 @@ export function lostContainer(message: string, id: string): ContainerStateTermin
   return { exitCode: LOST_EXIT_CODE, reason: "ContainerStatusUnknown", message, containerID: id };
 }
 
-/** `oomKilled`: the kernel's counter says so, whatever the runtime's reason is. */
-export function containerState(container: ObservedContainer, oomKilled: boolean): ContainerState {
+export function containerState(container: ObservedContainer): ContainerState {
   switch (container.state) {
     case "Created":
       return { waiting: { reason: "ContainerCreating" } };
     case "Running":
       return { running: { startedAt: rfc3339(container.startedAt) } };
     case "Exited":
-      return { terminated: terminated(container, oomKilled) };
+      return { terminated: terminated(container) };
     case "Unknown":
       return {
         terminated: lostContainer(
@@ -36,10 +35,10 @@ export function containerState(container: ObservedContainer, oomKilled: boolean)
   }
 }
 
-function terminated(container: ObservedContainer, oomKilled: boolean): ContainerStateTerminated {
+function terminated(container: ObservedContainer): ContainerStateTerminated {
   return {
     exitCode: container.exitCode,
-    reason: exitReason(container, oomKilled),
+    reason: exitReason(container),
     ...(container.message === "" ? {} : { message: container.message }),
     ...(container.startedAt > 0 ? { startedAt: rfc3339(container.startedAt) } : {}),
     ...(container.finishedAt > 0 ? { finishedAt: rfc3339(container.finishedAt) } : {}),
@@ -47,9 +46,7 @@ function terminated(container: ObservedContainer, oomKilled: boolean): Container
   };
 }
 
-// The runtime's OOM event can come too late or never; only SIGKILL's exit code may be reinterpreted.
-function exitReason(container: ObservedContainer, oomKilled: boolean): string {
-  if (oomKilled && container.exitCode === LOST_EXIT_CODE) return "OOMKilled";
+function exitReason(container: ObservedContainer): string {
   if (container.reason !== "") return container.reason;
   return container.exitCode === 0 ? "Completed" : "Error";
 }

@@ -90,8 +90,8 @@ function fromRuntime(
   const { stopSignal } = container.lifecycle;
   return {
     name: newest.name,
-    state: isHookPending(newest, facts) ? CREATING : stateOf(newest, facts),
-    lastState: older === undefined ? earlierState(newest, previous) : stateOf(older, facts),
+    state: isHookPending(newest, facts) ? CREATING : containerState(newest),
+    lastState: older === undefined ? earlierState(newest, previous) : containerState(older),
     ready: false,
     started: false,
     // One that was lost is counted although the next may get its number: a count never falls.
@@ -108,10 +108,6 @@ const CREATING: ContainerState = { waiting: { reason: "ContainerCreating" } };
 // The kubelet says nothing new of a container before its postStart hook has ended.
 function isHookPending({ name, state }: ObservedContainer, facts: PodFacts): boolean {
   return state === "Running" && facts.starting?.includes(name) === true;
-}
-
-function stateOf(container: ObservedContainer, facts: PodFacts): ContainerState {
-  return containerState(container, facts.oomKilled?.includes(container.id) === true);
 }
 
 // The record of the instance before may have been collected since: keep what was said of it,

@@ -31,8 +31,6 @@ export interface PodFacts {
   readonly terminating?: boolean;
   /** Everything of the pod has stopped for good: the phase becomes `Succeeded` or `Failed`. */
   readonly terminated?: boolean;
-  /** IDs of containers that the kernel's OOM counter convicts although the runtime said something else. */
-  readonly oomKilled?: readonly string[];
   /** The node ends the pod for a reason of its own (eviction, shutdown): condition `DisruptionTarget`; once said it stays. */
   readonly disruption?: { readonly reason: string; readonly message: string };
   /** Conditions beside the kubelet's own; they stand last. */

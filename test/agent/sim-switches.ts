@@ -12,11 +12,11 @@ export const FEATURES: Readonly<
     boolean
   >
 > = {
-  initContainers: false,
-  sidecars: false,
-  probes: false,
-  hooks: false,
-  containerPolicies: false,
-  deadlines: false,
-  dependsOn: false,
+  initContainers: true,
+  sidecars: true,
+  probes: true,
+  hooks: true,
+  containerPolicies: true,
+  deadlines: true,
+  dependsOn: true,
 };

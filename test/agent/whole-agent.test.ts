@@ -30,12 +30,12 @@ test("a report that a full disk refuses is made as soon as there is room", async
   using world = new SimWorld(CALM_SEED);
   await perform(world, [
     [{ type: "Start" }, 20_000],
-    [{ type: "Disk", failures: 100 }, 0],
-    [{ type: "Broker", how: "wiped" }, 15_000],
+    [{ type: "Disk", failures: 1_000 }, 0],
+    [{ type: "Write", name: "web", version: 3, how: "rename" }, 15_000],
   ]);
-  expect(reported(world)).toBeUndefined();
+  expect(reported(world)?.pods).toEqual([]);
   await perform(world, [[{ type: "Disk", failures: 0 }, 60_000]]);
-  expect(reported(world)?.node).toBe("sim-1");
+  expect(reported(world)?.pods).toMatchObject([{ name: "web", phase: "Running" }]);
 });
 
 test("the report tells that the runtime is gone, and that it is back", async () => {

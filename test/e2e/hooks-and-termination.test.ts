@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 
 import type { AgentProcess } from "../harness/agent-process.ts";
-import { eventually } from "../harness/eventually.ts";
+import { always, eventually } from "../harness/eventually.ts";
 import { getRejected } from "./support-a-agent.ts";
 import { LifeStage, uptime } from "./support-c-life.ts";
 import { HttpServer } from "./support-c-servers.ts";
@@ -212,6 +212,38 @@ e2e.concurrent("the last words of many containers share 12 kB", async () => {
     ({ state }) => state.terminated?.message?.length ?? 0,
   );
   expect(lengths).toEqual([2048, 2048, 2048, 2048, 2048, 2048]);
+});
+
+e2e.concurrent("a pod that is being stopped can be given less time", async () => {
+  life.put(agent, "grace-shortened");
+  const ids = await started("patient");
+  const refused = await agent.cli("delete", "pod", "patient", "--grace-period", "1");
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/declared by .*grace-shortened\.yaml: remove it from /);
+
+  agent.removeManifest("grace-shortened.yaml");
+  await life.heard("patient", "hook begins");
+  await always(
+    "it takes its time",
+    1_000,
+    async () => (await findPod(agent, "patient")) !== undefined,
+  );
+  for (const id of ids.values()) expect(life.hasEnded(id)).toBe(false);
+  const asked = uptime();
+  const shortened = await agent.cli("delete", "pod", "patient", "--grace-period", "2");
+  expect([shortened.code, shortened.stderr]).toEqual([0, ""]);
+  const deaf = await life.end(ids.get("deaf") ?? "");
+  expect(deaf.exitCode).toBe(137);
+  expect(deaf.at - asked).toBeGreaterThan(1.8);
+  expect(deaf.at - asked).toBeLessThan(6);
+  // The hook has used up what was left; its container is still asked to end by itself.
+  const hooked = await life.end(ids.get("hooked") ?? "");
+  expect(hooked.exitCode).toBe(0);
+  expect(hooked.at - asked).toBeLessThan(8);
+  await untilGone(agent, "patient");
+  const gone = await agent.cli("delete", "pod", "patient", "--now");
+  expect(gone.code).toBe(1);
+  expect(gone.stderr).toContain("not found");
 });
 
 e2e("a long grace period lasts over a death of the agent", async () => {

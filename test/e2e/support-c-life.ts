@@ -122,17 +122,23 @@ export class LifeStage {
 
   /** How a container ended, by containerd's own event; waits for it. */
   async end(id: string): Promise<ContainerEnd> {
-    const exit = await eventually(
-      `container ${id} has ended`,
-      () => this.stage.watch.exits().find((event) => event.containerId === id),
-      { timeout: 30_000 },
-    );
+    const exit = await eventually(`container ${id} has ended`, () => this.#exitOf(id), {
+      timeout: 30_000,
+    });
     return { at: sinceBoot(exit), exitCode: exitStatus(exit) ?? 0 };
+  }
+
+  hasEnded(id: string): boolean {
+    return this.#exitOf(id) !== undefined;
   }
 
   /** Ends the first process of a container or sandbox. */
   async killTask(id: string): Promise<void> {
     await this.stage.containerd.ctr("tasks", "kill", "--signal", "SIGKILL", id);
+  }
+
+  #exitOf(id: string): ContainerdEvent | undefined {
+    return this.stage.watch.exits().find((event) => event.containerId === id);
   }
 
   #gate(name: string): string {

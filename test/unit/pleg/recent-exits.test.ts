@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { RecentExits } from "../../../src/pleg/recent-exits.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
@@ -43,4 +43,28 @@ test("is forgotten after half a minute: the relist is the truth", async () => {
   exits.add("a-0", EXIT);
   await clock.advance(31_000);
   expect(exits.correct(pod)).toBe(pod);
+});
+
+describe("the kernel killed for want of memory", () => {
+  const reasonAfter = (exitCode: number, id = "a-0", reason = "Error"): string | undefined => {
+    const exits = new RecentExits(new VirtualClock());
+    exits.addOutOfMemory(id);
+    const ended = anInstance("a", { state: "Exited", exitCode, reason });
+    return exits.correct(anObservedPod([aSandbox()], [ended])).containers[0]?.reason;
+  };
+
+  test.each([
+    ["SIGKILL that it explains is OOMKilled", 137, "a-0", "OOMKilled"],
+    ["another container's does not convict this one", 137, "b-0", "Error"],
+    ["a child's does not explain another exit code of its parent", 3, "a-0", "Error"],
+  ])("%s", (_sentence, exitCode, id, reason) => {
+    expect(reasonAfter(exitCode, id)).toBe(reason);
+  });
+
+  test("an announced exit says so before the runtime does", () => {
+    const exits = new RecentExits(new VirtualClock());
+    exits.addOutOfMemory("a-0");
+    exits.add("a-0", { ...EXIT, code: 137 });
+    expect(exits.correct(pod).containers[0]).toMatchObject({ reason: "OOMKilled", exitCode: 137 });
+  });
 });

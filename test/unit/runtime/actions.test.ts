@@ -83,12 +83,19 @@ describe("a pod's sandbox", () => {
         ),
         expect: [],
       },
-      "is replaced if the newest is down, though an older one is up": {
+      "is replaced if the newest is down, though an older one is up and empty": {
         observed: anObservedPod(
           [aSandbox({ attempt: 1, state: "NotReady", ips: [] }), aSandbox()],
-          [runs("a")],
+          [exited("a", 1, { sandboxId: "sandbox-1" })],
         ),
         expect: [killPod("SandboxChanged"), sandbox(2), start("a", 1)],
+      },
+      "is replaced if the last in which anything ran is down, though something lives in an older": {
+        observed: anObservedPod(
+          [aSandbox({ attempt: 1, state: "NotReady", ips: [] }), aSandbox()],
+          [exited("a", 1, { attempt: 1, sandboxId: "sandbox-1" }), runs("a")],
+        ),
+        expect: [killPod("SandboxChanged"), sandbox(2), start("a", 2)],
       },
       "counts on from the highest attempt, not from the number of sandboxes": {
         observed: anObservedPod([aSandbox({ attempt: 7, state: "NotReady" })], []),
@@ -101,8 +108,40 @@ describe("a pod's sandbox", () => {
         ),
         expect: [stopSandbox(0)],
       },
-      "gets a container only after its instance in an older sandbox was ended with grace": {
+      "is the one in which the pod lives if a newer one came up late and empty": {
         observed: anObservedPod([aSandbox({ attempt: 1 }), aSandbox()], [runs("a")]),
+        expect: [stopSandbox(1)],
+      },
+      "is the one in which a pod that may run once lives, whatever came up late": {
+        pod: { restartPolicy: "Never" },
+        observed: anObservedPod(
+          [aSandbox({ attempt: 1, state: "NotReady", ips: [] }), aSandbox()],
+          [runs("a")],
+        ),
+        expect: [],
+      },
+      "stays though a container was made, never started, in one that came up late": {
+        pod: two,
+        observed: anObservedPod(
+          [aSandbox({ attempt: 1 }), aSandbox()],
+          [runs("a"), { ...created("b"), sandboxId: "sandbox-1" }],
+        ),
+        expect: [stopSandbox(1), remove("b", 0), start("b", 0)],
+      },
+      "is the newest if nothing lives in the older one": {
+        observed: anObservedPod([aSandbox({ attempt: 1 }), aSandbox()], [exited("a", 1)]),
+        expect: [stopSandbox(0), start("a", 1)],
+      },
+      "is the newest if containers live in both; those in the older one are ended with grace": {
+        pod: two,
+        observed: anObservedPod(
+          [aSandbox({ attempt: 1 }), aSandbox()],
+          [runs("a"), runs("b", { attempt: 1, sandboxId: "sandbox-1" })],
+        ),
+        expect: [kill("a", 0, "SandboxChanged"), stopSandbox(0)],
+      },
+      "is the newest if the older one in which the pod lives has lost its address": {
+        observed: anObservedPod([aSandbox({ attempt: 1 }), aSandbox({ ips: [] })], [runs("a")]),
         expect: [kill("a", 0, "SandboxChanged"), stopSandbox(0)],
       },
       "is rid of an older one that is down and in which something still runs": {
@@ -113,7 +152,13 @@ describe("a pod's sandbox", () => {
         pod: { ...two, initContainers: [sidecar("s"), sidecar("t")] },
         observed: anObservedPod(
           [aSandbox({ attempt: 1 }), aSandbox()],
-          [runs("a"), runs("s"), unknown("b"), runs("t")],
+          [
+            runs("a"),
+            runs("s"),
+            unknown("b"),
+            runs("t"),
+            exited("s", 1, { attempt: 1, sandboxId: "sandbox-1" }),
+          ],
         ),
         expect: [
           kill("b", 0, "SandboxChanged"),
@@ -121,7 +166,7 @@ describe("a pod's sandbox", () => {
           kill("t", 0, "SandboxChanged"),
           kill("s", 0, "SandboxChanged"),
           stopSandbox(0),
-          start("s", 1),
+          start("s", 2),
         ],
       },
       "gives the first init container its turn again, and nobody else": {

@@ -73,6 +73,14 @@ test("keeps the sandbox in which a finished pod's only record lies, two sandboxe
   });
 });
 
+test("drops one that came up late beside the one in which the pod lives", () => {
+  const late = aSandbox({ attempt: 1, state: "NotReady" });
+  expect(planGarbage(anObservedPod([aSandbox(), late], [anInstance("a")])).sandboxes).toEqual([
+    "sandbox-1",
+  ]);
+  expect(planGarbage(anObservedPod([aSandbox(), late], [dead(0)])).sandboxes).toEqual([]);
+});
+
 test("does not touch a sandbox that is up, however old", () => {
   const both = anObservedPod([aSandbox(), aSandbox({ attempt: 1 })], []);
   expect(planGarbage(both).sandboxes).toEqual([]);
@@ -126,7 +134,10 @@ describe("of any pod", () => {
         const left = after(observed);
         for (const one of observed.containers.filter(isLive))
           expect(left.containers).toContain(one);
-        expect(left.sandboxes).toContain(observed.sandboxes[0]!);
+        const isLate = observed.containers.some(
+          (one) => isLive(one) && one.sandboxId !== observed.sandboxes[0]?.id,
+        );
+        if (!isLate) expect(left.sandboxes).toContain(observed.sandboxes[0]!);
         for (const one of observed.sandboxes)
           if (one.state === "Ready") expect(left.sandboxes).toContain(one);
       }),

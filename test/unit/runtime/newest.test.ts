@@ -28,6 +28,16 @@ describe("the sandbox in which containers can run", () => {
       anObservedPod([aSandbox({ createdAt: 9e12 }), aSandbox({ attempt: 1 })], []),
       "sandbox-1",
     ],
+    "is the older one if the pod lives there and the newest is empty": [
+      {},
+      anObservedPod([aSandbox(), aSandbox({ attempt: 1 })], [runs("a")]),
+      "sandbox-0",
+    ],
+    "is the older one if the pod lives there and the newest, which is down, is empty": [
+      {},
+      anObservedPod([aSandbox(), aSandbox({ attempt: 1, state: "NotReady" })], [unknown("a")]),
+      "sandbox-0",
+    ],
     "is none without an address": [{}, anObservedPod([aSandbox({ ips: [] })], []), undefined],
     "needs no address on the host's network": [
       host,

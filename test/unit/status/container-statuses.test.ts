@@ -147,21 +147,6 @@ const cases: Record<string, Case> = {
     instances: [exited(137, { reason: "OOMKilled" })],
     expected: known(0, { state: ended(137, "OOMKilled") }),
   },
-  "SIGKILL that the kernel's counter explains is OOMKilled": {
-    instances: [exited(137, { reason: "Error" })],
-    facts: { oomKilled: ["a-0"] },
-    expected: known(0, { state: ended(137, "OOMKilled") }),
-  },
-  "another container's OOM does not convict this one": {
-    instances: [exited(137, { reason: "Error" })],
-    facts: { oomKilled: ["a-1"] },
-    expected: known(0, { state: ended(137, "Error") }),
-  },
-  "an OOM of a child does not explain the exit code of its parent": {
-    instances: [exited(3, { reason: "Error" })],
-    facts: { oomKilled: ["a-0"] },
-    expected: known(0, { state: ended(3, "Error") }),
-  },
   "a container of which the runtime knows nothing has an unknown end": {
     instances: [anInstance("a", { state: "Unknown" })],
     expected: known(0, {

@@ -112,6 +112,7 @@ export class Agent {
       documents: () => this.#documents?.states() ?? [],
       events: () => this.#sink.list(),
       filesDigest: () => this.#files.digest(),
+      areFilesKnown: () => this.#desired.hasHeard("file"),
       problems: () => this.#problems(),
       conditions: () => [...options.conditions, ...(this.#upstream?.conditions() ?? [])],
     });

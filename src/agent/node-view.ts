@@ -30,6 +30,8 @@ export interface NodeViewOptions {
   /** Oldest occurrence first. */
   readonly events: () => readonly RecordedEvent[];
   readonly filesDigest: () => string;
+  /** The directory of manifests was read. */
+  readonly areFilesKnown: () => boolean;
   readonly problems: () => readonly string[];
   readonly conditions: () => readonly NodeCondition[];
 }
@@ -117,7 +119,11 @@ export class NodeView implements ServerFacts {
     return {
       pods: pods.workers.all().map((entry) => this.#reported(entry)),
       shown: pods.workers.entries().map((entry) => this.#reported(entry)),
-      files: { digest: filesDigest(), pods: wanted.filter(({ source }) => source === "file") },
+      files: {
+        digest: filesDigest(),
+        pods: wanted.filter(({ source }) => source === "file"),
+        isKnown: this.#options.areFilesKnown(),
+      },
       documents: documents(),
       rejected: desired().rejected,
       status: this.#nodeStatus(),

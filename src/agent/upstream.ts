@@ -12,6 +12,7 @@ import {
   acknowledgeStatic,
   shadowedAmong,
   type RunningFacts,
+  type StaticFiles,
 } from "../upstream/acknowledge.ts";
 import { UpstreamConnection } from "../upstream/connection.ts";
 import { podHealth, type PodHealth } from "../upstream/pod-health.ts";
@@ -39,7 +40,7 @@ export interface NodeTruth {
   readonly pods: readonly ReportedPod[];
   /** One per namespace/name: what `get pods` shows. */
   readonly shown: readonly ReportedPod[];
-  readonly files: { readonly digest: string; readonly pods: readonly DesiredPod[] };
+  readonly files: StaticFiles;
   readonly documents: readonly DocumentState[];
   readonly rejected: readonly Rejection[];
   readonly status: NodeStatus;

@@ -3,6 +3,7 @@
 import type { DocumentState, UpdatePolicy } from "../api/desired-document.ts";
 import type { DesiredPod, Rejection } from "../api/desired-pod.ts";
 import { podName, type PodUID } from "../api/pod.ts";
+import { restartsAfter } from "../api/restart-policy.ts";
 import { rfc3339, type Monotonic } from "../lib/clock.ts";
 import type { PodHealth } from "./pod-health.ts";
 import type { Ack, LastRejected, Phase, Progress } from "./reported-state.ts";
@@ -73,17 +74,30 @@ export function acknowledge(
 }
 
 /** The acknowledgement of the manifest files; `digest` is over their sorted (path, sha256). */
-export function acknowledgeStatic(
-  files: { readonly digest: string; readonly pods: readonly DesiredPod[] },
-  facts: RunningFacts,
-): Acknowledgement {
+export function acknowledgeStatic(files: StaticFiles, facts: RunningFacts): Acknowledgement {
   const { digest, pods } = files;
   const previous = sameVersion(facts.previous, { epoch: "", generation: 0, digest });
-  const judged = judgePods(pods, STATIC_POLICY, { ...facts, previous, hasConverged: false });
+  const judged = files.isKnown
+    ? judgePods(pods, STATIC_POLICY, { ...facts, previous, hasConverged: false })
+    : NOT_READ_YET;
   const version = { source: "static", epoch: "", generation: 0, observedGeneration: 0, digest };
   const ack = dated({ ...version, ...judged.said }, { ...facts, previous });
   return { ack, converged: judged.converged, reviewAt: judged.reviewAt };
 }
+
+/** What the manifests of the directory ask for. */
+export interface StaticFiles {
+  readonly digest: string;
+  readonly pods: readonly DesiredPod[];
+  /** The directory was read: before that, no pods are no answer. */
+  readonly isKnown: boolean;
+}
+
+const NOT_READ_YET: Judged = {
+  said: { phase: "Received", code: 202, message: "the manifests have not been read yet" },
+  converged: false,
+  reviewAt: undefined,
+};
 
 /** Those of a document's pods that the merge has put behind another source's. A pod that is merely missing from the
  * merge is not shadowed: it may be a turn behind. */
@@ -151,7 +165,7 @@ function waitOf(pod: DesiredPod, facts: PodFacts, need: number): "Done" | "Open"
 }
 
 function isMeantToFinish({ pod }: DesiredPod): boolean {
-  return pod.spec.restartPolicy !== "Always";
+  return pod.spec.containers.every((container) => !restartsAfter(pod.spec, container, 0));
 }
 
 /** Not converged: how far it is. */

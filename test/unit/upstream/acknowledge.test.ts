@@ -267,8 +267,15 @@ describe("shadowedAmong", () => {
 });
 
 describe("the manifest files", () => {
+  test("are no more than received before the directory was read", () => {
+    const files = { digest: "", pods: [], isKnown: false };
+    const { ack, converged } = acknowledgeStatic(files, facts([]));
+    expect(ack).toMatchObject({ phase: "Received", code: 202 });
+    expect(converged).toBe(false);
+  });
+
   test("are acknowledged as static, without epoch and generation", () => {
-    const files = { digest: "sha256:files", pods: [web] };
+    const files = { digest: "sha256:files", pods: [web], isKnown: true };
     const { ack, reviewAt } = acknowledgeStatic(files, facts([readyFor("web", 4)]));
     expect(ack).toMatchObject({
       source: "static",

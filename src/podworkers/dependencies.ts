@@ -36,13 +36,17 @@ function unmet(dependency: Dependency, view: DependencyView): string | undefined
   return `waiting for pod ${name} to be ${dependency.state}; it is ${now}`;
 }
 
-function isMet(state: Dependency["state"], { phase, conditions }: PodStatus): boolean {
+function isMet(
+  state: Dependency["state"],
+  { phase, conditions, containerStatuses }: PodStatus,
+): boolean {
   switch (state) {
     case "Ready":
       return conditions.some(({ type, status }) => type === "Ready" && status === "True");
     case "Running":
-      // One that has run and ended well was running.
-      return phase === "Running" || phase === "Succeeded";
+      // One that has run and ended well was running. After a reboot the phase tells of what ran before it.
+      if (phase === "Succeeded") return true;
+      return phase === "Running" && containerStatuses.some(({ state: { running } }) => running);
     case "Succeeded":
       return phase === "Succeeded";
   }

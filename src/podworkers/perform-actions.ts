@@ -7,8 +7,8 @@ import type { ObservedPod } from "../api/observed-pod.ts";
 import type { Pod } from "../api/pod.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { ImageRefs, SandboxRef } from "../runtime/action-input.ts";
-import { usableSandbox } from "../runtime/newest.ts";
-import type { PodAction } from "../runtime/pod-action.ts";
+import { isLive, usableSandbox } from "../runtime/newest.ts";
+import type { KillReason, PodAction } from "../runtime/pod-action.ts";
 import type { PodRuntime } from "../runtime/pod-runtime.ts";
 import type { PodLife } from "./pod-life.ts";
 
@@ -129,15 +129,19 @@ export class ActionPerformer {
 
 /** Before the deed: a power cut must not make it cost nothing. */
 function note(action: PodAction, { desired, observed, life }: PerformInput): void {
-  if (action.type === "StartContainer") {
-    // Its sandbox is there, whatever the call that made it answered.
-    life.forgetPodFailure();
-    life.noteStart(desired, action.container, observed);
+  if (action.type === "StartContainer") life.noteStart(desired, action.container, observed);
+  if (action.type === "KillContainer" && isReplaced(action.reason)) {
+    const { id, container, reason } = action;
+    life.noteKill(container, { id, always: reason === "ContainerChanged" });
   }
-  if (action.type !== "KillContainer") return;
-  const { id, container, reason } = action;
-  if (reason === "Duplicate" || reason === "NotInSpec") return;
-  life.noteKill(container, { id, always: reason === "ContainerChanged" });
+  // With their sandbox, all that live in it are ended to be replaced.
+  if (action.type === "KillPod" && action.reason === "SandboxChanged")
+    for (const { id, name } of (observed?.containers ?? []).filter(isLive))
+      life.noteKill(name, { id, always: false });
+}
+
+function isReplaced(reason: KillReason): boolean {
+  return reason !== "Duplicate" && reason !== "NotInSpec";
 }
 
 function refOf(sandbox: ReturnType<typeof usableSandbox>, life: PodLife): SandboxRef | undefined {

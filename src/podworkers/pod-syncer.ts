@@ -9,7 +9,7 @@ import type { ProbeVerdicts } from "../api/probe-verdicts.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
 import { computePodActions, neverAgain } from "../runtime/actions.ts";
-import { isFinished } from "../runtime/newest.ts";
+import { isFinished, usableSandbox } from "../runtime/newest.ts";
 import type { KillReason, PodAction } from "../runtime/pod-action.ts";
 import type { PodFacts } from "../status/facts.ts";
 import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./deadline.ts";
@@ -63,6 +63,8 @@ export class PodSyncer {
   async sync(desired: DesiredPod, life: PodLife, signal: AbortSignal): Promise<SyncOutcome> {
     const observed = await this.#observe(desired.uid, life);
     life.noteExits(desired, observed);
+    // Also one that an unanswered call made after all.
+    if (usableSandbox(desired.pod, observed) !== undefined) life.forgetPodFailure();
     this.#judgeSandbox(desired, life, observed);
     const deadline = this.#judgeDeadline(desired, life, observed);
     const actions = this.#decide(desired, life, observed);
@@ -81,6 +83,8 @@ export class PodSyncer {
     const after = await this.#observe(desired.uid, life);
     life.noteExits(desired, after);
     this.say(desired, life, after);
+    // What failed may come true after all until it is tried again: that begins with another look (law 15).
+    if (error !== undefined) life.unsure = true;
     return { progressed: error === undefined, wakeAt, error };
   }
 

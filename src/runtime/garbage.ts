@@ -1,7 +1,7 @@
 // Decides which dead containers and sandboxes of a wanted pod are no longer needed. kubelet: container GC
 
 import type { ObservedContainer, ObservedPod } from "../api/observed-pod.ts";
-import { isLive } from "./newest.ts";
+import { lastUsedSandbox } from "../api/used-sandbox.ts";
 
 export interface Garbage {
   readonly containers: readonly ObservedContainer[];
@@ -24,26 +24,23 @@ export function planGarbage(observed: ObservedPod): Garbage {
     if (before > 0 && state === "Created") continue;
     const isRecord = state === "Exited" && !recorded.has(name);
     if (isRecord) recorded.add(name);
-    if (before < 2 || isRecord || isLive(container)) kept.add(id);
+    if (before < 2 || isRecord) kept.add(id);
     seen.set(name, before + 1);
   }
   const containers = observed.containers.filter(
     ({ id, state }) => !kept.has(id) && (state === "Exited" || state === "Created"),
   );
-  const inUse = new Set(
-    observed.containers
-      .filter((container) => !containers.includes(container))
-      .map((container) => container.sandboxId),
-  );
+  const left = observed.containers.filter((container) => !containers.includes(container));
+  const inUse = new Set(left.map(({ sandboxId }) => sandboxId));
   const sandboxes = observed.sandboxes
-    .slice(isLate(observed) ? 0 : 1)
+    .slice(isLate({ ...observed, containers: left }) ? 0 : 1)
     .filter((sandbox) => sandbox.state === "NotReady" && !inUse.has(sandbox.id))
     .map((sandbox) => sandbox.id);
   return { containers, sandboxes };
 }
 
-/** The newest sandbox came up beside one in which the pod lives: it tells nothing of the pod. */
-function isLate({ sandboxes, containers }: ObservedPod): boolean {
-  const living = containers.filter(isLive).map(({ sandboxId }) => sandboxId);
-  return sandboxes.slice(1).some(({ id, state }) => state === "Ready" && living.includes(id));
+/** The newest sandbox came up beside the one that the pod uses: it tells nothing of the pod. */
+function isLate(observed: ObservedPod): boolean {
+  const used = lastUsedSandbox(observed);
+  return used?.state === "Ready" && used !== observed.sandboxes[0];
 }

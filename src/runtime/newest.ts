@@ -2,34 +2,23 @@
 
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../api/observed-pod.ts";
 import type { Container, Pod } from "../api/pod.ts";
+import { lastUsedSandbox } from "../api/used-sandbox.ts";
 import { shouldRestart, type RestartMemory } from "./container-restart.ts";
 
 /**
- * The newest sandbox if containers can run in it; undefined asks for a new one. One that came up late and empty, from
- * a call whose answer was lost, does not end what runs in the one before it. kubelet: podSandboxChanged
+ * The sandbox in which containers can run; undefined asks for a new one. It is the newest, but for one that came up
+ * late and empty, from a call whose answer was lost: for that nothing ends in the one before it. kubelet: podSandboxChanged
  */
 export function usableSandbox(
   pod: Pod,
   observed: ObservedPod | undefined,
 ): ObservedSandbox | undefined {
-  const newest = observed?.sandboxes[0];
-  const used = lastUsedSandbox(observed);
-  const isInUse = (observed?.containers ?? []).some(
-    (one) => one.sandboxId === used?.id && isLive(one),
-  );
-  if (used !== undefined && isInUse && isUsable(pod, used)) return used;
-  return newest !== undefined && isUsable(pod, newest) ? newest : undefined;
+  const candidates = [lastUsedSandbox(observed), observed?.sandboxes[0]];
+  return candidates.find((sandbox) => sandbox !== undefined && isUsable(pod, sandbox));
 }
 
 function isUsable({ spec }: Pod, { state, hostNetwork, ips }: ObservedSandbox): boolean {
   return state === "Ready" && hostNetwork === spec.hostNetwork && (hostNetwork || ips.length > 0);
-}
-
-/** The newest in which a container has ever run. */
-function lastUsedSandbox(observed: ObservedPod | undefined): ObservedSandbox | undefined {
-  const ran = observed?.containers.filter(({ state }) => state !== "Created") ?? [];
-  const used = new Set(ran.map(({ sandboxId }) => sandboxId));
-  return observed?.sandboxes.find(({ id }) => used.has(id));
 }
 
 /** The newest instance of a container; containers are ordered by name, then highest attempt first. */
@@ -66,11 +55,12 @@ export function isFinished(
   const { initContainers, containers } = pod.spec;
   if (containers.every((container) => ended(container) !== undefined)) return true;
   // Beside an app container a failed init container is one of an earlier sandbox, whose successor's record is gone.
-  if (containers.some(({ name }) => isInLastSandbox(observed, name))) return false;
+  if (containers.some(({ name }) => ranInLastSandbox(observed, name))) return false;
   return initContainers.some((container) => (ended(container)?.exitCode ?? 0) !== 0);
 }
 
-function isInLastSandbox(observed: ObservedPod | undefined, name: string): boolean {
+function ranInLastSandbox(observed: ObservedPod | undefined, container: string): boolean {
   const last = lastUsedSandbox(observed);
-  return last !== undefined && newestContainer(observed, name)?.sandboxId === last.id;
+  const own = observed?.containers.filter(({ name }) => name === container) ?? [];
+  return own.some(({ sandboxId, state }) => sandboxId === last?.id && state !== "Created");
 }

@@ -10,7 +10,7 @@ import type {
 import { isSidecar, type PodSpec } from "../api/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { PodFacts } from "./facts.ts";
-import { newestSandbox } from "./newest.ts";
+import { currentSandbox } from "../api/used-sandbox.ts";
 
 /** A condition before anybody knows when it last changed. */
 export type Untimed = Omit<PodCondition, "lastTransitionTime">;
@@ -63,7 +63,7 @@ export function timed(
 // Two ready sandboxes are one too many: both are about to go. kubelet: PodSandboxChanged
 function sandboxServes({ spec, observed }: ConditionsInput): boolean {
   const ready = observed?.sandboxes.filter((sandbox) => sandbox.state === "Ready") ?? [];
-  const newest = newestSandbox(observed);
+  const newest = currentSandbox(observed);
   if (newest === undefined || ready.length !== 1 || newest.state !== "Ready") return false;
   if (newest.hostNetwork !== spec.hostNetwork) return false;
   return newest.hostNetwork || newest.ips.length > 0;

@@ -8,7 +8,8 @@ import { sharedMessage } from "../api/termination-share.ts";
 import { containerID, containerState, lostContainer } from "./container-state.ts";
 import { startedAndReady } from "./container-started.ts";
 import type { PodFacts } from "./facts.ts";
-import { newestFirst, newestSandbox } from "./newest.ts";
+import { currentSandbox } from "../api/used-sandbox.ts";
+import { newestFirst } from "./newest.ts";
 import { isEnding, startsAgain } from "./starts-again.ts";
 import { terminatedStatuses } from "./terminated-statuses.ts";
 
@@ -187,7 +188,7 @@ function assumedDone(
 
 /** In the newest sandbox: in a new one the init containers run again. */
 function isAppCreated(spec: PodSpec, observed: ObservedPod | undefined): boolean {
-  const sandbox = newestSandbox(observed);
+  const sandbox = currentSandbox(observed);
   const apps = new Set(spec.containers.map(({ name }) => name));
   return (observed?.containers ?? []).some(
     ({ name, state, sandboxId }) =>
@@ -239,7 +240,7 @@ function isOfEarlierSandbox(
   newest: ObservedContainer | undefined,
   observed: ObservedPod | undefined,
 ): boolean {
-  const sandbox = newestSandbox(observed);
+  const sandbox = currentSandbox(observed);
   if (newest === undefined || newest.exitCode !== 0) return false;
   return sandbox?.state === "Ready" && newest.sandboxId !== sandbox.id;
 }

@@ -9,7 +9,7 @@ import { rfc3339 } from "../lib/clock.ts";
 import { podConditions, timed } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
 import type { PodFacts } from "./facts.ts";
-import { newestSandbox } from "./newest.ts";
+import { currentSandbox } from "../api/used-sandbox.ts";
 import { isTerminal, podPhase } from "./phase.ts";
 import { isEnding } from "./starts-again.ts";
 
@@ -82,7 +82,7 @@ function isPresumed(observed: ObservedPod | undefined): boolean {
 
 /** kubelet: HasAnyActiveRegularContainerStarted */
 function hasAppContainer(spec: Pod["spec"], observed: ObservedPod | undefined): boolean {
-  const sandbox = newestSandbox(observed);
+  const sandbox = currentSandbox(observed);
   if (observed === undefined || sandbox?.state !== "Ready") return false;
   const apps = new Set(spec.containers.map(({ name }) => name));
   return observed.containers.some(
@@ -126,7 +126,7 @@ function addresses({ pod, observed, hostIPs, previous }: GenerateInput): Partial
 
 /** undefined = no sandbox is up: what was known of the last one stays true of it. kubelet: getPodIPs */
 function sandboxIPs(observed: ObservedPod | undefined): readonly string[] | undefined {
-  const ips = newestSandbox(observed)?.ips ?? [];
+  const ips = currentSandbox(observed)?.ips ?? [];
   const isAnyUp = observed?.sandboxes.some(({ state }) => state === "Ready") === true;
   return ips.length > 0 || isAnyUp ? ips : undefined;
 }

@@ -47,8 +47,6 @@ export class WorkerWorld implements Disposable {
   readonly world: PodWorld;
   /** Names whose probe says no. */
   readonly sick = new Set<string>();
-  /** UIDs of which something may be made at this moment. */
-  allowed = new Set<string>();
   /** What should never have happened. */
   readonly sins: string[] = [];
   #wanted: readonly DesiredPod[] = [];
@@ -68,17 +66,18 @@ export class WorkerWorld implements Disposable {
     });
   }
 
-  /** What shall run from now on; while the order is new the old one may still be followed. */
+  /** What shall run from now on, after each of `before` in the same breath. */
   async desire(pods: readonly DesiredPod[], ...before: readonly (readonly DesiredPod[])[]) {
-    this.allowed = new Set([...this.#wanted, ...before.flat(), ...pods].map(({ uid }) => uid));
     this.#wanted = pods;
     for (const earlier of before) this.#apply(earlier);
     this.#apply(pods);
     await this.world.clock.settle();
-    this.allowed = new Set(pods.map(({ uid }) => uid));
   }
 
+  /** Its first list succeeds: until then an agent decides nothing. */
   async restart(): Promise<void> {
+    for (const call of ["listContainers", "containerStatus"] as const)
+      this.world.runtime.faults.clear(call);
     await this.world.restart();
     this.#apply(this.#wanted);
     await this.world.clock.settle();
@@ -114,7 +113,10 @@ export class WorkerWorld implements Disposable {
   #witness(call: CallName, args: readonly unknown[]): void {
     if (!CREATES.includes(call)) return;
     const uid = this.#uidOf(args[0]);
-    if (uid !== undefined && !this.allowed.has(uid)) this.sins.push(`${call} for ${uid}`);
+    const lives = this.world.pods.workers
+      .all()
+      .some((entry) => entry.desired.uid === uid && entry.deletedAt === undefined);
+    if (!lives) this.sins.push(`${call} for ${uid}, which ends or has ended`);
   }
 
   /** Of the configuration of a creating call, or of the container that is started. */

@@ -1,13 +1,25 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Pod } from "../../../src/api/pod.ts";
-import type { PodPhase, PodStatus } from "../../../src/api/pod-status.ts";
+import type { ContainerStatus, PodPhase, PodStatus } from "../../../src/api/pod-status.ts";
 import { unmetDependency, type DependencyView } from "../../../src/podworkers/dependencies.ts";
 import { aPod } from "../../fakes/a-pod.ts";
 
 function waiting(name: string, on: string): Pod {
   return aPod({}, { name, uid: name, annotations: on === "" ? {} : { "agent/depends-on": on } });
 }
+
+const running: ContainerStatus = {
+  name: "a",
+  state: { running: { startedAt: "2026-11-21T10:00:00Z" } },
+  lastState: {},
+  ready: true,
+  started: true,
+  restartCount: 0,
+  image: "local/busybox:1",
+  imageID: "",
+  containerID: "containerd://a-0",
+};
 
 function stands(phase: PodPhase, ready = false): PodStatus {
   const condition = { type: "Ready", status: ready ? "True" : "False" } as const;
@@ -16,7 +28,7 @@ function stands(phase: PodPhase, ready = false): PodStatus {
     phase,
     conditions: [condition],
     initContainerStatuses: [],
-    containerStatuses: [],
+    containerStatuses: phase === "Running" ? [running] : [],
     qosClass: "BestEffort",
   };
 }
@@ -52,6 +64,12 @@ const states: readonly (readonly [string, Stand, string | undefined])[] = [
   ["db:Succeeded", "Succeeded", undefined],
   ["db:Succeeded", "Failed", "waiting for pod default/db to be Succeeded; it is Failed"],
 ];
+
+test("a pod that ran before a reboot, as its phase still tells, does not run", () => {
+  const view = node([db], { "default/db": { ...stands("Running"), containerStatuses: [] } });
+  const sentence = "waiting for pod default/db to be Running; it is Running";
+  expect(unmetDependency(waiting("web", "db:Running"), view)).toBe(sentence);
+});
 
 describe("a pod that depends on another", () => {
   test.each(states)("on %s, db is %s: %p", (on, stand, sentence) => {

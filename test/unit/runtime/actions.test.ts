@@ -128,9 +128,13 @@ describe("a pod's sandbox", () => {
         ),
         expect: [stopSandbox(1), remove("b", 0), start("b", 0)],
       },
-      "is the newest if nothing lives in the older one": {
+      "is the last in which anything ran, though nothing lives there just now": {
         observed: anObservedPod([aSandbox({ attempt: 1 }), aSandbox()], [exited("a", 1)]),
-        expect: [stopSandbox(0), start("a", 1)],
+        expect: [stopSandbox(1), start("a", 1)],
+      },
+      "is the newest if the last in which anything ran is down": {
+        observed: anew([exited("a", 1)]),
+        expect: [start("a", 1)],
       },
       "is the newest if containers live in both; those in the older one are ended with grace": {
         pod: two,

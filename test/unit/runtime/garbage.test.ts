@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ObservedPod } from "../../../src/api/observed-pod.ts";
+import { lastUsedSandbox } from "../../../src/api/used-sandbox.ts";
 import { planGarbage } from "../../../src/runtime/garbage.ts";
 import { highestLogAttempt } from "../../../src/runtime/log-attempts.ts";
 import { isLive } from "../../../src/runtime/newest.ts";
@@ -78,7 +79,8 @@ test("drops one that came up late beside the one in which the pod lives", () => 
   expect(planGarbage(anObservedPod([aSandbox(), late], [anInstance("a")])).sandboxes).toEqual([
     "sandbox-1",
   ]);
-  expect(planGarbage(anObservedPod([aSandbox(), late], [dead(0)])).sandboxes).toEqual([]);
+  const bothDown = [aSandbox({ state: "NotReady" }), late];
+  expect(planGarbage(anObservedPod(bothDown, [dead(0)])).sandboxes).toEqual([]);
 });
 
 test("does not touch a sandbox that is up, however old", () => {
@@ -134,9 +136,8 @@ describe("of any pod", () => {
         const left = after(observed);
         for (const one of observed.containers.filter(isLive))
           expect(left.containers).toContain(one);
-        const isLate = observed.containers.some(
-          (one) => isLive(one) && one.sandboxId !== observed.sandboxes[0]?.id,
-        );
+        const used = lastUsedSandbox({ ...observed, containers: left.containers });
+        const isLate = used?.state === "Ready" && used.id !== observed.sandboxes[0]?.id;
         if (!isLate) expect(left.sandboxes).toContain(observed.sandboxes[0]!);
         for (const one of observed.sandboxes)
           if (one.state === "Ready") expect(left.sandboxes).toContain(one);

@@ -28,12 +28,12 @@ describe("the sandbox in which containers can run", () => {
       anObservedPod([aSandbox({ createdAt: 9e12 }), aSandbox({ attempt: 1 })], []),
       "sandbox-1",
     ],
-    "is the older one if the pod lives there and the newest is empty": [
+    "is the older one if something ran there and the newest is empty": [
       {},
-      anObservedPod([aSandbox(), aSandbox({ attempt: 1 })], [runs("a")]),
+      anObservedPod([aSandbox(), aSandbox({ attempt: 1 })], [exited("a", 1)]),
       "sandbox-0",
     ],
-    "is the older one if the pod lives there and the newest, which is down, is empty": [
+    "is the older one if something ran there and the newest, which is down, is empty": [
       {},
       anObservedPod([aSandbox(), aSandbox({ attempt: 1, state: "NotReady" })], [unknown("a")]),
       "sandbox-0",

@@ -21,8 +21,7 @@ const LIBC = dlopen("libc.so.6", {
   close: { args: ["i32"], returns: "i32" },
 }).symbols;
 
-const KEY = readFileSync(new URL("../../fixtures/tls/broker.key", import.meta.url));
-const CERT = readFileSync(new URL("../../fixtures/tls/broker.pem", import.meta.url));
+const pem = (file: string) => readFileSync(new URL(`../../fixtures/tls/${file}`, import.meta.url));
 
 /** Servers that stop after each test of the file. */
 export function probeServers() {
@@ -67,9 +66,15 @@ export function probeServers() {
     /** `serve` gets each connection. */
     plain: (serve: (socket: Socket) => void, host = "127.0.0.1"): Promise<TestServer> =>
       start(createServer({ allowHalfOpen: true }, serve), host, "connection"),
-    /** With a certificate that nobody signed. */
-    tls: (serve: (socket: Socket) => void): Promise<TestServer> =>
-      start(createTlsServer({ key: KEY, cert: CERT }, serve), "127.0.0.1", "secureConnection"),
+    /** With a certificate that nobody signed, or one that ended in 2020. */
+    tls: (
+      serve: (socket: Socket) => void,
+      certificate: "broker" | "expired" = "broker",
+    ): Promise<TestServer> => {
+      const key = pem(`${certificate}.key`);
+      const server = createTlsServer({ key, cert: pem(`${certificate}.pem`) }, serve);
+      return start(server, "127.0.0.1", "secureConnection");
+    },
     /** A port that lets nobody in and sends nobody away: its queue is full, and nobody accepts. */
     deaf: async (): Promise<number> => {
       const port = await freePort();

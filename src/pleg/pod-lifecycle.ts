@@ -39,6 +39,8 @@ export class PodLifecycle {
   readonly #options: PodLifecycleOptions;
   readonly #exits: RecentExits;
   readonly #looking = new Set<PodUID>();
+  /** Pods of which an exit was announced while somebody looked. */
+  readonly #announced = new Set<PodUID>();
   readonly #again = new Set<PodUID>();
   #relistedAt: Monotonic;
   #restart = new AbortController();
@@ -175,7 +177,9 @@ export class PodLifecycle {
       cache.put(uid, known.observedAt, corrected);
       onChange(uid);
     }
-    if (!isBusy(uid)) this.#hint(uid);
+    if (isBusy(uid)) return;
+    if (this.#looking.has(uid)) this.#announced.add(uid);
+    this.#hint(uid);
   }
 
   #hint(uid: PodUID): void {
@@ -200,13 +204,15 @@ export class PodLifecycle {
           continue;
         }
         await clock.sleep(wait);
-        wait *= 2;
+        // The record of an exit that was announced meanwhile may take as long again.
+        wait = this.#announced.delete(uid) ? LAG_FIRST_MS : wait * 2;
         this.#again.add(uid);
       } while (this.#again.has(uid) && wait <= LAG_MAX_MS);
     } catch (error) {
       log.warn("look at a pod failed", { uid, error: messageOf(error) });
     } finally {
       this.#looking.delete(uid);
+      this.#announced.delete(uid);
     }
     onChange(uid);
   }

@@ -69,12 +69,17 @@ export class PodLife {
     this.restarts.set(container, memory);
   }
 
-  /** Ids of the instances that the agent ended so that another takes their place. */
-  replaced({ spec }: Pod): readonly string[] {
+  /** Ids of the instances that the agent ended, or is about to end, so that another takes their place. */
+  replaced({ spec }: Pod, observed: ObservedPod | undefined): readonly string[] {
     return allContainers(spec).flatMap((container) => {
+      const restarts = restartsAfterKill(spec, container);
       const killed = this.restarts.get(container.name)?.killed;
-      const isReplaced = killed?.always === true || restartsAfterKill(spec, container);
-      return killed !== undefined && isReplaced ? [killed.id] : [];
+      const newest = newestContainer(observed, container.name);
+      // Nobody can say what runs in it: it is ended whatever its restart policy says of exit codes.
+      const unknown = restarts && newest?.state === "Unknown" ? [newest.id] : [];
+      return killed !== undefined && (killed.always || restarts)
+        ? [killed.id, ...unknown]
+        : unknown;
     });
   }
 

@@ -93,7 +93,7 @@ export class PodSyncer {
     const failure = this.#options.failures.get(desired.uid);
     const facts: PodFacts = {
       waiting: Object.fromEntries(life.waiting),
-      replaced: life.replaced(desired.pod),
+      replaced: life.replaced(desired.pod, observed),
       starting: [...life.starting],
     };
     if (failure === undefined) return this.#options.publish(desired, observed, facts);

@@ -91,7 +91,7 @@ export class Succession {
 
   /** Never both: a wanted pod ends every other UID of its name first, but not before its own images are here. */
   async clearName(own: PodWorker, life: PodLife, signal: AbortSignal): Promise<boolean> {
-    if (!this.isCurrent(own)) return this.#exists(own);
+    if (!this.isCurrent(own)) return this.#exists(own) && !this.#mustWait(own, life);
     if (this.#mustWait(own, life)) return false;
     const others = this.#others(own);
     if (others.length === 0) {

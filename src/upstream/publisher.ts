@@ -77,7 +77,7 @@ export class Publisher {
       quota: undefined,
     };
     while (!signal.aborted) await this.#step(drain);
-    this.#options.outbox.released();
+    this.#giveBack(() => this.#options.outbox.released());
     const end = await Promise.race([session.ended, Promise.resolve(undefined)]);
     if (end?.by === "broker") this.#blame([...drain.inFlight]);
   }
@@ -170,7 +170,7 @@ export class Publisher {
     }
     if (code === QUOTA_EXCEEDED) {
       drain.quota = nextBackoff(drain.quota, clock.monotonic(), QUOTA_BACKOFF);
-      for (const id of packet.ids) outbox.retry(id);
+      for (const id of packet.ids) this.#giveBack(() => outbox.retry(id));
       return;
     }
     this.#deny(packet, `was refused with reason code 0x${code.toString(16)}`);
@@ -195,7 +195,16 @@ export class Publisher {
     const { clock, outbox } = this.#options;
     this.#suspects = afterRefusal(this.#suspects, topic, clock.monotonic());
     this.#setAside(topic, why);
-    for (const id of ids) outbox.retry(id);
+    for (const id of ids) this.#giveBack(() => outbox.retry(id));
+  }
+
+  /** A superseded row that a full disk does not let us drop is sent once more, before the newer word of its topic. */
+  #giveBack(give: () => void): void {
+    try {
+      give();
+    } catch (error) {
+      this.#options.log.warn("cannot tidy up the outbox", { error: messageOf(error) });
+    }
   }
 
   #blame(unanswered: readonly Packet[]): void {

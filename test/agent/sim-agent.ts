@@ -6,6 +6,7 @@ import type { Edges } from "../../src/agent/edges.ts";
 import type { NodeTruth } from "../../src/agent/upstream.ts";
 import type { AgentConfig } from "../../src/api/config.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
+import type { PodFailure } from "../../src/api/pod-failure.ts";
 import type { DesiredState } from "../../src/api/desired-pod.ts";
 import type { Removal } from "../../src/api/removal.ts";
 import type { Clock, Monotonic } from "../../src/lib/clock.ts";
@@ -13,13 +14,15 @@ import { messageOf } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
 import type { Store } from "../../src/store/store.ts";
+import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import type { FakeRuntime } from "../fakes/fake-runtime.ts";
 import type { SimDirectory } from "./sim-directory.ts";
 import { openStore, simFiles, type SimMounts } from "./sim-disk.ts";
 import { isDeath, Mortal, MortalClock } from "./sim-mortal.ts";
-import { simNetwork } from "./sim-network.ts";
-import { NODE, sha256 } from "./sim-specs.ts";
+import { overheard, simNetwork, type Knock } from "./sim-network.ts";
+import type { SimSpec } from "./sim-specs.ts";
+import { NODE, sha256 } from "./sim-manifest.ts";
 
 export interface SimAgentOptions {
   readonly clock: Clock;
@@ -32,8 +35,11 @@ export interface SimAgentOptions {
   readonly root: string;
   readonly manifests: SimDirectory;
   readonly mounts: SimMounts;
-  /** Whether the pod of this sandbox answers its probes well. */
-  readonly isWell: (sandboxId: string) => boolean;
+  readonly specs: ReadonlyMap<string, SimSpec>;
+  readonly isWell: (container: FakeContainer) => boolean;
+  readonly onKnock: (knock: Knock) => void;
+  /** A pod has failed as a whole, which is written down now. */
+  readonly onFailure: (uid: string, failure: PodFailure) => void;
   readonly onLine: (line: string) => void;
   /** Something is about to be written; false = the disk is full. */
   readonly mayWrite: () => boolean;
@@ -98,10 +104,10 @@ export class SimAgent {
         log: createLogger({ clock, level: "debug", write: onLine }),
         files,
         mounts: options.mounts.edge(mortal),
-        cri: mortal.cri(runtime),
+        cri: overheard(mortal.cri(runtime), options.onKnock),
         runtimeEvents: () => mortal.events(runtime.events),
         bringPauseImage: () => Promise.resolve(),
-        probes: simNetwork({ runtime, mortal, isWell: options.isWell }),
+        probes: simNetwork({ ...options, mortal }),
         mqtt: mortal.mqtt(link),
         store,
         machine: MACHINE,
@@ -155,6 +161,10 @@ export class SimAgent {
 
   isBeingRemoved(uid: string): boolean {
     return this.#store.removals.has(uid);
+  }
+
+  failureOf(uid: string): PodFailure | undefined {
+    return this.#store.failures.get(uid);
   }
 
   /** SIGTERM. */

@@ -3,7 +3,8 @@
 import { MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
 import { topicFor } from "../../src/api/mqtt-topics.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
-import { NODE, writtenPod, type SimName, type SimSpec } from "./sim-specs.ts";
+import { NODE, writtenPod } from "./sim-manifest.ts";
+import type { SimName, SimSpec } from "./sim-specs.ts";
 
 export type BadDocument =
   "stale" | "rival" | "syntax" | "target" | "nothing" | "noResources" | "forbidden" | "resource";
@@ -18,6 +19,7 @@ export const TOPIC = {
   desired: topicFor({ type: "NodeDesired", root, node: NODE }),
   reported: topicFor({ type: "NodeReported", root, node: NODE }),
   state: topicFor({ type: "NodeState", root, node: NODE }),
+  event: topicFor({ type: "NodeEvent", root, node: NODE }),
   pod: (name: string) =>
     topicFor({ type: "PodReported", root, node: NODE, namespace: "default", pod: name }),
   pods: `${root}/node/${NODE}/reported/pod/`,

@@ -12,7 +12,6 @@ import {
   type SimAct,
   type SimStep,
 } from "./sim-steps.ts";
-import { FEATURES } from "./sim-switches.ts";
 
 const FAULTY: readonly (readonly [CallName, number])[] = [
   ["runPodSandbox", 4],
@@ -30,7 +29,7 @@ const FAULTY: readonly (readonly [CallName, number])[] = [
   ["status", 1],
   ["imageStatus", 1],
   ["pullImage", 1],
-  ["execSync", FEATURES.probes || FEATURES.hooks ? 2 : 0],
+  ["execSync", 3],
 ];
 
 export function throwSteps(dice: Mulberry32): readonly SimStep[] {
@@ -109,7 +108,7 @@ const bad: Throw = (dice) => [
   },
 ];
 const exit: Throw = (dice) => [
-  { type: "Exit", index: index(dice), exitCode: dice.pick([0, 1, 137]) },
+  { type: "Exit", index: index(dice), exitCode: dice.pick([0, 1, 42, 137]) },
 ];
 const wall: Throw = (dice) => [{ type: "Wall", to: dice.pick(["1970", "later", "earlier"]) }];
 
@@ -175,10 +174,7 @@ const ALL: readonly (readonly [Throw, number])[] = [
   [exit, 12],
   [(dice) => [{ type: "KillSandbox", index: index(dice) }], 5],
   [(dice) => [{ type: "Lose", index: index(dice) }], 2],
-  [
-    (dice) => [{ type: "Health", name: throwName(dice), healthy: dice.chance(0.5) }],
-    FEATURES.probes ? 6 : 0,
-  ],
+  [(dice) => [{ type: "Health", name: throwName(dice), healthy: dice.chance(0.5) }], 8],
   [(dice) => throwFault(dice), 22],
   [() => [{ type: "ClearFaults" }], 3],
   [(dice) => throwSlowList(dice), 6],
@@ -188,6 +184,7 @@ const ALL: readonly (readonly [Throw, number])[] = [
   [(dice) => [{ type: "Images", there: dice.chance(0.5) }], 4],
   [(dice) => [{ type: "Daemon", up: false }, ...meanwhile(dice), { type: "Daemon", up: true }], 4],
   [(dice) => [{ type: "Disk", failures: 1 + dice.below(4) }], 4],
+  [throwFullDiskAndNoBroker, 2],
   [wall, 3],
   [(dice) => [{ type: "Reboot" }, ...meanwhile(dice), { type: "Start" }], 5],
   [
@@ -207,9 +204,36 @@ const ALL: readonly (readonly [Throw, number])[] = [
     ],
     3,
   ],
+  [throwAmnesia, 3],
   [(dice) => [{ type: "Stop" }, ...meanwhile(dice), { type: "Start" }], 4],
   [() => [{ type: "Wait" }], 8],
 ];
+
+/** What the broker has and what it has not, nobody can write down. */
+function throwFullDiskAndNoBroker(dice: Mulberry32): readonly SimAct[] {
+  return [
+    { type: "Broker", how: "losesPubacks" },
+    ...dice.weighted(QUIET)(dice),
+    ...dice.weighted(QUIET)(dice),
+    { type: "Disk", failures: 5 + dice.below(30) },
+    { type: "Broker", how: dice.pick(["cut", "kick"]) },
+    { type: "Broker", how: "well" },
+  ];
+}
+
+/** Everything is forgotten, and nobody is there to ask. */
+function throwAmnesia(dice: Mulberry32): readonly SimAct[] {
+  return [
+    ...publish(dice),
+    { type: "Wait" },
+    { type: "Broker", how: dice.pick(["down", "silent", "wiped"]) },
+    { type: "Kill", acts: 0 },
+    { type: "Database", how: "everything" },
+    { type: "Start" },
+    { type: "Wait" },
+    { type: "Broker", how: "well" },
+  ];
+}
 
 const throwActs: Throw = (dice) => dice.weighted(ALL)(dice);
 

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { addonPath } from "#sqlite-addon";
+import type { PodFailure } from "../../src/api/pod-failure.ts";
 import type { Removal } from "../../src/api/removal.ts";
 import type { Files } from "../../src/host/files.ts";
 import type { Mounts } from "../../src/host/mounts.ts";
@@ -86,6 +87,7 @@ export interface SimStoreOptions extends DiskOptions {
   /** A removal is about to be written down. */
   readonly onBegin: (fresh: readonly Removal[]) => void;
   readonly onSettle: (uid: string) => void;
+  readonly onFailure: (uid: string, failure: PodFailure) => void;
   /** A document is on the disk now. */
   readonly onAccepted: (generation: number, digest: string) => void;
 }
@@ -100,7 +102,7 @@ export function openStore(options: SimStoreOptions): Store {
     random,
     nativeBinding: addonPath,
   });
-  const { database, removals, documents } = store;
+  const { database, removals, documents, failures } = store;
   const transaction = database.transaction.bind(database);
   let depth = 0;
   database.transaction = <T>(run: () => T, durability?: Durability): T => {
@@ -131,6 +133,11 @@ export function openStore(options: SimStoreOptions): Store {
   removals.settle = (...args) => {
     options.onSettle(args[0]);
     settle(...args);
+  };
+  const put = failures.put.bind(failures);
+  failures.put = (...args) => {
+    put(...args);
+    options.onFailure(...args);
   };
   const accept = documents.accept.bind(documents);
   documents.accept = (document) => {

@@ -1,8 +1,10 @@
 // Whether the broker holds the truth about the node in the end.
 
+import type { PodStatus } from "../../src/api/pod-status.ts";
 import type { PodReport, ReportedState } from "../../src/upstream/reported-state.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { TOPIC } from "./sim-authority.ts";
+import { runsAgain } from "./sim-kubernetes.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 export function wrongUpstream(world: SimWorld, agent: SimAgent): string | undefined {
@@ -40,27 +42,33 @@ function wrongReport(world: SimWorld, agent: SimAgent): string | undefined {
     const name = `${keyOf(world, pod.metadata.uid)} in the report`;
     if (line === undefined) return `${name} is missing`;
     if (line.phase !== status.phase) return `${name} is ${line.phase}, not ${status.phase}`;
-    const restarts = status.containerStatuses.reduce((sum, one) => sum + one.restartCount, 0);
+    const all = [...status.initContainerStatuses, ...status.containerStatuses];
+    const restarts = all.reduce((sum, one) => sum + one.restartCount, 0);
     if (line.restarts !== restarts) return `${name} has ${line.restarts} restarts, not ${restarts}`;
   }
   if (lines.size !== shown.length) return "the report lists pods that are gone";
-  return wrongAck(agent, reported);
+  return wrongAck(world, agent, reported);
 }
 
-function wrongAck(agent: SimAgent, reported: ReportedState): string | undefined {
+function wrongAck(world: SimWorld, agent: SimAgent, reported: ReportedState): string | undefined {
   const accepted = agent.store.documents.get("mqtt:node");
   const ack = reported.desired.find(({ source }) => source === "node");
   if (accepted === undefined)
     return (ack?.generation ?? 0) === 0 ? undefined : "a document that nobody has is acknowledged";
   if (ack?.generation !== accepted.generation || ack.digest !== accepted.digest)
     return `the report acknowledges generation ${ack?.generation}, not ${accepted.generation}`;
-  const own = agent.facts.pods().filter(({ source }) => source === "mqtt:node");
-  // A pod that is meant to finish counts when it has succeeded.
-  const isWell = own.every(({ pod, status }) =>
-    pod.spec.restartPolicy === "Always"
-      ? status.containerStatuses.every(({ ready }) => ready)
-      : status.phase === "Succeeded",
-  );
+  const shown = agent.facts.pods();
+  // One that waits for another is on its way for ever.
+  if (shown.some(({ pendingUpdate }) => pendingUpdate !== undefined)) return undefined;
+  const own = shown.filter(({ source }) => source === "mqtt:node");
+  const isWell = own.every(({ pod, status }) => {
+    const spec = world.setup.specs.get(pod.metadata.uid);
+    const apps = spec?.containers.filter(({ role }) => role === "app") ?? [];
+    // A pod that is meant to finish counts when it has succeeded.
+    if (spec === undefined || apps.every((one) => !runsAgain(spec, one, 0)))
+      return status.phase === "Succeeded";
+    return status.conditions.some(({ type, status: is }) => type === "Ready" && is === "True");
+  });
   if (!isWell) return ack.code === 200 ? "an ill document is called Healthy" : undefined;
   if (ack.code !== 200 || ack.observedGeneration !== accepted.generation)
     return `a document whose pods are well is ${ack.phase} (${ack.message}), observed ${ack.observedGeneration}`;
@@ -78,10 +86,16 @@ function wrongTopics(world: SimWorld, agent: SimAgent): string | undefined {
     const said = read<PodReport>(world, TOPIC.pod(pod.metadata.name));
     const key = keyOf(world, pod.metadata.uid);
     if (said?.uid !== pod.metadata.uid) return `the topic of ${key} speaks of ${said?.uid}`;
-    if (JSON.stringify(said.status) !== JSON.stringify(status))
-      return `the topic of ${key} does not say what is true: ${JSON.stringify(said.status)} / ${JSON.stringify(status)}`;
+    const [there, here] = [bare(said.status), bare(status)];
+    if (there !== here) return `the topic of ${key} does not say what is true: ${there} / ${here}`;
   }
   return undefined;
+}
+
+/** Why a successor waits is said beside the status on the node, and in it upstream. */
+function bare(status: PodStatus): string {
+  const conditions = status.conditions.filter(({ type }) => type !== "agent/UpdatePending");
+  return JSON.stringify({ ...status, conditions });
 }
 
 function keyOf(world: SimWorld, uid: string): string {

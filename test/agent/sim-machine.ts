@@ -56,6 +56,12 @@ export class SimMachine implements Disposable {
     });
   }
 
+  /** As a process finds it now. */
+  get facts() {
+    const { clock, root, manifests, mounts, broker, runtime, bootId, bootedAt } = this;
+    return { clock, root, manifests, mounts, broker, runtime, bootId, bootedAt };
+  }
+
   get state(): string {
     return join(this.root, "state");
   }
@@ -72,6 +78,17 @@ export class SimMachine implements Disposable {
   bringImages(there: boolean): void {
     this.#imagesThere = there;
     if (!there) this.runtime.images.delete(LATER);
+  }
+
+  /** Nothing troubles it any more. */
+  calm(): void {
+    const { runtime, manifests } = this;
+    runtime.faults.clear();
+    runtime.events.muted = false;
+    runtime.networkReady = true;
+    this.bringImages(true);
+    runtime.start();
+    manifests.hints = { mode: "precise", lagMs: 0 };
   }
 
   reboot(): void {

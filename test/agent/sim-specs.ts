@@ -1,12 +1,10 @@
 // The pods of a simulated world: a few names, a few versions each, everything else thrown by the seed.
 
-import { createHash } from "node:crypto";
-import { stringify } from "yaml";
-import { decodeManifest } from "../../src/api/decode-manifest.ts";
 import type { RestartPolicy } from "../../src/api/pod.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { Program } from "../fakes/fake-cri-world.ts";
 import type { Mulberry32 } from "../fakes/mulberry32.ts";
+import { IMAGE } from "./pod-world.ts";
 import {
   throwHooks,
   throwInit,
@@ -14,15 +12,16 @@ import {
   type SimHooks,
   type SimProbe,
 } from "./sim-features.ts";
-import { FEATURES } from "./sim-switches.ts";
-import { IMAGE } from "./pod-world.ts";
+import { uidOfWritten } from "./sim-manifest.ts";
 
 export const NAMES = ["web", "db"] as const;
 export type SimName = (typeof NAMES)[number];
 export const VERSIONS = 3;
-export const NODE = "sim-1";
 /** On the node from the beginning like IMAGE, but may be gone for a while. */
 export const LATER = "later:1";
+
+/** The exit code of which rules speak. */
+const RULED = 42;
 
 export type SimRole = "init" | "sidecar" | "app";
 
@@ -35,6 +34,13 @@ export interface SimContainer {
   readonly restartPolicy?: RestartPolicy;
   readonly probes: readonly SimProbe[];
   readonly hooks: SimHooks;
+  /** Exit codes after which it starts again whatever its policy says. */
+  readonly rules: readonly number[];
+}
+
+export interface Dependency {
+  readonly name: SimName;
+  readonly state: "Running" | "Ready";
 }
 
 /** One version of one pod, and how its containers behave. */
@@ -48,8 +54,8 @@ export interface SimSpec {
   readonly hostNetwork: boolean;
   readonly hostPort: number | undefined;
   readonly activeDeadlineSeconds: number | undefined;
-  /** The pod that must be there first. */
-  readonly dependsOn: string | undefined;
+  /** What must be there first, as the annotation says it. */
+  readonly dependsOn: Dependency | undefined;
   readonly volume: "none" | "disk" | "memory";
   /** In the order in which they are written: init containers and sidecars first. */
   readonly containers: readonly SimContainer[];
@@ -117,6 +123,7 @@ function throwSpec(
   const count = dice.chance(0.7) ? 1 : 2;
   const image = dice.chance(0.2) ? LATER : IMAGE;
   const grace = dice.pick([0, 1, 2, 5, 30]);
+  const init = throwInit(dice, { policy: restartPolicy, image, grace, slot });
   const spec: Omit<SimSpec, "uid"> = {
     key: `${name}-${version}`,
     name,
@@ -124,18 +131,17 @@ function throwSpec(
     grace,
     hostNetwork: dice.chance(0.15),
     hostPort: dice.chance(0.2) ? 8_080 + slot : undefined,
-    activeDeadlineSeconds:
-      FEATURES.deadlines && dice.chance(0.1) ? dice.pick([5, 60, 400]) : undefined,
-    dependsOn: FEATURES.dependsOn && name === "web" && dice.chance(0.2) ? "default/db" : undefined,
+    activeDeadlineSeconds: dice.chance(0.1) ? dice.pick([5, 60, 400]) : undefined,
+    dependsOn: throwDependency(dice, name),
     volume: dice.weighted([
       ["none", 6],
       ["disk", 2],
       ["memory", 1],
     ]),
     containers: [
-      ...throwInit(dice, restartPolicy, image),
+      ...init,
       ...Array.from({ length: count }, (_, index) =>
-        throwApp(dice, restartPolicy, { index, image, grace }),
+        throwApp(dice, restartPolicy, { index, first: init.length, image, grace, slot }),
       ),
     ],
     startErrors: dice.chance(0.15) ? 0.4 : 0,
@@ -143,25 +149,39 @@ function throwSpec(
   return { ...spec, uid: uidOfWritten(spec) };
 }
 
+/** Now and then a circle. */
+function throwDependency(dice: Mulberry32, name: SimName): Dependency | undefined {
+  const other = name === "web" ? "db" : "web";
+  const has = dice.chance(name === "web" ? 0.2 : 0.03);
+  return has ? { name: other, state: dice.pick(["Running", "Ready"]) } : undefined;
+}
+
+interface AppFacts {
+  readonly index: number;
+  /** Its position in the spec less `index`. */
+  readonly first: number;
+  readonly image: string;
+  readonly grace: number;
+  readonly slot: number;
+}
+
 function throwApp(
   dice: Mulberry32,
   policy: RestartPolicy,
-  {
-    index,
-    image,
-    grace,
-  }: { readonly index: number; readonly image: string; readonly grace: number },
+  { index, first, image, grace, slot }: AppFacts,
 ): SimContainer {
   const program = throwProgram(dice, policy);
-  const own = FEATURES.containerPolicies && dice.chance(0.2);
+  const own = dice.chance(0.2) ? dice.pick(["Always", "OnFailure", "Never"] as const) : undefined;
+  const place = { slot, index: first + index };
   return {
     name: "ab".charAt(index),
     role: "app",
     image,
     program,
-    ...(own ? { restartPolicy: dice.pick(["Always", "OnFailure", "Never"] as const) } : {}),
-    probes: throwProbes(dice),
-    hooks: throwHooks(dice, grace),
+    ...(own === undefined ? {} : { restartPolicy: own }),
+    probes: dice.chance(0.35) ? throwProbes(dice, place) : [],
+    hooks: dice.chance(0.25) ? throwHooks(dice, grace, place) : {},
+    rules: own !== undefined && dice.chance(0.3) ? [RULED] : [],
   };
 }
 
@@ -170,7 +190,7 @@ function throwProgram(dice: Mulberry32, policy: RestartPolicy): Program {
   const exits = dice.chance(policy === "Always" ? 0.3 : 0.6);
   if (!exits) return { stopsAfterMs };
   const exitsAfterMs = dice.pick([0, 50, 1_000, 20_000]);
-  return { stopsAfterMs, exitsAfterMs, exitCode: dice.pick([0, 1]) };
+  return { stopsAfterMs, exitsAfterMs, exitCode: dice.pick([0, 1, RULED]) };
 }
 
 function throwLatency(dice: Mulberry32): Partial<Record<CallName, number>> {
@@ -186,74 +206,6 @@ function throwLatency(dice: Mulberry32): Partial<Record<CallName, number>> {
     listContainers: dice.pick([0, 0, 4, 90]),
     containerStatus: dice.pick([0, 0, 2]),
     podSandboxStatus: dice.pick([0, 0, 5]),
+    execSync: dice.pick([0, 30, 700]),
   };
-}
-
-/** The pod as its author writes it; `revision` is a label, which starts nothing anew. */
-export function writtenPod(spec: Omit<SimSpec, "uid">, revision: number): object {
-  const { name, key, restartPolicy, grace, hostNetwork, volume, containers } = spec;
-  const init = containers.filter(({ role }) => role !== "app");
-  const apps = containers.filter(({ role }) => role === "app");
-  const written = (container: SimContainer, index: number): object =>
-    writtenContainer(spec, container, index);
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: {
-      name,
-      labels: { revision: `r${revision}` },
-      ...(spec.dependsOn === undefined
-        ? {}
-        : { annotations: { "agent/depends-on": `${spec.dependsOn}:Running` } }),
-    },
-    spec: {
-      ...(init.length === 0 ? {} : { initContainers: init.map((one) => written(one, 1)) }),
-      containers: apps.map(written),
-      restartPolicy,
-      terminationGracePeriodSeconds: grace,
-      hostname: key,
-      ...(hostNetwork ? { hostNetwork } : {}),
-      ...(spec.activeDeadlineSeconds === undefined
-        ? {}
-        : { activeDeadlineSeconds: spec.activeDeadlineSeconds }),
-      ...(volume === "none"
-        ? {}
-        : { volumes: [{ name: "v", emptyDir: volume === "memory" ? { medium: "Memory" } : {} }] }),
-    },
-  };
-}
-
-function writtenContainer(
-  spec: Omit<SimSpec, "uid">,
-  { name, role, image, restartPolicy, probes, hooks }: SimContainer,
-  index: number,
-): object {
-  const { hostPort, volume } = spec;
-  const policy = role === "sidecar" ? "Always" : restartPolicy;
-  const ports = hostPort === undefined || index > 0 ? [] : [{ containerPort: hostPort, hostPort }];
-  return {
-    name,
-    image,
-    ...(policy === undefined ? {} : { restartPolicy: policy }),
-    ...(ports.length === 0 ? {} : { ports }),
-    ...(volume === "none" ? {} : { volumeMounts: [{ name: "v", mountPath: "/v" }] }),
-    ...Object.fromEntries(probes.map(({ type, written }) => [`${type}Probe`, written])),
-    ...(Object.keys(hooks).length === 0 ? {} : { lifecycle: hooks }),
-  };
-}
-
-export function manifestText(spec: Omit<SimSpec, "uid">, revision: number): string {
-  return stringify(writtenPod(spec, revision));
-}
-
-export function sha256(data: string | Uint8Array): string {
-  return createHash("sha256").update(data).digest("hex");
-}
-
-function uidOfWritten(spec: Omit<SimSpec, "uid">): string {
-  const context = { source: "file", ref: "/web.yaml", nodeName: NODE, sha256 } as const;
-  const { pods, errors } = decodeManifest(manifestText(spec, 0), context);
-  const [pod] = pods;
-  if (pod === undefined) throw new Error(`${spec.key} is no pod: ${JSON.stringify(errors)}`);
-  return pod.desired.uid;
 }

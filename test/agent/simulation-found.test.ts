@@ -7,6 +7,7 @@ import type { CreateContainerArgs } from "../../src/cri/cri-client.ts";
 import { GrpcCode } from "../../src/cri/cri-error.ts";
 import { messageOf } from "../../src/lib/errors.ts";
 import { aContainer } from "../fakes/a-pod.ts";
+import type { FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
 import { PodWorld, pod } from "./pod-world.ts";
 
 describe("a removal", () => {
@@ -230,4 +231,53 @@ test("a Never pod whose sandbox died keeps no container that was never started",
   await world.clock.advance(300_000);
   const names = [...world.runtime.containers.values()].map(({ config }) => config.metadata?.name);
   expect(names).toEqual(["a"]);
+});
+
+test("a container that the runtime has lost and that starts again has not failed", async () => {
+  using world = new PodWorld();
+  await world.start();
+  const rule = { action: "Restart", exitCodes: { operator: "In", values: [42] } } as const;
+  const own = aContainer("a", { restartPolicy: "Never", restartPolicyRules: [rule] });
+  await world.desire([pod("web", "1", { containers: [own] })]);
+  world.runtime.lose(world.ids()[0] ?? "");
+  await world.clock.advance(70_000);
+  expect(world.running()).toEqual(["web/a/1"]);
+  expect(world.pods.statuses.get("web-1")?.status.phase).toBe("Running");
+});
+
+test("a pod that waits for another after a reboot waits on when a successor is named", async () => {
+  using world = new PodWorld();
+  await world.start();
+  const web = pod("web", "1");
+  const { metadata } = web.pod;
+  const annotations = { ...metadata.annotations, "agent/depends-on": "default/db:Running" };
+  const dependent = { ...web, pod: { ...web.pod, metadata: { ...metadata, annotations } } };
+  await world.desire([pod("db"), dependent]);
+  await world.clock.advance(1_000);
+  expect(world.running()).toEqual(["db/a/0", "web/a/0"]);
+  world.runtime.reboot();
+  await world.restart();
+  await world.desire([dependent], []);
+  await world.desire(
+    [pod("web", "2", { containers: [aContainer("a", { image: "never:1" })] })],
+    [],
+  );
+  await world.clock.advance(5_000);
+  expect(world.running()).toEqual([]);
+});
+
+test("sidecars end soon though two exits follow each other faster than the runtime records them", async () => {
+  const program: FakeRuntimeOptions["program"] = ({ config }) => {
+    const name = config.metadata?.name;
+    if (name === "sidecar") return {};
+    return { exitsAfterMs: name === "app" ? 1_000 : 0 };
+  };
+  using world = new PodWorld({ program, statusLagMs: 900 });
+  await world.start();
+  const initContainers = [aContainer("init"), aContainer("sidecar", { restartPolicy: "Always" })];
+  const containers = [aContainer("app")];
+  await world.desire([pod("web", "1", { restartPolicy: "Never", initContainers, containers })]);
+  await world.clock.advance(6_000);
+  expect(world.running()).toEqual([]);
+  expect(world.pods.statuses.get("web-1")?.status.phase).toBe("Succeeded");
 });

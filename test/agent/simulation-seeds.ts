@@ -1,8 +1,10 @@
-// Seeds that have found a bug of the agent, each by what it was. They mean what they say as long as the dice fall alike.
+// Seeds that find bugs which the simulation once found, or was made to find. Each fails when its bug is put back:
+// `mutations.ts` keeps the bugs, `bun test/agent/mutate.ts NAME --first SEED --seeds 1` puts one back.
 
-export const FOUND: readonly { readonly seed: number; readonly story: string }[] = [
-  { seed: 316, story: "what the broker took while the disk was full kept its topic busy for ever" },
-  { seed: 118, story: "a will that came late was the last word" },
-  { seed: 20_893, story: "an exit made an old look outweigh a newer one: a good pod was killed" },
-  { seed: 1_289, story: "an exit made an old look outweigh a newer one: a Never pod ran twice" },
+export const FOUND: readonly { readonly seed: number; readonly mutation: string }[] = [
+  { seed: 103, mutation: "a full disk ends the publisher" },
+  { seed: 50, mutation: "what a full disk kept stays in flight" },
+  { seed: 144, mutation: "a lost sandbox is forgotten" },
+  { seed: 158, mutation: "who is replaced waits for nobody" },
+  { seed: 179, mutation: "what ran before a reboot is there" },
 ];

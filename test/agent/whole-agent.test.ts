@@ -6,8 +6,8 @@ import { TOPIC } from "./sim-authority.ts";
 import type { SimAct } from "./sim-steps.ts";
 import { SimWorld } from "./sim-world.ts";
 
-/** A seed whose world has a broker and answers at once. */
-const CALM_SEED = 59;
+/** A seed whose world has a broker and answers at once; its first web has a readiness probe and runs for ever. */
+const CALM_SEED = 16_366;
 
 async function perform(
   world: SimWorld,
@@ -30,12 +30,30 @@ test("a report that a full disk refuses is made as soon as there is room", async
   using world = new SimWorld(CALM_SEED);
   await perform(world, [
     [{ type: "Start" }, 20_000],
+    [{ type: "Write", name: "web", version: 1, how: "rename" }, 40_000],
     [{ type: "Disk", failures: 1_000 }, 0],
-    [{ type: "Write", name: "web", version: 3, how: "rename" }, 15_000],
+    [{ type: "Health", name: "web", healthy: false }, 15_000],
   ]);
-  expect(reported(world)?.pods).toEqual([]);
-  await perform(world, [[{ type: "Disk", failures: 0 }, 60_000]]);
-  expect(reported(world)?.pods).toMatchObject([{ name: "web", phase: "Running" }]);
+  expect(reported(world)?.pods).toMatchObject([{ name: "web", ready: "1/1" }]);
+  // Nothing changes any more, and the next refresh is far.
+  await perform(world, [[{ type: "Disk", failures: 0 }, 30_000]]);
+  expect(reported(world)?.pods).toMatchObject([{ name: "web", ready: "0/1" }]);
+});
+
+test("a disk that is full when the broker goes does not end the agent", async () => {
+  using world = new SimWorld(CALM_SEED);
+  await perform(world, [
+    [{ type: "Start" }, 20_000],
+    [{ type: "Write", name: "web", version: 1, how: "rename" }, 40_000],
+    [{ type: "Broker", how: "losesPubacks" }, 0],
+    [{ type: "Health", name: "web", healthy: false }, 8_000],
+    [{ type: "Health", name: "web", healthy: true }, 7_000],
+    [{ type: "Disk", failures: 1_000 }, 0],
+    [{ type: "Broker", how: "cut" }, 2_000],
+    [{ type: "Disk", failures: 0 }, 0],
+    [{ type: "Broker", how: "well" }, 60_000],
+  ]);
+  expect(reported(world)?.pods).toMatchObject([{ name: "web", ready: "1/1" }]);
 });
 
 test("the report tells that the runtime is gone, and that it is back", async () => {
@@ -52,10 +70,10 @@ test("the report tells that the runtime is gone, and that it is back", async () 
 test("a late will is not the last word", async () => {
   using world = new SimWorld(CALM_SEED);
   await perform(world, [
-    [{ type: "Start" }, 120_000],
+    [{ type: "Start" }, 20_000],
     [{ type: "LateWill" }, 0],
   ]);
   expect(world.machine.broker.retained(TOPIC.state)).toContain('"lost"');
-  await perform(world, [[{ type: "Wait" }, 310_000]]);
+  await perform(world, [[{ type: "Wait" }, 60_000]]);
   expect(world.machine.broker.retained(TOPIC.state)).toContain('"online"');
 });

@@ -114,7 +114,7 @@ export interface FakeRuntimeOptions {
   readonly program?: (container: FakeContainer) => Program;
   /** Sees every call as it begins. */
   readonly onCall?: (call: CallName, args: readonly unknown[]) => void;
-  /** Sees what happens as it happens, also when the event stream tells nobody. */
+  /** Sees what happens as it happens, exit codes too, also when the event stream tells nobody. */
   readonly onEvent?: (event: TaskEvent, cause: ExitCause) => void;
   /** How long an event is under way. */
   readonly eventLagMs?: number;
@@ -191,8 +191,7 @@ export class FakeRuntime implements CriClient {
     if (cause.oom === true) this.#emit({ type: "OOM", id });
     this.#dying.add(id);
     const exit = { code: exitCode, at: this.#clock.now() };
-    const tells = this.#options.tellsExits ?? true;
-    this.#emit(tells ? { type: "Exited", id, exit } : { type: "Exited", id }, cause.by);
+    this.#emit({ type: "Exited", id, exit }, cause.by);
     this.#emit({ type: "Deleted", id });
     const reason = cause.oom === true ? "OOMKilled" : exitCode === 0 ? "Completed" : "Error";
     const finishedAt = this.#now();
@@ -463,7 +462,8 @@ export class FakeRuntime implements CriClient {
       const { stopsAfterMs = 0, stopCode = 143 } = container.program;
       const graceMs = graceSeconds * 1000;
       const obeys = graceMs > 0 && stopsAfterMs < graceMs;
-      const takes = obeys ? stopsAfterMs : graceMs;
+      // Whoever is dead already keeps nobody waiting but for the record of it.
+      const takes = this.#dying.has(id) ? 0 : obeys ? stopsAfterMs : graceMs;
       if (takes > 0) await this.#clock.sleep(takes);
       // The signal was sent before the daemon went; nobody is left to send the second one.
       if (epoch === this.#epoch || obeys) this.#exit(id, obeys ? stopCode : 137, { by: "call" });
@@ -809,9 +809,11 @@ export class FakeRuntime implements CriClient {
 
   #emit(event: TaskEvent, cause: ExitCause = "self"): void {
     this.#options.onEvent?.(event, cause);
-    const { eventLagMs = 0 } = this.#options;
-    if (eventLagMs === 0) this.events.emit(event);
-    else this.#clock.after(eventLagMs, () => this.events.emit(event));
+    const { eventLagMs = 0, tellsExits = true } = this.#options;
+    const { type, id } = event;
+    const told = tellsExits ? event : { type, id };
+    if (eventLagMs === 0) this.events.emit(told);
+    else this.#clock.after(eventLagMs, () => this.events.emit(told));
   }
 
   #dropCalls(): void {

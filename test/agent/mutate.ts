@@ -1,0 +1,99 @@
+// Checks the simulation itself: performs one deliberate bug in a copy of the tree and runs seeds until one fails.
+//
+//   bun test/agent/mutate.ts                       all of them, each with up to 500 seeds
+//   bun test/agent/mutate.ts "no back-off"         one, or some
+//   bun test/agent/mutate.ts --seeds 2000          patiently; --first 17 --seeds 1 = with one seed only
+
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { MUTATIONS, type Mutation } from "./mutations.ts";
+import { simulate } from "./sim-run.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const COPIED = ["src", "test/agent", "test/fakes", "test/component/store", "package.json"];
+/** A mutant may never come to an end. */
+const PATIENCE_MS = 200_000;
+const NOT_FOUND = "not found";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seeds: { type: "string", default: "500" },
+    first: { type: "string", default: "0" },
+    /** In the copy: run seeds, say the first that fails. */
+    hunt: { type: "boolean", default: false },
+  },
+});
+const count = Number(values.seeds);
+const first = Number(values.first);
+
+async function hunt(): Promise<string> {
+  for (let seed = first; seed < first + count; seed += 1) {
+    process.stderr.write(`${seed}\n`);
+    const { violation } = await simulate(seed);
+    if (violation !== undefined) return `${seed} | ${violation.slice(0, 160)}`;
+  }
+  return NOT_FOUND;
+}
+
+function mutated({ file, search, replacement }: Mutation): string {
+  const copy = mkdtempSync(join(tmpdir(), "agent-mutant-"));
+  for (const part of COPIED) cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
+  const path = join(copy, file);
+  const text = readFileSync(path, "utf8");
+  if (text.split(search).length !== 2) throw new Error(`${file} has not once: ${search}`);
+  writeFileSync(
+    path,
+    text.replace(search, () => replacement),
+  );
+  return copy;
+}
+
+async function find(mutation: Mutation): Promise<string> {
+  const copy = mutated(mutation);
+  try {
+    const script = join(copy, "test/agent/mutate.ts");
+    const child = Bun.spawn(
+      [process.execPath, script, "--hunt", "--seeds", `${count}`, "--first", `${first}`],
+      {
+        cwd: copy,
+        stdout: "pipe",
+        stderr: "pipe",
+        timeout: PATIENCE_MS,
+      },
+    );
+    const [said, error] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ]);
+    await child.exited;
+    if (said.trim() !== "") return said.trim();
+    const [last = ""] = error.trim().split("\n").slice(-1);
+    return `${last.slice(0, 160)} | never comes to an end`;
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+async function main(): Promise<number> {
+  const isWanted = ({ name }: Mutation): boolean =>
+    positionals.length === 0 || positionals.includes(name);
+  const chosen = MUTATIONS.filter(isWanted);
+  if (chosen.length === 0) throw new Error(`no such mutation: ${positionals.join(", ")}`);
+  let unfound = 0;
+  for (const mutation of chosen) {
+    const found = await find(mutation);
+    if (found === NOT_FOUND) unfound += 1;
+    process.stdout.write(`| ${mutation.name} | ${found} |\n`);
+  }
+  return unfound === 0 ? 0 : 1;
+}
+
+if (values.hunt) {
+  process.stdout.write(`${await hunt()}\n`);
+  process.exit(0);
+}
+process.exit(await main());

@@ -1,0 +1,253 @@
+// Deliberate bugs, one edit of src/ each: a simulation that does not find them would not find others like them.
+// README.md has the table of who finds what; mutate.ts performs them.
+
+export interface Mutation {
+  readonly name: string;
+  readonly file: string;
+  /** Occurs exactly once in the file. */
+  readonly search: string;
+  readonly replacement: string;
+}
+
+/** Where the virtual wall clock begins, less where the virtual monotonic one does. */
+const WALL = "(Date.UTC(2026, 10, 21, 8) - 10_000)";
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: "no grace period",
+    file: "src/runtime/grace-period.ts",
+    search: "return Math.min(this.#asked ?? written ?? DEFAULT_SECONDS, this.#limit);",
+    replacement: "return Math.min(0, written ?? DEFAULT_SECONDS);",
+  },
+  {
+    name: "no preStop hook",
+    file: "src/runtime/kill-pod.ts",
+    search: "await this.#preStop(stop, facts, budget);",
+    replacement: "",
+  },
+  {
+    name: "no back-off",
+    file: "src/runtime/container-restart.ts",
+    search: "return memory.exit.seenAt + memory.backoff.delay;",
+    replacement: "return memory.exit.seenAt;",
+  },
+  {
+    name: "the new one does not wait for the old one's end",
+    file: "src/podworkers/succession.ts",
+    search: "await Promise.race([Promise.all(ends), aborted(signal)]);",
+    replacement: "void [ends, aborted];",
+  },
+  {
+    name: "exits are not heard",
+    file: "src/pleg/pod-lifecycle.ts",
+    search:
+      "this.#exits.add(event.id, event.exit);\n        this.#onExit(cache.ownerOf(event.id));",
+    replacement: "",
+  },
+  {
+    name: "lists only each hour",
+    file: "src/pleg/pod-lifecycle.ts",
+    search: "await clock.sleep(jitter(random, RELIST_MS, 0.1), signal);",
+    replacement: "await clock.sleep(jitter(random, 60 * RELIST_MS, 0.1), signal);",
+  },
+  {
+    name: "no row of a removal",
+    file: "src/store/removals.ts",
+    search: "this.#upsert.run(uid, namespace, name, why);",
+    replacement: "void [uid, namespace, name, why];",
+  },
+  {
+    name: "no row of a failure",
+    file: "src/store/failures.ts",
+    search: 'this.#database.transaction(() => this.#insert.run(uid, reason, message), "full");',
+    replacement: "void [reason, message];",
+  },
+  {
+    name: "no accepted document",
+    file: "src/store/documents.ts",
+    search: "        this.#write(next);\n",
+    replacement: "        if (before === undefined) this.#write(next);\n",
+  },
+  {
+    name: "the newest is the one made last",
+    file: "src/runtime/runtime-reader.ts",
+    search: "  return b.attempt - a.attempt;\n",
+    replacement: "  return b.createdAt - a.createdAt;\n",
+  },
+  {
+    name: "a silent broker wants nothing",
+    file: "src/source/mqtt-source.ts",
+    search: "ready: this.#ready,",
+    replacement: "ready: true,",
+  },
+  {
+    name: "a pod that is added again has failed already",
+    file: "src/agent/pods.ts",
+    search: "store.failures.forget(uid);",
+    replacement: "",
+  },
+  {
+    name: "a pod that is added again shows how it ended",
+    file: "src/agent/pods.ts",
+    search: "statuses.forget(uid);",
+    replacement: "",
+  },
+  {
+    name: "no look after what was done",
+    file: "src/podworkers/perform-actions.ts",
+    search: "life.unsure = true;",
+    replacement: "",
+  },
+  {
+    name: "back-off by the wall clock",
+    file: "src/podworkers/pod-life.ts",
+    search: "const exit = { id: newest.id, seenAt: this.#clock.monotonic() };",
+    replacement: `const exit = { id: newest.id, seenAt: this.#clock.now() - ${WALL} };`,
+  },
+  {
+    name: "the deadline by the wall clock",
+    file: "src/podworkers/pod-life.ts",
+    search: "this.#activeSince = written ?? this.#activeSince ?? this.#clock.monotonic();",
+    replacement: `this.#activeSince = written ?? this.#activeSince ?? this.#clock.now() - ${WALL};`,
+  },
+  {
+    name: "apps do not wait for init containers",
+    file: "src/runtime/actions.ts",
+    search: "if (!init.isInitialized) return [...clean, ...init.actions];",
+    replacement: "",
+  },
+  {
+    name: "a failed init container counts as done",
+    file: "src/runtime/init-actions.ts",
+    search: 'if (instance?.state !== "Exited" || instance.exitCode !== 0) return false;',
+    replacement:
+      'if (instance?.state !== "Exited") return false;\n    if (instance.exitCode !== 0) return true;',
+  },
+  {
+    name: "a sidecar need not have started",
+    file: "src/runtime/init-actions.ts",
+    search:
+      'return container.startupProbe === undefined || probes[instance.id]?.startup === "Success";',
+    replacement: "return container.startupProbe === undefined || probes !== undefined;",
+  },
+  {
+    name: "sidecars stop first",
+    file: "src/runtime/stop-order.ts",
+    search: 'return role.type === "Sidecar" ? role.position : Number.POSITIVE_INFINITY;',
+    replacement: 'return role.type === "Sidecar" ? 1_000 + role.position : 0;',
+  },
+  {
+    name: "a verdict on the instance before",
+    file: "src/prober/probe-manager.ts",
+    search: `          (worker) => worker.kind === kind && worker.containerId === target.instance.id,
+        );
+        if (same !== undefined) old.delete(same);
+        workers.push(
+          same === undefined
+            ? this.#start(probed, { kind, probe, target, firstLook })
+            : Object.assign(same, { target, probe }),
+        );
+      }
+    for (const worker of old) this.#stop(worker);
+    probed.workers = workers;`,
+    replacement: `          (worker) => worker.kind === kind && worker.target.container.name === target.container.name,
+        );
+        if (same !== undefined) old.delete(same);
+        if (same !== undefined) Object.assign(same, { containerId: target.instance.id });
+        workers.push(
+          same === undefined
+            ? this.#start(probed, { kind, probe, target, firstLook })
+            : Object.assign(same, { target, probe }),
+        );
+      }
+    probed.workers = [...workers, ...old];`,
+  },
+  {
+    name: "liveness fails at once",
+    file: "src/prober/probe-state.ts",
+    search: "const outcome = run >= needed ? answer : state.outcome;",
+    replacement: "const outcome = answer;",
+  },
+  {
+    name: "a Never container runs again after a reboot",
+    file: "src/api/restart-policy.ts",
+    search: 'case "Never":\n      return false;',
+    replacement: 'case "Never":\n      return exitCode === 255;',
+  },
+  {
+    name: "records are garbage",
+    file: "src/runtime/garbage.ts",
+    search: "if (before < 2 || isRecord) kept.add(id);",
+    replacement: "if (before < 0 && isRecord) kept.add(id);",
+  },
+  {
+    name: "pods of other instances are ours",
+    file: "src/runtime/observe.ts",
+    search: `  if (labels[LABEL.managed] !== "true" || labels[LABEL.instance] !== instance) return undefined;
+  const uid = labels[LABEL.podUID];
+  const namespace = labels[LABEL.podNamespace];
+  const name = labels[LABEL.podName];
+  if (uid === undefined || namespace === undefined || name === undefined) return undefined;
+  return { uid, namespace, name };
+}
+
+/** The label selector that finds ours and nothing else. */
+export function ourSelector(instance: string): Record<string, string> {
+  return { [LABEL.managed]: "true", [LABEL.instance]: instance };`,
+    replacement: `  if (instance === undefined) return undefined;
+  const uid = labels[LABEL.podUID];
+  const namespace = labels[LABEL.podNamespace];
+  const name = labels[LABEL.podName];
+  if (uid === undefined || namespace === undefined || name === undefined) return undefined;
+  return { uid, namespace, name };
+}
+
+/** The label selector that finds ours and nothing else. */
+export function ourSelector(instance: string): Record<string, string> {
+  return instance === undefined ? {} : { [LABEL.managed]: "true" };`,
+  },
+  {
+    name: "nobody waits for those he depends on",
+    file: "src/podworkers/succession.ts",
+    search: "if (this.#mustWait(own, life)) return false;",
+    replacement: "",
+  },
+  {
+    name: "who has begun waits as well",
+    file: "src/podworkers/succession.ts",
+    search: "if (desired === undefined || hasBegun(cached(own.uid), bootId)) return false;",
+    replacement:
+      "if (desired === undefined || hasBegun(cached(own.uid), bootId + this)) return false;",
+  },
+  {
+    name: "what a full disk kept stays in flight",
+    file: "src/upstream/publisher.ts",
+    search: "        this.#strikeOut(drain, ids);\n        this.wake();\n",
+    replacement: "        this.wake();\n",
+  },
+  {
+    name: "a full disk ends the publisher",
+    file: "src/upstream/publisher.ts",
+    search: "this.#giveBack(() => this.#options.outbox.released());",
+    replacement: "this.#options.outbox.released();",
+  },
+  {
+    name: "a lost sandbox is forgotten",
+    file: "src/podworkers/pod-syncer.ts",
+    search: "    failures.put(uid, SANDBOX_LOST);\n",
+    replacement: "",
+  },
+  {
+    name: "who is replaced waits for nobody",
+    file: "src/podworkers/succession.ts",
+    search: "return this.#exists(own) && !this.#mustWait(own, life);",
+    replacement: "return this.#exists(own);",
+  },
+  {
+    name: "what ran before a reboot is there",
+    file: "src/podworkers/dependencies.ts",
+    search:
+      'return phase === "Running" && containerStatuses.some(({ state: { running } }) => running);',
+    replacement: 'return phase === "Running" && containerStatuses !== undefined;',
+  },
+];

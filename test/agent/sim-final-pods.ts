@@ -1,0 +1,178 @@
+// How the pods of a simulated world, and what is left of others, must stand when every trouble has ended.
+
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { LABEL } from "../../src/api/labels.ts";
+import { ContainerState } from "../../src/cri/gen/runtime/v1/api_pb.ts";
+import { planGarbage } from "../../src/runtime/garbage.ts";
+import { RuntimeReader } from "../../src/runtime/runtime-reader.ts";
+import type { FakeContainer, FakeSandbox } from "../fakes/fake-cri-world.ts";
+import type { SimAgent } from "./sim-agent.ts";
+import { podEnd, wrongContainer } from "./sim-final-container.ts";
+import type { SimSpec } from "./sim-specs.ts";
+import type { SimWorld } from "./sim-world.ts";
+
+function uidOf(config: FakeContainer["config"] | FakeSandbox["config"]): string {
+  return config.labels[LABEL.podUID] ?? "";
+}
+
+export function wrongPods(world: SimWorld): string | undefined {
+  const wanted = new Set(world.desired().map(({ uid }) => uid));
+  const { sandboxes, containers } = world.machine.runtime;
+  const open = undecided(world);
+  for (const { id, config } of [...sandboxes.values(), ...containers.values()]) {
+    if (world.judge.foreign.has(id) || wanted.has(uidOf(config))) continue;
+    const { name, key } = world.setup.specs.get(uidOf(config)) ?? {};
+    if (name === undefined || !open.has(name)) return `${id} of ${key} is left over`;
+  }
+  return first(world.desired().map((spec) => wrongPod(world, spec)));
+}
+
+function wrongPod(world: SimWorld, spec: SimSpec): string | undefined {
+  const { runtime } = world.machine;
+  const own = <T extends FakeSandbox | FakeContainer>(all: Iterable<T>): readonly T[] =>
+    [...all]
+      .filter(({ id, config }) => uidOf(config) === spec.uid && !world.judge.foreign.has(id))
+      .toSorted((a, b) => (b.config.metadata?.attempt ?? 0) - (a.config.metadata?.attempt ?? 0));
+  const sandboxes = own(runtime.sandboxes.values());
+  const containers = own(runtime.containers.values());
+  const newest = spec.containers.map(({ name }) =>
+    containers.find(({ config }) => config.metadata?.name === name),
+  );
+  const running = containers.filter(({ id }) => runtime.isAlive(id));
+  const [sandbox] = sandboxes;
+  const isDown = running.length === 0 && sandboxes.every(({ ready }) => !ready);
+  if (waits(world, spec) && isDown) return undefined;
+  if (world.agent?.failureOf(spec.uid) !== undefined)
+    return isDown ? undefined : `${spec.key} has failed and is still there`;
+  if (sandbox === undefined) return `${spec.key} has no sandbox`;
+  if (sandboxes.some((one) => one !== sandbox && one.ready))
+    return `${spec.key} has two sandboxes that are ready`;
+  const stray = running.find((one) => !newest.includes(one) || one.sandboxId !== sandbox.id);
+  if (stray !== undefined) return `${stray.id} of ${spec.key} runs, but is not the newest`;
+  if (running.length > 0 !== sandbox.ready)
+    return `${spec.key}: ${running.length} run, but its sandbox is ready: ${sandbox.ready}`;
+  const end = podEnd(spec, newest);
+  for (const [index, own] of spec.containers.entries()) {
+    const wrong = wrongContainer({ spec, own, end }, newest[index]);
+    if (wrong !== undefined) return `${spec.key}/${own.name} ${wrong}`;
+  }
+  return undefined;
+}
+
+/** For a pod that is not there, or for each other. */
+export function waits(world: SimWorld, { name, dependsOn }: SimSpec): boolean {
+  if (dependsOn === undefined) return false;
+  const other = world.desired().find((one) => one.name === dependsOn.name);
+  if (other === undefined || other.dependsOn?.name === name) return true;
+  const shown = world.agent?.facts.pods().find(({ pod }) => pod.metadata.uid === other.uid);
+  const { phase, conditions = [] } = shown?.status ?? {};
+  if (dependsOn.state === "Running") return phase !== "Running" && phase !== "Succeeded";
+  return !conditions.some(({ type, status }) => type === "Ready" && status === "True");
+}
+
+/** Names under which an old pod may run on, because the new one waits. */
+function undecided(world: SimWorld): ReadonlySet<string> {
+  const waiting = world.desired().filter((spec) => waits(world, spec));
+  return new Set(waiting.map(({ name }) => name));
+}
+
+export function wrongBooks(world: SimWorld, agent: SimAgent): string | undefined {
+  const removals = agent.store.removals.all();
+  if (removals.length > 0) return `removal rows are left: ${JSON.stringify(removals)}`;
+  const open = undecided(world);
+  const wanted = world
+    .desired()
+    .filter(({ name }) => !open.has(name))
+    .map(({ uid }) => uid);
+  const shown = agent.facts.pods().filter(({ pod }) => !isIn(open, pod.metadata.name));
+  const workers = agent.pods().filter(({ desired }) => !isIn(open, desired.pod.metadata.name));
+  const uids = shown.map(({ pod }) => pod.metadata.uid).toSorted();
+  if (uids.join() !== wanted.toSorted().join()) return `the agent shows ${uids.join()}`;
+  if (workers.length !== shown.length) return "a worker is left over";
+  for (const { pod, deletedAt, pendingUpdate, status } of shown) {
+    const { uid } = pod.metadata;
+    const { key } = world.setup.specs.get(uid) ?? {};
+    if (deletedAt !== undefined) return `${key} shows a deletion`;
+    if (pendingUpdate !== undefined) return `${key} shows a pending update`;
+    const running = world.machine.runtime
+      .running()
+      .some((one) => uidOf(one.config) === uid && !world.judge.foreign.has(one.id));
+    if (running !== (status.phase === "Running")) return `${key} shows phase ${status.phase}`;
+    const failure = agent.failureOf(uid);
+    if (failure !== undefined && (status.phase !== "Failed" || status.reason !== failure.reason))
+      return `${key} shows ${status.phase} (${status.reason}), not its failure`;
+  }
+  return open.size > 0 ? undefined : wrongLogs(world, new Set(wanted));
+}
+
+function isIn(names: ReadonlySet<string>, name: string): boolean {
+  return names.has(name);
+}
+
+function wrongLogs(world: SimWorld, wanted: ReadonlySet<string>): string | undefined {
+  const { logs: root } = world.machine;
+  if (!existsSync(root)) return undefined;
+  const names = new Set<string>(world.desired().map(({ name }) => name));
+  for (const directory of readdirSync(root)) {
+    const [, name = "", uid = ""] = directory.split("_");
+    if (wanted.has(uid)) continue;
+    const isMarked = existsSync(join(root, directory, ".replaced.json"));
+    // Nobody remembers what was being removed when the database went.
+    if (!isMarked && !world.lostDatabase) return `logs ${directory} are left over`;
+    // What one process has kept for the successor of a name, another one does not connect with a name that is gone.
+    if (!names.has(name) && world.judge.processes === 1) return `logs ${directory} are left over`;
+  }
+  return undefined;
+}
+
+/** `uids` have none any more. */
+export function wrongVolumes(world: SimWorld, uids: ReadonlySet<string>): string | undefined {
+  const root = join(world.machine.state, "pods");
+  const left = existsSync(root) ? readdirSync(root).filter((uid) => uids.has(uid)) : [];
+  return left.length === 0 ? undefined : `volumes of ${left.join()} are left`;
+}
+
+/** Those of pods that only an agent before this one knew are swept when every source has spoken. */
+export function strayVolumes(world: SimWorld): string | undefined {
+  const isWaiting = world.setup.protocolVersion !== undefined && world.authority.generation === 0;
+  if (isWaiting || undecided(world).size > 0) return undefined;
+  const wanted = new Set(world.desired().map(({ uid }) => uid));
+  return wrongVolumes(
+    world,
+    new Set([...world.setup.specs.keys()].filter((uid) => !wanted.has(uid))),
+  );
+}
+
+/** As the agent would see it if it looked now. */
+export async function wrongGarbage(world: SimWorld): Promise<string | undefined> {
+  const { runtime, clock } = world.machine;
+  const reader = new RuntimeReader({ cri: runtime, instance: "default" });
+  const looks = world.desired().map(({ uid }) => reader.inspectPod(uid, undefined));
+  await clock.advance(1_000);
+  for (const pod of await Promise.all(looks)) {
+    if (pod === undefined) continue;
+    const { containers, sandboxes } = planGarbage({ ...pod, observedAt: 0 });
+    const garbage = [...containers.map(({ id }) => id), ...sandboxes];
+    if (garbage.length > 0) return `garbage of ${pod.name} stays: ${garbage.join()}`;
+    const unstarted = pod.containers.find(({ state }) => state === "Created");
+    if (unstarted !== undefined) return `${unstarted.id} of ${pod.name} stays, never started`;
+  }
+  return undefined;
+}
+
+export function wrongForeigners(world: SimWorld): string | undefined {
+  const { sandboxes, containers } = world.machine.runtime;
+  for (const id of world.judge.foreign) {
+    const container = containers.get(id);
+    const isWell = container?.state === ContainerState.CONTAINER_RUNNING || sandboxes.has(id);
+    if (!isWell && world.machine.boots === 1) return `${id}, which is somebody else's, is gone`;
+    if (container === undefined && !sandboxes.has(id))
+      return `${id}, which is somebody else's, is gone`;
+  }
+  return undefined;
+}
+
+function first(all: readonly (string | undefined)[]): string | undefined {
+  return all.find((one) => one !== undefined);
+}

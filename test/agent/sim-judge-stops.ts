@@ -1,0 +1,198 @@
+// Judges ends: nobody is stopped for nothing, before his turn, without his hook, or with less time than he was promised.
+
+import type { Monotonic } from "../../src/lib/clock.ts";
+import type { CallName } from "../fakes/fake-cri-faults.ts";
+import type { FakeContainer } from "../fakes/fake-cri-world.ts";
+import { isThrough, neverBegins } from "./sim-kubernetes.ts";
+import { uidOf, type Ledger } from "./sim-ledger.ts";
+import type { ProbeBook } from "./sim-judge-probes.ts";
+import type { SimContainer, SimSpec } from "./sim-specs.ts";
+
+/** Why a container may be stopped. */
+interface Reason {
+  /** The whole pod ends, in order. */
+  readonly orderly: boolean;
+  /** When the order can have been given at the earliest. */
+  readonly since: Monotonic;
+  /** Seconds that it gets; the longest of several. */
+  readonly most: number;
+  readonly least: number;
+}
+
+/** However much a hook took. */
+const LEAST_SECONDS = 2;
+/** So long a sidecar waits beyond its own time for those before it. */
+const LATE_TURN_MS = 3_000;
+
+export class StopJudge {
+  readonly #ledger: Ledger;
+  readonly #probes: ProbeBook;
+  readonly #onCause: (container: FakeContainer) => void;
+  /** UID → when its removal was written down. */
+  readonly #removedAt = new Map<string, Monotonic>();
+  readonly #failedAt = new Map<string, Monotonic>();
+  /** UID → when the first of it was told to stop since the last of it started. */
+  readonly #stoppingSince = new Map<string, Monotonic>();
+  /** Container → the process that last told it to stop. */
+  readonly #told = new Map<string, number>();
+
+  constructor(ledger: Ledger, probes: ProbeBook, onCause: (container: FakeContainer) => void) {
+    this.#ledger = ledger;
+    this.#probes = probes;
+    this.#onCause = onCause;
+  }
+
+  onBegin(uid: string): void {
+    this.#removedAt.set(uid, this.#ledger.now);
+  }
+
+  onFailure(uid: string): void {
+    this.#failedAt.set(uid, this.#ledger.now);
+  }
+
+  onStarted(uid: string): void {
+    this.#stoppingSince.delete(uid);
+  }
+
+  onStop(container: FakeContainer, grace: number): void {
+    const ledger = this.#ledger;
+    const name = ledger.nameOf(container);
+    ledger.say(`  stopContainer ${name} ${grace} s`);
+    const spec = ledger.spec(uidOf(container));
+    const own = ledger.own(container);
+    const isFirst = this.#told.get(container.id) !== ledger.process;
+    const wasTold = this.#told.has(container.id);
+    this.#told.set(container.id, ledger.process);
+    if (spec === undefined || own === undefined) return;
+    const reason = this.#reasonFor(spec, container);
+    if (!this.#stoppingSince.has(spec.uid)) this.#stoppingSince.set(spec.uid, ledger.now);
+    if (reason === undefined) {
+      if (ledger.isGood(container))
+        ledger.accuse(`${name} is stopped without a removal written down`);
+      return;
+    }
+    if (!wasTold && !reason.orderly) this.#onCause(container);
+    this.#mustGetItsTime({ container, spec, own, reason }, grace);
+    if (!ledger.isAlive(container)) return;
+    this.#mustHaveItsHook(container, own, grace);
+    if (isFirst && reason.orderly && own.role === "sidecar")
+      this.#mustBeLast({ container, spec, own, reason });
+  }
+
+  onSandboxEnd(call: CallName, id: string): void {
+    const ledger = this.#ledger;
+    const uid = ledger.uidOfSandbox(id);
+    ledger.say(`  ${call} ${ledger.key(uid)} ${id}`);
+    if (uid === undefined) return;
+    const alive = ledger.containersOf(uid).filter((one) => {
+      return one.sandboxId === id && ledger.isAlive(one);
+    });
+    if (alive.length === 0) return;
+    const names = alive.map((one) => ledger.nameOf(one)).join(", ");
+    if (call === "removePodSandbox")
+      return ledger.accuse(`sandbox ${id} is removed while ${names} runs`);
+    // One that a dead process told to start may start behind the last look.
+    const isLate = alive.every((one) => ledger.startedBy.get(one.id) !== ledger.process);
+    if (ledger.isLeaving(uid) || ledger.hasFailed(uid)) {
+      if (!isLate) ledger.accuse(`${names} gets no time to stop`);
+    } else if (alive.some((one) => ledger.isGood(one)))
+      ledger.accuse(`${names} is stopped for nothing`);
+  }
+
+  #reasonFor(spec: SimSpec, container: FakeContainer): Reason | undefined {
+    const { grace } = spec;
+    const sentences = this.#probes.sentences(container.id);
+    const graces = sentences.map((one) => one.grace ?? grace);
+    const orderly = this.#endOf(spec);
+    if (orderly !== undefined) {
+      const { since, least } = orderly;
+      const isOnItsWay = this.#told.has(container.id);
+      const most = Math.max(grace, ...graces);
+      const shortest = isOnItsWay ? Math.min(grace, ...graces, least) : Math.min(grace, least);
+      return { orderly: true, since, most, least: shortest };
+    }
+    const isGood = this.#ledger.isGood(container);
+    if (isGood && sentences.length === 0) return undefined;
+    const since = Math.min(this.#ledger.processSince, ...sentences.map(({ at }) => at));
+    // One that is in the way may be ended for that alone.
+    const all = isGood ? graces : [grace, ...graces];
+    return { orderly: false, since, most: Math.max(...all), least: Math.min(...all) };
+  }
+
+  /** When and why the pod as a whole has come to its end. */
+  #endOf(spec: SimSpec): Pick<Reason, "since" | "least"> | undefined {
+    const { uid, grace } = spec;
+    const ledger = this.#ledger;
+    const times: Monotonic[] = [];
+    if (ledger.isLeaving(uid)) times.push(this.#removedAt.get(uid) ?? 0);
+    if (ledger.hasFailed(uid)) times.push(this.#failedAt.get(uid) ?? 0);
+    const codes = ({ name }: SimContainer): number | undefined => {
+      const newest = ledger.newest(uid, name);
+      return newest === undefined ? undefined : ledger.exitCode(newest);
+    };
+    if (isThrough(spec, codes) || neverBegins(spec, codes)) {
+      const others = ledger.containersOf(uid).filter((one) => ledger.own(one)?.role !== "sidecar");
+      times.push(Math.max(0, ...others.map(({ id }) => ledger.ends.get(id)?.at ?? 0)));
+    }
+    if (times.length === 0) return undefined;
+    // It may have been ending for another reason before.
+    times.push(this.#stoppingSince.get(uid) ?? ledger.now);
+    return { since: Math.max(ledger.processSince, Math.min(...times)), least: grace };
+  }
+
+  #mustGetItsTime({ container, own, reason }: Case, grace: number): void {
+    const { accuse, name, now } = this.#bound(container);
+    const { most, least } = reason;
+    if (grace > most) accuse(`${name} is given ${grace} s to stop, not ${most}`);
+    const left = Math.ceil(least - this.#spentMs(container, own, now - reason.since) / 1_000);
+    const promised = Math.max(left, Math.min(least, LEAST_SECONDS));
+    if (grace < promised) accuse(`${name} is given ${grace} s to stop, not ${promised}`);
+  }
+
+  /** What its hook, or waiting for its turn, may have used up. */
+  #spentMs({ id }: FakeContainer, { role, hooks }: SimContainer, sinceOrder: number): number {
+    const { how } = hooks.preStop ?? {};
+    const calledAt = this.#probes.preStopAt(id);
+    const waited = role === "sidecar" ? sinceOrder : 0;
+    if (how === undefined) return waited;
+    if (typeof how !== "string") return Math.max(waited, how.sleep * 1_000);
+    return calledAt === undefined ? sinceOrder : Math.max(waited, this.#ledger.now - calledAt);
+  }
+
+  #mustHaveItsHook(container: FakeContainer, { hooks }: SimContainer, grace: number): void {
+    const { accuse, name } = this.#bound(container);
+    if (hooks.preStop?.how !== "exec" || grace === 0) return;
+    if (this.#probes.preStopAt(container.id) === undefined)
+      accuse(`${name} is stopped without its preStop hook`);
+  }
+
+  /** Sidecars stop when those they serve are gone, or had their time; the last to start first. */
+  #mustBeLast({ container, spec, own, reason }: Case): void {
+    const { accuse, name, now } = this.#bound(container);
+    const waits = spec.grace === 0 ? 0 : spec.grace * 1_000 + LATE_TURN_MS;
+    if (now - reason.since >= waits) return;
+    const position = spec.containers.indexOf(own);
+    const served = this.#ledger.containersOf(spec.uid).find((other) => {
+      const theirs = this.#ledger.own(other);
+      if (theirs === undefined || theirs === own || !this.#ledger.isAlive(other)) return false;
+      // One that a dead process told to start, or that started late, is nobody's plan.
+      if (this.#ledger.startedBy.get(other.id) !== this.#ledger.process) return false;
+      if ((this.#ledger.startedAt.get(other.id) ?? 0) > reason.since) return false;
+      return theirs.role !== "sidecar" || spec.containers.indexOf(theirs) > position;
+    });
+    if (served !== undefined) accuse(`${name} is stopped before ${this.#ledger.nameOf(served)}`);
+  }
+
+  #bound(container: FakeContainer) {
+    const ledger = this.#ledger;
+    const accuse = (text: string): void => ledger.accuse(text);
+    return { accuse, name: ledger.nameOf(container), now: ledger.now };
+  }
+}
+
+interface Case {
+  readonly container: FakeContainer;
+  readonly spec: SimSpec;
+  readonly own: SimContainer;
+  readonly reason: Reason;
+}

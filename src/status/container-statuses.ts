@@ -96,12 +96,18 @@ function fromRuntime(
     ready: false,
     started: false,
     // One that was lost is counted although the next may get its number: a count never falls.
-    restartCount: Math.max(newest.attempt, previous?.restartCount ?? 0),
+    restartCount: Math.max(restartsUntil(newest, older), previous?.restartCount ?? 0),
     image: newest.image,
     imageID: newest.imageID,
     containerID: containerID(newest.id),
     ...(stopSignal === undefined ? {} : { stopSignal }),
   };
+}
+
+/** One that never started has restarted nothing: it may be removed again, and its number with it (law 15). */
+function restartsUntil(newest: ObservedContainer, older: ObservedContainer | undefined): number {
+  if (newest.state !== "Created") return newest.attempt;
+  return older?.attempt ?? Math.max(0, newest.attempt - 1);
 }
 
 const CREATING: ContainerState = { waiting: { reason: "ContainerCreating" } };

@@ -250,4 +250,10 @@ export function ourSelector(instance: string): Record<string, string> {
       'return phase === "Running" && containerStatuses.some(({ state: { running } }) => running);',
     replacement: 'return phase === "Running" && containerStatuses !== undefined;',
   },
+  {
+    name: "one that never started is a restart",
+    file: "src/status/container-statuses.ts",
+    search: 'if (newest.state !== "Created") return newest.attempt;',
+    replacement: "return newest.attempt;",
+  },
 ];

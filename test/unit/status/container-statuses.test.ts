@@ -87,6 +87,14 @@ const cases: Record<string, Case> = {
     facts: { waiting: { b: { reason: "ErrImagePull" } } },
     expected: fresh,
   },
+  "an instance that was made and never started is no restart": {
+    instances: [anInstance("a", { state: "Created", attempt: 2 }), exited(1, { attempt: 1 })],
+    expected: {
+      ...known(2, { state: { waiting: { reason: "ContainerCreating" } } }),
+      lastState: ended(1, "Error", 1),
+      restartCount: 1,
+    },
+  },
   "a created container that was not started yet is still being created": {
     instances: [anInstance("a", { state: "Created" })],
     expected: known(0, {}),

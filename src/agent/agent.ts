@@ -62,7 +62,11 @@ export class Agent {
     const { edges, config, nodeName, version } = options;
     const { clock, random, log, cri } = edges;
     this.#options = options;
-    this.#quiet = new Quiet({ clock, after: QUIET_MS, run: () => edges.trimMemory() });
+    const trim = (): void => {
+      edges.store.database.releaseMemory();
+      edges.trimMemory();
+    };
+    this.#quiet = new Quiet({ clock, after: QUIET_MS, run: trim });
     this.#sink = new EventSink({
       edges,
       config,

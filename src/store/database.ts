@@ -94,6 +94,15 @@ export class Database implements Disposable {
     }
   }
 
+  /** Gives back what it keeps of pages that can be read again. Never throws. */
+  releaseMemory(): void {
+    try {
+      this.#sqlite.pragma("shrink_memory");
+    } catch {
+      // A database in trouble says so to whoever needs it.
+    }
+  }
+
   /** Rows changed since it was opened: stands still while nothing changes. */
   get totalChanges(): number {
     const row = this.#guard(() =>

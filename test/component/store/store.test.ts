@@ -205,3 +205,10 @@ test("a stray file in stateDir/desired disturbs nothing", () => {
   expect(store.documents.repairs).toEqual([]);
   expect(existsSync(join(stateDir, "desired", "README"))).toBe(true);
 });
+
+test("memory that is given back loses nothing", () => {
+  using store = openStore(newDirectory());
+  store.meta.set("key", "value");
+  store.database.releaseMemory();
+  expect(store.meta.get("key")).toBe("value");
+});

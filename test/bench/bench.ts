@@ -1,5 +1,5 @@
 // Measures the agent against bare CRI calls on one private containerd, and prints a table. Times are shown, never judged by an exit code.
-// bun test/bench/bench.ts [--quick] [--json FILE] [--markdown FILE] [--only one,edit,crash,mqtt,many,idle] [--logs DIRECTORY]
+// bun test/bench/bench.ts [--quick] [--json FILE] [--markdown FILE] [--only one,ready,edit,crash,mqtt,many,idle,probes] [--logs DIRECTORY]
 
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";

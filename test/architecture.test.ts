@@ -160,7 +160,6 @@ const PURE: readonly string[] = [
   "status/event-budget.ts",
   "status/facts.ts",
   "status/generate.ts",
-  "status/newest.ts",
   "status/node-status.ts",
   "status/phase.ts",
   "status/starts-again.ts",

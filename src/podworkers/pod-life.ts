@@ -17,7 +17,7 @@ import {
   type RestartMemory,
 } from "../runtime/container-restart.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
-import { newestContainer } from "../runtime/newest.ts";
+import { newestContainer } from "../api/newest-observed.ts";
 import type { PodAction } from "../runtime/pod-action.ts";
 import type { ReservedAttempts } from "../runtime/action-input.ts";
 import type { WaitingFact } from "../status/facts.ts";

@@ -1,5 +1,6 @@
 // Which instances of a pod's containers are asked, and where they are reached. kubelet: probeManager.AddPod
 
+import { newestContainer } from "../api/newest-observed.ts";
 import type { ObservedContainer, ObservedPod } from "../api/observed-pod.ts";
 import {
   allContainers,
@@ -44,7 +45,7 @@ export function probedInstances(
     const probed =
       isProbed(container) &&
       (!spec.initContainers.includes(container) || isSidecar(spec, container));
-    const instance = probed ? newestOf(container.name, observed) : undefined;
+    const instance = probed ? newestContainer(observed, container.name) : undefined;
     return instance?.state === "Running" ? [{ container, instance }] : [];
   });
 }
@@ -56,21 +57,9 @@ export function podAddress(
   hostIP: () => string | undefined,
 ): string | undefined {
   if (spec.hostNetwork) return hostIP() ?? "127.0.0.1";
-  let newest: ObservedPod["sandboxes"][number] | undefined;
-  for (const sandbox of observed?.sandboxes ?? [])
-    if (newest === undefined || sandbox.attempt > newest.attempt) newest = sandbox;
-  return newest?.ips[0];
+  return observed?.sandboxes[0]?.ips[0];
 }
 
 function isProbed(container: Container): boolean {
   return PROBE_KINDS.some((kind) => probeOf(container, kind) !== undefined);
-}
-
-// Newest is the highest attempt: creation times come from a clock that jumps.
-function newestOf(name: string, { containers }: ObservedPod): ObservedContainer | undefined {
-  let newest: ObservedContainer | undefined;
-  for (const container of containers)
-    if (container.name === name && (newest === undefined || container.attempt > newest.attempt))
-      newest = container;
-  return newest;
 }

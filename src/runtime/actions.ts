@@ -5,7 +5,8 @@ import { allContainers, isSidecar, type Pod } from "../api/pod.ts";
 import { restartsAfterKill } from "../api/restart-policy.ts";
 import { containerActions, killOf, removalOf, startAction } from "./container-actions.ts";
 import { initActions } from "./init-actions.ts";
-import { isFinished, isLive, newestContainer, usableSandbox } from "./newest.ts";
+import { newestContainer } from "../api/newest-observed.ts";
+import { isFinished, isLive, usableSandbox } from "./newest.ts";
 import type { ActionContext, KillReason, PodAction } from "./pod-action.ts";
 
 /**

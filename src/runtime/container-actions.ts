@@ -5,7 +5,8 @@ import type { Container, Pod } from "../api/pod.ts";
 import { restartsAfterKill } from "../api/restart-policy.ts";
 import type { ActionContext, KillReason, PodAction } from "./pod-action.ts";
 import { restartTime, shouldRestart } from "./container-restart.ts";
-import { newestContainer, nextAttempt } from "./newest.ts";
+import { newestContainer } from "../api/newest-observed.ts";
+import { nextAttempt } from "./newest.ts";
 
 export interface ContainerFacts {
   readonly observed: ObservedPod | undefined;

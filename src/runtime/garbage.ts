@@ -1,7 +1,7 @@
 // Decides which dead containers and sandboxes of a wanted pod are no longer needed. kubelet: container GC
 
 import type { ObservedContainer, ObservedPod } from "../api/observed-pod.ts";
-import { lastUsedSandbox } from "../api/used-sandbox.ts";
+import { lastUsedSandbox } from "../api/newest-observed.ts";
 
 export interface Garbage {
   readonly containers: readonly ObservedContainer[];

@@ -12,6 +12,7 @@ import type { Logger } from "../lib/logger.ts";
 import { StopBudget, type GracePeriod } from "./grace-period.ts";
 import { hookAddress } from "./lifecycle-target.ts";
 import type { LifecycleRunner } from "./lifecycle.ts";
+import { isLive } from "./newest.ts";
 import { stopFacts, stopTurns, type StopFacts } from "./stop-order.ts";
 
 export interface PodKillerOptions {
@@ -63,7 +64,7 @@ export class PodKiller {
     const { cri } = this.#options;
     const stops = new Map<string, Promise<void>>();
     for (const { container, waitsFor } of stopTurns(
-      observed.containers.filter(isAlive),
+      observed.containers.filter(isLive),
       order.pod,
     )) {
       const before = waitsFor.flatMap((id) => stops.get(id) ?? []);
@@ -85,7 +86,7 @@ export class PodKiller {
   ): Promise<void> {
     try {
       if (container.state === "Created") await this.#options.cri.removeContainer(container.id);
-      if (isAlive(container)) await this.#stop({ observed, container, order, before: [] });
+      if (isLive(container)) await this.#stop({ observed, container, order, before: [] });
     } catch (cause) {
       const message = `container "${container.name}" cannot be stopped: ${messageOf(cause)}`;
       throw new AgentError({ reason: "KillContainerError", message, cause });
@@ -206,10 +207,6 @@ export class PodKiller {
 async function awaitTurn(before: readonly Promise<void>[], budget: StopBudget): Promise<void> {
   if (before.length === 0 || budget.turnOver.aborted) return;
   await Promise.race([Promise.all(before), aborted(budget.turnOver)]);
-}
-
-function isAlive({ state }: ObservedContainer): boolean {
-  return state === "Running" || state === "Unknown";
 }
 
 /** Forgets a stopped pod: the runtime removes a sandbox's containers with it. */

@@ -2,7 +2,7 @@
 
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../api/observed-pod.ts";
 import type { Container, Pod } from "../api/pod.ts";
-import { lastUsedSandbox } from "../api/used-sandbox.ts";
+import { lastUsedSandbox, newestContainer } from "../api/newest-observed.ts";
 import { shouldRestart, type RestartMemory } from "./container-restart.ts";
 
 /**
@@ -19,14 +19,6 @@ export function usableSandbox(
 
 function isUsable({ spec }: Pod, { state, hostNetwork, ips }: ObservedSandbox): boolean {
   return state === "Ready" && hostNetwork === spec.hostNetwork && (hostNetwork || ips.length > 0);
-}
-
-/** The newest instance of a container; containers are ordered by name, then highest attempt first. */
-export function newestContainer(
-  observed: ObservedPod | undefined,
-  name: string,
-): ObservedContainer | undefined {
-  return observed?.containers.find((container) => container.name === name);
 }
 
 /** It runs, or may still run. */

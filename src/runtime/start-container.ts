@@ -10,7 +10,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { Limiter } from "../lib/limiter.ts";
 import type { LifecycleRunner } from "./lifecycle.ts";
 import { highestLogAttempt } from "./log-attempts.ts";
-import { newestContainer } from "./newest.ts";
+import { newestContainer } from "../api/newest-observed.ts";
 import type { ActionInput, EnsureImage, PodConfigs, SandboxRef } from "./action-input.ts";
 
 export interface ContainerStarterOptions {

@@ -10,7 +10,7 @@ import type {
 import { isSidecar, type PodSpec } from "../api/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { PodFacts } from "./facts.ts";
-import { currentSandbox } from "../api/used-sandbox.ts";
+import { currentSandbox } from "../api/newest-observed.ts";
 
 /** A condition before anybody knows when it last changed. */
 export type Untimed = Omit<PodCondition, "lastTransitionTime">;

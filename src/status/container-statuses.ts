@@ -8,8 +8,7 @@ import { sharedMessage } from "../api/termination-share.ts";
 import { containerID, containerState, lostContainer } from "./container-state.ts";
 import { startedAndReady } from "./container-started.ts";
 import type { PodFacts } from "./facts.ts";
-import { currentSandbox } from "../api/used-sandbox.ts";
-import { newestFirst } from "./newest.ts";
+import { currentSandbox } from "../api/newest-observed.ts";
 import { isEnding, startsAgain } from "./starts-again.ts";
 import { terminatedStatuses } from "./terminated-statuses.ts";
 
@@ -64,7 +63,7 @@ function statusOf(
   input: ContainerStatusesInput,
 ): ContainerStatus {
   const instances = input.observed?.containers.filter(({ name }) => name === container.name) ?? [];
-  const [newest, ...before] = newestFirst(instances);
+  const [newest, ...before] = instances;
   const older = before.find(({ state }) => state === "Exited" || state === "Unknown");
   const known =
     newest === undefined

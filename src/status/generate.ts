@@ -9,7 +9,7 @@ import { rfc3339 } from "../lib/clock.ts";
 import { podConditions, timed } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
 import type { PodFacts } from "./facts.ts";
-import { currentSandbox } from "../api/used-sandbox.ts";
+import { currentSandbox } from "../api/newest-observed.ts";
 import { isTerminal, podPhase } from "./phase.ts";
 import { isEnding } from "./starts-again.ts";
 

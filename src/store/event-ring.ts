@@ -2,10 +2,9 @@
 // An event's number is its row's. Numbers are reserved on the disk before they are used: a power cut may take back rows
 // that the broker has seen already, and another event must not come under the same number.
 
+import type { EventType } from "../api/events.ts";
 import type { Database, Query } from "./database.ts";
 import type { Meta } from "./meta.ts";
-
-export type EventType = "Normal" | "Warning";
 
 export interface OutboxEvent {
   readonly type: EventType;

@@ -19,7 +19,8 @@ import {
   type RestartMemory,
 } from "../../../src/runtime/container-restart.ts";
 import { planGarbage } from "../../../src/runtime/garbage.ts";
-import { newestContainer, usableSandbox } from "../../../src/runtime/newest.ts";
+import { newestContainer } from "../../../src/api/newest-observed.ts";
+import { usableSandbox } from "../../../src/runtime/newest.ts";
 import type { ActionContext, PodAction } from "../../../src/runtime/pod-action.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 

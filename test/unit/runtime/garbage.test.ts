@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ObservedPod } from "../../../src/api/observed-pod.ts";
-import { lastUsedSandbox } from "../../../src/api/used-sandbox.ts";
+import { lastUsedSandbox } from "../../../src/api/newest-observed.ts";
 import { planGarbage } from "../../../src/runtime/garbage.ts";
 import { highestLogAttempt } from "../../../src/runtime/log-attempts.ts";
 import { isLive } from "../../../src/runtime/newest.ts";

@@ -1,13 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { ObservedPod } from "../../../src/api/observed-pod.ts";
 import type { PodSpec } from "../../../src/api/pod.ts";
-import {
-  isFinished,
-  isLive,
-  newestContainer,
-  nextAttempt,
-  usableSandbox,
-} from "../../../src/runtime/newest.ts";
+import { newestContainer } from "../../../src/api/newest-observed.ts";
+import { isFinished, isLive, nextAttempt, usableSandbox } from "../../../src/runtime/newest.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import { anew, created, down, exited, replaced, runs, unknown, up } from "./actions-table.ts";
 

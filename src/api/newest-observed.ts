@@ -1,7 +1,15 @@
-// Which of a pod's sandboxes the pod lives in: one that came up late and empty, from a call whose answer was lost,
-// tells nothing of it.
+// Which of a pod's observed sandboxes and containers count. "Newest" is the highest attempt, never a creation time
+// (law 7); a sandbox that came up late and empty, from a call whose answer was lost, tells nothing of the pod.
 
-import type { ObservedPod, ObservedSandbox } from "./observed-pod.ts";
+import type { ObservedContainer, ObservedPod, ObservedSandbox } from "./observed-pod.ts";
+
+/** The newest instance of a container; containers are ordered by name, then highest attempt first. */
+export function newestContainer(
+  observed: ObservedPod | undefined,
+  name: string,
+): ObservedContainer | undefined {
+  return observed?.containers.find((container) => container.name === name);
+}
 
 /** The newest in which a container has ever run. */
 export function lastUsedSandbox(observed: ObservedPod | undefined): ObservedSandbox | undefined {

@@ -24,6 +24,8 @@ export function clientOptions(options: ConnectOptions): LibraryOptions {
     reconnectPeriod: 0,
     resubscribe: false,
     timerVariant: "native",
+    // Its cache of all 65,536 packet numbers takes 5 MB for the life of the process.
+    writeCache: false,
     will: will(options),
     minVersion: "TLSv1.2",
     ...(options.username === undefined ? {} : { username: options.username }),

@@ -89,6 +89,7 @@ const PURE: readonly string[] = [
   "cli/pod-table.ts",
   "cli/printable.ts",
   "cli/table.ts",
+  "host/http-request.ts",
   "image/image-events.ts",
   "image/image-reference.ts",
   "image/pull-failure.ts",

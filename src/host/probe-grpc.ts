@@ -9,11 +9,11 @@ import {
 } from "node:http2";
 import { connect } from "node:net";
 import type { Clock } from "../lib/clock.ts";
+import { hostAndPort } from "./http-request.ts";
 import type { Address, GrpcHealth, ProbeCall } from "./probe-edge.ts";
 import { encodeRequest, judgeEnd, rpcError } from "./probe-grpc-message.ts";
 import {
   connectionFailed,
-  hostAndPort,
   question,
   socketError,
   timedOut,

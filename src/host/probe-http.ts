@@ -6,10 +6,10 @@ import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Clock } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
+import { hostAndPort } from "./http-request.ts";
 import type { HttpAnswer, HttpRequest, ProbeCall } from "./probe-edge.ts";
 import {
   connectionFailed,
-  hostAndPort,
   question,
   socketError,
   timedOut,

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
+import { hostAndPort } from "./http-request.ts";
 import type { Address, ProbeCall } from "./probe-edge.ts";
 
 export interface Settle<T> {
@@ -59,10 +60,6 @@ export function connectionFailed(message: string, cause?: unknown): AgentError {
 
 export function timedOut(message: string): AgentError {
   return new AgentError({ reason: "Timeout", message });
-}
-
-export function hostAndPort({ host, port }: Address): string {
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** What a socket's error means, in the words of Go's net package, which people know from the kubelet. */

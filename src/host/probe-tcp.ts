@@ -3,7 +3,8 @@
 import { connect } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import type { Address, ProbeCall } from "./probe-edge.ts";
-import { hostAndPort, question, socketError, timedOut } from "./probe-question.ts";
+import { hostAndPort } from "./http-request.ts";
+import { question, socketError, timedOut } from "./probe-question.ts";
 
 export function tcpConnect(clock: Clock, address: Address, call: ProbeCall): Promise<void> {
   const late = () => timedOut(`dial tcp ${hostAndPort(address)}: i/o timeout`);

@@ -1,6 +1,7 @@
 // Asks one question of one probe and makes an answer of whatever comes back. kubelet: prober.runProbe
 
 import type { Container, HttpGetHandler, Probe } from "../api/pod.ts";
+import { NO_ADDRESS } from "../host/http-request.ts";
 import type { HttpRequest, ProbeCall, ProbeEdge } from "../host/probe-edge.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
@@ -13,7 +14,7 @@ import {
   thrownAnswer,
   type ProbeAnswer,
 } from "./probe-answer.ts";
-import { httpTarget, NO_ADDRESS, tcpTarget } from "./probe-target.ts";
+import { probeRequest, tcpTarget } from "./probe-target.ts";
 
 /**
  * Runs a command in a container. `Timeout`, or `DeadlineExceeded` soon after the command's time was over, is the word
@@ -103,7 +104,7 @@ async function askHttp(
   question: Question,
   handler: HttpGetHandler,
 ): Promise<ProbeAnswer> {
-  const target = httpTarget(handler, question.container, question.podIP);
+  const target = probeRequest(handler, question.container, question.podIP);
   if (!target.ok) return noTarget(target.message);
   const { timeoutMs, signal } = callOf(question);
   const until = clock.monotonic() + timeoutMs;

@@ -25,7 +25,7 @@ import {
 import { firstAsk, giveUpAt, mayHaveRunBefore, nextAsk, type FirstAsk } from "./probe-timing.ts";
 import {
   hasProbes,
-  podAddress,
+  instanceAddress,
   PROBE_KINDS,
   probedInstances,
   probeOf,
@@ -216,7 +216,9 @@ export class ProbeManager implements Disposable {
     const asking = new AbortController();
     worker.asking = asking;
     worker.wakeAt = giveUpAt(probe, now);
-    const podIP = podAddress(pod.pod, pod.observed, this.#options.hostIP);
+    const podIP = pod.pod.spec.hostNetwork
+      ? (this.#options.hostIP() ?? "127.0.0.1")
+      : instanceAddress(pod.observed, containerId);
     const { signal } = asking;
     const { container } = target;
     void askProbe(this.#options, { probe, container, containerId, podIP, signal }).then((answer) =>

@@ -50,14 +50,13 @@ export function probedInstances(
   });
 }
 
-/** The pod's own address; undefined = not known yet. `hostIP`: the node's, if it has one. */
-export function podAddress(
-  { spec }: Pod,
+/** Where an instance answers: in its own sandbox, whichever came up beside it. undefined = not known yet. */
+export function instanceAddress(
   observed: ObservedPod | undefined,
-  hostIP: () => string | undefined,
+  containerId: string,
 ): string | undefined {
-  if (spec.hostNetwork) return hostIP() ?? "127.0.0.1";
-  return observed?.sandboxes[0]?.ips[0];
+  const sandboxId = observed?.containers.find(({ id }) => id === containerId)?.sandboxId;
+  return observed?.sandboxes.find(({ id }) => id === sandboxId)?.ips[0];
 }
 
 function isProbed(container: Container): boolean {

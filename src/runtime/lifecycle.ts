@@ -2,14 +2,15 @@
 
 import type { ExecHandler, HttpGetHandler, LifecycleHandler, SleepHandler } from "../api/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
+import { MAX_REQUESTS } from "../host/http-request.ts";
 import type { HttpRequest, ProbeEdge } from "../host/probe-edge.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import {
+  followed,
   handlerText,
   hookRequest,
   plainRequest,
-  redirected,
   type HookTarget,
 } from "./lifecycle-target.ts";
 
@@ -31,7 +32,6 @@ interface Limits {
 }
 
 const OUTPUT_BYTES = 1024;
-const MAX_REDIRECTS = 10;
 /** The edge wants a number: the longest that any timer knows. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
@@ -91,26 +91,32 @@ export class LifecycleRunner {
 
   /** What the server answers does not matter, only that it does. */
   async #httpGet(handler: HttpGetHandler, target: HookTarget, limits: Limits): Promise<void> {
-    let request: HttpRequest | undefined = hookRequest(handler, target);
-    for (let followed = 0; request !== undefined; followed += 1) {
-      if (followed >= MAX_REDIRECTS) throw new Error(`stopped after ${MAX_REDIRECTS} redirects`);
-      request = await this.#ask(request, limits);
+    const asked: HttpRequest[] = [];
+    let next: HttpRequest | undefined = hookRequest(handler, target);
+    while (next !== undefined) {
+      if (asked.length >= MAX_REQUESTS) throw new Error(`stopped after ${MAX_REQUESTS} redirects`);
+      asked.push(next);
+      next = await this.#ask(asked, limits);
     }
   }
 
   /** The next question, if the answer sends us on. */
-  async #ask(request: HttpRequest, limits: Limits): Promise<HttpRequest | undefined> {
+  async #ask(asked: readonly HttpRequest[], limits: Limits): Promise<HttpRequest | undefined> {
     const { timeoutMs = NO_TIMEOUT_MS, signal } = limits;
-    const ask = async (what: HttpRequest): Promise<HttpRequest | undefined> =>
-      redirected(what, await this.#options.edge.httpGet(what, { timeoutMs, signal }));
+    const newest = asked.at(-1);
+    if (newest === undefined) return undefined;
+    const ask = async (what: HttpRequest): Promise<HttpRequest | undefined> => {
+      const answer = await this.#options.edge.httpGet(what, { timeoutMs, signal });
+      return followed([...asked.slice(0, -1), what], answer);
+    };
     try {
-      return await ask(request);
+      return await ask(newest);
     } catch (error) {
       // Nobody reads what the server says: that its head came is answer enough.
       if (reasonOf(error, "") === "BodyFailed") return undefined;
       // Hooks were plain text for years whatever their scheme said; whoever relied on it still gets his call.
-      if (request.scheme !== "HTTPS" || !isPlainTextAnswer(error)) throw error;
-      return ask(plainRequest(request));
+      if (newest.scheme !== "HTTPS" || !isPlainTextAnswer(error)) throw error;
+      return ask(plainRequest(newest));
     }
   }
 

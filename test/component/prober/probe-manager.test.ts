@@ -433,15 +433,20 @@ describe("the address", () => {
     return world.edge.asked[0]?.to;
   };
 
-  test("is the newest sandbox's", async () => {
-    const world = await ProbeWorld.make();
+  test("is that of the sandbox the instance runs in, though a newer one came up late and empty", async () => {
     const sandboxes = [
-      aSandbox({ attempt: 0, ips: ["10.88.0.9"] }),
+      aSandbox({ attempt: 0, ips: ["10.88.0.9", "fd00::9"] }),
       aSandbox({ attempt: 1, ips: ["10.88.0.7", "fd00::7"] }),
     ];
-    const observed = anObservedPod(sandboxes, [running()]);
-    world.manager.update(probed, observed, { terminating: false });
-    expect(await askedHost(world)).toBe("10.88.0.7:3");
+    for (const [sandboxId, to] of [
+      ["sandbox-0", "10.88.0.9:3"],
+      ["sandbox-1", "10.88.0.7:3"],
+    ] as const) {
+      const world = await ProbeWorld.make();
+      const observed = anObservedPod(sandboxes, [{ ...running(), sandboxId }]);
+      world.manager.update(probed, observed, { terminating: false });
+      expect(await askedHost(world)).toBe(to);
+    }
   });
 
   test("is the node's on the host's network, and the loopback when it has none", async () => {

@@ -205,7 +205,7 @@ describe("an httpGet hook", () => {
     const { result, requests } = await run({ handler: get(), podIP: "" });
     expect([requests.length, String(result)]).toEqual([
       0,
-      "AgentError: httpGet HTTP :http/bye hook failed: the pod has no IP address",
+      "AgentError: httpGet HTTP :http/bye hook failed: the pod has no address yet",
     ]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 
 import type { HttpRequest } from "../../../src/host/probe-edge.ts";
 import { judgeHttp } from "../../../src/prober/http-judgement.ts";
-import { urlOf } from "../../../src/prober/probe-target.ts";
+import { urlOf } from "../../../src/host/http-request.ts";
 
 const asked: HttpRequest = {
   scheme: "HTTP",

@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
 import type { HttpGetHandler } from "../../../src/api/pod.ts";
-import { httpTarget, tcpTarget, urlOf } from "../../../src/prober/probe-target.ts";
+import { urlOf } from "../../../src/host/http-request.ts";
+import { probeRequest, tcpTarget } from "../../../src/prober/probe-target.ts";
 import { aContainer } from "../../fakes/a-pod.ts";
 
 const container = aContainer("a", {
@@ -20,7 +21,7 @@ function url(more: Partial<HttpGetHandler>, podIP: string | undefined = "10.88.0
     scheme: "HTTP",
     httpHeaders: [],
   } as const;
-  const found = httpTarget({ ...handler, ...more }, container, podIP);
+  const found = probeRequest({ ...handler, ...more }, container, podIP);
   return found.ok ? urlOf(found.target) : `error: ${found.message}`;
 }
 
@@ -59,11 +60,11 @@ describe("an httpGet handler", () => {
       scheme: "HTTP",
       httpHeaders: [],
     } as const;
-    expect(httpTarget(handler, container, undefined)).toEqual({
+    expect(probeRequest(handler, container, undefined)).toEqual({
       ok: false,
       message: "the pod has no address yet",
     });
-    expect(httpTarget({ ...handler, host: "a" }, container, undefined).ok).toBe(true);
+    expect(probeRequest({ ...handler, host: "a" }, container, undefined).ok).toBe(true);
   });
 
   test("never makes a path that ends its line", () => {
@@ -77,7 +78,7 @@ describe("an httpGet handler", () => {
   const headers = (...written: [name: string, value: string][]): string[] => {
     const httpHeaders = written.map(([name, value]) => ({ name, value }));
     const handler = { type: "httpGet", path: "/", port: 80, scheme: "HTTP", httpHeaders } as const;
-    const found = httpTarget(handler, container, "10.88.0.2");
+    const found = probeRequest(handler, container, "10.88.0.2");
     return found.ok ? found.target.headers.map(({ name, value }) => `${name}: ${value}`) : [];
   };
   const sent: Readonly<Record<string, readonly [actual: string[], expected: string[]]>> = {

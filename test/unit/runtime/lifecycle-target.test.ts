@@ -2,11 +2,11 @@ import { describe, expect, test } from "bun:test";
 import type { HttpGetHandler } from "../../../src/api/pod.ts";
 import type { HttpRequest } from "../../../src/host/probe-edge.ts";
 import {
+  followed,
   handlerText,
   hookAddress,
   hookRequest,
   plainRequest,
-  redirected,
   type HookTarget,
 } from "../../../src/runtime/lifecycle-target.ts";
 import { aSandbox } from "../../fakes/a-pod.ts";
@@ -67,12 +67,14 @@ describe("hookRequest", () => {
   });
 
   test("nobody to ask is an error that says why", () => {
-    expect(() => hookRequest(get(), { ...target, podIP: undefined })).toThrow("no IP address");
-    expect(() => hookRequest(get({ port: "admin" }), target)).toThrow('no port "admin"');
+    expect(() => hookRequest(get(), { ...target, podIP: undefined })).toThrow("no address yet");
+    expect(() => hookRequest(get({ port: "admin" }), target)).toThrow(
+      'no port with the name "admin"',
+    );
   });
 });
 
-describe("redirected", () => {
+describe("followed", () => {
   const asked: HttpRequest = {
     scheme: "HTTP",
     host: "10.88.0.2",
@@ -81,7 +83,7 @@ describe("redirected", () => {
     headers: [{ name: "Host", value: "web.example" }, accept],
   };
   const to = (location: string, status = 302): HttpRequest | undefined =>
-    redirected(asked, { status, location, body: "" });
+    followed([asked], { status, location, body: "" });
 
   test("follows to the same host, whatever the port and scheme", () => {
     expect(to("c")).toEqual({ ...asked, path: "/a/c" });
@@ -93,13 +95,13 @@ describe("redirected", () => {
       port: 443,
       path: "/d",
     });
-    expect(to("//10.88.0.2:81/d")).toEqual({ ...absolute, port: 81, path: "/d" });
+    // Go's client keeps the Host for whatever names no scheme.
+    expect(to("//10.88.0.2:81/d")).toEqual({ ...asked, port: 81, path: "/d" });
   });
 
   const ends: Record<string, [string, number]> = {
     "another host": ["http://10.88.0.3:8080/", 302],
     "no location": ["", 302],
-    "a scheme that is no web": ["ftp://10.88.0.2/", 302],
     "an answer that is no redirect": ["/c", 200],
     "304 is no redirect": ["/c", 304],
   };
@@ -107,9 +109,13 @@ describe("redirected", () => {
     expect(to(location, status)).toBeUndefined();
   });
 
+  test("fails where nobody could follow", () => {
+    expect(() => to("ftp://10.88.0.2/")).toThrow("failed to parse Location header");
+  });
+
   test("knows an IPv6 host again", () => {
     const request = { ...asked, host: "fd00::2" };
-    expect(redirected(request, { status: 301, location: "/z", body: "" })?.host).toBe("fd00::2");
+    expect(followed([request], { status: 301, location: "/z", body: "" })?.host).toBe("fd00::2");
   });
 });
 

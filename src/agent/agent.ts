@@ -9,17 +9,19 @@ import type { CgroupDriver } from "../runtime/cgroup-parent.ts";
 import { Mailbox } from "../lib/mailbox.ts";
 import type { FileSource } from "../source/file-source.ts";
 import type { MqttSource } from "../source/mqtt-source.ts";
+import { Claims } from "../volume/claims.ts";
 import { Volumes } from "../volume/mount-volumes.ts";
 import { findCgroupDriver } from "./cgroup-driver.ts";
 import { DesiredPods } from "./desired-pods.ts";
 import type { Edges } from "./edges.ts";
-import { imageEnsurer } from "./ensure-image.ts";
 import { EventSink } from "./event-sink.ts";
 import { Housekeeping } from "./housekeeping.ts";
+import { admissionTo, nodeIdentity } from "./node-facts.ts";
+import { buildNodePods } from "./node-pods.ts";
 import { NodeView } from "./node-view.ts";
-import { podConfigs } from "./pod-configs.ts";
+import { readersOf } from "./object-changes.ts";
 import { Quiet } from "./quiet.ts";
-import { buildPods, type Pods } from "./pods.ts";
+import type { Pods } from "./pods.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import { buildDocuments, buildFileSource } from "./sources.ts";
 import { standingOf } from "./standing.ts";
@@ -88,6 +90,9 @@ export class Agent {
       maxPods: config.maxPods,
       standing: (pod) => standingOf(this.#pods.cache, pod),
       occupants: () => this.#pods.workers.all().map(({ desired }) => desired),
+      admission: admissionTo({ edges, config, nodeName }, (uid) => this.#pods.statuses.isOver(uid)),
+      node: nodeIdentity({ edges, config, nodeName }),
+      onObjectsChanged: (changed) => this.#onObjectsChanged(changed),
     });
     this.#pods = this.#buildPods();
     this.#loop = new SyncLoop({
@@ -113,10 +118,12 @@ export class Agent {
       pods: this.#pods,
       watch: this.#watch,
       desired: () => this.#desired.state,
+      claims: new Claims({ ...config, files: edges.files, mounts: edges.mounts }),
       documents: () => this.#documents?.states() ?? [],
       events: () => this.#sink.list(),
       filesDigest: () => this.#files.digest(),
       areFilesKnown: () => this.#desired.hasHeard("file"),
+      arePodsKnown: () => this.#watch.version !== undefined && this.#allHaveSpoken(),
       problems: () => this.#problems(),
       conditions: () => [...options.conditions, ...(this.#upstream?.conditions() ?? [])],
     });
@@ -232,29 +239,18 @@ export class Agent {
   }
 
   #buildPods(): Pods {
-    const { edges, config } = this.#options;
-    const { files, mounts } = edges;
-    const volumes = new Volumes({ files, mounts, stateDir: config.stateDir });
-    const { record } = this.#sink;
-    const configs = podConfigs({
+    const { edges, config, nodeName } = this.#options;
+    return buildNodePods({
       edges,
       config,
+      nodeName,
+      desired: this.#desired,
+      record: this.#sink.record,
       cgroupDriver: () => this.#cgroupDriver,
-      runtimeVersion: () => this.#watch.version,
-    });
-    return buildPods({
-      edges,
-      config,
-      configs,
+      features: () => this.#watch.features,
       events: { subscribe: (signal) => this.#subscribe(signal) },
-      ensureImage: imageEnsurer({ edges, record }),
-      record,
-      setUpVolumes: (pod) => volumes.setUp(pod),
-      tearDownVolumes: (uid) => volumes.tearDown(uid),
-      removeCgroup: (uid) => configs.removeCgroup(uid),
       requireNetwork: () => this.#watch.requireNetwork(),
       hostIPs: () => this.#view.hostIPs(),
-      rejected: () => this.#desired.state.rejected,
       onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
       onPodGone: () => {
         if (this.#desired.state.held.size > 0) this.#mailbox.send({ type: "RoomChanged" });
@@ -265,6 +261,11 @@ export class Agent {
       },
       signal: this.#stop.signal,
     });
+  }
+
+  #onObjectsChanged(changed: ReadonlySet<string>): void {
+    const pods = this.#pods.workers.all().map(({ desired }) => desired);
+    for (const uid of readersOf(pods, changed)) this.#mailbox.send({ type: "PodChanged", uid });
   }
 
   #subscribe(signal: AbortSignal): ReturnType<ReturnType<Edges["runtimeEvents"]>["subscribe"]> {

@@ -5,6 +5,7 @@ import type { CriClient } from "../cri/cri-client.ts";
 import type { VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { Sha256 } from "../api/decode-context.ts";
 import type { Files } from "../host/files.ts";
+import type { Cgroups } from "../host/pod-cgroup.ts";
 import type { MachineFacts, NodeAddress } from "../host/machine.ts";
 import type { Mounts } from "../host/mounts.ts";
 import type { ProbeEdge } from "../host/probe-edge.ts";
@@ -20,6 +21,7 @@ export interface Edges {
   readonly log: Logger;
   readonly files: Files;
   readonly mounts: Mounts;
+  readonly cgroups: Cgroups;
   readonly cri: CriClient;
   /** containerd's own stream, or CRI's for another runtime. */
   readonly runtimeEvents: (version: VersionResponse) => RuntimeEvents;

@@ -8,12 +8,18 @@ import type { NodeCondition, NodeStatus, PodStatus } from "../api/pod-status.ts"
 import { podName } from "../api/pod.ts";
 import { nameOf } from "../podworkers/plan.ts";
 import type { WorkerEntry } from "../podworkers/pod-workers.ts";
+import type { ClaimOutcome, NamedClaim } from "../server/delete-claim.ts";
 import type { GraceOutcome, NamedPod } from "../server/delete-pod.ts";
 import type { EventEntry } from "../server/events-list.ts";
+import type { ObjectEntry } from "../server/object-list.ts";
 import type { PodEntry } from "../server/pod-list.ts";
 import type { NodeEntry, ServerFacts, VersionInfo } from "../server/routes.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
+import type { Claims } from "../volume/claims.ts";
+import { removeClaimData, type ClaimUsers } from "./claim-data.ts";
 import type { Edges } from "./edges.ts";
+import { nodeIdentity, nodeLabels, nodeRoom } from "./node-facts.ts";
+import { objectEntries } from "./object-entries.ts";
 import type { Pods } from "./pods.ts";
 import type { RuntimeWatch } from "./runtime-watch.ts";
 import type { NodeTruth, ReportedPod } from "./upstream.ts";
@@ -26,12 +32,15 @@ export interface NodeViewOptions {
   readonly pods: Pods;
   readonly watch: RuntimeWatch;
   readonly desired: () => DesiredState;
+  readonly claims: Pick<Claims, "list" | "removeData">;
   readonly documents: () => readonly DocumentState[];
   /** Oldest occurrence first. */
   readonly events: () => readonly RecordedEvent[];
   readonly filesDigest: () => string;
   /** The directory of manifests was read. */
   readonly areFilesKnown: () => boolean;
+  /** Every source has said something, and the runtime has told which pods it has. */
+  readonly arePodsKnown: () => boolean;
   readonly problems: () => readonly string[];
   readonly conditions: () => readonly NodeCondition[];
 }
@@ -77,6 +86,27 @@ export class NodeView implements ServerFacts {
     });
   }
 
+  objects(namespace: string | undefined): readonly ObjectEntry[] {
+    const { desired, pods } = this.#options;
+    const running = pods.workers.all().map((entry) => entry.desired.pod);
+    const node = nodeIdentity(this.#options);
+    return objectEntries(namespace, { desired: desired(), running, node });
+  }
+
+  removeClaimData(claim: NamedClaim): ClaimOutcome {
+    const { claims, edges } = this.#options;
+    return removeClaimData(claim, { claims, users: this.#claimUsers(), log: edges.log });
+  }
+
+  #claimUsers(): ClaimUsers {
+    const { desired, pods } = this.#options;
+    const known = [...desired().pods, ...pods.workers.all().map((entry) => entry.desired)];
+    const uids = new Set<string>(known.map(({ uid }) => uid));
+    const seen = [...pods.workers.leaving(), ...pods.cache.all().values()];
+    const strangers = seen.filter(({ uid }) => !uids.has(uid));
+    return { pods: known, strangers, areKnown: this.#options.arePodsKnown() };
+  }
+
   rejected(): readonly Rejection[] {
     return this.#options.desired().rejected;
   }
@@ -89,7 +119,8 @@ export class NodeView implements ServerFacts {
   node(): NodeEntry {
     const { nodeName, config } = this.#options;
     const identity = this.#options.edges.files.info(`${config.stateDir}/identity.json`);
-    const node = { name: nodeName, labels: config.nodeLabels, status: this.#nodeStatus() };
+    const labels = nodeLabels(this.#options);
+    const node = { name: nodeName, labels, status: this.#nodeStatus() };
     return identity === undefined ? node : { ...node, createdAt: identity.mtimeMs };
   }
 
@@ -152,7 +183,7 @@ export class NodeView implements ServerFacts {
       addresses: this.hostIPs(),
       runtime: runtimeOf(watch),
       agentVersion: version,
-      maxPods: config.maxPods,
+      ...nodeRoom({ edges, config }),
       problems: problems(),
       extraConditions: conditions(),
       previous: this.#status,

@@ -1,32 +1,43 @@
 // Fills the node's facts into the pure functions that turn a pod into CRI's messages.
 
 import type { AgentConfig } from "../api/config.ts";
+import type { DesiredPod } from "../api/desired-pod.ts";
+import { podEvent, type RecordEvent } from "../api/events.ts";
 import { podLogDirectory } from "../api/log-paths.ts";
-import type { Container, PodUID } from "../api/pod.ts";
-import { qosClass, type QosClass } from "../api/qos.ts";
-import { memoryCgroupRemedy, readCgroupFacts, type CgroupFacts } from "../host/cgroup.ts";
+import type { ObservedPod } from "../api/observed-pod.ts";
+import type { Container, Pod, PodUID } from "../api/pod.ts";
+import { qosClass } from "../api/qos.ts";
+import { memoryCgroupRemedy, type CgroupFacts } from "../host/cgroup.ts";
+import type { Files } from "../host/files.ts";
 import { AgentError } from "../lib/errors.ts";
-import {
-  cgroupParent,
-  podCgroupDirectories,
-  type CgroupDriver,
-  type CgroupTree,
-} from "../runtime/cgroup-parent.ts";
-import { containerConfig } from "../runtime/container-config.ts";
+import { cgroupParent, type CgroupDriver } from "../runtime/cgroup-parent.ts";
+import { containerConfig, type ContainerConfigFacts } from "../runtime/container-config.ts";
+import type { RuntimeFeatures } from "../runtime/features.ts";
 import type { PodConfigs } from "../runtime/action-input.ts";
+import { etcHostsPath } from "../runtime/hosts-file.ts";
+import { podDns } from "../runtime/pod-dns.ts";
 import { parseResolvConf } from "../runtime/resolv-conf.ts";
+import { runtimeHandlerOf } from "../runtime/runtime-class.ts";
 import { sandboxConfig } from "../runtime/sandbox-config.ts";
-import { supportsStopSignal, type RuntimeVersion } from "../runtime/stop-signal.ts";
 import { terminationLogPath } from "../runtime/termination-message.ts";
 import type { Edges } from "./edges.ts";
+import { IdRanges } from "./id-ranges.ts";
+import { PodCgroups, hugePageSizes } from "./pod-cgroups.ts";
 
 export interface PodConfigsOptions {
   readonly edges: Edges;
   readonly config: AgentConfig;
+  readonly record: RecordEvent;
   /** Known once the runtime has answered, which is before the first pod is made. */
   readonly cgroupDriver: () => CgroupDriver;
   /** Likewise. */
-  readonly runtimeVersion: () => RuntimeVersion | undefined;
+  readonly features: () => RuntimeFeatures;
+  /** Every pod that the runtime has. */
+  readonly observed: () => Iterable<ObservedPod>;
+  /** Whether this path is a device of the node, or a directory that may hold some. */
+  readonly isDevice: (path: string) => boolean;
+  /** Those that have not come to their end. */
+  readonly activePods: () => readonly Pod[];
 }
 
 export interface NodePodConfigs extends PodConfigs {
@@ -34,60 +45,102 @@ export interface NodePodConfigs extends PodConfigs {
   readonly removeCgroup: (uid: PodUID) => void;
 }
 
-const UNKNOWN_RUNTIME: RuntimeVersion = { runtimeName: "", runtimeVersion: "" };
+/** There only while the kernel has SELinux switched on. */
+const SELINUX = "/sys/fs/selinux/enforce";
+const CPUS = "/sys/devices/system/cpu";
 const RESOLV_CONF_BYTES = 64 * 1024;
-const QOS: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
 
 export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
-  const { edges, config, cgroupDriver, runtimeVersion } = options;
+  const { edges, config } = options;
   const { files, machine } = edges;
-  const { instance, podLogsDir, cgroupRoot, resolvConf } = config;
-  const cgroups = readCgroupFacts();
-  const { version, mountPoint } = cgroups;
-  const cgroup = (uid: PodUID, qos: QosClass) => ({ uid, qos, driver: cgroupDriver(), cgroupRoot });
-  const dns = () => {
-    if (files.target(resolvConf) === undefined) return parseResolvConf("");
-    return parseResolvConf(
-      new TextDecoder().decode(files.readFollowing(resolvConf, RESOLV_CONF_BYTES)),
-    );
+  const { instance, podLogsDir, resolvConf } = config;
+  const cgroups = new PodCgroups(options);
+  const { facts: cgroupFacts } = edges.cgroups;
+  const dns = ({ pod }: DesiredPod) => {
+    const isThere = files.target(resolvConf) !== undefined;
+    const text = isThere ? files.readFollowing(resolvConf, RESOLV_CONF_BYTES) : new Uint8Array();
+    const node = parseResolvConf(new TextDecoder().decode(text));
+    const { config: formed, said } = podDns(pod, { node, ...config });
+    for (const one of said) options.record(podEvent(pod.metadata, one));
+    return formed;
   };
-  const tree = (): CgroupTree => ({
-    version,
-    mountPoint,
-    hierarchies: version === 2 ? [] : directoriesOf(edges, mountPoint),
+  const security = securityFacts(options);
+  const idRanges = new IdRanges(options.observed);
+  const ofPod = ({ uid, pod }: DesiredPod) => ({
+    features: options.features(),
+    runtimeHandler: runtimeHandlerOf(pod, config.runtimeClasses),
+    ...(pod.spec.hostUsers ? {} : { userNamespace: idRanges.of(uid) }),
   });
   return {
+    runtimeHandler: ({ pod }) => runtimeHandlerOf(pod, config.runtimeClasses),
     sandbox: (desired, { attempt, activeSince }) =>
       sandboxConfig(desired, {
+        ...security,
+        ...ofPod(desired),
+        cpuCFSQuota: config.cpuCFSQuota,
         attempt,
         activeSince,
         bootId: edges.bootId,
         instance,
         podLogsDir,
-        dns: dns(),
-        cgroupParent: cgroupParent(cgroup(desired.uid, qosClass(desired.pod.spec))),
+        dns: dns(desired),
+        clusterDomain: config.clusterDomain,
+        cgroupParent: cgroupParent(cgroups.place(desired.uid, qosClass(desired.pod.spec))),
       }),
+    prepareCgroup: (desired) => cgroups.prepare(desired),
+    settleCgroup: (desired) => cgroups.settle(desired),
     container: (desired, container, facts) => {
-      requireMemoryCgroup(container, cgroups);
+      requireMemoryCgroup(container, cgroupFacts);
       return containerConfig(desired, container, {
         ...facts,
-        stopSignals: supportsStopSignal(runtimeVersion() ?? UNKNOWN_RUNTIME),
+        ...security,
+        ...ofPod(desired),
         instance,
-        cgroupVersion: version,
+        cgroupVersion: cgroupFacts.version,
         memoryBytes: machine.memoryBytes,
+        cpuCFSQuota: config.cpuCFSQuota,
+        hugePageSizes: hugePageSizes(edges),
+        limitsSwap: cgroupFacts.hasSwap,
       });
     },
     containerLogDirectory: ({ pod }, container) =>
       `${podLogDirectory(podLogsDir, pod.metadata)}/${container}`,
     terminationLog: ({ uid }, container, attempt) =>
       terminationLogPath(config.stateDir, { uid, container, attempt }),
+    etcHosts: ({ uid }) => etcHostsPath(config.stateDir, uid),
     removeCgroup: (uid) => {
-      // The spec may be forgotten, so its class is unknown: the pod lies in one of the three.
-      for (const qos of QOS)
-        for (const directory of podCgroupDirectories(cgroup(uid, qos), tree()))
-          files.removeEmptyDirectory(directory);
+      idRanges.forget(uid);
+      cgroups.remove(uid);
     },
   };
+}
+
+type NodeSecurity = Pick<
+  ContainerConfigFacts,
+  "seccompDefault" | "seccompRoot" | "isFile" | "isDevice" | "isSelinuxNode" | "maskedPaths"
+>;
+
+/** What of the node bears on whom containers run as and what they may do. */
+function securityFacts({ edges, config, isDevice }: PodConfigsOptions): NodeSecurity {
+  const { files } = edges;
+  return {
+    seccompDefault: config.seccompDefault,
+    seccompRoot: `${config.stateDir}/seccomp`,
+    isFile: (path) => files.target(path)?.kind === "file",
+    isDevice,
+    isSelinuxNode: files.target(SELINUX) !== undefined,
+    maskedPaths: throttlePaths(files),
+  };
+}
+
+/** How hot a processor runs tells of others' secrets. */
+function throttlePaths(files: Files): readonly string[] {
+  if (files.target(CPUS) === undefined) return [];
+  return files
+    .list(CPUS)
+    .filter(({ name }) => /^cpu[0-9]+$/.test(name))
+    .map(({ name }) => `${CPUS}/${name}/thermal_throttle`)
+    .filter((path) => files.target(path) !== undefined);
 }
 
 /** Says what to do before the runtime fails with a sentence that nobody understands. */
@@ -96,11 +149,4 @@ function requireMemoryCgroup({ name, resources }: Container, facts: CgroupFacts)
   if (remedy === undefined || resources.limits.memory === undefined) return;
   const message = `container "${name}" has a memory limit, but ${remedy}`;
   throw new AgentError({ reason: "CreateContainerConfigError", message });
-}
-
-function directoriesOf({ files }: Edges, mountPoint: string): readonly string[] {
-  return files
-    .list(mountPoint)
-    .filter(({ kind }) => kind === "directory")
-    .map(({ name }) => name);
 }

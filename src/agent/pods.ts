@@ -10,6 +10,7 @@ import { Limiter } from "../lib/limiter.ts";
 import type { RuntimeEvents } from "../containerd/runtime-events.ts";
 import { PodCache } from "../pleg/pod-cache.ts";
 import { PodLifecycle } from "../pleg/pod-lifecycle.ts";
+import { ConfigChanges, type PodObjects } from "../podworkers/config-changes.ts";
 import { disruptionOf } from "../podworkers/disruption.ts";
 import { GarbageCollector } from "../podworkers/garbage-collector.ts";
 import { ActionPerformer } from "../podworkers/perform-actions.ts";
@@ -18,12 +19,14 @@ import { PodSyncer } from "../podworkers/pod-syncer.ts";
 import { PodTerminator } from "../podworkers/pod-terminator.ts";
 import { PodWorkers } from "../podworkers/pod-workers.ts";
 import { ProbeManager } from "../prober/probe-manager.ts";
-import type { EnsureImage, PodConfigs } from "../runtime/action-input.ts";
+import type { ContainerWorld, EnsureImage, PodConfigs } from "../runtime/action-input.ts";
+import { ContainerSurroundings } from "../runtime/container-surroundings.ts";
 import { PodKiller } from "../runtime/kill-pod.ts";
 import { LifecycleRunner } from "../runtime/lifecycle.ts";
 import { PodRuntime } from "../runtime/pod-runtime.ts";
 import { RuntimeReader } from "../runtime/runtime-reader.ts";
 import { ContainerStarter } from "../runtime/start-container.ts";
+import { volumeImages } from "../runtime/volume-images.ts";
 import type { PodFacts } from "../status/facts.ts";
 import { generatePodStatus } from "../status/generate.ts";
 import { StatusManager } from "../status/status-manager.ts";
@@ -36,7 +39,13 @@ export interface PodsOptions {
   readonly events: RuntimeEvents;
   readonly ensureImage: EnsureImage;
   readonly record: RecordEvent;
+  readonly world: ContainerWorld;
+  readonly objects: PodObjects;
+  /** Before `setUpVolumes`: what of it takes long, in steps; absent = nothing does. */
+  readonly shareLargeClaims?: (pod: Pod) => Iterable<void>;
   readonly setUpVolumes: (pod: Pod) => ReadonlyMap<string, string>;
+  /** Before `tearDownVolumes`, likewise. */
+  readonly emptyLargeVolumes?: (uid: PodUID) => Iterable<void>;
   readonly tearDownVolumes: (uid: PodUID) => void;
   readonly removeCgroup: (uid: PodUID) => void;
   readonly requireNetwork: () => Promise<void>;
@@ -47,7 +56,7 @@ export interface PodsOptions {
   readonly onPodChanged: (uid: PodUID) => void;
   /** A status, or what a name waits for, changed. */
   readonly onStatusChanged: (uid: PodUID) => void;
-  /** A worker has ended: nothing of its pod is left. */
+  /** A worker has ended, nothing of its pod is left; or a pod has come to its end and needs no room any more. */
   readonly onPodGone: () => void;
   readonly signal: AbortSignal;
 }
@@ -73,6 +82,7 @@ export function buildPods(options: PodsOptions): Pods {
     onChange: (uid) => {
       options.onStatusChanged(uid);
       workers.onStatusChanged();
+      if (statuses.isOver(uid)) options.onPodGone();
     },
   });
   const lifecycle = new PodLifecycle({
@@ -104,6 +114,7 @@ export function buildPods(options: PodsOptions): Pods {
     look,
     verdicts: (uid) => prober.verdicts(uid),
     failures: store.failures,
+    config: new ConfigChanges({ objects: options.objects, clock, record }),
     publish,
   });
   const remains = buildRemains(options, statuses);
@@ -114,6 +125,7 @@ export function buildPods(options: PodsOptions): Pods {
     log,
     cached,
     look,
+    emptyLargeVolumes: options.emptyLargeVolumes ?? (() => []),
     cleanUp: (removal) => remains.cleanUp(removal),
     settle: (uid) => {
       store.failures.forget(uid);
@@ -140,7 +152,12 @@ export function buildPods(options: PodsOptions): Pods {
       observed: () => cache.all(),
       status: (uid) => statuses.status(uid),
       fetchImages: async (pod, signal) => {
-        for (const container of allContainers(pod.spec)) await ensureImage(pod, container, signal);
+        const canMount = options.world.mountsImages();
+        for (const container of allContainers(pod.spec)) {
+          await ensureImage(pod, container, signal);
+          const mounted = canMount ? [...volumeImages(pod, container).values()] : [];
+          for (const wanted of mounted) await ensureImage(pod, wanted, signal);
+        }
       },
       beginLife: (desired) => remains.beginLife(desired),
       onChange: (uid) => {
@@ -164,15 +181,18 @@ interface Doers {
 }
 
 function buildRuntime(options: PodsOptions): Doers {
-  const { configs, record, ensureImage, setUpVolumes, requireNetwork } = options;
+  const { configs, record, world, ensureImage, setUpVolumes, requireNetwork } = options;
+  const { shareLargeClaims = () => [] } = options;
   const { cri, clock, log, files, probes } = options.edges;
   const creating = new Limiter(CREATING_AT_ONCE);
   const lifecycle = new LifecycleRunner({ cri, edge: probes, clock });
   const killer = new PodKiller({ cri, lifecycle, clock, log, record });
   const common = { cri, configs, ensureImage, creating, record };
-  const starter = new ContainerStarter({ ...common, files, log, lifecycle });
+  const surroundings = new ContainerSurroundings({ world, configs, files, record });
+  const starter = new ContainerStarter({ ...common, files, log, lifecycle, world, surroundings });
   const runtime = new PodRuntime({ ...common, log, starter, killer });
-  const performer = new ActionPerformer({ runtime, setUpVolumes, requireNetwork, record });
+  const volumes = { shareLargeClaims, setUpVolumes };
+  const performer = new ActionPerformer({ runtime, ...volumes, requireNetwork, clock, record });
   return { performer, killer };
 }
 

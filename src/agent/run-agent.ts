@@ -6,15 +6,16 @@ import type { AgentConfig } from "../api/config.ts";
 import { ContainerdEvents } from "../containerd/containerd-events.ts";
 import { CriEvents } from "../containerd/cri-events.ts";
 import { isContainerd } from "../containerd/is-containerd.ts";
-import { ensurePauseImage } from "../containerd/pause-image.ts";
+import { bringPauseImage } from "../containerd/pause-image.ts";
 import { GrpcCriClient } from "../cri/client.ts";
 import { GrpcChannel } from "../cri/grpc.ts";
 import { bootId, clockSynchronised, sinceBoot } from "../host/boot.ts";
 import { lockStateDir } from "../host/lock.ts";
-import { readMachineFacts, readNodeAddresses } from "../host/machine.ts";
+import { readDiskFacts, readMachineFacts, readNodeAddresses } from "../host/machine.ts";
 import { trimMemory } from "../host/memory.ts";
 import { realMounts } from "../host/mounts.ts";
 import { realProbeEdge } from "../host/real-probe-edge.ts";
+import { realCgroups } from "../host/pod-cgroup.ts";
 import { realFiles } from "../host/real-files.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
@@ -66,7 +67,8 @@ async function live(
     clock,
   });
   using channel = new GrpcChannel({ endpoint: config.containerRuntimeEndpoint, clock });
-  const machine = readMachineFacts();
+  const storageBytes = readDiskFacts(config.stateDir).capacityBytes;
+  const machine = { ...readMachineFacts(), storageBytes };
   const { stateDir, nodeName: template } = config;
   const identity = resolveIdentity({ files, log, stateDir, template, facts: machine });
   const edges: Edges = {
@@ -75,19 +77,16 @@ async function live(
     log,
     files,
     mounts: realMounts(),
+    cgroups: realCgroups(),
     cri,
     runtimeEvents: (runtime) =>
       isContainerd(runtime)
         ? new ContainerdEvents({ channel, clock })
         : new CriEvents({ cri, clock }),
-    bringPauseImage: async (signal) => {
+    bringPauseImage: (signal) => {
       const architecture = machine.architecture === "arm64" ? "arm64" : "x64";
-      try {
-        const outcome = await ensurePauseImage({ cri, channel, clock, architecture, signal });
-        if (outcome.type === "Imported") log.info("imported the pause image", { ...outcome });
-      } catch (error) {
-        log.error("the pause image cannot be brought", { error: messageOf(error) });
-      }
+      const random = systemRandom;
+      return bringPauseImage({ cri, channel, clock, random, log, architecture, signal });
     },
     probes: realProbeEdge(clock),
     mqtt: new MqttjsLink(),
@@ -115,6 +114,13 @@ function openStore({ stateDir }: AgentConfig, log: Logger): Store {
   const store = Store.open({ stateDir, files: realFiles(), random: systemRandom });
   if (store.recovered !== undefined)
     log.error("the database was damaged; it was set aside and is rebuilt", { ...store.recovered });
+  if (store.secrets.trouble !== undefined)
+    log.error(
+      "the key of Secrets cannot be used; what was kept with it is lost until it is declared again",
+      {
+        why: store.secrets.trouble,
+      },
+    );
   for (const repair of store.documents.repairs)
     log.warn("desired document repaired", { ...repair });
   return store;

@@ -2,11 +2,12 @@
 
 import { checkVersion } from "../cri/check-version.ts";
 import type { CriClient } from "../cri/cri-client.ts";
-import type { VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
+import type { StatusResponse, VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
+import { NO_FEATURES, runtimeFeatures, type RuntimeFeatures } from "../runtime/features.ts";
 
 export interface RuntimeWatchOptions {
   readonly cri: CriClient;
@@ -30,6 +31,10 @@ export interface RuntimeConditions {
   readonly networkMessage: string;
 }
 
+const NOTHING_SAID: RuntimeConditions = {
+  networkReady: false,
+  networkMessage: "the runtime says nothing about it",
+};
 const ALIVE_MS = 10_000;
 const RETRY_MS = 1_000;
 /** kubelet: maxWaitForContainerRuntime */
@@ -43,6 +48,7 @@ export class RuntimeWatch {
   #problem = "the container runtime has not answered yet";
   #isSilent = false;
   #version: VersionResponse | undefined;
+  #features = NO_FEATURES;
   #conditions: (RuntimeConditions & { readonly at: Monotonic }) | undefined;
   #told = "";
 
@@ -57,6 +63,11 @@ export class RuntimeWatch {
 
   get conditions(): RuntimeConditions | undefined {
     return this.#conditions;
+  }
+
+  /** As its last answers tell; nothing before the first. */
+  get features(): RuntimeFeatures {
+    return this.#features;
   }
 
   /** undefined = healthy, else the sentence for /healthz. */
@@ -112,7 +123,8 @@ export class RuntimeWatch {
   async #ask(signal: AbortSignal): Promise<void> {
     const { cri, clock, endpoint, onFirst } = this.#options;
     const version = await checkVersion(cri, { endpoint, signal });
-    await this.#askStatus();
+    // With its configuration: it may have been restarted with another since.
+    this.#features = runtimeFeatures(version, await this.#askStatus(true));
     if (this.#version === undefined) await onFirst(version);
     this.#version = version;
     this.#answeredAt = clock.monotonic();
@@ -123,22 +135,23 @@ export class RuntimeWatch {
     const now = this.#options.clock.monotonic();
     const known = this.#conditions;
     const isFresh = known?.networkReady === true && now - known.at <= STATUS_FRESH_MS;
-    const conditions = isFresh ? known : await this.#askStatus();
-    if (conditions.networkReady) return;
+    if (!isFresh) await this.#askStatus(false);
+    const { networkReady, networkMessage } = this.#conditions ?? NOTHING_SAID;
+    if (networkReady) return;
     throw new AgentError({
       reason: "NetworkNotReady",
-      message: `the runtime has no pod network: ${conditions.networkMessage}; install a CNI configuration, or use hostNetwork`,
+      message: `the runtime has no pod network: ${networkMessage}; install a CNI configuration, or use hostNetwork`,
     });
   }
 
-  async #askStatus(): Promise<RuntimeConditions & { readonly at: Monotonic }> {
-    const { status } = await this.#options.cri.status();
-    const network = status?.conditions.find(({ type }) => type === "NetworkReady");
+  async #askStatus(verbose: boolean): Promise<StatusResponse> {
+    const response = await this.#options.cri.status({ verbose });
+    const network = response.status?.conditions.find(({ type }) => type === "NetworkReady");
     this.#conditions = {
       networkReady: network?.status === true,
-      networkMessage: network?.message ?? "the runtime says nothing about it",
+      networkMessage: network?.message ?? NOTHING_SAID.networkMessage,
       at: this.#options.clock.monotonic(),
     };
-    return this.#conditions;
+    return response;
   }
 }

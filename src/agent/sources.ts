@@ -24,6 +24,7 @@ export function buildFileSource({ edges, config, nodeName, emit }: SourcesOption
     directory: config.staticPodPath,
     lastGood: store.lastGood,
     nodeName,
+    clusterDNS: config.clusterDNS.length > 0,
     sha256,
     emit,
   });
@@ -37,6 +38,7 @@ export function buildDocuments(
   const { edges, config, nodeName, version, emit } = options;
   if (config.mqtt === undefined) return undefined;
   const { fleet, topicRoot } = config.mqtt;
+  const clusterDNS = config.clusterDNS.length > 0;
   const { clock, log, store, sha256, machine, clockSynchronised } = edges;
   return new MqttSource({
     documents: store.documents,
@@ -46,7 +48,7 @@ export function buildDocuments(
     node: nodeName,
     topicRoot,
     ...(fleet === undefined ? {} : { fleet }),
-    facts: { agentVersion: version, arch: machine.architecture, features: new Set() },
+    facts: { agentVersion: version, arch: machine.architecture, features: new Set(), clusterDNS },
     clockTrusted: clockSynchronised,
     emit,
     onState,

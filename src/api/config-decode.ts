@@ -1,12 +1,6 @@
 // Reads a configuration document: strict, every error at once with its path, defaults filled in.
 
-import {
-  CONFIG_DEFAULTS,
-  KNOWN_FIELDS,
-  MQTT_DEFAULTS,
-  UNBUILT_FIELDS,
-  defaultResolvConf,
-} from "./config-defaults.ts";
+import { CONFIG_DEFAULTS, MQTT_DEFAULTS, defaultResolvConf } from "./config-defaults.ts";
 import {
   absolutePath,
   brokerUrl,
@@ -19,7 +13,6 @@ import {
   nodeNameTemplate,
   oneOf,
   podStatus,
-  say,
   socketPath,
   text,
   textList,
@@ -28,20 +21,9 @@ import {
   type Check,
 } from "./config-fields.ts";
 import type { AgentConfig, MqttConfig } from "./config.ts";
-import { formatPath } from "./field-path.ts";
-import { nearestField } from "./nearest-field.ts";
-import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
-
-export interface ConfigFacts {
-  /** Text of /etc/resolv.conf; undefined = unreadable. It decides the default of `resolvConf`. */
-  readonly etcResolvConf: string | undefined;
-  /** Where a field stands in its file (1-based), by the keys that lead to it. */
-  readonly locate?: (
-    keys: readonly string[],
-  ) => { readonly line: number; readonly column: number } | undefined;
-}
-
-type Mapping = Readonly<Record<string, unknown>>;
+import { readPodSettings } from "./config-pods.ts";
+import { FieldReader, type ConfigFacts, type Mapping } from "./config-reader.ts";
+import { failed, ok, type Result } from "../lib/result.ts";
 
 const WHOLE = 2 ** 31 - 1;
 
@@ -65,11 +47,14 @@ function readConfig(reader: FieldReader, root: Mapping, facts: ConfigFacts): Age
   const mqtt = readMqtt(reader, root["mqtt"]);
   const read = <T>(key: string, check: Check<T>, fallback: T): T =>
     reader.value(root, [key], check) ?? fallback;
-  return {
+  const own = {
     staticPodPath: read("staticPodPath", absolutePath, defaults.staticPodPath),
     stateDir: read("stateDir", absolutePath, defaults.stateDir),
     podLogsDir: read("podLogsDir", absolutePath, defaults.podLogsDir),
     socket: read("socket", socketPath, defaults.socket),
+  };
+  return {
+    ...own,
     containerRuntimeEndpoint: runtime,
     imageServiceEndpoint: read("imageServiceEndpoint", unixEndpoint, runtime),
     ...(nodeName === undefined ? {} : { nodeName }),
@@ -95,6 +80,7 @@ function readConfig(reader: FieldReader, root: Mapping, facts: ConfigFacts): Age
       defaults.nodeStatusReportFrequencyMs,
     ),
     logLevel: read("logLevel", oneOf(["debug", "info", "warn", "error"]), defaults.logLevel),
+    ...readPodSettings(reader, root, own),
     ...(mqtt === undefined ? {} : { mqtt }),
   };
 }
@@ -165,58 +151,4 @@ function withoutUndefined<T extends object>(fields: T): Present<T> {
     present,
     Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
   );
-}
-
-/** Collects the errors of one document while its fields are read. */
-class FieldReader {
-  readonly errors: FieldError[] = [];
-  readonly #facts: ConfigFacts;
-
-  constructor(facts: ConfigFacts) {
-    this.#facts = facts;
-  }
-
-  refuse(keys: readonly string[], code: string, message: string): void {
-    this.errors.push({ path: formatPath(keys), message, code, ...this.#position(keys) });
-  }
-
-  #position(keys: readonly string[]): Pick<FieldError, "line" | "column"> {
-    const at = this.#facts.locate?.(keys);
-    return at === undefined ? {} : { line: at.line, column: at.column };
-  }
-
-  /** One field; undefined when it is absent, null, or refused. `keys` is its full path. */
-  value<T>(parent: Mapping, keys: readonly string[], check: Check<T>): T | undefined {
-    const key = keys.at(-1) ?? "";
-    const written = Object.hasOwn(parent, key) ? parent[key] : undefined;
-    if (written === undefined || written === null) return undefined;
-    const checked = check(written);
-    if (checked.ok) return checked.value;
-    this.refuse(keys, "Invalid", checked.message);
-    return undefined;
-  }
-
-  /** A mapping whose keys are all known; anything else in it is refused. */
-  mapping(written: unknown, keys: readonly string[]): Mapping {
-    const mapping = this.freeMapping(written, keys);
-    for (const key of Object.keys(mapping)) this.#checkKey(key, keys);
-    return mapping;
-  }
-
-  freeMapping(written: unknown, keys: readonly string[]): Mapping {
-    if (written === undefined || written === null) return {};
-    if (typeof written === "object" && !Array.isArray(written)) return { ...written };
-    this.refuse(keys, "Invalid", `must be a mapping of fields, not ${say(written)}`);
-    return {};
-  }
-
-  #checkKey(key: string, parents: readonly string[]): void {
-    const parent = parents.join(".");
-    const keys = [...parents, key];
-    if (KNOWN_FIELDS[parent]?.includes(key) === true) return;
-    if (UNBUILT_FIELDS[parent]?.includes(key) === true)
-      return this.refuse(keys, "NotSupported", "not supported yet; remove it");
-    const nearest = nearestField(key, parent, KNOWN_FIELDS);
-    this.refuse(keys, "UnknownField", `unknown field (did you mean ${nearest}?)`);
-  }
 }

@@ -4,7 +4,7 @@ import type { AgentConfig, MqttConfig } from "./config.ts";
 
 type Defaulted = Omit<
   AgentConfig,
-  "nodeName" | "mqtt" | "resolvConf" | "imageServiceEndpoint" | "nodeLabels"
+  "nodeName" | "mqtt" | "resolvConf" | "imageServiceEndpoint" | "nodeLabels" | "claimRoot"
 >;
 
 /** The defaults that depend on nothing. */
@@ -21,6 +21,17 @@ export const CONFIG_DEFAULTS: Defaulted = {
   maxContainerRestartPeriodMs: 300_000,
   nodeStatusReportFrequencyMs: 900_000,
   logLevel: "info",
+  clusterDNS: [],
+  clusterDomain: "",
+  allowedUnsafeSysctls: [],
+  seccompDefault: false,
+  claimRootMustBeMount: false,
+  runtimeClasses: {},
+  priorityClasses: {},
+  podPidsLimit: -1,
+  cpuCFSQuota: true,
+  systemReserved: {},
+  kubeReserved: {},
 };
 
 /** The defaults of `mqtt`, once it has an `url`. */
@@ -72,6 +83,18 @@ export const KNOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
     "crashLoopBackOff",
     "nodeStatusReportFrequency",
     "logLevel",
+    "clusterDNS",
+    "clusterDomain",
+    "allowedUnsafeSysctls",
+    "seccompDefault",
+    "claimRoot",
+    "claimRootMustBeMount",
+    "runtimeClasses",
+    "priorityClasses",
+    "podPidsLimit",
+    "cpuCFSQuota",
+    "systemReserved",
+    "kubeReserved",
     "mqtt",
   ],
   crashLoopBackOff: ["maxContainerRestartPeriod"],
@@ -96,15 +119,12 @@ export const KNOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
 export const UNBUILT_FIELDS: Readonly<Record<string, readonly string[]>> = {
   "": [
     "staticPodURL",
-    "podPidsLimit",
     "imageArchivePath",
     "listen",
     "evictionHard",
     "evictionSoft",
     "evictionSoftGracePeriod",
     "evictionMinimumReclaim",
-    "systemReserved",
-    "kubeReserved",
     "imageGCHighThresholdPercent",
     "imageGCLowThresholdPercent",
     "imageMinimumGCAge",
@@ -115,20 +135,11 @@ export const UNBUILT_FIELDS: Readonly<Record<string, readonly string[]>> = {
     "serializeImagePulls",
     "maxParallelImagePulls",
     "cgroupsPerQOS",
-    "cpuCFSQuota",
-    "clusterDNS",
-    "clusterDomain",
-    "allowedUnsafeSysctls",
-    "seccompDefault",
     "shutdownGracePeriod",
     "shutdownGracePeriodCriticalPods",
     "podCIDR",
-    "claimRoot",
-    "claimRootMustBeMount",
     "trustPath",
     "registryAuthFile",
-    "runtimeClasses",
-    "priorityClasses",
     "setClock",
   ],
   crashLoopBackOff: [],

@@ -2,6 +2,9 @@
 
 import { parseDuration } from "./duration.ts";
 import { isTopicRoot } from "./mqtt-topics.ts";
+import { canonicalQuantity } from "./quantity.ts";
+import { sysctlPatternError } from "./sysctls.ts";
+import { dnsLabelError, dnsSubdomainError, ipError } from "./validate-names.ts";
 
 export type Checked<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
@@ -160,6 +163,68 @@ export const textList: Check<readonly string[]> = (written) => {
   return texts.length > 0 && texts.length === list.length
     ? good(texts.map(String))
     : bad(`must be a list of texts, not ${say(written)}`);
+};
+
+export const bool: Check<boolean> = (written) =>
+  typeof written === "boolean" ? good(written) : bad(`must be true or false, not ${say(written)}`);
+
+/** A list of IP addresses, maybe empty; each once. */
+export const ipAddresses: Check<readonly string[]> = (written) =>
+  listOf(written, "IP addresses", ipError);
+
+/** Names of namespaced sysctls, or prefixes of them. */
+export const sysctlPatterns: Check<readonly string[]> = (written) =>
+  listOf(written, "sysctls", sysctlPatternError);
+
+function listOf(
+  written: unknown,
+  what: string,
+  wrongWith: (entry: string) => string | undefined,
+): Checked<readonly string[]> {
+  if (!Array.isArray(written)) return bad(`must be a list of ${what}, not ${say(written)}`);
+  const list: string[] = [];
+  for (const entry of written) {
+    if (typeof entry !== "string") return bad(`must be a list of ${what}; ${say(entry)} is none`);
+    const wrong = wrongWith(entry);
+    if (wrong !== undefined) return bad(`${say(entry)} ${wrong}`);
+    if (!list.includes(entry)) list.push(entry);
+  }
+  return good(list);
+}
+
+/** A DNS name, or "" for none. */
+export const dnsDomain: Check<string> = (written) => {
+  if (typeof written !== "string") return bad(`must be a DNS name, not ${say(written)}`);
+  const name = written.replace(/\.$/, "");
+  if (name === "") return good("");
+  const wrong = name.length > 253 ? "is too long" : dnsSubdomainError(name);
+  return wrong === undefined ? good(name) : bad(`${say(written)} ${wrong}`);
+};
+
+/** The sentence about a name of a class that is none; undefined when it is one. */
+export function className(name: string): string | undefined {
+  return name.length > 253 ? "is too long" : dnsSubdomainError(name);
+}
+
+/** Likewise; what begins with `system-` belongs to Kubernetes. */
+export function priorityClassName(name: string): string | undefined {
+  if (name.startsWith("system-")) return 'must not begin with "system-": those names are taken';
+  return className(name);
+}
+
+/** A handler as the runtime's configuration names it. */
+export const handlerName: Check<string> = (written) => {
+  if (typeof written !== "string") return bad(`must be a name, not ${say(written)}`);
+  const wrong = dnsLabelError(written);
+  return wrong === undefined ? good(written) : bad(`${say(written)} ${wrong}`);
+};
+
+/** An amount that is not negative, in canonical text. */
+export const quantity: Check<string> = (written) => {
+  const isWritten = typeof written === "string" || typeof written === "number";
+  const amount = isWritten ? canonicalQuantity(String(written)) : undefined;
+  if (amount === undefined) return bad(`must be a quantity like 500m or 64Mi, not ${say(written)}`);
+  return amount.startsWith("-") ? bad("must be greater than or equal to 0") : good(amount);
 };
 
 /** What a person wrote, short enough for a sentence. */

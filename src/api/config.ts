@@ -1,6 +1,8 @@
 // The agent's configuration, defaulted. Field names are KubeletConfiguration's where one exists (DESIGN §1).
 
-export interface AgentConfig {
+import type { ResourceList } from "./pod.ts";
+
+export interface AgentConfig extends PodSettings {
   readonly staticPodPath: string;
   readonly stateDir: string;
   readonly podLogsDir: string;
@@ -23,6 +25,31 @@ export interface AgentConfig {
   readonly logLevel: "debug" | "info" | "warn" | "error";
   /** Absent = no MQTT at all. */
   readonly mqtt?: MqttConfig;
+}
+
+/** What pods find on this node and may ask of it. */
+export interface PodSettings {
+  /** Addresses for `dnsPolicy: ClusterFirst`; empty = such pods get the node's own servers. */
+  readonly clusterDNS: readonly string[];
+  /** Search domain beside `clusterDNS`; "" = none. */
+  readonly clusterDomain: string;
+  /** Names, or prefixes ending in `*`, of namespaced sysctls beyond the safe set. */
+  readonly allowedUnsafeSysctls: readonly string[];
+  /** A container without a profile of its own gets RuntimeDefault instead of Unconfined. */
+  readonly seccompDefault: boolean;
+  /** Below it lies `<namespace>/<name>` of every claim. */
+  readonly claimRoot: string;
+  readonly claimRootMustBeMount: boolean;
+  /** Name of the class → the runtime's handler. */
+  readonly runtimeClasses: Readonly<Record<string, string>>;
+  readonly priorityClasses: Readonly<Record<string, number>>;
+  /** Most processes and threads in one pod; -1 = no limit. */
+  readonly podPidsLimit: number;
+  /** False = a CPU limit is no quota. */
+  readonly cpuCFSQuota: boolean;
+  /** Kept from pods: allocatable = capacity − both. Quantities in canonical text. */
+  readonly systemReserved: ResourceList;
+  readonly kubeReserved: ResourceList;
 }
 
 export interface MqttConfig {

@@ -1,6 +1,8 @@
 // One container as written → one defaulted Container.
 
+import { decodeEnv, decodeEnvFrom } from "./decode-env.ts";
 import { decodeLifecycle } from "./decode-lifecycle.ts";
+import { decodeMounts } from "./decode-mounts.ts";
 import { decodeProbe } from "./decode-probe.ts";
 import { decodeRestart } from "./decode-restart.ts";
 import {
@@ -16,6 +18,7 @@ import {
   forbidden,
   integerField,
   invalid,
+  isUnwritten,
   objectField,
   objectList,
   required,
@@ -23,18 +26,12 @@ import {
   stringList,
   type Node,
 } from "./field-reader.ts";
-import { CONTAINER, ENV_VAR, PORT, VOLUME_MOUNT } from "./pod-fields.ts";
+import { CONTAINER, PORT } from "./schema/container.ts";
 import { decodeResources } from "./decode-resources.ts";
+import { decodeContainerSecurity } from "./decode-security.ts";
 import type { ProbeKind } from "./probe-verdicts.ts";
-import type { Container, ContainerPort, EnvVar, VolumeMount } from "./pod.ts";
-import {
-  dnsLabelError,
-  envNameError,
-  ipError,
-  pathError,
-  portNameError,
-  portNumberError,
-} from "./validate-names.ts";
+import type { Container, ContainerPort } from "./pod.ts";
+import { dnsLabelError, ipError, portNameError, portNumberError } from "./validate-names.ts";
 
 export type ContainerList = "initContainers" | "containers";
 
@@ -52,10 +49,15 @@ export function decodeContainer(node: Node, list: ContainerList): Container {
     command: stringList(node, "command"),
     args: stringList(node, "args"),
     ...(workingDir === undefined || workingDir === "" ? {} : { workingDir }),
-    env: objectList(node, "env").map(decodeEnv),
+    env: decodeEnv(node),
+    envFrom: decodeEnvFrom(node),
+    securityContext: decodeContainerSecurity(node),
+    stdin: booleanField(node, "stdin") ?? false,
+    stdinOnce: booleanField(node, "stdinOnce") ?? false,
+    tty: booleanField(node, "tty") ?? false,
     ports: objectList(node, "ports").map(decodePort),
     resources: decodeResources(objectField(node, "resources")),
-    volumeMounts: objectList(node, "volumeMounts").filter(isKnownMount).map(decodeMount),
+    volumeMounts: decodeMounts(node),
     ...decodeRestart(node, list),
     ...(isPlainInit(node, list) ? ofPlainInit(node) : attended(node)),
     ...terminationMessage(node),
@@ -108,33 +110,16 @@ function terminationMessage(node: Node): TerminationMessage {
 export function nameField(node: Node, errorOf: (name: string) => string | undefined): string {
   const name = stringField(node, "name") ?? "";
   const error = name === "" ? undefined : errorOf(name);
-  if (name === "" && typeof node.value["name"] !== "number") required(node, "name");
+  if (isUnwritten(node, "name")) required(node, "name");
   if (error !== undefined) invalid(node, "name", error);
   return name;
 }
 
-/** The mount of the token that an API server injects into each pod: there is none here, and none is missed. */
-function isKnownMount(node: Node): boolean {
-  const injected =
-    node.value["mountPath"] === "/var/run/secrets/kubernetes.io/serviceaccount" &&
-    isTokenVolume(node.value["name"]);
-  return !injected;
-}
-
-export function isTokenVolume(name: unknown): boolean {
-  return typeof name === "string" && name.startsWith("kube-api-access-");
-}
-
 function imageField(node: Node): string {
   const image = stringField(node, "image") ?? "";
-  if (image === "") required(node, "image");
+  if (isUnwritten(node, "image")) required(node, "image");
   else if (image !== image.trim()) invalid(node, "image", "must not begin or end with white space");
   return image;
-}
-
-function decodeEnv(node: Node): EnvVar {
-  checkFields(node, ENV_VAR);
-  return { name: nameField(node, envNameError), value: stringField(node, "value") ?? "" };
 }
 
 function decodePort(node: Node): ContainerPort {
@@ -160,18 +145,6 @@ function portNumber(node: Node, key: "containerPort" | "hostPort"): number | und
   const none = port === undefined || (key === "hostPort" && port === 0);
   judge(node, key, none ? undefined : portNumberError(port));
   return port;
-}
-
-function decodeMount(node: Node): VolumeMount {
-  checkFields(node, VOLUME_MOUNT);
-  const mountPath = stringField(node, "mountPath") ?? "";
-  if (mountPath === "") required(node, "mountPath");
-  else judge(node, "mountPath", pathError(mountPath));
-  return {
-    name: nameField(node, () => undefined),
-    mountPath,
-    readOnly: booleanField(node, "readOnly") ?? false,
-  };
 }
 
 function judge(node: Node, key: string, error: string | undefined): void {

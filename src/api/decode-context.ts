@@ -2,6 +2,7 @@
 
 import type { DesiredPod, Rejection, SourceName } from "./desired-pod.ts";
 import type { Locate } from "./field-path.ts";
+import type { DesiredObject } from "./local-object.ts";
 
 /** sha256 of text (as UTF-8) or bytes, as 64 lower-case hexadecimal digits. */
 export type Sha256 = (data: string | Uint8Array) => string;
@@ -20,6 +21,8 @@ export interface DecodeContext {
   readonly lenient?: boolean;
   /** Line and column of fields, where the text is known. */
   readonly locate?: Locate;
+  /** Whether this node has name servers for `dnsPolicy: ClusterFirst`. */
+  readonly clusterDNS?: boolean;
 }
 
 export interface DecodedPod {
@@ -28,10 +31,18 @@ export interface DecodedPod {
   readonly written: JsonObject;
 }
 
-/** Everything one object (a Pod, or a list of them) turned into. */
+export interface DecodedLocalObject {
+  readonly desired: DesiredObject;
+  /** The whole object as written, fit for JSON. Of a Secret: nothing for a log or a status. */
+  readonly written: JsonObject;
+}
+
+/** Everything one object (a Pod, a ConfigMap, …, or a list of them) turned into. */
 export interface DecodedObject {
   readonly pods: readonly DecodedPod[];
-  /** What is wrong with pods (or what might be one): these pods are not in `pods`. */
+  /** ConfigMaps, Secrets and claims. */
+  readonly objects: readonly DecodedLocalObject[];
+  /** What is wrong with pods and local objects (or what might be one): these are in neither list. */
   readonly errors: readonly Rejection[];
   /** Objects of kinds this node does not run. */
   readonly refusedKinds: readonly Rejection[];

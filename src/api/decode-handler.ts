@@ -15,7 +15,7 @@ import {
   stringList,
   type Node,
 } from "./field-reader.ts";
-import { EXEC, GRPC, HTTP_GET, HTTP_HEADER, SLEEP, TCP_SOCKET } from "./pod-fields.ts";
+import { EXEC, GRPC, HTTP_GET, HTTP_HEADER, SLEEP, TCP_SOCKET } from "./schema/handlers.ts";
 import type {
   ExecHandler,
   GrpcHandler,

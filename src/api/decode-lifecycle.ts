@@ -2,7 +2,7 @@
 
 import { decodeHookHandler } from "./decode-handler.ts";
 import { checkFields, invalid, objectField, stringField, type Node } from "./field-reader.ts";
-import { LIFECYCLE, LIFECYCLE_HANDLER } from "./pod-fields.ts";
+import { LIFECYCLE, LIFECYCLE_HANDLER } from "./schema/handlers.ts";
 import type { Lifecycle, LifecycleHandler } from "./pod.ts";
 import { STOP_SIGNALS } from "./stop-signals.ts";
 import { suggest } from "./suggest.ts";

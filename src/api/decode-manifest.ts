@@ -1,6 +1,12 @@
 // Text of one manifest → its pods, and everything that is to be said about it. Used by files and by `validate`.
 
-import type { DecodeContext, DecodedObject, DecodedPod, Sha256 } from "./decode-context.ts";
+import type {
+  DecodeContext,
+  DecodedLocalObject,
+  DecodedObject,
+  DecodedPod,
+  Sha256,
+} from "./decode-context.ts";
 import { decodeObject } from "./decode-object.ts";
 import type { Rejection, SourceName } from "./desired-pod.ts";
 import { readDocuments } from "./yaml-documents.ts";
@@ -11,6 +17,8 @@ export interface ManifestContext {
   readonly ref: string;
   readonly nodeName: string;
   readonly sha256: Sha256;
+  /** Whether this node has name servers for `dnsPolicy: ClusterFirst`. */
+  readonly clusterDNS?: boolean;
 }
 
 export interface ManifestPod extends DecodedPod {
@@ -18,8 +26,13 @@ export interface ManifestPod extends DecodedPod {
   readonly document: number;
 }
 
+export interface ManifestObject extends DecodedLocalObject {
+  readonly document: number;
+}
+
 export interface DecodedManifest extends DecodedObject {
   readonly pods: readonly ManifestPod[];
+  readonly objects: readonly ManifestObject[];
 }
 
 /** Never throws. One bad document does not spoil the others; a break of YAML's syntax spoils the file. */
@@ -33,7 +46,11 @@ export function decodeManifest(text: string, context: ManifestContext): DecodedM
     };
     const object = decodeObject(document.value, at);
     const pods = object.pods.map((pod): ManifestPod => ({ ...pod, document: document.index }));
-    return { ...object, pods };
+    const objects = object.objects.map((one): ManifestObject => ({
+      ...one,
+      document: document.index,
+    }));
+    return { ...object, pods, objects };
   });
   const broken = errors.map((error): Rejection => ({
     source: context.source,
@@ -42,6 +59,7 @@ export function decodeManifest(text: string, context: ManifestContext): DecodedM
   }));
   return {
     pods: decoded.flatMap((object) => object.pods),
+    objects: decoded.flatMap((object) => object.objects),
     errors: [...broken, ...decoded.flatMap((object) => object.errors)],
     refusedKinds: decoded.flatMap((object) => object.refusedKinds),
     notices: decoded.flatMap((object) => object.notices),

@@ -5,12 +5,14 @@ import {
   checkFields,
   invalid,
   invalidValue,
+  isUnwritten,
   required,
   stringField,
   stringMap,
   type Node,
 } from "./field-reader.ts";
-import { METADATA, UNBUILT_ANNOTATIONS } from "./pod-fields.ts";
+import { UNBUILT_ANNOTATIONS } from "./schema/annotations.ts";
+import { METADATA } from "./schema/objects.ts";
 import { annotationErrors } from "./pod-annotations.ts";
 import type { ObjectMeta } from "./pod.ts";
 import {
@@ -19,6 +21,7 @@ import {
   isTooLong,
   labelValueError,
   qualifiedNameError,
+  subdomainNameError,
 } from "./validate-names.ts";
 
 /** Bytes of all annotation keys and values. k8s: TotalAnnotationSizeLimitB */
@@ -35,10 +38,27 @@ export function decodeMetadata(node: Node): Omit<ObjectMeta, "uid"> {
   return { name, namespace, labels, annotations };
 }
 
+export type ObjectMetadata = Omit<ObjectMeta, "uid">;
+
+/** Of a ConfigMap, Secret or claim: its name may be as long as Kubernetes lets it be, and our annotations mean nothing. */
+export function decodeObjectMetadata(node: Node): ObjectMetadata {
+  checkFields(node, METADATA);
+  const name = stringField(node, "name") ?? "";
+  if (isUnwritten(node, "name")) required(node, "name");
+  const error = name === "" ? undefined : subdomainNameError(name);
+  if (error !== undefined) invalid(node, "name", error);
+  return {
+    name,
+    namespace: namespaceField(node),
+    labels: labelsField(node),
+    annotations: annotationsField(node),
+  };
+}
+
 function podNameField(node: Node): string {
   const name = stringField(node, "name") ?? "";
   if (name === "") {
-    if (typeof node.value["name"] !== "number") required(node, "name");
+    if (isUnwritten(node, "name")) required(node, "name");
     return name;
   }
   const error = dnsSubdomainError(name);

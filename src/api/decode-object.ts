@@ -1,22 +1,44 @@
-// One object of a manifest or an MQTT document → the pods it holds and everything that is to be said about it.
+// One object of a manifest or an MQTT document → the pods and local objects it holds and everything that is to be said about it.
 
 import { canonicalJson } from "./canonical-json.ts";
 import type { DecodeContext, DecodedObject, DecodedPod, JsonObject } from "./decode-context.ts";
+import { decodeLocalObject, isLocalKind } from "./decode-local-object.ts";
 import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
+import type { DesiredObject, LocalObjectKind } from "./local-object.ts";
 import type { DesiredPod, Rejection } from "./desired-pod.ts";
-import { isJsonObject } from "./field-reader.ts";
+import { fewErrors, fewRefusedKinds } from "./few-rejections.ts";
+import { isJsonObject, unknownField } from "./field-reader.ts";
 import { formatPath, type FieldPath } from "./field-path.ts";
 import { LATER_KINDS, isKubernetesKind } from "./kinds.ts";
-import { LIST } from "./pod-fields.ts";
+import { LIST } from "./schema/objects.ts";
 import { containerHash, specHash } from "./pod-identity.ts";
 import { suggest } from "./suggest.ts";
 import type { FieldError } from "../lib/result.ts";
+import { shortText } from "../lib/short-text.ts";
 
 /** Deeper data is refused before anything walks it. */
 const MAX_DEPTH = 100;
-const NOTHING: DecodedObject = { pods: [], errors: [], refusedKinds: [], notices: [] };
+/** Longer than any valid name or kind: what a broken object calls itself stays fit for a log line. */
+const MAX_WORD = 256;
+const NOTHING: DecodedObject = { pods: [], objects: [], errors: [], refusedKinds: [], notices: [] };
 
-/** A Pod, a PodList or a List. Never throws, whatever `value` is. */
+/** What the items of a list are that do not say it: an API server leaves it out. */
+const LISTS: Readonly<Record<string, string | undefined>> = {
+  List: undefined,
+  PodList: "Pod",
+  ConfigMapList: "ConfigMap",
+  SecretList: "Secret",
+  PersistentVolumeClaimList: "PersistentVolumeClaim",
+};
+const KINDS: readonly string[] = [
+  "Pod",
+  "ConfigMap",
+  "Secret",
+  "PersistentVolumeClaim",
+  ...Object.keys(LISTS),
+];
+
+/** A Pod, a ConfigMap, a Secret, a claim, or a list of them. Never throws, whatever `value` is. */
 export function decodeObject(value: unknown, context: DecodeContext): DecodedObject {
   if (isTooDeep(value, MAX_DEPTH))
     return wrong(
@@ -32,7 +54,8 @@ export function decodeObject(value: unknown, context: DecodeContext): DecodedObj
     );
   const kind = value["kind"];
   if (kind === "Pod") return decodeOnePod(value, context);
-  if (kind === "PodList" || kind === "List") return decodeList(value, kind, context);
+  if (isLocalKind(kind)) return decodeOneObject(value, kind, context);
+  if (isList(kind)) return decodeList(value, kind, context);
   return refuseKind(value, context);
 }
 
@@ -50,6 +73,28 @@ function decodeOnePod(value: JsonObject, context: DecodeContext): DecodedObject 
   if (elsewhere !== undefined)
     return { ...NOTHING, notices: [rejection(context, identity, elsewhere)] };
   return { ...NOTHING, errors: result.errors.map((error) => rejection(context, identity, error)) };
+}
+
+function decodeOneObject(
+  value: JsonObject,
+  kind: LocalObjectKind,
+  context: DecodeContext,
+): DecodedObject {
+  const { source, sourceRef } = context;
+  const result = decodeLocalObject(value, kind, context);
+  const identity = identityOf(value);
+  if (!result.ok)
+    return {
+      ...NOTHING,
+      errors: result.errors.map((error) => rejection(context, identity, error)),
+    };
+  const desired: DesiredObject = { object: result.value.object, source, sourceRef };
+  const notices = result.warnings.map((warning) => rejection(context, identity, warning));
+  return {
+    ...NOTHING,
+    objects: [{ desired, written: result.value.written }],
+    notices: context.lenient === true ? [] : notices,
+  };
 }
 
 function desiredPod(decoded: DecodedPodObject, context: DecodeContext): DesiredPod {
@@ -78,7 +123,11 @@ function decodeList(value: JsonObject, kind: string, context: DecodeContext): De
   for (const key of Object.keys(value))
     if (!Object.hasOwn(LIST, key))
       errors.push(
-        problem(context, { path: [key], code: "UnknownField", message: "unknown field" }),
+        problem(context, {
+          path: [key],
+          code: "UnknownField",
+          message: unknownField(key, LIST),
+        }),
       );
   const items = value["items"];
   if (!Array.isArray(items))
@@ -89,33 +138,40 @@ function decodeList(value: JsonObject, kind: string, context: DecodeContext): De
         message: "Required value: a list of objects",
       }),
     );
-  if (errors.length > 0)
-    return { ...NOTHING, errors: errors.map((error) => rejection(context, { kind }, error)) };
+  if (errors.length > 0) {
+    const rejections = errors.map((error) => rejection(context, { kind }, error));
+    return { ...NOTHING, errors: fewErrors(rejections) };
+  }
   const decoded = (items as readonly unknown[]).map((item, index) =>
     decodeItem(item, kind, withinItem(context, index)),
   );
   return {
     pods: decoded.flatMap((one) => one.pods),
-    errors: decoded.flatMap((one) => one.errors),
-    refusedKinds: decoded.flatMap((one) => one.refusedKinds),
+    objects: decoded.flatMap((one) => one.objects),
+    errors: fewErrors(decoded.flatMap((one) => one.errors)),
+    refusedKinds: fewRefusedKinds(decoded.flatMap((one) => one.refusedKinds)),
     notices: decoded.flatMap((one) => one.notices),
   };
 }
 
 function decodeItem(item: unknown, list: string, context: DecodeContext): DecodedObject {
   if (!isJsonObject(item)) return decodeObject(item, context);
-  // The API server leaves out what the list's own kind says.
+  const implied = LISTS[list];
   const value =
-    list === "PodList" && item["kind"] === undefined
-      ? { apiVersion: "v1", ...item, kind: "Pod" }
+    implied !== undefined && item["kind"] === undefined
+      ? { apiVersion: "v1", ...item, kind: implied }
       : item;
   const kind = value["kind"];
-  if (kind !== "List" && kind !== "PodList") return decodeObject(value, context);
+  if (!isList(kind) || (list === "List" && kind !== "List")) return decodeObject(value, context);
   return wrong(
     context,
     { kind },
     problem(context, { path: ["kind"], code: "Invalid", message: "a list cannot hold lists" }),
   );
+}
+
+function isList(kind: unknown): kind is string {
+  return typeof kind === "string" && Object.hasOwn(LISTS, kind);
 }
 
 function withinItem(context: DecodeContext, index: number): DecodeContext {
@@ -133,7 +189,7 @@ function refuseKind(value: JsonObject, context: DecodeContext): DecodedObject {
       identity,
       problem(context, { path: ["kind"], code: "Required", message: 'Required value: "Pod"' }),
     );
-  const meant = isKubernetesKind(kind) ? undefined : suggest(kind, ["Pod", "PodList", "List"], 1);
+  const meant = isKubernetesKind(kind) ? undefined : suggest(kind, KINDS, 1);
   // A misspelt Pod is a broken pod, not a kind to pass over: its last good version keeps running.
   if (meant !== undefined)
     return wrong(
@@ -146,9 +202,10 @@ function refuseKind(value: JsonObject, context: DecodeContext): DecodedObject {
       }),
     );
   const later = LATER_KINDS.has(kind);
+  const what = `kind ${JSON.stringify(shortText(kind, MAX_WORD))}`;
   const message = later
-    ? `kind ${JSON.stringify(kind)} is not supported yet; the other documents of the file were applied`
-    : `kind ${JSON.stringify(kind)} is not supported on this node; the other documents of the file were applied`;
+    ? `${what} is not supported yet; the other documents of the file were applied`
+    : `${what} is not supported on this node; the other documents of the file were applied`;
   const code = later ? "NotSupported" : "UnsupportedKind";
   return {
     ...NOTHING,
@@ -172,13 +229,11 @@ function identityOf(value: JsonObject): Identity {
     name: metadata["name"],
     namespace: metadata["namespace"],
   };
+  const written = typeof namespace === "string" && namespace !== "" ? namespace : "default";
   return {
-    ...(typeof kind === "string" ? { kind } : {}),
+    ...(typeof kind === "string" ? { kind: shortText(kind, MAX_WORD) } : {}),
     ...(typeof name === "string"
-      ? {
-          namespace: typeof namespace === "string" && namespace !== "" ? namespace : "default",
-          name,
-        }
+      ? { namespace: shortText(written, MAX_WORD), name: shortText(name, MAX_WORD) }
       : {}),
   };
 }

@@ -1,33 +1,44 @@
 // A Pod as written → a defaulted Pod with its UID, or every error at once. Strict: nothing is ignored in silence.
 
+import { applyRewrites } from "./apply-rewrites.ts";
 import { decodeContainer } from "./decode-container.ts";
+import { decodeNaming } from "./decode-dns.ts";
 import type { JsonObject, Sha256 } from "./decode-context.ts";
 import { decodeMetadata } from "./decode-metadata.ts";
+import { decodePodResources } from "./decode-resources.ts";
+import { decodeScheduling } from "./decode-scheduling.ts";
+import { decodePodSecurity } from "./decode-security.ts";
 import { decodeVolumes } from "./decode-volumes.ts";
 import { DEFAULT_GRACE_PERIOD, DEFAULT_RESTART_POLICY, defaultSpec } from "./defaults.ts";
 import {
-  Findings,
   booleanField,
   checkFields,
   choiceField,
   integerField,
   invalid,
   isJsonObject,
+  isUnwritten,
   objectField,
   objectList,
   required,
   stringField,
   type Node,
 } from "./field-reader.ts";
-import type { FieldPath, Locate } from "./field-path.ts";
-import { POD, SPEC } from "./pod-fields.ts";
+import { Findings } from "./findings.ts";
+import type { Locate } from "./field-path.ts";
+import { POD } from "./schema/objects.ts";
+import { SPEC } from "./schema/pod-spec.ts";
+import { unknownFieldsOf } from "./pod-annotations.ts";
 import { podUID } from "./pod-identity.ts";
 import { allContainers, type Pod, type PodSpec } from "./pod.ts";
-import { dnsLabelError } from "./validate-names.ts";
+import { judgeProfileAnnotations, withAppArmorAnnotations } from "./profile-annotations.ts";
 import { validateSpec } from "./validate-pod.ts";
 import { failed, ok, type Result } from "../lib/result.ts";
+import { shortText } from "../lib/short-text.ts";
 
 const MAX_INT32 = 2 ** 31 - 1;
+/** Characters of a name in a message. */
+const MAX_SHOWN = 80;
 
 export interface PodContext {
   readonly nodeName: string;
@@ -35,6 +46,8 @@ export interface PodContext {
   /** Takes whatever can be run at all and judges nothing: for checkpoints. */
   readonly lenient?: boolean;
   readonly locate?: Locate;
+  /** Whether this node has name servers for `dnsPolicy: ClusterFirst`. */
+  readonly clusterDNS?: boolean;
 }
 
 export interface DecodedPodObject {
@@ -48,24 +61,32 @@ export interface DecodedPodObject {
 /** Never throws for JSON data of bounded depth. */
 export function decodePod(value: JsonObject, context: PodContext): Result<DecodedPodObject> {
   const lenient = context.lenient ?? false;
-  const findings = new Findings({ locate: context.locate ?? (() => undefined), lenient });
+  const findings = new Findings({
+    locate: context.locate ?? (() => undefined),
+    lenient,
+    unknownFields: unknownFieldsOf(value),
+  });
   const root: Node = { findings, path: [], value };
+  const spec = objectField(root, "spec");
+  // First of all: it goes before whatever else is wrong, and only so many errors are told.
+  if (spec !== undefined) judgeNodeName(spec, context.nodeName);
   checkFields(root, POD);
   if (stringField(root, "apiVersion") === undefined) required(root, "apiVersion", '"v1"');
   else if (value["apiVersion"] !== "v1") invalid(root, "apiVersion", 'must be "v1"');
   const metadata = objectField(root, "metadata");
-  const spec = objectField(root, "spec");
-  if (metadata === undefined) required(root, "metadata");
-  if (spec === undefined) required(root, "spec");
+  if (isUnwritten(root, "metadata")) required(root, "metadata");
+  if (isUnwritten(root, "spec")) required(root, "spec");
   if (metadata === undefined || spec === undefined) return failed(findings.errors);
 
   const meta = decodeMetadata(metadata);
-  const defaulted = defaultSpec(decodeSpec(spec, context.nodeName));
-  validateSpec(defaulted, findings);
+  const decoded = defaultSpec(decodeSpec(spec, meta.name, context));
+  validateSpec(decoded, findings);
+  judgeProfileAnnotations(decoded, meta.annotations, findings);
+  const defaulted = withAppArmorAnnotations(decoded, meta.annotations);
   const usable = lenient ? isRunnable(meta.name, defaulted) : findings.errors.length === 0;
   if (!usable) return failed(findings.errors);
 
-  const written = findings.rewrites.reduce(rewrite, value);
+  const written = applyRewrites(value, findings);
   const writtenSpec = isJsonObject(written["spec"]) ? written["spec"] : {};
   const devices = meta.annotations["agent/devices"];
   const identity = { namespace: meta.namespace, name: meta.name, spec: writtenSpec };
@@ -74,15 +95,14 @@ export function decodePod(value: JsonObject, context: PodContext): Result<Decode
   return ok({ pod, written, writtenSpec }, findings.warnings);
 }
 
-function decodeSpec(node: Node, nodeName: string): PodSpec {
+function decodeSpec(node: Node, podName: string, context: PodContext): PodSpec {
   checkFields(node, SPEC);
-  judgeNodeName(node, nodeName);
-  const hostname = stringField(node, "hostname");
-  const hostnameError =
-    hostname === undefined || hostname === "" ? undefined : dnsLabelError(hostname);
-  if (hostnameError !== undefined) invalid(node, "hostname", hostnameError);
+  const clusterDNS = context.clusterDNS ?? false;
+  const naming = decodeNaming(node, { podName, clusterDNS });
+  const scheduling = decodeScheduling(node);
   const containers = objectList(node, "containers");
-  if (containers.length === 0) required(node, "containers", "a pod needs at least one container");
+  if (containers.length === 0 && Array.isArray(node.value["containers"] ?? []))
+    required(node, "containers", "a pod needs at least one container");
   return {
     initContainers: objectList(node, "initContainers").map((container) =>
       decodeContainer(container, "initContainers"),
@@ -95,7 +115,14 @@ function decodeSpec(node: Node, nodeName: string): PodSpec {
     terminationGracePeriodSeconds: gracePeriod(node),
     ...activeDeadline(node),
     hostNetwork: booleanField(node, "hostNetwork") ?? false,
-    ...(hostname === undefined || hostname === "" ? {} : { hostname }),
+    hostPID: booleanField(node, "hostPID") ?? false,
+    hostIPC: booleanField(node, "hostIPC") ?? false,
+    shareProcessNamespace: booleanField(node, "shareProcessNamespace") ?? false,
+    hostUsers: booleanField(node, "hostUsers") ?? true,
+    ...naming,
+    ...scheduling,
+    resources: decodePodResources(objectField(node, "resources")),
+    securityContext: decodePodSecurity(node),
   };
 }
 
@@ -117,7 +144,7 @@ function activeDeadline(node: Node): Pick<PodSpec, "activeDeadlineSeconds"> {
 function judgeNodeName(node: Node, nodeName: string): void {
   const written = stringField(node, "nodeName");
   if (written === undefined || written === "" || written === nodeName) return;
-  const message = `the pod is for node ${JSON.stringify(written)}; this node is ${JSON.stringify(nodeName)}`;
+  const message = `the pod is for node ${JSON.stringify(shortText(written, MAX_SHOWN))}; this node is ${JSON.stringify(nodeName)}`;
   node.findings.fail([...node.path, "nodeName"], "NotForThisNode", message);
 }
 
@@ -125,22 +152,4 @@ function judgeNodeName(node: Node, nodeName: string): void {
 function isRunnable(name: string, spec: PodSpec): boolean {
   if (name === "" || spec.containers.length === 0) return false;
   return allContainers(spec).every((container) => container.name !== "" && container.image !== "");
-}
-
-function rewrite(
-  value: JsonObject,
-  change: { readonly path: FieldPath; readonly text: string },
-): JsonObject {
-  const changed = replaceAt(value, change.path, change.text);
-  return isJsonObject(changed) ? changed : value;
-}
-
-function replaceAt(value: unknown, path: FieldPath, text: string): unknown {
-  const [step, ...rest] = path;
-  if (step === undefined) return text;
-  if (Array.isArray(value))
-    return value.map((item: unknown, index) =>
-      index === step ? replaceAt(item, rest, text) : item,
-    );
-  return isJsonObject(value) ? { ...value, [step]: replaceAt(value[step], rest, text) } : value;
 }

@@ -3,7 +3,7 @@
 import { decodeProbeHandler } from "./decode-handler.ts";
 import { defaultProbeTimings } from "./defaults.ts";
 import { checkFields, integerField, invalid, objectField, type Node } from "./field-reader.ts";
-import { PROBE } from "./pod-fields.ts";
+import { PROBE } from "./schema/handlers.ts";
 import type { Probe } from "./pod.ts";
 import type { ProbeKind } from "./probe-verdicts.ts";
 

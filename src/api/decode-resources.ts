@@ -1,64 +1,155 @@
-// limits and requests as written → canonical quantities, requests within limits.
+// limits and requests as written → canonical quantities by resource, requests within limits. k8s: validateResourceRequirements
 
+import { deviceResourceError, isDeviceResource } from "./devices.ts";
 import { checkFields, invalid, invalidValue, objectField, type Node } from "./field-reader.ts";
-import { RESOURCES } from "./pod-fields.ts";
-import type { ResourceName, ResourceRequirements } from "./pod.ts";
-import { canonicalQuantity, parseQuantity } from "./quantity.ts";
+import { isPodLevelResource } from "./pod-level-resources.ts";
+import type { ResourceList, ResourceRequirements } from "./pod.ts";
+import { canonicalQuantity, exactQuantity, quantityError } from "./quantity.ts";
+import { RESOURCES } from "./schema/container.ts";
+import { suggest } from "./suggest.ts";
+import { qualifiedNameError } from "./validate-names.ts";
 
-const NAMES: readonly ResourceName[] = ["cpu", "memory"];
-const QUANTITY_RULE = 'must be a quantity such as "500m", "1.5" or "64Mi"';
-
-type Quantities = Readonly<Partial<Record<ResourceName, string>>>;
+const HUGE_PAGES = "hugepages-";
+const STANDARD: readonly string[] = ["cpu", "memory", "ephemeral-storage"];
+/** Billionths. */
+const ONE = 1_000_000_000n;
 
 /** Requests are as written here; `defaults` fills them from the limits. */
 export function decodeResources(node: Node | undefined): ResourceRequirements {
-  if (node === undefined) return { limits: {}, requests: {} };
-  checkFields(node, RESOURCES);
-  const limits = decodeQuantities(objectField(node, "limits"));
-  const requests = decodeQuantities(objectField(node, "requests"));
-  for (const name of NAMES) {
-    const [limit, request] = [limits[name], requests[name]];
-    if (limit === undefined || request === undefined) continue;
-    if ((parseQuantity(request) ?? 0n) <= (parseQuantity(limit) ?? 0n)) continue;
-    const message = invalidValue(
-      request,
-      `must be less than or equal to ${name} limit of ${limit}`,
-    );
-    node.findings.fail([...node.path, "requests", name], "Invalid", message);
-  }
-  return { limits, requests };
+  return decodeRequirements(node, containerResource);
+}
+
+/** Of the pod as a whole. k8s: validatePodResourceRequirements */
+export function decodePodResources(node: Node | undefined): ResourceRequirements {
+  return decodeRequirements(node, podResource);
+}
+
+/** A pod's overhead. k8s: validateOverhead */
+export function decodeOverhead(node: Node | undefined): ResourceList {
+  const overhead = decodeAmounts(node, containerResource);
+  if (node !== undefined) judgeHugePages(node, [overhead]);
+  return overhead;
 }
 
 /** A quantity that is text or a number, in canonical text. */
 export function quantityField(node: Node, key: string): string | undefined {
   const value = node.value[key];
   if (value === undefined || value === null) return undefined;
-  const text = typeof value === "number" || typeof value === "string" ? String(value) : "";
+  const text = typeof value === "number" || typeof value === "string" ? String(value).trim() : "";
   const canonical = canonicalQuantity(text);
-  if (canonical === undefined) invalid(node, key, QUANTITY_RULE);
-  else if (canonical.startsWith("-")) invalid(node, key, "must be greater than or equal to 0");
+  const error = quantityError(text);
+  if (error !== undefined) invalid(node, key, error);
+  else if (canonical?.startsWith("-") === true)
+    invalid(node, key, "must be greater than or equal to 0");
   else return canonical;
   return undefined;
 }
 
-function decodeQuantities(node: Node | undefined): Quantities {
-  if (node === undefined) return {};
-  const quantities: Partial<Record<ResourceName, string>> = {};
-  for (const key of Object.keys(node.value)) {
-    const name = NAMES.find((known) => known === key);
-    if (name === undefined) {
-      refuseResource(node, key);
-      continue;
-    }
-    const quantity = quantityField(node, name);
-    if (quantity !== undefined) quantities[name] = quantity;
-  }
-  return quantities;
+type Refusal = { readonly code: string; readonly message: string };
+
+/** Undefined = it may be asked for. */
+type JudgeName = (resource: string) => Refusal | undefined;
+
+function decodeRequirements(node: Node | undefined, judgeName: JudgeName): ResourceRequirements {
+  if (node === undefined) return { limits: {}, requests: {} };
+  checkFields(node, RESOURCES);
+  const limits = decodeAmounts(objectField(node, "limits"), judgeName);
+  const requests = decodeAmounts(objectField(node, "requests"), judgeName);
+  judgeRequests(node, limits, requests);
+  judgeHugePages(node, [limits, requests]);
+  return { limits, requests };
 }
 
-function refuseResource(node: Node, key: string): void {
-  const known = key === "ephemeral-storage" || key.startsWith("hugepages-") || key.includes("/");
-  const path = [...node.path, key];
-  if (known) node.findings.fail(path, "NotSupported", "not supported yet");
-  else node.findings.fail(path, "Invalid", "unknown resource (cpu and memory are known)");
+function decodeAmounts(node: Node | undefined, judgeName: JudgeName): ResourceList {
+  if (node === undefined) return {};
+  const amounts: Record<string, string> = {};
+  for (const key of Object.keys(node.value)) {
+    const amount = quantityField(node, key);
+    const refusal = judgeName(key);
+    // Nothing of what this node does not have is no problem.
+    const isNone = amount === "0" && refusal?.code === "Unsupported";
+    if (refusal !== undefined && !isNone)
+      node.findings.fail([...node.path, key], refusal.code, refusal.message);
+    if (refusal !== undefined || amount === undefined) continue;
+    judgeAmount(node, key, amount);
+    amounts[key] = amount;
+  }
+  return amounts;
+}
+
+/** k8s: validateContainerResourceName */
+function containerResource(resource: string): Refusal | undefined {
+  if (STANDARD.includes(resource) || resource.startsWith(HUGE_PAGES)) return undefined;
+  if (isDeviceResource(resource)) return invalidName(resource, deviceResourceError(resource));
+  const nameError = qualifiedNameError(resource);
+  if (nameError !== undefined) return invalidName(resource, nameError);
+  if (!resource.includes("/")) {
+    const meant = suggest(resource, STANDARD);
+    const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+    return invalidName(resource, `must be a standard resource for containers${hint}`);
+  }
+  const message =
+    "there are no device plugins on this node; ask for the device with the annotation agent/devices, podman.io/device=/dev/x or a CDI name such as vendor.com/class=name";
+  return { code: "Unsupported", message };
+}
+
+/** k8s: validatePodResourceName */
+function podResource(resource: string): Refusal | undefined {
+  if (isPodLevelResource(resource)) return undefined;
+  const message = `Unsupported value: ${JSON.stringify(resource)}: supported values: "cpu", "hugepages-", "memory"`;
+  return { code: "Invalid", message };
+}
+
+function invalidName(resource: string, error: string | undefined): Refusal | undefined {
+  return error === undefined
+    ? undefined
+    : { code: "Invalid", message: invalidValue(resource, error) };
+}
+
+function judgeAmount(node: Node, resource: string, amount: string): void {
+  const exact = exactQuantity(amount) ?? 0n;
+  if (isDeviceResource(resource) && exact !== 0n && exact !== ONE)
+    invalid(node, resource, "must be 1");
+  if (resource.startsWith(HUGE_PAGES) && !isMultiple(exact, resource))
+    invalid(node, resource, `${amount} is not positive integer multiple of ${resource}`);
+  const isOfBytes = resource === "memory" || resource === "ephemeral-storage";
+  if (!isOfBytes || exact % ONE === 0n) return;
+  // Nearly always a slip of the pen for M or Mi.
+  const slip = String(node.value[resource]).trim();
+  const hint = slip.endsWith("m") ? `; ${slip.slice(0, -1)}Mi may be meant` : "";
+  const message = `fractional byte value ${JSON.stringify(amount)} is rounded up to whole bytes${hint}`;
+  node.findings.warn([...node.path, resource], "Ignored", message);
+}
+
+/** k8s: IsHugePageResourceValueDivisible */
+function isMultiple(amount: bigint, resource: string): boolean {
+  const page = exactQuantity(resource.slice(HUGE_PAGES.length)) ?? 0n;
+  return page > 0n && page % ONE === 0n && amount % page === 0n;
+}
+
+function judgeRequests(node: Node, limits: ResourceList, requests: ResourceList): void {
+  for (const [resource, request = "0"] of Object.entries(requests)) {
+    const limit = limits[resource];
+    // Nobody else can use the rest of what is held like this.
+    const isExact = resource.startsWith(HUGE_PAGES) || isDeviceResource(resource);
+    const path = [...node.path, "requests", resource];
+    if (limit === undefined) {
+      if (!isExact) continue;
+      const message = "Required value: Limit must be set for non overcommitable resources";
+      node.findings.fail([...node.path, "limits"], "Required", message);
+      continue;
+    }
+    const excess = (exactQuantity(request) ?? 0n) - (exactQuantity(limit) ?? 0n);
+    if (excess === 0n || (excess < 0n && !isExact)) continue;
+    const relation = isExact ? "equal to" : "less than or equal to";
+    const message = `must be ${relation} ${resource} limit of ${limit}`;
+    node.findings.fail(path, "Invalid", invalidValue(request, message));
+  }
+}
+
+function judgeHugePages(node: Node, lists: readonly ResourceList[]): void {
+  const names = lists.flatMap((list) => Object.keys(list));
+  if (!names.some((name) => name.startsWith(HUGE_PAGES))) return;
+  if (names.includes("cpu") || names.includes("memory")) return;
+  node.findings.fail(node.path, "Invalid", "Forbidden: HugePages require cpu or memory");
 }

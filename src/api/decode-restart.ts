@@ -12,7 +12,7 @@ import {
   requiredChoice,
   type Node,
 } from "./field-reader.ts";
-import { EXIT_CODES, RESTART_RULE } from "./pod-fields.ts";
+import { EXIT_CODES, RESTART_RULE } from "./schema/container.ts";
 import type { Container, RestartRule } from "./pod.ts";
 
 const MAX_RULES = 20;

@@ -3,6 +3,7 @@
 import type {
   Container,
   ContainerPort,
+  DnsPolicy,
   HttpGetHandler,
   PodSpec,
   PortProtocol,
@@ -12,17 +13,21 @@ import type {
   RestartPolicy,
   TerminationMessagePolicy,
 } from "./pod.ts";
+import { defaultPodRequests } from "./pod-level-resources.ts";
 
 export const DEFAULT_NAMESPACE = "default";
 export const DEFAULT_RESTART_POLICY: RestartPolicy = "Always";
 /** Seconds. */
 export const DEFAULT_GRACE_PERIOD = 30;
+export const DEFAULT_DNS_POLICY: DnsPolicy = "ClusterFirst";
 export const DEFAULT_TERMINATION_MESSAGE_PATH = "/dev/termination-log";
 export const DEFAULT_TERMINATION_MESSAGE_POLICY: TerminationMessagePolicy = "File";
 export const DEFAULT_HTTP_PATH = "/";
 export const DEFAULT_HTTP_SCHEME: HttpGetHandler["scheme"] = "HTTP";
 /** The server as a whole. */
 export const DEFAULT_GRPC_SERVICE = "";
+/** Of files in volumes: 0644. */
+export const DEFAULT_FILE_MODE = 420;
 export const DEFAULT_PROTOCOL: PortProtocol = "TCP";
 
 /** `:latest`, or neither tag nor digest, is looked up at each start; anything else only when it is missing. */
@@ -73,9 +78,9 @@ export function defaultSpec(spec: PodSpec): PodSpec {
     ports: defaultHostPorts(container.ports, spec.hostNetwork),
     resources: defaultRequests(container.resources),
   });
-  return {
+  return defaultPodRequests({
     ...spec,
     initContainers: spec.initContainers.map(complete),
     containers: spec.containers.map(complete),
-  };
+  });
 }

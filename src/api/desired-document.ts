@@ -1,6 +1,7 @@
 // An accepted MQTT document and how the node stands to it (MQTT.md §2 to §4).
 
 import type { DesiredPod, SourceName } from "./desired-pod.ts";
+import type { DesiredObject } from "./local-object.ts";
 
 export interface UpdatePolicy {
   readonly minReadySeconds: number;
@@ -16,6 +17,8 @@ export interface DesiredDocument {
   readonly digest: string;
   readonly policy: UpdatePolicy;
   readonly pods: readonly DesiredPod[];
+  /** ConfigMaps, Secrets and claims. */
+  readonly objects: readonly DesiredObject[];
 }
 
 /** The checkpoint of one source: the truth is `payload`, the rest saves reading it. */
@@ -24,7 +27,12 @@ export interface AcceptedDocument {
   readonly epoch: string;
   readonly generation: number;
   readonly digest: string;
+  /** Empty when it is lost. */
   readonly payload: Uint8Array;
+  /** Whether the payload holds a Secret, and is encrypted at rest; absent = no. */
+  readonly holdsSecrets?: boolean;
+  /** Why the payload is there and cannot be opened any more; its version counts all the same. */
+  readonly lost?: string;
   /** Highest generation of this epoch that has converged; 0 = none. */
   readonly observedGeneration: number;
   /** Wall ms of acceptance; for showing only. */

@@ -1,9 +1,10 @@
 // What a source asks for: a defaulted pod with its identity and its origin.
 
+import type { DesiredObject } from "./local-object.ts";
 import type { Pod, PodUID } from "./pod.ts";
+import type { SourceName } from "./source-name.ts";
 
-/** Where a pod comes from; also the value of the annotation `agent/source` on its sandbox. */
-export type SourceName = "file" | "http" | "mqtt:node" | `mqtt:group/${string}`;
+export type { SourceName };
 
 export interface DesiredPod {
   readonly uid: PodUID;
@@ -42,12 +43,15 @@ export interface SourceSnapshot {
   /** Whether the source has spoken (DESIGN: law 5); until then none of its running pods is orphaned. */
   readonly ready: boolean;
   readonly pods: readonly DesiredPod[];
+  readonly objects: readonly DesiredObject[];
   readonly rejected: readonly Rejection[];
 }
 
 /** What the whole node shall run: the merge of all snapshots by precedence. */
 export interface DesiredState {
   readonly pods: readonly DesiredPod[];
+  /** Each name of a kind once. */
+  readonly objects: readonly DesiredObject[];
   /** namespace/name of pods that are asked for and have no room: what runs under the name goes on. */
   readonly held: ReadonlySet<string>;
   readonly ready: ReadonlySet<SourceName>;
@@ -57,6 +61,7 @@ export interface DesiredState {
 /** Before any source has said anything. */
 export const NOTHING_DESIRED: DesiredState = {
   pods: [],
+  objects: [],
   held: new Set(),
   ready: new Set(),
   rejected: [],

@@ -17,13 +17,34 @@ export interface Position {
 export type Locate = (path: FieldPath) => Position | undefined;
 
 const PLAIN_KEY = /^[A-Za-z0-9_-]+$/;
+/** Longer than any valid key: a path stays fit for a log line, whatever stands in a file. */
+const MAX_STEP = 330;
+/** Fields whose keys are their author's: Kubernetes puts these into brackets. */
+const MAPS: ReadonlySet<string | number | undefined> = new Set([
+  "labels",
+  "annotations",
+  "limits",
+  "requests",
+  "overhead",
+  "nodeSelector",
+  "data",
+  "binaryData",
+  "stringData",
+]);
 
-/** `spec.containers[0].image`; keys with other characters stand in brackets: `metadata.labels[app.io/x]`. */
+/** `spec.containers[0].image`; keys of maps stand in brackets: `metadata.labels[app]`. */
 export function formatPath(path: FieldPath): string {
   let text = "";
-  for (const step of path) {
-    if (typeof step === "number" || !PLAIN_KEY.test(step)) text += `[${step}]`;
-    else text += text === "" ? step : `.${step}`;
+  for (const [index, step] of path.entries()) {
+    const isKey = MAPS.has(path[index - 1]) || typeof step === "number" || !PLAIN_KEY.test(step);
+    const name = shown(step);
+    if (isKey) text += `[${name}]`;
+    else text += text === "" ? name : `.${name}`;
   }
   return text;
+}
+
+function shown(step: string | number): string {
+  const name = String(step);
+  return name.length <= MAX_STEP ? name : `${name.slice(0, MAX_STEP)}…`;
 }

@@ -1,49 +1,15 @@
 // Reads fields of a written object one by one, noting every problem with its path; reading never stops at the first.
 
 import type { JsonObject } from "./decode-context.ts";
-import { formatPath, type FieldPath, type Locate } from "./field-path.ts";
-import type { FieldRules } from "./field-rules.ts";
+import type { FieldPath } from "./field-path.ts";
+import { judge } from "./field-rules.ts";
+import type { Findings } from "./findings.ts";
+import type { Level } from "./schema/field.ts";
 import { suggest } from "./suggest.ts";
-import { wordBoolean } from "./yaml-scalars.ts";
-import type { FieldError } from "../lib/result.ts";
+import { shortText } from "../lib/short-text.ts";
 
-/** What decoding one object collects. */
-export class Findings {
-  readonly errors: FieldError[] = [];
-  readonly warnings: FieldError[] = [];
-  /** Fields where `yes` or `on` was meant as text: the written object gets the text. */
-  readonly rewrites: { readonly path: FieldPath; readonly text: string }[] = [];
-  readonly #locate: Locate;
-  readonly #lenient: boolean;
-
-  constructor(options: { readonly locate: Locate; readonly lenient: boolean }) {
-    this.#locate = options.locate;
-    this.#lenient = options.lenient;
-  }
-
-  fail(path: FieldPath, code: string, message: string): void {
-    this.errors.push(this.#finding(path, code, message));
-  }
-
-  warn(path: FieldPath, code: string, message: string): void {
-    this.warnings.push(this.#finding(path, code, message));
-  }
-
-  /** The text of an unquoted y, yes, on, n, no, off; undefined if something else stands there. */
-  wordAt(path: FieldPath): string | undefined {
-    const text = this.#locate(path)?.text;
-    return text !== undefined && wordBoolean(text) !== undefined ? text : undefined;
-  }
-
-  #finding(path: FieldPath, code: string, message: string): FieldError {
-    const finding = { path: formatPath(path), message, code };
-    // A checkpoint has no text to point at.
-    const position = this.#lenient ? undefined : this.#locate(path);
-    return position === undefined
-      ? finding
-      : { ...finding, line: position.line, column: position.column };
-  }
-}
+/** Characters of a value in a message. */
+const MAX_SHOWN = 80;
 
 /** An object somewhere inside the one being decoded. */
 export interface Node {
@@ -71,21 +37,32 @@ export function required(node: Node, key: string, message = ""): void {
   node.findings.fail([...node.path, key], "Required", text);
 }
 
+/** Absent, null or "": to Kubernetes all the same. */
+export function isUnwritten(node: Node, key: string): boolean {
+  return (node.value[key] ?? "") === "";
+}
+
 /** Judges every key that is written against the table of this level. */
-export function checkFields(node: Node, rules: FieldRules): void {
+export function checkFields(node: Node, level: Level): void {
   for (const [key, value] of Object.entries(node.value)) {
     const path = [...node.path, key];
-    if (!Object.hasOwn(rules, key)) {
-      const meant = suggest(key, Object.keys(rules));
-      const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-      node.findings.fail(path, "UnknownField", `unknown field${hint}`);
+    const field = Object.hasOwn(level, key) ? level[key] : undefined;
+    if (field === undefined) {
+      node.findings.unknown(path, () => unknownField(key, level));
       continue;
     }
     // To Kubernetes, null is the same as not written.
-    const verdict = value === null ? undefined : rules[key]?.(value);
-    if (verdict?.type === "Ignored") node.findings.warn(path, "Ignored", verdict.message);
-    if (verdict?.type === "Refused") node.findings.fail(path, verdict.code, verdict.message);
+    if (value === null) continue;
+    const verdict = judge(field.rule, value);
+    if (verdict.type === "Ignored") node.findings.warn(path, "Ignored", verdict.message);
+    if (verdict.type === "Refused") node.findings.fail(path, verdict.code, verdict.message);
   }
+}
+
+/** With what was probably meant. */
+export function unknownField(key: string, level: Level): string {
+  const meant = suggest(key, Object.keys(level));
+  return meant === undefined ? "unknown field" : `unknown field (did you mean ${meant}?)`;
 }
 
 export function stringField(node: Node, key: string): string | undefined {
@@ -135,7 +112,7 @@ export function requiredChoice<T extends string>(
   return undefined;
 }
 
-function unsupported(
+export function unsupported(
   node: Node,
   key: string,
   { text, choices }: { readonly text: string; readonly choices: readonly string[] },
@@ -211,6 +188,8 @@ function quoteHint(value: unknown): string {
 
 /** Short enough for a log line. */
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "null";
-  return text.length <= 80 ? text : `${text.slice(0, 79)}…`;
+  // What JSON has no number for would be shown as null.
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+  const text = JSON.stringify(typeof value === "string" ? shortText(value, MAX_SHOWN) : value);
+  return shortText(text ?? "null", MAX_SHOWN);
 }

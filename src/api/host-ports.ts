@@ -36,8 +36,9 @@ export interface PlacedClaim extends HostPortClaim {
 }
 
 export function hostPortClaims({ spec }: Pod): readonly PlacedClaim[] {
+  const sidecars = new Set(spec.initContainers);
   return portHolders(spec).flatMap((container) => {
-    const path = spec.containers.includes(container) ? "spec.containers" : "spec.initContainers";
+    const path = sidecars.has(container) ? "spec.initContainers" : "spec.containers";
     return container.ports.flatMap((port): readonly PlacedClaim[] => {
       const claim = hostPortClaim(port);
       return claim === undefined ? [] : [{ ...claim, path }];
@@ -49,4 +50,21 @@ export function hostPortClaims({ spec }: Pod): readonly PlacedClaim[] {
 export function claimsConflict(a: HostPortClaim, b: HostPortClaim): boolean {
   if (a.hostPort !== b.hostPort || a.protocol !== b.protocol) return false;
   return a.hostIP === "" || b.hostIP === "" || a.hostIP === b.hostIP;
+}
+
+/** Claims of one pod, of which no two may conflict. */
+export class HostPortClaims {
+  /** Addresses by port and protocol. */
+  readonly #claimed = new Map<string, Set<string>>();
+
+  /** False if it conflicts with one that is there. */
+  add({ hostPort, protocol, hostIP }: HostPortClaim): boolean {
+    const key = `${hostPort}/${protocol}`;
+    const addresses = this.#claimed.get(key) ?? new Set();
+    this.#claimed.set(key, addresses);
+    const conflicts =
+      hostIP === "" ? addresses.size > 0 : addresses.has("") || addresses.has(hostIP);
+    addresses.add(hostIP);
+    return !conflicts;
+  }
 }

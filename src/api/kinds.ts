@@ -2,9 +2,6 @@
 
 /** Work on this node one day (POD-API §1); until then they are refused by name. */
 export const LATER_KINDS: ReadonlySet<string> = new Set([
-  "ConfigMap",
-  "Secret",
-  "PersistentVolumeClaim",
   "Deployment",
   "DaemonSet",
   "Job",

@@ -26,6 +26,10 @@ export const ANNOTATION = {
   containerRole: "agent/container-role",
   /** On the sandbox: the boot in which it was made (`/proc/sys/kernel/random/boot_id`). */
   bootId: "agent/boot-id",
+  /** On containers: `v1:…` of the ConfigMaps and Secrets that it reads through env or subPath; absent = none. */
+  configDigest: "agent/config-digest",
+  /** On the sandbox of a pod with hostUsers: false: the node's ids that it runs as, `<first>:<how many>`. */
+  userNamespace: "agent/user-namespace",
   /** On the sandbox: ms of CLOCK_BOOTTIME of that boot at which the pod began there; a later sandbox carries it on. */
   activeSince: "agent/active-since",
   /** Kubernetes' words on what `/pods` shows. */

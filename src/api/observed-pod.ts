@@ -19,6 +19,14 @@ export interface ObservedSandbox {
   readonly bootId?: string;
   /** ms since that boot when the pod began (activeDeadlineSeconds counts from there). */
   readonly activeSince?: number;
+  /** The node's ids that its own users are; absent = they are the node's. */
+  readonly userNamespace?: IdRange;
+}
+
+/** User and group ids from `hostId` on. */
+export interface IdRange {
+  readonly hostId: number;
+  readonly length: number;
 }
 
 /** How a container stops when its spec is forgotten. */
@@ -37,6 +45,8 @@ export interface ObservedContainer {
   readonly state: ObservedContainerState;
   /** `v1:…` annotation; "" if the container carries none. */
   readonly hash: string;
+  /** Of the ConfigMaps and Secrets that it read when it was made; absent = none is written on it. */
+  readonly configDigest?: string;
   readonly image: string;
   readonly imageID: string;
   /** Wall ms; 0 = not known. For showing only. */

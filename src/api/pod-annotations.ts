@@ -1,12 +1,16 @@
 // The annotations by which a pod's author says to this node what v1 has no field for.
 
+import type { JsonObject } from "./decode-context.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
+import { DEVICES_ANNOTATION, deviceErrors } from "./devices.ts";
 import type { ObjectMeta, Pod } from "./pod.ts";
 import { suggest } from "./suggest.ts";
 import { dnsLabelError, dnsSubdomainError, isTooLong } from "./validate-names.ts";
 
 const BACKOFF_MAX = "agent/backoff-max";
 const DEPENDS_ON = "agent/depends-on";
+const RESTART_ON_CONFIG_CHANGE = "agent/restart-on-config-change";
+const UNKNOWN_FIELDS = "agent/unknown-fields";
 const MIN_BACKOFF_MS = 1000;
 const MAX_BACKOFF_MS = 3_600_000;
 /** More pods than a node runs; keeps the reading short. */
@@ -40,9 +44,28 @@ export function backoffMaxMs(pod: Pod): number | undefined {
   return Math.round(Math.min(MAX_BACKOFF_MS, Math.max(MIN_BACKOFF_MS, ms)));
 }
 
+/** Whether containers that read a ConfigMap or Secret through env or subPath restart when it changes. */
+export function restartsOnConfigChange(pod: Pod): boolean {
+  return pod.metadata.annotations[RESTART_ON_CONFIG_CHANGE] !== "false";
+}
+
 /** In the order they are written, each pod once. Of an accepted pod: what cannot be read is passed over. */
 export function dependenciesOf(pod: Pod): readonly Dependency[] {
   return readDependencies(pod.metadata).dependencies;
+}
+
+/**
+ * Whether fields that Kubernetes does not know are errors or warnings in this object. Read before anything of the
+ * object is judged; a word that is neither is an error of its own.
+ */
+export function unknownFieldsOf(written: JsonObject): "refuse" | "warn" {
+  const metadata = written["metadata"];
+  const annotations = isObject(metadata) ? metadata["annotations"] : undefined;
+  return isObject(annotations) && annotations[UNKNOWN_FIELDS] === "warn" ? "warn" : "refuse";
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Everything wrong with our own annotations of a pod as written. */
@@ -50,6 +73,12 @@ export function annotationErrors(metadata: Annotated): readonly AnnotationError[
   return [
     ...readDependencies(metadata).errors,
     ...backoffErrors(metadata.annotations[BACKOFF_MAX]),
+    ...unknownFieldsErrors(metadata.annotations[UNKNOWN_FIELDS]),
+    ...restartErrors(metadata.annotations[RESTART_ON_CONFIG_CHANGE]),
+    ...deviceErrors(metadata.annotations[DEVICES_ANNOTATION] ?? "").map((error) => ({
+      key: DEVICES_ANNOTATION,
+      ...error,
+    })),
   ];
 }
 
@@ -60,6 +89,17 @@ function backoffErrors(text: string | undefined): readonly AnnotationError[] {
   const [least, most] = [MIN_BACKOFF_MS, MAX_BACKOFF_MS].map(formatDuration);
   const message = `must be a duration between ${least} and ${most}, such as "90s" or "5m"`;
   return [{ key: BACKOFF_MAX, value: text, message }];
+}
+
+function unknownFieldsErrors(text: string | undefined): readonly AnnotationError[] {
+  if (text === undefined || text === "warn" || text === "refuse") return [];
+  const message = 'must be "warn" or "refuse" (the default)';
+  return [{ key: UNKNOWN_FIELDS, value: text, message }];
+}
+
+function restartErrors(text: string | undefined): readonly AnnotationError[] {
+  if (text === undefined || text === "true" || text === "false") return [];
+  return [{ key: RESTART_ON_CONFIG_CHANGE, value: text, message: 'must be "true" or "false"' }];
 }
 
 interface ReadDependencies {

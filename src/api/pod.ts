@@ -1,5 +1,10 @@
 // The Pod as this node understands it: Kubernetes' v1 shapes, defaulted, read-only, nothing more.
 
+import type { EnvFrom, EnvVar } from "./references.ts";
+import type { NodeSelectorTerm, Toleration } from "./scheduling.ts";
+import type { PodSecurityContext, SecurityContext } from "./security-context.ts";
+import type { Volume, VolumeMount } from "./volumes.ts";
+
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace: string;
@@ -34,8 +39,45 @@ export interface PodSpec {
   /** Seconds since the pod began, inside one boot, after which it fails. */
   readonly activeDeadlineSeconds?: number;
   readonly hostNetwork: boolean;
+  readonly hostPID: boolean;
+  readonly hostIPC: boolean;
+  readonly shareProcessNamespace: boolean;
+  /** False = a user namespace of its own. */
+  readonly hostUsers: boolean;
   /** Absent = the pod's name (or the node's with hostNetwork). */
   readonly hostname?: string;
+  readonly subdomain?: string;
+  readonly setHostnameAsFQDN: boolean;
+  readonly hostAliases: readonly HostAlias[];
+  readonly dnsPolicy: DnsPolicy;
+  readonly dnsConfig?: PodDnsConfig;
+  /** Names of local Secrets. */
+  readonly imagePullSecrets: readonly string[];
+  readonly priority?: number;
+  readonly priorityClassName?: string;
+  readonly preemptionPolicy?: "Never" | "PreemptLowerPriority";
+  readonly runtimeClassName?: string;
+  readonly overhead: ResourceList;
+  readonly nodeSelector: Readonly<Record<string, string>>;
+  /** What node affinity requires; absent = nothing. */
+  readonly requiredNodeTerms?: readonly NodeSelectorTerm[];
+  readonly tolerations: readonly Toleration[];
+  /** Of the pod as a whole. */
+  readonly resources: ResourceRequirements;
+  readonly securityContext: PodSecurityContext;
+}
+
+export type DnsPolicy = "ClusterFirst" | "ClusterFirstWithHostNet" | "Default" | "None";
+
+export interface PodDnsConfig {
+  readonly nameservers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly { readonly name: string; readonly value?: string }[];
+}
+
+export interface HostAlias {
+  readonly ip: string;
+  readonly hostnames: readonly string[];
 }
 
 export interface Container {
@@ -46,6 +88,7 @@ export interface Container {
   readonly args: readonly string[];
   readonly workingDir?: string;
   readonly env: readonly EnvVar[];
+  readonly envFrom: readonly EnvFrom[];
   readonly ports: readonly ContainerPort[];
   readonly resources: ResourceRequirements;
   readonly volumeMounts: readonly VolumeMount[];
@@ -60,6 +103,10 @@ export interface Container {
   /** Path inside the container. */
   readonly terminationMessagePath: string;
   readonly terminationMessagePolicy: TerminationMessagePolicy;
+  readonly securityContext: SecurityContext;
+  readonly stdin: boolean;
+  readonly stdinOnce: boolean;
+  readonly tty: boolean;
 }
 
 export type TerminationMessagePolicy = "File" | "FallbackToLogsOnError";
@@ -121,11 +168,6 @@ export interface Lifecycle {
   readonly stopSignal?: string;
 }
 
-export interface EnvVar {
-  readonly name: string;
-  readonly value: string;
-}
-
 export interface ContainerPort {
   readonly name?: string;
   readonly containerPort: number;
@@ -134,38 +176,17 @@ export interface ContainerPort {
   readonly protocol: PortProtocol;
 }
 
-/** Quantities as written, in canonical text ("500m", "64Mi"); `api/quantity` reads them. */
 export interface ResourceRequirements {
-  readonly limits: Readonly<Partial<Record<ResourceName, string>>>;
-  readonly requests: Readonly<Partial<Record<ResourceName, string>>>;
-}
-export type ResourceName = "cpu" | "memory";
-
-export interface VolumeMount {
-  readonly name: string;
-  readonly mountPath: string;
-  readonly readOnly: boolean;
+  readonly limits: ResourceList;
+  readonly requests: ResourceList;
 }
 
-export type Volume = HostPathVolume | EmptyDirVolume;
-
-export interface HostPathVolume {
-  readonly name: string;
-  readonly hostPath: { readonly path: string; readonly type: HostPathType };
-}
-export type HostPathType =
-  | ""
-  | "DirectoryOrCreate"
-  | "Directory"
-  | "FileOrCreate"
-  | "File"
-  | "Socket"
-  | "CharDevice"
-  | "BlockDevice";
-
-export interface EmptyDirVolume {
-  readonly name: string;
-  readonly emptyDir: { readonly medium: "" | "Memory"; readonly sizeLimit?: string };
+/** Quantities as written, in canonical text ("500m", "64Mi"), by resource; `api/quantity` reads them. */
+export interface ResourceList {
+  readonly cpu?: string;
+  readonly memory?: string;
+  /** `ephemeral-storage`, `hugepages-2Mi`, `podman.io/device=/dev/x`, `vendor.com/class=name`. */
+  readonly [resource: string]: string | undefined;
 }
 
 /** Every container of the pod in the order in which they start. Names are unique among all of them. */

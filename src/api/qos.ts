@@ -1,40 +1,49 @@
 // A pod's quality-of-service class. kubelet: ComputePodQOS
 
-import type { Container, PodSpec, ResourceName } from "./pod.ts";
-import { parseQuantity } from "./quantity.ts";
+import type { PodSpec, ResourceRequirements } from "./pod.ts";
+import { hasPodLevelResources } from "./pod-level-resources.ts";
+import { exactQuantity } from "./quantity.ts";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
-const RESOURCES: readonly ResourceName[] = ["cpu", "memory"];
+const RESOURCES = ["cpu", "memory"] as const;
 
 type Kind = "requests" | "limits";
 
 /**
- * Init containers count as much as the others. BestEffort: no container asks for or limits anything; Guaranteed: every container limits both
- * resources and asks for exactly that; Burstable: the rest. An amount of zero counts as not written.
+ * Of the pod's own resources if it has any, else of its containers', init containers as much as the others. BestEffort: nothing is asked for
+ * or limited; Guaranteed: both resources are limited everywhere and exactly that is asked for; Burstable: the rest. An amount of zero counts
+ * as not written.
  */
-export function qosClass(spec: Pick<PodSpec, "initContainers" | "containers">): QosClass {
-  const containers = [...spec.initContainers, ...spec.containers];
-  const amounts = containers.flatMap((container) =>
+export function qosClass(
+  spec: Pick<PodSpec, "initContainers" | "containers" | "resources">,
+): QosClass {
+  const parts = hasPodLevelResources(spec.resources)
+    ? [spec.resources]
+    : [...spec.initContainers, ...spec.containers].map((container) => container.resources);
+  const amounts = parts.flatMap((part) =>
     RESOURCES.flatMap((resource) => [
-      amount(container, "requests", resource),
-      amount(container, "limits", resource),
+      amount(part, "requests", resource),
+      amount(part, "limits", resource),
     ]),
   );
   if (amounts.every((value) => value === 0n)) return "BestEffort";
-  return containers.every(isGuaranteed) ? "Guaranteed" : "Burstable";
+  return parts.every(isGuaranteed) ? "Guaranteed" : "Burstable";
 }
 
 // Kubernetes compares sums over the pod; as no request may exceed its limit, that is the same.
-function isGuaranteed(container: Container): boolean {
+function isGuaranteed(resources: ResourceRequirements): boolean {
   return RESOURCES.every((resource) => {
-    const limit = amount(container, "limits", resource);
-    return limit > 0n && amount(container, "requests", resource) === limit;
+    const limit = amount(resources, "limits", resource);
+    return limit > 0n && amount(resources, "requests", resource) === limit;
   });
 }
 
-function amount(container: Container, kind: Kind, resource: ResourceName): bigint {
-  const text = container.resources[kind][resource];
-  const milli = text === undefined ? 0n : (parseQuantity(text) ?? 0n);
-  return milli > 0n ? milli : 0n;
+function amount(
+  resources: ResourceRequirements,
+  kind: Kind,
+  resource: (typeof RESOURCES)[number],
+): bigint {
+  const exact = exactQuantity(resources[kind][resource] ?? "0") ?? 0n;
+  return exact > 0n ? exact : 0n;
 }

@@ -1,10 +1,13 @@
-// Kubernetes quantities ("500m", "64Mi", "1e3") as whole thousandths, exact at any size.
+// Kubernetes quantities ("500m", "64Mi", "1e3") as whole billionths, exact. k8s: resource.Quantity
 
 const FORM =
   /^([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]{1,3})?$/;
 /** Longer numbers than any device has of anything; keeps the arithmetic small. */
 const MAX_DIGITS = 40;
-const MAX_EXPONENT = 30;
+const NANO_PER_UNIT = 1_000_000_000n;
+const NANO_PER_MILLI = 1_000_000n;
+/** Kubernetes lowers what is more to this; nobody means that, so here it is no quantity. */
+const MAX_UNITS = 2n ** 63n - 1n;
 
 const DECIMAL: Readonly<Record<string, number>> = {
   n: -9,
@@ -19,18 +22,27 @@ const DECIMAL: Readonly<Record<string, number>> = {
   E: 18,
 };
 const BINARY: readonly string[] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+/** From billionths upwards, each a thousand times the one before. */
+const DECIMAL_STEPS: readonly string[] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+const UNIT_STEP = DECIMAL_STEPS.indexOf("");
 
 type Format = "Decimal" | "Binary" | "Exponent";
 
 interface Quantity {
-  /** Thousandths, rounded away from zero. */
-  readonly milli: bigint;
+  /** Billionths, rounded away from zero. */
+  readonly nano: bigint;
   readonly format: Format;
 }
 
 /** Thousandths of one unit, rounded away from zero as Kubernetes does; undefined = not a quantity. */
 export function parseQuantity(text: string): bigint | undefined {
-  return read(text)?.milli;
+  const nano = read(text)?.nano;
+  return nano === undefined ? undefined : divideAwayFromZero(nano, NANO_PER_MILLI);
+}
+
+/** Billionths of one unit: as exact as Kubernetes is, so that two amounts compare as they do there. */
+export function exactQuantity(text: string): bigint | undefined {
+  return read(text)?.nano;
 }
 
 /** Whole units, rounded up: bytes of a memory quantity. */
@@ -41,47 +53,71 @@ export function wholeUnits(milli: bigint): bigint {
 /** The same amount in Kubernetes' canonical text: no fraction, the largest suffix of its kind. */
 export function canonicalQuantity(text: string): string | undefined {
   const quantity = read(text);
-  if (quantity === undefined) return undefined;
-  if (quantity.milli === 0n) return "0";
+  return quantity === undefined ? undefined : textOf(quantity);
+}
+
+/** An amount in thousandths as canonical text: of a decimal kind (cores) or a binary one (bytes). */
+export function quantityText(milli: bigint, format: "Decimal" | "Binary"): string {
+  return textOf({ nano: milli * NANO_PER_MILLI, format });
+}
+
+function textOf({ nano, format }: Quantity): string {
   // Below 1024 Kubernetes prints a binary quantity, and any fraction, in decimal form.
-  const whole = quantity.milli % 1000n === 0n;
-  const size = quantity.milli < 0n ? -quantity.milli : quantity.milli;
-  if (quantity.format === "Binary" && whole && size >= 1_024_000n)
-    return binaryText(quantity.milli);
-  return decimalText(quantity.milli, quantity.format === "Exponent" ? "Exponent" : "Decimal");
+  const isWhole = nano % NANO_PER_UNIT === 0n;
+  if (format === "Binary" && isWhole && size(nano) >= 1024n * NANO_PER_UNIT)
+    return binaryText(nano / NANO_PER_UNIT);
+  return decimalText(nano, format === "Exponent" ? "Exponent" : "Decimal");
+}
+
+/** What is wrong with a text that is no quantity, or one that this node does not count to. */
+export function quantityError(text: string): string | undefined {
+  const quantity = readAny(text);
+  if (quantity === undefined) return 'must be a quantity such as "500m", "1.5" or "64Mi"';
+  return isCountable(quantity) ? undefined : `must be no more than ${MAX_UNITS}`;
 }
 
 function read(text: string): Quantity | undefined {
-  const match = FORM.exec(text);
-  if (match === null || text.length > MAX_DIGITS) return undefined;
+  const quantity = readAny(text);
+  return quantity !== undefined && isCountable(quantity) ? quantity : undefined;
+}
+
+function isCountable({ nano }: Quantity): boolean {
+  return size(nano) <= MAX_UNITS * NANO_PER_UNIT;
+}
+
+function readAny(text: string): Quantity | undefined {
+  const match = text.length > MAX_DIGITS ? null : FORM.exec(text);
+  if (match === null) return undefined;
   const [, sign = "", number = "", suffix = ""] = match;
   const [whole = "", fraction = ""] = number.split(".");
-  const digits = BigInt(whole + fraction);
-  const scaled = scale(suffix, digits, fraction.length);
-  if (scaled === undefined) return undefined;
-  return { milli: sign === "-" ? -scaled.milli : scaled.milli, format: scaled.format };
+  const { nano, format } = scale(suffix, BigInt(whole + fraction), fraction.length);
+  return { nano: sign === "-" ? -nano : nano, format };
 }
 
-function scale(suffix: string, digits: bigint, decimals: number): Quantity | undefined {
+function scale(suffix: string, digits: bigint, decimals: number): Quantity {
   const binary = suffix === "" ? -1 : BINARY.indexOf(suffix);
   if (binary > 0) {
-    const amount = digits * 1024n ** BigInt(binary) * 1000n;
-    return { milli: divideUp(amount, 10n ** BigInt(decimals)), format: "Binary" };
+    const amount = digits * 1024n ** BigInt(binary) * NANO_PER_UNIT;
+    return { nano: divideAwayFromZero(amount, 10n ** BigInt(decimals)), format: "Binary" };
   }
   const exponent = DECIMAL[suffix] ?? Number(suffix.slice(1));
-  if (Math.abs(exponent) > MAX_EXPONENT) return undefined;
-  const power = exponent + 3 - decimals;
-  const milli =
-    power >= 0 ? digits * 10n ** BigInt(power) : divideUp(digits, 10n ** BigInt(-power));
-  return { milli, format: DECIMAL[suffix] === undefined ? "Exponent" : "Decimal" };
+  const power = exponent + 9 - decimals;
+  const nano =
+    power >= 0 ? digits * 10n ** BigInt(power) : divideAwayFromZero(digits, 10n ** BigInt(-power));
+  return { nano, format: DECIMAL[suffix] === undefined ? "Exponent" : "Decimal" };
 }
 
-function divideUp(value: bigint, by: bigint): bigint {
-  return (value + by - 1n) / by;
+/** Who asks for a little gets a little, never nothing. */
+function divideAwayFromZero(value: bigint, by: bigint): bigint {
+  return value < 0n ? -((-value + by - 1n) / by) : (value + by - 1n) / by;
 }
 
-function binaryText(milli: bigint): string {
-  let value = milli / 1000n;
+function size(value: bigint): bigint {
+  return value < 0n ? -value : value;
+}
+
+function binaryText(units: bigint): string {
+  let value = units;
   let step = 0;
   while (value % 1024n === 0n && step < BINARY.length - 1) {
     value /= 1024n;
@@ -90,15 +126,14 @@ function binaryText(milli: bigint): string {
   return `${value}${BINARY[step] ?? ""}`;
 }
 
-const DECIMAL_STEPS: readonly string[] = ["m", "", "k", "M", "G", "T", "P", "E"];
-
-function decimalText(milli: bigint, format: "Decimal" | "Exponent"): string {
-  let value = milli;
+function decimalText(nano: bigint, format: "Decimal" | "Exponent"): string {
+  if (nano === 0n) return "0";
+  let value = nano;
   let step = 0;
   while (value % 1000n === 0n && step < DECIMAL_STEPS.length - 1) {
     value /= 1000n;
     step += 1;
   }
-  if (format === "Decimal" || step === 1) return `${value}${DECIMAL_STEPS[step] ?? ""}`;
-  return `${value}e${(step - 1) * 3}`;
+  if (format === "Decimal" || step === UNIT_STEP) return `${value}${DECIMAL_STEPS[step] ?? ""}`;
+  return `${value}e${(step - UNIT_STEP) * 3}`;
 }

@@ -5,9 +5,14 @@ const DNS_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0
 const QUALIFIED_NAME = /^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$/;
 const PORT_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const ENV_NAME = /^[\x20-\x3C\x3E-\x7E]+$/;
-const IPV4 = /^((25[0-5]|2[0-4]\d|1?\d?\d)(\.|$)){4}$/;
-const IPV6 = /^[0-9a-fA-F:]*:[0-9a-fA-F:.]*$/;
+const IPV4_PART = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/;
+const IPV6_PART = /^[0-9a-fA-F]{1,4}$/;
+const SEARCH_LABEL = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$/;
+const CAPABILITY = /^[A-Z][A-Z0-9_]*$/;
 const MAX_NAME = 63;
+const MAX_SUBDOMAIN = 253;
+/** 0 to 2^31-1: what Kubernetes lets a user or group be. */
+const MAX_ID = 2 ** 31 - 1;
 
 /** RFC 1123 label: namespaces, container, volume and host names. */
 export function dnsLabelError(text: string): string | undefined {
@@ -20,6 +25,12 @@ export function dnsLabelError(text: string): string | undefined {
 export function dnsSubdomainError(text: string): string | undefined {
   if (DNS_SUBDOMAIN.test(text)) return undefined;
   return "must be lower-case letters, digits, '-' or '.', with a letter or digit at both ends (RFC 1123 subdomain)";
+}
+
+/** The same with the length that Kubernetes allows: names of classes and Secrets, host names. */
+export function subdomainNameError(text: string): string | undefined {
+  if (text.length > MAX_SUBDOMAIN) return `must be no more than ${MAX_SUBDOMAIN} characters`;
+  return dnsSubdomainError(text);
 }
 
 export function isTooLong(name: string): boolean {
@@ -57,7 +68,53 @@ export function portNumberError(port: number): string | undefined {
 }
 
 export function ipError(text: string): string | undefined {
-  return IPV4.test(text) || IPV6.test(text) ? undefined : "must be an IP address";
+  return isIPv4(text) || isIPv6(text) ? undefined : "must be an IP address";
+}
+
+function isIPv4(text: string): boolean {
+  const parts = text.split(".", 5);
+  return parts.length === 4 && parts.every((part) => IPV4_PART.test(part));
+}
+
+function isIPv6(text: string): boolean {
+  // The longest, with an IPv4 tail.
+  if (text.length > 45 || !text.includes(":")) return false;
+  const halves = text.split("::");
+  const groups = halves.map((half) => (half === "" ? [] : half.split(":")));
+  const last = groups.at(-1)?.at(-1) ?? "";
+  const tail = last.includes(".") && isIPv4(last);
+  const flat = groups.flat();
+  const plain = tail ? flat.slice(0, -1) : flat;
+  const count = plain.length + (tail ? 2 : 0);
+  if (!plain.every((part) => IPV6_PART.test(part))) return false;
+  return halves.length === 1 ? count === 8 : halves.length === 2 && count < 8;
+}
+
+/** One entry of a resolver's search list: a domain, perhaps with `_` and a last dot; "." is the root. */
+export function searchPathError(text: string): string | undefined {
+  const domain = text.endsWith(".") ? text.slice(0, -1) : text;
+  if (text === ".") return undefined;
+  if (domain.length > MAX_SUBDOMAIN) return `must be no more than ${MAX_SUBDOMAIN} characters`;
+  const isDomain = domain.split(".").every((label) => SEARCH_LABEL.test(label));
+  return isDomain ? undefined : "must be a domain, such as example.com";
+}
+
+/** A user or group. k8s: IsValidUserID, IsValidGroupID */
+export function idError(id: number): string | undefined {
+  return id >= 0 && id <= MAX_ID ? undefined : `must be between 0 and ${MAX_ID}, inclusive`;
+}
+
+/** `NET_ADMIN`, `CAP_NET_ADMIN` or `ALL`. */
+export function capabilityError(name: string): string | undefined {
+  if (name.length <= MAX_NAME && CAPABILITY.test(name)) return undefined;
+  return "must be the name of a capability, such as NET_ADMIN, or ALL";
+}
+
+/** A relative path that stays below where it starts. k8s: validateLocalDescendingPath */
+export function descendingPathError(path: string): string | undefined {
+  if (path.startsWith("/")) return "must be a relative path";
+  if (path.split("/").includes("..")) return "must not contain '..'";
+  return path.includes("\0") ? "must not contain a NUL character" : undefined;
 }
 
 /** An absolute path that cannot climb out of where it points. */

@@ -1,9 +1,12 @@
 // What must fit together inside one pod: unique names and ports, mounts that have their volume.
 
-import { invalidValue, type Findings } from "./field-reader.ts";
+import { invalidValue } from "./field-reader.ts";
+import type { Findings } from "./findings.ts";
 import type { FieldPath } from "./field-path.ts";
-import { claimsConflict, hostPortClaim, type HostPortClaim } from "./host-ports.ts";
+import { HostPortClaims, hostPortClaim } from "./host-ports.ts";
 import type { Container, PodSpec } from "./pod.ts";
+import { validatePodResources } from "./pod-level-resources.ts";
+import { validateHostNamespaces } from "./validate-host-namespaces.ts";
 
 /** `spec` after defaults; list positions are those of the written lists. */
 export function validateSpec(spec: PodSpec, findings: Findings): void {
@@ -18,16 +21,18 @@ export function validateSpec(spec: PodSpec, findings: Findings): void {
     validateMounts(container, volumes, at);
     // They run one after the other, so each is judged alone, and Kubernetes lets their host ports differ from
     // containerPort also on the host's network. k8s: checkHostPortConflicts, validateHostNetwork
-    validatePorts(container, { claims: [], hostNetwork: false, ...at });
+    validatePorts(container, { claims: new HostPortClaims(), hostNetwork: false, ...at });
     validateSleeps(container, spec.terminationGracePeriodSeconds, at);
   }
-  const claims: HostPortClaim[] = [];
+  const claims = new HostPortClaims();
   for (const [index, container] of spec.containers.entries()) {
     const at = { findings, path: ["spec", "containers", index] };
     validateMounts(container, volumes, at);
     validatePorts(container, { claims, hostNetwork: spec.hostNetwork, ...at });
     validateSleeps(container, spec.terminationGracePeriodSeconds, at);
   }
+  validateHostNamespaces(spec, findings);
+  validatePodResources(spec, findings);
 }
 
 interface At {
@@ -76,7 +81,7 @@ function validateMounts(container: Container, volumes: ReadonlySet<string>, at: 
 
 function validatePorts(
   container: Container,
-  at: At & { readonly claims: HostPortClaim[]; readonly hostNetwork: boolean },
+  at: At & { readonly claims: HostPortClaims; readonly hostNetwork: boolean },
 ): void {
   const path = [...at.path, "ports"];
   unique(
@@ -86,14 +91,12 @@ function validatePorts(
   for (const [index, port] of container.ports.entries()) {
     const place = [...path, index, "hostPort"];
     if (at.hostNetwork && port.hostPort !== port.containerPort) {
-      const message = "must equal containerPort when hostNetwork is true";
+      const message = "must match `containerPort` when `hostNetwork` is true";
       at.findings.fail(place, "Invalid", invalidValue(port.hostPort, message));
     }
     const claim = hostPortClaim(port);
     if (claim === undefined) continue;
-    if (at.claims.some((other) => claimsConflict(claim, other)))
-      duplicate(at.findings, place, `${claim.hostPort}/${claim.protocol}`);
-    at.claims.push(claim);
+    if (!at.claims.add(claim)) duplicate(at.findings, place, `${claim.hostPort}/${claim.protocol}`);
   }
 }
 

@@ -3,9 +3,12 @@
 import { Composer, Lexer, LineCounter, Parser, type CST, type Document } from "yaml";
 
 import type { FieldPath, Locate, Position } from "./field-path.ts";
-import { yamlValue, type Mark, type YamlProblem } from "./yaml-value.ts";
+import { jsonValue } from "./json-value.ts";
+import type { Mark } from "./marks.ts";
+import { yamlValue, type DocumentValue, type YamlProblem } from "./yaml-value.ts";
 import { messageOf } from "../lib/errors.ts";
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
+import { shortText } from "../lib/short-text.ts";
 
 export interface YamlDocument {
   /** Place in the file, 0 = first; empty documents count but are not returned. */
@@ -24,10 +27,16 @@ export interface ReadDocuments {
 
 /** How deep maps and lists may stand in each other. */
 const MAX_DEPTH = 100;
-/** Work limit: words, marks, line ends and comments of one file. */
-const MAX_TOKENS = 200_000;
-/** Of one document; more would say the same again. */
+/** Work limit of YAML: words, marks, line ends and comments of one file, some 3,000 lines. A file within it costs less than 100 ms on a small server. */
+const MAX_TOKENS = 20_000;
+/** The same for JSON, which is much cheaper to read. */
+const MAX_JSON_VALUES = 10_000;
+/** Of one file. Each costs the parser more than what stands in it. */
+const MAX_DOCUMENTS = 500;
+/** Of one file; more would say the same again. */
 const MAX_ERRORS = 5;
+/** Characters. The parser's own messages quote the text. */
+const MAX_MESSAGE = 200;
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const BINARY = /[\0-\x08\x0B\x0C\x0E-\x1F\uFFFE\uFFFF]/;
 
@@ -43,23 +52,93 @@ export function decodeText(bytes: Uint8Array): Result<string> {
 
 /** Never throws. No document at all is the error `Empty`: an empty file is no order to stop its pods. */
 export function readDocuments(text: string): ReadDocuments {
-  const lines = new LineCounter();
   const binary = BINARY.exec(text);
   if (binary !== null) return refused("the file holds binary data", text, binary.index);
+  const json = jsonValue(text, { depth: MAX_DEPTH, values: MAX_JSON_VALUES });
+  if (json !== undefined) {
+    const read = new Reading(linesOf(text));
+    read.add(0, json);
+    return read.result();
+  }
   try {
-    const parsed = parse(text, lines);
-    const broken = parsed.flatMap((document) => document.errors);
-    if (broken.length > 0)
-      return { documents: [], errors: broken.slice(0, MAX_ERRORS).map(asError) };
-    return convert(parsed, lines);
+    return readYaml(text);
   } catch (thrown) {
     if (thrown instanceof LimitError) return refused(thrown.message, text, thrown.offset);
     return refused(`cannot be read as YAML: ${messageOf(thrown)}`, text, 0);
   }
+}
 
-  function asError(error: { readonly pos: readonly [number, number]; readonly message: string }) {
-    return syntaxError(error.message, lines.linePos(error.pos[0]));
+/** Each document becomes data as soon as it is complete: the parser's tree of it is large. */
+function readYaml(text: string): ReadDocuments {
+  const lines = new LineCounter();
+  const read = new Reading(() => lines);
+  let index = 0;
+  for (const document of parse(text, lines)) {
+    if (index === MAX_DOCUMENTS)
+      throw new LimitError(`more than ${MAX_DOCUMENTS} documents`, document.range[0]);
+    read.broken.push(...document.errors.slice(0, MAX_ERRORS));
+    if (read.broken.length === 0) read.add(index, yamlValue(document.contents));
+    index += 1;
   }
+  return read.result();
+}
+
+/** What has been read of one file so far. */
+class Reading {
+  /** Breaks of YAML's syntax. */
+  readonly broken: { readonly pos: readonly [number, number]; readonly message: string }[] = [];
+  readonly #documents: YamlDocument[] = [];
+  readonly #errors: FieldError[] = [];
+  readonly #lines: () => LineCounter;
+
+  /** `lines` is called when a place is asked for. */
+  constructor(lines: () => LineCounter) {
+    this.#lines = lines;
+  }
+
+  add(index: number, { value, problems, markOf }: DocumentValue): void {
+    for (const problem of problems.slice(0, MAX_ERRORS - this.#errors.length))
+      this.#errors.push(problemError(problem, this.#lines()));
+    if (problems.length > 0 || value === null) return;
+    this.#documents.push({ index, value, locate: (path) => position(markOf(path), this.#lines()) });
+  }
+
+  result(): ReadDocuments {
+    if (this.broken.length > 0) {
+      const errors = this.broken
+        .slice(0, MAX_ERRORS)
+        .map(({ message, pos }) =>
+          syntaxError(withoutText(message), this.#lines().linePos(pos[0])),
+        );
+      return { documents: [], errors };
+    }
+    if (this.#documents.length > 0 || this.#errors.length > 0)
+      return { documents: this.#documents, errors: this.#errors };
+    const empty = syntaxError("it holds no document", { line: 1, column: 1 });
+    return { documents: [], errors: [{ ...empty, code: "Empty" }] };
+  }
+}
+
+/** Counted when first asked for. */
+function linesOf(text: string): () => LineCounter {
+  let lines: LineCounter | undefined;
+  return () => {
+    if (lines !== undefined) return lines;
+    lines = new LineCounter();
+    lines.addNewLine(0);
+    for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1))
+      lines.addNewLine(at + 1);
+    return lines;
+  };
+}
+
+/** What the library says before it quotes what it does not understand, which may be a password. */
+const QUOTING =
+  /^(Block scalar header includes extra characters|Not a YAML token|Not a valid tag|Could not resolve tag|Invalid escape sequence|Unsupported YAML version|Unexpected .*? token in YAML \w+)\b.*$/s;
+const QUOTED_TAG = /^(The|Verbatim) .*?\btag.*$/s;
+
+function withoutText(message: string): string {
+  return message.replace(QUOTING, "$1").replace(QUOTED_TAG, "Not a valid tag");
 }
 
 class LimitError extends Error {
@@ -70,7 +149,7 @@ class LimitError extends Error {
   }
 }
 
-function parse(text: string, lines: LineCounter): Document.Parsed[] {
+function parse(text: string, lines: LineCounter): Generator<Document.Parsed, void> {
   // Failsafe keeps every scalar as text: yaml-scalars decides what it means. Duplicate keys are found in yaml-value.
   const composer = new Composer({
     schema: "failsafe",
@@ -79,7 +158,7 @@ function parse(text: string, lines: LineCounter): Document.Parsed[] {
     logLevel: "silent",
   });
   lines.addNewLine(0);
-  return [...composer.compose(tokens(text, lines))];
+  return composer.compose(tokens(text, lines));
 }
 
 function* tokens(text: string, lines: LineCounter): Generator<CST.Token, void> {
@@ -97,20 +176,6 @@ function* tokens(text: string, lines: LineCounter): Generator<CST.Token, void> {
   yield* parser.end();
 }
 
-function convert(parsed: readonly Document.Parsed[], lines: LineCounter): ReadDocuments {
-  const documents: YamlDocument[] = [];
-  const errors: FieldError[] = [];
-  for (const [index, document] of parsed.entries()) {
-    const { value, problems, markOf } = yamlValue(document.contents);
-    errors.push(...problems.slice(0, MAX_ERRORS).map((problem) => problemError(problem, lines)));
-    if (problems.length > 0 || value === null) continue;
-    documents.push({ index, value, locate: (path) => position(markOf(path), lines) });
-  }
-  if (documents.length > 0 || errors.length > 0) return { documents, errors };
-  const empty = syntaxError("it holds no document", { line: 1, column: 1 });
-  return { documents, errors: [{ ...empty, code: "Empty" }] };
-}
-
 function problemError(problem: YamlProblem, lines: LineCounter): FieldError {
   const { line, col } = lines.linePos(problem.offset);
   return { path: "", message: problem.message, code: problem.code, line, column: col };
@@ -123,8 +188,9 @@ function position(mark: Mark, lines: LineCounter): Position {
 }
 
 function refused(message: string, text: string, offset: number): ReadDocuments {
-  const before = text.slice(0, offset).split("\n");
-  const place = { line: before.length, column: (before.at(-1) ?? "").length + 1 };
+  const before = text.slice(0, offset);
+  const line = before.split("\n").length;
+  const place = { line, column: offset - before.lastIndexOf("\n") };
   return { documents: [], errors: [syntaxError(message, place)] };
 }
 
@@ -132,7 +198,14 @@ function syntaxError(
   message: string,
   at: { readonly line: number; readonly col?: number; readonly column?: number },
 ): FieldError {
-  return { path: "", message, code: "Syntax", line: at.line, column: at.column ?? at.col ?? 1 };
+  const column = at.column ?? at.col ?? 1;
+  return {
+    path: "",
+    message: shortText(message, MAX_MESSAGE),
+    code: "Syntax",
+    line: at.line,
+    column,
+  };
 }
 
 /** For values without a text behind them. */

@@ -3,13 +3,9 @@
 import { isAlias, isMap, isScalar, isSeq, type Pair, type Scalar } from "yaml";
 
 import type { FieldPath } from "./field-path.ts";
+import { markAt, setOwn, type Mark, type Marks } from "./marks.ts";
 import { resolveScalar, type ScalarValue } from "./yaml-scalars.ts";
-
-/** Where a field begins, and its source text if it is an unquoted scalar. */
-export interface Mark {
-  readonly offset: number;
-  readonly text?: string;
-}
+import { shortText } from "../lib/short-text.ts";
 
 export interface YamlProblem {
   readonly offset: number;
@@ -17,17 +13,22 @@ export interface YamlProblem {
   readonly code: "Syntax" | "Duplicate";
 }
 
-export interface YamlValue {
+/** One document as data. */
+export interface DocumentValue {
   readonly value: unknown;
   readonly problems: readonly YamlProblem[];
   /** The mark of the field at a path, or of the nearest thing around it. */
   readonly markOf: (path: FieldPath) => Mark;
 }
 
-/** Values one document may have once its aliases are written out. */
-const MAX_VALUES = 100_000;
+/** What the aliases of one document may stand for together, in values; a long text counts for several. */
+const MAX_ALIASED = 15_000;
+const CHARACTERS_PER_VALUE = 16;
+const MAX_SHOWN_KEY = 80;
 
-type Marks = Map<string | number, Mark>;
+const CORE_TAGS = "tag:yaml.org,2002:";
+const KNOWN_TAGS: readonly string[] = ["binary", "bool", "float", "int", "null", "timestamp"];
+
 interface Sized {
   readonly value: unknown;
   /** Values inside, aliases written out. */
@@ -35,15 +36,16 @@ interface Sized {
 }
 
 /** `contents` comes from the failsafe schema: every scalar is still text. */
-export function yamlValue(contents: unknown): YamlValue {
+export function yamlValue(contents: unknown): DocumentValue {
   const converter = new YamlConverter();
-  const root = converter.convert(contents);
-  const start: Mark = { offset: offsetOf(contents) };
-  return {
-    value: root.value,
-    problems: converter.problems,
-    markOf: (path) => markAt(converter.marks, { root: root.value, start, path }),
-  };
+  const root = converter.convert(contents).value;
+  const tree = { root, start: { offset: offsetOf(contents) }, marks: converter.marks };
+  return { value: root, problems: converter.problems, markOf: (path) => markAt(tree, path) };
+}
+
+export function duplicateKey(key: string, offset: number): YamlProblem {
+  const message = `duplicate key ${JSON.stringify(shortText(key, MAX_SHOWN_KEY))}`;
+  return { offset, code: "Duplicate", message };
 }
 
 class YamlConverter {
@@ -65,19 +67,20 @@ class YamlConverter {
   #convertNode(node: unknown): Sized {
     if (isMap(node)) return this.#map(node.items);
     if (isSeq(node)) return this.#list(node.items);
-    if (isScalar(node)) return { value: this.#scalar(node), size: 1 };
+    if (isScalar(node)) return { value: this.#scalar(node), size: sizeOf(textOf(node)) };
     return { value: null, size: 1 };
   }
 
   #alias(name: string, offset: number): Sized {
     const target = this.#anchors.get(name);
     if (target === undefined) {
-      this.#problem(offset, `alias *${name} has no anchor &${name} before it`);
+      // Without its name: it may be an unquoted password.
+      this.#problem(offset, "an alias (*) without its anchor (&) before it; put text in quotes");
       return { value: null, size: 1 };
     }
     this.#aliased += target.size;
-    if (this.#aliased <= MAX_VALUES) return target;
-    if (this.#aliased - target.size <= MAX_VALUES)
+    if (this.#aliased <= MAX_ALIASED) return target;
+    if (this.#aliased - target.size <= MAX_ALIASED)
       this.#problem(offset, "its aliases stand for too many values");
     return { value: null, size: 1 };
   }
@@ -106,11 +109,12 @@ class YamlConverter {
       const sized = this.convert(pair.value);
       size += sized.size;
       if (key === undefined) continue;
+      size += sizeOf(key) - 1;
       if (key === "<<" && isPlain(pair.key)) {
         merged.push({ value: sized.value, size: offsetOf(pair.key) });
         continue;
       }
-      if (Object.hasOwn(value, key)) this.#duplicate(key, offsetOf(pair.key));
+      if (Object.hasOwn(value, key)) this.problems.push(duplicateKey(key, offsetOf(pair.key)));
       else setOwn(value, key, sized.value);
       if (!marks.has(key))
         marks.set(key, { ...markOfNode(pair.value), offset: offsetOf(pair.key) });
@@ -146,7 +150,10 @@ class YamlConverter {
       const target = this.#alias(node.source, offsetOf(node));
       if (typeof target.value === "string") return target.value;
     }
-    this.#problem(offsetOf(node), "a key must be a string");
+    this.#problem(
+      offsetOf(node),
+      "a key must be a string; put text that begins with { or [ in quotes",
+    );
     return undefined;
   }
 
@@ -156,16 +163,11 @@ class YamlConverter {
     if (tag === undefined) return isPlain(node) ? resolveScalar(text) : text;
     const value = taggedScalar(tag, text);
     if (value !== undefined) return value;
-    this.#problem(offsetOf(node), `tag ${tag} does not fit ${JSON.stringify(text)}`);
+    // Neither the text nor a tag of somebody's own is shown: both may be part of a password.
+    const name = tag.startsWith(CORE_TAGS) ? tag.slice(CORE_TAGS.length) : "";
+    const known = KNOWN_TAGS.includes(name) ? `tag !!${name}` : "a tag (!)";
+    this.#problem(offsetOf(node), `${known} that does not fit its value; put text in quotes`);
     return text;
-  }
-
-  #duplicate(key: string, offset: number): void {
-    this.problems.push({
-      offset,
-      code: "Duplicate",
-      message: `duplicate key ${JSON.stringify(key)}`,
-    });
   }
 
   #problem(offset: number, message: string): void {
@@ -191,26 +193,13 @@ function taggedScalar(tag: string, text: string): ScalarValue | undefined {
   return undefined;
 }
 
-function markAt(
-  marks: WeakMap<object, Marks>,
-  from: { readonly root: unknown; readonly start: Mark; readonly path: FieldPath },
-): Mark {
-  let value = from.root;
-  let mark = from.start;
-  for (const step of from.path) {
-    if (typeof value !== "object" || value === null) return { offset: mark.offset };
-    const next = marks.get(value)?.get(step);
-    // Nothing stands at this path: the place of the parent is the best answer, its text is not.
-    if (next === undefined) return { offset: mark.offset };
-    mark = next;
-    value = (value as Readonly<Record<string | number, unknown>>)[step];
-  }
-  return mark;
-}
-
 function markOfNode(node: unknown): Mark {
   const offset = offsetOf(node);
   return isPlain(node) ? { offset, text: textOf(node) } : { offset };
+}
+
+function sizeOf(text: string): number {
+  return 1 + Math.floor(text.length / CHARACTERS_PER_VALUE);
 }
 
 /** The failsafe schema makes every scalar a string; an empty one has no value. */
@@ -235,14 +224,4 @@ function anchorOf(node: unknown): string | undefined {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** A key named `__proto__` must become data, never a prototype. */
-function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
-  Object.defineProperty(target, key, {
-    value,
-    enumerable: true,
-    configurable: true,
-    writable: true,
-  });
 }

@@ -40,6 +40,18 @@ export interface EventView extends ObjectView {
   readonly source?: { readonly component?: string; readonly host?: string };
 }
 
+/** A ConfigMap, a Secret or a claim. */
+export interface LocalObjectView extends ObjectView {
+  readonly data?: Mapping;
+  readonly binaryData?: Mapping;
+  readonly type?: string;
+  readonly status?: {
+    readonly phase?: string;
+    readonly capacity?: Readonly<Record<string, string>>;
+    readonly accessModes?: readonly string[];
+  };
+}
+
 type Mapping = Readonly<Record<string, unknown>>;
 
 function isMapping(value: unknown): value is Mapping {
@@ -65,6 +77,19 @@ function isPod(value: unknown): value is PodView {
 
 export function isPodList(value: unknown): value is { readonly items: readonly PodView[] } {
   return isMapping(value) && Array.isArray(value["items"]) && value["items"].every(isPod);
+}
+
+function isLocalObject(value: unknown): value is LocalObjectView {
+  if (!isNamed(value)) return false;
+  const { data, binaryData, type, status } = value;
+  const contents = [data, binaryData, status].filter((one) => one !== undefined);
+  return contents.every(isMapping) && ["string", "undefined"].includes(typeof type);
+}
+
+export function isLocalObjectList(
+  value: unknown,
+): value is { readonly items: readonly LocalObjectView[] } {
+  return isMapping(value) && Array.isArray(value["items"]) && value["items"].every(isLocalObject);
 }
 
 function isEvent(value: unknown): value is EventView {

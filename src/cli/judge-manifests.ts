@@ -6,16 +6,27 @@ import { decodeObject } from "../api/decode-object.ts";
 import type { Rejection } from "../api/desired-pod.ts";
 import { isJsonObject } from "../api/field-reader.ts";
 import { claimsConflict, hostPortClaims } from "../api/host-ports.ts";
+import { objectKey, type LocalObject } from "../api/local-object.ts";
+import { NODE_CONFIG_MAP, reservedError } from "../api/node-object.ts";
+import { referencesOf } from "../api/object-references.ts";
 import { podName, type Pod } from "../api/pod.ts";
 import { readDocuments, type YamlDocument } from "../api/yaml-documents.ts";
 
-export interface PlacedPod {
-  readonly pod: Pod;
+interface Place {
   readonly file: string;
   /** Index of its document in the file. */
   readonly document: number;
   /** Line of its name, where known. */
   readonly line: number | undefined;
+}
+
+export interface PlacedPod extends Place {
+  readonly pod: Pod;
+}
+
+/** A ConfigMap, a Secret or a claim. */
+export interface PlacedObject extends Place {
+  readonly object: LocalObject;
 }
 
 export interface Judgement {
@@ -24,9 +35,22 @@ export interface Judgement {
   /** `file#document` of those a node would refuse. */
   readonly invalid: ReadonlySet<string>;
   readonly pods: readonly PlacedPod[];
+  readonly objects: readonly PlacedObject[];
   readonly errors: readonly Rejection[];
   readonly warnings: readonly Rejection[];
+  /** What is no fault of the files, and still good to know. */
+  readonly notes: readonly Rejection[];
 }
+
+export const NOTHING_JUDGED: Judgement = {
+  documents: 0,
+  invalid: new Set(),
+  pods: [],
+  objects: [],
+  errors: [],
+  warnings: [],
+  notes: [],
+};
 
 export interface NamedText {
   /** Its path, as a person would write it. */
@@ -42,11 +66,10 @@ export function judgeText({ file, text }: NamedText, sha256: Sha256): Judgement 
   return sum([
     ...judged,
     {
+      ...NOTHING_JUDGED,
       documents: broken.length > 0 ? 1 : 0,
       invalid: new Set(broken.length > 0 ? [`${file}#broken`] : []),
-      pods: [],
       errors: broken,
-      warnings: [],
     },
   ]);
 }
@@ -64,15 +87,14 @@ function judgeDocument(document: YamlDocument, file: string, sha256: Sha256): Ju
     locate: document.locate,
   });
   const errors = [...object.errors, ...object.refusedKinds];
+  const line = document.locate(["metadata", "name"])?.line;
+  const place = { file, document: document.index, line };
   return {
+    ...NOTHING_JUDGED,
     documents: 1,
     invalid: new Set(errors.length > 0 ? [`${file}#${document.index}`] : []),
-    pods: object.pods.map(({ desired }) => ({
-      pod: desired.pod,
-      file,
-      document: document.index,
-      line: document.locate(["metadata", "name"])?.line,
-    })),
+    pods: object.pods.map(({ desired }) => ({ ...place, pod: desired.pod })),
+    objects: object.objects.map(({ desired }) => ({ ...place, object: desired.object })),
     errors,
     warnings: object.notices,
   };
@@ -85,11 +107,10 @@ function judgeConfig(document: YamlDocument, file: string): Judgement {
   });
   const errors = decoded.ok ? [] : decoded.errors;
   return {
+    ...NOTHING_JUDGED,
     documents: 1,
     invalid: new Set(errors.length > 0 ? [`${file}#${document.index}`] : []),
-    pods: [],
     errors: errors.map((error) => ({ source: "file", ref: file, ...error })),
-    warnings: [],
   };
 }
 
@@ -99,13 +120,48 @@ function wantedNode(value: unknown): string {
   return typeof node === "string" ? node : "";
 }
 
-/** All files as if they lay in one directory: each name once, each host port once. */
+/** All files as if they lay in one directory: each name of a kind once, each host port once. */
 export function judgeTogether(alone: readonly Judgement[]): Judgement {
   const whole = sum(alone);
-  const clashes = [...duplicates(whole.pods), ...portConflicts(whole.pods)];
+  const clashes = [
+    ...duplicates(whole.pods),
+    ...portConflicts(whole.pods),
+    ...objectClashes(whole.objects),
+  ];
   const spoilt = clashes.map(({ placed }) => `${placed.file}#${placed.document}`);
   const errors = [...whole.errors, ...clashes.map(clashError)];
-  return { ...whole, errors, invalid: new Set([...whole.invalid, ...spoilt]) };
+  const notes = openReferences(whole);
+  return { ...whole, errors, notes, invalid: new Set([...whole.invalid, ...spoilt]) };
+}
+
+function objectClashes(objects: readonly PlacedObject[]): readonly Clash[] {
+  const first = new Map<string, PlacedObject>();
+  return objects.flatMap((placed): readonly Clash[] => {
+    const reserved = reservedError(placed.object);
+    if (reserved !== undefined) return [{ placed, ...reserved }];
+    const key = objectKey(placed.object);
+    const earlier = first.get(key);
+    if (earlier === undefined) {
+      first.set(key, placed);
+      return [];
+    }
+    const message = `${key} is also in ${placeOf(earlier)}, which wins`;
+    return [{ placed, code: "DuplicateObject", path: "metadata.name", message }];
+  });
+}
+
+/** No error: the object may be on the node already, or come from elsewhere; until then the pod waits. */
+function openReferences({ pods, objects }: Judgement): readonly Rejection[] {
+  const known = new Set(objects.map(({ object }) => objectKey(object)));
+  return pods.flatMap((placed) =>
+    referencesOf(placed.pod).flatMap(({ kind, namespace, name, optional, path }) => {
+      const key = `${kind} ${namespace}/${name}`;
+      const isBuiltIn = kind === "ConfigMap" && name === NODE_CONFIG_MAP;
+      if (optional || isBuiltIn || known.has(key)) return [];
+      const message = `${key} is in none of these files; the pod waits until the node has it`;
+      return [clashError({ placed, code: "MissingObject", path, message })];
+    }),
+  );
 }
 
 function duplicates(pods: readonly PlacedPod[]): readonly Clash[] {
@@ -139,16 +195,17 @@ function portConflicts(pods: readonly PlacedPod[]): readonly Clash[] {
 }
 
 interface Clash extends Pick<Rejection, "code" | "path" | "message"> {
-  readonly placed: PlacedPod;
+  readonly placed: PlacedPod | PlacedObject;
 }
 
 function clashError({ placed, code, path, message }: Clash): Rejection {
-  const { name, namespace } = placed.pod.metadata;
+  const { kind, metadata } = "pod" in placed ? placed.pod : placed.object;
+  const { name, namespace } = metadata;
   const line = placed.line === undefined ? {} : { line: placed.line };
   return {
     source: "file",
     ref: placed.file,
-    kind: "Pod",
+    kind,
     namespace,
     name,
     code,
@@ -158,7 +215,7 @@ function clashError({ placed, code, path, message }: Clash): Rejection {
   };
 }
 
-function placeOf({ file, line }: PlacedPod): string {
+function placeOf({ file, line }: Place): string {
   return line === undefined ? file : `${file}:${line}`;
 }
 
@@ -167,7 +224,9 @@ function sum(judgements: readonly Judgement[]): Judgement {
     documents: judgements.reduce((total, { documents }) => total + documents, 0),
     invalid: new Set(judgements.flatMap(({ invalid }) => [...invalid])),
     pods: judgements.flatMap(({ pods }) => pods),
+    objects: judgements.flatMap(({ objects }) => objects),
     errors: judgements.flatMap(({ errors }) => errors),
     warnings: judgements.flatMap(({ warnings }) => warnings),
+    notes: judgements.flatMap(({ notes }) => notes),
   };
 }

@@ -1,7 +1,8 @@
 // Finds, reads and decodes the configuration file; the flags of a verb have the last word.
 
 import { existsSync, readFileSync } from "node:fs";
-import { decodeConfig, type ConfigFacts } from "../api/config-decode.ts";
+import { decodeConfig } from "../api/config-decode.ts";
+import type { ConfigFacts } from "../api/config-reader.ts";
 import { CONFIG_DEFAULTS } from "../api/config-defaults.ts";
 import type { AgentConfig } from "../api/config.ts";
 import type { FieldError } from "../lib/result.ts";

@@ -4,11 +4,13 @@ import type { Rejection } from "../api/desired-pod.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import {
   isEventList,
+  isLocalObjectList,
   isNode,
   isPodList,
   isRejections,
   isVersion,
   type EventView,
+  type LocalObjectView,
   type NodeView,
   type PodView,
 } from "./api-views.ts";
@@ -25,6 +27,13 @@ export interface Health {
   readonly healthy: boolean;
   /** What the agent says, reasons included. */
   readonly text: string;
+}
+
+export interface ObjectsAsked {
+  /** undefined = all of them. */
+  readonly namespace: string | undefined;
+  /** The content of Secrets as well. */
+  readonly showSecrets: boolean;
 }
 
 interface Ask {
@@ -59,6 +68,32 @@ export class LocalClient {
   /** What happened lately, the latest last. */
   async events(signal?: AbortSignal): Promise<readonly EventView[]> {
     return (await this.#json("/events", isEventList, signal)).items;
+  }
+
+  /** `resource` as in paths: `configmaps`. */
+  async objects(
+    resource: string,
+    { namespace, showSecrets }: ObjectsAsked,
+  ): Promise<readonly LocalObjectView[]> {
+    const within = namespace === undefined ? "" : `namespaces/${encodeURIComponent(namespace)}/`;
+    const query = showSecrets ? "?showSecrets=true" : "";
+    return (await this.#json(`/api/v1/${within}${resource}${query}`, isLocalObjectList, undefined))
+      .items;
+  }
+
+  /** Everything in the directory of a claim, for good; rejects with the agent's own sentence if it is in use. */
+  async removeClaimData({
+    namespace,
+    name,
+  }: {
+    readonly namespace: string;
+    readonly name: string;
+  }): Promise<void> {
+    const place = `namespaces/${encodeURIComponent(namespace)}`;
+    const path = `/api/v1/${place}/persistentvolumeclaims/${encodeURIComponent(name)}`;
+    const { status, text } = await this.#ask(`${path}?data=true`, { method: "DELETE" });
+    if (status === 404 || status === 409) throw new CliError(1, text.trim());
+    if (status !== 200) throw this.#refused(path, status, text);
   }
 
   async node(signal?: AbortSignal): Promise<NodeView> {

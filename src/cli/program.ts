@@ -7,6 +7,7 @@ import { CliError } from "./cli-error.ts";
 import type { DeletePodFlags } from "./delete-pod.ts";
 import { findSocket, loadConfig, type Doors } from "./load-config.ts";
 import { LocalClient } from "./local-client.ts";
+import { addDeleteClaim, addGetObjects, type VerbParts } from "./object-verbs.ts";
 import { OUTPUT_FORMATS, type OutputFormat } from "./output.ts";
 import type { PodQueryFlags } from "./pod-query.ts";
 import { printableText } from "./printable.ts";
@@ -79,6 +80,7 @@ function buildProgram(options: CliOptions, done: (code: number) => void): Comman
   addGet(program, options, done);
   addDelete(program, options, done);
   addValidate(program, options, done);
+  addExplain(program, options, done);
   addVersion(program, options);
   return program;
 }
@@ -97,8 +99,9 @@ function addRun(program: Command, options: CliOptions, done: (code: number) => v
 
 function addGet(program: Command, options: CliOptions, done: (code: number) => void): void {
   const { terminal } = options;
-  const get = program.command("get").description("show pods, events or the node");
+  const get = program.command("get").description("show pods, objects, events or the node");
   addGetEvents(get, options, done);
+  addGetObjects(get, verbParts(terminal, done));
   get
     .command("pods [name]")
     .aliases(["pod", "po"])
@@ -152,9 +155,11 @@ function addGetEvents(get: Command, options: CliOptions, done: (code: number) =>
 
 function addDelete(program: Command, options: CliOptions, done: (code: number) => void): void {
   const { terminal } = options;
-  program
+  const remove = program
     .command("delete")
-    .description("give a pod that is being stopped less time")
+    .description("give a pod that is being stopped less time, or remove the data of a claim");
+  addDeleteClaim(remove, verbParts(terminal, done));
+  remove
     .command("pod <name>")
     .aliases(["pods", "po"])
     .description("give a pod that is being stopped less time; it is deleted where it is declared")
@@ -186,6 +191,18 @@ function addValidate(program: Command, options: CliOptions, done: (code: number)
     });
 }
 
+function addExplain(program: Command, options: CliOptions, done: (code: number) => void): void {
+  program
+    .command("explain [field]")
+    .description("what a kind or a field means and how this node treats it; needs no agent")
+    .option("--recursive", "only the names of all fields below")
+    .action(async (asked: string | undefined, flags: { readonly recursive?: boolean }) => {
+      const { explain } = await import("./explain.ts");
+      const recursive = flags.recursive === true;
+      done(explain({ asked, recursive, terminal: options.terminal }));
+    });
+}
+
 function addVersion(program: Command, options: CliOptions): void {
   const { terminal } = options;
   program
@@ -205,17 +222,24 @@ function outputOption(): Option {
   return option.choices(OUTPUT_FORMATS);
 }
 
+function verbParts(terminal: Terminal, done: (code: number) => void): VerbParts {
+  return { terminal, done, output: outputOption, connect: (doors) => connect(doors, terminal) };
+}
+
 async function connect(doors: Doors, terminal: Terminal): Promise<LocalClient> {
   const socket = await findSocket(doors, terminal.environment);
   return new LocalClient({ socket, clock: terminal.clock });
 }
+
+const OBJECT_AS_WORD =
+  /^(pods?|po|events?|ev|configmaps?|cm|secrets?|persistentvolumeclaims?|pvc)\/(.+)$/;
 
 /** `help get pods` means `get pods --help`, and what `-o name` prints can be asked for: `get pod/web`, `delete pod/web`. */
 function plainWords(argv: readonly string[]): string[] {
   if (argv[0] === "help") return [...argv.slice(1), "--help"];
   return argv.flatMap((word, index) => {
     const isObject = ["get", "delete"].includes(argv[index - 1] ?? "");
-    const object = isObject ? /^(pods?|po|events?|ev)\/(.+)$/.exec(word) : null;
+    const object = isObject ? OBJECT_AS_WORD.exec(word) : null;
     return object === null ? [word] : object.slice(1);
   });
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Rejection } from "../api/desired-pod.ts";
 import { decodeText } from "../api/yaml-documents.ts";
 import { CliError } from "./cli-error.ts";
-import { judgeText, judgeTogether, type Judgement } from "./judge-manifests.ts";
+import { NOTHING_JUDGED, judgeText, judgeTogether, type Judgement } from "./judge-manifests.ts";
 import { printable } from "./printable.ts";
 import type { Terminal } from "./terminal.ts";
 import { MAX_FILE_BYTES, readFile, readNamedFile, tooBig } from "./text-file.ts";
@@ -30,6 +30,7 @@ export async function validate({ paths, terminal }: ValidateOptions): Promise<0 
   const whole = judgeTogether(alone);
   for (const error of whole.errors) terminal.err(`${findingLine(error, "")}\n`);
   for (const warning of whole.warnings) terminal.err(`${findingLine(warning, "warning: ")}\n`);
+  for (const note of whole.notes) terminal.err(`${findingLine(note, "note: ")}\n`);
   terminal.out(`${summary(whole)}\n`);
   return whole.errors.length > 0 ? 2 : 0;
 }
@@ -61,7 +62,7 @@ function judgeDirectoryEntry(path: string): Judgement {
 
 function refusedFile(file: string, message: string): Judgement {
   const error: Rejection = { source: "file", ref: file, code: "Invalid", path: "", message };
-  return { documents: 1, invalid: new Set([file]), pods: [], errors: [error], warnings: [] };
+  return { ...NOTHING_JUDGED, documents: 1, invalid: new Set([file]), errors: [error] };
 }
 
 function isDirectory(path: string): boolean {

@@ -3,7 +3,9 @@
 import type { ImageServiceClient, RuntimeServiceClient } from "../cri/cri-client.ts";
 import type { GrpcChannel } from "../cri/grpc.ts";
 import type { Clock } from "../lib/clock.ts";
-import { AgentError } from "../lib/errors.ts";
+import { AgentError, messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { jitter, type Random } from "../lib/random.ts";
 import { importImage } from "./image-import.ts";
 import { PAUSE_ARM64_BASE64, PAUSE_X64_BASE64 } from "./pause/gen/pause-binaries.ts";
 import { normalizedImageName, sandboxImageName } from "./sandbox-image.ts";
@@ -28,8 +30,33 @@ export interface EnsurePauseImageOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface BringPauseImageOptions extends EnsurePauseImageOptions {
+  readonly random: Random;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
 const SEEN_MS = 10_000;
 const FIRST_LOOK_MS = 5;
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 60_000;
+
+/** Until it is there: no pod can run without it. Says what happens, never rejects. */
+export async function bringPauseImage(options: BringPauseImageOptions): Promise<void> {
+  const { clock, random, log, signal } = options;
+  for (let wait = FIRST_RETRY_MS; !signal.aborted; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
+    try {
+      const outcome = await ensurePauseImage(options);
+      if (outcome.type === "Imported") log.info("imported the pause image", { ...outcome });
+      return;
+    } catch (error) {
+      // A full disk; or another agent, that imports it at the same time.
+      if (!signal.aborted)
+        log.error("the pause image cannot be brought", { error: messageOf(error) });
+    }
+    await clock.sleep(jitter(random, wait, 0.5), signal);
+  }
+}
 
 /** Never replaces an image that is there. Throws CriError, or AgentError `PauseImageNotSeen`. */
 export async function ensurePauseImage(

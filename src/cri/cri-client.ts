@@ -11,13 +11,19 @@ import type {
   ContainerStatsFilterSchema,
   ContainerStatusResponse,
   Container,
+  DeviceSchema,
   ExecRequestSchema,
   ExecSyncResponse,
   Image,
   ImageFsInfoResponse,
   ImageSpecSchema,
   LinuxContainerResourcesSchema,
+  LinuxContainerSecurityContextSchema,
+  LinuxPodSandboxConfigSchema,
+  LinuxSandboxSecurityContextSchema,
   MetricDescriptor,
+  MountSchema,
+  NamespaceOptionSchema,
   PodSandbox,
   PodSandboxConfigSchema,
   PodSandboxFilterSchema,
@@ -26,6 +32,7 @@ import type {
   PodSandboxStatsFilterSchema,
   PodSandboxStatusResponse,
   RuntimeConfigResponse,
+  SecurityProfileSchema,
   StatusResponse,
   VersionResponse,
 } from "./gen/runtime/v1/api_pb.ts";
@@ -36,6 +43,17 @@ export type ContainerConfigInit = MessageInitShape<typeof ContainerConfigSchema>
 export type ImageSpecInit = MessageInitShape<typeof ImageSpecSchema>;
 export type AuthConfigInit = MessageInitShape<typeof AuthConfigSchema>;
 export type LinuxContainerResourcesInit = MessageInitShape<typeof LinuxContainerResourcesSchema>;
+export type LinuxContainerSecurityContextInit = MessageInitShape<
+  typeof LinuxContainerSecurityContextSchema
+>;
+export type LinuxPodSandboxConfigInit = MessageInitShape<typeof LinuxPodSandboxConfigSchema>;
+export type LinuxSandboxSecurityContextInit = MessageInitShape<
+  typeof LinuxSandboxSecurityContextSchema
+>;
+export type DeviceInit = MessageInitShape<typeof DeviceSchema>;
+export type MountInit = MessageInitShape<typeof MountSchema>;
+export type NamespaceOptionInit = MessageInitShape<typeof NamespaceOptionSchema>;
+export type SecurityProfileInit = MessageInitShape<typeof SecurityProfileSchema>;
 export type PodSandboxFilterInit = MessageInitShape<typeof PodSandboxFilterSchema>;
 export type ContainerFilterInit = MessageInitShape<typeof ContainerFilterSchema>;
 export type ContainerStatsFilterInit = MessageInitShape<typeof ContainerStatsFilterSchema>;

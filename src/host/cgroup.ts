@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export type CgroupController = "cpu" | "memory" | "pids" | "cpuset";
+export type CgroupController = "cpu" | "memory" | "pids" | "cpuset" | "hugetlb";
 
 export interface CgroupFacts {
   /** 2 only when all controllers are there; hybrid is 1. */
@@ -12,9 +12,11 @@ export interface CgroupFacts {
   readonly controllers: readonly CgroupController[];
   /** Where the hierarchy is mounted. */
   readonly mountPoint: string;
+  /** Whether swap can be limited. */
+  readonly hasSwap: boolean;
 }
 
-const CONTROLLERS: readonly CgroupController[] = ["cpu", "cpuset", "memory", "pids"];
+const CONTROLLERS: readonly CgroupController[] = ["cpu", "cpuset", "hugetlb", "memory", "pids"];
 
 /** `root` = "/" except in tests. */
 export function readCgroupFacts(root = "/"): CgroupFacts {
@@ -26,12 +28,24 @@ export function readCgroupFacts(root = "/"): CgroupFacts {
       version: 2,
       controllers: CONTROLLERS.filter((name) => names.includes(name)),
       mountPoint,
+      hasSwap: limitsSwap(root, mountPoint),
     };
   }
   const enabled = enabledInVersion1(join(root, "proc/cgroups"));
   const mounted = (name: CgroupController): boolean => existsSync(join(mountPoint, name));
   const controllers = CONTROLLERS.filter((name) => enabled.includes(name) && mounted(name));
-  return { version: 1, controllers, mountPoint };
+  const hasSwap = existsSync(join(mountPoint, "memory/memory.memsw.limit_in_bytes"));
+  return { version: 1, controllers, mountPoint, hasSwap };
+}
+
+/** The root of version 2 has no limits: a cgroup below it tells, our own or one that systemd has made. */
+function limitsSwap(root: string, mountPoint: string): boolean {
+  const list = join(root, "proc/self/cgroup");
+  const text = existsSync(list) ? readFileSync(list, "utf8") : "";
+  const own = /^0::(\/.*)$/m.exec(text)?.[1] ?? "/";
+  return [own, "init.scope", "system.slice"].some((path) =>
+    existsSync(join(mountPoint, path, "memory.swap.max")),
+  );
 }
 
 /** /proc/cgroups: name, hierarchy, number of cgroups, enabled. */

@@ -1,5 +1,7 @@
 // Small files, synchronously: a crash can only fall between two calls, never inside an await.
 
+import type { ShareOptions } from "./share-tree.ts";
+
 export type FileKind = "file" | "directory" | "symlink" | "other";
 
 /** What lstat says; sizes in bytes, times in ms. */
@@ -8,6 +10,8 @@ export interface FileInfo {
   readonly kind: FileKind;
   readonly size: number;
   readonly mtimeMs: number;
+  /** Permission bits, with setuid, setgid and sticky. */
+  readonly mode: number;
   /** `dev:ino`, to tell a recreated file or directory from the one before. */
   readonly identity: string;
   /** Which kind of `other`; absent = any further, e.g. a FIFO. */
@@ -51,6 +55,12 @@ export interface Files {
   writeAtomic(path: string, data: Uint8Array | string, mode: number): void;
   /** A new empty file in place of whatever file is there; the disk learns of it when it likes. */
   writeEmpty(path: string, mode: number): void;
+  /** The same with content. */
+  writeLazily(path: string, data: Uint8Array | string, mode: number): void;
+  /** Where a symbolic link leads; undefined when there is nothing, or something else. */
+  readLink(path: string): string | undefined;
+  /** A new symbolic link; there must be nothing. */
+  makeLink(path: string, target: string): void;
   makeDirectory(path: string, mode: number): void;
   /** chmod, not subject to the umask. */
   setMode(path: string, mode: number): void;
@@ -61,6 +71,16 @@ export interface Files {
   removeEmptyDirectory(path: string): void;
   /** Removes a tree without following symlinks and without crossing a mount point; nothing there = fine. */
   removeTree(path: string): void;
+  /** Gives a tree to a group, without following symlinks and without crossing a mount point. */
+  shareTree(path: string, options: ShareOptions): void;
+  /**
+   * The two before, for trees so large that everything else would wait: in steps of some ms, between which whoever asks for
+   * them lets others run. Of a small tree nothing is done; true = all of a large one is shared. A large one is emptied.
+   */
+  shareLargeTree(path: string, options: ShareOptions): Generator<void, boolean>;
+  emptyLargeTree(path: string): Generator<void, void>;
+  /** Bytes on disk of a tree, walked in the same way. */
+  diskUsage(path: string): number;
   /** Hints until disposed; never throws (no watch possible = no hints). */
   watch(directory: string, onHint: (hint: DirectoryHint) => void): DirectoryWatch;
 }

@@ -14,7 +14,14 @@ const LIBC = dlopen("libc.so.6", {
   umount2: { args: ["ptr", "i32"], returns: "i32" },
 });
 
-export const ERRNO = { EPERM: 1, ENOENT: 2, EAGAIN: 11, EBUSY: 16, EINVAL: 22 } as const;
+export const ERRNO = {
+  EPERM: 1,
+  ENOENT: 2,
+  EAGAIN: 11,
+  EBUSY: 16,
+  ENODEV: 19,
+  EINVAL: 22,
+} as const;
 
 /** 0, or the errno of the failure. */
 type Errno = number;
@@ -22,6 +29,9 @@ type Errno = number;
 const CLOCK_BOOTTIME = 7;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
+const MS_BIND = 0x1000n;
+const MS_REC = 0x4000n;
+const MS_PRIVATE = 0x40000n;
 const UMOUNT_NOFOLLOW = 8;
 export const MNT_DETACH = 2;
 const MADV_DONTNEED = 4;
@@ -67,6 +77,21 @@ export function adviseDontNeed(start: bigint, length: bigint): void {
 export function mount(source: string, target: string, type: string, options: string): Errno {
   const [s, t, k, o] = [cString(source), cString(target), cString(type), cString(options)];
   return errnoOf(LIBC.symbols.mount(ptr(s), ptr(t), ptr(k), 0n, ptr(o)));
+}
+
+/** Shows `source` at `target` too; what is mounted below `source` not. */
+export function bindMount(source: string, target: string): Errno {
+  return mountWith(MS_BIND, source, target);
+}
+
+/** From now on no mount or unmount below `target` is seen in any other place, nor the other way round. */
+export function makePrivate(target: string): Errno {
+  return mountWith(MS_REC | MS_PRIVATE, "none", target);
+}
+
+function mountWith(flags: bigint, source: string, target: string): Errno {
+  const [s, t, none] = [cString(source), cString(target), cString("")];
+  return errnoOf(LIBC.symbols.mount(ptr(s), ptr(t), ptr(none), flags, ptr(none)));
 }
 
 /** umount2(2) that never follows a symlink; `flags` = 0 or MNT_DETACH. */

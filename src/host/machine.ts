@@ -24,6 +24,12 @@ export interface MachineFacts {
   /** CPUs this process may use. */
   readonly cpus: number;
   readonly memoryBytes: number;
+  /** Page size as Kubernetes writes it ("2Mi") → bytes set aside for pages of it. */
+  readonly hugePages: Readonly<Record<string, number>>;
+  /** Of the file system that holds the agent's state; absent = unknown. */
+  readonly storageBytes?: number;
+  /** Whether the kernel enforces AppArmor profiles. */
+  readonly hasAppArmor: boolean;
   readonly kernelVersion: string;
   /** PRETTY_NAME of os-release. */
   readonly osImage: string;
@@ -47,6 +53,8 @@ export function readMachineFacts(root = "/"): MachineFacts {
     mac: firstMac(root),
     cpus: availableParallelism(),
     memoryBytes: Number(/^MemTotal:\s+(\d+) kB$/m.exec(text("proc/meminfo"))?.[1] ?? 0) * 1024,
+    hugePages: hugePages(root),
+    hasAppArmor: text("sys/module/apparmor/parameters/enabled") === "Y",
     kernelVersion: text("proc/sys/kernel/osrelease"),
     osImage:
       prettyName(text("etc/os-release")) ?? prettyName(text("usr/lib/os-release")) ?? "Linux",
@@ -117,6 +125,26 @@ function firstMac(root: string): string {
     }))
     .filter(({ mac }) => /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(mac) && mac !== "00:00:00:00:00:00");
   return (macs.find(({ physical }) => physical) ?? macs[0])?.mac ?? "";
+}
+
+/** Each size the kernel knows is a directory `hugepages-<size>kB`. */
+function hugePages(root: string): Readonly<Record<string, number>> {
+  const directory = join(root, "sys/kernel/mm/hugepages");
+  if (!existsSync(directory)) return {};
+  const sizes = readdirSync(directory)
+    .toSorted()
+    .flatMap((name) => {
+      const kibibytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0);
+      if (kibibytes === 0) return [];
+      const pages = Number(readText(join(directory, name, "nr_hugepages")));
+      return [[binarySize(kibibytes), (pages || 0) * kibibytes * 1024] as const];
+    });
+  return Object.fromEntries(sizes);
+}
+
+function binarySize(kibibytes: number): string {
+  if (kibibytes % 1024 ** 2 === 0) return `${kibibytes / 1024 ** 2}Gi`;
+  return kibibytes % 1024 === 0 ? `${kibibytes / 1024}Mi` : `${kibibytes}Ki`;
 }
 
 function prettyName(osRelease: string): string | undefined {

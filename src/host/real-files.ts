@@ -12,21 +12,27 @@ import {
   openSync,
   readSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmdirSync,
   statSync,
+  symlinkSync,
   unlinkSync,
   writeSync,
   type Stats,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AgentError, messageOf } from "../lib/errors.ts";
+import { errorCode, opened } from "./directory-fd.ts";
+import { diskUsage } from "./disk-usage.ts";
 import type { FileInfo, FileKind, Files } from "./files.ts";
-import { removeTree } from "./remove-tree.ts";
+import { emptyLargeTree, removeTree } from "./remove-tree.ts";
+import { shareLargeTree, shareTree } from "./share-tree.ts";
 import { watchDirectory } from "./watch-directory.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const OPEN_TO_READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 const NOTHING_THERE: readonly string[] = ["ENOENT", "ENOTDIR"];
 
 /** Files on this machine's file systems. */
@@ -42,7 +48,12 @@ export function realFiles(): Files {
     tail: (path, maxBytes) => attempt("read", path, () => readTail(path, maxBytes)),
     writeAtomic: (path, data, mode) =>
       attempt("write", path, () => writeAtomic(path, Buffer.from(data), mode)),
-    writeEmpty: (path, mode) => attempt("write", path, () => writeEmpty(path, mode)),
+    writeEmpty: (path, mode) =>
+      attempt("write", path, () => writeLazily(path, new Uint8Array(), mode)),
+    writeLazily: (path, data, mode) =>
+      attempt("write", path, () => writeLazily(path, Buffer.from(data), mode)),
+    readLink: (path) => attempt("look at", path, () => readLink(path)),
+    makeLink: (path, target) => attempt("link", path, () => symlinkSync(target, path)),
     makeDirectory: (path, mode) =>
       attempt("create the directory", path, () => makeDirectory(path, mode)),
     setMode: (path, mode) => attempt("change the mode of", path, () => chmodSync(path, mode)),
@@ -51,6 +62,11 @@ export function realFiles(): Files {
     removeEmptyDirectory: (path) =>
       attempt("remove the directory", path, () => removeEmptyDirectory(path)),
     removeTree: (path) => attempt("remove", path, () => removeTree(path)),
+    shareTree: (path, options) => attempt("give to a group", path, () => shareTree(path, options)),
+    shareLargeTree: (path, options) =>
+      attemptInSteps("give to a group", path, () => shareLargeTree(path, options)),
+    emptyLargeTree: (path) => attemptInSteps("remove", path, () => emptyLargeTree(path)),
+    diskUsage: (path) => attempt("measure", path, () => diskUsage(path)),
     watch: watchDirectory,
   };
 }
@@ -59,13 +75,25 @@ function attempt<T>(what: string, path: string, run: () => T): T {
   try {
     return run();
   } catch (cause) {
-    const message = `cannot ${what} ${path}: ${messageOf(cause)}`;
-    throw new AgentError({ reason: "FileError", message, cause });
+    throw fileError(what, path, cause);
   }
 }
 
-function errorCode(thrown: unknown): string {
-  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+function* attemptInSteps<T>(
+  what: string,
+  path: string,
+  run: () => Generator<void, T>,
+): Generator<void, T> {
+  try {
+    return yield* run();
+  } catch (cause) {
+    throw fileError(what, path, cause);
+  }
+}
+
+function fileError(what: string, path: string, cause: unknown): AgentError {
+  const message = `cannot ${what} ${path}: ${messageOf(cause)}`;
+  return new AgentError({ reason: "FileError", message, cause });
 }
 
 function list(directory: string): readonly FileInfo[] {
@@ -91,7 +119,8 @@ function describe(path: string, stats: Stats): FileInfo {
   const { size, mtimeMs, dev, ino } = stats;
   const identity = `${dev}:${ino}`;
   const kind = kindOf(stats);
-  return { name: basename(path), kind, size, mtimeMs, identity, ...specialOf(stats) };
+  const mode = stats.mode & 0o7777;
+  return { name: basename(path), kind, size, mtimeMs, mode, identity, ...specialOf(stats) };
 }
 
 function kindOf(stats: Stats): FileKind {
@@ -108,8 +137,7 @@ function specialOf(stats: Stats): Pick<FileInfo, "special"> {
 
 /** Opening neither follows a link nor waits for the other end of a FIFO; the size is judged by what is read. */
 function readRegular(path: string, maxBytes: number): Uint8Array {
-  const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  try {
+  return opened(path, OPEN_TO_READ, (fd) => {
     const stats = fstatSync(fd);
     if (!stats.isFile()) throw new Error("not a regular file");
     if (stats.size > maxBytes) throw new Error(`larger than ${maxBytes} bytes`);
@@ -123,21 +151,26 @@ function readRegular(path: string, maxBytes: number): Uint8Array {
       if (total > maxBytes) throw new Error(`larger than ${maxBytes} bytes`);
       chunks.push(chunk.subarray(0, got));
     }
-  } finally {
-    closeSync(fd);
-  }
+  });
 }
 
 function readTail(path: string, maxBytes: number): Uint8Array {
-  const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  try {
+  return opened(path, OPEN_TO_READ, (fd) => {
     const stats = fstatSync(fd);
     if (!stats.isFile()) throw new Error("not a regular file");
     const chunk = Buffer.allocUnsafe(Math.min(maxBytes, stats.size));
     const got = readSync(fd, chunk, 0, chunk.length, stats.size - chunk.length);
     return new Uint8Array(chunk.subarray(0, got));
-  } finally {
-    closeSync(fd);
+  });
+}
+
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    // EINVAL: it is no link.
+    if ([...NOTHING_THERE, "EINVAL"].includes(errorCode(error))) return undefined;
+    throw error;
   }
 }
 
@@ -146,38 +179,34 @@ function writeAtomic(path: string, data: Uint8Array, mode: number): void {
   const temporary = join(directory, `.${basename(path)}.tmp`);
   remove(temporary);
   try {
-    writeNew(temporary, data, mode);
+    writeNew(temporary, data, mode, fsyncSync);
     renameSync(temporary, path);
   } catch (error) {
     remove(temporary);
     throw error;
   }
-  const fd = openSync(directory, O_RDONLY | O_DIRECTORY);
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  opened(directory, O_RDONLY | O_DIRECTORY, fsyncSync);
 }
 
-function writeNew(path: string, data: Uint8Array, mode: number): void {
+function writeLazily(path: string, data: Uint8Array, mode: number): void {
+  remove(path);
+  writeNew(path, data, mode, () => undefined);
+}
+
+/** `finish` is the last that happens to the open file. */
+function writeNew(
+  path: string,
+  data: Uint8Array,
+  mode: number,
+  finish: (fd: number) => void,
+): void {
   const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {
     fchmodSync(fd, mode);
     for (let written = 0; written < data.length;) {
       written += writeSync(fd, data, written, data.length - written);
     }
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function writeEmpty(path: string, mode: number): void {
-  remove(path);
-  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-  try {
-    fchmodSync(fd, mode);
+    finish(fd);
   } finally {
     closeSync(fd);
   }

@@ -5,16 +5,15 @@ import {
   constants,
   lstatSync,
   openSync,
-  readFileSync,
   readdirSync,
   renameSync,
   rmdirSync,
   unlinkSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { OPEN_DIRECTORY, at, mountOf, opened } from "./directory-fd.ts";
+import { STEP_ENTRIES, isLargeTree } from "./walk-tree.ts";
 
-const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
-const OPEN_DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 /** Below this depth directories are moved up to the top: open files and stack stay bounded. */
 const MAX_DEPTH = 64;
 
@@ -23,13 +22,23 @@ export function removeTree(path: string): void {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return;
   if (!stats.isDirectory()) return unlinkSync(path);
+  for (const _ of emptyInSteps(path));
+  rmdirSync(path);
+}
+
+/** Removes in steps what is in a large tree; of a small one, or of what is no directory, nothing. */
+export function* emptyLargeTree(path: string): Generator<void, void> {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  if (isLargeTree(path)) yield* emptyInSteps(path);
+}
+
+function* emptyInSteps(path: string): Generator<void, void> {
   const removal = new TreeRemoval(path);
   try {
-    removal.run();
+    yield* removal.run();
   } finally {
     removal.close();
   }
-  rmdirSync(path);
 }
 
 class TreeRemoval {
@@ -37,6 +46,7 @@ class TreeRemoval {
   readonly #top: number;
   readonly #mount: string;
   #deep = 0;
+  #entries = 0;
 
   constructor(path: string) {
     this.#path = path;
@@ -52,31 +62,32 @@ class TreeRemoval {
     closeSync(this.#top);
   }
 
-  run(): void {
+  *run(): Generator<void, void> {
     // Each round brings directories from below MAX_DEPTH up to the top; the next one takes them.
     for (let before = -1; before !== this.#deep;) {
       before = this.#deep;
-      this.#empty(this.#top, 0);
+      yield* this.#empty(this.#top, 0);
     }
   }
 
-  #empty(directory: number, depth: number): void {
+  *#empty(directory: number, depth: number): Generator<void, void> {
     for (const name of readdirSync(`/proc/self/fd/${directory}`, { encoding: "buffer" })) {
+      this.#entries += 1;
+      if (this.#entries % STEP_ENTRIES === 0) yield;
       const entry = at(directory, name);
       const stats = lstatSync(entry, { throwIfNoEntry: false });
       if (stats === undefined) continue;
       if (!stats.isDirectory()) unlinkSync(entry);
-      else if (depth < MAX_DEPTH) this.#removeDirectory(entry, depth);
+      else if (depth < MAX_DEPTH) yield* this.#removeDirectory(entry, depth);
       else this.#moveUp(entry);
     }
   }
 
-  #removeDirectory(entry: Buffer, depth: number): void {
+  *#removeDirectory(entry: Buffer, depth: number): Generator<void, void> {
     const fd = openSync(entry, OPEN_DIRECTORY);
     try {
-      // The id tells a bind mount of the same file system too, which st_dev does not.
       if (mountOf(fd) !== this.#mount) throw new Error(`a mount point is inside of ${this.#path}`);
-      this.#empty(fd, depth + 1);
+      yield* this.#empty(fd, depth + 1);
     } finally {
       closeSync(fd);
     }
@@ -93,20 +104,7 @@ class TreeRemoval {
   }
 }
 
-/** A path relative to an open directory: nobody can slip a link in above it. Names are bytes, not text. */
-function at(directory: number, name: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from(`/proc/self/fd/${directory}/`), name]);
-}
-
-function mountOf(fd: number): string {
-  return /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "utf8"))?.[1] ?? "";
-}
-
 function mountOfParent(path: string): string {
-  const fd = openSync(dirname(path), O_RDONLY | O_DIRECTORY);
-  try {
-    return mountOf(fd);
-  } finally {
-    closeSync(fd);
-  }
+  // The parent's own name may be a link.
+  return opened(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY, mountOf);
 }

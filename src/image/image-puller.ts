@@ -3,6 +3,7 @@
 import type { Said } from "../api/events.ts";
 import type { PullPolicy } from "../api/pod.ts";
 import type { ImageServiceClient } from "../cri/cri-client.ts";
+import type { Image } from "../cri/gen/runtime/v1/api_pb.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
@@ -11,6 +12,7 @@ import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
 import { alreadyPresent, pulled, pullFailed, pulling, refused } from "./image-events.ts";
 import { normalizedName, parseImageReference, type ImageReference } from "./image-reference.ts";
+import type { PullCredentials } from "./pull-secrets.ts";
 import { pullFailure, type PullFailure } from "./pull-failure.ts";
 import { SharedCalls } from "./shared-calls.ts";
 
@@ -26,6 +28,9 @@ export interface ImagePullerOptions {
 export interface EnsuredImage {
   /** What the runtime calls the image: its ID. */
   readonly imageRef: string;
+  /** Whom the image runs as: a number, or else a name ("" = none); neither = root. */
+  readonly uid?: number;
+  readonly username: string;
   /** `LocalInstead`: the registry could not be reached, so the image that was here stands in. */
   readonly how: "Present" | "Pulled" | "LocalInstead";
 }
@@ -34,6 +39,8 @@ export interface EnsureOptions {
   readonly signal: AbortSignal;
   /** Hears what is worth an event; whoever shares a pull with others hears it too. Must not throw. */
   readonly record?: (said: Said) => void;
+  /** What the registry may ask for, asked before a pull: each is tried in turn; none = as anybody. */
+  readonly credentials?: (reference: ImageReference) => readonly PullCredentials[];
 }
 
 const BACKOFF: BackoffPolicy = { initial: 10_000, max: 300_000, resetAfter: 600_000 };
@@ -48,11 +55,7 @@ interface Failed {
   readonly message: string;
 }
 
-interface LocalImage {
-  readonly id: string;
-  /** Bytes. */
-  readonly size: bigint;
-}
+type LocalImage = Pick<Image, "id" | "size" | "uid" | "username">;
 
 interface DonePull {
   readonly imageRef: string;
@@ -67,6 +70,14 @@ interface Wanted {
   readonly image: string;
   readonly signal: AbortSignal;
   readonly record: ((said: Said) => void) | undefined;
+  readonly credentials: EnsureOptions["credentials"];
+}
+
+/** One pull, and who may share it: whoever asks for the same with the same credentials. */
+interface Pull {
+  /** Holds the credentials: it never leaves this process. */
+  readonly key: string;
+  readonly credentials: readonly PullCredentials[];
 }
 
 export class ImagePuller {
@@ -88,12 +99,13 @@ export class ImagePuller {
   async ensure(
     image: string,
     policy: PullPolicy,
-    { signal, record }: EnsureOptions,
+    { signal, record, credentials }: EnsureOptions,
   ): Promise<EnsuredImage> {
     try {
       const reference = parseImageReference(image);
       const key = normalizedName(reference);
-      return await this.#ensure({ key, reference, image, signal, record }, policy);
+      const wanted = { key, reference, image, signal, record, credentials };
+      return await this.#ensure(wanted, policy);
     } catch (error) {
       const isNews = !signal.aborted && error instanceof AgentError;
       for (const said of isNews ? refused(image, error) : []) record?.(said);
@@ -115,12 +127,19 @@ export class ImagePuller {
     }
   }
 
-  async #find({ key, reference, image, signal }: Wanted): Promise<LocalImage | undefined> {
+  async #find(wanted: Wanted): Promise<LocalImage | undefined> {
+    return this.#look(wanted.reference.asked, wanted.key, wanted);
+  }
+
+  async #look(
+    name: string,
+    key: string,
+    { image, signal }: Wanted,
+  ): Promise<LocalImage | undefined> {
     try {
-      return await this.#lookups.run(key, signal, async (shared) => {
-        const status = { image: reference.asked };
-        return this.#options.cri.imageStatus(status, { signal: shared });
-      });
+      return await this.#lookups.run(key, signal, async (shared) =>
+        this.#options.cri.imageStatus({ image: name }, { signal: shared }),
+      );
     } catch (cause) {
       if (signal.aborted) throw cause;
       const message = `cannot look for image "${image}": ${messageOf(cause)}`;
@@ -129,20 +148,20 @@ export class ImagePuller {
   }
 
   async #fetch(wanted: Wanted, local: LocalImage | undefined): Promise<EnsuredImage> {
-    const { key, image, signal, record } = wanted;
+    const { image, signal, record } = wanted;
     const { clock, log } = this.#options;
     const start = clock.monotonic();
-    const before = this.#failed.get(key);
+    const pull = pullOf(wanted);
+    const before = this.#failed.get(pull.key);
     if (before !== undefined && start < before.retryAt) {
       if (local !== undefined && before.failure === "Unreachable")
         return present(wanted, local, "LocalInstead");
       throw backingOff(image, before);
     }
     record?.(pulling(image));
+    let done: DonePull;
     try {
-      const done = await this.#pulls.run(key, signal, (shared) => this.#pull(wanted, shared));
-      await this.#tellPulled(wanted, done.ms, clock.monotonic() - start);
-      return { imageRef: done.imageRef, how: "Pulled" };
+      done = await this.#pulls.run(pull.key, signal, (shared) => this.#pull(wanted, pull, shared));
     } catch (cause) {
       if (signal.aborted) throw cause;
       if (local !== undefined && pullFailure(cause) === "Unreachable") {
@@ -151,31 +170,38 @@ export class ImagePuller {
         record?.(pullFailed(image, cause));
         return present(wanted, local, "LocalInstead");
       }
-      throw pullError(image, cause, this.#failed.get(key)?.retryAt);
+      throw pullError(image, cause, this.#failed.get(pull.key)?.retryAt);
     }
+    return this.#pulled(wanted, done, clock.monotonic() - start);
   }
 
-  /** Never rejects: the image is here, whatever can be told of it. */
-  async #tellPulled(wanted: Wanted, ms: number, waitedMs: number): Promise<void> {
-    if (wanted.record === undefined) return;
-    let size: bigint | undefined;
+  /** What the image says of itself is known only now that it is here; without that nobody can say whom it runs as. */
+  async #pulled(wanted: Wanted, done: DonePull, waitedMs: number): Promise<EnsuredImage> {
+    const { image, record } = wanted;
+    let local: LocalImage | undefined;
     try {
-      size = (await this.#find(wanted))?.size;
-    } catch (error) {
-      this.#options.log.debug("the size is not known", { error: messageOf(error) });
+      // By what was pulled: a look by name may have begun before it came, and others may share it.
+      local = await this.#look(done.imageRef, done.imageRef, wanted);
+    } finally {
+      record?.(pulled(image, { ms: done.ms, waitedMs, size: local?.size }));
     }
-    wanted.record(pulled(wanted.image, { ms, waitedMs, size }));
+    if (local !== undefined) return ensured(local, "Pulled", done.imageRef);
+    const message = `image "${image}" was pulled, but the runtime does not find ${done.imageRef}`;
+    throw new AgentError({ reason: "ImageInspectError", message });
   }
 
-  async #pull({ key, reference, image }: Wanted, signal: AbortSignal): Promise<DonePull> {
-    const { cri, clock, log } = this.#options;
+  async #pull(
+    { reference, image }: Wanted,
+    { key, credentials }: Pull,
+    signal: AbortSignal,
+  ): Promise<DonePull> {
+    const { clock, log } = this.#options;
     return this.#places.run(async () => {
       signal.throwIfAborted();
       const start = clock.monotonic();
       log.info("pulling image", { image });
       try {
-        const spec = { image: { image: reference.asked } };
-        const imageRef = await cri.pullImage(spec, { signal });
+        const imageRef = await this.#pullAs(credentials, reference.asked, signal);
         this.#failed.delete(key);
         const ms = Math.round(clock.monotonic() - start);
         log.info("pulled image", { image, imageRef, ms });
@@ -185,6 +211,22 @@ export class ImagePuller {
         throw thrown;
       }
     });
+  }
+
+  /** The last refusal counts; whoever cannot be reached need not be asked by another name. */
+  async #pullAs(
+    [first, ...more]: readonly PullCredentials[],
+    image: string,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const auth = first === undefined ? {} : { auth: first };
+    try {
+      return await this.#options.cri.pullImage({ image: { image }, ...auth }, { signal });
+    } catch (error) {
+      const isRefusal = ["Denied", "NotFound"].includes(pullFailure(error));
+      if (more.length === 0 || !isRefusal || signal.aborted) throw error;
+      return this.#pullAs(more, image, signal);
+    }
   }
 
   #remember(key: string, thrown: unknown): void {
@@ -200,13 +242,28 @@ export class ImagePuller {
   }
 }
 
+function pullOf({ key, reference, credentials }: Wanted): Pull {
+  const fitting = credentials?.(reference) ?? [];
+  const suffix = fitting.length === 0 ? "" : ` ${JSON.stringify(fitting)}`;
+  return { key: `${key}${suffix}`, credentials: fitting };
+}
+
 function present(
   { image, record }: Wanted,
-  { id }: LocalImage,
+  local: LocalImage,
   how: "Present" | "LocalInstead",
 ): EnsuredImage {
   record?.(alreadyPresent(image));
-  return { imageRef: id, how };
+  return ensured(local, how);
+}
+
+function ensured(
+  { id, uid, username }: LocalImage,
+  how: EnsuredImage["how"],
+  imageRef = id,
+): EnsuredImage {
+  const numeric = uid === undefined ? {} : { uid: Number(uid.value) };
+  return { imageRef, username, how, ...numeric };
 }
 
 function neverPull(image: string): AgentError {

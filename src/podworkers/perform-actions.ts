@@ -5,6 +5,7 @@ import type { DesiredPod } from "../api/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/events.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
 import type { Pod } from "../api/pod.ts";
+import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { ImageRefs, SandboxRef } from "../runtime/action-input.ts";
 import { isLive, usableSandbox } from "../runtime/newest.ts";
@@ -14,10 +15,13 @@ import type { PodLife } from "./pod-life.ts";
 
 export interface ActionPerformerOptions {
   readonly runtime: PodRuntime;
+  /** What of the volumes takes long to set up, in steps between which others run. */
+  readonly shareLargeClaims: (pod: Pod) => Iterable<void>;
   /** Volume name → host path; throws AgentError in Kubernetes' words. */
   readonly setUpVolumes: (pod: Pod) => ReadonlyMap<string, string>;
   /** Rejects with `NetworkNotReady` while pods cannot get an address. */
   readonly requireNetwork: () => Promise<void>;
+  readonly clock: Clock;
   readonly record: RecordEvent;
 }
 
@@ -30,6 +34,9 @@ export interface PerformInput {
   /** Stops between two actions, ends waiting, pulling and hooks. */
   readonly signal: AbortSignal;
 }
+
+/** The runtime was asked in vain, or not at all: no start that a container could have failed. */
+const NEVER_BEGUN: readonly string[] = ["NameReserved", "CreateContainerConfigError"];
 
 /** What one action leaves for the next. */
 interface Progress {
@@ -62,7 +69,7 @@ export class ActionPerformer {
         progress = await this.#one(action, progress, input);
       } catch (error) {
         if (signal.aborted) break;
-        if (action.type === "StartContainer" && reasonOf(error, "") === "NameReserved")
+        if (action.type === "StartContainer" && NEVER_BEGUN.includes(reasonOf(error, "")))
           life.takeBackStart(action.container, restarts.get(action.container));
         if ("container" in action) life.noteFailure(action.container, error);
         else life.notePodFailure(desired.pod, error);
@@ -80,7 +87,10 @@ export class ActionPerformer {
 
   async #one(action: PodAction, progress: Progress, input: PerformInput): Promise<Progress> {
     const { desired, observed, life, signal, onHook } = input;
-    const volumes = await this.#readyOrSay(action, desired, progress.volumes);
+    // Whoever is ended to read anew must be able to start: until it is, it runs on.
+    if (isConfigRestart(action))
+      await this.#options.runtime.fetchImage(action.container, desired, signal);
+    const volumes = await this.#readyOrSay(action, input, progress.volumes);
     note(action, input);
     life.unsure = true;
     const sandbox = await this.#options.runtime.perform(action, {
@@ -102,12 +112,14 @@ export class ActionPerformer {
 
   async #readyOrSay(
     action: PodAction,
-    desired: DesiredPod,
+    input: PerformInput,
     volumes: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
+    const { desired, signal } = input;
     try {
-      return await this.#ready(action, desired, volumes);
+      return await this.#ready(action, input, volumes);
     } catch (error) {
+      signal.throwIfAborted();
       const said = { reason: reasonOf(error, "FailedMount"), message: messageOf(error) };
       this.#options.record(podEvent(desired.pod.metadata, { type: "Warning", ...said }));
       throw error;
@@ -117,14 +129,27 @@ export class ActionPerformer {
   /** Whatever an action needs on the host before the runtime is asked. */
   async #ready(
     action: PodAction,
-    desired: DesiredPod,
+    { desired, signal }: PerformInput,
     volumes: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
-    if (action.type !== "CreateSandbox" && action.type !== "StartContainer") return volumes;
+    const isStart = action.type === "CreateSandbox" || action.type === "StartContainer";
+    if (!isStart && !isConfigRestart(action)) return volumes;
     if (action.type === "CreateSandbox" && !desired.pod.spec.hostNetwork)
       await this.#options.requireNetwork();
-    return volumes.size > 0 ? volumes : this.#options.setUpVolumes(desired.pod);
+    if (volumes.size > 0) return volumes;
+    const { shareLargeClaims, setUpVolumes, clock } = this.#options;
+    for (const _ of shareLargeClaims(desired.pod)) {
+      await clock.sleep(0, signal);
+      signal.throwIfAborted();
+    }
+    return setUpVolumes(desired.pod);
   }
+}
+
+type Ending = Extract<PodAction, { type: "KillContainer" }>;
+
+function isConfigRestart(action: PodAction): action is Ending {
+  return action.type === "KillContainer" && action.reason === "ConfigChanged";
 }
 
 /** Before the deed: a power cut must not make it cost nothing. */
@@ -132,7 +157,8 @@ function note(action: PodAction, { desired, observed, life }: PerformInput): voi
   if (action.type === "StartContainer") life.noteStart(desired, action.container, observed);
   if (action.type === "KillContainer" && isReplaced(action.reason)) {
     const { id, container, reason } = action;
-    life.noteKill(container, { id, always: reason === "ContainerChanged" });
+    if (reason === "ConfigChanged") life.noteConfigChange(container, id);
+    else life.noteKill(container, { id, always: reason === "ContainerChanged" });
   }
   // With their sandbox, all that live in it are ended to be replaced.
   if (action.type === "KillPod" && action.reason === "SandboxChanged")
@@ -147,5 +173,5 @@ function isReplaced(reason: KillReason): boolean {
 function refOf(sandbox: ReturnType<typeof usableSandbox>, life: PodLife): SandboxRef | undefined {
   if (sandbox === undefined) return undefined;
   const { id, attempt, ips } = sandbox;
-  return { id, attempt, ip: ips[0], activeSince: life.begin() };
+  return { id, attempt, ips: () => Promise.resolve(ips), activeSince: life.begin() };
 }

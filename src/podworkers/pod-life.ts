@@ -21,6 +21,7 @@ import { newestContainer } from "../api/newest-observed.ts";
 import type { PodAction } from "../runtime/pod-action.ts";
 import type { ReservedAttempts } from "../runtime/action-input.ts";
 import type { WaitingFact } from "../status/facts.ts";
+import type { KnownConfig } from "./config-changes.ts";
 
 export class PodLife {
   readonly restarts = new Map<string, RestartMemory>();
@@ -32,6 +33,10 @@ export class PodLife {
   readonly hookFailed = new Set<string>();
   /** Something was done to the pod since the last look at it: look before deciding. */
   unsure = false;
+  /** What its containers would read of local objects; undefined = not looked yet, or in vain. */
+  config: KnownConfig | undefined;
+  /** The container that was ended because what it reads had changed, until it runs well again. */
+  configRestarting: string | undefined;
   #activeSince: Monotonic | undefined;
 
   readonly #maxBackoffMs: number;
@@ -86,6 +91,13 @@ export class PodLife {
   /** Another instance follows this one, whatever it exits with. */
   noteKill(container: string, killed: KilledInstance): void {
     this.restarts.set(container, rememberKill(this.restarts.get(container), killed));
+  }
+
+  /** It did nothing wrong: whatever it waited for before does not count against the next one. */
+  noteConfigChange(container: string, id: string): void {
+    const killed = { id, always: false };
+    this.restarts.set(container, { backoff: undefined, exit: undefined, killed });
+    this.configRestarting = container;
   }
 
   /** The container's name was taken: that start never was, and counts as nobody's failure (law 15). */

@@ -9,9 +9,11 @@ import type { ProbeVerdicts } from "../api/probe-verdicts.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
 import { computePodActions, neverAgain } from "../runtime/actions.ts";
+import { isComingBack } from "../runtime/config-restart.ts";
 import { isFinished, usableSandbox } from "../runtime/newest.ts";
-import type { KillReason, PodAction } from "../runtime/pod-action.ts";
+import type { ActionContext, KillReason, PodAction } from "../runtime/pod-action.ts";
 import type { PodFacts } from "../status/facts.ts";
+import type { ConfigChanges } from "./config-changes.ts";
 import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./deadline.ts";
 import type { GarbageCollector } from "./garbage-collector.ts";
 import type { ActionPerformer } from "./perform-actions.ts";
@@ -28,6 +30,7 @@ export interface PodSyncerOptions {
   readonly look: (uid: PodUID) => Promise<ObservedPod | undefined>;
   readonly verdicts: (uid: PodUID) => ProbeVerdicts;
   readonly failures: PodFailures;
+  readonly config: ConfigChanges;
   readonly publish: (
     desired: DesiredPod,
     observed: ObservedPod | undefined,
@@ -67,11 +70,12 @@ export class PodSyncer {
     if (usableSandbox(desired.pod, observed) !== undefined) life.forgetPodFailure();
     this.#judgeSandbox(desired, life, observed);
     const deadline = this.#judgeDeadline(desired, life, observed);
+    const lookAgain = this.#lookAtConfig(desired, life, observed);
     const actions = this.#decide(desired, life, observed);
     life.noteDecision(actions);
     this.#sayWaits(desired.pod, actions);
     this.say(desired, life, observed);
-    const wakeAt = earliest(actions, deadline);
+    const wakeAt = earliest(actions, deadline, lookAgain);
     const work = actions.filter(({ type }) => type !== "Wait");
     if (work.length === 0) {
       const again = await this.#options.garbage.collect(desired, observed, life);
@@ -121,14 +125,30 @@ export class PodSyncer {
   ): readonly PodAction[] {
     const { clock, failures, verdicts } = this.#options;
     const failed = killReasonOf(failures.get(desired.uid));
-    return computePodActions(desired.pod, observed, {
+    const context: ActionContext = {
       now: clock.monotonic(),
       restarts: Object.fromEntries(life.restarts),
       probes: verdicts(desired.uid),
       hookFailed: life.hookFailed,
       hashes: desired.containerHashes,
+      configDigests: life.config?.digests ?? {},
+      ...(life.configRestarting === undefined ? {} : { configRestarting: life.configRestarting }),
       ...(failed === undefined ? {} : { failed }),
-    });
+    };
+    if (!isComingBack(desired.pod, observed, context)) life.configRestarting = undefined;
+    return computePodActions(desired.pod, observed, context);
+  }
+
+  /** When to look again, if its volumes could not follow. */
+  #lookAtConfig(
+    desired: DesiredPod,
+    life: PodLife,
+    observed: ObservedPod | undefined,
+  ): Monotonic | undefined {
+    const hasVolumes = usableSandbox(desired.pod, observed) !== undefined;
+    const { known, again } = this.#options.config.look(desired, life.config, hasVolumes);
+    life.config = known;
+    return again;
   }
 
   /** A pod whose containers may run only once lost its sandbox before all of them had ended. */
@@ -188,10 +208,10 @@ function killReasonOf(failure: PodFailure | undefined): KillReason | undefined {
 
 function earliest(
   actions: readonly PodAction[],
-  deadline: Monotonic | undefined,
+  ...others: readonly (Monotonic | undefined)[]
 ): Monotonic | undefined {
   const waits = actions.filter((action) => action.type === "Wait").map(({ until }) => until);
-  const times = deadline === undefined ? waits : [...waits, deadline];
+  const times = [...waits, ...others.filter((time) => time !== undefined)];
   return times.length === 0 ? undefined : Math.min(...times);
 }
 

@@ -18,6 +18,8 @@ export interface PodTerminatorOptions {
   readonly log: Logger;
   readonly cached: (uid: PodUID) => ObservedPod | undefined;
   readonly look: (uid: PodUID) => Promise<ObservedPod | undefined>;
+  /** What of the clean-up takes long, in steps between which others run. */
+  readonly emptyLargeVolumes: (uid: PodUID) => Iterable<void>;
   /** Volumes, logs, cgroup: whatever is left on the host. */
   readonly cleanUp: (removal: Removal) => void;
   /** The row is gone: the UID may live again. */
@@ -49,7 +51,7 @@ export class PodTerminator {
 
   /** Resolves when nothing is left; `gone` is called as soon as a successor may start. Rejects = not yet, call again. */
   async terminate(ending: Ending, gone: () => void): Promise<void> {
-    const { cri, look, log, settle, cleanUp } = this.#options;
+    const { cri, clock, look, log, settle, cleanUp, emptyLargeVolumes } = this.#options;
     const { removal, why, desired } = ending;
     const pod = `${removal.namespace}/${removal.name}`;
     const observed = await look(removal.uid);
@@ -64,6 +66,7 @@ export class PodTerminator {
         throw new Error("the runtime still shows something of the pod");
     }
     this.#stuckSince.delete(removal.uid);
+    for (const _ of emptyLargeVolumes(removal.uid)) await clock.sleep(0);
     cleanUp({ ...removal, why: why() });
     settle(removal.uid);
     gone();

@@ -4,6 +4,7 @@ import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../api/obs
 import { allContainers, isSidecar, type Pod } from "../api/pod.ts";
 import { restartsAfterKill } from "../api/restart-policy.ts";
 import { containerActions, killOf, removalOf, startAction } from "./container-actions.ts";
+import { configActions } from "./config-restart.ts";
 import { initActions } from "./init-actions.ts";
 import { newestContainer } from "../api/newest-observed.ts";
 import { isFinished, isLive, usableSandbox } from "./newest.ts";
@@ -104,7 +105,8 @@ function inSandbox(pod: Pod, { observed, sandbox, context }: InSandbox): readonl
   const apps = pod.spec.containers.flatMap((container) =>
     containerActions(pod, container, { observed, context }),
   );
-  return [...clean, ...init.actions, ...apps];
+  const anew = configActions(pod, { observed, sandbox, context });
+  return [...clean, ...init.actions, ...apps, ...anew];
 }
 
 /** StopPodSandbox knows no grace: whatever lives in one is ended before, the last to start first. */

@@ -38,20 +38,39 @@ export function cgroupParent(pod: PodCgroup): string {
  * behind, empty, when the pod is gone: whoever clears up removes each with rmdir, absent = fine.
  */
 export function podCgroupDirectories(pod: PodCgroup, tree: CgroupTree): readonly string[] {
-  const inTree = pathInTree(pod);
+  const inTree = namesInTree(pod).join("/");
   if (tree.version === 2) return [`${tree.mountPoint}/${inTree}`];
   return tree.hierarchies.map((hierarchy) => `${tree.mountPoint}/${hierarchy}/${inTree}`);
 }
 
-function pathInTree(pod: PodCgroup): string {
+export interface CgroupPaths {
+  /** Around all pods. */
+  readonly allPods: string;
+  /** Around the pods of one class; Guaranteed ones have none. */
+  readonly qos?: string;
+  readonly pod: string;
+}
+
+/** From the root of the tree, without a slash at either end. */
+export function cgroupPaths(pod: PodCgroup): CgroupPaths {
+  const names = namesInTree(pod);
+  const upTo = (fromEnd: number): string => names.slice(0, names.length - fromEnd).join("/");
+  const depth = qosParts(pod.qos).length;
+  return {
+    allPods: upTo(depth + 1),
+    ...(depth === 0 ? {} : { qos: upTo(depth) }),
+    pod: upTo(0),
+  };
+}
+
+function namesInTree(pod: PodCgroup): readonly string[] {
   switch (pod.driver) {
     case "cgroupfs":
-      return cgroupfsParts(pod).join("/");
+      return cgroupfsParts(pod);
     case "systemd": {
       // A slice lies inside of the slices its name begins with.
       const parts = sliceParts(pod);
-      const slices = parts.map((_, at) => `${parts.slice(0, at + 1).join("-")}.slice`);
-      return slices.join("/");
+      return parts.map((_, at) => `${parts.slice(0, at + 1).join("-")}.slice`);
     }
   }
 }

@@ -1,41 +1,79 @@
 // A container's requests and limits as the kernel wants them. kubelet: generateLinuxContainerResources
 
-import type { Container, ResourceName } from "../api/pod.ts";
-import type { QosClass } from "../api/qos.ts";
-import { parseQuantity, wholeUnits } from "../api/quantity.ts";
+import { amountIn, containerRequests } from "../api/pod-amounts.ts";
+import { isSidecar, type Container, type PodSpec } from "../api/pod.ts";
+import { isNodeCritical } from "../api/priority.ts";
+import { qosClass, type QosClass } from "../api/qos.ts";
+import { wholeUnits } from "../api/quantity.ts";
 import type { LinuxContainerResourcesInit } from "../cri/cri-client.ts";
+import { hugePageLimits } from "./huge-pages.ts";
 
-export interface LinuxFacts {
-  readonly qos: QosClass;
+export interface LinuxFacts extends ResourcePolicy {
+  /** Of the pod. */
+  readonly spec: PodSpec;
   readonly cgroupVersion: 1 | 2;
   /** The node's memory in bytes. */
   readonly memoryBytes: number;
 }
 
+/** How this node enforces limits. */
+export interface ResourcePolicy {
+  /** False = a CPU limit is no quota; absent = true. */
+  readonly cpuCFSQuota?: boolean;
+  /** Sizes the kernel can limit, as Kubernetes writes them ("2Mi"); absent = none. */
+  readonly hugePageSizes?: readonly string[];
+  /** Whether the kernel can limit swap, which containers then do not get; absent = no. */
+  readonly limitsSwap?: boolean;
+}
+
 /** Microseconds. */
-const QUOTA_PERIOD = 100_000n;
+export const QUOTA_PERIOD = 100_000n;
 const MIN_QUOTA = 1_000n;
 const MIN_SHARES = 2n;
 const MAX_SHARES = 262_144n;
 const SHARES_PER_CPU = 1_024n;
+const GUARANTEED_SCORE = -997n;
+const BEST_EFFORT_SCORE = 1_000n;
 
 export function linuxResources(
   container: Container,
-  { qos, cgroupVersion, memoryBytes }: LinuxFacts,
+  facts: LinuxFacts,
 ): LinuxContainerResourcesInit {
+  const { spec, hugePageSizes = [] } = facts;
   const { limits, requests } = container.resources;
-  const cpuLimit = amount(limits, "cpu");
-  const cpuRequest = amount(requests, "cpu");
-  const memoryRequest = wholeUnits(amount(requests, "memory"));
+  // A limit of the whole pod binds each container that has none of its own.
+  const cpuLimit = amountIn(limits, "cpu") || amountIn(spec.resources.limits, "cpu");
+  const memoryLimit = amountIn(limits, "memory") || amountIn(spec.resources.limits, "memory");
   return {
     // Only a limit is written: then it is the request too.
-    cpuShares: cpuShares(cpuRequest === 0n ? cpuLimit : cpuRequest),
-    cpuPeriod: QUOTA_PERIOD,
-    cpuQuota: cpuQuota(cpuLimit),
-    memoryLimitInBytes: wholeUnits(amount(limits, "memory")),
-    oomScoreAdj: oomScoreAdj(qos, memoryRequest, BigInt(Math.floor(memoryBytes))),
-    // One process killed for memory takes its container along, or a pod runs on crippled.
-    ...(cgroupVersion === 2 ? { unified: { "memory.oom.group": "1" } } : {}),
+    cpuShares: cpuShares(requests.cpu === undefined ? cpuLimit : amountIn(requests, "cpu")),
+    ...quotaOf(cpuLimit, facts),
+    memoryLimitInBytes: wholeUnits(memoryLimit),
+    oomScoreAdj: containerScore(container, facts),
+    hugepageLimits: hugePageLimits(limits, hugePageSizes),
+    ...noSwap(wholeUnits(memoryLimit), facts),
+  };
+}
+
+function quotaOf(
+  milliCpu: bigint,
+  { cpuCFSQuota = true }: ResourcePolicy,
+): Pick<LinuxContainerResourcesInit, "cpuPeriod" | "cpuQuota"> {
+  return cpuCFSQuota ? { cpuPeriod: QUOTA_PERIOD, cpuQuota: cpuQuota(milliCpu) } : {};
+}
+
+/** Memory is limited together with swap, or a limit only drives a container into swap. kubelet: NoSwap */
+function noSwap(
+  memoryLimit: bigint,
+  { cgroupVersion, limitsSwap = false }: LinuxFacts,
+): Pick<LinuxContainerResourcesInit, "unified" | "memorySwapLimitInBytes"> {
+  if (cgroupVersion === 1) return limitsSwap ? { memorySwapLimitInBytes: memoryLimit } : {};
+  return {
+    unified: {
+      // One process killed for memory takes its container along, or a pod runs on crippled.
+      "memory.oom.group": "1",
+      ...(limitsSwap ? { "memory.swap.max": "0" } : {}),
+    },
   };
 }
 
@@ -54,30 +92,46 @@ export function cpuQuota(milliCpu: bigint): bigint {
 }
 
 /** Who is killed first when the node's memory runs out. kubelet: GetContainerOOMScoreAdjust */
-export function oomScoreAdj(qos: QosClass, memoryRequest: bigint, memoryBytes: bigint): bigint {
+function containerScore(container: Container, { spec, memoryBytes }: LinuxFacts): bigint {
+  const node = BigInt(Math.floor(memoryBytes));
+  if (isNodeCritical(spec)) return GUARANTEED_SCORE;
+  const request = memoryRequest(container) + shareOfRest(spec);
+  if (!isSidecar(spec, container)) return oomScoreAdj(qosClass(spec), request, node);
+  // A sidecar must not be killed before the containers that it serves.
+  const served = spec.containers.map((one) => memoryRequest(one) + shareOfRest(spec));
+  const least = served.reduce((a, b) => (a < b ? a : b), served[0] ?? request);
+  return oomScoreAdj(qosClass(spec), request > least ? request : least, node);
+}
+
+/** What the pod asks for beyond its containers counts for all of them alike. */
+function shareOfRest(spec: PodSpec): bigint {
+  const asked = amountIn(spec.resources.requests, "memory");
+  const rest = asked - (containerRequests(spec).get("memory") ?? 0n);
+  const count = BigInt(spec.containers.length + spec.initContainers.length);
+  return asked === 0n || rest <= 0n || count === 0n ? 0n : wholeUnits(rest / count);
+}
+
+function memoryRequest({ resources }: Container): bigint {
+  return wholeUnits(amountIn(resources.requests, "memory"));
+}
+
+export function oomScoreAdj(qos: QosClass, request: bigint, memoryBytes: bigint): bigint {
   switch (qos) {
     case "Guaranteed":
-      return -997n;
+      return GUARANTEED_SCORE;
     case "BestEffort":
-      return 1_000n;
+      return BEST_EFFORT_SCORE;
     case "Burstable":
-      return burstableScore(memoryRequest, memoryBytes);
+      return burstableScore(request, memoryBytes);
   }
 }
 
 // The more was asked for, the safer; always between the two other classes.
-function burstableScore(memoryRequest: bigint, memoryBytes: bigint): bigint {
-  if (memoryBytes <= 0n) return 999n;
-  const score = 1_000n - (1_000n * memoryRequest) / memoryBytes;
-  if (score < 3n) return 3n;
-  return score > 999n ? 999n : score;
-}
-
-function amount(
-  amounts: Readonly<Partial<Record<ResourceName, string>>>,
-  resource: ResourceName,
-): bigint {
-  const text = amounts[resource];
-  const milli = text === undefined ? 0n : (parseQuantity(text) ?? 0n);
-  return milli > 0n ? milli : 0n;
+function burstableScore(request: bigint, memoryBytes: bigint): bigint {
+  const most = BEST_EFFORT_SCORE - 1n;
+  if (memoryBytes <= 0n) return most;
+  const score = BEST_EFFORT_SCORE - (1_000n * request) / memoryBytes;
+  const least = BEST_EFFORT_SCORE + GUARANTEED_SCORE;
+  if (score < least) return least;
+  return score > most ? most : score;
 }

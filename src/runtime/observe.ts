@@ -1,6 +1,7 @@
 // Reads CRI's messages as plain data; keeps only what is ours, drops the rest. Performs nothing.
 
 import type {
+  IdRange,
   ObservedContainer,
   ObservedContainerState,
   ObservedSandbox,
@@ -18,6 +19,7 @@ import {
 } from "../cri/gen/runtime/v1/api_pb.ts";
 import { stopFactsOf } from "./stop-annotations.ts";
 import { joinedMessage } from "./termination-message.ts";
+import { parseIdRange } from "./user-namespaces.ts";
 
 /** The identity that every sandbox and container of ours carries. */
 export interface RuntimeIdentity {
@@ -54,6 +56,7 @@ export interface ListedSandbox {
   readonly source: SourceName | undefined;
   readonly bootId?: string;
   readonly activeSince?: number;
+  readonly userNamespace?: IdRange;
 }
 
 /** A container as a list shows it: times and exit codes are not in it. */
@@ -101,19 +104,25 @@ export function observedSandbox(
   listed: ListedSandbox,
   status: PodSandboxStatus | undefined,
 ): ObservedSandbox {
-  const network = status?.network;
-  const ips = [network?.ip ?? "", ...(network?.additionalIps ?? []).map((more) => more.ip)];
   const mode = status?.linux?.namespaces?.options?.network;
   return {
     id: listed.id,
     attempt: listed.attempt,
     state: listed.ready ? "Ready" : "NotReady",
     createdAt: listed.createdAt,
-    ips: ips.filter((ip) => ip !== ""),
+    ips: sandboxAddresses(status),
     hostNetwork: mode === NamespaceMode.NODE,
     ...(listed.bootId === undefined ? {} : { bootId: listed.bootId }),
     ...(listed.activeSince === undefined ? {} : { activeSince: listed.activeSince }),
+    ...(listed.userNamespace === undefined ? {} : { userNamespace: listed.userNamespace }),
   };
+}
+
+/** The main one first. */
+export function sandboxAddresses(status: PodSandboxStatus | undefined): readonly string[] {
+  const network = status?.network;
+  const ips = [network?.ip ?? "", ...(network?.additionalIps ?? []).map((more) => more.ip)];
+  return ips.filter((ip) => ip !== "");
 }
 
 /** `lastWords` of a container that has exited; "" = none. */
@@ -122,6 +131,7 @@ export function observedContainer(
   status: ContainerStatus,
   lastWords = "",
 ): ObservedContainer {
+  const digest = status.annotations[ANNOTATION.configDigest];
   const grace = Number.parseInt(status.annotations[ANNOTATION.gracePeriod] ?? "", 10);
   return {
     id: listed.id,
@@ -130,6 +140,7 @@ export function observedContainer(
     sandboxId: listed.sandboxId,
     state: stateOf(status.state),
     hash: status.annotations[ANNOTATION.containerHash] ?? "",
+    ...(digest === undefined ? {} : { configDigest: digest }),
     image: firstText(status.image?.userSpecifiedImage, status.image?.image),
     imageID: firstText(status.imageId, status.imageRef),
     createdAt: milliseconds(status.createdAt),
@@ -161,13 +172,15 @@ function stateOf(state: ContainerState): ObservedContainerState {
 /** Unreadable = not written. */
 function lifeOf(
   annotations: Readonly<Record<string, string>>,
-): Pick<ListedSandbox, "bootId" | "activeSince"> {
+): Pick<ListedSandbox, "bootId" | "activeSince" | "userNamespace"> {
   const bootId = annotations[ANNOTATION.bootId] ?? "";
   const since = annotations[ANNOTATION.activeSince] ?? "";
+  const userNamespace = parseIdRange(annotations[ANNOTATION.userNamespace]);
   const isTime = /^[0-9]{1,15}(?:\.[0-9]{1,20})?$/.test(since);
   return {
     ...(bootId === "" ? {} : { bootId }),
     ...(isTime ? { activeSince: Number(since) } : {}),
+    ...(userNamespace === undefined ? {} : { userNamespace }),
   };
 }
 

@@ -8,6 +8,7 @@ export type KillReason =
   | "SandboxChanged"
   | "ContainerUnknown"
   | "ContainerChanged"
+  | "ConfigChanged"
   | "NotInSpec"
   | "Duplicate"
   | "Finished"
@@ -49,6 +50,10 @@ export interface ActionContext {
   readonly hookFailed: ReadonlySet<string>;
   /** Container name → hash as written on a container made today. */
   readonly hashes: Readonly<Record<string, string>>;
+  /** Container name → digest of what it would read of ConfigMaps and Secrets if it started now; absent = nothing, or it cannot. */
+  readonly configDigests: Readonly<Record<string, string>>;
+  /** The container that was ended last because what it reads had changed, until it runs well again. */
+  readonly configRestarting?: string;
   /** The pod has failed as a whole: whatever runs ends, nothing starts. */
   readonly failed?: KillReason;
 }

@@ -4,9 +4,9 @@ import type { DesiredPod } from "../api/desired-pod.ts";
 import { podEvent, type RecordEvent, type Said } from "../api/events.ts";
 import { allContainers, podName, type Container } from "../api/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
-import { isNameReserved, isNetworkNotReady, isNotFound } from "../cri/cri-error.ts";
+import { CriError, isNameReserved, isNetworkNotReady, isNotFound } from "../cri/cri-error.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
-import { AgentError, messageOf } from "../lib/errors.ts";
+import { AgentError, messageOf, type Reason } from "../lib/errors.ts";
 import type { Limiter } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
 import type {
@@ -17,6 +17,7 @@ import type {
   SandboxRef,
 } from "./action-input.ts";
 import type { PodKiller } from "./kill-pod.ts";
+import { sandboxAddresses } from "./observe.ts";
 import type { KillReason, PodAction } from "./pod-action.ts";
 import type { ContainerStarter } from "./start-container.ts";
 
@@ -78,6 +79,12 @@ export class PodRuntime {
     );
   }
 
+  /** Resolves when the image of a container is on this node; rejects with Kubernetes' reasons. */
+  async fetchImage(name: string, { pod }: DesiredPod, signal: AbortSignal): Promise<void> {
+    const container = allContainers(pod.spec).find((one) => one.name === name);
+    if (container !== undefined) await this.#options.ensureImage(pod, container, signal);
+  }
+
   async #killPod(
     reason: KillReason,
     { desired, observed, grace }: ActionInput,
@@ -122,20 +129,23 @@ export class PodRuntime {
     const { cri, configs, creating } = this.#options;
     const { activeSince, desired } = input;
     const attempt = Math.max(wanted, input.reserved.sandbox);
-    const config = configs.sandbox(desired, { attempt, activeSince });
     try {
+      const config = configs.sandbox(desired, { attempt, activeSince });
+      const runtimeHandler = configs.runtimeHandler(desired);
       const id = await creating.run(() => {
         // The queue may have taken longer than the wish for this pod.
         input.signal.throwIfAborted();
-        return cri.runPodSandbox({ config });
+        configs.prepareCgroup(desired);
+        return cri.runPodSandbox({ config, runtimeHandler });
       });
-      return { id, attempt, activeSince, ip: undefined, config };
+      await this.#settleCgroup(desired, id);
+      return { id, attempt, activeSince, ips: askedOnce(() => addressesOf(cri, id)), config };
     } catch (error) {
       if (isNameReserved(error)) {
         input.reserved.sandbox = attempt + 1;
         throw new AgentError({ reason: "NameReserved", message: messageOf(error), cause: error });
       }
-      const reason = isNetworkNotReady(error) ? "NetworkNotReady" : "CreatePodSandboxError";
+      const reason = sandboxReason(error);
       const message = `Failed to create pod sandbox: ${messageOf(error)}`;
       if (!input.signal.aborted)
         this.#say(desired, { type: "Warning", reason: "FailedCreatePodSandBox", message });
@@ -143,8 +153,48 @@ export class PodRuntime {
     }
   }
 
+  /** A sandbox whose limits do not hold must not get containers. */
+  async #settleCgroup(desired: DesiredPod, id: string): Promise<void> {
+    const { cri, configs } = this.#options;
+    try {
+      configs.settleCgroup(desired);
+    } catch (error) {
+      await cri.stopPodSandbox(id);
+      throw error;
+    }
+  }
+
   #say({ pod }: DesiredPod, said: Said): void {
     this.#options.record(podEvent(pod.metadata, said));
+  }
+}
+
+/** What this side refused has its own reason, the runtime's answers have one for all. */
+function sandboxReason(error: unknown): Reason {
+  if (isNetworkNotReady(error)) return "NetworkNotReady";
+  const isOurs = error instanceof AgentError && !(error instanceof CriError);
+  return isOurs ? error.reason : "CreatePodSandboxError";
+}
+
+/** The first question is everybody's; one that failed is asked again. */
+function askedOnce<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () => {
+    answer ??= ask().catch((error: unknown) => {
+      answer = undefined;
+      throw error;
+    });
+    return answer;
+  };
+}
+
+async function addressesOf(cri: CriClient, sandboxId: string): Promise<readonly string[]> {
+  try {
+    const { status } = await cri.podSandboxStatus(sandboxId);
+    return sandboxAddresses(status);
+  } catch (cause) {
+    const message = `cannot learn the pod's address: ${messageOf(cause)}`;
+    throw new AgentError({ reason: "CreateContainerConfigError", message, cause });
   }
 }
 
@@ -166,6 +216,8 @@ function killMessage(reason: KillReason, name: string): string {
       return `Container ${name} definition changed, will be restarted`;
     case "PostStartHook":
       return `Container ${name} failed its postStart hook, will be restarted`;
+    case "ConfigChanged":
+      return `Container ${name} reads a ConfigMap or Secret that has changed, will be restarted`;
     case "ContainerUnknown":
       return `Container ${name} is in unknown state, will be killed before it starts again`;
     case "SandboxChanged":

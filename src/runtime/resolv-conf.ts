@@ -1,4 +1,4 @@
-// The node's resolv.conf as CRI's DNS configuration of a pod. kubelet: parseResolvConf, dnsPolicy Default
+// The node's resolv.conf as CRI's DNS configuration. kubelet: parseResolvConf
 
 /** CRI's DNSConfig. */
 export interface DnsConfig {
@@ -7,36 +7,28 @@ export interface DnsConfig {
   readonly options: string[];
 }
 
-/** The resolver of libc looks no further. */
-const MAX_SERVERS = 3;
-const MAX_SEARCHES = 32;
-const MAX_SEARCH_CHARACTERS = 2048;
-
-/** Lines it does not know are skipped, as libc does. */
+/** Lines it does not know are skipped, as libc does. Nothing is cut here. */
 export function parseResolvConf(text: string): DnsConfig {
   const servers: string[] = [];
-  const options: string[] = [];
+  const options = new Map<string, string>();
   let searches: string[] = [];
   for (const line of text.split("\n")) {
     const [keyword = "", ...values] = line.trim().split(/\s+/);
-    // The last search line counts, options add up.
     if (keyword === "nameserver") servers.push(...values.slice(0, 1));
+    // The last search line counts, options add up.
     else if (keyword === "search") searches = values.map(withoutRoot);
-    else if (keyword === "options") options.push(...values);
+    else if (keyword === "options")
+      for (const option of values) options.set(optionName(option), option);
   }
-  return {
-    servers: servers.slice(0, MAX_SERVERS),
-    searches: fitting(searches),
-    options: [...new Set(options)],
-  };
+  return { servers, searches, options: [...options.values()] };
 }
 
+/** `ndots` of `ndots:5`. */
+export function optionName(option: string): string {
+  return option.split(":", 1)[0] ?? option;
+}
+
+// The same domain with and without the dot counts once.
 function withoutRoot(domain: string): string {
   return domain === "." ? domain : domain.replace(/\.$/, "");
-}
-
-function fitting(searches: readonly string[]): string[] {
-  const all = [...new Set(searches)].slice(0, MAX_SEARCHES);
-  while (all.join(" ").length > MAX_SEARCH_CHARACTERS) all.pop();
-  return all;
 }

@@ -4,41 +4,59 @@ import type { DesiredPod } from "../api/desired-pod.ts";
 import { portHolders } from "../api/host-ports.ts";
 import { ANNOTATION, LABEL } from "../api/labels.ts";
 import { podLogDirectory } from "../api/log-paths.ts";
-import type { ContainerPort, Pod, PodSpec, PortProtocol } from "../api/pod.ts";
+import type { ContainerPort, ObjectMeta, Pod, PodSpec, PortProtocol } from "../api/pod.ts";
+import type { PodSecurityContext } from "../api/security-context.ts";
+import { normalSysctl } from "../api/sysctls.ts";
 import type { PodSandboxConfigInit } from "../cri/cri-client.ts";
-import { NamespaceMode, Protocol } from "../cri/gen/runtime/v1/api_pb.ts";
+import { Protocol } from "../cri/gen/runtime/v1/api_pb.ts";
+import { kernelHostname } from "./hostname.ts";
 import type { DnsConfig } from "./resolv-conf.ts";
+import { sandboxResources } from "./sandbox-resources.ts";
+import { sandboxSecurityContext, type SandboxSecurityFacts } from "./security-context.ts";
+import { idRangeText, requireUserNamespaces } from "./user-namespaces.ts";
 
-export interface SandboxFacts {
+export interface SandboxFacts extends SandboxSecurityFacts {
   readonly attempt: number;
   readonly instance: string;
   readonly podLogsDir: string;
   readonly dns: DnsConfig;
+  /** "" = none. */
+  readonly clusterDomain: string;
   /** From `cgroupParent`. */
   readonly cgroupParent: string;
+  /** "" = the runtime's default one. */
+  readonly runtimeHandler: string;
+  /** False = a CPU limit is no quota. */
+  readonly cpuCFSQuota: boolean;
   /** The boot in which it is made; absent = not known. */
   readonly bootId?: string;
   /** ms since that boot when the pod began there, which may have been in a sandbox before. */
   readonly activeSince?: number;
 }
 
-/** What the kernel takes as a host name. */
-const MAX_HOSTNAME = 63;
-
+/** Throws AgentError `CreatePodSandboxError` for a host name that the kernel does not take. */
+/** Throws AgentError `UnsupportedByRuntime` when the runtime would not isolate the pod as is written. */
 export function sandboxConfig(desired: DesiredPod, facts: SandboxFacts): PodSandboxConfigInit {
   const { metadata, spec } = desired.pod;
-  const { name, namespace, uid, labels, annotations } = metadata;
+  const { name, namespace, uid, labels } = metadata;
+  requireUserNamespaces(desired.pod, facts.features, facts.runtimeHandler);
   return {
     metadata: { name, namespace, uid, attempt: facts.attempt },
-    hostname: hostnameOf(desired.pod),
+    hostname: kernelHostname(desired.pod, facts.clusterDomain),
     logDirectory: podLogDirectory(facts.podLogsDir, metadata),
     dnsConfig: facts.dns,
     portMappings: portMappings(spec),
     labels: { ...labels, ...identityLabels(desired.pod, facts.instance) },
-    annotations: { ...annotations, ...originAnnotations(desired), ...lifeAnnotations(facts) },
+    annotations: {
+      ...ownAnnotations(metadata),
+      ...originAnnotations(desired),
+      ...lifeAnnotations(facts),
+    },
     linux: {
       cgroupParent: facts.cgroupParent,
-      securityContext: { namespaceOptions: namespaceOptions(spec) },
+      securityContext: sandboxSecurityContext(desired.pod, facts),
+      sysctls: sysctlsOf(spec.securityContext),
+      ...sandboxResources(spec, facts.cpuCFSQuota),
     },
   };
 }
@@ -54,17 +72,14 @@ export function identityLabels(pod: Pod, instance: string): Record<string, strin
   };
 }
 
-/** Containers join the namespaces of their sandbox, so both say the same. */
-export function namespaceOptions({ hostNetwork }: PodSpec): {
-  readonly network: NamespaceMode;
-  readonly pid: NamespaceMode;
-  readonly ipc: NamespaceMode;
-} {
-  return {
-    network: hostNetwork ? NamespaceMode.NODE : NamespaceMode.POD,
-    pid: NamespaceMode.CONTAINER,
-    ipc: NamespaceMode.POD,
-  };
+/** Which ids a pod runs as is never an author's to say. */
+function ownAnnotations({ annotations }: ObjectMeta): Record<string, string> {
+  const { [ANNOTATION.userNamespace]: _, ...own } = annotations;
+  return own;
+}
+
+function sysctlsOf({ sysctls }: PodSecurityContext): Record<string, string> {
+  return Object.fromEntries(sysctls.map(({ name, value }) => [normalSysctl(name), value]));
 }
 
 function originAnnotations(desired: DesiredPod): Record<string, string> {
@@ -76,18 +91,15 @@ function originAnnotations(desired: DesiredPod): Record<string, string> {
   };
 }
 
-function lifeAnnotations({ bootId, activeSince }: SandboxFacts): Record<string, string> {
+function lifeAnnotations(facts: SandboxFacts): Record<string, string> {
+  const { bootId, activeSince, userNamespace } = facts;
   return {
+    ...(userNamespace === undefined
+      ? {}
+      : { [ANNOTATION.userNamespace]: idRangeText(userNamespace) }),
     ...(bootId === undefined ? {} : { [ANNOTATION.bootId]: bootId }),
     ...(activeSince === undefined ? {} : { [ANNOTATION.activeSince]: String(activeSince) }),
   };
-}
-
-// Together with the host's network runc refuses a host name of its own.
-function hostnameOf({ metadata, spec }: Pod): string {
-  if (spec.hostNetwork) return "";
-  const hostname = spec.hostname ?? metadata.name;
-  return hostname.slice(0, MAX_HOSTNAME).replace(/[-.]+$/, "");
 }
 
 interface PortMapping {

@@ -1,4 +1,5 @@
-// Brings one container of a pod to life: image, number, record for its last words, create, start, postStart. kubelet: startContainer
+// Brings one container of a pod to life: image, surroundings, number, record for its last words, create, start, postStart.
+// kubelet: startContainer
 
 import { containerEvent, type RecordEvent, type Said } from "../api/events.ts";
 import { allContainers, podName, type Container } from "../api/pod.ts";
@@ -8,10 +9,21 @@ import type { Files } from "../host/files.ts";
 import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Limiter } from "../lib/limiter.ts";
+import { asWritten } from "./expansion.ts";
 import type { LifecycleRunner } from "./lifecycle.ts";
 import { highestLogAttempt } from "./log-attempts.ts";
+import { volumeImages } from "./volume-images.ts";
 import { newestContainer } from "../api/newest-observed.ts";
-import type { ActionInput, EnsureImage, PodConfigs, SandboxRef } from "./action-input.ts";
+import type {
+  ActionInput,
+  ContainerFacts,
+  ContainerWorld,
+  EnsureImage,
+  LocalImage,
+  PodConfigs,
+  SandboxRef,
+} from "./action-input.ts";
+import type { ContainerSurroundings, SurroundingFacts } from "./container-surroundings.ts";
 
 export interface ContainerStarterOptions {
   readonly cri: CriClient;
@@ -23,6 +35,8 @@ export interface ContainerStarterOptions {
   /** How many creating calls the runtime gets at once: more would only queue inside it. */
   readonly creating: Limiter;
   readonly lifecycle: LifecycleRunner;
+  readonly world: Pick<ContainerWorld, "mountsImages">;
+  readonly surroundings: ContainerSurroundings;
   readonly record: RecordEvent;
 }
 
@@ -51,12 +65,14 @@ export class ContainerStarter {
     const { desired, sandbox } = input;
     const container = allContainers(desired.pod.spec).find((one) => one.name === name);
     if (container === undefined || sandbox === undefined) return;
-    const imageRef = await (input.images.get(name) ??
+    const image = await (input.images.get(name) ??
       this.#options.ensureImage(desired.pod, container, input.signal));
+    const imageVolumes = await this.#imageVolumes(container, input);
     try {
+      const found = await this.#options.surroundings.gather({ container, sandbox, input });
       const attempt = this.#freeAttempt(name, wanted, input);
       const birth = { container, attempt, sandbox, input };
-      const config = this.#config(birth, imageRef);
+      const config = this.#config(birth, image, { ...found, imageVolumes });
       const id = await this.#options.creating.run(() => this.#create(config, birth));
       await this.#postStart(id, birth);
     } catch (error) {
@@ -65,6 +81,19 @@ export class ContainerStarter {
       if (isNews) this.#say({ container, input }, { type: "Warning", reason: "Failed", message });
       throw error;
     }
+  }
+
+  /** Their images are fetched as the container's own is. */
+  async #imageVolumes(
+    container: Container,
+    { desired: { pod }, signal }: ActionInput,
+  ): Promise<ReadonlyMap<string, string>> {
+    const { ensureImage, world } = this.#options;
+    const refs = new Map<string, string>();
+    if (!world.mountsImages()) return refs;
+    for (const [volume, wanted] of volumeImages(pod, container))
+      refs.set(volume, (await ensureImage(pod, wanted, signal)).ref);
+    return refs;
   }
 
   /** Also makes the log directory: the runtime does not. */
@@ -77,15 +106,20 @@ export class ContainerStarter {
     return Math.max(wanted, reserved, highestLogAttempt(files.list(directory)) + 1);
   }
 
-  #config({ container, attempt, input }: Birth, imageRef: string): ContainerConfigInit {
+  #config(
+    { container, attempt, input }: Birth,
+    image: LocalImage,
+    found: SurroundingFacts & Pick<ContainerFacts, "imageVolumes">,
+  ): ContainerConfigInit {
     const { configs, files } = this.#options;
     const terminationLog = configs.terminationLog(input.desired, container.name, attempt);
     const { volumes } = input;
     const config = configs.container(input.desired, container, {
       attempt,
-      imageRef,
+      image,
       volumes,
       terminationLog,
+      ...found,
     });
     // Whoever the container runs as may write its last words.
     files.makeDirectory(terminationLog.slice(0, terminationLog.lastIndexOf("/")), 0o755);
@@ -94,6 +128,14 @@ export class ContainerStarter {
   }
 
   async #create(config: ContainerConfigInit, birth: Birth): Promise<string> {
+    try {
+      return await this.#createAndStart(config, birth);
+    } catch (error) {
+      throw withoutValues(error, birth.container, config);
+    }
+  }
+
+  async #createAndStart(config: ContainerConfigInit, birth: Birth): Promise<string> {
     const { signal } = birth.input;
     signal.throwIfAborted();
     const id = await this.#createContainer(config, birth);
@@ -148,12 +190,9 @@ export class ContainerStarter {
     }
   }
 
-  /** The address of a sandbox that was just made has not been asked for yet. */
   async #address({ sandbox, input }: Birth): Promise<string | undefined> {
     if (input.desired.pod.spec.hostNetwork) return "127.0.0.1";
-    if (sandbox.ip !== undefined) return sandbox.ip;
-    const { status } = await this.#options.cri.podSandboxStatus(sandbox.id);
-    return status?.network?.ip;
+    return (await sandbox.ips())[0];
   }
 
   #say({ container, input }: Pick<Birth, "container" | "input">, said: Said): void {
@@ -166,4 +205,19 @@ const SPOKEN: readonly Reason[] = ["NameReserved", "PostStartHookError"];
 
 function inWords(reason: Reason, cause: unknown): AgentError {
   return new AgentError({ reason, message: messageOf(cause), cause });
+}
+
+/** Runtimes quote the words that they cannot run; what the environment put into them may be secret. */
+function withoutValues(
+  error: unknown,
+  { command, args }: Container,
+  config: ContainerConfigInit,
+): unknown {
+  if (!(error instanceof AgentError)) return error;
+  const expanded = [...(config.command ?? []), ...(config.args ?? [])];
+  const words = [...command, ...args].map((written, index) => {
+    return { written, expanded: expanded[index] ?? written };
+  });
+  const message = asWritten(error.message, words);
+  return message === error.message ? error : new AgentError({ reason: error.reason, message });
 }

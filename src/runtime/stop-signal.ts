@@ -1,25 +1,27 @@
-// Whether the runtime stops a container with a signal of its spec, and how CRI spells it.
+// How CRI spells the signal that a container's spec wants to be stopped with. kubelet: KEP-4960
 
+import type { Container } from "../api/pod.ts";
+import type { ContainerConfigInit } from "../cri/cri-client.ts";
 import { Signal } from "../cri/gen/runtime/v1/api_pb.ts";
+import { AgentError } from "../lib/errors.ts";
+import { unsupported } from "./features.ts";
 
-/** From CRI's Version call. */
-export interface RuntimeVersion {
-  readonly runtimeName: string;
-  readonly runtimeVersion: string;
-}
-
-/** The first containerd that certainly reads ContainerConfig.stop_signal: those before drop it without a word. */
-const CONTAINERD_SINCE: readonly [number, number] = [2, 4];
-
-/** kubelet: KEP-4960. Of other runtimes nothing is known, so: no. */
-export function supportsStopSignal({ runtimeName, runtimeVersion }: RuntimeVersion): boolean {
-  if (runtimeName !== "containerd") return false;
-  // Distributions write `1.6.20~ds1`, containerd itself `v2.4.0-rc.1`.
-  const match = /^v?(\d+)\.(\d+)(?:\.|$)/.exec(runtimeVersion);
-  if (match === null) return false;
-  const [major, minor] = [Number(match[1]), Number(match[2])];
-  const [sinceMajor, sinceMinor] = CONTAINERD_SINCE;
-  return major > sinceMajor || (major === sinceMajor && minor >= sinceMinor);
+/** Throws AgentError `UnsupportedByRuntime` where the runtime would not hear of it. */
+export function stopSignalOf(
+  { name, lifecycle: { stopSignal } }: Container,
+  isSupported: boolean,
+): Pick<ContainerConfigInit, "stopSignal"> {
+  if (stopSignal === undefined) return {};
+  if (!isSupported)
+    throw unsupported(
+      `container "${name}" asks for stopSignal ${stopSignal}, which this container runtime would ignore; remove it and set STOPSIGNAL in the image`,
+    );
+  const signal = criSignal(stopSignal);
+  if (signal === undefined) {
+    const message = `container "${name}" asks for stopSignal ${stopSignal}, which is no signal`;
+    throw new AgentError({ reason: "CreateContainerConfigError", message });
+  }
+  return { stopSignal: signal };
 }
 
 /** `SIGUSR1`, `SIGRTMIN+3` as CRI numbers them; undefined = no such signal. */

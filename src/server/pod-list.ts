@@ -3,9 +3,10 @@
 import { ANNOTATION } from "../api/labels.ts";
 import type { SourceName } from "../api/desired-pod.ts";
 import type { PodCondition, PodStatus } from "../api/pod-status.ts";
-import { podName, type Pod, type Volume } from "../api/pod.ts";
+import { podName, type Pod } from "../api/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
-import { v1Container } from "./v1-container.ts";
+import { v1PodSpec } from "./v1-pod-spec.ts";
+import { map, type V1Object } from "./v1-shape.ts";
 
 /** One pod and what the agent knows about it. */
 export interface PodEntry {
@@ -25,9 +26,6 @@ export interface PodEntry {
   /** Wall ms since which the pod is being stopped. */
   readonly deletedAt?: number;
 }
-
-/** Plain JSON in Kubernetes' form. */
-export type V1Object = Readonly<Record<string, unknown>>;
 
 export function podList(entries: readonly PodEntry[]): V1Object {
   return {
@@ -60,25 +58,17 @@ function compare(a: string, b: string): number {
 /** The pod with its origin among its annotations; empty lists and false switches left out, as Kubernetes does. */
 export function v1Pod(entry: PodEntry): V1Object {
   const { apiVersion, kind, metadata, spec } = entry.pod;
-  const { initContainers, containers, volumes, hostNetwork, ...rest } = spec;
   const { labels, annotations, ...named } = metadata;
   return {
     apiVersion,
     kind,
     metadata: {
       ...named,
-      ...(isEmpty(labels) ? {} : { labels }),
+      ...map("labels", labels),
       annotations: { ...annotations, ...originOf(entry) },
       ...(entry.deletedAt === undefined ? {} : { deletionTimestamp: rfc3339(entry.deletedAt) }),
     },
-    spec: {
-      ...(initContainers.length === 0 ? {} : { initContainers: initContainers.map(v1Container) }),
-      containers: containers.map(v1Container),
-      ...(volumes.length === 0 ? {} : { volumes: volumes.map(v1Volume) }),
-      ...rest,
-      ...(hostNetwork ? { hostNetwork } : {}),
-      nodeName: entry.nodeName,
-    },
+    spec: { ...v1PodSpec(spec), nodeName: entry.nodeName },
     status: v1Status(entry),
   };
 }
@@ -110,14 +100,4 @@ function pendingCondition(pending: NonNullable<PodEntry["pendingUpdate"]>): PodC
     reason,
     message: `spec ${specHash}: ${message}`,
   };
-}
-
-function v1Volume(volume: Volume): V1Object {
-  if ("hostPath" in volume) return { ...volume };
-  const { medium, ...rest } = volume.emptyDir;
-  return { name: volume.name, emptyDir: medium === "" ? rest : { medium, ...rest } };
-}
-
-function isEmpty(map: object): boolean {
-  return Object.keys(map).length === 0;
 }

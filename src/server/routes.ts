@@ -6,7 +6,14 @@ import { rfc3339 } from "../lib/clock.ts";
 import { json, notAllowed, text, type Answer } from "./answer.ts";
 import { answerForPod, podOfPath, type GraceOutcome, type NamedPod } from "./delete-pod.ts";
 import { eventList, type EventEntry } from "./events-list.ts";
-import { podList, type PodEntry, type V1Object } from "./pod-list.ts";
+import {
+  OBJECT_RESOURCES,
+  answerForObjects,
+  objectsOfPath,
+  type ObjectFacts,
+} from "./object-routes.ts";
+import { podList, type PodEntry } from "./pod-list.ts";
+import type { V1Object } from "./v1-shape.ts";
 
 export interface NodeEntry {
   readonly name: string;
@@ -22,7 +29,7 @@ export interface VersionInfo {
 }
 
 /** Where the answers come from; each is asked anew for every request. */
-export interface ServerFacts {
+export interface ServerFacts extends ObjectFacts {
   /** Sentences about what is stuck; empty = healthy. */
   healthProblems(): readonly string[];
   /** One per namespace/name: while a replacement waits, the pod that runs. */
@@ -61,12 +68,21 @@ function answerTo(method: string, url: URL, facts: ServerFacts): Answer {
   const pod = podOfPath(path);
   if (pod !== undefined)
     return answerForPod({ method, pod, query }, (seconds) => facts.shortenGrace(pod, seconds));
+  const objects = objectsOfPath(path);
+  if (objects !== undefined) return answerForObjects({ method, path: objects, query }, facts);
   const route = ROUTES.get(path);
   if (route === undefined)
-    return text(404, `there is no ${path} here; there are ${[...ROUTES.keys()].join(", ")}`);
+    return text(
+      404,
+      `there is no ${path} here; there are ${[...ROUTES.keys(), ...objectPaths()].join(", ")}`,
+    );
   if (method !== "GET" && method !== "HEAD")
     return notAllowed("GET, HEAD", `${path} can only be read: use GET or HEAD`);
   return route(facts);
+}
+
+function objectPaths(): readonly string[] {
+  return Object.keys(OBJECT_RESOURCES).map((resource) => `/api/v1/${resource}`);
 }
 
 function health(facts: ServerFacts): Answer {

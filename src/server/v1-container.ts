@@ -1,20 +1,24 @@
 // One container of a spec in Kubernetes' own JSON: empty lists and false switches left out, as Kubernetes does.
 
 import type { Container, Lifecycle, LifecycleHandler, Probe, ProbeHandler } from "../api/pod.ts";
-
-type V1Object = Readonly<Record<string, unknown>>;
+import type { SecurityContext } from "../api/security-context.ts";
+import { v1EnvFrom, v1EnvVar } from "./v1-references.ts";
+import { flag, list, map, type V1Object } from "./v1-shape.ts";
+import { v1Mount } from "./v1-volume.ts";
 
 export function v1Container(container: Container): V1Object {
-  const { command, args, env, ports, resources, volumeMounts, ...more } = container;
-  const { livenessProbe, readinessProbe, startupProbe, lifecycle, restartPolicyRules, ...rest } =
+  const { command, args, env, envFrom, ports, resources, volumeMounts, ...more } = container;
+  const { livenessProbe, readinessProbe, startupProbe, lifecycle, restartPolicyRules, ...said } =
     more;
+  const { securityContext, stdin, stdinOnce, tty, ...rest } = said;
   const { limits, requests } = resources;
   return {
     ...rest,
     ...list("restartPolicyRules", restartPolicyRules),
     ...list("command", command),
     ...list("args", args),
-    ...list("env", env),
+    ...list("envFrom", envFrom.map(v1EnvFrom)),
+    ...list("env", env.map(v1EnvVar)),
     ...list("ports", ports),
     resources: { ...map("limits", limits), ...map("requests", requests) },
     ...list("volumeMounts", volumeMounts.map(v1Mount)),
@@ -22,19 +26,17 @@ export function v1Container(container: Container): V1Object {
     ...probe("readinessProbe", readinessProbe),
     ...probe("startupProbe", startupProbe),
     ...map("lifecycle", v1Lifecycle(lifecycle)),
+    ...map("securityContext", v1Security(securityContext)),
+    ...flag("stdin", stdin),
+    ...flag("stdinOnce", stdinOnce),
+    ...flag("tty", tty),
   };
 }
 
-function list(key: string, items: readonly unknown[]): V1Object {
-  return items.length === 0 ? {} : { [key]: items };
-}
-
-function map(key: string, members: object): V1Object {
-  return Object.keys(members).length === 0 ? {} : { [key]: members };
-}
-
-function v1Mount({ readOnly, ...rest }: Container["volumeMounts"][number]): V1Object {
-  return readOnly ? { ...rest, readOnly } : rest;
+function v1Security({ capabilities, ...rest }: SecurityContext): V1Object {
+  if (capabilities === undefined) return rest;
+  const { add, drop } = capabilities;
+  return { ...rest, capabilities: { ...list("add", add), ...list("drop", drop) } };
 }
 
 function probe(key: string, written: Probe | undefined): V1Object {

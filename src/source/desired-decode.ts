@@ -4,7 +4,6 @@ import type { JsonObject } from "../api/decode-context.ts";
 import type { UpdatePolicy } from "../api/desired-document.ts";
 import type { FieldPath, Locate } from "../api/field-path.ts";
 import {
-  Findings,
   booleanField,
   integerField,
   invalid,
@@ -14,6 +13,7 @@ import {
   stringField,
   type Node,
 } from "../api/field-reader.ts";
+import { Findings } from "../api/findings.ts";
 import { decodeText, readDocuments, type YamlDocument } from "../api/yaml-documents.ts";
 import type { FieldError } from "../lib/result.ts";
 import { readRequires, type Requires } from "./desired-requires.ts";

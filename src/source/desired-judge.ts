@@ -3,6 +3,7 @@
 import type { Sha256 } from "../api/decode-context.ts";
 import type { AcceptedDocument, DesiredDocument } from "../api/desired-document.ts";
 import type { Rejection } from "../api/desired-pod.ts";
+import type { DesiredObject } from "../api/local-object.ts";
 import type { FieldError } from "../lib/result.ts";
 import { readEnvelope, type Envelope } from "./desired-decode.ts";
 import { forbiddenByBaseline } from "./desired-policy.ts";
@@ -13,6 +14,7 @@ import {
   countObjects,
   decodeResources,
   isReference,
+  refusedAmong,
   type DecodedResources,
 } from "./desired-resources.ts";
 import {
@@ -41,6 +43,8 @@ export interface Arrival {
   readonly address: DocumentAddress;
   readonly payload: Uint8Array;
   readonly stored: AcceptedDocument | undefined;
+  /** What the stored document declares: what is immutable of it stays so. */
+  readonly current: readonly DesiredObject[];
   readonly context: JudgeContext;
 }
 
@@ -121,11 +125,12 @@ function judgeEnvelope(
     source: address.source,
     ref: address.topic,
     nodeName: address.node,
+    clusterDNS: context.facts.clusterDNS ?? false,
     generation,
     sha256: context.sha256,
     lenient: false,
   });
-  const wrong = judgeResources(resources, address);
+  const wrong = judgeResources(resources, arrival);
   if (wrong !== undefined) return refuse(wrong, generation);
   return accept(arrival, { envelope, resources, digest });
 }
@@ -160,10 +165,14 @@ function judgeDemands(envelope: Envelope, { address, context }: Arrival): Refusa
 /** Invalid resources 400, pod policy 403. */
 function judgeResources(
   resources: DecodedResources,
-  address: DocumentAddress,
+  { address, current }: Arrival,
 ): Refusal | undefined {
   const at = { source: address.source, ref: address.topic };
-  const invalid = [...resources.errors, ...conflictsAmong(resources.pods, at)];
+  const invalid = [
+    ...resources.errors,
+    ...conflictsAmong(resources.pods, at),
+    ...refusedAmong(resources.objects, current, at),
+  ];
   if (invalid.length > 0) return refusalFor(400, invalid);
   const forbidden = resources.pods.flatMap(({ pod }): readonly Rejection[] => {
     const { namespace, name } = pod.metadata;
@@ -187,12 +196,39 @@ function accept(
   const observedGeneration =
     stored !== undefined && stored.epoch === epoch ? stored.observedGeneration : 0;
   const version = { source: address.source, epoch, generation, digest };
+  const { pods, objects, notices } = resources;
+  const holdsSecrets = objects.some(({ object }) => object.kind === "Secret");
   return {
     type: "Accepted",
-    document: { ...version, policy, pods: resources.pods },
-    accepted: { ...version, payload, observedGeneration, acceptedAt: context.now },
-    notices: [...documentRejections(envelope.ignored, address), ...resources.notices],
+    document: { ...version, policy, pods, objects },
+    accepted: {
+      ...version,
+      payload,
+      ...(holdsSecrets ? { holdsSecrets } : {}),
+      observedGeneration,
+      acceptedAt: context.now,
+    },
+    notices: [
+      ...documentRejections(envelope.ignored, address),
+      ...notices,
+      ...sharedSecrets(objects, address),
+    ],
   };
+}
+
+/** Every member of the group, and whoever may read its topic, has them. */
+function sharedSecrets(
+  objects: readonly DesiredObject[],
+  { source, topic }: DocumentAddress,
+): readonly Rejection[] {
+  if (!source.startsWith("mqtt:group/")) return [];
+  return objects.flatMap(({ object: { kind, metadata } }): readonly Rejection[] => {
+    if (kind !== "Secret") return [];
+    const { namespace, name } = metadata;
+    const message = "the whole group can read this Secret; put it into the document of each node";
+    const code = "SecretInSharedDocument";
+    return [{ source, ref: topic, kind, namespace, name, code, path: "", message }];
+  });
 }
 
 /** `sha256:` + the payload's sha256. */

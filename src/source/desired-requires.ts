@@ -6,9 +6,9 @@ import {
   objectField,
   stringField,
   stringList,
-  type Findings,
   type Node,
 } from "../api/field-reader.ts";
+import type { Findings } from "../api/findings.ts";
 import type { FieldError } from "../lib/result.ts";
 import { didYouMean } from "./desired-update-policy.ts";
 import { satisfiesRange } from "./desired-version-range.ts";
@@ -30,6 +30,8 @@ export interface NodeFacts {
   /** `arm64`, `amd64` …; Node's and uname's spellings are understood too. */
   readonly arch: string;
   readonly features: ReadonlySet<string>;
+  /** Whether it has servers for `dnsPolicy: ClusterFirst`; absent = no. */
+  readonly clusterDNS?: boolean;
 }
 
 const KNOWN = ["agent", "arch", "features", "documents"];

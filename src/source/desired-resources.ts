@@ -1,18 +1,22 @@
-// The resources of a DesiredState document → pods, or every reason why not (POD-API.md §1).
+// The resources of a DesiredState document → pods and objects, or every reason why not (POD-API.md §1).
 
 import type { DecodedObject, Sha256 } from "../api/decode-context.ts";
 import { decodeObject } from "../api/decode-object.ts";
 import type { DesiredPod, Rejection, SourceName } from "../api/desired-pod.ts";
 import { isJsonObject } from "../api/field-reader.ts";
 import { claimsConflict, hostPortClaims, type PlacedClaim } from "../api/host-ports.ts";
+import { objectKey, type DesiredObject } from "../api/local-object.ts";
+import { reservedError } from "../api/node-object.ts";
 import { podName } from "../api/pod.ts";
 import type { WrittenResource } from "./desired-decode.ts";
+import { immutableErrors } from "./same-object.ts";
 
 export interface ResourceContext {
   readonly source: SourceName;
   /** The document's topic. */
   readonly ref: string;
   readonly nodeName: string;
+  readonly clusterDNS?: boolean;
   readonly generation: number;
   readonly sha256: Sha256;
   /** True for checkpoints: what was accepted once is never judged again (law 11). */
@@ -21,6 +25,8 @@ export interface ResourceContext {
 
 export interface DecodedResources {
   readonly pods: readonly DesiredPod[];
+  /** ConfigMaps, Secrets and claims. */
+  readonly objects: readonly DesiredObject[];
   readonly errors: readonly Rejection[];
   /** What refuses nothing but must be visible. */
   readonly notices: readonly Rejection[];
@@ -34,24 +40,27 @@ export function decodeResources(
   const decoded = resources.map((resource) => decodeResource(resource, context));
   return {
     pods: decoded.flatMap((one) => one.pods),
+    objects: decoded.flatMap((one) => one.objects),
     errors: decoded.flatMap((one) => one.errors),
     notices: decoded.flatMap((one) => one.notices),
   };
 }
 
 function decodeResource(resource: WrittenResource, context: ResourceContext): DecodedResources {
-  const { source, ref, nodeName, sha256, lenient } = context;
+  const { source, ref, nodeName, clusterDNS = false, sha256, lenient } = context;
   const decoded = decodeObject(resource.value, {
     source,
     ref,
     sourceRef: `generation ${context.generation}`,
     nodeName,
+    clusterDNS,
     sha256,
     lenient,
     locate: resource.locate,
   });
   return {
     pods: decoded.pods.map((pod) => pod.desired),
+    objects: decoded.objects.map((object) => object.desired),
     errors: [...decoded.errors, ...refusedKinds(decoded)].map((error) => placed(error, resource)),
     notices: decoded.notices.map((notice) => placed(notice, resource)),
   };
@@ -119,6 +128,32 @@ export function conflictsAmong(
     before.push(desired);
   }
   return conflicts;
+}
+
+/** Objects that a document may not hold: one name twice, the node's own, an immutable one with other content. */
+export function refusedAmong(
+  objects: readonly DesiredObject[],
+  current: readonly DesiredObject[],
+  context: Pick<ResourceContext, "source" | "ref">,
+): readonly Rejection[] {
+  const before = new Map(current.map((desired) => [objectKey(desired.object), desired.object]));
+  const seen = new Set<string>();
+  return objects.flatMap(({ object }): readonly Rejection[] => {
+    const { kind, metadata } = object;
+    const { namespace, name } = metadata;
+    const key = objectKey(object);
+    const at = { source: context.source, ref: context.ref, kind, namespace, name };
+    if (seen.has(key)) {
+      const message = `${key} stands twice in the document; give one of them another name`;
+      return [{ ...at, code: "DuplicateObject", path: "metadata.name", message }];
+    }
+    seen.add(key);
+    const reserved = reservedError(object);
+    if (reserved !== undefined) return [{ ...at, ...reserved }];
+    const earlier = before.get(key);
+    const edits = earlier === undefined ? [] : immutableErrors(earlier, object);
+    return edits.map((error) => ({ ...at, ...error }));
+  });
 }
 
 interface SharedClaim {

@@ -3,6 +3,7 @@
 import type { Sha256 } from "../api/decode-context.ts";
 import type { AcceptedDocument, DesiredDocument } from "../api/desired-document.ts";
 import type { Rejection } from "../api/desired-pod.ts";
+import type { FieldError } from "../lib/result.ts";
 import { readCheckpoint } from "./desired-decode.ts";
 import { documentRejections } from "./desired-refusal.ts";
 import { decodeResources } from "./desired-resources.ts";
@@ -23,7 +24,7 @@ export function restoreDocument(
   address: DocumentAddress,
   sha256: Sha256,
 ): RestoredDocument {
-  const { source, epoch, generation, digest } = accepted;
+  const { source, epoch, generation, digest, lost } = accepted;
   const { policy, resources, errors } = readCheckpoint(accepted.payload);
   const decoded = decodeResources(resources, {
     source,
@@ -33,10 +34,24 @@ export function restoreDocument(
     sha256,
     lenient: true,
   });
-  const rejected = [...documentRejections(errors, address), ...decoded.errors];
+  const unread = lost === undefined ? errors : [lostError(generation, lost)];
+  const rejected = [...documentRejections(unread, address), ...decoded.errors];
   return {
-    document: { source, epoch, generation, digest, policy, pods: decoded.pods },
+    document: {
+      source,
+      epoch,
+      generation,
+      digest,
+      policy,
+      pods: decoded.pods,
+      objects: decoded.objects,
+    },
     rejected,
     intact: rejected.length === 0,
   };
+}
+
+function lostError(generation: number, why: string): FieldError {
+  const message = `the accepted generation ${generation} holds Secrets and cannot be opened: ${why}; publish it again`;
+  return { path: "", code: "DocumentLost", message };
 }

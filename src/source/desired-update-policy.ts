@@ -1,13 +1,8 @@
 // How an update is to be carried out (`policy` of a document): what is built is read, the rest only as its default.
 
 import type { UpdatePolicy } from "../api/desired-document.ts";
-import {
-  integerField,
-  invalid,
-  objectField,
-  type Findings,
-  type Node,
-} from "../api/field-reader.ts";
+import { integerField, invalid, objectField, type Node } from "../api/field-reader.ts";
+import type { Findings } from "../api/findings.ts";
 import { suggest } from "../api/suggest.ts";
 
 export const DEFAULT_POLICY: UpdatePolicy = { minReadySeconds: 10, progressDeadlineSeconds: 600 };

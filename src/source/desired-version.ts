@@ -76,7 +76,8 @@ export function judgeVersion(
       code: 410,
       message: `generation ${arrived.generation} is older than the accepted generation ${stored.generation}; publish it as generation ${next} or higher`,
     };
-  if (arrived.digest === stored.digest) return "Same";
+  // The same once more brings back what cannot be opened any more.
+  if (arrived.digest === stored.digest) return stored.lost === undefined ? "Same" : "Newer";
   return {
     code: 409,
     message: `generation ${stored.generation} was accepted with other content (${stored.digest}); publish the change as generation ${next} or higher`,

@@ -1,4 +1,4 @@
-// The directory of manifests as a source of pods: hints make it fast, a slow rescan makes it right.
+// The directory of manifests as a source of pods and objects: hints make it fast, a slow rescan makes it right.
 
 import type { Sha256 } from "../api/decode-context.ts";
 import type { SourceSnapshot } from "../api/desired-pod.ts";
@@ -9,7 +9,7 @@ import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Mailbox } from "../lib/mailbox.ts";
 import { jitter, type Random } from "../lib/random.ts";
-import { restorePods } from "./last-good-pods.ts";
+import { restoreEntries } from "./last-good-entries.ts";
 import {
   directoryError,
   joinPath,
@@ -18,6 +18,7 @@ import {
   type Entry,
 } from "./manifest-files.ts";
 import { NO_HINTS, sortHints, type Hinted } from "./manifest-hints.ts";
+import { lastGoodChanges, type LastGoodState } from "./manifest-last-good.ts";
 import { readSettled } from "./manifest-reader.ts";
 import {
   deletedOnce,
@@ -27,15 +28,12 @@ import {
   type Departures,
 } from "./manifest-rebirth.ts";
 import { NOTHING_SETTLING, lookAgainAt, planScan, type Settling } from "./manifest-settle.ts";
+import { digestText, snapshotOf } from "./manifest-snapshot.ts";
 import {
   afterScan,
-  digestText,
   initialState,
-  lastGoodChanges,
-  snapshotOf,
   withDirectoryError,
   type ManifestState,
-  type PodsByFile,
 } from "./manifest-state.ts";
 
 export interface FileSourceOptions {
@@ -46,6 +44,7 @@ export interface FileSourceOptions {
   readonly directory: string;
   readonly lastGood: LastGoodStore;
   readonly nodeName: string;
+  readonly clusterDNS?: boolean;
   readonly sha256: Sha256;
   /** Receives a snapshot at the start and after every change. */
   readonly emit: (snapshot: SourceSnapshot) => void;
@@ -60,13 +59,14 @@ const MISSING_RESCAN_MS = 2000;
 const FIRST_WORD_MS = 1000;
 /** After a hint we ask for more, ms: the next wake-up may be taken for a repetition of this one and dropped. */
 const ECHO_MS = 5;
+const NOTHING_STORED: LastGoodState = { lastGood: new Map(), lost: new Map() };
 
 export class FileSource {
   readonly #options: FileSourceOptions;
   readonly #hints = new Mailbox<DirectoryHint>();
-  #state: ManifestState = initialState(new Map());
+  #state: ManifestState = initialState(NOTHING_STORED);
   /** What the checkpoint holds. */
-  #stored: PodsByFile = new Map();
+  #stored: LastGoodState = NOTHING_STORED;
   #settling: Settling = NOTHING_SETTLING;
   #departures: Departures = new Map();
   #watch: DirectoryWatch | undefined;
@@ -129,13 +129,19 @@ export class FileSource {
     return sortHints(hints, (name) => joinPath(this.#options.directory, name));
   }
 
-  /** Until the directory is read, the last good pods are what the files say. */
+  /** Until the directory is read, the last good copies are what the files say. */
   #restore(): void {
     const { lastGood, log } = this.#options;
-    const { pods, unreadable } = restorePods(lastGood.load(), this.#options);
-    for (const ref of unreadable) log.error("last good manifest cannot be read", { ref });
-    this.#stored = pods;
-    this.#state = initialState(pods);
+    this.#stored = restoreEntries(lastGood.load(), this.#options);
+    for (const { path, document, kind, namespace, name, why } of [
+      ...this.#stored.lost.values(),
+    ].flat())
+      log.error("last good manifest cannot be read", {
+        ref: `${path}#${document}`,
+        object: `${kind} ${namespace}/${name}`,
+        why,
+      });
+    this.#state = initialState(this.#stored);
   }
 
   /** One look at the directory; reads what has settled. */
@@ -169,7 +175,7 @@ export class FileSource {
     const open = new Set([...waiting, ...this.#settling.vanished.paths]);
     this.#departures = undecided(departures, open);
     this.#endLives(reborn(departures, read, this.#state), held);
-    this.#state = afterScan(this.#state, { files: read, gone: plan.gone, held, waiting });
+    this.#state = afterScan(this.#state, { files: read, gone: plan.gone, held, waiting, deleted });
     for (const path of plan.gone) this.#options.log.info("manifest deleted", { path });
   }
 
@@ -183,7 +189,13 @@ export class FileSource {
   #endLives(paths: readonly string[], held: ReadonlySet<string>): void {
     if (paths.length === 0 || this.#published === undefined) return;
     for (const path of paths) this.#options.log.info("manifest removed and added again", { path });
-    const without = afterScan(this.#state, { files: [], gone: paths, held, waiting: [] });
+    const without = afterScan(this.#state, {
+      files: [],
+      gone: paths,
+      held,
+      waiting: [],
+      deleted: new Set(),
+    });
     this.#options.emit(snapshotOf(without));
     this.#published = without;
   }
@@ -225,9 +237,10 @@ export class FileSource {
     return new Set([...candidates].filter((path) => !seen.has(path)));
   }
 
-  /** Files that were read, or that pods run from. */
+  /** Files that were read, or that something counts of. */
   #known(): ReadonlySet<string> {
-    return new Set([...this.#state.files.keys(), ...this.#state.lastGood.keys()]);
+    const { files, lastGood, lost } = this.#state;
+    return new Set([...files.keys(), ...lastGood.keys(), ...lost.keys()]);
   }
 
   #publish(): void {
@@ -242,11 +255,11 @@ export class FileSource {
 
   /** A checkpoint that cannot be written now is written with the next change. */
   #save(store: LastGoodStore): void {
-    const changes = lastGoodChanges(this.#stored, this.#state.lastGood);
+    const changes = lastGoodChanges(this.#stored, this.#state);
     if (changes.put.length === 0 && changes.removed.length === 0) return;
     try {
       store.save(changes);
-      this.#stored = this.#state.lastGood;
+      this.#stored = this.#state;
     } catch (thrown) {
       const message = messageOf(thrown);
       this.#options.log.error("last good manifests not saved", { message });

@@ -6,8 +6,8 @@ import type { Rejection } from "../api/desired-pod.ts";
 import { decodeText } from "../api/yaml-documents.ts";
 import type { FileInfo, Files } from "../host/files.ts";
 import { messageOf } from "../lib/errors.ts";
+import type { Reading } from "./manifest-reading.ts";
 import type { Look } from "./manifest-settle.ts";
-import type { Reading } from "./manifest-state.ts";
 
 export interface Entry extends Look {
   readonly path: string;
@@ -17,6 +17,8 @@ export interface Entry extends Look {
 export interface ReadContext {
   readonly files: Files;
   readonly nodeName: string;
+  /** Whether the node has servers for `dnsPolicy: ClusterFirst`; absent = no. */
+  readonly clusterDNS?: boolean;
   readonly sha256: Sha256;
 }
 
@@ -61,6 +63,7 @@ export function readManifest(entry: Entry, context: ReadContext): Reading {
     source: "file",
     ref: entry.path,
     nodeName: context.nodeName,
+    clusterDNS: context.clusterDNS ?? false,
     sha256: context.sha256,
   });
   return { type: "Decoded", digest: context.sha256(bytes), manifest };

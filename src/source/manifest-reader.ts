@@ -2,6 +2,8 @@
 
 import type { Clock } from "../lib/clock.ts";
 import { readManifest, type Entry, type ReadContext } from "./manifest-files.ts";
+import { saysTheSame } from "./manifest-last-good.ts";
+import type { ManifestFile } from "./manifest-reading.ts";
 import {
   isSameLook,
   unsettle,
@@ -9,7 +11,7 @@ import {
   type ScanPlan,
   type Settling,
 } from "./manifest-settle.ts";
-import { saysTheSame, type ManifestFile, type ManifestState } from "./manifest-state.ts";
+import type { ManifestState } from "./manifest-state.ts";
 
 export interface ReaderOptions extends ReadContext {
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-// The MQTT documents as a source of pods: judges what arrives, checkpoints it, and only then lets it act (MQTT.md §3).
+// The MQTT documents as a source of pods and objects: judges what arrives, checkpoints it, and only then lets it act (MQTT.md §3).
 
 import type { Sha256 } from "../api/decode-context.ts";
 import type { AcceptedDocument, DesiredDocument, DocumentState } from "../api/desired-document.ts";
@@ -75,24 +75,39 @@ export class MqttSource implements Disposable {
 
   /** Restores the accepted document and speaks, before it returns. Throws what the checkpoint throws. */
   start(): void {
-    const { documents, log, sha256 } = this.#options;
-    this.#stored = documents.get(SOURCE);
-    if (this.#stored !== undefined) {
-      const { document, rejected, intact } = restoreDocument(this.#stored, this.#address, sha256);
-      this.#document = document;
-      this.#notices = rejected;
-      this.#ready = intact;
-      const { generation, pods } = document;
-      log.info("restored the desired document", {
-        source: SOURCE,
-        generation,
-        pods: pods.length,
-      });
-      if (!intact)
-        log.error("part of the desired document cannot be read", { source: SOURCE, generation });
-    }
+    this.#stored = this.#options.documents.get(SOURCE);
+    if (this.#stored !== undefined) this.#restore(this.#stored);
     this.#emit();
     this.#tell();
+  }
+
+  #restore(stored: AcceptedDocument): void {
+    const { log, sha256 } = this.#options;
+    const { generation } = stored;
+    const { document, rejected, intact } = restoreDocument(stored, this.#address, sha256);
+    this.#notices = rejected;
+    this.#ready = intact;
+    if (stored.lost !== undefined) {
+      log.error(
+        "the desired document cannot be opened; it counts again when it is published again",
+        {
+          source: SOURCE,
+          generation,
+          why: stored.lost,
+        },
+      );
+      return;
+    }
+    this.#document = document;
+    const { pods, objects } = document;
+    log.info("restored the desired document", {
+      source: SOURCE,
+      generation,
+      pods: pods.length,
+      objects: objects.length,
+    });
+    if (!intact)
+      log.error("part of the desired document cannot be read", { source: SOURCE, generation });
   }
 
   /** A message from the broker. Other topics than this node's desired document are not its business. Never throws. */
@@ -160,6 +175,7 @@ export class MqttSource implements Disposable {
       address: this.#address,
       payload,
       stored,
+      current: this.#document?.objects ?? [],
       context: {
         facts,
         ...(fleet === undefined ? {} : { fleet }),
@@ -193,6 +209,7 @@ export class MqttSource implements Disposable {
       epoch: accepted.epoch,
       generation,
       pods: document.pods.length,
+      objects: document.objects.length,
     });
     this.#emit();
     this.#tell();
@@ -243,6 +260,7 @@ export class MqttSource implements Disposable {
       source: SOURCE,
       ready: this.#ready,
       pods: this.#document?.pods ?? [],
+      objects: this.#document?.objects ?? [],
       rejected: [...this.#notices, ...this.#refused],
     });
   }

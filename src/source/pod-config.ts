@@ -9,6 +9,7 @@ import type {
 } from "../api/desired-pod.ts";
 import { claimsConflict, hostPortClaims, type PlacedClaim } from "../api/host-ports.ts";
 import { podName } from "../api/pod.ts";
+import { mergeObjects } from "./object-config.ts";
 
 export interface MergeOptions {
   /** Group name → priority; the higher wins, unknown groups count as 0. */
@@ -19,7 +20,19 @@ export interface MergeOptions {
   readonly standing?: (pod: DesiredPod) => Standing;
   /** Pods that are still there, wanted or not: their host ports are taken until they are gone. */
   readonly occupants?: readonly DesiredPod[];
+  /** What the node says to newcomers, with nobody in it yet; absent = all are welcome. */
+  readonly admission?: Admission;
 }
+
+/** Immutable: one pod after the other is let in. */
+export interface Admission {
+  /** Why the pod has no place beside those that are in; undefined = it has. */
+  refusal(pod: DesiredPod): Refusal | undefined;
+  /** The same with this pod in. */
+  with(pod: DesiredPod): Admission;
+}
+
+export type Refusal = Pick<Rejection, "code" | "path" | "message">;
 
 /** 0 = it runs, 1 = an older spec of its name runs, 2 = new. */
 export type Standing = 0 | 1 | 2;
@@ -45,55 +58,79 @@ export function mergeSnapshots(
     } else rejected.push(shadowed(pod, winner));
   }
   const { refusals, held } = withoutRoom(candidates, options);
+  const merged = mergeObjects(ordered.flatMap((snapshot) => snapshot.objects));
   const ready = ordered.filter((snapshot) => snapshot.ready).map((snapshot) => snapshot.source);
   return {
     pods: candidates.filter((pod) => !refusals.has(pod)),
+    objects: merged.objects,
     held,
     ready: new Set(ready),
-    rejected: [...rejected, ...refusals.values()],
+    rejected: [...rejected, ...refusals.values(), ...merged.rejected],
   };
 }
 
 interface Room {
-  /** Those that lose a host port or a place to another pod, with the reason. */
-  readonly refusals: ReadonlyMap<DesiredPod, Rejection>;
+  /** Those that the node does not take, or that lose a host port or a place to another pod, with the reason. */
+  readonly refusals: Map<DesiredPod, Rejection>;
   /** Names under which whatever runs goes on. */
-  readonly held: ReadonlySet<string>;
+  readonly held: Set<string>;
 }
 
+const OPEN_HOUSE: Admission = { refusal: () => undefined, with: () => OPEN_HOUSE };
+
 /** A source of higher rank takes what it asks for; among its equals, what runs is not pushed out by a newcomer. */
-function withoutRoom(candidates: readonly DesiredPod[], options: MergeOptions): Room {
-  const { maxPods, standing = () => 2, occupants = [] } = options;
-  const refusals = new Map<DesiredPod, Rejection>();
-  const held = new Set<string>();
-  const claims: Claim[] = [];
+function withoutRoom(
+  candidates: readonly DesiredPod[],
+  { maxPods = Infinity, standing = () => 2, occupants = [], admission = OPEN_HOUSE }: MergeOptions,
+): Room {
   const inOrder = candidates.toSorted(
     (a, b) => rankOf(a.source) - rankOf(b.source) || standing(a) - standing(b),
   );
-  for (const pod of inOrder) {
-    const taken = conflictOf(pod, claims);
-    if (taken === undefined) claims.push(...claimsOf(pod));
-    else refusals.set(pod, portConflict(pod, taken));
-    if (taken !== undefined && !outranks(taken.owner.source, pod.source))
-      held.add(podName(pod.pod));
-  }
-  for (const pod of inOrder.filter((one) => !refusals.has(one)).slice(maxPods ?? Infinity)) {
-    refusals.set(pod, outOfPods(pod, maxPods ?? 0));
-    held.add(podName(pod.pod));
-  }
+  const runs = (pod: DesiredPod): boolean => standing(pod) === 0;
+  const inside = [...occupants, ...inOrder.filter(runs)];
+  const open = inside.reduce((before, pod) => before.with(pod), admission);
+  const room = oneByOne(inOrder, { runs, admission: open });
+  for (const pod of inOrder.filter((one) => !room.refusals.has(one)).slice(maxPods))
+    hold(pod, outOfPods(pod, maxPods), room);
   const staying = new Set([
-    ...held,
-    ...candidates.filter((pod) => !refusals.has(pod)).map(({ pod }) => podName(pod)),
+    ...room.held,
+    ...candidates.filter((pod) => !room.refusals.has(pod)).map(({ pod }) => podName(pod)),
   ]);
   // A pod of the same name is replaced, which waits for it anyway; of another name, nothing else would.
   const leaving = occupants.filter(({ pod }) => !staying.has(podName(pod))).flatMap(claimsOf);
   for (const pod of inOrder) {
-    const taken = refusals.has(pod) ? undefined : conflictOf(pod, leaving);
-    if (taken === undefined) continue;
-    refusals.set(pod, portConflict(pod, taken));
-    held.add(podName(pod.pod));
+    const taken = room.refusals.has(pod) ? undefined : conflictOf(pod, leaving);
+    if (taken !== undefined) hold(pod, portConflict(pod, taken), room);
   }
-  return { refusals, held };
+  return room;
+}
+
+/** Each is judged beside those before it. What runs the node judged long ago: if it has changed since, the pod has not. */
+function oneByOne(
+  inOrder: readonly DesiredPod[],
+  { runs, admission }: { runs: (pod: DesiredPod) => boolean; admission: Admission },
+): Room {
+  const room: Room = { refusals: new Map(), held: new Set() };
+  const claims: Claim[] = [];
+  let node = admission;
+  for (const pod of inOrder) {
+    const unfit = runs(pod) ? undefined : node.refusal(pod);
+    const taken = unfit === undefined ? conflictOf(pod, claims) : undefined;
+    if (unfit !== undefined) hold(pod, rejection(pod, unfit), room);
+    else if (taken === undefined) {
+      claims.push(...claimsOf(pod));
+      node = node.with(pod);
+    } else if (outranks(taken.owner.source, pod.source))
+      room.refusals.set(pod, portConflict(pod, taken));
+    else hold(pod, portConflict(pod, taken), room);
+  }
+  return room;
+}
+
+/** It is refused, and what runs under its name goes on. */
+function hold(pod: DesiredPod, why: Rejection, { refusals, held }: Room): void {
+  refusals.set(pod, why);
+  held.add(podName(pod.pod));
 }
 
 interface Claim {
@@ -179,7 +216,7 @@ function place(pod: DesiredPod): string {
   return `${pod.source} (${pod.sourceRef})`;
 }
 
-function rejection(pod: DesiredPod, why: Pick<Rejection, "code" | "path" | "message">): Rejection {
+function rejection(pod: DesiredPod, why: Refusal): Rejection {
   const { namespace, name } = pod.pod.metadata;
   // For a file the reference ends in #document; the place is the file.
   const ref = pod.source === "file" ? pod.sourceRef.replace(/#\d+$/, "") : pod.sourceRef;

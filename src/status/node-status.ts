@@ -12,8 +12,6 @@ export interface NodeMachine {
   readonly osImage: string;
   /** In Kubernetes' words: `amd64`, `arm64`. */
   readonly architecture: string;
-  readonly cpus: number;
-  readonly memoryBytes: number;
 }
 
 /** One of the runtime's own conditions: `RuntimeReady`, `NetworkReady`. */
@@ -37,7 +35,9 @@ export interface NodeStatusInput {
   /** undefined = the runtime does not answer. */
   readonly runtime: NodeRuntime | undefined;
   readonly agentVersion: string;
-  readonly maxPods: number;
+  readonly capacity: Readonly<Record<string, string>>;
+  /** Capacity less what is reserved. */
+  readonly allocatable: Readonly<Record<string, string>>;
   /** Sentences about what is stuck (PLEG, sync loop, …); empty = healthy. */
   readonly problems: readonly string[];
   /** Conditions of ours (`DuplicateIdentity`, `BoardChanged`, …); they stand last. */
@@ -50,16 +50,14 @@ export interface NodeStatusInput {
 export function nodeStatus(input: NodeStatusInput): NodeStatus {
   const { machine, runtime, agentVersion, previous, now } = input;
   const conditions = [readiness(input), network(runtime), ...(input.extraConditions ?? [])];
-  const resources = capacity(input);
   return {
     conditions: conditions.map((condition) => timed(condition, previous, now)),
     addresses: [
       ...input.addresses.map((address) => ({ type: "InternalIP", address })),
       { type: "Hostname", address: machine.hostname },
     ],
-    capacity: resources,
-    // Nothing is reserved for the system yet.
-    allocatable: resources,
+    capacity: input.capacity,
+    allocatable: input.allocatable,
     nodeInfo: {
       machineID: machine.machineId,
       bootID: machine.bootId,
@@ -117,14 +115,6 @@ function network(runtime: NodeRuntime | undefined): NodeCondition {
 
 function because({ reason, message }: RuntimeCondition): string {
   return [reason, message].filter((text) => text !== "").join(": ") || "no reason given";
-}
-
-function capacity({ machine, maxPods }: NodeStatusInput): Readonly<Record<string, string>> {
-  return {
-    cpu: String(machine.cpus),
-    memory: `${Math.floor(machine.memoryBytes / 1024)}Ki`,
-    pods: String(maxPods),
-  };
 }
 
 function timed(

@@ -48,6 +48,11 @@ export class StatusManager {
     return this.#entries.get(uid)?.status;
   }
 
+  /** Whether the pod has come to its end for good. */
+  isOver(uid: PodUID): boolean {
+    return isTerminal(this.status(uid)?.phase ?? "Pending");
+  }
+
   all(): ReadonlyMap<PodUID, PodStatusEntry> {
     return this.#entries;
   }

@@ -12,12 +12,14 @@ import {
   type StoredDocument,
 } from "./document-file.ts";
 import type { Meta } from "./meta.ts";
+import { isSealed, type SecretBox } from "./secret-box.ts";
 import type { StoreFiles } from "./store-files.ts";
 
 export interface DocumentsOptions {
   readonly database: Database;
   readonly meta: Meta;
   readonly files: StoreFiles;
+  readonly secrets: SecretBox;
   /** `stateDir/desired`. */
   readonly directory: string;
 }
@@ -79,12 +81,12 @@ export class Documents {
 
   get(source: SourceName): AcceptedDocument | undefined {
     const row = this.#select.get(source);
-    return row === undefined ? undefined : stored(row).document;
+    return row === undefined ? undefined : this.#opened(stored(row).document);
   }
 
   /** By source. */
   all(): readonly AcceptedDocument[] {
-    return this.#selectAll.all().map((row) => stored(row).document);
+    return this.#selectAll.all().map((row) => this.#opened(stored(row).document));
   }
 
   /**
@@ -97,13 +99,13 @@ export class Documents {
 
   /**
    * Row and files are on the disk when it returns, or it throws and nothing is accepted. The document that is
-   * there already (same epoch, generation, digest) writes nothing.
+   * there already (same epoch, generation, digest) writes nothing, unless it cannot be opened any more.
    */
   accept(document: AcceptedDocument): void {
     const row = this.#select.get(document.source);
     const before = row === undefined ? undefined : stored(row);
-    if (before !== undefined && isSame(before.document, document)) return;
-    const next: StoredDocument = { serial: (before?.serial ?? 0) + 1, document };
+    if (before !== undefined && isSame(before.document, document) && this.#opens(before)) return;
+    const next = { serial: (before?.serial ?? 0) + 1, document: this.#sealed(document) };
     try {
       // Files before the commit: a crash in between leaves a file with a higher serial, which the next start adopts.
       this.#options.database.transaction(() => {
@@ -129,6 +131,26 @@ export class Documents {
     for (const suffix of ["doc", "prev"] as const) files.remove(this.#path(source, suffix));
     if (this.#select.get(source) === undefined) return;
     database.transaction(() => this.#delete.run(source), "full");
+  }
+
+  /** As it lies in the row and in the file: sealed if it holds a Secret, else readable for any version of the agent. */
+  #sealed(document: AcceptedDocument): AcceptedDocument {
+    const { payload, holdsSecrets = false } = document;
+    // What looks sealed and is not would be taken for lost.
+    if (!holdsSecrets && !isSealed(payload)) return document;
+    return { ...document, payload: this.#options.secrets.seal(payload, labelOf(document)) };
+  }
+
+  #opened(document: AcceptedDocument): AcceptedDocument {
+    if (!isSealed(document.payload)) return document;
+    const opened = this.#options.secrets.open(document.payload, labelOf(document));
+    return opened.ok
+      ? { ...document, payload: opened.plain, holdsSecrets: true }
+      : { ...document, payload: new Uint8Array(), holdsSecrets: true, lost: opened.why };
+  }
+
+  #opens({ document }: StoredDocument): boolean {
+    return this.#opened(document).lost === undefined;
   }
 
   #write({ serial, document }: StoredDocument): void {
@@ -164,7 +186,7 @@ export class Documents {
     const repairs = [...found.damaged];
     for (const { path, file } of found.newest.values()) {
       const row = this.#select.get(file.document.source);
-      if (row !== undefined && row.serial >= file.serial) continue;
+      if (row !== undefined && !this.#isBetter(file, stored(row))) continue;
       database.transaction(() => this.#write(file), "full");
       const { source, generation } = file.document;
       const message = `generation ${generation} of ${source} was restored from its file`;
@@ -175,6 +197,11 @@ export class Documents {
       if (repair !== undefined) repairs.push(repair);
     }
     return repairs;
+  }
+
+  #isBetter(file: StoredDocument, row: StoredDocument): boolean {
+    if (file.serial !== row.serial) return file.serial > row.serial;
+    return !this.#opens(row) && this.#opens(file);
   }
 
   #readFiles(): {
@@ -227,6 +254,11 @@ export class Documents {
 
 function spokenKey(source: SourceName): string {
   return `spoken:${source}`;
+}
+
+/** A sealed payload opens nowhere else. */
+function labelOf({ source, epoch, generation, digest }: AcceptedDocument): string {
+  return JSON.stringify(["document", source, epoch, generation, digest]);
 }
 
 function stored(row: Row): StoredDocument {

@@ -1,41 +1,116 @@
-// The last valid version of every object that came from a manifest file (law 10).
+// The last valid version of every object that came from a manifest file (law 10). Secrets lie here sealed.
 
-import type { LastGood, LastGoodChanges, LastGoodStore } from "../api/last-good.ts";
+import type {
+  LastGood,
+  LastGoodChanges,
+  LastGoodCopies,
+  LastGoodKey,
+  LastGoodStore,
+  LostGood,
+} from "../api/last-good.ts";
+import type { LocalObjectKind } from "../api/local-object.ts";
 import type { Database, Query } from "./database.ts";
+import type { SecretBox } from "./secret-box.ts";
+
+interface ObjectRow extends Omit<LastGood, "kind" | "text"> {
+  readonly kind: string;
+  readonly text: Uint8Array;
+}
+
+const POD_COLUMNS = "path, document, 'Pod' AS kind, namespace, name, text";
+const OBJECT_KEY = "path = ? AND kind = ? AND namespace = ? AND name = ?";
 
 export class LastGoodManifests implements LastGoodStore {
   readonly #database: Database;
-  readonly #select: Query<[], LastGood>;
-  readonly #upsert: Query<[string, number, string, string, string], unknown>;
-  readonly #delete: Query<[string, string, string], unknown>;
+  readonly #secrets: SecretBox;
+  readonly #pods: Query<[], LastGood>;
+  readonly #objects: Query<[], ObjectRow>;
+  readonly #object: Query<[string, string, string, string], ObjectRow>;
+  readonly #putPod: Query<[string, number, string, string, string], unknown>;
+  readonly #putObject: Query<[string, string, string, string, number, Uint8Array], unknown>;
+  readonly #deletePod: Query<[string, string, string], unknown>;
+  readonly #deleteObject: Query<[string, string, string, string], unknown>;
 
-  constructor(database: Database) {
+  constructor(database: Database, secrets: SecretBox) {
     this.#database = database;
-    this.#select = database.query(
-      "SELECT path, document, namespace, name, text FROM last_good ORDER BY path, document, namespace, name",
+    this.#secrets = secrets;
+    this.#pods = database.query(
+      `SELECT ${POD_COLUMNS} FROM last_good ORDER BY path, document, namespace, name`,
     );
-    this.#upsert = database.query(
+    this.#objects = database.query(
+      "SELECT * FROM last_good_object ORDER BY path, document, kind, namespace, name",
+    );
+    this.#object = database.query(`SELECT * FROM last_good_object WHERE ${OBJECT_KEY}`);
+    this.#putPod = database.query(
       `INSERT INTO last_good (path, document, namespace, name, text) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (path, namespace, name) DO UPDATE SET document = excluded.document, text = excluded.text
        WHERE document <> excluded.document OR text <> excluded.text`,
     );
-    this.#delete = database.query(
+    this.#putObject = database.query(
+      `INSERT INTO last_good_object (path, kind, namespace, name, document, text) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT (path, kind, namespace, name) DO UPDATE SET document = excluded.document, text = excluded.text`,
+    );
+    this.#deletePod = database.query(
       "DELETE FROM last_good WHERE path = ? AND namespace = ? AND name = ?",
     );
+    this.#deleteObject = database.query(`DELETE FROM last_good_object WHERE ${OBJECT_KEY}`);
   }
 
-  /** By path, then by place in the file. */
-  load(): readonly LastGood[] {
-    return this.#select.all();
+  /** Pods first; each by path, then by place in the file. */
+  load(): LastGoodCopies {
+    const copies: LastGood[] = [...this.#pods.all()];
+    const lost: LostGood[] = [];
+    for (const row of this.#objects.all()) {
+      // A kind that only a newer agent knows is none of this one's business (law 11).
+      if (!isObjectKind(row.kind)) continue;
+      const { path, kind, namespace, name, document } = { ...row, kind: row.kind };
+      const at = { path, kind, namespace, name, document };
+      const opened = this.#open(row, at);
+      if (typeof opened === "string") copies.push({ ...at, text: opened });
+      else lost.push({ ...at, ...opened });
+    }
+    return { copies, lost };
   }
 
-  /** One transaction; rows that say the same already are not written. */
+  /** One transaction; rows that say the same already are not written. Throws `SecretKeyUnavailable` if a Secret cannot be sealed. */
   save({ put, removed }: LastGoodChanges): void {
     if (put.length === 0 && removed.length === 0) return;
     this.#database.transaction(() => {
-      for (const { path, namespace, name } of removed) this.#delete.run(path, namespace, name);
-      for (const { path, document, namespace, name, text } of put)
-        this.#upsert.run(path, document, namespace, name, text);
+      for (const { path, kind, namespace, name } of removed)
+        if (kind === "Pod") this.#deletePod.run(path, namespace, name);
+        else this.#deleteObject.run(path, kind, namespace, name);
+      for (const row of put) this.#put(row);
     });
   }
+
+  #put(row: LastGood): void {
+    const { path, kind, document, namespace, name, text } = row;
+    if (kind === "Pod") {
+      this.#putPod.run(path, document, namespace, name, text);
+      return;
+    }
+    const known = this.#object.get(path, kind, namespace, name);
+    // Sealed twice, one text looks different: what counts is what it says.
+    if (known?.document === document && this.#open(known, row) === text) return;
+    const plain = new TextEncoder().encode(text);
+    const kept = kind === "Secret" ? this.#secrets.seal(plain, labelOf(row)) : plain;
+    this.#putObject.run(path, kind, namespace, name, document, kept);
+  }
+
+  /** The text, or why it cannot be had. */
+  #open(row: ObjectRow, key: LastGoodKey): string | { readonly why: string } {
+    const bytes = new Uint8Array(row.text);
+    if (key.kind !== "Secret") return new TextDecoder().decode(bytes);
+    const opened = this.#secrets.open(bytes, labelOf(key));
+    return opened.ok ? new TextDecoder().decode(opened.plain) : { why: opened.why };
+  }
+}
+
+/** A sealed row opens nowhere else. */
+function labelOf({ path, kind, namespace, name }: LastGoodKey): string {
+  return JSON.stringify(["last_good_object", path, kind, namespace, name]);
+}
+
+function isObjectKind(kind: string): kind is LocalObjectKind {
+  return kind === "ConfigMap" || kind === "Secret" || kind === "PersistentVolumeClaim";
 }

@@ -61,6 +61,18 @@ export const SCHEMA_STEPS: readonly string[] = [
     message TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  // A Secret's text is sealed (secret-box), any other is plain UTF-8.
+  `
+  CREATE TABLE last_good_object (
+    path TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    document INTEGER NOT NULL,
+    text BLOB NOT NULL,
+    PRIMARY KEY (path, kind, namespace, name)
+  ) STRICT;
+  `,
 ];
 
 /** Of the first step; a database without one of them is not usable. */

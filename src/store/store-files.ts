@@ -15,5 +15,6 @@ export interface StoreFiles {
   writeAtomic(path: string, data: Uint8Array | string, mode: number): void;
   makeDirectory(path: string, mode: number): void;
   setMode(path: string, mode: number): void;
+  rename(from: string, to: string): void;
   remove(path: string): void;
 }

@@ -14,6 +14,8 @@ import { openDatabase, type OpenedDatabase, type Recovery } from "./open-databas
 import { Outbox } from "./outbox.ts";
 import type { EventCaps } from "./event-ring.ts";
 import { Removals } from "./removals.ts";
+import { SecretBox } from "./secret-box.ts";
+import { loadSecretKey } from "./secret-key.ts";
 import type { StoreFiles } from "./store-files.ts";
 
 export interface StoreOptions {
@@ -33,6 +35,8 @@ export class Store implements Disposable {
   readonly database: Database;
   readonly meta: Meta;
   readonly incarnation: Incarnation;
+  /** Whatever lies here of Secrets is sealed with it. */
+  readonly secrets: SecretBox;
   readonly documents: Documents;
   readonly lastGood: LastGoodManifests;
   readonly removals: Removals;
@@ -63,10 +67,11 @@ export class Store implements Disposable {
     this.database = database;
     this.meta = new Meta(database);
     this.incarnation = new Incarnation(this.meta, options.random);
+    this.secrets = new SecretBox(loadSecretKey(options), options.random);
     const directory = join(options.stateDir, "desired");
-    const { meta } = this;
-    this.documents = new Documents({ database, meta, files: options.files, directory });
-    this.lastGood = new LastGoodManifests(database);
+    const { meta, secrets } = this;
+    this.documents = new Documents({ database, meta, secrets, files: options.files, directory });
+    this.lastGood = new LastGoodManifests(database, secrets);
     this.removals = new Removals(database);
     this.failures = new Failures(database);
     const caps = options.eventCaps;

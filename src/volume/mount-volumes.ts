@@ -1,53 +1,126 @@
 // Prepares the volumes of a pod on the host and clears them away afterwards. Synchronous: a crash falls
 // between two calls, and every call may be repeated. kubelet: volume manager
 
-import type { EmptyDirVolume, HostPathVolume, Pod, PodUID } from "../api/pod.ts";
-import { parseQuantity, wholeUnits } from "../api/quantity.ts";
-import type { Files } from "../host/files.ts";
-import type { Mounts } from "../host/mounts.ts";
-import { AgentError, messageOf } from "../lib/errors.ts";
+import { NO_OBJECTS, type LocalObjects } from "../api/local-object.ts";
+import type { Pod, PodUID } from "../api/pod.ts";
+import type { ClaimVolume, DownwardAPIFile, HostPathVolume, Volume } from "../api/volumes.ts";
+import type { ShareOptions } from "../host/share-tree.ts";
+import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
+import { Claims } from "./claims.ts";
+import { refreshContent, setUpContent, type ContentHost } from "./content-volume.ts";
+import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
 import { foundOf, hostPathAction } from "./host-path.ts";
+import { notFound } from "./projection.ts";
+import { unmountAll, makePodDirectory } from "./volume-directory.ts";
+import { isContentVolume } from "./volume-kinds.ts";
 import {
   emptyDirPath,
-  emptyDirsDirectory,
   isPodUID,
   podDirectory,
   podsDirectory,
+  sharedMarkPath,
 } from "./volume-paths.ts";
 
-export interface VolumesOptions {
-  readonly files: Files;
-  readonly mounts: Mounts;
-  readonly stateDir: string;
+export interface VolumesOptions extends EmptyDirHost {
+  /** Looked at anew each time; absent = there are none, and whoever needs one waits. */
+  readonly objects?: LocalObjects;
+  /** What a field or resource of the pod reads as; undefined = it has no such thing. Absent = no pod has any. */
+  readonly renderDownward?: (pod: Pod, file: DownwardAPIFile) => string | undefined;
+  /** Absent = `stateDir/claims`. */
+  readonly claimRoot?: string;
+  readonly claimRootMustBeMount?: boolean;
 }
 
-const POD_DIRECTORY_MODE = 0o750;
-/** Any user of any container of the pod may write. */
-const EMPTY_DIR_MODE = 0o777;
+/** What `refresh` did; `problems` are sentences, their volumes are as they were. */
+export interface Refreshed {
+  readonly changed: readonly string[];
+  readonly problems: readonly string[];
+}
+
 const CREATED_DIRECTORY_MODE = 0o755;
 const CREATED_FILE_MODE = 0o644;
 
 export class Volumes {
+  readonly claims: Claims;
   readonly #options: VolumesOptions;
+  readonly #content: ContentHost;
 
   constructor(options: VolumesOptions) {
+    const { files, mounts, stateDir, objects, renderDownward, claimRoot } = options;
     this.#options = options;
+    const projection = {
+      objects: objects ?? NO_OBJECTS,
+      renderDownward: renderDownward ?? (() => undefined),
+    };
+    this.#content = { files, mounts, stateDir, projection };
+    this.claims = new Claims({
+      files,
+      mounts,
+      claimRoot: claimRoot ?? `${stateDir}/claims`,
+      claimRootMustBeMount: options.claimRootMustBeMount ?? false,
+    });
   }
 
-  /** Volume name → path on the host. Repeating it changes nothing. Throws AgentError `FailedMount`. */
+  /**
+   * Volume name → path on the host; volumes of images, which the runtime mounts, are not in it. Repeating it changes
+   * nothing but what `refresh` would. Throws AgentError `CreateContainerConfigError` when an object, a key, or the disk of
+   * claims is not there yet, `FailedMount` for all else; it names every volume that is not ready.
+   */
   setUp(pod: Pod): ReadonlyMap<string, string> {
     const paths = new Map<string, string>();
+    const problems: AgentError[] = [];
     for (const volume of pod.spec.volumes) {
       try {
-        const path =
-          "hostPath" in volume ? this.#hostPath(volume) : this.#emptyDir(volume, pod.metadata.uid);
-        paths.set(volume.name, path);
+        const path = this.#setUp(volume, pod);
+        if (path !== undefined) paths.set(volume.name, path);
       } catch (cause) {
-        const message = `volume "${volume.name}": ${messageOf(cause)}`;
-        throw new AgentError({ reason: "FailedMount", message, cause });
+        problems.push(problemOf(volume, cause));
       }
     }
-    return paths;
+    const [first] = problems;
+    if (first === undefined) return paths;
+    const message = problems.map((problem) => problem.message).join("; ");
+    throw new AgentError({ reason: first.reason, message, cause: first.cause });
+  }
+
+  /**
+   * What of `setUp` takes long: large claims are given to the pod's group, in steps between which the caller lets others
+   * run. Whatever else is wrong `setUp` tells. Throws AgentError `FailedMount`.
+   */
+  *shareLargeClaims(pod: Pod): Generator<void, void> {
+    for (const volume of pod.spec.volumes) {
+      if (!("persistentVolumeClaim" in volume)) continue;
+      try {
+        yield* this.#shareLargeClaim(volume, pod);
+      } catch (cause) {
+        throw problemOf(volume, cause);
+      }
+    }
+  }
+
+  /** Shows a running pod what its ConfigMaps, Secrets and labels say by now. Never throws for what is missing. */
+  refresh(pod: Pod): Refreshed {
+    const changed: string[] = [];
+    const problems: string[] = [];
+    for (const volume of pod.spec.volumes.filter(isContentVolume)) {
+      try {
+        if (refreshContent(this.#content, volume, pod)) changed.push(volume.name);
+      } catch (cause) {
+        problems.push(problemOf(volume, cause).message);
+      }
+    }
+    return { changed, problems };
+  }
+
+  /** Bytes on disk of the pod's emptyDirs that are on a disk; the walk takes its time. */
+  usage(pod: Pod): ReadonlyMap<string, number> {
+    const { files, stateDir } = this.#options;
+    const onDisk = pod.spec.volumes.flatMap((volume) => {
+      if (!("emptyDir" in volume) || volume.emptyDir.medium !== "") return [];
+      const path = emptyDirPath(stateDir, pod.metadata.uid, volume.name);
+      return files.info(path)?.kind === "directory" ? [[volume.name, path] as const] : [];
+    });
+    return new Map(onDisk.map(([name, path]) => [name, files.diskUsage(path)]));
   }
 
   /**
@@ -58,18 +131,22 @@ export class Volumes {
     const { files, mounts, stateDir } = this.#options;
     const directory = podDirectory(stateDir, uid);
     if (files.info(directory) === undefined) return;
-    // Several rounds: one may have been mounted over another.
-    for (let round = 0; round < 8; round += 1) {
-      const mounted = mounts.mountsUnder(directory);
-      if (mounted.length === 0) break;
-      for (const path of mounted) mounts.unmount(path);
-    }
+    unmountAll(this.#options, directory);
     const [left] = mounts.mountsUnder(directory);
     if (left !== undefined) {
       const message = `cannot clear ${directory}: ${left} is still mounted`;
       throw new AgentError({ reason: "FailedUnmount", message });
     }
     files.removeTree(directory);
+  }
+
+  /** What of `tearDown` takes long, in steps: a large emptyDir. What is in the way is left to `tearDown`. */
+  *emptyLargeVolumes(uid: PodUID): Generator<void, void> {
+    const { files, mounts, stateDir } = this.#options;
+    const directory = podDirectory(stateDir, uid);
+    if (files.info(directory) === undefined) return;
+    unmountAll(this.#options, directory);
+    if (mounts.mountsUnder(directory).length === 0) yield* files.emptyLargeTree(directory);
   }
 
   /** The UIDs of all pods that have something below stateDir. */
@@ -81,6 +158,13 @@ export class Volumes {
       .list(directory)
       .filter(({ kind, name }) => kind === "directory" && isPodUID(name))
       .map(({ name }) => name);
+  }
+
+  #setUp(volume: Volume, pod: Pod): string | undefined {
+    if ("emptyDir" in volume) return setUpEmptyDir(this.#options, volume, pod);
+    if ("hostPath" in volume) return this.#hostPath(volume);
+    if ("persistentVolumeClaim" in volume) return this.#claim(volume, pod);
+    return isContentVolume(volume) ? setUpContent(this.#content, volume, pod) : undefined;
   }
 
   #hostPath({ hostPath: { path, type } }: HostPathVolume): string {
@@ -103,29 +187,70 @@ export class Volumes {
     }
   }
 
-  #emptyDir({ name, emptyDir }: EmptyDirVolume, uid: PodUID): string {
-    const { files, mounts, stateDir } = this.#options;
-    const path = emptyDirPath(stateDir, uid, name);
-    if (files.info(path)?.kind !== "directory") this.#makeEmptyDir(path, uid, name);
-    if (emptyDir.medium === "Memory" && !mounts.isMountPoint(path))
-      mounts.tmpfs(path, { mode: EMPTY_DIR_MODE, ...sizeOf(emptyDir.sizeLimit) });
+  #claim(volume: ClaimVolume, pod: Pod): string {
+    const path = this.#claimDirectory(volume, pod);
+    this.#shareClaim(volume, pod, path);
     return path;
   }
 
-  // Under its own name a directory is finished: later a container may change its mode, and keeps it.
-  #makeEmptyDir(path: string, uid: PodUID, name: string): void {
+  #claimDirectory(volume: ClaimVolume, pod: Pod): string {
+    const { namespace } = pod.metadata;
+    const name = volume.persistentVolumeClaim.claimName;
+    if (this.#content.projection.objects.claim(namespace, name) === undefined) {
+      const message = notFound("persistentvolumeclaim", name, namespace);
+      throw new AgentError({ reason: "CreateContainerConfigError", message });
+    }
+    return this.claims.setUp({ namespace, name });
+  }
+
+  *#shareLargeClaim(volume: ClaimVolume, pod: Pod): Generator<void, void> {
+    const share = this.#sharing(volume, pod);
+    const path = share === undefined ? undefined : this.#claimThere(volume, pod);
+    if (share === undefined || path === undefined) return;
+    if (yield* this.#options.files.shareLargeTree(path, share)) this.#markShared(volume, pod);
+  }
+
+  /** undefined = there is none that could be set up now. */
+  #claimThere(volume: ClaimVolume, pod: Pod): string | undefined {
+    try {
+      return this.#claimDirectory(volume, pod);
+    } catch {
+      // Told by `setUp`.
+      return undefined;
+    }
+  }
+
+  #shareClaim(volume: ClaimVolume, pod: Pod, path: string): void {
+    const share = this.#sharing(volume, pod);
+    if (share === undefined) return;
+    this.#options.files.shareTree(path, share);
+    this.#markShared(volume, pod);
+  }
+
+  /** Once in a pod's life: later the modes are its own affair. undefined = there is nothing to do, or no more. */
+  #sharing(volume: ClaimVolume, pod: Pod): ShareOptions | undefined {
     const { files, stateDir } = this.#options;
-    files.makeDirectory(podDirectory(stateDir, uid), POD_DIRECTORY_MODE);
-    const unfinished = `${emptyDirsDirectory(stateDir, uid)}/.${name}.new`;
-    files.makeDirectory(unfinished, EMPTY_DIR_MODE);
-    files.setMode(unfinished, EMPTY_DIR_MODE);
-    files.rename(unfinished, path);
+    const { fsGroup: group, fsGroupChangePolicy } = pod.spec.securityContext;
+    const mark = sharedMarkPath(stateDir, pod.metadata.uid, volume.name);
+    if (group === undefined || files.info(mark) !== undefined) return undefined;
+    const { readOnly } = volume.persistentVolumeClaim;
+    return { group, readOnly, unlessRootFits: fsGroupChangePolicy === "OnRootMismatch" };
+  }
+
+  #markShared(volume: ClaimVolume, { metadata: { uid } }: Pod): void {
+    const { files, stateDir } = this.#options;
+    const mark = sharedMarkPath(stateDir, uid, volume.name);
+    makePodDirectory(this.#options, uid);
+    files.makeDirectory(mark.slice(0, mark.lastIndexOf("/")), 0o750);
+    files.writeEmpty(mark, 0o640);
   }
 }
 
-function sizeOf(limit: string | undefined): { readonly sizeBytes?: number } {
-  const milli = limit === undefined ? undefined : parseQuantity(limit);
-  // For the kernel a tmpfs of size 0 is one without a limit, and so it is for Kubernetes.
-  if (milli === undefined || milli <= 0n) return {};
-  return { sizeBytes: Number(wholeUnits(milli)) };
+const CONFIG_ERROR = "CreateContainerConfigError";
+
+/** Waiting for what is missing is one thing, a mount that fails another; both name the volume. */
+function problemOf(volume: Volume, cause: unknown): AgentError {
+  const reason = reasonOf(cause, "FailedMount") === CONFIG_ERROR ? CONFIG_ERROR : "FailedMount";
+  const message = `volume "${volume.name}": ${messageOf(cause)}`;
+  return new AgentError({ reason, message, cause });
 }

@@ -3,9 +3,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentConfig } from "../../src/api/config.ts";
-import type { DesiredPod, DesiredState, SourceName } from "../../src/api/desired-pod.ts";
+import {
+  NOTHING_DESIRED,
+  type DesiredPod,
+  type DesiredState,
+  type SourceName,
+} from "../../src/api/desired-pod.ts";
+import type { RecordEvent } from "../../src/api/events.ts";
 import { ANNOTATION, LABEL } from "../../src/api/labels.ts";
-import type { Container, PodUID } from "../../src/api/pod.ts";
+import type { Container, Pod, PodUID } from "../../src/api/pod.ts";
 import type { Edges } from "../../src/agent/edges.ts";
 import { buildPods, type Pods, type PodsOptions } from "../../src/agent/pods.ts";
 import { NamespaceMode } from "../../src/cri/gen/runtime/v1/api_pb.ts";
@@ -15,7 +21,8 @@ import { realFiles } from "../../src/host/real-files.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import { createLogger, type Logger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
-import type { PodConfigs } from "../../src/runtime/action-input.ts";
+import type { PodObjects } from "../../src/podworkers/config-changes.ts";
+import type { ContainerWorld, LocalImage, PodConfigs } from "../../src/runtime/action-input.ts";
 import { addonPath } from "#sqlite-addon";
 import type { Removals } from "../../src/store/removals.ts";
 import { Store } from "../../src/store/store.ts";
@@ -24,6 +31,7 @@ import { VirtualClock } from "../fakes/fake-clock.ts";
 import { revocable, type RevocableRuntime } from "../fakes/fake-cri-revocable.ts";
 import { RevocableClock } from "../fakes/fake-revocable-clock.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
+import { NO_POD_OBJECTS, PLAIN_WORLD } from "../fakes/plain-world.ts";
 
 export const IMAGE = "local/busybox:1";
 
@@ -38,10 +46,13 @@ export class PodWorld implements Disposable {
   readonly images = new Set([IMAGE]);
   /** While it is, no removal can be written down. */
   diskFull = false;
+  /** What containers and pods find on this node, where it matters. */
+  readonly finds: Finds;
   #process: PodProcess | undefined;
 
-  constructor(options: Partial<FakeRuntimeOptions> = {}) {
+  constructor(options: Partial<FakeRuntimeOptions> = {}, finds: Finds = {}) {
     this.runtime = new FakeRuntime({ clock: this.clock, images: [IMAGE], ...options });
+    this.finds = finds;
   }
 
   get pods(): Pods {
@@ -76,7 +87,7 @@ export class PodWorld implements Disposable {
     pods: readonly DesiredPod[],
     ready: readonly SourceName[] = ["file"],
   ): Promise<void> {
-    const desired: DesiredState = { pods, held: new Set(), ready: new Set(ready), rejected: [] };
+    const desired: DesiredState = { ...NOTHING_DESIRED, pods, ready: new Set(ready) };
     this.pods.workers.apply(desired);
     await this.clock.settle();
   }
@@ -117,6 +128,7 @@ export class PodWorld implements Disposable {
         if (!this.diskFull) process.pods.workers.notify(uid);
       },
       removals: (removals) => this.#onDisk(removals),
+      ...this.finds,
     });
     return process;
   }
@@ -135,9 +147,9 @@ export class PodWorld implements Disposable {
     return own as Removals;
   }
 
-  async #image({ image }: Container): Promise<string> {
+  async #image({ image }: Container): Promise<LocalImage> {
     await Promise.resolve();
-    if (this.images.has(image)) return image;
+    if (this.images.has(image)) return { ref: image, username: "" };
     throw new AgentError({ reason: "ErrImagePull", message: `${image}: not found` });
   }
 
@@ -147,6 +159,11 @@ export class PodWorld implements Disposable {
       throw new AgentError({ reason: "NetworkNotReady", message: "cni plugin not initialized" });
   }
 }
+
+export type Finds = Pick<
+  PodProcessOptions,
+  "world" | "objects" | "record" | "setUpVolumes" | "shareLargeClaims" | "emptyLargeVolumes"
+>;
 
 /** One process of the agent: how it is made of its edges, and how it dies. */
 export interface PodProcessOptions {
@@ -161,6 +178,12 @@ export interface PodProcessOptions {
   readonly requireNetwork: () => Promise<void>;
   readonly onPodChanged: (uid: PodUID) => void;
   readonly onStatusChanged?: (uid: PodUID) => void;
+  readonly record?: RecordEvent;
+  readonly world?: Partial<ContainerWorld>;
+  readonly objects?: Partial<PodObjects>;
+  readonly setUpVolumes?: PodsOptions["setUpVolumes"];
+  readonly shareLargeClaims?: (pod: Pod) => Iterable<void>;
+  readonly emptyLargeVolumes?: (uid: PodUID) => Iterable<void>;
   /** Puts something between the rooms and the table of removals. */
   readonly removals?: (removals: Removals) => Removals;
 }
@@ -197,8 +220,12 @@ export function bootPods(options: PodProcessOptions): PodProcess {
     configs: plainConfigs(logs),
     events: runtime.events,
     ensureImage: options.ensureImage,
-    record: () => undefined,
-    setUpVolumes: () => new Map([["-", "/"]]),
+    record: options.record ?? (() => undefined),
+    world: { ...PLAIN_WORLD, ...options.world },
+    objects: { ...NO_POD_OBJECTS, ...options.objects },
+    shareLargeClaims: options.shareLargeClaims ?? (() => []),
+    emptyLargeVolumes: options.emptyLargeVolumes ?? (() => []),
+    setUpVolumes: options.setUpVolumes ?? (() => new Map([["-", "/"]])),
     tearDownVolumes: () => undefined,
     removeCgroup: () => undefined,
     requireNetwork: options.requireNetwork,
@@ -251,6 +278,9 @@ function plainConfigs(logs: string): PodConfigs {
     [LABEL.podNamespace]: metadata.namespace,
   });
   return {
+    runtimeHandler: () => "",
+    prepareCgroup: () => undefined,
+    settleCgroup: () => undefined,
     sandbox: (desired, { attempt }) => ({
       metadata: {
         name: desired.pod.metadata.name,
@@ -268,12 +298,14 @@ function plainConfigs(logs: string): PodConfigs {
         },
       },
     }),
-    container: (desired, container, { attempt }) => ({
+    etcHosts: ({ uid }) => join(logs, "..", "pods", uid, "etc-hosts"),
+    container: (desired, container, { attempt, configDigest }) => ({
       metadata: { name: container.name, attempt },
       image: { image: container.image },
       labels: { ...labels(desired), [LABEL.containerName]: container.name },
       annotations: {
         [ANNOTATION.gracePeriod]: String(desired.pod.spec.terminationGracePeriodSeconds),
+        ...(configDigest === undefined ? {} : { [ANNOTATION.configDigest]: configDigest }),
       },
     }),
     terminationLog: ({ uid }, container, attempt) =>

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { RuntimeWatch } from "../../src/agent/runtime-watch.ts";
+import { NO_FEATURES } from "../../src/runtime/features.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { VirtualClock } from "../fakes/fake-clock.ts";
 import { FakeRuntime } from "../fakes/fake-runtime.ts";
@@ -67,6 +68,30 @@ test("half a minute of silence is told once, and so is its end", async () => {
   expect(told.slice(1)).toEqual([[expect.any(Number), undefined]]);
   await clock.advance(600_000);
   expect(told).toHaveLength(2);
+  await stop();
+});
+
+test("what the runtime can is known with its first answer, and anew when it was restarted with more", async () => {
+  const { clock, runtime, watch, stop } = watched(true);
+  runtime.abilities = { config: { enableSelinux: true } };
+  expect(watch.features).toEqual(NO_FEATURES);
+  await clock.advance(1_000);
+  expect(watch.features).toMatchObject({ selinux: true, supplementalGroupsPolicy: false });
+  runtime.stop();
+  await clock.advance(1_000);
+  runtime.abilities = {
+    runtimeHandlers: [
+      { name: "", features: { recursiveReadOnlyMounts: true, userNamespaces: true } },
+    ],
+    features: { supplementalGroupsPolicy: true },
+  };
+  runtime.start();
+  await clock.advance(20_000);
+  expect(watch.features).toMatchObject({ selinux: false, supplementalGroupsPolicy: true });
+  expect(watch.features.handlers.get("")).toEqual({
+    userNamespaces: true,
+    recursiveReadOnly: true,
+  });
   await stop();
 });
 

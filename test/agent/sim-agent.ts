@@ -18,11 +18,13 @@ import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import type { FakeRuntime } from "../fakes/fake-runtime.ts";
 import type { SimDirectory } from "./sim-directory.ts";
-import { openStore, simFiles, type SimMounts } from "./sim-disk.ts";
+import { openStore, simFiles } from "./sim-disk.ts";
 import { isDeath, Mortal, MortalClock } from "./sim-mortal.ts";
+import type { SimMounts } from "./sim-mounts.ts";
 import { overheard, simNetwork, type Knock } from "./sim-network.ts";
 import type { SimSpec } from "./sim-specs.ts";
 import { NODE, sha256 } from "./sim-manifest.ts";
+import type { VolumePlace } from "./sim-volumes.ts";
 
 export interface SimAgentOptions {
   readonly clock: Clock;
@@ -43,6 +45,9 @@ export interface SimAgentOptions {
   readonly onLine: (line: string) => void;
   /** Something is about to be written; false = the disk is full. */
   readonly mayWrite: () => boolean;
+  /** Something below a volume that the agent fills is different now. */
+  readonly onVolume: (volume: VolumePlace) => void;
+  readonly accuse: (text: string) => void;
   readonly onBegin: (fresh: readonly Removal[], agent: SimAgent) => void;
   readonly onSettle: (uid: string) => void;
   readonly onAccepted: (generation: number, digest: string) => void;
@@ -57,9 +62,19 @@ const MACHINE: Edges["machine"] = {
   mac: "02:00:00:00:00:01",
   cpus: 4,
   memoryBytes: 4 * 1024 ** 3,
+  hugePages: {},
+  storageBytes: 32 * 1024 ** 3,
+  hasAppArmor: false,
   kernelVersion: "6.12.0",
   osImage: "Simulated Linux",
   architecture: "arm64",
+};
+
+const CGROUPS: Edges["cgroups"]["facts"] = {
+  version: 2,
+  controllers: ["cpu", "memory", "pids"],
+  mountPoint: "/simulated/cgroup",
+  hasSwap: false,
 };
 
 /** Soon enough that whatever only a refresh tells is told within the time of recovery. */
@@ -104,6 +119,7 @@ export class SimAgent {
         log: createLogger({ clock, level: "debug", write: onLine }),
         files,
         mounts: options.mounts.edge(mortal),
+        cgroups: { facts: CGROUPS, write: () => [] },
         cri: overheard(mortal.cri(runtime), options.onKnock),
         runtimeEvents: () => mortal.events(runtime.events),
         bringPauseImage: () => Promise.resolve(),
@@ -176,6 +192,11 @@ export class SimAgent {
     this.#mortal.doom(acts);
   }
 
+  /** Of a dead one: whoever still listens to a signal would keep it in memory for ever. */
+  release(): void {
+    if (!this.alive) this.#stop.abort();
+  }
+
   /** An error that nobody catches: a real process ends with it. */
   fall(error: unknown): void {
     if (!this.alive || isDeath(error)) return;
@@ -193,6 +214,7 @@ function configOf(root: string, protocolVersion: 4 | 5 | undefined): AgentConfig
     resolvConf: join(root, "resolv.conf"),
     imageServiceEndpoint: CONFIG_DEFAULTS.containerRuntimeEndpoint,
     nodeLabels: {},
+    claimRoot: join(root, "claims"),
     cgroupDriver: "cgroupfs",
     nodeStatusReportFrequencyMs: REFRESH_MS,
     ...(protocolVersion === undefined

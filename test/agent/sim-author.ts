@@ -4,18 +4,32 @@ import type { Clock } from "../../src/lib/clock.ts";
 import type { Want } from "./sim-authority.ts";
 import type { HowRemoved, HowWritten, SimDirectory } from "./sim-directory.ts";
 import { manifestText } from "./sim-manifest.ts";
-import { NAMES, type SimName, type SimSpec } from "./sim-specs.ts";
+import type { ObjectName, SimContent, Spoiling } from "./sim-objects.ts";
+import { NAMES, type FileName, type SimName, type SimSpec } from "./sim-specs.ts";
 import type { Breakage } from "./sim-steps.ts";
 
 /** A file that is read after a moment away. */
 const MOMENT_MS = 400;
+/** Long enough that an agent that is well has read whatever was written. */
+const READ_MS = 3_000;
+const FILES: readonly FileName[] = [...NAMES, "objects"];
 
 export interface AuthorOptions {
   readonly manifests: SimDirectory;
   readonly clock: Clock;
   readonly specs: ReadonlyMap<string, SimSpec>;
+  /** The file in which each object stands. */
+  readonly homes: ReadonlyMap<ObjectName, FileName>;
   /** A file says it. */
   readonly onWanted: (uid: string) => void;
+  /** Files say something else now, or nothing clear any more. */
+  readonly onChange: () => void;
+}
+
+/** What is different in a file from now on; null = it is left out. */
+interface Change {
+  readonly want?: Want | null;
+  readonly object?: readonly [ObjectName, SimContent | null];
 }
 
 export class SimAuthor {
@@ -23,6 +37,12 @@ export class SimAuthor {
   /** What the manifest files say, were they all in order. */
   readonly #files = new Map<SimName, Want>();
   readonly #broken = new Set<SimName>();
+  readonly #objects = new Map<ObjectName, SimContent>();
+  readonly #unclear = new Set<ObjectName>();
+  /** Written with a fault. */
+  readonly #spoiled = new Set<ObjectName>();
+  /** Once immutable: other content counts only if the agent has seen it gone in between. */
+  readonly #frozen = new Set<ObjectName>();
   #revision = 0;
   #wasAway = false;
 
@@ -32,6 +52,15 @@ export class SimAuthor {
 
   get files(): ReadonlyMap<SimName, Want> {
     return this.#files;
+  }
+
+  get objects(): ReadonlyMap<ObjectName, SimContent> {
+    return this.#objects;
+  }
+
+  /** Objects of which nobody can say what counts. */
+  get unclear(): ReadonlySet<ObjectName> {
+    return this.#unclear;
   }
 
   /** Its file says nothing clear. */
@@ -47,14 +76,7 @@ export class SimAuthor {
   }
 
   put(name: SimName, want: Want, how: HowWritten): void {
-    const { manifests, onWanted } = this.#options;
-    if (!manifests.isThere) return;
-    const onDone = (): void => {
-      this.#files.set(name, want);
-      this.#broken.delete(name);
-      onWanted(want.spec.uid);
-    };
-    manifests.write(fileOf(name), manifestText(want.spec, want.revision), { how, onDone });
+    this.#rewrite(name, { want }, how);
   }
 
   relabel(name: SimName, how: HowWritten): void {
@@ -62,38 +84,78 @@ export class SimAuthor {
     if (want !== undefined) this.put(name, { ...want, revision: ++this.#revision }, how);
   }
 
+  /** The file goes, with everything in it. */
   remove(name: SimName, how: HowRemoved): void {
     const { manifests } = this.#options;
     manifests.remove(fileOf(name), how);
     this.#broken.delete(name);
-    if (manifests.isThere) this.#files.delete(name);
+    if (manifests.isThere) this.#forget(name);
   }
 
   readd(name: SimName, atOnce: boolean): void {
     const { manifests, clock } = this.#options;
     const want = this.#files.get(name);
     if (want === undefined || this.#broken.has(name)) return;
+    if (!atOnce) return void clock.after(MOMENT_MS, this.takeOut(name));
     manifests.remove(fileOf(name), "delete");
-    const again = (): void => this.put(name, want, "rename");
-    if (atOnce) return again();
-    this.#files.delete(name);
-    clock.after(MOMENT_MS, () => {
-      if (!this.#files.has(name) && !this.#broken.has(name)) again();
-    });
+    this.put(name, want, "rename");
+  }
+
+  /** Deletes the file; the answer writes it again as it was, unless somebody else did. */
+  takeOut(name: SimName): () => void {
+    const { manifests } = this.#options;
+    const want = this.#files.get(name);
+    const objects = this.#objectsIn(name);
+    this.remove(name, "delete");
+    return () => {
+      if (this.#files.has(name) || this.#broken.has(name) || !manifests.isThere) return;
+      for (const [object, content] of objects)
+        if (!this.#objects.has(object)) this.#set(object, content);
+      if (want !== undefined) this.put(name, want, "rename");
+    };
   }
 
   break(name: SimName, how: Breakage): void {
-    const { manifests } = this.#options;
-    const want = this.#files.get(name);
+    const { manifests, onChange } = this.#options;
     if (!manifests.isThere) return;
-    const good = want === undefined ? "" : manifestText(want.spec, want.revision);
+    manifests.finish(fileOf(name));
+    const good = this.#files.has(name) ? this.#text(name) : "";
     const misspelt = good.replace("restartPolicy:", "restartPolcy:");
     const torn = "apiVersion: v1\nkind: Pod\nmetadata: {name: web\n";
     const text = how === "empty" ? "" : how === "syntax" || good === "" ? torn : misspelt;
-    manifests.finish(fileOf(name));
     this.#broken.add(name);
     const written = how === "empty" ? "inPlace" : "rename";
     manifests.write(fileOf(name), text, { how: written, onDone: () => undefined });
+    if (how !== "empty") return;
+    for (const [object] of this.#objectsIn(name)) this.#unclear.add(object);
+    onChange();
+  }
+
+  putObject(name: ObjectName, content: SimContent, how: HowWritten): void {
+    this.#rewrite(this.#homeOf(name), { object: [name, content] }, how);
+  }
+
+  dropObject(name: ObjectName): void {
+    this.#rewrite(this.#homeOf(name), { object: [name, null] }, "rename");
+  }
+
+  /** Writes it with a fault, all else in order: what it said before counts. */
+  spoilObject(name: ObjectName, how: Spoiling): void {
+    const home = this.#homeOf(name);
+    const { manifests } = this.#options;
+    manifests.finish(fileOf(home));
+    if (!manifests.isThere || !this.#objects.has(name) || this.#isBroken(home)) return;
+    this.#spoiled.add(name);
+    const text = this.#text(home, { name, how });
+    manifests.write(fileOf(home), text, { how: "rename", onDone: () => undefined });
+  }
+
+  /** Nobody remembers what was good before files were broken. */
+  loseLastGood(): void {
+    for (const name of this.#spoiled) this.#unclear.add(name);
+    for (const [name, home] of this.#options.homes)
+      if (this.#isBroken(home) && this.#objects.has(name)) this.#unclear.add(name);
+    this.#options.onChange();
   }
 
   takeAway(how: "remove" | "rename"): void {
@@ -102,15 +164,13 @@ export class SimAuthor {
   }
 
   bringBack(): void {
-    const texts = [...this.#files].map(([name, { spec, revision }]) => {
-      return [fileOf(name), manifestText(spec, revision)] as const;
-    });
-    this.#options.manifests.bringBack(new Map(texts));
+    const texts = FILES.map((name) => [fileOf(name), this.#text(name)] as const);
+    this.#options.manifests.bringBack(new Map(texts.filter(([, text]) => text !== "")));
   }
 
   /** Whoever writes slowly comes to an end. */
   finish(): void {
-    for (const name of NAMES) this.#options.manifests.finish(fileOf(name));
+    for (const name of FILES) this.#options.manifests.finish(fileOf(name));
   }
 
   /** Broken files are mended; names that went with their directory are given back, to be deleted like any other. */
@@ -120,13 +180,111 @@ export class SimAuthor {
       if (this.#broken.has(name) && want !== undefined) this.put(name, want, "rename");
       if (want !== undefined || !(this.#wasAway || this.#broken.has(name))) continue;
       this.put(name, { spec: this.want(name, 1).spec, revision: 0 }, "rename");
-      await patiently(3_000);
-      this.remove(name, "delete");
+      await patiently(READ_MS);
+      this.#rewrite(name, { want: null }, "rename");
     }
     this.#broken.clear();
+    await this.#straightenObjects(patiently);
+  }
+
+  /** What was immutable, or nobody can say, goes and comes again. */
+  async #straightenObjects(patiently: (ms: number) => Promise<void>): Promise<void> {
+    const doubtful = [...new Set([...this.#unclear, ...this.#frozen])];
+    const again = doubtful.flatMap((name) => {
+      const content = this.#objects.get(name);
+      return content === undefined ? [] : [[name, { ...content, immutable: false }] as const];
+    });
+    for (const [name] of again) this.dropObject(name);
+    if (again.length > 0) await patiently(READ_MS);
+    this.#frozen.clear();
+    this.#unclear.clear();
+    for (const [name, content] of again) this.putObject(name, content, "rename");
+    for (const name of this.#spoiled) this.#rewrite(this.#homeOf(name), {}, "rename");
+    this.#options.onChange();
+  }
+
+  /** The whole file anew, in order. */
+  #rewrite(name: FileName, change: Change, how: HowWritten): void {
+    const { manifests } = this.#options;
+    manifests.finish(fileOf(name));
+    if (!manifests.isThere) return;
+    const before = this.#in(name);
+    const after = { ...before, objects: new Map(before.objects) };
+    if (change.want !== undefined) after.want = change.want ?? undefined;
+    if (change.object !== undefined) {
+      const [object, content] = change.object;
+      if (content === null) after.objects.delete(object);
+      else after.objects.set(object, content);
+    }
+    const text = manifestText(after);
+    const onDone = (): void => this.#apply(name, change);
+    if (text !== "") return manifests.write(fileOf(name), text, { how, onDone });
+    manifests.remove(fileOf(name), "delete");
+    onDone();
+  }
+
+  #apply(name: FileName, { want, object }: Change): void {
+    const { onWanted, onChange } = this.#options;
+    if (name !== "objects") {
+      if (want === null) this.#files.delete(name);
+      else if (want !== undefined) this.#files.set(name, want);
+      this.#broken.delete(name);
+      if (want !== undefined && want !== null) onWanted(want.spec.uid);
+    }
+    for (const [one] of this.#objectsIn(name)) {
+      this.#spoiled.delete(one);
+      // Emptied by mistake: whoever has seen that sees them come again.
+      if (!this.#frozen.has(one)) this.#unclear.delete(one);
+    }
+    if (object !== undefined) {
+      const [one, content] = object;
+      if (content === null) this.#objects.delete(one);
+      else this.#set(one, content);
+    }
+    onChange();
+  }
+
+  #set(name: ObjectName, content: SimContent): void {
+    const before = this.#objects.get(name);
+    this.#objects.set(name, content);
+    this.#spoiled.delete(name);
+    if (this.#frozen.has(name) && before?.data !== content.data) this.#unclear.add(name);
+    else if (!this.#frozen.has(name)) this.#unclear.delete(name);
+    if (content.immutable) this.#frozen.add(name);
+  }
+
+  #forget(name: SimName): void {
+    this.#files.delete(name);
+    for (const [object] of this.#objectsIn(name)) {
+      this.#objects.delete(object);
+      this.#spoiled.delete(object);
+      this.#unclear.delete(object);
+    }
+    this.#options.onChange();
+  }
+
+  #in(name: FileName): { want: Want | undefined; objects: Map<ObjectName, SimContent> } {
+    const want = name === "objects" ? undefined : this.#files.get(name);
+    return { want, objects: new Map(this.#objectsIn(name)) };
+  }
+
+  #text(name: FileName, spoiled?: { readonly name: ObjectName; readonly how: Spoiling }): string {
+    return manifestText(this.#in(name), spoiled);
+  }
+
+  #objectsIn(name: FileName): readonly (readonly [ObjectName, SimContent])[] {
+    return [...this.#objects].filter(([object]) => this.#homeOf(object) === name);
+  }
+
+  #homeOf(name: ObjectName): FileName {
+    return this.#options.homes.get(name) ?? "objects";
+  }
+
+  #isBroken(name: FileName): boolean {
+    return name !== "objects" && this.#broken.has(name);
   }
 }
 
-function fileOf(name: SimName): string {
+function fileOf(name: FileName): string {
   return `${name}.yaml`;
 }

@@ -4,10 +4,19 @@ import { MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
 import { topicFor } from "../../src/api/mqtt-topics.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import { NODE, writtenPod } from "./sim-manifest.ts";
+import { spoiledObject, writtenObject, type ObjectName, type SimContent } from "./sim-objects.ts";
 import type { SimName, SimSpec } from "./sim-specs.ts";
 
 export type BadDocument =
-  "stale" | "rival" | "syntax" | "target" | "nothing" | "noResources" | "forbidden" | "resource";
+  | "stale"
+  | "rival"
+  | "syntax"
+  | "target"
+  | "nothing"
+  | "noResources"
+  | "forbidden"
+  | "resource"
+  | "object";
 
 export interface Want {
   readonly spec: SimSpec;
@@ -28,6 +37,7 @@ export const TOPIC = {
 export class SimAuthority {
   readonly #broker: FakeBroker;
   #wants: ReadonlyMap<SimName, Want> = new Map();
+  #objects: ReadonlyMap<ObjectName, SimContent> = new Map();
   #generation = 0;
   /** Whether the broker holds the newest good document. */
   isRetained = true;
@@ -45,11 +55,23 @@ export class SimAuthority {
     return this.#wants;
   }
 
-  publish(wants: ReadonlyMap<SimName, Want>): void {
+  /** Of the newest good document. */
+  get objects(): ReadonlyMap<ObjectName, SimContent> {
+    return this.#objects;
+  }
+
+  publish(
+    wants: ReadonlyMap<SimName, Want>,
+    objects: ReadonlyMap<ObjectName, SimContent> = this.#objects,
+  ): void {
     this.#wants = wants;
+    this.#objects = objects;
     this.#generation += 1;
     this.isRetained = true;
-    const resources = [...wants.values()].map(({ spec, revision }) => writtenPod(spec, revision));
+    const resources = [
+      ...[...wants.values()].map(({ spec, revision }) => writtenPod(spec, revision)),
+      ...[...objects].map(([name, content]) => writtenObject(name, content)),
+    ];
     this.#send({ resources, ...(resources.length === 0 ? { allowEmpty: true } : {}) });
   }
 
@@ -78,6 +100,10 @@ export class SimAuthority {
         return this.#send({ generation: next, resources: [podOf({ hostNetwork: true })] });
       case "resource":
         return this.#send({ generation: next, resources: [podOf({ containres: [] })] });
+      case "object": {
+        const bad = spoiledObject("cred", { data: {}, immutable: false }, "value");
+        return this.#send({ generation: next, resources: [bad] });
+      }
     }
   }
 

@@ -45,7 +45,7 @@ export function throwSteps(dice: Mulberry32): readonly SimStep[] {
   return steps;
 }
 
-function throwPause(dice: Mulberry32): number {
+export function throwPause(dice: Mulberry32): number {
   const ms = dice.weighted([
     [0, 25],
     [1, 8],
@@ -63,7 +63,7 @@ function throwPause(dice: Mulberry32): number {
 
 type Throw = (dice: Mulberry32) => readonly SimAct[];
 
-const throwHow = (dice: Mulberry32): HowWritten =>
+export const throwHow = (dice: Mulberry32): HowWritten =>
   dice.weighted([
     ["rename", 5],
     ["inPlace", 2],

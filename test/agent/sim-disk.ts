@@ -6,7 +6,6 @@ import { addonPath } from "#sqlite-addon";
 import type { PodFailure } from "../../src/api/pod-failure.ts";
 import type { Removal } from "../../src/api/removal.ts";
 import type { Files } from "../../src/host/files.ts";
-import type { Mounts } from "../../src/host/mounts.ts";
 import { realFiles } from "../../src/host/real-files.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import type { Random } from "../../src/lib/random.ts";
@@ -14,11 +13,15 @@ import type { Durability } from "../../src/store/database.ts";
 import { Store } from "../../src/store/store.ts";
 import type { SimDirectory } from "./sim-directory.ts";
 import type { Mortal } from "./sim-mortal.ts";
+import type { SimMounts } from "./sim-mounts.ts";
+import { volumeAt, type VolumePlace } from "./sim-volumes.ts";
 
 /** What needs space, or at least a disk that can be written. */
 const CHANGING: ReadonlySet<string> = new Set([
   "makeDirectory",
+  "makeLink",
   "writeAtomic",
+  "writeLazily",
   "remove",
   "removeTree",
 ]);
@@ -30,10 +33,16 @@ export interface DiskOptions {
   readonly mortal: Mortal;
   /** Something is about to be written; false = there is no space. */
   readonly mayWrite: () => boolean;
+  readonly mounts: SimMounts;
+  /** Something below a volume that the agent fills is different now. */
+  readonly onVolume: (volume: VolumePlace) => void;
+  /** What no agent may do. */
+  readonly accuse: (text: string) => void;
 }
 
-export function simFiles({ root, manifests, mortal, mayWrite }: DiskOptions): Files {
-  const real = realFiles();
+export function simFiles(options: DiskOptions): Files {
+  const { root, manifests, mortal, mayWrite } = options;
+  const real = watchedFiles(options);
   const isOurs = (path: string): boolean => path.startsWith(root);
   const files: Files = {
     ...real,
@@ -53,32 +62,43 @@ export function simFiles({ root, manifests, mortal, mayWrite }: DiskOptions): Fi
   });
 }
 
-/** tmpfs mounts of a machine: they outlive processes, not boots. */
-export class SimMounts {
-  readonly #points = new Set<string>();
-
-  reboot(): void {
-    this.#points.clear();
-  }
-
-  edge(mortal: Mortal): Mounts {
-    const points = this.#points;
-    return {
-      tmpfs: (path) => {
-        mortal.mustAct();
-        points.add(path);
-      },
-      unmount: (path) => {
-        mortal.mustAct();
-        points.delete(path);
-      },
-      mountsUnder: (path) =>
-        [...points]
-          .filter((point) => point.startsWith(`${path}/`))
-          .toSorted((a, b) => b.length - a.length),
-      isMountPoint: (path) => points.has(path),
-    };
-  }
+/** The real ones; volumes are looked at after each change, and nothing is removed through a mount. */
+function watchedFiles({ mounts, onVolume, accuse }: DiskOptions): Files {
+  const real = realFiles();
+  const look = (path: string): void => {
+    const volume = volumeAt(path);
+    if (volume !== undefined) onVolume(volume);
+  };
+  const mustBeFree = (path: string): void => {
+    if (!mounts.isInTheWayOf(path)) return;
+    accuse(`${path} is removed through a mount`);
+    const message = `cannot remove ${path}: a mount point is inside`;
+    throw new AgentError({ reason: "FileError", message });
+  };
+  return {
+    ...real,
+    writeLazily: (path, data, mode) => {
+      real.writeLazily(path, data, mode);
+      look(path);
+    },
+    remove: (path) => {
+      real.remove(path);
+      look(path);
+    },
+    rename: (from, to) => {
+      real.rename(from, to);
+      look(to);
+    },
+    removeTree: (path) => {
+      mustBeFree(path);
+      real.removeTree(path);
+      look(path);
+    },
+    emptyLargeTree: (path) => {
+      mustBeFree(path);
+      return real.emptyLargeTree(path);
+    },
+  };
 }
 
 export interface SimStoreOptions extends DiskOptions {

@@ -5,6 +5,7 @@ import { PROBE_KINDS } from "../../src/prober/probed-instances.ts";
 import type { ProbeKind } from "../../src/api/probe-verdicts.ts";
 import type { Mulberry32 } from "../fakes/mulberry32.ts";
 import { hookHandler, probeHandler, type HookKind, type Place } from "./sim-doors.ts";
+import { READS_NOTHING } from "./sim-reads.ts";
 import type { SimContainer } from "./sim-specs.ts";
 
 export interface SimProbe {
@@ -52,6 +53,7 @@ function init(dice: Mulberry32, index: number, { policy, image }: InitFacts): Si
     probes: [],
     hooks: {},
     rules: [],
+    reads: READS_NOTHING,
   };
 }
 
@@ -67,6 +69,7 @@ function sidecar(dice: Mulberry32, index: number, { image, grace, slot }: InitFa
     probes: dice.chance(0.4) ? throwProbes(dice, place) : [],
     hooks: dice.chance(0.2) ? throwHooks(dice, grace, place) : {},
     rules: [],
+    reads: READS_NOTHING,
   };
 }
 

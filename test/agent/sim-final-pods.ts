@@ -119,7 +119,7 @@ function wrongLogs(world: SimWorld, wanted: ReadonlySet<string>): string | undef
     if (wanted.has(uid)) continue;
     const isMarked = existsSync(join(root, directory, ".replaced.json"));
     // Nobody remembers what was being removed when the database went.
-    if (!isMarked && !world.lostDatabase) return `logs ${directory} are left over`;
+    if (!isMarked && !world.process.lostDatabase) return `logs ${directory} are left over`;
     // What one process has kept for the successor of a name, another one does not connect with a name that is gone.
     if (!names.has(name) && world.judge.processes === 1) return `logs ${directory} are left over`;
   }

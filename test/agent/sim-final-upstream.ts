@@ -80,7 +80,7 @@ function wrongTopics(world: SimWorld, agent: SimAgent): string | undefined {
   const wanted = shown.map(({ pod }) => TOPIC.pod(pod.metadata.name)).toSorted();
   const all = world.machine.broker.retainedTopics(TOPIC.pods);
   // What nobody knows of any more stays; the report does not list it.
-  const held = world.lostDatabase ? all.filter((topic) => wanted.includes(topic)) : all;
+  const held = world.process.lostDatabase ? all.filter((topic) => wanted.includes(topic)) : all;
   if (held.join() !== wanted.join()) return `pod topics are ${held.join()}, not ${wanted.join()}`;
   for (const { pod, status } of shown) {
     const said = read<PodReport>(world, TOPIC.pod(pod.metadata.name));

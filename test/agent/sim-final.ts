@@ -4,6 +4,7 @@ import { LABEL } from "../../src/api/labels.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import { TOPIC } from "./sim-authority.ts";
 import { doorOfCommand } from "./sim-doors.ts";
+import { leftMount, lostClaim, wrongConfig } from "./sim-final-config.ts";
 import {
   strayVolumes,
   waits,
@@ -13,6 +14,7 @@ import {
   wrongPods,
   wrongVolumes,
 } from "./sim-final-pods.ts";
+import { playScene } from "./sim-final-scenes.ts";
 import { wrongUpstream } from "./sim-final-upstream.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { runsAgain } from "./sim-kubernetes.ts";
@@ -30,6 +32,8 @@ const REFRESHES = 3;
 const QUICK_MS = 8_000;
 /** Until a report has told it. */
 const REPORT_MS = 15_000;
+/** Until whoever is deleted has gone. */
+const AWAY_MS = 3_000;
 /** With its jitter. */
 const RELIST_MS = 66_000;
 /** The longest of sim-specs. */
@@ -41,7 +45,7 @@ export async function verdict(world: SimWorld): Promise<string | undefined> {
   const { clock } = world.machine;
   await world.calm();
   await clock.advance(RECOVERY_MS);
-  if (world.setAside) await clock.advance(SET_ASIDE_MS);
+  if (world.process.setAside) await clock.advance(SET_ASIDE_MS);
   const agent = world.agent;
   if (agent === undefined) return "no agent runs";
   if (world.judge.violation !== undefined) return world.judge.violation;
@@ -49,6 +53,7 @@ export async function verdict(world: SimWorld): Promise<string | undefined> {
     wrongPods(world) ??
     wrongBooks(world, agent) ??
     wrongUpstream(world, agent) ??
+    wrongConfig(world) ??
     (await wrongGarbage(world));
   if (wrong !== undefined) return wrong;
   const restless = await idles(world, agent, true);
@@ -60,7 +65,8 @@ export async function verdict(world: SimWorld): Promise<string | undefined> {
     wrongUpstream(world, agent) ??
     (await isSlow(world)) ??
     (await isNotReborn(world, agent)) ??
-    (await lingers(world, agent)) ??
+    (await playScene(world)) ??
+    (await lingers(world)) ??
     wrongForeigners(world) ??
     world.judge.violation
   );
@@ -104,7 +110,9 @@ async function isNotReborn(world: SimWorld, agent: SimAgent): Promise<string | u
   if (spec === undefined) return undefined;
   world.judge.say(`${spec.key} is added again in calm`);
   const before = world.judge.livesOf(spec.uid);
-  await world.readd(spec);
+  const again = world.takeOut(spec);
+  await clock.advance(AWAY_MS);
+  again();
   await clock.advance(GRACE_MS + QUICK_MS + (latencyMs.pullImage ?? 0) + 2 * statusLagMs);
   const after = world.judge.livesOf(spec.uid);
   if (after.ends === before.ends) return `${spec.key} was deleted and has never ended`;
@@ -115,12 +123,19 @@ async function isNotReborn(world: SimWorld, agent: SimAgent): Promise<string | u
 }
 
 /** Everything goes when nothing is wanted, within the grace periods. */
-async function lingers(world: SimWorld, agent: SimAgent): Promise<string | undefined> {
+async function lingers(world: SimWorld): Promise<string | undefined> {
   world.judge.say("nothing is wanted");
+  const { agent } = world;
+  if (agent === undefined) return "no agent runs";
   const before = new Set(world.desired().map(({ uid }) => uid));
   world.dropAll();
   await world.machine.clock.advance(GRACE_MS + QUICK_MS + 2 * world.setup.statusLagMs);
-  const wrong = wrongPods(world) ?? wrongBooks(world, agent) ?? wrongVolumes(world, before);
+  const wrong =
+    wrongPods(world) ??
+    wrongBooks(world, agent) ??
+    wrongVolumes(world, before) ??
+    leftMount(world, before) ??
+    lostClaim(world);
   if (wrong !== undefined) return wrong;
   await world.machine.clock.advance(REPORT_MS);
   return wrongUpstream(world, agent);
@@ -137,7 +152,7 @@ async function idles(
   const before = {
     calls: runtime.calls.length,
     changes: database.totalChanges,
-    files: world.filesWritten,
+    files: world.process.filesWritten,
     said: broker.publications.length,
   };
   await clock.advance(IDLE_MS);
@@ -147,7 +162,7 @@ async function idles(
     return idles(world, agent, false);
   if (database.totalChanges !== before.changes)
     return `writes rows while nothing happens, and says ${said.join()}`;
-  if (world.filesWritten !== before.files) return "writes files while nothing happens";
+  if (world.process.filesWritten !== before.files) return "writes files while nothing happens";
   const often = said.find((topic) => said.filter((one) => one === topic).length > REFRESHES);
   if (often !== undefined) return `publishes ${often} again and again while nothing happens`;
   const calls = runtime.calls.slice(before.calls);

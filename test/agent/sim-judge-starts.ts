@@ -37,6 +37,7 @@ export class StartJudge {
   readonly #asked = new Map<string, number>();
   /** UID → when sandboxes were asked for that have not appeared; refused ones stay among them. */
   readonly #asks = new Map<string, readonly Monotonic[]>();
+  readonly #innocent = new Set<string>();
 
   constructor(ledger: Ledger, probes: ProbeBook) {
     this.#ledger = ledger;
@@ -74,6 +75,14 @@ export class StartJudge {
   /** The runtime lost sight of it, or its end was ordered for a good reason: it may start again. */
   onCause(container: FakeContainer): void {
     this.#record(container).exits += 1;
+  }
+
+  /** Perhaps it is stopped for what it has read: then it did nothing wrong, and starts anew without any delay. */
+  onConfigStop(container: FakeContainer): void {
+    const record = this.#record(container);
+    // One that has just ended by itself is taken for alive.
+    Object.assign(record, { chain: 0, end: undefined });
+    this.#innocent.add(container.id);
   }
 
   onLost(container: FakeContainer): void {
@@ -133,8 +142,9 @@ export class StartJudge {
     const record = this.#record(container);
     if (by === "self") record.exits += 1;
     record.made = 0;
-    const counts = by === "self" || this.#probes.sentences(container.id).length > 0;
-    const { sandboxId } = container;
+    const { id, sandboxId } = container;
+    const isGuilty = by === "self" || this.#probes.sentences(id).length > 0;
+    const counts = isGuilty && !this.#innocent.has(id);
     record.end = counts ? { at: this.#ledger.now, sandboxId } : undefined;
   }
 

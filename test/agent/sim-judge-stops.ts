@@ -3,10 +3,21 @@
 import type { Monotonic } from "../../src/lib/clock.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
+import type { ConfigJudge } from "./sim-judge-config.ts";
 import { isThrough, neverBegins } from "./sim-kubernetes.ts";
 import { uidOf, type Ledger } from "./sim-ledger.ts";
 import type { ProbeBook } from "./sim-judge-probes.ts";
 import type { SimContainer, SimSpec } from "./sim-specs.ts";
+
+export interface StopJudgeOptions {
+  readonly ledger: Ledger;
+  readonly probes: ProbeBook;
+  readonly config: ConfigJudge;
+  /** Its end was ordered for a good reason. */
+  readonly onCause: (container: FakeContainer) => void;
+  /** The reason may be what it has read. */
+  readonly onConfigStop: (container: FakeContainer) => void;
+}
 
 /** Why a container may be stopped. */
 interface Reason {
@@ -25,9 +36,9 @@ const LEAST_SECONDS = 2;
 const LATE_TURN_MS = 3_000;
 
 export class StopJudge {
+  readonly #options: StopJudgeOptions;
   readonly #ledger: Ledger;
   readonly #probes: ProbeBook;
-  readonly #onCause: (container: FakeContainer) => void;
   /** UID → when its removal was written down. */
   readonly #removedAt = new Map<string, Monotonic>();
   readonly #failedAt = new Map<string, Monotonic>();
@@ -36,10 +47,10 @@ export class StopJudge {
   /** Container → the process that last told it to stop. */
   readonly #told = new Map<string, number>();
 
-  constructor(ledger: Ledger, probes: ProbeBook, onCause: (container: FakeContainer) => void) {
-    this.#ledger = ledger;
-    this.#probes = probes;
-    this.#onCause = onCause;
+  constructor(options: StopJudgeOptions) {
+    this.#options = options;
+    this.#ledger = options.ledger;
+    this.#probes = options.probes;
   }
 
   onBegin(uid: string): void {
@@ -71,7 +82,7 @@ export class StopJudge {
         ledger.accuse(`${name} is stopped without a removal written down`);
       return;
     }
-    if (!wasTold && !reason.orderly) this.#onCause(container);
+    if (!wasTold && !reason.orderly) this.#noteCause(container);
     this.#mustGetItsTime({ container, spec, own, reason }, grace);
     if (!ledger.isAlive(container)) return;
     this.#mustHaveItsHook(container, own, grace);
@@ -99,6 +110,16 @@ export class StopJudge {
       ledger.accuse(`${names} is stopped for nothing`);
   }
 
+  /** It will start once more, and may do so because what it reads has changed. */
+  #noteCause(container: FakeContainer): void {
+    const { config, onCause, onConfigStop } = this.#options;
+    onCause(container);
+    if (!config.mayRestart(container)) return;
+    onConfigStop(container);
+    const hasOther = this.#probes.sentences(container.id).length > 0;
+    if (!hasOther && this.#ledger.isGood(container)) config.onStop(container);
+  }
+
   #reasonFor(spec: SimSpec, container: FakeContainer): Reason | undefined {
     const { grace } = spec;
     const sentences = this.#probes.sentences(container.id);
@@ -112,10 +133,11 @@ export class StopJudge {
       return { orderly: true, since, most, least: shortest };
     }
     const isGood = this.#ledger.isGood(container);
-    if (isGood && sentences.length === 0) return undefined;
+    const isOld = this.#options.config.mayRestart(container);
+    if (isGood && sentences.length === 0 && !isOld) return undefined;
     const since = Math.min(this.#ledger.processSince, ...sentences.map(({ at }) => at));
-    // One that is in the way may be ended for that alone.
-    const all = isGood ? graces : [grace, ...graces];
+    // One that is in the way, or has read what is no more, may be ended for that alone.
+    const all = isGood && !isOld ? graces : [grace, ...graces];
     return { orderly: false, since, most: Math.max(...all), least: Math.min(...all) };
   }
 

@@ -8,14 +8,19 @@ import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { ExitCause } from "../fakes/fake-runtime.ts";
 import type { SimAgent } from "./sim-agent.ts";
+import { ConfigJudge } from "./sim-judge-config.ts";
 import { ProbeBook } from "./sim-judge-probes.ts";
 import { StartJudge } from "./sim-judge-starts.ts";
 import { StopJudge } from "./sim-judge-stops.ts";
 import { TurnJudge } from "./sim-judge-turns.ts";
 import { Ledger, uidOf, type LedgerOptions } from "./sim-ledger.ts";
+import type { SimMounts } from "./sim-mounts.ts";
 import type { Knock } from "./sim-network.ts";
+import type { ObjectTruth, Reader } from "./sim-truth.ts";
 
 export interface JudgeOptions extends LedgerOptions {
+  readonly truth: ObjectTruth;
+  readonly mounts: SimMounts;
   /** UIDs that would run if every source had spoken. */
   readonly wanted: () => ReadonlySet<string>;
   /** Another life of this pod begins, or ends. */
@@ -37,6 +42,7 @@ export class SimJudge {
   readonly #starts: StartJudge;
   readonly #turns: TurnJudge;
   readonly #stops: StopJudge;
+  readonly config: ConfigJudge;
 
   constructor(options: JudgeOptions) {
     this.#options = options;
@@ -44,9 +50,14 @@ export class SimJudge {
     this.#probes = new ProbeBook(this.ledger);
     this.#starts = new StartJudge(this.ledger, this.#probes);
     this.#turns = new TurnJudge(this.ledger, this.#probes);
-    this.#stops = new StopJudge(this.ledger, this.#probes, (container) =>
-      this.#starts.onCause(container),
-    );
+    this.config = new ConfigJudge({ ...options, ledger: this.ledger });
+    this.#stops = new StopJudge({
+      ledger: this.ledger,
+      probes: this.#probes,
+      config: this.config,
+      onCause: (container) => this.#starts.onCause(container),
+      onConfigStop: (container) => this.#starts.onConfigStop(container),
+    });
   }
 
   get violation(): string | undefined {
@@ -92,6 +103,7 @@ export class SimJudge {
   onNewProcess(): void {
     Object.assign(this.ledger, { process: this.ledger.process + 1, processSince: this.ledger.now });
     this.#starts.onNewProcess();
+    this.config.onNewProcess();
   }
 
   /** The rows are gone with their database. */
@@ -104,8 +116,9 @@ export class SimJudge {
     return this.#starts.livesOf(uid);
   }
 
-  onWanted(uid: string): void {
+  onWanted(uid: string, reader: Reader): void {
     this.#turns.onWanted(uid);
+    this.config.onWanted(uid, reader);
   }
 
   onSandboxDeath(sandboxId: string): void {
@@ -118,6 +131,7 @@ export class SimJudge {
 
   onKnock(knock: Knock): void {
     this.#probes.onKnock(knock);
+    this.config.onKnock(knock);
   }
 
   onFailure(uid: string, failure: PodFailure): void {
@@ -193,6 +207,7 @@ export class SimJudge {
     if (type === "Created" && this.ledger.runtime.sandboxes.has(id)) {
       this.#starts.onCreatedSandbox(id);
       this.#turns.onCreatedSandbox(id);
+      this.config.onCreatedSandbox(this.ledger.uidOfSandbox(id) ?? "");
     }
     const container = this.ledger.container(id);
     if (container === undefined || this.ledger.isForeign(container)) return;
@@ -201,6 +216,7 @@ export class SimJudge {
       this.#starts.onStarted(container);
       this.#turns.onStarted(container);
       this.#stops.onStarted(uidOf(container) ?? "");
+      this.config.onStarted(container);
     }
     if (type !== "Exited") return;
     const code = exit?.code ?? 255;
@@ -218,11 +234,13 @@ export class SimJudge {
     this.#turns.onAskSandbox(uid);
   }
 
-  #onCreate({ sandboxId, config, sandboxConfig }: CreateContainerArgs): void {
+  #onCreate(args: CreateContainerArgs): void {
+    const { sandboxId, config, sandboxConfig } = args;
     const uid = sandboxConfig.metadata?.uid ?? "";
     const name = config.metadata?.name ?? "";
     this.#turns.onCreate(uid, sandboxId, name);
     this.#starts.onCreate(uid, name);
+    this.config.onCreate(args);
   }
 
   /** One that a dead process told to start may start between the look and the removal. */

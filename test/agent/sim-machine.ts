@@ -9,7 +9,7 @@ import { FakeRuntime, type FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
 import { IMAGE } from "./pod-world.ts";
 import { SimClock } from "./sim-clock.ts";
 import { SimDirectory } from "./sim-directory.ts";
-import { SimMounts } from "./sim-disk.ts";
+import { SimMounts } from "./sim-mounts.ts";
 import { LATER, type SimSetup } from "./sim-specs.ts";
 
 const RAM = "/dev/shm";
@@ -26,6 +26,9 @@ export class SimMachine implements Disposable {
   readonly clock = new SimClock();
   readonly root = mkdtempSync(join(existsSync(RAM) ? RAM : tmpdir(), "agent-sim-"));
   readonly manifests = new SimDirectory(this.clock, join(this.root, "manifests"));
+  readonly claims = join(this.root, "claims");
+  /** Files that containers have left in claims: nobody may remove them. */
+  readonly kept = new Set<string>();
   readonly mounts = new SimMounts();
   readonly broker = new FakeBroker(this.clock);
   readonly runtime: FakeRuntime;
@@ -51,7 +54,9 @@ export class SimMachine implements Disposable {
       onCall,
       onEvent: (event, cause) => {
         onEvent(event, cause);
-        if (setup.logs && event.type === "Started") this.#writeLog(event.id);
+        if (event.type !== "Started") return;
+        if (setup.logs) this.#writeLog(event.id);
+        this.#useClaims(event.id);
       },
     });
   }
@@ -100,17 +105,31 @@ export class SimMachine implements Disposable {
   }
 
   /** Of the agent's state; only while no agent runs. */
-  damage(how: "lost" | "corrupt" | "everything"): void {
+  damage(how: "lost" | "corrupt" | "everything" | "key" | "keyless"): void {
     const database = join(this.state, "agent.db");
-    if (how === "everything") return rmSync(this.state, { recursive: true, force: true });
-    if (how === "lost")
+    if (how === "everything") {
+      this.mounts.reboot();
+      return rmSync(this.state, { recursive: true, force: true });
+    }
+    if (how === "key" || how === "keyless") rmSync(join(this.state, "secret.key"), { force: true });
+    if (how === "lost" || how === "keyless")
       for (const suffix of ["", "-wal", "-shm"]) rmSync(database + suffix, { force: true });
-    else if (existsSync(database))
+    else if (how === "corrupt" && existsSync(database))
       writeFileSync(database, "not a database, however one looks at it");
   }
 
   [Symbol.dispose](): void {
     rmSync(this.root, { recursive: true, force: true });
+  }
+
+  /** Whoever has a claim leaves something in it. */
+  #useClaims(id: string): void {
+    for (const { hostPath } of this.runtime.containers.get(id)?.config.mounts ?? []) {
+      if (!hostPath.startsWith(`${this.claims}/`)) continue;
+      const path = join(hostPath, "kept");
+      this.kept.add(path);
+      if (existsSync(hostPath)) writeFileSync(path, "mine");
+    }
   }
 
   #writeLog(id: string): void {

@@ -152,6 +152,8 @@ export class MortalClock implements Clock {
   readonly #bootedAt: Monotonic;
   readonly #onThrow: (error: unknown) => void;
   readonly #timers = new Set<Disposable>();
+  /** Whoever sleeps listens to a signal, which would keep all of a dead process in memory. */
+  readonly #listening = new Map<() => void, AbortSignal>();
 
   constructor(
     clock: Clock,
@@ -168,6 +170,8 @@ export class MortalClock implements Clock {
   stop(): void {
     for (const timer of this.#timers) timer[Symbol.dispose]();
     this.#timers.clear();
+    for (const [done, signal] of this.#listening) signal.removeEventListener("abort", done);
+    this.#listening.clear();
   }
 
   now(): number {
@@ -184,11 +188,13 @@ export class MortalClock implements Clock {
       const done = (): void => {
         timer[Symbol.dispose]();
         signal?.removeEventListener("abort", done);
+        this.#listening.delete(done);
         resolve();
       };
       const timer = this.after(ms, done);
-      if (signal?.aborted === true) done();
-      else signal?.addEventListener("abort", done, { once: true });
+      if (signal?.aborted === true) return done();
+      signal?.addEventListener("abort", done, { once: true });
+      if (signal !== undefined) this.#listening.set(done, signal);
     });
   }
 

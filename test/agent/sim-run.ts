@@ -3,10 +3,11 @@
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import { messageOf } from "../../src/lib/errors.ts";
 import { throwSteps } from "./sim-dice.ts";
+import { withObjects } from "./sim-object-dice.ts";
 import { verdict } from "./sim-final.ts";
 import { isDeath } from "./sim-mortal.ts";
 import type { SimStep } from "./sim-steps.ts";
-import { SimWorld } from "./sim-world.ts";
+import { hasObjects, SimWorld } from "./sim-world.ts";
 
 export interface SimOutcome {
   readonly seed: number;
@@ -20,7 +21,8 @@ export interface SimOutcome {
 }
 
 export function stepsOf(seed: number): readonly SimStep[] {
-  return throwSteps(new Mulberry32(seed ^ 0x57e95));
+  const steps = throwSteps(new Mulberry32(seed ^ 0x57e95));
+  return hasObjects(seed) ? withObjects(steps, new Mulberry32(seed ^ 0x0b5e1)) : steps;
 }
 
 export async function simulate(
@@ -43,6 +45,9 @@ export async function simulate(
     const violation = judge.violation ?? (await verdict(world));
     if (violation !== judge.violation && violation !== undefined) judge.accuse(violation);
     const { history, starts, removals, processes } = judge;
+    // What dead processes say to it is of no interest, but may not come when nobody listens.
+    world.process.release();
+    await world.machine.clock.settle();
     return { seed, steps, violation, history, starts, removals, processes };
   } finally {
     process.off("unhandledRejection", lost);

@@ -13,9 +13,13 @@ import {
   type SimProbe,
 } from "./sim-features.ts";
 import { uidOfWritten } from "./sim-manifest.ts";
+import { OBJECTS, type ObjectName } from "./sim-objects.ts";
+import { READS_NOTHING, throwReads, type SimReads, type SimVolume } from "./sim-reads.ts";
 
 export const NAMES = ["web", "db"] as const;
 export type SimName = (typeof NAMES)[number];
+/** Each pod stands in a file of its name, objects in any. */
+export type FileName = SimName | "objects";
 export const VERSIONS = 3;
 /** On the node from the beginning like IMAGE, but may be gone for a while. */
 export const LATER = "later:1";
@@ -36,6 +40,7 @@ export interface SimContainer {
   readonly hooks: SimHooks;
   /** Exit codes after which it starts again whatever its policy says. */
   readonly rules: readonly number[];
+  readonly reads: SimReads;
 }
 
 export interface Dependency {
@@ -57,6 +62,10 @@ export interface SimSpec {
   /** What must be there first, as the annotation says it. */
   readonly dependsOn: Dependency | undefined;
   readonly volume: "none" | "disk" | "memory";
+  /** What it shows of objects. */
+  readonly volumes: readonly SimVolume[];
+  /** Whether containers restart when what they have read changes. */
+  readonly followsConfig: boolean;
   /** In the order in which they are written: init containers and sidecars first. */
   readonly containers: readonly SimContainer[];
   /** Share of starts that fail while the world is hostile. */
@@ -65,6 +74,8 @@ export interface SimSpec {
 
 export interface SimSetup {
   readonly specs: ReadonlyMap<string, SimSpec>;
+  /** In which file each object stands; empty = nobody reads any. */
+  readonly homes: ReadonlyMap<ObjectName, FileName>;
   readonly latencyMs: Partial<Record<CallName, number>>;
   readonly statusLagMs: number;
   readonly tellsExits: boolean;
@@ -76,10 +87,12 @@ export interface SimSetup {
   readonly protocolVersion: 4 | 5 | undefined;
 }
 
-export function throwSetup(dice: Mulberry32): SimSetup {
+/** `objectDice` throw what pods read: whoever adds to that changes nothing else. */
+export function throwSetup(dice: Mulberry32, objectDice: Mulberry32): SimSetup {
+  const hasObjects = throwHasObjects(objectDice);
   const specs = NAMES.flatMap((name, slot) =>
     Array.from({ length: VERSIONS }, (_, version) =>
-      throwSpec(dice, { name, slot, version: version + 1 }),
+      withReads(throwSpec(dice, { name, slot, version: version + 1 }), hasObjects, objectDice),
     ),
   );
   const slow = dice.chance(0.5);
@@ -87,6 +100,7 @@ export function throwSetup(dice: Mulberry32): SimSetup {
   const pullImage = dice.pick([0, 0, 50, 4_000]);
   return {
     specs: new Map(specs.map((spec) => [spec.uid, spec])),
+    homes: new Map(hasObjects ? OBJECTS.map(({ name }) => [name, throwHome(objectDice)]) : []),
     latencyMs: { ...latencyMs, pullImage },
     statusLagMs: dice.weighted([
       [0, 12],
@@ -114,7 +128,7 @@ export function throwSetup(dice: Mulberry32): SimSetup {
 function throwSpec(
   dice: Mulberry32,
   { name, slot, version }: { name: SimName; slot: number; version: number },
-): SimSpec {
+): Omit<SimSpec, "uid"> {
   const restartPolicy = dice.weighted<RestartPolicy>([
     ["Always", 5],
     ["OnFailure", 2],
@@ -124,7 +138,7 @@ function throwSpec(
   const image = dice.chance(0.2) ? LATER : IMAGE;
   const grace = dice.pick([0, 1, 2, 5, 30]);
   const init = throwInit(dice, { policy: restartPolicy, image, grace, slot });
-  const spec: Omit<SimSpec, "uid"> = {
+  return {
     key: `${name}-${version}`,
     name,
     restartPolicy,
@@ -138,6 +152,8 @@ function throwSpec(
       ["disk", 2],
       ["memory", 1],
     ]),
+    volumes: [],
+    followsConfig: true,
     containers: [
       ...init,
       ...Array.from({ length: count }, (_, index) =>
@@ -146,7 +162,34 @@ function throwSpec(
     ],
     startErrors: dice.chance(0.15) ? 0.4 : 0,
   };
-  return { ...spec, uid: uidOfWritten(spec) };
+}
+
+/** The first throw of the dice of objects. */
+export function throwHasObjects(dice: Mulberry32): boolean {
+  return dice.chance(0.65);
+}
+
+function withReads(spec: Omit<SimSpec, "uid">, hasObjects: boolean, dice: Mulberry32): SimSpec {
+  if (!hasObjects || dice.chance(0.3)) return { ...spec, uid: uidOfWritten(spec) };
+  const { volumes, containers, followsConfig } = throwReads(dice, spec.containers.length);
+  const reading: Omit<SimSpec, "uid"> = {
+    ...spec,
+    volumes,
+    followsConfig,
+    containers: spec.containers.map((own, index) => ({
+      ...own,
+      reads: containers[index] ?? READS_NOTHING,
+    })),
+  };
+  return { ...reading, uid: uidOfWritten(reading) };
+}
+
+function throwHome(dice: Mulberry32): FileName {
+  return dice.weighted<FileName>([
+    ["objects", 3],
+    ["web", 1],
+    ["db", 1],
+  ]);
 }
 
 /** Now and then a circle. */
@@ -182,6 +225,7 @@ function throwApp(
     probes: dice.chance(0.35) ? throwProbes(dice, place) : [],
     hooks: dice.chance(0.25) ? throwHooks(dice, grace, place) : {},
     rules: own !== undefined && dice.chance(0.3) ? [RULED] : [],
+    reads: READS_NOTHING,
   };
 }
 

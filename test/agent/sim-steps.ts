@@ -4,6 +4,7 @@ import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { Mulberry32 } from "../fakes/mulberry32.ts";
 import type { BadDocument } from "./sim-authority.ts";
 import type { HintMode, HowRemoved, HowWritten } from "./sim-directory.ts";
+import type { EditedKeys, ObjectName, Spoiling } from "./sim-objects.ts";
 import { NAMES, VERSIONS, type SimName } from "./sim-specs.ts";
 
 export type FaultKind =
@@ -45,14 +46,38 @@ export type SimAct =
   | { readonly type: "Break"; readonly name: SimName; readonly how: Breakage }
   | { readonly type: "Directory"; readonly there: boolean; readonly how: "remove" | "rename" }
   | { readonly type: "Hints"; readonly mode: HintMode; readonly lagMs: number }
-  /** The complete document: versions by name, 0 = not in it. */
-  | { readonly type: "Publish"; readonly versions: readonly number[] }
+  /** The complete document: versions by name, 0 = not in it; objects that are new in it get their first content. */
+  | {
+      readonly type: "Publish";
+      readonly versions: readonly number[];
+      readonly objects?: readonly ObjectName[];
+    }
   | { readonly type: "BadDocument"; readonly how: BadDocument }
+  /** In its file. */
+  | {
+      readonly type: "EditObject";
+      readonly object: ObjectName;
+      readonly keys: EditedKeys;
+      readonly how: HowWritten;
+      readonly immutable: boolean;
+    }
+  | { readonly type: "DropObject"; readonly object: ObjectName }
+  /** An edit that must not count. */
+  | { readonly type: "SpoilObject"; readonly object: ObjectName; readonly how: Spoiling }
+  /** The same document with other content of this object, or without it. */
+  | {
+      readonly type: "PublishObject";
+      readonly object: ObjectName;
+      readonly keys: EditedKeys | "none";
+    }
   | { readonly type: "Broker"; readonly how: BrokerTrouble }
   /** The will of a connection that is long over. */
   | { readonly type: "LateWill" }
-  /** While no agent lives. */
-  | { readonly type: "Database"; readonly how: "lost" | "corrupt" | "everything" }
+  /** While no agent lives. `key`: only that of Secrets is lost; `keyless`: the database and the key. */
+  | {
+      readonly type: "Database";
+      readonly how: "lost" | "corrupt" | "everything" | "key" | "keyless";
+    }
   | { readonly type: "Exit"; readonly index: number; readonly exitCode: number }
   | { readonly type: "KillSandbox"; readonly index: number }
   | { readonly type: "Lose"; readonly index: number }

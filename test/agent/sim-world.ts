@@ -1,8 +1,7 @@
 // A simulated world: a machine, an authority behind a broker, the agent of the moment, and the hand that troubles them.
 
-import { messageOf } from "../../src/lib/errors.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
-import { SimAgent } from "./sim-agent.ts";
+import type { SimAgent } from "./sim-agent.ts";
 import { SimAuthor } from "./sim-author.ts";
 import { SimAuthority, type Want } from "./sim-authority.ts";
 import { Behaviour } from "./sim-behaviour.ts";
@@ -10,16 +9,32 @@ import { lateWill, troubleBroker } from "./sim-broker-trouble.ts";
 import { settleForeigners } from "./sim-foreigners.ts";
 import { SimJudge } from "./sim-judge.ts";
 import { SimMachine } from "./sim-machine.ts";
-import { isDeath } from "./sim-mortal.ts";
+import { SimProcess } from "./sim-process.ts";
 import { ReportJudge } from "./sim-report-judge.ts";
 import { troubleRuntime } from "./sim-runtime-trouble.ts";
-import { NAMES, throwSetup, type SimName, type SimSetup, type SimSpec } from "./sim-specs.ts";
+import { ObjectHand } from "./sim-object-hand.ts";
+import type { ObjectName } from "./sim-objects.ts";
+import {
+  NAMES,
+  throwHasObjects,
+  throwSetup,
+  type SimName,
+  type SimSetup,
+  type SimSpec,
+} from "./sim-specs.ts";
 import { sayStep, type BrokerTrouble, type SimAct, type SimStep } from "./sim-steps.ts";
+import { ObjectTruth, type Reader } from "./sim-truth.ts";
 
 const WALL = { "1970": 0, later: Date.UTC(2031, 0, 1), earlier: Date.UTC(2026, 10, 20) };
-/** systemd: RestartSec, TimeoutStopSec */
-const RESTART_MS = 5_000;
-const STOP_MS = 90_000;
+
+function objectDice(seed: number): Mulberry32 {
+  return new Mulberry32(seed ^ 0x0b1ec);
+}
+
+/** Whether anything happens to ConfigMaps and Secrets in it. */
+export function hasObjects(seed: number): boolean {
+  return throwHasObjects(objectDice(seed));
+}
 
 export class SimWorld implements Disposable {
   readonly setup: SimSetup;
@@ -27,20 +42,17 @@ export class SimWorld implements Disposable {
   readonly judge: SimJudge;
   readonly reports: ReportJudge;
   readonly authority: SimAuthority;
+  readonly truth: ObjectTruth;
+  readonly objects: ObjectHand;
+  readonly process: SimProcess;
   readonly #author: SimAuthor;
   readonly #behaviour: Behaviour;
   readonly #dice: Mulberry32;
-  #agent: SimAgent | undefined;
-  #diskFailures = 0;
-  /** Something was set aside, which is tried again hourly. */
-  setAside = false;
-  /** Files that were written, or tried to. */
-  filesWritten = 0;
-  /** Then the agent cannot know what it once told the broker. */
-  lostDatabase = false;
+  readonly seed: number;
 
   constructor(seed: number) {
-    this.setup = throwSetup(new Mulberry32(seed));
+    this.seed = seed;
+    this.setup = throwSetup(new Mulberry32(seed), objectDice(seed));
     this.#dice = new Mulberry32(seed ^ 0x5eed);
     const programDice = new Mulberry32(seed ^ 0xca5e);
     this.#behaviour = new Behaviour(programDice, () => this.judge.ledger);
@@ -52,18 +64,44 @@ export class SimWorld implements Disposable {
       onEvent: (event, cause) => this.judge.onEvent(event, cause),
     });
     const { clock, runtime, broker, manifests } = this.machine;
-    const { specs } = this.setup;
-    this.authority = new SimAuthority(broker);
+    const { specs, homes } = this.setup;
+    const authority = new SimAuthority(broker);
+    this.authority = authority;
+    const hasBroker = this.setup.protocolVersion !== undefined;
+    this.truth = new ObjectTruth({
+      files: () => this.#author.objects,
+      unclear: () => this.#author.unclear,
+      documents: () => (hasBroker ? authority.objects : new Map()),
+    });
+    const onChange = (): void => this.judge.config.onTruth();
+    const onWanted = (uid: string): void => this.judge.onWanted(uid, "file");
+    this.#author = new SimAuthor({ manifests, clock, specs, homes, onWanted, onChange });
     this.judge = new SimJudge({
       clock,
       specs,
+      truth: this.truth,
+      mounts: this.machine.mounts,
       runtime: () => runtime,
       agent: () => this.agent,
       wanted: () => this.#certain(),
       onNewLife: (uid) => this.reports.onNewLife(uid),
     });
-    const onWanted = (uid: string): void => this.judge.onWanted(uid);
-    this.#author = new SimAuthor({ manifests, clock, specs, onWanted });
+    this.objects = new ObjectHand({
+      author: this.#author,
+      authority,
+      truth: this.truth,
+      onPublished: onChange,
+      wanted: () => this.desired().map((spec) => [spec, this.readerOf(spec)]),
+    });
+    this.process = new SimProcess({
+      machine: this.machine,
+      setup: this.setup,
+      random: this.#dice,
+      judge: () => this.judge,
+      reports: () => this.reports,
+      behaviour: this.#behaviour,
+      onLostCopies: () => this.#author.loseLastGood(),
+    });
     this.reports = new ReportJudge({
       broker,
       agent: () => this.agent,
@@ -78,7 +116,7 @@ export class SimWorld implements Disposable {
 
   /** The process that lives, if one does. */
   get agent(): SimAgent | undefined {
-    return this.#agent?.alive === true ? this.#agent : undefined;
+    return this.process.agent;
   }
 
   /** What shall run, whether anybody has told the agent or not: files win. */
@@ -88,6 +126,11 @@ export class SimWorld implements Disposable {
       const want = this.#author.files.get(name) ?? documents?.get(name);
       return want === undefined ? [] : [want.spec];
     });
+  }
+
+  /** Whose word it is that it shall run. */
+  readerOf({ name }: SimSpec): Reader {
+    return this.#author.files.has(name) ? "file" : "mqtt";
   }
 
   settleForeigners(): Promise<void> {
@@ -113,27 +156,37 @@ export class SimWorld implements Disposable {
     this.judge.say("calm");
     this.machine.calm();
     this.#behaviour.calm();
-    this.#diskFailures = 0;
+    this.process.diskFailures = 0;
     this.#trouble("well");
     this.#author.bringBack();
     this.#author.finish();
-    this.#start();
+    this.process.start();
     // A muted stream comes to light only with the next one.
     runtime.events.end();
     await clock.advance(25_000);
-    await this.#author.straighten((ms) => clock.advance(ms));
+    await this.mend();
+    this.objects.provide();
     if (!this.authority.isRetained) this.authority.publish(this.authority.wants);
     broker.faults.latency = 0;
     await clock.settle();
   }
 
-  /** Deletes the file of this pod, and writes it again as it was. */
-  async readd({ name }: SimSpec): Promise<void> {
-    const want = this.#author.files.get(name);
-    if (want === undefined) return;
-    this.#author.remove(name, "delete");
-    await this.machine.clock.advance(3_000);
-    this.#author.put(name, want, "rename");
+  /** Deletes the file of this pod; the answer writes it again as it was. */
+  takeOut({ name }: SimSpec): () => void {
+    return this.#author.takeOut(name);
+  }
+
+  /** Whatever is wrong in a file is put right. */
+  mend(): Promise<void> {
+    return this.#author.straighten((ms) => this.machine.clock.advance(ms));
+  }
+
+  /** A new process takes the place of the old one, and may find something lost. */
+  async restartAgent(lost?: "key"): Promise<void> {
+    this.process.kill();
+    await this.machine.clock.settle();
+    if (lost !== undefined) this.process.damage(lost);
+    this.process.start();
   }
 
   /** Only its file asks for it. */
@@ -143,11 +196,11 @@ export class SimWorld implements Disposable {
 
   dropAll(): void {
     for (const name of NAMES) this.#author.remove(name, "delete");
-    this.authority.publish(new Map());
+    this.authority.publish(new Map(), new Map());
   }
 
   [Symbol.dispose](): void {
-    this.#agent?.kill();
+    this.process[Symbol.dispose]();
     this.machine[Symbol.dispose]();
   }
 
@@ -171,7 +224,12 @@ export class SimWorld implements Disposable {
         manifests.hints = { mode: act.mode, lagMs: act.lagMs };
         return;
       case "Publish":
-        return this.#publish(act.versions);
+        return this.#publish(act.versions, act.objects ?? []);
+      case "EditObject":
+      case "DropObject":
+      case "SpoilObject":
+      case "PublishObject":
+        return this.objects.perform(act);
       case "BadDocument":
         return this.authority.publishBad(act.how);
       case "Broker":
@@ -179,7 +237,7 @@ export class SimWorld implements Disposable {
       case "LateWill":
         return lateWill(broker);
       case "Database":
-        return this.#damage(act.how);
+        return this.process.damage(act.how);
       case "Health":
         return this.#behaviour.setHealth(act.name, act.healthy);
       case "Exit":
@@ -194,33 +252,34 @@ export class SimWorld implements Disposable {
       case "Daemon":
         return troubleRuntime(act, this.machine, this.judge);
       case "Disk":
-        this.#diskFailures = act.failures;
+        this.process.diskFailures = act.failures;
         return;
       case "Wall":
         return clock.stepWall(WALL[act.to] - clock.now());
       case "Reboot":
-        this.#agent?.kill();
+        this.process.kill();
         this.machine.reboot();
         return this.judge.onReboot(this.machine.bootedAt);
       case "Kill":
-        return this.#agent?.kill(act.acts);
+        return this.process.kill(act.acts);
       case "Stop":
-        return this.#stop();
+        return this.process.stop();
       case "Start":
-        return this.#start();
+        return this.process.start();
       case "Wait":
     }
   }
 
-  #publish(versions: readonly number[]): void {
+  #publish(versions: readonly number[], objects: readonly ObjectName[]): void {
     const wants = NAMES.flatMap((name, index): readonly (readonly [SimName, Want])[] => {
       const version = versions[index] ?? 0;
       if (version === 0) return [];
       const want = this.#author.want(name, version);
       return want.spec.hostNetwork ? [] : [[name, want]];
     });
-    for (const [, { spec }] of wants) this.judge.onWanted(spec.uid);
-    this.authority.publish(new Map(wants));
+    for (const [, { spec }] of wants) this.judge.onWanted(spec.uid, "mqtt");
+    this.authority.publish(new Map(wants), this.objects.contentsOf(objects));
+    this.judge.config.onTruth();
   }
 
   #trouble(how: BrokerTrouble): void {
@@ -228,70 +287,10 @@ export class SimWorld implements Disposable {
     troubleBroker(this.machine.broker, how, this.#dice);
   }
 
-  #damage(how: "lost" | "corrupt" | "everything"): void {
-    if (this.agent !== undefined) return;
-    if (how === "everything") this.reports.forgetDocuments();
-    this.lostDatabase = true;
-    this.reports.forgetEnds();
-    this.judge.onLostDatabase();
-    this.machine.damage(how);
-  }
-
   /** What is sure to run: names whose file nobody can read say nothing clear. */
   #certain(): ReadonlySet<string> {
     if (!this.machine.manifests.isThere) return new Set();
     const clear = this.desired().filter(({ name }) => !this.#author.isBroken(name));
     return new Set(clear.map(({ uid }) => uid));
-  }
-
-  #stop(): void {
-    const agent = this.#agent;
-    if (agent?.alive !== true) return;
-    agent.stop();
-    this.machine.clock.after(STOP_MS, () => agent.kill());
-  }
-
-  #start(): void {
-    if (this.agent !== undefined && !this.agent.isDoomed) return;
-    this.#agent?.kill();
-    this.#agent = undefined;
-    this.judge.onNewProcess();
-    if (this.setup.statusLagMs > 0) this.reports.forgetEnds();
-    const { machine, judge } = this;
-    try {
-      this.#agent = new SimAgent({
-        ...machine.facts,
-        protocolVersion: this.setup.protocolVersion,
-        random: this.#dice,
-        specs: this.setup.specs,
-        isWell: (container) => this.#behaviour.isWell(container),
-        onKnock: (knock) => judge.onKnock(knock),
-        onFailure: (uid, failure) => judge.onFailure(uid, failure),
-        onLine: (line) => this.#onLine(line),
-        mayWrite: () => this.#mayWrite(),
-        onBegin: (fresh, agent) => judge.onBegin(fresh, agent),
-        onSettle: (uid) => judge.onSettle(uid),
-        onAccepted: (generation, digest) => this.reports.onAccepted(generation, digest),
-        onFall: (why) => judge.accuse(`the agent fell: ${why}`),
-      });
-      this.reports.onStart(this.#agent);
-    } catch (error) {
-      if (isDeath(error)) return;
-      judge.say(`  cannot start: ${messageOf(error)}`);
-      machine.clock.after(RESTART_MS, () => this.#start());
-    }
-  }
-
-  #onLine(line: string): void {
-    if (line.includes("set aside")) this.setAside = true;
-    if (process.env["AGENT_SIM_LOG"] !== undefined) this.judge.say(`    ${line.trim()}`);
-  }
-
-  #mayWrite(): boolean {
-    this.filesWritten += 1;
-    if (this.#diskFailures === 0) return true;
-    this.#diskFailures -= 1;
-    this.judge.say("  disk full");
-    return false;
   }
 }

@@ -51,7 +51,7 @@ test("a disk that is full when the broker goes does not end the agent", async ()
     [{ type: "Disk", failures: 1_000 }, 0],
     [{ type: "Broker", how: "cut" }, 2_000],
     [{ type: "Disk", failures: 0 }, 0],
-    [{ type: "Broker", how: "well" }, 60_000],
+    [{ type: "Broker", how: "well" }, 120_000],
   ]);
   expect(reported(world)?.pods).toMatchObject([{ name: "web", ready: "1/1" }]);
 });

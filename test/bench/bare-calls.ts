@@ -28,9 +28,16 @@ export interface BarePod {
   readonly containerId: string;
 }
 
+/** What a container gets beside its image. */
+export interface BareContainer {
+  readonly command?: readonly string[];
+  readonly envs?: ContainerConfigInit["envs"];
+  readonly mounts?: ContainerConfigInit["mounts"];
+}
+
 interface BareStart {
   readonly attempt: number;
-  readonly command: readonly string[];
+  readonly container: BareContainer;
 }
 
 export class BareCalls {
@@ -49,9 +56,9 @@ export class BareCalls {
   }
 
   /** RunPodSandbox, CreateContainer, StartContainer. */
-  async run(config: PodSandboxConfigInit, command: readonly string[] = COMMAND): Promise<BarePod> {
+  async run(config: PodSandboxConfigInit, container: BareContainer = {}): Promise<BarePod> {
     const sandboxId = await this.#cri.runPodSandbox({ config });
-    const containerId = await this.#start(sandboxId, config, { attempt: 0, command });
+    const containerId = await this.#start(sandboxId, config, { attempt: 0, container });
     return { config, sandboxId, containerId };
   }
 
@@ -67,7 +74,7 @@ export class BareCalls {
     sandboxConfig: PodSandboxConfigInit,
     attempt: number,
   ): Promise<string> {
-    return this.#start(sandboxId, sandboxConfig, { attempt, command: COMMAND });
+    return this.#start(sandboxId, sandboxConfig, { attempt, container: {} });
   }
 
   async #start(
@@ -103,11 +110,14 @@ export class BareCalls {
     };
   }
 
-  #containerConfig({ attempt, command }: BareStart): ContainerConfigInit {
+  #containerConfig({ attempt, container }: BareStart): ContainerConfigInit {
+    const { command = COMMAND, envs = [], mounts = [] } = container;
     return {
       metadata: { name: "main", attempt },
       image: { image: this.#options.image },
       command: [...command],
+      envs,
+      mounts,
       logPath: `main/${attempt}.log`,
       labels: { "io.kubernetes.container.name": "main" },
       linux: { resources: { cpuShares: 2n } },

@@ -1,5 +1,5 @@
 // Measures the agent against bare CRI calls on one private containerd, and prints a table. Times are shown, never judged by an exit code.
-// bun test/bench/bench.ts [--quick] [--json FILE] [--markdown FILE] [--only one,ready,edit,crash,mqtt,many,idle,probes] [--logs DIRECTORY]
+// bun test/bench/bench.ts [--quick] [--json FILE] [--markdown FILE] [--only one,rich,ready,edit,crash,mqtt,many,idle,probes] [--logs DIRECTORY]
 
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -23,6 +23,7 @@ import { bestWidths, manyPods, MANY, type Widths } from "./many-lines.ts";
 import type { Bench } from "./pairs.ts";
 import { crash, edit, onePod, overMqtt } from "./pod-lines.ts";
 import { onePodReady, probing, PODS } from "./probe-lines.ts";
+import { richPod } from "./rich-lines.ts";
 import { memoryOf, type Memory } from "./process-facts.ts";
 import { markdown, ms, printed, ratioLine, valueLine, type Line } from "./report.ts";
 import { spread } from "./statistics.ts";
@@ -90,6 +91,9 @@ async function measure(name: string, work: () => Promise<readonly Line[]>): Prom
 async function podLines(bench: Bench, widths: Widths): Promise<void> {
   const { pairs } = size;
   await measure("one", async () => [ratioLine(BUDGETS.one, await onePod(bench, pairs))]);
+  await measure("rich", async () => [
+    ratioLine(BUDGETS.rich, await richPod(bench, pairs, makeTempDirectory().path)),
+  ]);
   await measure("ready", async () => [ratioLine(BUDGETS.ready, await onePodReady(bench, pairs))]);
   await measure("edit", async () => [ratioLine(BUDGETS.edit, await edit(bench, pairs))]);
   await measure("crash", async () => [ratioLine(BUDGETS.crash, await crash(bench, pairs))]);

@@ -39,7 +39,7 @@ export async function onePodReady(bench: Bench, count: number): Promise<Pairs> {
       if (config === undefined) throw new Error("no configuration was prepared");
       const mark = log.mark();
       const start = performance.now();
-      const pod = await bare.run(config, SERVE);
+      const pod = await bare.run(config, { command: SERVE });
       const ip = await bare.address(pod.sandboxId);
       await eventually("its server answers", async () => answers(ip), { interval: LOOK_MS });
       const elapsed = performance.now() - start;

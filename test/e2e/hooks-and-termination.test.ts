@@ -1,11 +1,10 @@
 // Hooks, signals, grace periods and last words of real containers.
 
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 
-import type { AgentProcess } from "../harness/agent-process.ts";
 import { always, eventually } from "../harness/eventually.ts";
 import { getRejected } from "./support-a-agent.ts";
-import { LifeStage, uptime } from "./support-c-life.ts";
+import { openLife, uptime } from "./support-c-life.ts";
 import { HttpServer } from "./support-c-servers.ts";
 import {
   containerOf,
@@ -20,18 +19,7 @@ import {
   untilPod,
 } from "./support-c-views.ts";
 
-const life = await LifeStage.open();
-const { stage } = life;
-const e2e = stage.test;
-let agent: AgentProcess;
-
-beforeAll(async () => {
-  if (!stage.available) return;
-  agent = life.agent();
-  await agent.startReady();
-}, 30_000);
-
-afterAll(() => stage.close(), 60_000);
+const { life, stage, e2e, agent } = await openLife();
 
 /** Runs until ready; gives the ids of its containers by name. */
 async function started(pod: string): Promise<ReadonlyMap<string, string>> {

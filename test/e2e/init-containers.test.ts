@@ -1,11 +1,10 @@
 // Init containers: one after the other, each to its success, again when the sandbox has died.
 
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 
-import type { AgentProcess } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
 import { freePort } from "../harness/free-port.ts";
-import { LifeStage } from "./support-c-life.ts";
+import { openLife } from "./support-c-life.ts";
 import {
   conditionOf,
   containerOf,
@@ -18,18 +17,7 @@ import {
   untilPod,
 } from "./support-c-views.ts";
 
-const life = await LifeStage.open();
-const { stage } = life;
-const e2e = stage.test;
-let agent: AgentProcess;
-
-beforeAll(async () => {
-  if (!stage.available) return;
-  agent = life.agent();
-  await agent.startReady();
-}, 30_000);
-
-afterAll(() => stage.close(), 60_000);
+const { life, stage, e2e, agent } = await openLife();
 
 e2e.concurrent("two init containers run one after the other, then the app", async () => {
   life.put(agent, "init-two-gates");

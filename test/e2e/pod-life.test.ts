@@ -1,13 +1,10 @@
 // Whole lives of pods: deadlines, dependencies, deletion at every moment, reboots, and what the events tell of them.
 
-import { afterAll, beforeAll, expect } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { expect } from "bun:test";
 
-import type { AgentProcess } from "../harness/agent-process.ts";
 import { startBroker } from "../harness/broker.ts";
 import { always, eventually } from "../harness/eventually.ts";
-import { LifeStage, uptime } from "./support-c-life.ts";
+import { openLife, uptime } from "./support-c-life.ts";
 import { startAfterReboot } from "./support-c-reboot.ts";
 import { HttpServer } from "./support-c-servers.ts";
 import { cutPower } from "./support-b-power-cut.ts";
@@ -26,20 +23,7 @@ import {
   untilPod,
 } from "./support-c-views.ts";
 
-const EXAMPLES = resolve(import.meta.dir, "../../manifests");
-
-const life = await LifeStage.open();
-const { stage } = life;
-const e2e = stage.test;
-let agent: AgentProcess;
-
-beforeAll(async () => {
-  if (!stage.available) return;
-  agent = life.agent();
-  await agent.startReady();
-}, 30_000);
-
-afterAll(() => stage.close(), 60_000);
+const { life, stage, e2e, agent } = await openLife();
 
 /** No container and no sandbox of this pod is left in containerd. */
 async function untilNothingOf(pod: string): Promise<void> {
@@ -226,31 +210,6 @@ e2e.concurrent("the broker learns of the events", async () => {
   teller.removeManifest("unhealthy.yaml");
   await untilGone(teller, "unhealthy");
   await teller.kill();
-});
-
-const PROMISES: Readonly<Record<string, "Running" | "Succeeded">> = {
-  hello: "Running",
-  "two-containers": "Running",
-  "web-with-probes": "Running",
-  "init-and-sidecar": "Running",
-  job: "Succeeded",
-};
-
-e2e.concurrent("every example is valid and does what it promises", async () => {
-  const files = readdirSync(EXAMPLES).filter((name) => name.endsWith(".yaml"));
-  expect(files.map((name) => name.replace(".yaml", "")).toSorted()).toEqual(
-    Object.keys(PROMISES).toSorted(),
-  );
-  const validated = await agent.cli("validate", "-f", EXAMPLES);
-  expect([validated.code, validated.stderr]).toEqual([0, ""]);
-  for (const file of files) agent.writeManifest(file, readFileSync(join(EXAMPLES, file), "utf8"));
-  for (const [name, phase] of Object.entries(PROMISES)) {
-    const pod = await untilPod(agent, name, inPhase(phase));
-    if (phase === "Running") await untilPod(agent, name, READY);
-    for (const { restartCount } of pod.status.containerStatuses ?? []) expect(restartCount).toBe(0);
-  }
-  for (const file of files) agent.removeManifest(file);
-  for (const name of Object.keys(PROMISES)) await untilNothingOf(name);
 });
 
 e2e(

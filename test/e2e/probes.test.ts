@@ -1,11 +1,10 @@
 // Probes of real containers: what they kill, what they make ready, and what they ask.
 
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 
 import type { PodView } from "../../src/cli/api-views.ts";
-import type { AgentProcess } from "../harness/agent-process.ts";
 import { always, eventually } from "../harness/eventually.ts";
-import { LifeStage, uptime } from "./support-c-life.ts";
+import { openLife, uptime } from "./support-c-life.ts";
 import { HealthServer, HttpServer } from "./support-c-servers.ts";
 import { getNode } from "./support-a-agent.ts";
 import {
@@ -21,18 +20,7 @@ import {
   untilPod,
 } from "./support-c-views.ts";
 
-const life = await LifeStage.open();
-const { stage } = life;
-const e2e = stage.test;
-let agent: AgentProcess;
-
-beforeAll(async () => {
-  if (!stage.available) return;
-  agent = life.agent();
-  await agent.startReady();
-}, 30_000);
-
-afterAll(() => stage.close(), 60_000);
+const { life, e2e, agent } = await openLife();
 
 /** Its only container was restarted so often and runs. */
 function restarted(times: number): {

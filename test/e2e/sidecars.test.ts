@@ -1,10 +1,9 @@
 // Sidecars: started in order, beside the app for its whole life, stopped last and in reverse.
 
-import { afterAll, beforeAll, expect } from "bun:test";
+import { expect } from "bun:test";
 
-import type { AgentProcess } from "../harness/agent-process.ts";
 import { always } from "../harness/eventually.ts";
-import { LifeStage } from "./support-c-life.ts";
+import { openLife } from "./support-c-life.ts";
 import {
   conditionOf,
   containerOf,
@@ -17,18 +16,7 @@ import {
   untilPod,
 } from "./support-c-views.ts";
 
-const life = await LifeStage.open();
-const { stage } = life;
-const e2e = stage.test;
-let agent: AgentProcess;
-
-beforeAll(async () => {
-  if (!stage.available) return;
-  agent = life.agent();
-  await agent.startReady();
-}, 30_000);
-
-afterAll(() => stage.close(), 60_000);
+const { life, e2e, agent } = await openLife();
 
 e2e.concurrent(
   "sidecars start in order, restart alone, and stop after the app in reverse",

@@ -3,9 +3,10 @@
 import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
+import { afterAll, beforeAll, type test } from "bun:test";
 import { parseAllDocuments } from "yaml";
 
-import type { AgentOptions, AgentProcess } from "../harness/agent-process.ts";
+import { AgentProcess, type AgentOptions } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
 import type { ContainerdEvent } from "../harness/watch-containerd.ts";
 import { exitStatus, Stage } from "./support-a-stage.ts";
@@ -27,6 +28,29 @@ export interface ContainerEnd {
   /** Seconds since boot. */
   readonly at: number;
   readonly exitCode: number;
+}
+
+/** What the tests of one file share. */
+export interface Life {
+  readonly life: LifeStage;
+  readonly stage: Stage;
+  /** `test`, or a skipping one that says why. */
+  readonly e2e: typeof test;
+  /** Runs from before the first test to the end of the file. */
+  readonly agent: AgentProcess;
+}
+
+export async function openLife(): Promise<Life> {
+  const life = await LifeStage.open();
+  const { stage } = life;
+  // Without containerd every test is skipped, and this one is never started.
+  const nowhere = { endpoint: "unix:///nowhere", cgroupRoot: "/" };
+  const agent = stage.available ? life.agent() : new AgentProcess(stage.temp, nowhere);
+  beforeAll(async () => {
+    if (stage.available) await agent.startReady();
+  }, 30_000);
+  afterAll(() => stage.close(), 60_000);
+  return { life, stage, e2e: stage.test, agent };
 }
 
 export class LifeStage {

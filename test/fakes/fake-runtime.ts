@@ -129,6 +129,19 @@ export interface FakeRuntimeOptions {
   ) => { readonly exitCode: number; readonly stdout?: string; readonly stderr?: string };
 }
 
+export interface Abilities {
+  readonly runtimeHandlers?: {
+    readonly name: string;
+    readonly features?: {
+      readonly recursiveReadOnlyMounts: boolean;
+      readonly userNamespaces: boolean;
+    };
+  }[];
+  readonly features?: { readonly supplementalGroupsPolicy: boolean };
+  /** Of containerd's own configuration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
 const PAUSE = "registry.k8s.io/pause:3.6";
 const EVENT_TYPES: Readonly<Partial<Record<TaskEventType, ContainerEventType>>> = {
   Created: ContainerEventType.CONTAINER_CREATED_EVENT,
@@ -145,6 +158,8 @@ export class FakeRuntime implements CriClient {
   readonly containers = new Map<string, FakeContainer>();
   readonly images = new Map<string, FakeImage>();
   networkReady: boolean;
+  /** What Status tells of handlers and features, and the rest of its configuration. */
+  abilities: Abilities = {};
   podCIDR = "";
   readonly sandboxImage: string;
   readonly #options: FakeRuntimeOptions;
@@ -153,7 +168,8 @@ export class FakeRuntime implements CriClient {
   #next = 1;
   /** Calls that began before the daemon went do nothing any more. */
   #epoch = 0;
-  #gone = Promise.withResolvers<never>();
+  /** What ends each call under way when the daemon goes. A race against one lasting promise would keep every call for ever. */
+  readonly #givesUp = new Set<(error: CriError) => void>();
   /** Names that calls under way hold: containerd reserves before it works. */
   readonly #underWay = new Set<string>();
   /** Dead, but not yet said so by the status. */
@@ -279,8 +295,10 @@ export class FakeRuntime implements CriClient {
 
   status(options?: VerboseOptions): Promise<StatusResponse> {
     return this.#call({ call: "status", args: [], limits: within(options) }, () => {
-      const config = { sandboxImage: this.sandboxImage };
+      const { config: more, ...abilities } = this.abilities;
+      const config = { sandboxImage: this.sandboxImage, ...more };
       return create(StatusResponseSchema, {
+        ...abilities,
         status: {
           conditions: [
             { type: "RuntimeReady", status: true },
@@ -768,9 +786,11 @@ export class FakeRuntime implements CriClient {
       );
     if (joined?.aborted === true) abort();
     joined?.addEventListener("abort", abort, { once: true });
+    this.#givesUp.add(gone.reject);
     try {
-      return await Promise.race([gone.promise, this.#gone.promise, work]);
+      return await Promise.race([gone.promise, work]);
     } finally {
+      this.#givesUp.delete(gone.reject);
       joined?.removeEventListener("abort", abort);
       timer?.[Symbol.dispose]();
     }
@@ -819,10 +839,7 @@ export class FakeRuntime implements CriClient {
   #dropCalls(): void {
     this.#epoch += 1;
     this.#underWay.clear();
-    const gone = this.#gone;
-    this.#gone = Promise.withResolvers<never>();
-    gone.promise.catch(() => undefined);
-    gone.reject(this.#unavailable("Call"));
+    for (const giveUp of this.#givesUp) giveUp(this.#unavailable("Call"));
   }
 
   #eventResponse(event: RuntimeEvent): ContainerEventResponse | undefined {

@@ -11,6 +11,9 @@ export interface ContainerdConfig {
   readonly snapshotter: "overlayfs" | "native";
   readonly restrictOOMScoreAdj: boolean;
   readonly disableAppArmor: boolean;
+  readonly enableSelinux: boolean;
+  /** Descriptions of CDI devices, for versions that know them. */
+  readonly cdiDirectory: string;
   /** Absent = containerd's own default, which no machine without a network has. */
   readonly sandboxImage?: string;
 }
@@ -40,7 +43,8 @@ stream_server_port = "0"
 netns_mounts_under_state_dir = true
 restrict_oom_score_adj = ${config.restrictOOMScoreAdj}
 disable_apparmor = ${config.disableAppArmor}
-${config.sandboxImage === undefined ? "" : `sandbox_image = ${quote(config.sandboxImage)}`}
+enable_selinux = ${config.enableSelinux}
+${config.minor < 7 ? "" : cdi(config)}${config.sandboxImage === undefined ? "" : `sandbox_image = ${quote(config.sandboxImage)}`}
 [${cri}.cni]
 bin_dir = ${quote(config.cniBin)}
 conf_dir = ${quote(config.cniConf)}
@@ -69,10 +73,15 @@ ${config.sandboxImage === undefined ? "" : `[${images}.pinned_images]\nsandbox =
 netns_mounts_under_state_dir = true
 restrict_oom_score_adj = ${config.restrictOOMScoreAdj}
 disable_apparmor = ${config.disableAppArmor}
-[${runtime}.cni]
+enable_selinux = ${config.enableSelinux}
+${cdi(config)}[${runtime}.cni]
 ${binDirectory}
 conf_dir = ${quote(config.cniConf)}
 ${runcRuntime(runtime, config)}`;
+}
+
+function cdi(config: ContainerdConfig): string {
+  return `enable_cdi = true\ncdi_spec_dirs = [${quote(config.cdiDirectory)}]\n`;
 }
 
 /** runc's own records lie in our state directory too, not in /run. */

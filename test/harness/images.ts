@@ -16,6 +16,8 @@ export interface ImageSpec {
   /** Text of /etc/image-version: makes two variants differ. */
   readonly version: string;
   readonly entrypoint?: readonly string[];
+  /** A number, or a name of /etc/passwd; absent = root. */
+  readonly user?: string;
 }
 
 export const BUSYBOX_1: ImageSpec = { name: "local/busybox:1", version: "1" };
@@ -37,6 +39,7 @@ export function dockerArchive(spec: ImageSpec): Uint8Array {
     created: "2026-01-01T00:00:00Z",
     config: {
       Env: ["PATH=/bin"],
+      ...(spec.user === undefined ? {} : { User: spec.user }),
       ...(spec.entrypoint === undefined ? { Cmd: ["sh"] } : { Entrypoint: spec.entrypoint }),
     },
     rootfs: { type: "layers", diff_ids: [`sha256:${layerDigest}`] },

@@ -53,6 +53,10 @@ export function hasAppArmor(): boolean {
   return readText("/sys/module/apparmor/parameters/enabled")?.startsWith("Y") === true;
 }
 
+export function hasSelinux(): boolean {
+  return existsSync("/sys/fs/selinux/enforce");
+}
+
 /** Overlay file systems do not stack in some containers; `native` copies, slow but everywhere. */
 export function usableSnapshotter(directory: string): "overlayfs" | "native" {
   const at = (name: string): string => join(directory, `probe-${name}`);

@@ -29,6 +29,8 @@ export interface PrivateContainerdOptions {
   readonly network?: boolean;
   /** Absent = containerd's default, which is not there: the agent has to bring its own. */
   readonly sandboxImage?: string;
+  /** Containers get labels; then they reach nothing of the host that has no label for them. */
+  readonly selinux?: boolean;
 }
 
 /** Says why containerd cannot run on this machine; tests print it as `skipped: reason`. */
@@ -109,6 +111,8 @@ export class PrivateContainerd {
         snapshotter,
         restrictOOMScoreAdj: lacksSysResource(),
         disableAppArmor: !hasAppArmor(),
+        enableSelinux: options.selinux === true,
+        cdiDirectory: cdiDirectory(directory),
         ...(options.sandboxImage === undefined ? {} : { sandboxImage: options.sandboxImage }),
       }),
     );
@@ -127,6 +131,11 @@ export class PrivateContainerd {
   /** Parent cgroup for the pods of this containerd: the agent's `cgroupRoot`. */
   get cgroupRoot(): string {
     return this.facts.cgroup;
+  }
+
+  /** Where it looks for CDI devices, if it knows any. */
+  get cdiDirectory(): string {
+    return cdiDirectory(this.facts.directory);
   }
 
   get pid(): number | undefined {
@@ -193,4 +202,8 @@ export class PrivateContainerd {
     });
     return answer.length > 0;
   }
+}
+
+function cdiDirectory(directory: string): string {
+  return join(directory, "cdi");
 }

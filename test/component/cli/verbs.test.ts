@@ -384,6 +384,18 @@ describe("validate", () => {
     expect(terminal.stderr).toBe("");
   });
 
+  test("notes what a pod waits for, and is content", async () => {
+    const path = file(
+      "a.yaml",
+      good.replace("spec: {", "spec: {volumes: [{name: v, configMap: {name: c}}], "),
+    );
+    expect(await run(`validate -f ${path}`)).toBe(0);
+    expect(terminal.stdout).toBe("1 document valid\n");
+    expect(terminal.stderr).toBe(
+      `${path}:3: note: spec.volumes[0].configMap: ConfigMap default/c is in none of these files; the pod waits until the node has it\n`,
+    );
+  });
+
   test("names file, line, column and field of what is not", async () => {
     const path = file("a.yaml", bad);
     expect(await run(`validate -f ${path}`)).toBe(2);

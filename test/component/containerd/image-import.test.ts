@@ -1,9 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { importImage } from "../../../src/containerd/image-import.ts";
-import { ensurePauseImage, pauseProgram } from "../../../src/containerd/pause-image.ts";
+import {
+  bringPauseImage,
+  ensurePauseImage,
+  pauseProgram,
+} from "../../../src/containerd/pause-image.ts";
 import { normalizedImageName, sandboxImageName } from "../../../src/containerd/sandbox-image.ts";
 import { tarOfExecutable } from "../../../src/containerd/ustar.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import type { Random } from "../../../src/lib/random.ts";
 import { until } from "../../fakes/fake-cri-clock.ts";
 import { FakeContainerdState, type StoredBlob } from "../../fakes/fake-cri-containerd.ts";
 import { rejectionOf, serveRuntime } from "../cri/served-runtime.ts";
@@ -155,6 +161,54 @@ describe("ensurePauseImage", () => {
       image: "pause",
     });
     expect([...state.images.keys()]).toEqual(["docker.io/library/pause:latest"]);
+  });
+});
+
+describe("bringPauseImage", () => {
+  const random: Random = { next: () => 0.5, hex: () => "" };
+
+  test("tries again, ever more seldom, until the image is there", async () => {
+    const state = new FakeContainerdState();
+    const sandboxImage = { name: PAUSE, present: false };
+    using served = await serveRuntime({ sandboxImage }, { containerd: state });
+    const { client: cri, channel, clock } = served;
+    const said: string[] = [];
+    const log = createLogger({ clock, level: "info", write: (line) => void said.push(line) });
+    const { signal } = new AbortController();
+    const put = state.images.set.bind(state.images);
+    let failures = 3;
+    state.images.set = (name, image) => {
+      if (failures-- > 0) throw new Error("no space left on device");
+      return put(name, image);
+    };
+    const options = { cri, channel, clock, random, log, signal, architecture: "x64" } as const;
+    let isDone = false;
+    const brought = bringPauseImage(options).finally(() => (isDone = true));
+    const waits: number[] = [];
+    for (;;) {
+      // Deadlines of calls lie further ahead.
+      await until(() => isDone || clock.nextIn < 10_000);
+      if (isDone) break;
+      waits.push(clock.nextIn);
+      clock.advance(clock.nextIn);
+    }
+    await brought;
+    expect(waits).toEqual([500, 1000, 2000]);
+    expect(state.images.has(PAUSE)).toBe(true);
+    expect(said).toHaveLength(2);
+    expect(said[0]).toContain("no space left on device");
+    expect(said[1]).toContain("imported the pause image");
+  });
+
+  test("ends with the agent, and says no more", async () => {
+    const sandboxImage = { name: PAUSE, present: false };
+    using served = await serveRuntime({ sandboxImage }, { containerd: new FakeContainerdState() });
+    const { client: cri, channel, clock } = served;
+    const said: string[] = [];
+    const log = createLogger({ clock, level: "info", write: (line) => void said.push(line) });
+    const signal = AbortSignal.abort();
+    await bringPauseImage({ cri, channel, clock, random, log, signal, architecture: "x64" });
+    expect(said).toEqual([]);
   });
 });
 

@@ -111,6 +111,33 @@ describe("node addresses", () => {
   });
 });
 
+describe("what a kernel can", () => {
+  test("huge pages by size, as Kubernetes writes it", () => {
+    const { hugePages } = readMachineFacts(
+      aRoot({
+        "sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages": "0\n",
+        "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": "16\n",
+        "sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages": "1\n",
+        "sys/kernel/mm/hugepages/else/nr_hugepages": "1\n",
+      }),
+    );
+    expect(hugePages).toEqual({ "64Ki": 0, "2Mi": 32 * 1024 ** 2, "1Gi": 1024 ** 3 });
+  });
+
+  test.each([
+    ["Y\n", true],
+    ["N\n", false],
+  ])("AppArmor that says %j is on: %p", (said, on) => {
+    const root = aRoot({ "sys/module/apparmor/parameters/enabled": said });
+    expect(readMachineFacts(root).hasAppArmor).toBe(on);
+  });
+
+  test("a kernel that says nothing has neither", () => {
+    const { hugePages, hasAppArmor } = readMachineFacts(newDirectory());
+    expect([hugePages, hasAppArmor]).toEqual([{}, false]);
+  });
+});
+
 describe("cgroups", () => {
   const version1 = (memory: 0 | 1): string =>
     `#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t1\t2\t1\nmemory\t4\t1\t${memory}\npids\t8\t2\t1\n`;
@@ -121,10 +148,12 @@ describe("cgroups", () => {
   };
 
   test("version 2", () => {
-    const root = aRoot({ "sys/fs/cgroup/cgroup.controllers": "cpuset cpu io memory pids\n" });
+    const root = aRoot({
+      "sys/fs/cgroup/cgroup.controllers": "cpuset cpu io memory hugetlb pids\n",
+    });
     const facts = readCgroupFacts(root);
     expect(facts.version).toBe(2);
-    expect(facts.controllers).toEqual(["cpu", "cpuset", "memory", "pids"]);
+    expect(facts.controllers).toEqual(["cpu", "cpuset", "hugetlb", "memory", "pids"]);
     expect(memoryCgroupRemedy(facts)).toBeUndefined();
   });
 

@@ -12,8 +12,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { release } from "node:os";
 import { join } from "node:path";
-import { realMounts } from "../../../src/host/mounts.ts";
+import { realMounts, type TmpfsOptions } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
@@ -22,7 +23,7 @@ const mounts = realMounts();
 const files = realFiles();
 
 /** Unmounts at the end of the block. */
-function mounted(path: string, options = { mode: 0o755 }): Disposable {
+function mounted(path: string, options: TmpfsOptions = { mode: 0o755 }): Disposable {
   mkdirSync(path, { recursive: true });
   mounts.tmpfs(path, options);
   return { [Symbol.dispose]: () => mounts.unmount(path) };
@@ -71,6 +72,38 @@ describe("a tmpfs", () => {
     expect(() => mounts.tmpfs(path, { mode: 0o755 })).toThrow(path);
     mounts.unmount(path);
   });
+});
+
+test("a tmpfs is for the group that is asked for, and never swapped out where the kernel can do so", () => {
+  const path = newDirectory();
+  using _ = mounted(path, { mode: 0o2770, group: 4242 });
+  expect([statSync(path).gid, statSync(path).mode & 0o7777]).toEqual([4242, 0o2770]);
+  const line = readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .find((text) => text.includes(path));
+  const [major = 0, minor = 0] = release().split(".").map(Number);
+  expect(line?.includes("noswap")).toBe(major > 6 || (major === 6 && minor >= 4));
+});
+
+test("huge pages of a size that the kernel has not are refused in words", () => {
+  const path = newDirectory();
+  expect(() => mounts.hugetlbfs(path, { pageBytes: 12_345, mode: 0o777 })).toThrow(
+    `cannot mount huge pages on ${path}: the kernel has no pages of 12345 bytes`,
+  );
+});
+
+test("a private mount hides what is mounted below it, and what is none may be asked too", () => {
+  const directory = newDirectory();
+  using _outer = mounted(join(directory, "a"));
+  expect(Bun.spawnSync(["mount", "--make-shared", join(directory, "a")]).exitCode).toBe(0);
+  mkdirSync(join(directory, "a/disk"));
+  mkdirSync(join(directory, "b"));
+  using _bound = bind(join(directory, "a"), join(directory, "b"));
+  mounts.makePrivate(join(directory, "b"));
+  using _inner = mounted(join(directory, "a/disk"));
+  expect(mounts.isMountPoint(join(directory, "b/disk"))).toBe(false);
+  mounts.makePrivate(join(directory, "a/disk/none"));
+  mounts.makePrivate(directory);
 });
 
 test("mount points below a path come deepest first, also through a link", () => {

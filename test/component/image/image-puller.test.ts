@@ -82,14 +82,26 @@ describe("the pull policy", () => {
   const present = { images: [IMAGE] };
   test("IfNotPresent does not pull what is there", async () => {
     const world = new World(present);
-    expect(await world.ensure("IfNotPresent")).toEqual({ imageRef: idOf(IMAGE), how: "Present" });
+    expect(await world.ensure("IfNotPresent")).toEqual({
+      imageRef: idOf(IMAGE),
+      username: "",
+      how: "Present",
+    });
     expect(world.count("pullImage")).toBe(0);
   });
 
   test("IfNotPresent pulls what is absent", async () => {
     const world = new World();
-    expect(await world.ensure("IfNotPresent")).toEqual({ imageRef: idOf(IMAGE), how: "Pulled" });
-    expect(await world.ensure("IfNotPresent")).toEqual({ imageRef: idOf(IMAGE), how: "Present" });
+    expect(await world.ensure("IfNotPresent")).toEqual({
+      imageRef: idOf(IMAGE),
+      username: "",
+      how: "Pulled",
+    });
+    expect(await world.ensure("IfNotPresent")).toEqual({
+      imageRef: idOf(IMAGE),
+      username: "",
+      how: "Present",
+    });
     expect(world.count("pullImage")).toBe(1);
   });
 
@@ -123,6 +135,7 @@ describe("the pull policy", () => {
     expect(world.cri.calls.map(({ args }) => args)).toEqual([
       [{ image: "busybox:latest" }],
       [{ image: { image: "busybox:latest" } }],
+      [{ image: idOf("busybox:latest") }],
     ]);
   });
 
@@ -146,7 +159,7 @@ describe("the registry out of reach", () => {
   test("Always falls back to the image that is here, at once also the next time", async () => {
     const world = new World({ images: [IMAGE] });
     world.cri.faults.order("pullImage", NO_REGISTRY, { times: Infinity });
-    const local = { imageRef: idOf(IMAGE), how: "LocalInstead" } as const;
+    const local = { imageRef: idOf(IMAGE), username: "", how: "LocalInstead" } as const;
     expect(await world.ensure("Always")).toEqual(local);
     expect(await world.ensure("Always")).toEqual(local);
     expect(world.count("pullImage")).toBe(1);
@@ -261,12 +274,12 @@ describe("back-off", () => {
 });
 
 describe("many at once", () => {
-  test("fifty pods with one image cost one look and one pull", async () => {
+  test("fifty pods with one image cost one pull, and one look before and after it", async () => {
     const world = new World({ latencyMs: { imageStatus: 5, pullImage: 1_000 } });
     const all = Promise.all(Array.from({ length: 50 }, () => world.ensure("IfNotPresent")));
     await world.clock.advance(2_000);
     expect(new Set((await all).map(({ imageRef }) => imageRef))).toEqual(new Set([idOf(IMAGE)]));
-    expect([world.count("imageStatus"), world.count("pullImage")]).toEqual([1, 1]);
+    expect([world.count("imageStatus"), world.count("pullImage")]).toEqual([2, 1]);
   });
 
   test("a failure is everybody's, and is counted once", async () => {
@@ -404,13 +417,15 @@ describe("events", () => {
     expect(await world.told("Always")).toEqual([present]);
   });
 
-  test("do without the size when the runtime goes away after the pull", async () => {
+  test("tell of a pull without the size when the runtime goes away after it, and that the image stays unknown", async () => {
     const world = new World();
     const isPulled = (): boolean => world.count("pullImage") > 0;
     world.cri.faults.order("imageStatus", DENIED, { when: isPulled });
     expect(await world.told("Always")).toEqual([
       pulling,
       `Normal Pulled: Successfully pulled image "${IMAGE}" in 0s (0s including waiting).`,
+      `Warning InspectFailed: Failed to inspect image "${IMAGE}": ImageStatus: denied`,
+      "Warning Failed: Error: ImageInspectError",
     ]);
   });
 
@@ -423,10 +438,42 @@ describe("events", () => {
     leaver.abort(new AgentError({ reason: "PodDeleted", message: "gone" }));
     expect(await told).toEqual([pulling]);
   });
+});
 
-  test("cost no call where nobody listens", async () => {
+describe("whom an image runs as", () => {
+  test("is known of one that is here, by number or by name", async () => {
+    const world = new World({ images: [IMAGE] });
+    world.cri.addImage("r.test/numbered:1", { uid: 1000n });
+    world.cri.addImage("r.test/named:1", { username: "app" });
+    expect(await world.ensure("IfNotPresent")).toMatchObject({ username: "" });
+    expect(await world.ensure("IfNotPresent")).not.toHaveProperty("uid");
+    const of = (image: string) => world.ensure("IfNotPresent", { image });
+    expect(await of("r.test/numbered:1")).toMatchObject({ uid: 1000, username: "" });
+    const named = await of("r.test/named:1");
+    expect([named.uid, named.username]).toEqual([undefined, "app"]);
+  });
+
+  test("is asked for anew when a pull has brought another image under the name", async () => {
+    const world = new World({ images: [IMAGE] });
+    const pull = world.cri.pullImage.bind(world.cri);
+    world.cri.pullImage = async (args, options) => {
+      const ref = await pull(args, options);
+      world.cri.addImage(IMAGE, { uid: 7n });
+      return ref;
+    };
+    expect(await world.ensure("Always")).toMatchObject({ uid: 7, how: "Pulled" });
+    expect(world.cri.callNames()).toEqual(["imageStatus", "pullImage", "imageStatus"]);
+  });
+
+  test("is not guessed: an image that has gone again is no image", async () => {
     const world = new World();
-    await world.ensure("Always");
-    expect(world.cri.callNames()).toEqual(["imageStatus", "pullImage"]);
+    const pull = world.cri.pullImage.bind(world.cri);
+    world.cri.pullImage = async (args, options) => {
+      const ref = await pull(args, options);
+      world.cri.images.delete(IMAGE);
+      return ref;
+    };
+    const [refusal] = await world.refusal("IfNotPresent");
+    expect(refusal).toStartWith(`ImageInspectError: image "${IMAGE}" was pulled, but`);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { mkdtempSync, rmSync } from "node:fs";
-import type { DesiredPod } from "../../../src/api/desired-pod.ts";
+import { NOTHING_DESIRED, type DesiredPod } from "../../../src/api/desired-pod.ts";
 import { LABEL } from "../../../src/api/labels.ts";
 import type { CriClient } from "../../../src/cri/cri-client.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
@@ -56,7 +56,7 @@ class Race implements Disposable {
       files: realFiles(),
       directory: this.#directory,
       write: () => undefined,
-      ensureImage: (_pod, { image }) => Promise.resolve(image),
+      ensureImage: (_pod, { image }) => Promise.resolve({ ref: image, username: "" }),
       requireNetwork: () => Promise.resolve(),
       onPodChanged: (uid) => process.pods.workers.notify(uid),
     });
@@ -76,7 +76,7 @@ class Race implements Disposable {
   order(pods: readonly DesiredPod[]): void {
     this.#last = pods;
     const desired = { pods, held: new Set<string>(), ready: new Set(["file" as const]) };
-    this.#process.pods.workers.apply({ ...desired, rejected: [] });
+    this.#process.pods.workers.apply({ ...NOTHING_DESIRED, ...desired });
   }
 
   /** Some time in the race. */

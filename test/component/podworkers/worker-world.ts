@@ -1,6 +1,6 @@
 // Pods of three kinds on a fake runtime, and a witness of everything that starts.
 
-import type { DesiredPod } from "../../../src/api/desired-pod.ts";
+import { NOTHING_DESIRED, type DesiredPod } from "../../../src/api/desired-pod.ts";
 import { LABEL } from "../../../src/api/labels.ts";
 import type { Pod, Probe } from "../../../src/api/pod.ts";
 import type { CallName } from "../../fakes/fake-cri-faults.ts";
@@ -103,6 +103,7 @@ export class WorkerWorld implements Disposable {
 
   #apply(pods: readonly DesiredPod[]): void {
     this.world.pods.workers.apply({
+      ...NOTHING_DESIRED,
       pods,
       held: new Set(),
       ready: new Set(["file"]),

@@ -11,6 +11,7 @@ import { LifecycleRunner } from "../../../src/runtime/lifecycle.ts";
 import { RuntimeReader } from "../../../src/runtime/runtime-reader.ts";
 import { sandboxConfig } from "../../../src/runtime/sandbox-config.ts";
 import { aDesiredPod } from "../../fakes/a-pod.ts";
+import { containerFacts, sandboxFacts } from "../../fakes/config-facts.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import type { Program } from "../../fakes/fake-cri-world.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../../fakes/fake-runtime.ts";
@@ -67,23 +68,11 @@ export class KillWorld {
 
   async #start(pod: Pod): Promise<void> {
     const desired = aDesiredPod(pod);
-    const config = sandboxConfig(desired, {
-      attempt: 0,
-      instance: "default",
-      podLogsDir: "/logs",
-      dns: { servers: [], searches: [], options: [] },
-      cgroupParent: "",
-    });
+    const config = sandboxConfig(desired, sandboxFacts({ podLogsDir: "/logs" }));
     const sandboxId = await this.runtime.runPodSandbox({ config });
     for (const container of allContainers(pod.spec)) {
-      const made = containerConfig(desired, container, {
-        attempt: 0,
-        imageRef: IMAGE,
-        volumes: new Map(),
-        instance: "default",
-        cgroupVersion: 2,
-        memoryBytes: 1024 ** 3,
-      });
+      const facts = containerFacts({ image: { ref: IMAGE, username: "" } });
+      const made = containerConfig(desired, container, facts);
       const args = { sandboxId, config: made, sandboxConfig: config };
       const id = await this.runtime.createContainer(args);
       this.#names.set(id, container.name);

@@ -11,6 +11,7 @@ import { RuntimeReader } from "../../../src/runtime/runtime-reader.ts";
 import { sandboxConfig } from "../../../src/runtime/sandbox-config.ts";
 import { readTerminationMessage } from "../../../src/runtime/termination-reader.ts";
 import { aContainer, aDesiredPod, aPod, UID } from "../../fakes/a-pod.ts";
+import { containerFacts, sandboxFacts } from "../../fakes/config-facts.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeRuntime } from "../../fakes/fake-runtime.ts";
 
@@ -42,28 +43,15 @@ async function dead({ more = {}, exitCode = 1, file = "", log }: Left) {
   const container = aContainer("web", more);
   const desired = aDesiredPod(aPod({ containers: [container] }));
   const runtime = new FakeRuntime({ clock: new VirtualClock(), images: [IMAGE] });
-  const config = sandboxConfig(desired, {
-    attempt: 0,
-    instance: "default",
-    podLogsDir: root,
-    dns: { servers: [], searches: [], options: [] },
-    cgroupParent: "",
-  });
+  const config = sandboxConfig(desired, sandboxFacts({ podLogsDir: root }));
   const terminationLog = join(root, "last-words");
   const logPath = join(root, `default_web_${UID}`, "web", "0.log");
   mkdirSync(join(logPath, ".."), { recursive: true });
   writeFileSync(terminationLog, file);
   if (log !== undefined) writeFileSync(logPath, log);
   const sandboxId = await runtime.runPodSandbox({ config });
-  const made = containerConfig(desired, container, {
-    attempt: 0,
-    imageRef: IMAGE,
-    volumes: new Map(),
-    instance: "default",
-    cgroupVersion: 2,
-    memoryBytes: 1024 ** 3,
-    terminationLog,
-  });
+  const facts = containerFacts({ image: { ref: IMAGE, username: "" }, terminationLog });
+  const made = containerConfig(desired, container, facts);
   const id = await runtime.createContainer({ sandboxId, config: made, sandboxConfig: config });
   await runtime.startContainer(id);
   runtime.exit(id, exitCode);

@@ -70,6 +70,8 @@ function open(
       node: () => ({ name: "pi-1", labels: {}, status: node }),
       version: () => ({ version: "v0.1.0" }),
       shortenGrace: () => ({ type: "NotFound" }),
+      objects: () => [],
+      removeClaimData: () => ({ type: "NotFound" }),
       ...facts,
     },
   });
@@ -179,7 +181,7 @@ describe("an answer", () => {
     const response = await door.get("/nodes");
     expect([response.status, await response.text()]).toEqual([
       404,
-      "there is no /nodes here; there are /healthz, /pods, /rejected, /events, /node, /version\n",
+      "there is no /nodes here; there are /healthz, /pods, /rejected, /events, /node, /version, /api/v1/configmaps, /api/v1/secrets, /api/v1/persistentvolumeclaims\n",
     ]);
   });
 

@@ -83,7 +83,9 @@ const document = (generation: number, ...names: readonly string[]): string =>
 describe("a node that has never accepted a document", () => {
   test("is not ready, and says nothing of a generation", () => {
     const node = new Node(storeIn(newDirectory()).documents);
-    expect(node.snapshots).toEqual([{ source: "mqtt:node", ready: false, pods: [], rejected: [] }]);
+    expect(node.snapshots).toEqual([
+      { source: "mqtt:node", ready: false, pods: [], objects: [], rejected: [] },
+    ]);
     expect(node.told).toEqual([
       {
         source: "mqtt:node",

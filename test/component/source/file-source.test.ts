@@ -260,7 +260,7 @@ describe("deleting", () => {
     await on.move("web.yaml", manifest("web"));
     await on.remove("web.yaml");
     expect(on.now()).toEqual({ ...READY, pods: [] });
-    expect(on.store.load()).toEqual([]);
+    expect(on.store.keys()).toEqual([]);
     await on.stop();
   });
 
@@ -507,7 +507,7 @@ describe("quiet", () => {
     expect(
       on.store
         .load()
-        .map(({ name }) => name)
+        .copies.map(({ name }) => name)
         .toSorted(),
     ).toEqual(["b", "web"]);
     await on.stop();

@@ -5,7 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { SourceSnapshot } from "../../../src/api/desired-pod.ts";
-import type { LastGood, LastGoodChanges, LastGoodStore } from "../../../src/api/last-good.ts";
+import type {
+  LastGood,
+  LastGoodChanges,
+  LastGoodCopies,
+  LastGoodKey,
+  LastGoodStore,
+  LostGood,
+} from "../../../src/api/last-good.ts";
 import type { DirectoryHint, Files } from "../../../src/host/files.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
@@ -19,19 +26,46 @@ export const RESCAN = 20_000;
 export class MemoryLastGood implements LastGoodStore {
   readonly saved: LastGoodChanges[] = [];
   readonly #rows = new Map<string, LastGood>();
+  /** Copies that cannot be read, as after the loss of the key. */
+  readonly lost = new Map<string, LostGood>();
   failing = false;
 
-  load(): readonly LastGood[] {
-    return [...this.#rows.values()];
+  load(): LastGoodCopies {
+    const copies = [...this.#rows].flatMap(([key, row]) => (this.lost.has(key) ? [] : [row]));
+    return { copies, lost: [...this.lost.values()] };
+  }
+
+  /** From now on no Secret that is kept by now can be read. */
+  loseKey(): void {
+    for (const [key, row] of this.#rows)
+      if (row.kind === "Secret") this.lost.set(key, { ...row, why: "another key" });
+  }
+
+  /** What it holds, readable or not. */
+  keys(): readonly string[] {
+    return [...this.#rows.keys()];
   }
 
   save(changes: LastGoodChanges): void {
     if (this.failing) throw new Error("disk full");
     this.saved.push(changes);
-    for (const { path, namespace, name } of changes.removed)
-      this.#rows.delete(`${path} ${namespace} ${name}`);
-    for (const row of changes.put) this.#rows.set(`${row.path} ${row.namespace} ${row.name}`, row);
+    for (const key of changes.removed.map(keyOf)) {
+      this.#rows.delete(key);
+      this.lost.delete(key);
+    }
+    for (const row of changes.put) {
+      this.#rows.set(keyOf(row), row);
+      this.lost.delete(keyOf(row));
+    }
   }
+}
+
+function textOf(value: string | Uint8Array): string {
+  return typeof value === "string" ? value : new TextDecoder().decode(value);
+}
+
+function keyOf({ path, kind, namespace, name }: LastGoodKey): string {
+  return `${path} ${kind} ${namespace}/${name}`;
 }
 
 /** An agent's life: start it, play, stop it; another one may follow on the same directory and store. */
@@ -47,6 +81,8 @@ export class ManifestDirectory implements Disposable {
   /** Hints whose wake-up was dropped. */
   readonly unheard: DirectoryHint[] = [];
   source: FileSource | undefined;
+  /** Instead of `store`. */
+  lastGood: LastGoodStore | undefined;
   #hint: ((hint: DirectoryHint) => void) | undefined;
   #life: AbortController | undefined;
   #running: Promise<void> | undefined;
@@ -68,7 +104,7 @@ export class ManifestDirectory implements Disposable {
         write: (line) => this.log.push(line),
       }),
       directory: this.directory,
-      lastGood: this.store,
+      lastGood: this.lastGood ?? this.store,
       nodeName: "pi-1",
       sha256,
       emit: (snapshot) => this.snapshots.push(snapshot),
@@ -131,6 +167,16 @@ export class ManifestDirectory implements Disposable {
     };
   }
 
+  /** The newest snapshot's objects: `ConfigMap web a=1`. */
+  objects(): readonly string[] {
+    return (this.snapshots.at(-1)?.objects ?? []).map(({ object }) => {
+      const data: Readonly<Record<string, string | Uint8Array>> =
+        object.kind === "PersistentVolumeClaim" ? {} : object.data;
+      const shown = Object.entries(data).map(([key, value]) => `${key}=${textOf(value)}`);
+      return [object.kind, object.metadata.name, ...shown].join(" ");
+    });
+  }
+
   [Symbol.dispose](): void {
     this.#life?.abort();
     rmSync(this.root, { recursive: true, force: true });
@@ -160,4 +206,14 @@ export class ManifestDirectory implements Disposable {
 /** A manifest of one pod. */
 export function manifest(name: string, image = "busybox:1"): string {
   return `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\nspec:\n  containers:\n    - name: a\n      image: ${image}\n`;
+}
+
+/** A manifest of one ConfigMap or Secret; `more` are further lines of it. */
+export function objectManifest(
+  [kind, name]: readonly ["ConfigMap" | "Secret", string],
+  value: string,
+  more = "",
+): string {
+  const field = kind === "ConfigMap" ? "data" : "stringData";
+  return `apiVersion: v1\nkind: ${kind}\nmetadata:\n  name: ${name}\n${field}:\n  a: "${value}"\n${more}`;
 }

@@ -28,6 +28,7 @@ function filled(textLength = 300): { readonly stateDir: string; readonly path: s
   const put = Array.from({ length: 200 }, (_, n) => ({
     path: `/m/${n}.yaml`,
     document: 0,
+    kind: "Pod" as const,
     namespace: "default",
     name: `pod-${n}`,
     text: "x".repeat(textLength),
@@ -74,7 +75,7 @@ describe("a damaged database", () => {
       expect(store.origin).toBe("recovered");
       expect(store.recovered?.movedTo).toBe(`${path}.corrupt-1`);
       expect(store.recovered?.reason).not.toBe("");
-      expect(store.lastGood.load()).toEqual([]);
+      expect(store.lastGood.load().copies).toEqual([]);
       store.meta.set("works", "yes");
     }
     expect(existsSync(`${path}.corrupt-1`)).toBe(true);
@@ -170,7 +171,7 @@ test("a database of a newer agent is opened and keeps its version", () => {
   {
     using store = openStore(stateDir);
     expect(store.origin).toBe("opened");
-    expect(store.lastGood.load()).toHaveLength(200);
+    expect(store.lastGood.load().copies).toHaveLength(200);
     store.removals.begin([{ uid: "a", namespace: "n", name: "a", why: "Deleted" }]);
   }
   const after = new Sqlite(path);
@@ -200,16 +201,17 @@ test("a full disk is an error with a way out; the reserve carries the removals t
     const tooMuch = {
       path: "/m",
       document: 0,
+      kind: "Pod" as const,
       namespace: "n",
       name: "a",
       text: "x".repeat(900_000),
     };
     const save = (): void => store.lastGood.save({ put: [tooMuch], removed: [] });
     expect(save).toThrow(expect.objectContaining({ reason: "DatabaseFull" }));
-    expect(store.lastGood.load()).toEqual([]);
+    expect(store.lastGood.load().copies).toEqual([]);
     rmSync(join(stateDir, "filler"));
     save();
-    expect(store.lastGood.load()).toHaveLength(1);
+    expect(store.lastGood.load().copies).toHaveLength(1);
   } finally {
     mounts.unmount(stateDir);
   }

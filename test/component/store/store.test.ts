@@ -86,7 +86,14 @@ test("a replacement becomes a deletion, a deletion never a replacement", () => {
 
 test("last good manifests are replaced by key, in one transaction", () => {
   const stateDir = newDirectory();
-  const row = { path: "/m/a.yaml", document: 0, namespace: "default", name: "web", text: "{}" };
+  const row = {
+    path: "/m/a.yaml",
+    document: 0,
+    kind: "Pod" as const,
+    namespace: "default",
+    name: "web",
+    text: "{}",
+  };
   const other = { ...row, name: "db", document: 1 };
   {
     using store = openStore(stateDir);
@@ -94,7 +101,10 @@ test("last good manifests are replaced by key, in one transaction", () => {
     store.lastGood.save({ put: [{ ...row, text: '{"a":1}', document: 2 }], removed: [other] });
   }
   using store = openStore(stateDir);
-  expect(store.lastGood.load()).toEqual([{ ...row, text: '{"a":1}', document: 2 }]);
+  expect(store.lastGood.load()).toEqual({
+    copies: [{ ...row, text: '{"a":1}', document: 2 }],
+    lost: [],
+  });
 });
 
 test("nothing is written while nothing changes", () => {
@@ -109,7 +119,14 @@ test("nothing is written while nothing changes", () => {
     observedGeneration: 0,
     acceptedAt: 5,
   } as const;
-  const lastGood = { path: "/a", document: 0, namespace: "n", name: "a", text: "{}" };
+  const lastGood = {
+    path: "/a",
+    document: 0,
+    kind: "Pod" as const,
+    namespace: "n",
+    name: "a",
+    text: "{}",
+  };
   const status = {
     kind: "pod",
     topic: "t",

@@ -12,21 +12,25 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { EmptyDirVolume, HostPathType, Volume } from "../../../src/api/pod.ts";
+import type { EmptyDirVolume, HostPathType, Volume } from "../../../src/api/volumes.ts";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { Volumes } from "../../../src/volume/mount-volumes.ts";
-import { aPod, UID } from "../../fakes/a-pod.ts";
+import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { temporaryDirectories } from "../host/temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();
 const mounts = realMounts();
 const files = realFiles();
 
-function setUp(): { stateDir: string; volumes: Volumes; podDir: string } {
+function setUp(options: { readonly memoryBytes?: number } = {}): {
+  stateDir: string;
+  volumes: Volumes;
+  podDir: string;
+} {
   const stateDir = join(newDirectory(), "state");
-  const volumes = new Volumes({ files, mounts, stateDir });
+  const volumes = new Volumes({ files, mounts, stateDir, ...options });
   return { stateDir, volumes, podDir: join(stateDir, "pods", UID) };
 }
 
@@ -95,6 +99,23 @@ describe("an emptyDir", () => {
     expect(mounts.mountsUnder(podDir)).toHaveLength(1);
   });
 
+  test.each([
+    ["the pod's limit where that is less", "1Gi", "2Mi", 2],
+    ["what is asked for where that is less than the pod's limit", "1Mi", "2Mi", 1],
+    ["the pod's limit where nothing is asked for", undefined, "2Mi", 2],
+    ["what all pods may take where nobody says anything", undefined, undefined, 3],
+  ] as const)("in memory has %s", (_case, sizeLimit, limit, megabytes) => {
+    const { volumes } = setUp({ memoryBytes: 3 * 1024 * 1024 });
+    using _ = cleared(volumes);
+    const limits = limit === undefined ? {} : { memory: limit };
+    const pod = aPod({
+      containers: [aContainer("a", { resources: { limits, requests: {} } })],
+      volumes: [emptyDir("shm", { medium: "Memory", ...(sizeLimit && { sizeLimit }) })],
+    });
+    const { blocks, bsize } = statfsSync(volumes.setUp(pod).get("shm")!);
+    expect(blocks * bsize).toBe(megabytes * 1024 * 1024);
+  });
+
   test("in memory without a limit has the kernel's", () => {
     const { volumes } = setUp();
     using _ = cleared(volumes);
@@ -111,6 +132,94 @@ describe("an emptyDir", () => {
     mounts.unmount(path);
     volumes.setUp(pod);
     expect(mounts.isMountPoint(path)).toBe(true);
+  });
+});
+
+describe("an emptyDir of a pod with fsGroup", () => {
+  const owned = (...volumes: Volume[]) =>
+    aPod({ volumes, securityContext: { supplementalGroups: [], sysctls: [], fsGroup: 4242 } });
+
+  test.each(["", "Memory"] as const)(
+    "on medium %p belongs to the group, and so do new files",
+    (medium) => {
+      const { volumes } = setUp();
+      using _ = cleared(volumes);
+      const path = volumes.setUp(owned(emptyDir("db", { medium }))).get("db")!;
+      expect([mode(path), statSync(path).gid]).toEqual([0o2777, 4242]);
+      const touch = ["setpriv", "--reuid=1234", "--regid=99", "--groups=4242", "touch", "file"];
+      expect(Bun.spawnSync(touch, { cwd: path }).exitCode).toBe(0);
+      expect(statSync(join(path, "file")).gid).toBe(4242);
+    },
+  );
+
+  test("keeps what its containers made of it", () => {
+    const { volumes } = setUp();
+    const path = volumes.setUp(owned(emptyDir("db"))).get("db")!;
+    writeFileSync(join(path, "private"), "x", { mode: 0o600 });
+    chmodSync(path, 0o700);
+    volumes.setUp(owned(emptyDir("db")));
+    expect([mode(path), mode(join(path, "private"))]).toEqual([0o700, 0o600]);
+  });
+
+  test("a hostPath is nobody's to give", () => {
+    const directory = newDirectory();
+    writeFileSync(join(directory, "file"), "x", { mode: 0o600 });
+    setUp().volumes.setUp(owned(hostPath(directory, "Directory")));
+    expect([statSync(directory).gid, mode(join(directory, "file"))]).toEqual([0, 0o600]);
+  });
+});
+
+describe("an emptyDir of huge pages", () => {
+  const asking = (...resources: string[]) =>
+    resources.map((resource) => {
+      const list = { [resource]: "4Mi" };
+      return aContainer(resource.toLowerCase(), { resources: { limits: list, requests: list } });
+    });
+
+  test.each(["HugePages", "HugePages-2Mi"] as const)("on medium %p is a hugetlbfs", (medium) => {
+    const { volumes } = setUp();
+    using _ = cleared(volumes);
+    const pod = aPod({
+      volumes: [emptyDir("huge", { medium })],
+      containers: asking("hugepages-2Mi"),
+    });
+    const path = volumes.setUp(pod).get("huge")!;
+    volumes.setUp(pod);
+    expect([statfsSync(path).type, statfsSync(path).bsize]).toEqual([0x958458f6, 2 * 1024 * 1024]);
+    expect([mode(path), mounts.mountsUnder(path)]).toEqual([0o777, []]);
+  });
+
+  test("of a size that nobody asked for, or that the kernel has not, is refused in words", () => {
+    const { volumes } = setUp();
+    const pod = aPod({
+      volumes: [
+        emptyDir("huge", { medium: "HugePages" }),
+        emptyDir("odd", { medium: "HugePages-3Mi" }),
+      ],
+      containers: asking("hugepages-3Mi", "hugepages-2Mi"),
+    });
+    expect(() => volumes.setUp(pod)).toThrow(
+      /volume "huge": medium: HugePages can't be used if container requests multiple huge page sizes; volume "odd": cannot mount huge pages on .*: the kernel has no pages of 3145728 bytes/,
+    );
+  });
+});
+
+describe("usage", () => {
+  test("is what the emptyDirs on disk take, and nothing else", () => {
+    const { volumes } = setUp();
+    using _ = cleared(volumes);
+    const pod = podWith(
+      emptyDir("disk"),
+      emptyDir("empty"),
+      emptyDir("shm", { medium: "Memory" }),
+      hostPath("/etc", ""),
+    );
+    expect(volumes.usage(pod).size).toBe(0);
+    const path = volumes.setUp(pod).get("disk")!;
+    writeFileSync(join(path, "file"), Buffer.alloc(1024 * 1024, 1));
+    const usage = volumes.usage(pod);
+    expect([...usage.keys()]).toEqual(["disk", "empty"]);
+    expect(usage.get("disk")! - usage.get("empty")!).toBe(1024 * 1024);
   });
 });
 

@@ -33,6 +33,18 @@ const DEFAULTS: AgentConfig = {
   maxContainerRestartPeriodMs: 300_000,
   nodeStatusReportFrequencyMs: 900_000,
   logLevel: "info",
+  clusterDNS: [],
+  clusterDomain: "",
+  allowedUnsafeSysctls: [],
+  seccompDefault: false,
+  claimRoot: "/var/lib/agent/claims",
+  claimRootMustBeMount: false,
+  runtimeClasses: {},
+  priorityClasses: {},
+  podPidsLimit: -1,
+  cpuCFSQuota: true,
+  systemReserved: {},
+  kubeReserved: {},
 };
 
 describe("an absent, empty or bare configuration", () => {
@@ -123,6 +135,48 @@ describe("a configuration that says something", () => {
         },
       },
     ],
+    "what pods find on this node is read": [
+      {
+        clusterDNS: ["10.0.0.10", "fd00::10", "10.0.0.10"],
+        clusterDomain: "cluster.local.",
+        allowedUnsafeSysctls: ["net.core.*", "kernel.msgmax", "net/ipv4/conf/eth0.1/forwarding"],
+        seccompDefault: true,
+        claimRoot: "/mnt/usb/claims",
+        claimRootMustBeMount: true,
+        runtimeClasses: { gvisor: "runsc" },
+        priorityClasses: { high: 1_000_000_000, low: -5 },
+        podPidsLimit: 512,
+        cpuCFSQuota: false,
+        systemReserved: { cpu: 0.5, memory: "262144Ki" },
+        kubeReserved: { "ephemeral-storage": "1G" },
+      },
+      {
+        clusterDNS: ["10.0.0.10", "fd00::10"],
+        clusterDomain: "cluster.local",
+        allowedUnsafeSysctls: ["net.core.*", "kernel.msgmax", "net/ipv4/conf/eth0.1/forwarding"],
+        seccompDefault: true,
+        claimRoot: "/mnt/usb/claims",
+        claimRootMustBeMount: true,
+        runtimeClasses: { gvisor: "runsc" },
+        priorityClasses: { high: 1_000_000_000, low: -5 },
+        podPidsLimit: 512,
+        cpuCFSQuota: false,
+        systemReserved: { cpu: "500m", memory: "256Mi" },
+        kubeReserved: { "ephemeral-storage": "1G" },
+      },
+    ],
+    "claims lie in the state unless told otherwise": [
+      { stateDir: "/data/agent/" },
+      { stateDir: "/data/agent/", claimRoot: "/data/agent/claims" },
+    ],
+    "claims may lie beside the agent's own directories": [
+      { claimRoot: "/var/lib/agent/volumes/", podLogsDir: "/var/lib/agent/volumes-of-logs" },
+      { claimRoot: "/var/lib/agent/volumes/", podLogsDir: "/var/lib/agent/volumes-of-logs" },
+    ],
+    "nobody's claims lie in the way of where they always lie": [
+      { staticPodPath: "/var/lib" },
+      { staticPodPath: "/var/lib", claimRoot: "/var/lib/agent/claims" },
+    ],
     "a bare off of YAML 1.1 is the word off": [
       { mqtt: { url: "mqtt://b", podStatus: false } },
       {
@@ -170,6 +224,27 @@ describe("what is refused", () => {
       { socket: `/${"x".repeat(107)}` },
       ["socket: is 108 bytes long; a unix socket's path may have 107"],
     ],
+    ...Object.fromEntries(
+      (
+        [
+          ["/", "/var/lib/agent"],
+          ["/etc//agent/.", "/etc/agent/manifests"],
+          ["/etc/agent/manifests", "/etc/agent/manifests"],
+          ["/var/lib", "/var/lib/agent"],
+          ["/var/lib/agent/", "/var/lib/agent"],
+          ["/var/lib/agent/pods", "/var/lib/agent/pods"],
+          ["/var/lib/agent/desired/x", "/var/lib/agent/desired"],
+          ["/var/log/pods", "/var/log/pods"],
+          ["/run", "/run/agent/agent.sock"],
+        ] as const
+      ).map(([claimRoot, own]) => [
+        `claims where a pod could name ${own} one: ${claimRoot}`,
+        [
+          { claimRoot },
+          [`claimRoot: must not lie in ${own}, nor around it: that is the agent's own`],
+        ] as const,
+      ]),
+    ),
     "an endpoint that is no unix socket": [
       { containerRuntimeEndpoint: "tcp://127.0.0.1:1" },
       [
@@ -238,6 +313,72 @@ describe("what is refused", () => {
     "a topic root with a wildcard": [
       { mqtt: { url: "mqtt://broker", topicRoot: "agent/#" } },
       ['mqtt.topicRoot: must be one or two topic levels like agent/v1, not "agent/#"'],
+    ],
+    "a name server that is no address": [
+      { clusterDNS: ["10.0.0.10", "dns.local"] },
+      ['clusterDNS: "dns.local" must be an IP address'],
+    ],
+    "one name server that is no list": [
+      { clusterDNS: "10.0.0.10" },
+      ['clusterDNS: must be a list of IP addresses, not "10.0.0.10"'],
+    ],
+    "a domain that is none": [
+      { clusterDomain: "Cluster_Local" },
+      [
+        "clusterDomain: \"Cluster_Local\" must be lower-case letters, digits, '-' or '.', with a letter or digit at both ends (RFC 1123 subdomain)",
+      ],
+    ],
+    "a sysctl of the whole node": [
+      { allowedUnsafeSysctls: ["vm.*"] },
+      [
+        'allowedUnsafeSysctls: "vm.*" is not known to be namespaced: it would change the whole node (net.*, kernel.shm*, kernel.msg*, kernel.sem and fs.mqueue.* are)',
+      ],
+    ],
+    "every sysctl at once": [
+      { allowedUnsafeSysctls: ["*"] },
+      [
+        'allowedUnsafeSysctls: "*" is not known to be namespaced: it would change the whole node (net.*, kernel.shm*, kernel.msg*, kernel.sem and fs.mqueue.* are)',
+      ],
+    ],
+    "a star in the middle": [
+      { allowedUnsafeSysctls: ["net.*.rmem"] },
+      [
+        'allowedUnsafeSysctls: "net.*.rmem" must be the name of a sysctl, or a prefix ending in * such as net.core.*',
+      ],
+    ],
+    "a class of Kubernetes' own, and one without a whole number": [
+      { priorityClasses: { "system-mine": 5, high: "5" } },
+      [
+        'priorityClasses.system-mine: must not begin with "system-": those names are taken',
+        'priorityClasses.high: must be a whole number, not "5"',
+      ],
+    ],
+    "a priority beyond Kubernetes' bounds": [
+      { priorityClasses: { high: 1_000_000_001 } },
+      ["priorityClasses.high: must be between -2147483648 and 1000000000, not 1000000001"],
+    ],
+    "a handler that is no name": [
+      { runtimeClasses: { gvisor: "run sc", Kata: "kata" } },
+      [
+        "runtimeClasses.gvisor: \"run sc\" must be lower-case letters, digits or '-', with a letter or digit at both ends (RFC 1123 label)",
+        "runtimeClasses.Kata: must be lower-case letters, digits, '-' or '.', with a letter or digit at both ends (RFC 1123 subdomain)",
+      ],
+    ],
+    "a limit of no process at all": [
+      { podPidsLimit: 0 },
+      ["podPidsLimit: must be at least 1, or -1 for no limit"],
+    ],
+    "a switch that is a word": [
+      { cpuCFSQuota: "no" },
+      ['cpuCFSQuota: must be true or false, not "no"'],
+    ],
+    "reserves that are no amounts, or of what cannot be reserved": [
+      { systemReserved: { cpu: "-1", memory: "lots" }, kubeReserved: { gpu: 1 } },
+      [
+        "systemReserved.cpu: must be greater than or equal to 0",
+        'systemReserved.memory: must be a quantity like 500m or 64Mi, not "lots"',
+        "kubeReserved.gpu: cannot be reserved; cpu, memory, ephemeral-storage can",
+      ],
     ],
     "all errors at once": [
       { maxPods: -1, logLevel: "loud", stateDir: 5 },

@@ -42,6 +42,7 @@ describe("defaults", () => {
           command: [],
           args: [],
           env: [],
+          envFrom: [],
           ports: [],
           resources: { limits: {}, requests: {} },
           volumeMounts: [],
@@ -49,12 +50,29 @@ describe("defaults", () => {
           lifecycle: {},
           terminationMessagePath: "/dev/termination-log",
           terminationMessagePolicy: "File",
+          securityContext: {},
+          stdin: false,
+          stdinOnce: false,
+          tty: false,
         },
       ],
       volumes: [],
       restartPolicy: "Always",
       terminationGracePeriodSeconds: 30,
       hostNetwork: false,
+      hostPID: false,
+      hostIPC: false,
+      shareProcessNamespace: false,
+      hostUsers: true,
+      setHostnameAsFQDN: false,
+      hostAliases: [],
+      dnsPolicy: "ClusterFirst",
+      imagePullSecrets: [],
+      overhead: {},
+      nodeSelector: {},
+      tolerations: [],
+      resources: { limits: {}, requests: {} },
+      securityContext: { supplementalGroups: [], sysctls: [] },
     });
   });
 
@@ -105,7 +123,7 @@ describe("origin", () => {
   });
 
   test("an error names where it stands and whose it is", () => {
-    const { errors } = decodeObject(pod({ hostIPC: true }), context);
+    const { errors } = decodeObject(pod({ hostIPC: 1 }), context);
     expect(errors).toEqual([
       {
         source: "mqtt:node",
@@ -113,9 +131,9 @@ describe("origin", () => {
         kind: "Pod",
         namespace: "default",
         name: "web",
-        code: "NotSupported",
+        code: "Invalid",
         path: "spec.hostIPC",
-        message: "not supported yet",
+        message: "Invalid value: 1: must be true or false",
       },
     ]);
   });
@@ -197,9 +215,40 @@ describe("whatever comes", () => {
     "limits",
     "cpu",
     "hostPath",
+    "configMap",
+    "secret",
+    "projected",
+    "sources",
+    "downwardAPI",
+    "emptyDir",
+    "volumeMounts",
+    "subPath",
+    "valueFrom",
+    "fieldRef",
+    "resourceFieldRef",
+    "envFrom",
+    "data",
+    "stringData",
+    "accessModes",
     "x",
   );
-  const leaf = fc.constantFrom("Pod", "List", "v1", "web", "a", "", 1, -1, 0.5, true, null);
+  const leaf = fc.constantFrom(
+    "Pod",
+    "List",
+    "ConfigMap",
+    "Secret",
+    "PersistentVolumeClaim",
+    "SecretList",
+    "v1",
+    "web",
+    "a",
+    "",
+    1,
+    -1,
+    0.5,
+    true,
+    null,
+  );
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(
       { maxDepth: 6 },
@@ -209,19 +258,21 @@ describe("whatever comes", () => {
     ),
   }));
 
+  const kinds = fc.constantFrom("Pod", "ConfigMap", "Secret", "PersistentVolumeClaim");
   test.each([false, true])("decoding never throws (lenient: %p)", (isLenient) => {
     fc.assert(
-      fc.property(value, fc.boolean(), (written, wrap) => {
+      fc.property(value, fc.boolean(), kinds, (written, wrap, kind) => {
         const object = wrap
-          ? { apiVersion: "v1", kind: "Pod", metadata: { name: "web" }, spec: written }
+          ? { apiVersion: "v1", kind, metadata: { name: "web" }, spec: written, data: written }
           : written;
-        const { pods, errors, refusedKinds } = decodeObject(object, {
+        const { pods, objects, errors, refusedKinds } = decodeObject(object, {
           ...context,
           lenient: isLenient,
         });
         // Nothing is ignored in silence: it runs, or it says why not. Only an empty list has nothing to say.
         const isEmptyList = JSON.stringify(object).includes('"items":[]');
-        expect(isEmptyList || pods.length + errors.length + refusedKinds.length > 0).toBe(true);
+        const said = pods.length + objects.length + errors.length + refusedKinds.length;
+        expect(isEmptyList || said > 0).toBe(true);
       }),
       { numRuns: 300 },
     );

@@ -1,42 +1,47 @@
-// Every manifest of test/fixtures: the valid ones say nothing, the invalid ones say exactly what stands beside them.
+// Every manifest of test/fixtures: the valid ones say only what stands beside them as warnings, the invalid ones say exactly what stands beside them as errors.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
 
-import { decodeManifest, type DecodedManifest } from "../../../src/api/decode-manifest.ts";
-import { sha256 } from "./digest.ts";
-
-const FIXTURES = join(import.meta.dir, "../../fixtures");
-
-function decoded(path: string): DecodedManifest {
-  const context = { source: "file", ref: basename(path), nodeName: "pi-1", sha256 } as const;
-  return decodeManifest(readFileSync(path, "utf8"), context);
-}
-
-function findings(manifest: DecodedManifest): string {
-  const all = [...manifest.errors, ...manifest.refusedKinds, ...manifest.notices];
-  const lines = all.map(
-    ({ line, column, code, path, message }) => `${line}:${column} ${code} ${path}: ${message}\n`,
-  );
-  return lines.join("");
-}
-
-function manifestsIn(directory: string): readonly string[] {
-  const names = readdirSync(join(FIXTURES, directory)).filter((name) => name.endsWith(".yaml"));
-  return names.toSorted().map((name) => join(FIXTURES, directory, name));
-}
+import { decodeText, decodedText, filesIn, findingLines, fixturesIn } from "./fixture-files.ts";
 
 describe("valid manifests", () => {
-  test.each(manifestsIn("valid"))("%s", (path) => {
-    const manifest = decoded(path);
-    expect(findings(manifest)).toBe("");
-    expect(manifest.pods.length).toBeGreaterThan(0);
-  });
+  test.each(fixturesIn("valid").map((fixture) => [fixture.file, fixture] as const))(
+    "%s",
+    (_file, fixture) => {
+      const manifest = decodeText(fixture);
+      expect(findingLines([...manifest.errors, ...manifest.refusedKinds])).toBe("");
+      expect(findingLines(manifest.notices)).toBe(fixture.beside("warnings") ?? "");
+      expect(manifest.pods.length + manifest.objects.length).toBeGreaterThan(0);
+    },
+  );
+
+  const decoded = fixturesIn("valid").filter(({ beside }) => beside("decoded.json") !== undefined);
+  test.each(decoded.map((fixture) => [fixture.file, fixture] as const))(
+    "%s means what stands beside it",
+    (_file, fixture) => {
+      expect(decodedText(decodeText(fixture))).toBe(fixture.beside("decoded.json") ?? "");
+    },
+  );
 });
 
 describe("invalid manifests", () => {
-  test.each(manifestsIn("invalid"))("%s", (path) => {
-    expect(findings(decoded(path))).toBe(readFileSync(path.replace(/yaml$/, "errors"), "utf8"));
-  });
+  test.each(fixturesIn("invalid").map((fixture) => [fixture.file, fixture] as const))(
+    "%s",
+    (_file, fixture) => {
+      const { errors, refusedKinds, notices } = decodeText(fixture);
+      const said = findingLines([...errors, ...refusedKinds, ...notices]);
+      expect(said).toBe(fixture.beside("errors") ?? "");
+      expect(said).not.toBe("");
+    },
+  );
+});
+
+test("every expectation has its manifest", () => {
+  for (const directory of ["valid", "invalid"] as const) {
+    const stems = new Set(fixturesIn(directory).map(({ file }) => file.replace(/\.[a-z]+$/, "")));
+    const alone = filesIn(directory).filter(
+      (file) => !stems.has(file.replace(/(\.decoded)?\.[a-z]+$/, "")),
+    );
+    expect(alone).toEqual([]);
+  }
 });

@@ -6,6 +6,7 @@ import {
   annotationErrors,
   backoffMaxMs,
   dependenciesOf,
+  restartsOnConfigChange,
   type Dependency,
 } from "../../../src/api/pod-annotations.ts";
 import { aPod } from "../../fakes/a-pod.ts";
@@ -80,6 +81,40 @@ describe("agent/backoff-max", () => {
         expect(ms).toBeLessThanOrEqual(3_600_000);
       }),
     );
+  });
+});
+
+describe("agent/devices", () => {
+  test("names devices", () => {
+    expect(errors({ "agent/devices": "/dev/ttyUSB0, /dev/i2c-1:/dev/i2c-0:rw" })).toEqual([]);
+  });
+
+  test("names each wrong entry", () => {
+    const rule =
+      'must be a device such as "/dev/ttyUSB0", "/dev/i2c-1:/dev/i2c-0" or "/dev/x:/dev/y:rw"';
+    expect(errors({ "agent/devices": "/dev/ttyUSB0, ttyUSB1, /etc/x" })).toEqual([
+      `ttyUSB1: ${rule}`,
+      `/etc/x: ${rule}`,
+    ]);
+  });
+});
+
+describe("agent/restart-on-config-change", () => {
+  test.each([
+    [undefined, true],
+    ["true", true],
+    ["false", false],
+  ])("%p means %p", (text, restarts) => {
+    const annotations: Record<string, string> =
+      text === undefined ? {} : { "agent/restart-on-config-change": text };
+    expect(errors(annotations)).toEqual([]);
+    expect(restartsOnConfigChange(pod(annotations))).toBe(restarts);
+  });
+
+  test("another word is refused, and means true if it was accepted", () => {
+    const annotations = { "agent/restart-on-config-change": "no" };
+    expect(errors(annotations)).toEqual(['no: must be "true" or "false"']);
+    expect(restartsOnConfigChange(pod(annotations))).toBe(true);
   });
 });
 

@@ -4,6 +4,8 @@ import { qosClass, type QosClass } from "../../../src/api/qos.ts";
 import { aContainer } from "../../fakes/a-pod.ts";
 
 interface Case {
+  /** Of the pod as a whole. */
+  readonly pod?: ResourceRequirements;
   readonly init?: readonly ResourceRequirements[];
   readonly resources: readonly ResourceRequirements[];
   readonly expected: QosClass;
@@ -65,12 +67,45 @@ const cases: Record<string, Case> = {
     resources: [{ limits: {}, requests: { cpu: "1m" } }],
     expected: "Burstable",
   },
+  "less than a thousandth is still asked for": {
+    resources: [{ limits: {}, requests: { cpu: "1n" } }],
+    expected: "Burstable",
+  },
+  "other resources do not count": {
+    resources: [
+      {
+        limits: { "ephemeral-storage": "1Gi", "podman.io/device=/dev/x": "1" },
+        requests: { "ephemeral-storage": "1Gi", "podman.io/device=/dev/x": "1" },
+      },
+    ],
+    expected: "BestEffort",
+  },
+  "what the pod as a whole says goes before its containers: Guaranteed": {
+    pod: full,
+    resources: [none, { limits: {}, requests: { cpu: "1m" } }],
+    expected: "Guaranteed",
+  },
+  "what the pod as a whole says goes before its containers: Burstable": {
+    pod: { limits: { cpu: "2", memory: "64Mi" }, requests: { cpu: "1", memory: "64Mi" } },
+    resources: [full],
+    expected: "Burstable",
+  },
+  "a pod that limits one resource as a whole is Burstable": {
+    pod: { limits: { memory: "64Mi" }, requests: { memory: "64Mi" } },
+    resources: [full],
+    expected: "Burstable",
+  },
+  "a pod that has huge pages only as a whole is BestEffort": {
+    pod: { limits: { "hugepages-2Mi": "4Mi" }, requests: { "hugepages-2Mi": "4Mi" } },
+    resources: [full],
+    expected: "BestEffort",
+  },
 };
 
 describe("qosClass", () => {
-  test.each(Object.entries(cases))("%s", (_, { init = [], resources, expected }) => {
+  test.each(Object.entries(cases))("%s", (_, { pod = none, init = [], resources, expected }) => {
     const initContainers = init.map((amounts, at) => aContainer(`i${at}`, { resources: amounts }));
     const containers = resources.map((amounts, at) => aContainer(`c${at}`, { resources: amounts }));
-    expect(qosClass({ initContainers, containers })).toBe(expected);
+    expect(qosClass({ initContainers, containers, resources: pod })).toBe(expected);
   });
 });

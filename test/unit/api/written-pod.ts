@@ -43,6 +43,12 @@ export function refusals(value: object): readonly string[] {
   return decode(value).errors.map(({ path, message }) => `${path}: ${message}`);
 }
 
+/** Of a pod that must be accepted: each warning as `path: message`. */
+export function warnings(value: object, more: Partial<DecodeContext> = {}): readonly string[] {
+  specOf(value, more);
+  return decode(value, more).notices.map(({ path, message }) => `${path}: ${message}`);
+}
+
 /** Of a pod that must be accepted, or is read leniently. */
 export function specOf(value: object, more: Partial<DecodeContext> = {}): PodSpec {
   const { pods, errors } = decode(value, more);

@@ -125,18 +125,27 @@ describe("refusals", () => {
     "a duplicate key": ["a: 1\nb: 2\na: 3", '3:1 Duplicate duplicate key "a"'],
     "a duplicate key in JSON": ['{"a": 1, "a": 2}', '1:10 Duplicate duplicate key "a"'],
     "a NUL character": ["a: 1\nb: \0", "2:4 Syntax the file holds binary data"],
-    "an alias without its anchor": ["a: *b", "1:4 Syntax alias *b has no anchor &b before it"],
+    "an alias without its anchor": [
+      "a: *b",
+      "1:4 Syntax an alias (*) without its anchor (&) before it; put text in quotes",
+    ],
     "an alias of what surrounds it": [
       "a: &a [*a]",
-      "1:8 Syntax alias *a has no anchor &a before it",
+      "1:8 Syntax an alias (*) without its anchor (&) before it; put text in quotes",
     ],
     "a tag that does not fit": [
       "a: !!int x",
-      '1:10 Syntax tag tag:yaml.org,2002:int does not fit "x"',
+      "1:10 Syntax tag !!int that does not fit its value; put text in quotes",
     ],
-    "a tag of a program": ["a: !ruby/object x", '1:17 Syntax tag !ruby/object does not fit "x"'],
+    "a tag of a program": [
+      "a: !ruby/object x",
+      "1:17 Syntax a tag (!) that does not fit its value; put text in quotes",
+    ],
     "a merge of text": ["<<: x", "1:1 Syntax a merge key << takes a map or a list of maps"],
-    "a map as key": ["{a: 1}: 2", "1:1 Syntax a key must be a string"],
+    "a map as key": [
+      "{a: 1}: 2",
+      "1:1 Syntax a key must be a string; put text that begins with { or [ in quotes",
+    ],
   };
   test.each(Object.entries(refused))("%s", (_sentence, [text, error]) => {
     const { documents, errors } = readDocuments(text);
@@ -150,6 +159,26 @@ describe("refusals", () => {
     const { documents, errors } = readDocuments("a: 1\n---\nb: [1\n");
     expect(documents).toEqual([]);
     expect(errors[0]).toMatchObject({ code: "Syntax", path: "", line: 4 });
+  });
+
+  test.each([
+    "password: |hunter2",
+    "password:\n|  hunter2\n",
+    "password: !!hunter2 x",
+    "password: !hunter2!a x",
+    "password: !a!hunter2",
+    "password: !<hunter2> x",
+    'password: "C:\\Uhunter2"',
+    'password: "C:\\hunter2"',
+    "password: >hunter2\n  x",
+    "password: 'a'hunter2",
+    "password: {a: b}hunter2",
+    "%YAML hunter2\n---\na: 1",
+    "] hunter2",
+  ])("a break of syntax shows nothing of a password: %s", (text) => {
+    const { errors } = readDocuments(text);
+    expect(errors.length).toBeGreaterThan(0);
+    expect(JSON.stringify(errors)).not.toContain("hunt");
   });
 
   test("bytes that are not UTF-8", () => {

@@ -8,6 +8,10 @@ function pod(name: string, spec = ""): string {
   return `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\nspec:\n  containers: [{name: a, image: busybox${spec}}]\n`;
 }
 
+function object(kind: string, name: string): string {
+  return `apiVersion: v1\nkind: ${kind}\nmetadata:\n  name: ${name}\n`;
+}
+
 interface Expected {
   readonly documents: number;
   readonly invalid: number;
@@ -51,6 +55,21 @@ const cases: Readonly<
     { "a.yaml": `${pod("a", ", imagee: x")}  nodeName: pi-7\n` },
     { documents: 1, invalid: 1, errors: ["a.yaml:6 spec.containers[0].imagee UnknownField"] },
   ],
+  "objects count, and one name of a kind is given once": [
+    {
+      "a.yaml": `${object("ConfigMap", "web")}---\n${object("Secret", "web")}`,
+      "b.yaml": object("Secret", "web"),
+    },
+    { documents: 3, invalid: 1, errors: ["b.yaml:4 metadata.name DuplicateObject"] },
+  ],
+  "the node's own ConfigMap is nobody's": [
+    { "a.yaml": `${object("ConfigMap", "agent-node")}---\n${object("Secret", "agent-node")}` },
+    { documents: 2, invalid: 1, errors: ["a.yaml:4 metadata.name Reserved"] },
+  ],
+  "a reference to what is in no file is no error": [
+    { "a.yaml": pod("a", ", envFrom: [{secretRef: {name: s}}]") },
+    { documents: 1, invalid: 0, errors: [] },
+  ],
   "the agent's own configuration is judged as one": [
     { "a.yaml": "kind: AgentConfiguration\nmqtt:\n  urll: x\n" },
     { documents: 1, invalid: 1, errors: ["a.yaml:3 mqtt.urll UnknownField"] },
@@ -63,4 +82,22 @@ const cases: Readonly<
 
 test.each(Object.entries(cases))("%s", (_sentence, [files, expected]) => {
   expect(judged(files)).toEqual(expected);
+});
+
+test("a reference to what is in no file is noted, unless the pod starts without it", () => {
+  const env = ", envFrom: [{secretRef: {name: s}}, {secretRef: {name: t, optional: true}}]";
+  const volumes =
+    "  volumes: [{name: a, configMap: {name: c}}, {name: b, configMap: {name: agent-node}}, {name: d, persistentVolumeClaim: {claimName: d}}]\n";
+  const texts = [
+    { file: "a.yaml", text: `${pod("a", env)}${volumes}` },
+    { file: "b.yaml", text: object("ConfigMap", "c") },
+  ];
+  const { notes, warnings } = judgeTogether(texts.map((text) => judgeText(text, sha256)));
+  expect(warnings).toEqual([]);
+  expect(notes.map(({ ref, line, path, message }) => `${ref}:${line} ${path}: ${message}`)).toEqual(
+    [
+      "a.yaml:4 spec.volumes[2].persistentVolumeClaim: PersistentVolumeClaim default/d is in none of these files; the pod waits until the node has it",
+      "a.yaml:4 spec.containers[0].envFrom[0].secretRef: Secret default/s is in none of these files; the pod waits until the node has it",
+    ],
+  );
 });

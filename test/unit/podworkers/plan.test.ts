@@ -1,5 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import type { DesiredState, SourceName } from "../../../src/api/desired-pod.ts";
+import {
+  NOTHING_DESIRED,
+  type DesiredState,
+  type SourceName,
+} from "../../../src/api/desired-pod.ts";
 import type { Removal } from "../../../src/api/removal.ts";
 import { planWorkers, type PlanInput, type WorkerFacts } from "../../../src/podworkers/plan.ts";
 import { aDesiredPod, aPod, aSandbox, anObservedPod, UID } from "../../fakes/a-pod.ts";
@@ -10,7 +14,7 @@ const names = { namespace: "default", name: "web" };
 const deleted: Removal = { uid: UID, ...names, why: "Deleted" };
 
 function desired(pods: DesiredState["pods"], ready: SourceName[] = ["file"]): DesiredState {
-  return { pods, held: new Set(), ready: new Set(ready), rejected: [] };
+  return { ...NOTHING_DESIRED, pods, ready: new Set(ready) };
 }
 const worker = (more: Partial<WorkerFacts> = {}): WorkerFacts => ({
   uid: UID,

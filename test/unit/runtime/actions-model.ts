@@ -11,6 +11,7 @@ import { allContainers, isSidecar, type Container, type Pod } from "../../../src
 import type { ContainerVerdicts } from "../../../src/api/probe-verdicts.ts";
 import { restartsAfter, restartsAfterKill } from "../../../src/api/restart-policy.ts";
 import { computePodActions } from "../../../src/runtime/actions.ts";
+import { isComingBack } from "../../../src/runtime/config-restart.ts";
 import {
   crashLoopPolicy,
   rememberExit,
@@ -40,6 +41,9 @@ export class PodModel {
   readonly story: string[] = [];
   readonly #dice: number[];
   readonly #hashes: Record<string, string>;
+  /** What each would read of ConfigMaps and Secrets if it started now. */
+  readonly #digests: Record<string, string>;
+  #configRestarting: string | undefined;
   readonly #restarts: Record<string, RestartMemory> = {};
   readonly #probes: Record<string, ContainerVerdicts> = {};
   readonly #hookFailed = new Set<string>();
@@ -60,7 +64,9 @@ export class PodModel {
   constructor(pod: Pod, dice: readonly number[]) {
     this.pod = pod;
     this.#dice = [...dice];
-    this.#hashes = Object.fromEntries(allContainers(pod.spec).map(({ name }) => [name, "v1:00"]));
+    const names = allContainers(pod.spec).map(({ name }) => name);
+    this.#hashes = Object.fromEntries(names.map((name) => [name, "v1:00"]));
+    this.#digests = Object.fromEntries(names.map((name) => [name, "v1:key:0"]));
   }
 
   get hasDice(): boolean {
@@ -75,21 +81,27 @@ export class PodModel {
   }
 
   decide(more: Partial<ActionContext> = {}): readonly PodAction[] {
+    const before = this.observed;
     for (const { name } of allContainers(this.pod.spec)) {
-      const newest = newestContainer(this.observed, name);
+      const newest = newestContainer(before, name);
       if (newest?.state !== "Exited") continue;
       const exit = { id: newest.id, seenAt: this.now };
       this.#restarts[name] = rememberExit(this.#restarts[name], exit, POLICY);
     }
     this.#judgeEnd();
-    return computePodActions(this.pod, this.observed, {
+    const context: ActionContext = {
       now: this.now,
       restarts: this.#restarts,
       probes: this.#probes,
       hookFailed: this.#hookFailed,
       hashes: this.#hashes,
+      configDigests: this.#digests,
+      ...(this.#configRestarting === undefined ? {} : { configRestarting: this.#configRestarting }),
       ...more,
-    });
+    };
+    const { observed } = this;
+    if (!isComingBack(this.pod, observed, context)) this.#configRestarting = undefined;
+    return computePodActions(this.pod, observed, context);
   }
 
   /** One sync: everything that was decided, then garbage if there was nothing to do. */
@@ -127,6 +139,7 @@ export class PodModel {
       if (event === 1 || (event === 0 && isPlain)) this.#exit(one, this.#roll(3), EXIT_CODES);
       if (event === 2) one.state = "Unknown";
       if (event === 3 && !isPlain) this.#hashes[one.name] = `v1:${this.#roll(2)}`;
+      if (event === 7) this.#digests[one.name] = `v1:key:${this.#roll(2)}`;
       if (event === 4 && !isPlain) this.#hookFailed.add(one.id);
       if (event === 5 && !isPlain) this.#say(one.id, { liveness: "Failure" });
       if (spec.startupProbe !== undefined && one.state === "Running")
@@ -269,10 +282,21 @@ export class PodModel {
       const another = written !== undefined && restartsAfterKill(this.pod.spec, written);
       if (always || another) this.#replaced.add(id);
       const killed = { id, always };
-      this.#restarts[container] = rememberKill(this.#restarts[container], killed);
+      if (reason === "ConfigChanged") this.#restartForConfig(id, container);
+      else this.#restarts[container] = rememberKill(this.#restarts[container], killed);
     }
     this.#kill(this.#instance(id));
     return true;
+  }
+
+  #restartForConfig(id: string, container: string): void {
+    if (this.#configRestarting !== undefined)
+      throw new Error(`${container} ends before ${this.#configRestarting} has come back`);
+    const spec = this.#spec(container);
+    if (spec === undefined || this.#isPlainInit(spec)) throw new Error(`${container} reads once`);
+    this.#configRestarting = container;
+    const killed = { id, always: false };
+    this.#restarts[container] = { backoff: undefined, exit: undefined, killed };
   }
 
   #start({ container, attempt }: Extract<PodAction, { type: "StartContainer" }>): void {
@@ -298,7 +322,9 @@ export class PodModel {
     if (luck === 1) return;
     const state: ObservedContainerState = luck === 2 ? "Created" : "Running";
     const hash = this.#hashes[container] ?? "";
-    const one = anInstance(container, { attempt, state, hash, sandboxId: sandbox.id });
+    const configDigest = this.#digests[container] ?? "";
+    const place = { sandboxId: sandbox.id, hash, configDigest };
+    const one = anInstance(container, { attempt, state, ...place });
     this.containers.push(one);
     if (state === "Running") this.#judgeRuns(written, one);
   }

@@ -110,17 +110,19 @@ describe("a decision", () => {
       attempt: fc.nat(4),
       lost: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
       hash: fc.constantFrom("v1:00", "v2:99", ""),
+      configDigest: fc.constantFrom("v1:key:0", "v1:other:1", "v2:key:1", ""),
       time: fc.nat(9_000_000),
     });
     fc.assert(
-      fc.property(pods, facts, (pod, { attempt, lost, hash, time }) => {
-        const observed = asWanted(pod, { attempt, lost, hash, time });
+      fc.property(pods, facts, (pod, wanted) => {
+        const observed = asWanted(pod, wanted);
         const names = allContainers(pod.spec).map(({ name }) => name);
         const hashes = Object.fromEntries(names.map((name) => [name, "v1:00"]));
         const said = Object.fromEntries(
           observed.containers.map(({ id }) => [id, { liveness: "Success", startup: "Success" }]),
         ) as typeof CALM.probes;
-        const context = { ...CALM, now: time, hashes, probes: said };
+        const configDigests = Object.fromEntries(names.map((name) => [name, "v1:key:0"]));
+        const context = { ...CALM, now: wanted.time, hashes, configDigests, probes: said };
         expect(computePodActions(pod, observed, context)).toEqual([]);
       }),
       { numRuns: 500, includeErrorInReport: true },
@@ -172,24 +174,25 @@ interface Wanted {
   /** Whether the record of a plain init container is gone. */
   readonly lost: readonly boolean[];
   readonly hash: string;
+  readonly configDigest: string;
   readonly time: number;
 }
 
 /** What a pod looks like that needs nothing; its earlier sandbox and instances lie about. */
-function asWanted(pod: Pod, { attempt, lost, hash, time }: Wanted): ObservedPod {
+function asWanted(pod: Pod, { attempt, lost, time, ...written }: Wanted): ObservedPod {
   const { spec } = pod;
   const { hostNetwork } = spec;
   const old = aSandbox({ attempt, state: "NotReady", ips: [] });
   const own = aSandbox({ attempt: attempt + 1, hostNetwork, ...(hostNetwork ? { ips: [] } : {}) });
   const now = allContainers(spec).flatMap((container, index): ObservedContainer[] => {
     const isPlain = index < spec.initContainers.length && !isSidecar(spec, container);
-    const place = { sandboxId: own.id, attempt: attempt + 1, createdAt: time, hash };
+    const place = { sandboxId: own.id, attempt: attempt + 1, createdAt: time, ...written };
     if (!isPlain) return [anInstance(container.name, place)];
     if (lost[index] === true) return [];
     return [anInstance(container.name, { ...place, state: "Exited", exitCode: 0 })];
   });
   const before = allContainers(spec).map(({ name }) =>
-    anInstance(name, { attempt, sandboxId: old.id, state: "Exited", exitCode: 255, hash }),
+    anInstance(name, { attempt, sandboxId: old.id, state: "Exited", exitCode: 255, ...written }),
   );
   return anObservedPod([old, own], [...before, ...now]);
 }

@@ -21,6 +21,7 @@ export const CALM: ActionContext = {
   probes: {},
   hookFailed: new Set(),
   hashes: {},
+  configDigests: {},
 };
 
 /** The hashes that `anInstance` carries, unless `context` says otherwise. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import {
   cgroupParent,
+  cgroupPaths,
   podCgroupDirectories,
   type PodCgroup,
 } from "../../../src/runtime/cgroup-parent.ts";
@@ -59,5 +60,30 @@ describe("podCgroupDirectories", () => {
     expect(podCgroupDirectories({ ...sd, cgroupRoot: "/a" }, v2)).toEqual([
       `/sys/fs/cgroup/a.slice/a-kubepods.slice/a-kubepods-besteffort.slice/a-kubepods-besteffort-${slice}`,
     ]);
+  });
+});
+
+describe("cgroupPaths", () => {
+  test("of a class lie around the pod", () => {
+    expect(cgroupPaths({ ...fs, cgroupRoot: "/a/b" })).toEqual({
+      allPods: "a/b/kubepods",
+      qos: "a/b/kubepods/besteffort",
+      pod: `a/b/kubepods/besteffort/pod${uid}`,
+    });
+  });
+
+  test("of a guaranteed pod has no class between", () => {
+    expect(cgroupPaths({ ...fs, qos: "Guaranteed" })).toEqual({
+      allPods: "kubepods",
+      pod: `kubepods/pod${uid}`,
+    });
+  });
+
+  test("of systemd are slices", () => {
+    expect(cgroupPaths({ ...sd, qos: "Burstable" })).toEqual({
+      allPods: "kubepods.slice",
+      qos: "kubepods.slice/kubepods-burstable.slice",
+      pod: `kubepods.slice/kubepods-burstable.slice/kubepods-burstable-${slice}`,
+    });
   });
 });

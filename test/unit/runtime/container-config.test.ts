@@ -3,45 +3,55 @@ import { create } from "@bufbuild/protobuf";
 import type { Container } from "../../../src/api/pod.ts";
 import {
   ContainerConfigSchema,
+  MountPropagation,
   NamespaceMode,
+  SecurityProfile_ProfileType,
   Signal,
+  type Mount,
 } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
 import {
   containerConfig,
   type ContainerConfigFacts,
 } from "../../../src/runtime/container-config.ts";
 import { aContainer, aDesiredPod, aPod, UID } from "../../fakes/a-pod.ts";
+import { ALL_FEATURES, containerFacts } from "../../fakes/config-facts.ts";
 
-const facts: ContainerConfigFacts = {
+const facts = containerFacts({
   attempt: 3,
-  imageRef: "sha256:1234",
   volumes: new Map([
     ["data", "/srv/data"],
     ["tmp", "/state/tmp"],
   ]),
-  instance: "default",
-  cgroupVersion: 2,
-  memoryBytes: 4 * 1024 ** 3,
   terminationLog: "/state/pods/u/containers/a/3",
-};
+});
 
-function configOf(more: Partial<Container>): ReturnType<typeof containerConfig> {
+function configOf(
+  more: Partial<Container>,
+  given: Partial<ContainerConfigFacts> = {},
+): ReturnType<typeof containerConfig> {
   const container = aContainer("a", more);
   const pod = aPod({ containers: [container] }, { labels: { app: "web" } });
-  return containerConfig(aDesiredPod(pod), container, facts);
+  return containerConfig(aDesiredPod(pod), container, { ...facts, ...given });
+}
+
+/** A mount that nothing special is wanted of. */
+function plainMount(containerPath: string, hostPath: string, more: Partial<Mount> = {}): object {
+  const propagation = MountPropagation.PROPAGATION_PRIVATE;
+  const flags = { readonly: false, recursiveReadOnly: false, selinuxRelabel: false };
+  return { containerPath, hostPath, propagation, ...flags, ...more };
 }
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 test("the whole configuration of a container", () => {
-  const config = configOf({
+  const env = [
+    { name: "NAME", value: "web" },
+    { name: "GREETING", value: "hello web, grüße" },
+  ];
+  const spec: Partial<Container> = {
     command: ["sh", "-c"],
     args: ["echo $(NAME)"],
     workingDir: "/srv",
-    env: [
-      { name: "NAME", value: "web" },
-      { name: "GREETING", value: "hello $(NAME), grüße" },
-    ],
     resources: { limits: { memory: "64Mi" }, requests: { memory: "64Mi" } },
     volumeMounts: [
       { name: "data", mountPath: "/data", readOnly: true },
@@ -50,8 +60,8 @@ test("the whole configuration of a container", () => {
     ports: [{ name: "http", containerPort: 80, protocol: "TCP" }],
     lifecycle: { preStop: { type: "exec", command: ["date"] } },
     terminationMessagePolicy: "FallbackToLogsOnError",
-  });
-  expect(config).toEqual({
+  };
+  expect(configOf(spec, { env })).toEqual({
     metadata: { name: "a", attempt: 3 },
     image: { image: "sha256:1234", userSpecifiedImage: "local/busybox:1" },
     command: ["sh", "-c"],
@@ -62,14 +72,15 @@ test("the whole configuration of a container", () => {
       { key: "GREETING", value: bytes("hello web, grüße") },
     ],
     mounts: [
-      { containerPath: "/data", hostPath: "/srv/data", readonly: true },
-      { containerPath: "/tmp", hostPath: "/state/tmp", readonly: false },
-      {
-        containerPath: "/dev/termination-log",
-        hostPath: "/state/pods/u/containers/a/3",
-        readonly: false,
-      },
+      plainMount("/data", "/srv/data", { readonly: true }),
+      plainMount("/tmp", "/state/tmp"),
+      plainMount("/dev/termination-log", "/state/pods/u/containers/a/3", { selinuxRelabel: true }),
     ],
+    devices: [],
+    cdiDevices: [],
+    stdin: false,
+    stdinOnce: false,
+    tty: false,
     logPath: "a/3.log",
     labels: {
       "io.kubernetes.pod.name": "web",
@@ -94,15 +105,22 @@ test("the whole configuration of a container", () => {
         cpuPeriod: 100_000n,
         cpuQuota: 0n,
         memoryLimitInBytes: 67_108_864n,
+        hugepageLimits: [],
         oomScoreAdj: 985n,
         unified: { "memory.oom.group": "1" },
       },
       securityContext: {
+        privileged: false,
         namespaceOptions: {
           network: NamespaceMode.POD,
           pid: NamespaceMode.CONTAINER,
           ipc: NamespaceMode.POD,
         },
+        runAsUser: { value: 0n },
+        supplementalGroups: [],
+        readonlyRootfs: false,
+        noNewPrivs: false,
+        seccomp: { profileType: SecurityProfile_ProfileType.Unconfined },
         maskedPaths: [
           "/proc/acpi",
           "/proc/asound",
@@ -135,20 +153,21 @@ describe("containerConfig", () => {
     ]);
   });
 
-  test("a variable knows only those before it", () => {
-    const env = [
-      { name: "A", value: "$(B)" },
-      { name: "B", value: "2" },
-      { name: "B", value: "$(B)$(B)" },
-    ];
-    expect(configOf({ env, args: ["$(A) $(B)"] })).toMatchObject({
-      args: ["$(B) 22"],
-      envs: [
-        { key: "A", value: bytes("$(B)") },
-        { key: "B", value: bytes("2") },
-        { key: "B", value: bytes("22") },
-      ],
-    });
+  test("that has a value which is no text gets its bytes", () => {
+    const value = new Uint8Array([0xff, 0x00, 0x41]);
+    const config = configOf({ args: ["$(KEY)"] }, { env: [{ name: "KEY", value }] });
+    expect(config).toMatchObject({ args: ["\uFFFD\0A"], envs: [{ key: "KEY", value }] });
+  });
+
+  test("that mounts a part of a volume gets that part, and the pod's hosts file behind its volumes", () => {
+    const mount = { name: "data", mountPath: "/data", readOnly: false };
+    const volumeMounts = [mount, { ...mount, mountPath: "/part", subPath: "part" }];
+    const given = { subPaths: new Map([[1, "/state/part"]]), etcHosts: "/state/etc-hosts" };
+    expect(configOf({ volumeMounts }, given).mounts?.slice(0, 3)).toEqual([
+      plainMount("/data", "/srv/data"),
+      plainMount("/part", "/state/part"),
+      plainMount("/etc/hosts", "/state/etc-hosts", { selinuxRelabel: true }),
+    ]);
   });
 
   test("on the host's network joins the node's namespace as its sandbox does", () => {
@@ -180,7 +199,7 @@ describe("containerConfig", () => {
 
   test("takes a message at a path that is not absolute, and none without a path or a file", () => {
     expect(configOf({ terminationMessagePath: "tmp/end" }).mounts).toEqual([
-      { containerPath: "/tmp/end", hostPath: "/state/pods/u/containers/a/3", readonly: false },
+      plainMount("/tmp/end", "/state/pods/u/containers/a/3", { selinuxRelabel: true }),
     ]);
     expect(configOf({ terminationMessagePath: "" }).mounts).toEqual([]);
     const { terminationLog: _, ...without } = facts;
@@ -188,17 +207,28 @@ describe("containerConfig", () => {
   });
 
   test("its stop signal is asked for where the runtime hears of it, else refused with a way out", () => {
-    const of = (stopSignal: string, stopSignals: boolean): ReturnType<typeof containerConfig> =>
-      containerConfig(aDesiredPod(), aContainer("a", { lifecycle: { stopSignal } }), {
-        ...facts,
-        stopSignals,
-      });
+    const of = (stopSignal: string, can: boolean): ReturnType<typeof containerConfig> =>
+      configOf({ lifecycle: { stopSignal } }, can ? { features: ALL_FEATURES } : {});
     expect(of("SIGRTMIN+3", true).stopSignal).toBe(Signal.SIGRTMINPLUS3);
     expect(() => of("SIGUSR1", false)).toThrow("set STOPSIGNAL in the image");
     expect(() => of("SIGUSR1", false)).toThrow(
       expect.objectContaining({ reason: "UnsupportedByRuntime" }),
     );
     expect(() => of("SIGNOTHING", true)).toThrow("which is no signal");
+  });
+
+  test("has an open standard input, or a terminal, if it wants one", () => {
+    expect(configOf({ stdin: true, stdinOnce: true, tty: true })).toMatchObject({
+      stdin: true,
+      stdinOnce: true,
+      tty: true,
+    });
+  });
+
+  test("says what it read of ConfigMaps and Secrets, if it did", () => {
+    const { annotations } = configOf({}, { configDigest: "v1:key:sum" });
+    expect(annotations?.["agent/config-digest"]).toBe("v1:key:sum");
+    expect(configOf({}).annotations).not.toHaveProperty("agent/config-digest");
   });
 
   test("does not start without a volume that it mounts", () => {

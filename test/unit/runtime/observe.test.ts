@@ -44,6 +44,13 @@ describe("observedSandbox", () => {
     });
   });
 
+  test("knows the ids of its own users also when it is down, and reads no others", () => {
+    const of = (text: string) =>
+      observedSandbox(sandbox({ "agent/user-namespace": text }), undefined).userNamespace;
+    expect(of("65536:65536")).toEqual({ hostId: 65_536, length: 65_536 });
+    expect([of("x"), of("0:65536")]).toEqual([undefined, undefined]);
+  });
+
   test.each(["", "x", "-1", "1e9", "NaN", "Infinity", "1".repeat(400)])(
     "an active-since of %p is none",
     (text) => {
@@ -74,6 +81,12 @@ describe("observedContainer", () => {
       ports: [{ containerPort: 80, protocol: "TCP" }],
       message: "oops: bye",
     });
+  });
+
+  test("reads what it knew of ConfigMaps and Secrets, if it knew any", () => {
+    const digest = { "agent/config-digest": "v1:key:sum" };
+    expect(observedContainer(container(), status(digest)).configDigest).toBe("v1:key:sum");
+    expect(observedContainer(container(), status({}))).not.toHaveProperty("configDigest");
   });
 
   test("without them, or with what nobody can read, it is an app container without a hook", () => {

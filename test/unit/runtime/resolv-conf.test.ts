@@ -25,15 +25,15 @@ test("an empty file says nothing", () => {
   expect(parseResolvConf("")).toEqual({ servers: [], searches: [], options: [] });
 });
 
-test("no more than libc uses", () => {
-  const servers = [1, 2, 3, 4].map((n) => `nameserver 192.0.2.${n}\n`).join("");
-  const domains = Array.from({ length: 40 }, (_, n) => `d${n}`);
-  const parsed = parseResolvConf(`${servers}search ${domains.join(" ")} d0\n`);
-  expect(parsed.servers).toEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
-  expect(parsed.searches).toEqual(domains.slice(0, 32));
+test("the last of two options of one name counts", () => {
+  const text = "options ndots:1 rotate\noptions ndots:5\n";
+  expect(parseResolvConf(text).options).toEqual(["ndots:5", "rotate"]);
 });
 
-test("search domains have 2048 characters together", () => {
-  const long = Array.from({ length: 12 }, (_, n) => `${n}`.padEnd(200, "x"));
-  expect(parseResolvConf(`search ${long.join(" ")}`).searches).toEqual(long.slice(0, 10));
+test("nothing is cut: the pod's own share comes on top", () => {
+  const servers = [1, 2, 3, 4].map((n) => `192.0.2.${n}`);
+  const domains = Array.from({ length: 40 }, (_, n) => `d${n}`);
+  const lines = servers.map((server) => `nameserver ${server}`);
+  const parsed = parseResolvConf(`${lines.join("\n")}\nsearch ${domains.join(" ")}\n`);
+  expect(parsed).toEqual({ servers, searches: domains, options: [] });
 });

@@ -6,22 +6,19 @@ import {
   PodSandboxConfigSchema,
   PodSandboxSchema,
   Protocol,
+  SecurityProfile_ProfileType,
 } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
 import { identityOf, listedSandbox } from "../../../src/runtime/observe.ts";
-import {
-  identityLabels,
-  sandboxConfig,
-  type SandboxFacts,
-} from "../../../src/runtime/sandbox-config.ts";
+import { identityLabels, sandboxConfig } from "../../../src/runtime/sandbox-config.ts";
 import { aContainer, aDesiredPod, aPod, UID } from "../../fakes/a-pod.ts";
+import { ALL_FEATURES, sandboxFacts } from "../../fakes/config-facts.ts";
+import { refusalOf } from "../../fakes/refusal.ts";
 
-const facts: SandboxFacts = {
+const facts = sandboxFacts({
   attempt: 2,
-  instance: "default",
-  podLogsDir: "/var/log/pods",
   dns: { servers: ["192.0.2.1"], searches: ["example"], options: ["ndots:2"] },
   cgroupParent: "/kubepods/besteffort/pod1",
-};
+});
 
 test("the whole sandbox of a pod", () => {
   const pod = aPod({}, { labels: { app: "web" }, annotations: { note: "x" } });
@@ -54,7 +51,13 @@ test("the whole sandbox of a pod", () => {
           pid: NamespaceMode.CONTAINER,
           ipc: NamespaceMode.POD,
         },
+        supplementalGroups: [],
+        privileged: false,
+        seccomp: { profileType: SecurityProfile_ProfileType.RuntimeDefault },
       },
+      sysctls: {},
+      resources: { cpuShares: 2n, memoryLimitInBytes: 0n, cpuPeriod: 100_000n, cpuQuota: 0n },
+      overhead: {},
     },
   });
 });
@@ -135,6 +138,52 @@ describe("sandboxConfig", () => {
     const config = of({ containers, hostNetwork: true });
     expect(config.portMappings).toEqual([]);
     expect(config.linux?.securityContext?.namespaceOptions?.network).toBe(NamespaceMode.NODE);
+  });
+
+  test("its kernel settings go into it, under the names with dots", () => {
+    const sysctls = [
+      { name: "net.core.somaxconn", value: "1024" },
+      { name: "net/ipv4/conf/eth0.1/forwarding", value: "1" },
+    ];
+    const { linux } = of({ securityContext: { supplementalGroups: [], sysctls } });
+    expect(linux?.sysctls).toEqual({
+      "net.core.somaxconn": "1024",
+      "net.ipv4.conf.eth0/1.forwarding": "1",
+    });
+  });
+
+  test("users of its own are written on it, and read back; an author cannot claim some", () => {
+    const annotations = { "agent/user-namespace": "65536:65536" };
+    const pod = aPod({ hostUsers: false }, { annotations });
+    const config = sandboxConfig(aDesiredPod(pod), {
+      ...facts,
+      features: ALL_FEATURES,
+      userNamespace: { hostId: 131_072, length: 65_536 },
+    });
+    expect(config.annotations?.["agent/user-namespace"]).toBe("131072:65536");
+    const mapping = { hostId: 131_072, containerId: 0, length: 65_536 };
+    expect(config.linux?.securityContext?.namespaceOptions?.usernsOptions).toEqual({
+      mode: NamespaceMode.POD,
+      uids: [mapping],
+      gids: [mapping],
+    });
+    const labels = identityLabels(pod, "default");
+    const message = create(PodSandboxSchema, { labels, annotations: { ...config.annotations } });
+    const range = { hostId: 131_072, length: 65_536 };
+    expect(listedSandbox(message, "default")?.userNamespace).toEqual(range);
+    const other = sandboxConfig(aDesiredPod(aPod({}, { annotations })), facts);
+    expect(other.annotations).not.toHaveProperty("agent/user-namespace");
+  });
+
+  test("is refused where the runtime would give it the node's users", () => {
+    expect(refusalOf(() => of({ hostUsers: false }))).toEqual({
+      reason: "UnsupportedByRuntime",
+      message:
+        "hostUsers: false needs a runtime with user namespaces (containerd 2.0, runc 1.2 and Linux 6.3, or newer); update it, or remove hostUsers",
+    });
+    const facts = sandboxFacts({ features: ALL_FEATURES, runtimeHandler: "kata" });
+    const pod = aDesiredPod(aPod({ hostUsers: false }));
+    expect(() => sandboxConfig(pod, facts)).toThrow("user namespaces");
   });
 
   test("a pod cannot pretend to be another's or to come from another source", () => {

@@ -70,6 +70,7 @@ export function judge(payload: string | Uint8Array, changes: Partial<Arrival> = 
     address: ADDRESS,
     payload: typeof payload === "string" ? bytes(payload) : payload,
     stored: undefined,
+    current: [],
     context: CONTEXT,
     ...changes,
   });

@@ -320,12 +320,12 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
       payload: written({
         resources: [
           aWrittenPod("web"),
-          { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" } },
+          { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "c" } },
         ],
       }),
     },
     400,
-    'ConfigMap default/c: kind: kind "ConfigMap" is not supported yet; take it out of the document',
+    'Deployment default/c: kind: kind "Deployment" is not supported yet; take it out of the document',
   ],
   "refuses an object without a name by its place": [
     { payload: written({ resources: [aWrittenPod("web"), 5] }) },

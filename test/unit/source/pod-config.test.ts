@@ -22,7 +22,7 @@ function pod(source: SourceName, name: string, hostPort?: number): DesiredPod {
 }
 
 function snapshot(source: SourceName, ...pods: readonly DesiredPod[]): SourceSnapshot {
-  return { source, ready: true, pods, rejected: [] };
+  return { source, ready: true, pods, objects: [], rejected: [] };
 }
 
 function merged(...snapshots: readonly SourceSnapshot[]) {
@@ -102,7 +102,7 @@ describe("merge", () => {
       { source: "file", ref: "/m/x.yaml", code: "Syntax", path: "", message: "broken" },
     ] as const;
     const state = mergeSnapshots(
-      [{ source: "file", ready: false, pods: [], rejected }, snapshot("mqtt:node")],
+      [{ source: "file", ready: false, pods: [], objects: [], rejected }, snapshot("mqtt:node")],
       GROUPS,
     );
     expect([[...state.ready], state.rejected]).toEqual([["mqtt:node"], [...rejected]]);

@@ -22,19 +22,17 @@ const base: NodeStatusInput = {
     kernelVersion: "6.12.0",
     osImage: "Debian GNU/Linux 12 (bookworm)",
     architecture: "arm64",
-    cpus: 4,
-    memoryBytes: 4_000_000_500,
   },
   addresses: ["192.0.2.7", "2001:db8::7"],
   runtime,
   agentVersion: "v0.1.0",
-  maxPods: 110,
+  capacity: { cpu: "4", memory: "3906250Ki", pods: "110" },
+  allocatable: { cpu: "3500m", memory: "3644106Ki", pods: "110" },
   problems: [],
   now: Date.parse("2026-11-21T10:00:00Z"),
 };
 
 test("the whole status of a healthy node", () => {
-  const resources = { cpu: "4", memory: "3906250Ki", pods: "110" };
   expect(nodeStatus(base)).toEqual({
     conditions: [
       {
@@ -57,8 +55,8 @@ test("the whole status of a healthy node", () => {
       { type: "InternalIP", address: "2001:db8::7" },
       { type: "Hostname", address: "pi-1" },
     ],
-    capacity: resources,
-    allocatable: resources,
+    capacity: { cpu: "4", memory: "3906250Ki", pods: "110" },
+    allocatable: { cpu: "3500m", memory: "3644106Ki", pods: "110" },
     nodeInfo: {
       machineID: "0123",
       bootID: "4567",

@@ -49,6 +49,7 @@ export function aState(
       digest: "sha256:d7",
       policy: { minReadySeconds: 10, progressDeadlineSeconds: 600 },
       pods,
+      objects: [],
     },
     observedGeneration: 6,
     acceptedAt: WALL,

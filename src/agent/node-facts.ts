@@ -1,0 +1,97 @@
+// This node as newcomers and its own status see it: labels, room, classes, what the kernel can.
+
+import type { AgentConfig } from "../api/config.ts";
+import type { NodeIdentity } from "../api/node-object.ts";
+import {
+  allocatableAmounts,
+  nodeAllocatable,
+  nodeCapacity,
+  type NodeResources,
+} from "../api/node-resources.ts";
+import type { NodeStatus } from "../api/pod-status.ts";
+import type { Pod, PodUID, ResourceList } from "../api/pod.ts";
+import { EMPTY_ROOM, admit, withPod, type NodeFacts, type Room } from "../podworkers/admission.ts";
+import { localLabels } from "../podworkers/node-affinity.ts";
+import type { Admission } from "../source/pod-config.ts";
+import type { Edges } from "./edges.ts";
+import type { Pods } from "./pods.ts";
+
+export interface NodeFactsOptions {
+  readonly edges: Pick<Edges, "machine">;
+  readonly config: AgentConfig;
+  readonly nodeName: string;
+}
+
+export function nodeFacts({ edges, config, nodeName }: NodeFactsOptions): NodeFacts {
+  const { machine } = edges;
+  return {
+    ...config,
+    nodeName,
+    labels: nodeLabels({ edges, config, nodeName }),
+    allocatable: allocatableOf(edges, config),
+    hasAppArmor: machine.hasAppArmor,
+  };
+}
+
+/** What pods may ask for in all. */
+export function allocatableOf(
+  { machine }: Pick<Edges, "machine">,
+  config: AgentConfig,
+): NodeFacts["allocatable"] {
+  return allocatableAmounts(resourcesOf(machine, config), config);
+}
+
+/** The labels that pods choose by. */
+export function nodeLabels({ edges, config, nodeName }: NodeFactsOptions): NodeFacts["labels"] {
+  const { architecture } = edges.machine;
+  return localLabels({ nodeName, architecture }, config.nodeLabels);
+}
+
+/** What every pod may read of its node. */
+export function nodeIdentity(options: NodeFactsOptions): NodeIdentity {
+  const arch = options.edges.machine.architecture;
+  // Groups come with the documents of groups, which are not built yet.
+  return { name: options.nodeName, labels: nodeLabels(options), groups: [], arch };
+}
+
+/** Capacity and allocatable as a node's status has them. */
+export function nodeRoom({
+  edges,
+  config,
+}: Omit<NodeFactsOptions, "nodeName">): Pick<NodeStatus, "capacity" | "allocatable"> {
+  const resources = resourcesOf(edges.machine, config);
+  return {
+    capacity: written(nodeCapacity(resources)),
+    allocatable: written(nodeAllocatable(resources, config)),
+  };
+}
+
+/** What the node says to newcomers, with nobody in it yet. `isOver`: a pod has ended for good, and needs nothing any more. */
+export function admissionTo(
+  options: NodeFactsOptions,
+  isOver: (uid: PodUID) => boolean,
+): Admission {
+  const facts = nodeFacts(options);
+  const withRoom = (room: Room): Admission => ({
+    refusal: ({ pod }) => admit(pod, facts, room),
+    with: ({ uid, pod }) => withRoom(isOver(uid) ? room : withPod(room, pod)),
+  });
+  return withRoom(EMPTY_ROOM);
+}
+
+/** Those that have not come to their end. */
+export function activePods({ workers, statuses }: Pick<Pods, "workers" | "statuses">): Pod[] {
+  const active = workers.all().filter(({ desired }) => !statuses.isOver(desired.uid));
+  return active.map(({ desired }) => desired.pod);
+}
+
+function resourcesOf(machine: Edges["machine"], { maxPods }: AgentConfig): NodeResources {
+  return { ...machine, maxPods };
+}
+
+function written(list: ResourceList): Readonly<Record<string, string>> {
+  const entries = Object.entries(list).flatMap(([name, amount]) =>
+    amount === undefined ? [] : [[name, amount] as const],
+  );
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,81 @@
+// Gives this node to the rooms that run pods: its runtime, images, volumes and objects.
+
+import { NO_OBJECTS, type LocalObjects } from "../api/local-object.ts";
+import type { Pod } from "../api/pod.ts";
+import type { CgroupDriver } from "../runtime/cgroup-parent.ts";
+import type { RuntimeFeatures } from "../runtime/features.ts";
+import { containerWorld, nodeAllocatable, podObjects } from "./container-world.ts";
+import type { DesiredPods } from "./desired-pods.ts";
+import { imageEnsurer } from "./ensure-image.ts";
+import { MissingDevices } from "./missing-devices.ts";
+import { activePods } from "./node-facts.ts";
+import { podConfigs } from "./pod-configs.ts";
+import { PodVolumes } from "./pod-volumes.ts";
+import { buildPods, type Pods, type PodsOptions } from "./pods.ts";
+
+export interface NodePodsOptions extends Pick<
+  PodsOptions,
+  | "edges"
+  | "config"
+  | "events"
+  | "record"
+  | "requireNetwork"
+  | "hostIPs"
+  | "onPodChanged"
+  | "onPodGone"
+  | "onStatusChanged"
+  | "signal"
+> {
+  readonly nodeName: string;
+  readonly desired: DesiredPods;
+  /** Known once the runtime has answered, which is before the first pod is made. */
+  readonly cgroupDriver: () => CgroupDriver;
+  /** Likewise. */
+  readonly features: () => RuntimeFeatures;
+}
+
+export function buildNodePods(options: NodePodsOptions): Pods {
+  const { edges, config, nodeName, desired, record, features, signal } = options;
+  const objects = (pod: Pod): LocalObjects => objectsOf(pod, desired, pods);
+  const allocatable = nodeAllocatable({ edges, config, nodeName });
+  const volumes = new PodVolumes({ edges, config, nodeName, allocatable, objects });
+  const missing = new MissingDevices({
+    ...edges,
+    pods: () => desired.state.pods,
+    onFound: (uid) => pods.workers.notify(uid),
+  });
+  signal.addEventListener("abort", () => missing[Symbol.dispose](), { once: true });
+  const configs = podConfigs({
+    ...options,
+    isDevice: (path) => missing.has(path),
+    observed: () => pods.cache.all().values(),
+    activePods: () => activePods(pods),
+  });
+  const pods: Pods = buildPods({
+    ...options,
+    configs,
+    ensureImage: imageEnsurer({ edges, record, objects }),
+    world: containerWorld({
+      ...options,
+      allocatable,
+      mountsImages: () => features().imageVolumes,
+      refreshVolumes: (pod) => volumes.refresh(pod),
+      prepareSubPath: (pod, part) => volumes.prepareSubPath(pod, part),
+    }),
+    objects: podObjects({ edges, desired, refreshVolumes: (pod) => volumes.refresh(pod) }),
+    shareLargeClaims: (pod) => volumes.shareLargeClaims(pod),
+    setUpVolumes: (pod) => volumes.setUp(pod),
+    emptyLargeVolumes: (uid) => volumes.emptyLargeVolumes(uid),
+    tearDownVolumes: (uid) => volumes.tearDown(uid),
+    removeCgroup: (uid) => configs.removeCgroup(uid),
+    rejected: () => desired.state.rejected,
+  });
+  return pods;
+}
+
+/** What the pod's source may use; of a pod that nobody asks for any more, nothing. */
+function objectsOf({ metadata: { uid } }: Pod, desired: DesiredPods, pods: Pods): LocalObjects {
+  const known = [...desired.state.pods, ...pods.workers.all().map((entry) => entry.desired)];
+  const source = known.find((one) => one.uid === uid)?.source;
+  return source === undefined ? NO_OBJECTS : desired.objectsFor(source);
+}

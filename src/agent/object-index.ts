@@ -1,0 +1,84 @@
+// The merged objects by name, as pods of one source may use them, and which of them have changed.
+
+import {
+  objectKey,
+  type ConfigMap,
+  type DesiredObject,
+  type LocalObject,
+  type LocalObjectKind,
+  type LocalObjects,
+} from "../api/local-object.ts";
+import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/node-object.ts";
+import type { SourceName } from "../api/source-name.ts";
+import { mayUse } from "../source/object-access.ts";
+import { sameObject } from "../source/same-object.ts";
+
+export class ObjectIndex {
+  readonly #node: NodeIdentity;
+  #list: readonly DesiredObject[] = [];
+  #byKey: ReadonlyMap<string, DesiredObject> = new Map();
+  #version = 0;
+
+  constructor(node: NodeIdentity) {
+    this.#node = node;
+  }
+
+  /** Grows with every change of what the objects say. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The keys (`ConfigMap default/web`) of what has come, gone, or says something else now. */
+  replace(objects: readonly DesiredObject[]): ReadonlySet<string> {
+    if (isSameList(objects, this.#list)) return new Set();
+    const before = this.#byKey;
+    this.#list = objects;
+    this.#byKey = new Map(objects.map((desired) => [objectKey(desired.object), desired]));
+    const changed = new Set([
+      ...[...before.keys()].filter((key) => !this.#byKey.has(key)),
+      ...objects.map(({ object }) => objectKey(object)).filter((key) => this.#differs(key, before)),
+    ]);
+    if (changed.size > 0) this.#version += 1;
+    return changed;
+  }
+
+  /** What pods of `reader` may use. */
+  for(reader: SourceName): LocalObjects {
+    const find = (kind: LocalObjectKind, name: string): LocalObject | undefined => {
+      const desired = this.#byKey.get(`${kind} ${name}`);
+      return desired !== undefined && mayUse(reader, desired) ? desired.object : undefined;
+    };
+    return {
+      configMap: (namespace, name) => {
+        if (name === NODE_CONFIG_MAP) return this.nodeConfigMap(namespace);
+        const object = find("ConfigMap", `${namespace}/${name}`);
+        return object?.kind === "ConfigMap" ? object : undefined;
+      },
+      secret: (namespace, name) => {
+        const object = find("Secret", `${namespace}/${name}`);
+        return object?.kind === "Secret" ? object : undefined;
+      },
+      claim: (namespace, name) => {
+        const object = find("PersistentVolumeClaim", `${namespace}/${name}`);
+        return object?.kind === "PersistentVolumeClaim" ? object : undefined;
+      },
+    };
+  }
+
+  /** The node's own, which every namespace has. */
+  nodeConfigMap(namespace: string): ConfigMap {
+    return nodeConfigMap(this.#node, namespace);
+  }
+
+  #differs(key: string, before: ReadonlyMap<string, DesiredObject>): boolean {
+    const [was, is] = [before.get(key), this.#byKey.get(key)];
+    if (was === is) return false;
+    if (was === undefined || is === undefined) return true;
+    // From another source it may be there for other pods.
+    return was.source !== is.source || !sameObject(was.object, is.object);
+  }
+}
+
+function isSameList(a: readonly DesiredObject[], b: readonly DesiredObject[]): boolean {
+  return a.length === b.length && a.every((one, index) => one === b[index]);
+}

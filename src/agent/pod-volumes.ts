@@ -1,0 +1,90 @@
+// The volumes of pods on this node: each shows what the source of its pod may use.
+
+import type { AgentConfig } from "../api/config.ts";
+import {
+  containerResource,
+  podField,
+  type DownwardFacts,
+  type NodeAllocatable,
+} from "../api/downward.ts";
+import type { LocalObjects } from "../api/local-object.ts";
+import type { Pod, PodUID } from "../api/pod.ts";
+import type { DownwardAPIFile } from "../api/volumes.ts";
+import type { SubPath } from "../runtime/action-input.ts";
+import { Volumes } from "../volume/mount-volumes.ts";
+import { SubPaths } from "../volume/sub-path.ts";
+import { isReadOnlyVolume } from "../volume/volume-kinds.ts";
+import type { Edges } from "./edges.ts";
+
+export interface PodVolumesOptions {
+  readonly edges: Pick<Edges, "files" | "mounts">;
+  readonly config: Pick<AgentConfig, "stateDir" | "claimRoot" | "claimRootMustBeMount">;
+  readonly nodeName: string;
+  readonly allocatable: NodeAllocatable;
+  readonly objects: (pod: Pod) => LocalObjects;
+}
+
+export class PodVolumes {
+  readonly #options: PodVolumesOptions;
+  readonly #subPaths: SubPaths;
+
+  constructor(options: PodVolumesOptions) {
+    const { edges, config } = options;
+    this.#options = options;
+    this.#subPaths = new SubPaths({ ...edges, stateDir: config.stateDir });
+  }
+
+  /** Volume name → path on the host. Throws AgentError in Kubernetes' words. */
+  setUp(pod: Pod): ReadonlyMap<string, string> {
+    return this.#volumes(this.#options.objects(pod)).setUp(pod);
+  }
+
+  /** What of `setUp` takes long, in steps. */
+  shareLargeClaims(pod: Pod): Iterable<void> {
+    return this.#volumes(this.#options.objects(pod)).shareLargeClaims(pod);
+  }
+
+  /** What of `tearDown` takes long, in steps. */
+  emptyLargeVolumes(uid: PodUID): Iterable<void> {
+    return this.#volumes().emptyLargeVolumes(uid);
+  }
+
+  /** What could not follow, as sentences. */
+  refresh(pod: Pod): readonly string[] {
+    return this.#volumes(this.#options.objects(pod)).refresh(pod).problems;
+  }
+
+  tearDown(uid: PodUID): void {
+    this.#volumes().tearDown(uid);
+  }
+
+  /** Throws AgentError `CreateContainerConfigError`. */
+  prepareSubPath(pod: Pod, part: SubPath): string {
+    const volume = pod.spec.volumes.find(({ name }) => name === part.volumeName);
+    const readOnly = volume !== undefined && isReadOnlyVolume(volume);
+    return this.#subPaths.prepare({ ...part, readOnly });
+  }
+
+  #volumes(objects?: LocalObjects): Volumes {
+    const { edges, config, allocatable } = this.#options;
+    const { files, mounts } = edges;
+    const { memoryBytes } = allocatable;
+    const renderDownward = (pod: Pod, file: DownwardAPIFile): string | undefined =>
+      this.#downward(pod, file);
+    const all = { ...config, files, mounts, memoryBytes, renderDownward };
+    return new Volumes(objects === undefined ? all : { ...all, objects });
+  }
+
+  #downward(pod: Pod, { fieldRef, resourceFieldRef }: DownwardAPIFile): string | undefined {
+    const { nodeName, allocatable } = this.#options;
+    // No volume may ask for addresses.
+    const facts: DownwardFacts = { nodeName, podIPs: [], hostIPs: [] };
+    if (fieldRef !== undefined) return podField(pod, fieldRef.fieldPath, facts);
+    if (resourceFieldRef === undefined) return undefined;
+    const { containerName = "" } = resourceFieldRef;
+    return containerResource(pod, resourceFieldRef, {
+      container: containerName,
+      node: allocatable,
+    });
+  }
+}

@@ -1,0 +1,100 @@
+// What is to be said about one object: every problem with its path and place, up to what anybody would read.
+
+import { formatPath, type FieldPath, type Locate } from "./field-path.ts";
+import { wordBoolean } from "./yaml-scalars.ts";
+import type { FieldError } from "../lib/result.ts";
+import { shortText } from "../lib/short-text.ts";
+
+export type UnknownFields = "refuse" | "warn";
+
+interface FindingsOptions {
+  readonly locate: Locate;
+  readonly lenient: boolean;
+  /** What fields are that Kubernetes does not know; refused if left out. */
+  readonly unknownFields?: UnknownFields;
+}
+
+/** Errors of one object that are told, and as many warnings; the others are only counted. */
+export const MAX_FINDINGS = 100;
+/** Characters. */
+const MAX_MESSAGE = 1000;
+
+/** What decoding one object collects. */
+export class Findings {
+  /** Fields where `yes` or `on` was meant as text: the written object gets the text. */
+  readonly rewrites: { readonly path: FieldPath; readonly text: string }[] = [];
+  readonly #errors: FieldError[] = [];
+  readonly #warnings: FieldError[] = [];
+  #untoldErrors = 0;
+  #untoldWarnings = 0;
+  readonly #locate: Locate;
+  readonly #lenient: boolean;
+  readonly #unknownFields: UnknownFields;
+
+  constructor(options: FindingsOptions) {
+    this.#locate = options.locate;
+    this.#lenient = options.lenient;
+    this.#unknownFields = options.unknownFields ?? "refuse";
+  }
+
+  /** Empty = the object is good. The last one says how many are not told. */
+  get errors(): readonly FieldError[] {
+    return this.#told(this.#errors, {
+      untold: this.#untoldErrors,
+      code: "TooMany",
+      what: "errors",
+    });
+  }
+
+  get warnings(): readonly FieldError[] {
+    const of = { untold: this.#untoldWarnings, code: "Ignored", what: "warnings" };
+    return this.#told(this.#warnings, of);
+  }
+
+  fail(path: FieldPath, code: string, message: string): void {
+    if (this.#errors.length < MAX_FINDINGS) this.#errors.push(this.#finding(path, code, message));
+    else this.#untoldErrors += 1;
+  }
+
+  warn(path: FieldPath, code: string, message: string): void {
+    if (this.#warnings.length < MAX_FINDINGS)
+      this.#warnings.push(this.#finding(path, code, message));
+    else this.#untoldWarnings += 1;
+  }
+
+  /** A field that no table has: an error, unless the object's author wants to be warned only. `message` is asked for if it is told. */
+  unknown(path: FieldPath, message: () => string): void {
+    const refuse = this.#unknownFields === "refuse";
+    const told = refuse ? this.#errors : this.#warnings;
+    const text = told.length < MAX_FINDINGS ? message() : "";
+    if (refuse) this.fail(path, "UnknownField", text);
+    else this.warn(path, "Ignored", text);
+  }
+
+  /** The text of an unquoted y, yes, on, n, no, off; undefined if something else stands there. */
+  wordAt(path: FieldPath): string | undefined {
+    const text = this.#locate(path)?.text;
+    return text !== undefined && wordBoolean(text) !== undefined ? text : undefined;
+  }
+
+  #told(
+    told: readonly FieldError[],
+    {
+      untold,
+      code,
+      what,
+    }: { readonly untold: number; readonly code: string; readonly what: string },
+  ): readonly FieldError[] {
+    if (untold === 0) return told;
+    return [...told, this.#finding([], code, `and ${untold} more ${what}`)];
+  }
+
+  #finding(path: FieldPath, code: string, message: string): FieldError {
+    const finding = { path: formatPath(path), message: shortText(message, MAX_MESSAGE), code };
+    // A checkpoint has no text to point at.
+    const position = this.#lenient ? undefined : this.#locate(path);
+    return position === undefined
+      ? finding
+      : { ...finding, line: position.line, column: position.column };
+  }
+}

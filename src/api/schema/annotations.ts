@@ -1,0 +1,13 @@
+// Annotations of ours that change how a pod is decoded.
+
+/** Annotations that change how a pod runs and are not built yet: never ignored in silence. */
+export const UNBUILT_ANNOTATIONS: ReadonlySet<string> = new Set(
+  [
+    "update-strategy",
+    "hold-upgrade",
+    "min-ready-seconds",
+    "progress-deadline-seconds",
+    "on-failure",
+    "pull-strict",
+  ].map((name) => `agent/${name}`),
+);

@@ -1,0 +1,137 @@
+// One container of a pod.
+
+import { ignored, refused, supportedBut } from "../field-rules.ts";
+import { ENV_FROM, ENV_VAR } from "./environment.ts";
+import { field, type Level } from "./field.ts";
+import { LIFECYCLE, PROBE } from "./handlers.ts";
+import { NO_SCHEDULER } from "./refusals.ts";
+import { SECURITY_CONTEXT } from "./security.ts";
+
+export const PORT: Level = {
+  name: field("string", "Name of the port, by which probes and hooks may call it."),
+  containerPort: field("integer", "The port inside the pod, 1 to 65535.", { required: true }),
+  hostPort: field("integer", "Port of this node that leads to it; one pod of the node only."),
+  hostIP: field("string", "Address of this node on which hostPort listens; all if not written."),
+  protocol: field("string", "TCP (the default), UDP or SCTP."),
+};
+
+export const RESOURCES: Level = {
+  limits: field(
+    "map[string]Quantity",
+    "The most that may be used: cpu, memory, ephemeral-storage, hugepages-*, and devices.",
+  ),
+  requests: field(
+    "map[string]Quantity",
+    "What is set aside; the limit if it is not written. Never more than the limit.",
+  ),
+  claims: field("[]ResourceClaim", "Devices that a cluster's driver hands out.", {
+    rule: refused(NO_SCHEDULER, []),
+  }),
+};
+
+export const VOLUME_MOUNT: Level = {
+  name: field("string", "Name of one of the pod's volumes.", { required: true }),
+  mountPath: field("string", "Where the volume stands inside the container.", { required: true }),
+  readOnly: field("boolean", "Whether the container may only read."),
+  recursiveReadOnly: field(
+    "string",
+    "Whether readOnly holds for mounts below too: Disabled, IfPossible or Enabled.",
+  ),
+  subPath: field("string", "Path inside the volume, instead of its root."),
+  subPathExpr: field("string", "The same with $(VAR) of the container's environment."),
+  mountPropagation: field(
+    "string",
+    "Whether mounts made later are seen: None, HostToContainer or Bidirectional.",
+  ),
+};
+
+export const EXIT_CODES: Level = {
+  operator: field("string", "In or NotIn.", { required: true }),
+  values: field("[]integer", "Exit codes 0 to 255."),
+};
+
+export const RESTART_RULE: Level = {
+  action: field("string", "What is done if the rule matches: Restart.", {
+    required: true,
+    rule: supportedBut(
+      {
+        code: "Unsupported",
+        message:
+          "RestartAllContainers does not work on this node; use Restart, which restarts the container alone",
+      },
+      "RestartAllContainers",
+    ),
+  }),
+  exitCodes: field("ContainerRestartRuleOnExitCodes", "Which exit codes match.", {
+    level: EXIT_CODES,
+  }),
+};
+
+export const CONTAINER: Level = {
+  name: field("string", "Name of the container, unique in the pod.", { required: true }),
+  image: field("string", "The image that it runs."),
+  imagePullPolicy: field(
+    "string",
+    "Always, IfNotPresent or Never; Always for images tagged latest, else IfNotPresent.",
+  ),
+  command: field(
+    "[]string",
+    "Program to run instead of the image's entrypoint; $(VAR) is replaced.",
+  ),
+  args: field("[]string", "Arguments instead of the image's; $(VAR) is replaced."),
+  workingDir: field("string", "Working directory; the image's if it is not written."),
+  env: field("[]EnvVar", "Environment variables.", { level: ENV_VAR }),
+  envFrom: field(
+    "[]EnvFromSource",
+    "Objects whose keys become variables; a later one wins, and env wins over all.",
+    { level: ENV_FROM },
+  ),
+  ports: field("[]ContainerPort", "Ports that the container listens on.", { level: PORT }),
+  resources: field("ResourceRequirements", "What it may use and what is set aside for it.", {
+    level: RESOURCES,
+  }),
+  volumeMounts: field("[]VolumeMount", "Where the pod's volumes stand inside it.", {
+    level: VOLUME_MOUNT,
+  }),
+  livenessProbe: field("Probe", "Asks whether it is well; if not, it is restarted.", {
+    level: PROBE,
+  }),
+  readinessProbe: field("Probe", "Asks whether it can serve; until then the pod is not Ready.", {
+    level: PROBE,
+  }),
+  startupProbe: field("Probe", "Asks whether it has started; the other probes wait for it.", {
+    level: PROBE,
+  }),
+  lifecycle: field("Lifecycle", "What is done at its start and before its end.", {
+    level: LIFECYCLE,
+  }),
+  terminationMessagePath: field(
+    "string",
+    "File inside it whose text is kept when it ends; /dev/termination-log if not written.",
+  ),
+  terminationMessagePolicy: field(
+    "string",
+    "File, or FallbackToLogsOnError: the end of the log if the file is empty and it failed.",
+  ),
+  restartPolicy: field(
+    "string",
+    "Always, OnFailure or Never for it alone. An init container with Always is a sidecar.",
+  ),
+  restartPolicyRules: field(
+    "[]ContainerRestartRule",
+    "Exit codes that decide before restartPolicy; the first that matches.",
+    { level: RESTART_RULE },
+  ),
+  securityContext: field("SecurityContext", "Who its processes are and what they may do.", {
+    level: SECURITY_CONTEXT,
+  }),
+  stdin: field("boolean", "Whether its standard input is kept open."),
+  stdinOnce: field("boolean", "Whether its standard input is closed after the first who attached."),
+  tty: field("boolean", "Whether it gets a terminal."),
+  resizePolicy: field("[]ContainerResizePolicy", "What a change of resources restarts.", {
+    rule: ignored("pods are not resized in place on this node", []),
+  }),
+  volumeDevices: field("[]VolumeDevice", "Block volumes as devices.", {
+    rule: ignored("there are no block volumes on this node", []),
+  }),
+};

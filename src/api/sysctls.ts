@@ -1,0 +1,63 @@
+// Which kernel settings a pod may have to itself, and which of them harm nobody else. kubelet: sysctl allowlist
+
+export type SysctlNamespace = "ipc" | "net";
+
+/** They change nothing outside of the pod, nor take from others. kubelet: SafeSysctlAllowlist */
+const SAFE: readonly string[] = [
+  "kernel.shm_rmid_forced",
+  "net.ipv4.ip_local_port_range",
+  "net.ipv4.tcp_syncookies",
+  "net.ipv4.ping_group_range",
+  "net.ipv4.ip_unprivileged_port_start",
+  "net.ipv4.ip_local_reserved_ports",
+  "net.ipv4.tcp_keepalive_time",
+  "net.ipv4.tcp_fin_timeout",
+  "net.ipv4.tcp_keepalive_intvl",
+  "net.ipv4.tcp_keepalive_probes",
+  "net.ipv4.tcp_rmem",
+  "net.ipv4.tcp_wmem",
+];
+
+const IPC_NAMES: readonly string[] = ["kernel.sem"];
+const IPC_PREFIXES: readonly string[] = ["kernel.shm", "kernel.msg", "fs.mqueue."];
+const NET_PREFIX = "net.";
+const SEGMENT = "[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?";
+const PATTERN = new RegExp(`^(?:${SEGMENT}[./])*(?:${SEGMENT}\\*?|\\*)$`);
+
+/** With dots between its parts: a name may also be written like its path, `net/ipv4/…`. */
+export function normalSysctl(name: string): string {
+  const first = /[./]/.exec(name)?.[0];
+  if (first !== "/") return name;
+  // Written as a path, a dot belongs to a part (an interface such as `eth0.1`).
+  return name.replaceAll(/[./]/g, (sign) => (sign === "/" ? "." : "/"));
+}
+
+/** The namespace that keeps it apart; undefined = it is the whole node's. */
+export function sysctlNamespace(name: string): SysctlNamespace | undefined {
+  if (name.startsWith(NET_PREFIX)) return "net";
+  if (IPC_NAMES.includes(name) || IPC_PREFIXES.some((prefix) => name.startsWith(prefix)))
+    return "ipc";
+  return undefined;
+}
+
+export function isSafeSysctl(name: string): boolean {
+  return SAFE.includes(normalSysctl(name));
+}
+
+/** Whether one of the patterns (a name, or a prefix before `*`) allows it. */
+export function isAllowedSysctl(name: string, patterns: readonly string[]): boolean {
+  const wanted = normalSysctl(name);
+  return patterns
+    .map(normalSysctl)
+    .some((pattern) =>
+      pattern.endsWith("*") ? wanted.startsWith(pattern.slice(0, -1)) : wanted === pattern,
+    );
+}
+
+/** What is wrong with an entry of `allowedUnsafeSysctls`; undefined = nothing. */
+export function sysctlPatternError(pattern: string): string | undefined {
+  if (pattern.length > 253 || !PATTERN.test(pattern))
+    return "must be the name of a sysctl, or a prefix ending in * such as net.core.*";
+  if (sysctlNamespace(normalSysctl(pattern).replace(/\*$/, "")) !== undefined) return undefined;
+  return "is not known to be namespaced: it would change the whole node (net.*, kernel.shm*, kernel.msg*, kernel.sem and fs.mqueue.* are)";
+}

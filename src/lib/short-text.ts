@@ -1,0 +1,15 @@
+// Text that stays fit for a log line, however long it was.
+
+const ELLIPSIS = "…";
+
+/** At most `atMost` UTF-16 units, an ellipsis included; no character is cut in two. */
+export function shortText(text: string, atMost: number): string {
+  if (text.length <= atMost) return text;
+  const end = atMost - ELLIPSIS.length;
+  const isPair = isHighSurrogate(text.charCodeAt(end - 1));
+  return `${text.slice(0, isPair ? end - 1 : end)}${ELLIPSIS}`;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

@@ -1,0 +1,166 @@
+// Whether this node takes a pod that does not run yet: labels, kernel settings, classes, room. kubelet: canAdmitPod
+
+import { formatPath } from "../api/field-path.ts";
+import { larger, podRequests, type Amounts } from "../api/pod-amounts.ts";
+import { allContainers, podName, type Pod } from "../api/pod.ts";
+import { priorityOfClass, type PriorityClasses } from "../api/priority.ts";
+import { wholeUnits } from "../api/quantity.ts";
+import type { SecurityProfile } from "../api/security-context.ts";
+import { isAllowedSysctl, isSafeSysctl, normalSysctl, sysctlNamespace } from "../api/sysctls.ts";
+import type { FieldError } from "../lib/result.ts";
+import { affinityError, type LabelledNode } from "./node-affinity.ts";
+
+/** Why a pod is refused, in the kubelet's words: `code` is its reason, `path` the field that asks for too much. */
+export type Refusal = Pick<FieldError, "code" | "path" | "message">;
+
+export interface NodeFacts extends LabelledNode {
+  /** Capacity less what is reserved; a resource that is not in it, the node has none of. */
+  readonly allocatable: Amounts;
+  /** Whether the kernel enforces AppArmor profiles. */
+  readonly hasAppArmor: boolean;
+  readonly allowedUnsafeSysctls: readonly string[];
+  readonly runtimeClasses: Readonly<Record<string, string>>;
+  readonly priorityClasses: PriorityClasses;
+}
+
+/** What pods that run, or were admitted before, have asked for; by namespace/name. */
+export type Room = ReadonlyMap<string, Amounts>;
+
+export const EMPTY_ROOM: Room = new Map();
+
+/** What this node counts; a device is there or not when its container starts. */
+const COUNTED = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
+
+/** The first reason against it, those first that only an edit can remove; undefined = it is welcome. */
+export function admit(pod: Pod, node: NodeFacts, taken: Room = EMPTY_ROOM): Refusal | undefined {
+  return (
+    classError(pod, node) ??
+    affinityError(pod, node) ??
+    appArmorError(pod, node) ??
+    sysctlError(pod, node) ??
+    roomError(pod, node, taken)
+  );
+}
+
+/** Room with this pod in it. Two specs of one name never run at once: the larger amount of each resource counts. */
+export function withPod(taken: Room, pod: Pod): Room {
+  const name = podName(pod);
+  const before = taken.get(name);
+  const asked = podRequests(pod.spec);
+  return new Map([...taken, [name, before === undefined ? asked : larger(before, asked)]]);
+}
+
+function classError(
+  { spec }: Pod,
+  { priorityClasses, runtimeClasses }: NodeFacts,
+): Refusal | undefined {
+  const { priorityClassName, priority, runtimeClassName } = spec;
+  if (runtimeClassName !== undefined && !Object.hasOwn(runtimeClasses, runtimeClassName))
+    return {
+      code: "RuntimeClassNotFound",
+      path: "spec.runtimeClassName",
+      message: `RuntimeClass "${runtimeClassName}" not found; name it with its handler in runtimeClasses of the configuration`,
+    };
+  if (priorityClassName === undefined) return undefined;
+  const value = priorityOfClass(priorityClassName, priorityClasses);
+  if (value === undefined)
+    return {
+      code: "PriorityClassNotFound",
+      path: "spec.priorityClassName",
+      message: `no PriorityClass with name ${priorityClassName} was found; name it with its value in priorityClasses of the configuration`,
+    };
+  if (priority === undefined || priority === value) return undefined;
+  return {
+    code: "Forbidden",
+    path: "spec.priority",
+    message: `the integer value of priority (${priority}) must not be provided in pod spec; the PriorityClass ${priorityClassName} has ${value}`,
+  };
+}
+
+function appArmorError(pod: Pod, { hasAppArmor }: NodeFacts): Refusal | undefined {
+  if (hasAppArmor) return undefined;
+  const path = appArmorPath(pod);
+  if (path === undefined) return undefined;
+  return {
+    code: "AppArmor",
+    path,
+    message: "Cannot enforce AppArmor: AppArmor is not enabled on the host",
+  };
+}
+
+/** Where a profile is asked for that only a kernel with AppArmor can enforce. */
+function appArmorPath({ spec }: Pod): string | undefined {
+  if (isDemanded(spec.securityContext.appArmorProfile))
+    return "spec.securityContext.appArmorProfile";
+  for (const list of ["initContainers", "containers"] as const) {
+    const index = spec[list].findIndex(({ securityContext }) =>
+      isDemanded(securityContext.appArmorProfile),
+    );
+    if (index >= 0) return formatPath(["spec", list, index, "securityContext", "appArmorProfile"]);
+  }
+  return undefined;
+}
+
+function isDemanded(profile: SecurityProfile | undefined): boolean {
+  return profile !== undefined && profile.type !== "Unconfined";
+}
+
+function sysctlError({ spec }: Pod, { allowedUnsafeSysctls }: NodeFacts): Refusal | undefined {
+  for (const [index, { name }] of spec.securityContext.sysctls.entries()) {
+    const why = forbiddenSysctl(name, spec, allowedUnsafeSysctls);
+    if (why === undefined) continue;
+    const path = formatPath(["spec", "securityContext", "sysctls", index, "name"]);
+    return { code: "SysctlForbidden", path, message: `forbidden sysctl: ${why}` };
+  }
+  return undefined;
+}
+
+function forbiddenSysctl(
+  name: string,
+  { hostNetwork, hostIPC }: Pod["spec"],
+  allowed: readonly string[],
+): string | undefined {
+  const normal = normalSysctl(name);
+  const namespace = sysctlNamespace(normal);
+  const isAllowed = isSafeSysctl(name) || isAllowedSysctl(name, allowed);
+  // One that is not namespaced would change the node, whatever a list says.
+  if (!isAllowed || namespace === undefined)
+    return `"${normal}" not allowlisted${namespace === undefined ? "" : " (allowedUnsafeSysctls of the configuration)"}`;
+  const isShared = namespace === "net" ? hostNetwork : hostIPC;
+  return isShared ? `"${normal}" not allowed with host ${namespace} enabled` : undefined;
+}
+
+function roomError(pod: Pod, node: NodeFacts, taken: Room): Refusal | undefined {
+  const own = podName(pod);
+  // Its own predecessor ends before it begins.
+  const others = [...taken].filter(([name]) => name !== own).map(([, amounts]) => amounts);
+  for (const [resource, requested] of podRequests(pod.spec)) {
+    if (requested === 0n || !COUNTED.test(resource)) continue;
+    const used = others.reduce((sum, amounts) => sum + (amounts.get(resource) ?? 0n), 0n);
+    const capacity = node.allocatable.get(resource) ?? 0n;
+    if (requested + used <= capacity) continue;
+    return {
+      code: `OutOf${resource}`,
+      path: requestPath(pod, resource),
+      message: `Node didn't have enough resource: ${resource}, requested: ${inUnits(resource, requested)}, used: ${inUnits(resource, used)}, capacity: ${inUnits(resource, capacity)}`,
+    };
+  }
+  return undefined;
+}
+
+/** Kubernetes counts processors in thousandths, everything else in whole units. */
+function inUnits(resource: string, milli: bigint): string {
+  return String(resource === "cpu" ? milli : wholeUnits(milli));
+}
+
+/** The first field that asks for it. */
+function requestPath({ spec }: Pod, resource: string): string {
+  const inList = ["resources", "requests", resource] as const;
+  if (spec.resources.requests[resource] !== undefined) return formatPath(["spec", ...inList]);
+  const container = allContainers(spec).find(
+    ({ resources }) => resources.requests[resource] !== undefined,
+  );
+  if (container === undefined) return formatPath(["spec", "overhead", resource]);
+  const list = spec.initContainers.includes(container) ? "initContainers" : "containers";
+  return formatPath(["spec", list, spec[list].indexOf(container), ...inList]);
+}

@@ -1,0 +1,61 @@
+// Follows the ConfigMaps and Secrets of one pod: volumes at once, and what its containers would read if they started now.
+
+import type { DesiredPod } from "../api/desired-pod.ts";
+import { podEvent, type RecordEvent } from "../api/events.ts";
+import type { Pod } from "../api/pod.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+
+/** What the pods of this node read. */
+export interface PodObjects {
+  /** Another number after every change of a local object. */
+  version(): number;
+  /** Brings the volumes of a pod that runs in line with what they show by now; what could not follow, as sentences. */
+  refreshVolumes(pod: Pod): readonly string[];
+  /** Container → digest of what it would read if it started now; absent = nothing, or it could not. */
+  digests(desired: DesiredPod): Readonly<Record<string, string>>;
+}
+
+/** What is known of one pod, until an object or the pod itself changes. */
+export interface KnownConfig {
+  readonly version: number;
+  readonly desired: DesiredPod;
+  readonly digests: Readonly<Record<string, string>>;
+}
+
+export interface ConfigChangesOptions {
+  readonly objects: PodObjects;
+  readonly clock: Clock;
+  readonly record: RecordEvent;
+}
+
+export interface ConfigLook {
+  /** undefined = what its volumes show is behind, so nothing may restart to read it. */
+  readonly known: KnownConfig | undefined;
+  /** When to look again although nothing has changed. */
+  readonly again: Monotonic | undefined;
+}
+
+/** A full disk empties by itself; whatever is missing is heard of when it comes. */
+const AGAIN_MS = 60_000;
+
+export class ConfigChanges {
+  readonly #options: ConfigChangesOptions;
+
+  constructor(options: ConfigChangesOptions) {
+    this.#options = options;
+  }
+
+  /** `hasVolumes`: something may run that sees them. */
+  look(desired: DesiredPod, before: KnownConfig | undefined, hasVolumes: boolean): ConfigLook {
+    const { objects, clock, record } = this.#options;
+    const version = objects.version();
+    if (before?.version === version && before.desired === desired)
+      return { known: before, again: undefined };
+    const { pod } = desired;
+    const problems = hasVolumes ? objects.refreshVolumes(pod) : [];
+    for (const message of problems)
+      record(podEvent(pod.metadata, { type: "Warning", reason: "FailedMount", message }));
+    if (problems.length > 0) return { known: undefined, again: clock.monotonic() + AGAIN_MS };
+    return { known: { version, desired, digests: objects.digests(desired) }, again: undefined };
+  }
+}

@@ -1,0 +1,159 @@
+// Gathers what a container finds when it starts, beside its image and whole volumes: environment, hosts file,
+// parts of volumes, and the digest of what it read. kubelet: GenerateRunContainerOptions, makeMounts
+
+import { containerEvent, type RecordEvent } from "../api/events.ts";
+import type { Container, Pod } from "../api/pod.ts";
+import type { VolumeMount } from "../api/volumes.ts";
+import type { Files } from "../host/files.ts";
+import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
+import type {
+  ActionInput,
+  ContainerFacts,
+  ContainerWorld,
+  PodConfigs,
+  SandboxRef,
+  SubPath,
+} from "./action-input.ts";
+import { configText } from "./config-digests.ts";
+import { resolveEnvironment, valuesOf, type EnvEntry } from "./environment.ts";
+import { asWritten, expand, missingIn } from "./expansion.ts";
+import { podHostname } from "./hostname.ts";
+import { hostNetworkHostsFile, podHostsFile } from "./hosts-file.ts";
+
+export interface SurroundingsOptions {
+  readonly world: ContainerWorld;
+  readonly configs: Pick<PodConfigs, "etcHosts">;
+  readonly files: Files;
+  readonly record: RecordEvent;
+}
+
+export type SurroundingFacts = Pick<
+  ContainerFacts,
+  "env" | "subPaths" | "etcHosts" | "configDigest"
+>;
+
+interface Newborn {
+  readonly container: Container;
+  readonly sandbox: SandboxRef;
+  readonly input: ActionInput;
+}
+
+const HOSTS_MODE = 0o644;
+const POD_DIRECTORY_MODE = 0o750;
+/** Whoever wrote more into his hosts file has lost it at the next start. */
+const HOSTS_BYTES = 1024 * 1024;
+
+export class ContainerSurroundings {
+  readonly #options: SurroundingsOptions;
+
+  constructor(options: SurroundingsOptions) {
+    this.#options = options;
+  }
+
+  /** Throws AgentError `CreateContainerConfigError` for what it reads and nobody has. */
+  async gather(newborn: Newborn): Promise<SurroundingFacts> {
+    const { world } = this.#options;
+    const { container, sandbox, input } = newborn;
+    const { hostNetwork } = input.desired.pod.spec;
+    const ips = hostNetwork ? world.hostIPs() : await sandbox.ips();
+    // From here on nothing waits: the digest speaks of the same objects as the environment.
+    const objects = world.objects(input.desired);
+    const { pod } = input.desired;
+    const { nodeName, allocatable: node } = world;
+    const downward = { nodeName, hostIPs: world.hostIPs(), podIPs: ips };
+    const { env, said } = resolveEnvironment(pod, container, { objects, downward, node });
+    for (const one of said) this.#options.record(containerEvent(pod, container.name, one));
+    const read = configText(pod, container, objects);
+    if (read !== undefined) this.#showNewest(pod, container);
+    return {
+      env,
+      subPaths: this.#subPaths(newborn, env),
+      ...this.#etcHosts(newborn, ips),
+      ...(read === undefined ? {} : { configDigest: world.configDigest(read) }),
+    };
+  }
+
+  /** An image may have taken its time: parts of volumes are mounted as the digest has them. */
+  #showNewest(pod: Pod, { volumeMounts }: Container): void {
+    if (!volumeMounts.some(hasSubPath)) return;
+    const problems = this.#options.world.refreshVolumes(pod);
+    if (problems.length > 0) throw refused(problems.join("; "));
+  }
+
+  #subPaths({ container, input }: Newborn, env: readonly EnvEntry[]): ReadonlyMap<number, string> {
+    const { uid, pod } = input.desired;
+    const paths = new Map<number, string>();
+    for (const [index, mount] of container.volumeMounts.entries()) {
+      const subPath = subPathOf(mount, env);
+      const volumePath = input.volumes.get(mount.name);
+      // A volume that was not set up is somebody else's complaint.
+      if (subPath === "" || volumePath === undefined) continue;
+      const named = { uid, container: container.name, index, volumeName: mount.name };
+      const part = { ...named, volumePath, subPath };
+      paths.set(index, this.#prepare(pod, part, mount));
+    }
+    return paths;
+  }
+
+  #prepare(pod: Pod, part: SubPath, { subPathExpr: written = "" }: VolumeMount): string {
+    try {
+      return this.#options.world.prepareSubPath(pod, part);
+    } catch (cause) {
+      if (written === "") throw cause;
+      const message = asWritten(messageOf(cause), [{ written, expanded: part.subPath }]);
+      const reason = reasonOf(cause, "CreateContainerConfigError");
+      throw new AgentError({ reason, message });
+    }
+  }
+
+  /** A pod without an address gets none. */
+  #etcHosts({ input }: Newborn, ips: readonly string[]): Pick<ContainerFacts, "etcHosts"> {
+    if (ips.length === 0 && !input.desired.pod.spec.hostNetwork) return {};
+    const etcHosts = this.#options.configs.etcHosts(input.desired);
+    this.#writeHosts(etcHosts, this.#hostsText(input, ips));
+    return { etcHosts };
+  }
+
+  #hostsText({ desired: { pod } }: ActionInput, ips: readonly string[]): string {
+    const { world } = this.#options;
+    const { hostAliases: aliases, hostNetwork } = pod.spec;
+    if (hostNetwork) return hostNetworkHostsFile(world.nodeHosts(), aliases);
+    return podHostsFile({ ips, aliases, ...podHostname(pod, world.clusterDomain) });
+  }
+
+  /** Containers that run have the file open under their own: one that says the same is left as it is. */
+  #writeHosts(path: string, text: string): void {
+    const { files } = this.#options;
+    const data = new TextEncoder().encode(text);
+    const there = files.info(path);
+    if (there?.kind === "file" && there.size === data.length) {
+      const old = files.read(path, HOSTS_BYTES);
+      if (old.every((byte, index) => byte === data[index])) return;
+    }
+    files.makeDirectory(path.slice(0, path.lastIndexOf("/")), POD_DIRECTORY_MODE);
+    files.writeLazily(path, data, HOSTS_MODE);
+  }
+}
+
+function hasSubPath({ subPath = "", subPathExpr = "" }: VolumeMount): boolean {
+  return subPath !== "" || subPathExpr !== "";
+}
+
+/** "" = the whole volume. Nothing of the environment is shown: it may come from a Secret. */
+function subPathOf(mount: VolumeMount, env: readonly EnvEntry[]): string {
+  const { subPath = "", subPathExpr = "" } = mount;
+  if (subPathExpr === "") return subPath;
+  const values = valuesOf(env);
+  const missing = missingIn(subPathExpr, values);
+  if (missing.length > 0) throw refused(`missing value for ${missing.join(", ")}`);
+  const expanded = expand(subPathExpr, values);
+  if (expanded.startsWith("/"))
+    throw refused(`error SubPath \`${subPathExpr}\` must not be an absolute path`);
+  if (expanded.split("/").includes(".."))
+    throw refused(`unable to provision SubPath \`${subPathExpr}\`: must not contain '..'`);
+  return expanded;
+}
+
+function refused(message: string): AgentError {
+  return new AgentError({ reason: "CreateContainerConfigError", message });
+}

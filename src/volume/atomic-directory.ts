@@ -1,0 +1,154 @@
+// A directory whose files change all at once. Whoever reads through `..data` sees one version as a whole; a crash anywhere
+// leaves the old or the new one. Nothing is written when nothing has changed. kubelet: AtomicWriter
+//
+//   ..3/app.conf            a version, complete before anybody sees it
+//   ..data -> ..3           renamed into place: this is the change
+//   app.conf -> ..data/app.conf
+
+import type { FileInfo, Files } from "../host/files.ts";
+import type { ProjectedFile, ProjectedFiles } from "./projection.ts";
+
+export interface AtomicContent {
+  readonly files: ProjectedFiles;
+  /** Empty ones, where something else gets mounted. */
+  readonly directories: readonly string[];
+  /** That everything belongs to, and who may read it. */
+  readonly group?: number;
+}
+
+const DATA = "..data";
+const NEXT_DATA = "..data_tmp";
+const VERSION = /^\.\.([1-9][0-9]*)$/;
+const DIRECTORY_MODE = 0o755;
+/** What a file's group may do. kubelet: SetVolumeOwnership of a read-only volume */
+const GROUP_READS = 0o440;
+
+export class AtomicDirectory {
+  readonly root: string;
+  readonly #files: Files;
+
+  /** Nobody else writes to `root`. */
+  constructor(files: Files, root: string) {
+    this.root = root;
+    this.#files = files;
+  }
+
+  /** Whether it was ever written. */
+  get isWritten(): boolean {
+    return this.#files.readLink(`${this.root}/${DATA}`) !== undefined;
+  }
+
+  /** True if a reader sees something else now. No file of the disk is synced: after a power cut the next write compares again. */
+  write(content: AtomicContent): boolean {
+    const current = this.#files.readLink(`${this.root}/${DATA}`);
+    const isCurrent = current !== undefined && this.#holds(current, content);
+    const version = isCurrent ? current : this.#writeVersion(current, content);
+    this.#showFiles(content);
+    this.#makeDirectories(this.root, this.#outside(content));
+    this.#removeOthers(version);
+    return !isCurrent;
+  }
+
+  #holds(version: string, { files, group }: AtomicContent): boolean {
+    const there = this.#filesIn(`${this.root}/${version}`, "");
+    if (there.size !== files.size) return false;
+    return [...files].every(([path, file]) => {
+      const info = there.get(path);
+      return info !== undefined && this.#isSame(`${version}/${path}`, info, { file, group });
+    });
+  }
+
+  #isSame(
+    path: string,
+    { kind, mode, size }: FileInfo,
+    { file, group }: { readonly file: ProjectedFile; readonly group: number | undefined },
+  ): boolean {
+    const wanted = group === undefined ? file.mode : file.mode | GROUP_READS;
+    if (kind !== "file" || mode !== wanted || size !== file.bytes.length) return false;
+    const bytes = this.#files.read(`${this.root}/${path}`, size);
+    return bytes.length === size && bytes.every((byte, index) => byte === file.bytes[index]);
+  }
+
+  /** Everything that is no directory, by its path below `directory`. */
+  #filesIn(directory: string, prefix: string): ReadonlyMap<string, FileInfo> {
+    const found = new Map<string, FileInfo>();
+    if (this.#files.info(directory)?.kind !== "directory") return found;
+    for (const info of this.#files.list(directory)) {
+      const path = `${prefix}${info.name}`;
+      if (info.kind !== "directory") found.set(path, info);
+      else
+        for (const [below, file] of this.#filesIn(`${directory}/${info.name}`, `${path}/`))
+          found.set(below, file);
+    }
+    return found;
+  }
+
+  #writeVersion(current: string | undefined, content: AtomicContent): string {
+    const files = this.#files;
+    const version = `..${Number(VERSION.exec(current ?? "")?.[1] ?? 0) + 1}`;
+    const directory = `${this.root}/${version}`;
+    // Unfinished work of a crash.
+    files.removeTree(directory);
+    this.#makeDirectories(directory, ["", ...directoriesOf(content.files), ...inside(content)]);
+    for (const [path, { bytes, mode }] of content.files)
+      files.writeLazily(`${directory}/${path}`, bytes, mode);
+    if (content.group !== undefined)
+      files.shareTree(directory, { group: content.group, readOnly: true, unlessRootFits: false });
+    files.remove(`${this.root}/${NEXT_DATA}`);
+    files.makeLink(`${this.root}/${NEXT_DATA}`, version);
+    files.rename(`${this.root}/${NEXT_DATA}`, `${this.root}/${DATA}`);
+    return version;
+  }
+
+  #makeDirectories(root: string, paths: readonly string[]): void {
+    for (const path of paths) this.#files.makeDirectory(`${root}/${path}`, DIRECTORY_MODE);
+  }
+
+  #showFiles({ files }: AtomicContent): void {
+    for (const name of topNames(files.keys())) {
+      const path = `${this.root}/${name}`;
+      const target = `${DATA}/${name}`;
+      if (this.#files.readLink(path) === target) continue;
+      this.#files.removeEmptyDirectory(path);
+      this.#files.makeLink(path, target);
+    }
+    const shown = topNames(files.keys());
+    for (const { name, kind } of this.#files.list(this.root)) {
+      if (kind !== "symlink" || name === DATA || shown.has(name)) continue;
+      this.#files.remove(`${this.root}/${name}`);
+    }
+  }
+
+  #outside({ files, directories }: AtomicContent): readonly string[] {
+    const shown = topNames(files.keys());
+    return directories.filter((path) => !shown.has(topName(path)));
+  }
+
+  #removeOthers(version: string): void {
+    for (const { name } of this.#files.list(this.root))
+      if (VERSION.test(name) && name !== version) this.#files.removeTree(`${this.root}/${name}`);
+  }
+}
+
+/** Those below a name that is shown from the version itself. */
+function inside({ files, directories }: AtomicContent): readonly string[] {
+  const shown = topNames(files.keys());
+  return directories.filter((path) => shown.has(topName(path)) && !files.has(path));
+}
+
+function topName(path: string): string {
+  return path.split("/", 1)[0] ?? path;
+}
+
+function topNames(paths: Iterable<string>): ReadonlySet<string> {
+  return new Set([...paths].map(topName));
+}
+
+/** Every directory that a file lies in, outer ones first. */
+function directoriesOf(files: ProjectedFiles): readonly string[] {
+  const found = [...files.keys()].flatMap((path) => {
+    const names = path.split("/").slice(0, -1);
+    return names.map((_, index) => names.slice(0, index + 1).join("/"));
+  });
+  return [...new Set(found)];
+}

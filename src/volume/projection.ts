@@ -1,0 +1,147 @@
+// Which files a volume of ConfigMaps, Secrets and fields of the pod shows. kubelet: MakePayload, CollectData
+
+import type { LocalObjects } from "../api/local-object.ts";
+import type { Pod } from "../api/pod.ts";
+import { filePathError, tidyPath } from "../api/reference-rules.ts";
+import type { DownwardAPIFile, ObjectProjection, ProjectedSource } from "../api/volumes.ts";
+import type { ContentVolume } from "./volume-kinds.ts";
+
+export interface ProjectedFile {
+  readonly bytes: Uint8Array;
+  /** Permissions. */
+  readonly mode: number;
+}
+
+/** By relative path, without empty names and dots. */
+export type ProjectedFiles = ReadonlyMap<string, ProjectedFile>;
+
+export interface Projection {
+  readonly files: ProjectedFiles;
+  /** Sentences; while there is one, the files are not all. */
+  readonly missing: readonly string[];
+}
+
+export interface ProjectionFacts {
+  readonly objects: LocalObjects;
+  /** Undefined = the pod has no such field or resource. */
+  readonly renderDownward: (pod: Pod, file: DownwardAPIFile) => string | undefined;
+}
+
+/** Of two files with one path the later source's is shown. */
+export function projectVolume(volume: ContentVolume, pod: Pod, facts: ProjectionFacts): Projection {
+  const projector = new Projector(pod, facts, defaultModeOf(volume));
+  for (const source of sourcesOf(volume)) projector.add(source);
+  return projector.answer();
+}
+
+function defaultModeOf(volume: ContentVolume): number {
+  if ("configMap" in volume) return volume.configMap.defaultMode;
+  if ("secret" in volume) return volume.secret.defaultMode;
+  return "projected" in volume ? volume.projected.defaultMode : volume.downwardAPI.defaultMode;
+}
+
+function sourcesOf(volume: ContentVolume): readonly ProjectedSource[] {
+  if ("configMap" in volume) return [{ type: "configMap", configMap: volume.configMap }];
+  if ("secret" in volume) return [{ type: "secret", secret: volume.secret }];
+  if ("projected" in volume) return volume.projected.sources;
+  return [{ type: "downwardAPI", items: volume.downwardAPI.items }];
+}
+
+type Kind = "configmap" | "secret";
+
+class Projector {
+  readonly #pod: Pod;
+  readonly #facts: ProjectionFacts;
+  readonly #mode: number;
+  readonly #files = new Map<string, ProjectedFile>();
+  readonly #missing: string[] = [];
+
+  constructor(pod: Pod, facts: ProjectionFacts, mode: number) {
+    this.#pod = pod;
+    this.#facts = facts;
+    this.#mode = mode;
+  }
+
+  add(source: ProjectedSource): void {
+    const { objects } = this.#facts;
+    const { namespace } = this.#pod.metadata;
+    switch (source.type) {
+      case "configMap": {
+        const found = objects.configMap(namespace, source.configMap.name);
+        const data = found && { ...textsAsBytes(found.data), ...found.binaryData };
+        return this.#object("configmap", source.configMap, data);
+      }
+      case "secret":
+        return this.#object(
+          "secret",
+          source.secret,
+          objects.secret(namespace, source.secret.name)?.data,
+        );
+      case "downwardAPI":
+        for (const file of source.items) this.#field(file);
+        return;
+    }
+  }
+
+  answer(): Projection {
+    return { files: this.#files, missing: [...this.#missing, ...clashes(this.#files)] };
+  }
+
+  #object(
+    kind: Kind,
+    { name, items, optional }: ObjectProjection,
+    data: Readonly<Record<string, Uint8Array>> | undefined,
+  ): void {
+    if (data === undefined) {
+      if (!optional) this.#missing.push(notFound(kind, name, this.#pod.metadata.namespace));
+      return;
+    }
+    const all = Object.keys(data).map((key) => ({ key, path: key }));
+    for (const item of items.length === 0 ? all : items) {
+      const bytes = Object.hasOwn(data, item.key) ? data[item.key] : undefined;
+      if (bytes !== undefined) this.#put(item, bytes);
+      else if (!optional) this.#missing.push(noKey({ kind, name, key: item.key }));
+    }
+  }
+
+  #field(file: DownwardAPIFile): void {
+    const text = this.#facts.renderDownward(this.#pod, file);
+    if (text !== undefined) return this.#put(file, new TextEncoder().encode(text));
+    const of = file.fieldRef?.fieldPath ?? file.resourceFieldRef?.resource ?? "nothing";
+    this.#missing.push(`downwardAPI file "${file.path}": the pod has no ${of}`);
+  }
+
+  /** The paths were judged before; one that leads elsewhere is refused here once more. */
+  #put(item: { readonly path: string; readonly mode?: number }, bytes: Uint8Array): void {
+    const path = tidyPath(item.path);
+    // Both: an absolute path is tidied to a relative one, and "./..data" to "..data".
+    const error = filePathError(item.path) ?? filePathError(path);
+    if (error !== undefined) this.#missing.push(`file "${item.path}": ${error}`);
+    else this.#files.set(path, { bytes, mode: item.mode ?? this.#mode });
+  }
+}
+
+function textsAsBytes(data: Readonly<Record<string, string>>): Record<string, Uint8Array> {
+  const encoder = new TextEncoder();
+  return Object.fromEntries(Object.entries(data).map(([key, text]) => [key, encoder.encode(text)]));
+}
+
+/** A path below a file can be nowhere. */
+function clashes(files: ProjectedFiles): readonly string[] {
+  return [...files.keys()].flatMap((path) => {
+    const names = path.split("/");
+    const above = names.map((_, index) => names.slice(0, index).join("/"));
+    const file = above.find((directory) => files.has(directory));
+    return file === undefined ? [] : [`file "${path}": "${file}" is a file too`];
+  });
+}
+
+/** `kind`: in lower case, as the API server has it. */
+export function notFound(kind: string, name: string, namespace: string): string {
+  const where = "no manifest or desired document that this pod may use has it";
+  return `${kind} "${name}" not found in namespace "${namespace}": ${where}`;
+}
+
+function noKey({ kind, name, key }: { kind: Kind; name: string; key: string }): string {
+  return `${kind} "${name}" has no key "${key}"`;
+}

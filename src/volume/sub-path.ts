@@ -1,0 +1,74 @@
+// One path inside a volume, shown to one container: found without following a link out of the volume, and held by a bind
+// mount, so that nothing a pod changes later leads elsewhere. kubelet: subpath
+
+import type { PodUID } from "../api/pod.ts";
+import { AgentError, messageOf } from "../lib/errors.ts";
+import { unmountAll, type VolumeHost } from "./volume-directory.ts";
+import { podDirectory, subPathsDirectory } from "./volume-paths.ts";
+
+export interface SubPathRequest {
+  readonly uid: PodUID;
+  readonly container: string;
+  /** Of the container's volumeMounts. */
+  readonly index: number;
+  readonly volumeName: string;
+  /** The volume on the host. */
+  readonly volumePath: string;
+  /** Inside the volume; a `subPathExpr` is expanded already. */
+  readonly subPath: string;
+  /** The volume itself is (`isReadOnlyVolume`), not only the mount: missing directories are not made. */
+  readonly readOnly: boolean;
+}
+
+const PARENT_MODE = 0o750;
+
+export class SubPaths {
+  readonly #host: VolumeHost;
+
+  constructor(host: VolumeHost) {
+    this.#host = host;
+  }
+
+  /**
+   * The path on the host to mount instead of the volume. Each call shows what is there now; a container that runs keeps
+   * what it has. Throws AgentError `CreateContainerConfigError`. It goes with `Volumes.tearDown`.
+   */
+  prepare(request: SubPathRequest): string {
+    try {
+      return this.#prepare(request);
+    } catch (cause) {
+      const { volumeName, container } = request;
+      const message = `failed to prepare subPath for volumeMount "${volumeName}" of container "${container}": ${messageOf(cause)}`;
+      throw new AgentError({ reason: "CreateContainerConfigError", message, cause });
+    }
+  }
+
+  #prepare(request: SubPathRequest): string {
+    const { files, mounts, stateDir } = this.#host;
+    const { uid, index, subPath } = request;
+    mustStayInside(subPath);
+    const parent = subPathsDirectory(stateDir, uid, request);
+    const target = `${parent}/${index}`;
+    files.makeDirectory(podDirectory(stateDir, uid), PARENT_MODE);
+    files.makeDirectory(parent, PARENT_MODE);
+    unmountAll(this.#host, target);
+    mounts.bindBeneath({
+      root: request.volumePath,
+      path: subPath,
+      create: !request.readOnly,
+      target,
+    });
+    return target;
+  }
+}
+
+/** kubelet: makeMounts */
+function mustStayInside(subPath: string): void {
+  const refuse = (why: string): never => {
+    const message = `subPath "${subPath}" ${why}`;
+    throw new AgentError({ reason: "CreateContainerConfigError", message });
+  };
+  if (subPath.startsWith("/")) refuse("must not be an absolute path");
+  if (subPath.split("/").includes("..")) refuse("must not contain '..'");
+  if (subPath.includes("\0")) refuse("must not contain a NUL byte");
+}

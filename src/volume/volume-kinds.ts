@@ -1,0 +1,30 @@
+// What the kinds of volumes have in common.
+
+import type {
+  ConfigMapVolume,
+  DownwardAPIVolume,
+  ProjectedVolume,
+  SecretVolume,
+  Volume,
+} from "../api/volumes.ts";
+
+/** Volumes that the agent fills with files, and refills when what they show changes. */
+export type ContentVolume = ConfigMapVolume | SecretVolume | DownwardAPIVolume | ProjectedVolume;
+
+export function isContentVolume(volume: Volume): volume is ContentVolume {
+  return (
+    "configMap" in volume || "secret" in volume || "downwardAPI" in volume || "projected" in volume
+  );
+}
+
+/** It must never reach a disk. */
+export function holdsSecrets(volume: ContentVolume): boolean {
+  if ("secret" in volume) return true;
+  return "projected" in volume && volume.projected.sources.some(({ type }) => type === "secret");
+}
+
+/** No container may write to it, whatever its mount says. kubelet: Attributes.ReadOnly */
+export function isReadOnlyVolume(volume: Volume): boolean {
+  if ("persistentVolumeClaim" in volume) return volume.persistentVolumeClaim.readOnly;
+  return isContentVolume(volume) || "image" in volume;
+}

@@ -1,0 +1,101 @@
+// The mounts of a simulated machine: they outlive processes, not boots. What a tmpfs holds goes with it, and what is
+// below a mount is never touched through it.
+
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { Mounts } from "../../src/host/mounts.ts";
+import { AgentError } from "../../src/lib/errors.ts";
+import type { Mortal } from "./sim-mortal.ts";
+
+type Mount =
+  | { readonly type: "Memory" }
+  /** `text`: of the file that is shown, as it was then; undefined = a directory. */
+  | { readonly type: "Bind"; readonly text: string | undefined };
+
+export class SimMounts {
+  readonly #points = new Map<string, Mount>();
+
+  /** All that is mounted. */
+  get points(): readonly string[] {
+    return [...this.#points.keys()];
+  }
+
+  reboot(): void {
+    for (const path of this.points.toReversed()) this.#unmount(path);
+  }
+
+  /** Text of the file that a bind mount shows; undefined = there is none, or it is a directory. */
+  boundText(path: string): string | undefined {
+    const mount = this.#points.get(path);
+    return mount?.type === "Bind" ? mount.text : undefined;
+  }
+
+  isMemory(path: string): boolean {
+    return this.#points.get(path)?.type === "Memory";
+  }
+
+  /** Something is mounted on `path` or below it. */
+  isInTheWayOf(path: string): boolean {
+    return this.points.some((point) => point === path || point.startsWith(`${path}/`));
+  }
+
+  edge(mortal: Mortal): Mounts {
+    const points = this.#points;
+    const memory = (path: string): void => {
+      mortal.mustAct();
+      this.#mountMemory(path);
+    };
+    return {
+      tmpfs: memory,
+      hugetlbfs: memory,
+      bindBeneath: ({ root, path, create, target }) => {
+        mortal.mustAct();
+        points.set(target, { type: "Bind", text: textBeneath(root, path, create) });
+      },
+      makePrivate: () => mortal.mustAct(),
+      unmount: (path) => {
+        mortal.mustAct();
+        this.#unmount(path);
+      },
+      mountsUnder: (path) =>
+        this.points
+          .filter((point) => point.startsWith(`${path}/`))
+          .toSorted((a, b) => b.length - a.length),
+      isMountPoint: (path) => points.has(path),
+    };
+  }
+
+  #mountMemory(path: string): void {
+    // What it would hide would come back with the next boot.
+    if (readdirSync(path).length > 0) throw new Error(`${path} is not empty`);
+    this.#points.set(path, { type: "Memory" });
+  }
+
+  #unmount(path: string): void {
+    const mount = this.#points.get(path);
+    this.#points.delete(path);
+    if (mount?.type !== "Memory" || !existsSync(path)) return;
+    for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true });
+  }
+}
+
+/** As `openBeneath` finds it: never outside of the root. */
+function textBeneath(root: string, path: string, create: boolean): string | undefined {
+  const wanted = join(root, path);
+  if (!existsSync(wanted)) {
+    if (!create) throw new AgentError({ reason: "MountError", message: `"${path}" is not there` });
+    mkdirSync(wanted, { recursive: true });
+  }
+  const found = realpathSync(wanted);
+  if (!found.startsWith(`${realpathSync(root)}/`))
+    throw new AgentError({ reason: "MountError", message: `"${path}" leads out of the volume` });
+  return statSync(found).isDirectory() ? undefined : readFileSync(found, "utf8");
+}

@@ -1,0 +1,222 @@
+// Documents that are made to cost much: each is a shape that can be made as long as one likes.
+
+const HEAD = `apiVersion: v1
+kind: Pod
+metadata: { name: web }
+spec:
+`;
+const CONTAINER = `${HEAD}  containers:
+    - name: a
+      image: local/busybox:1
+`;
+
+export interface Shape {
+  readonly name: string;
+  /** A document of so many repetitions. */
+  readonly text: (count: number) => string;
+}
+
+function each(count: number, one: (index: number) => string): string {
+  return Array.from({ length: count }, (_, index) => one(index)).join("");
+}
+
+function json(spec: object): string {
+  const metadata = { name: "web" };
+  return JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata, spec });
+}
+
+function container(more: object): string {
+  return json({ containers: [{ name: "a", image: "x:1", ...more }] });
+}
+
+function list<T>(count: number, one: (index: number) => T): readonly T[] {
+  return Array.from({ length: count }, (_, index) => one(index));
+}
+
+function manyPods(count: number): string {
+  const item = (index: number): string => `  - apiVersion: v1
+    kind: Pod
+    metadata:
+      name: p${index}
+      labels: { app: web, tier: front }
+    spec:
+      hostNetwork: true
+      containers:
+        - name: a
+          image: local/busybox:1
+          command: [sleep, inf]
+          env:
+            - { name: A, value: b }
+          ports:
+            - containerPort: 80
+              hostPort: 80
+          volumeMounts:
+            - { name: v, mountPath: /v }
+      volumes:
+        - name: v
+          emptyDir: {}
+`;
+  return `apiVersion: v1\nkind: List\nitems:\n${each(count, item)}`;
+}
+
+/** What breaks nothing and is only much. */
+const MUCH: readonly Shape[] = [
+  { name: "YAML: one long text", text: (count) => `a: |\n${"  line\n".repeat(count)}` },
+  { name: "YAML: a list of words", text: (count) => `a: [${"x,".repeat(count)}]` },
+  { name: "YAML: a list of empty maps", text: (count) => `[${"{},".repeat(count)}]` },
+  { name: "YAML: a block list", text: (count) => "- x\n".repeat(count) },
+  { name: "YAML: a block map", text: (count) => each(count, (index) => `k${index}: v\n`) },
+  { name: "YAML: comments", text: (count) => `a: 1\n${"#\n".repeat(count)}` },
+  { name: "YAML: blank lines", text: (count) => `a: 1\n${"\n".repeat(count)}b: 1` },
+  { name: "YAML: empty documents", text: (count) => "---\n".repeat(count) },
+  { name: "YAML: anchors", text: (count) => `[${each(count, (index) => `&a${index} x,`)}]` },
+  { name: "YAML: a List of pods", text: manyPods },
+  {
+    name: "YAML: a ConfigMap of lines",
+    text: (count) =>
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: c }\ndata:\n  k: |\n${"    some line\n".repeat(count)}`,
+  },
+  {
+    name: "JSON: a List of pods",
+    text: (count) => {
+      const pod = (index: number): unknown =>
+        JSON.parse(container({ env: [{ name: `A${index}` }] }));
+      return JSON.stringify({ apiVersion: "v1", kind: "List", items: list(count, pod) });
+    },
+  },
+  { name: "JSON: args", text: (count) => container({ args: list(count, () => "x") }) },
+  {
+    name: "JSON: containers",
+    text: (count) =>
+      json({ containers: list(count, (index) => ({ name: `c${index}`, image: "x:1" })) }),
+  },
+  {
+    name: "JSON: ports",
+    text: (count) =>
+      container({
+        ports: list(count, (index) => ({ containerPort: 1, hostPort: 1 + (index % 65_535) })),
+      }),
+  },
+  {
+    name: "JSON: volumes and mounts",
+    text: (count) =>
+      json({
+        containers: [
+          {
+            name: "a",
+            image: "x:1",
+            volumeMounts: list(count, (index) => ({ name: `v${index}`, mountPath: `/${index}` })),
+          },
+        ],
+        volumes: list(count, (index) => ({ name: `v${index}`, emptyDir: {} })),
+      }),
+  },
+  {
+    name: "JSON: resources of many containers",
+    text: (count) =>
+      json({
+        resources: { limits: { cpu: "1000" } },
+        containers: list(count, (index) => ({
+          name: `c${index}`,
+          image: "x:1",
+          resources: { limits: Object.fromEntries(list(20, (n) => [`v.io/c=${index}-${n}`, 1])) },
+        })),
+      }),
+  },
+];
+
+/** What is wrong at every place. */
+const WRONG: readonly Shape[] = [
+  {
+    name: "YAML: args that are numbers",
+    text: (count) => `${CONTAINER}      args: [${"1,".repeat(count)}]`,
+  },
+  {
+    name: "YAML: words that may be booleans",
+    text: (count) => `${CONTAINER}      args: [${"on,".repeat(count)}]`,
+  },
+  {
+    name: "YAML: unknown fields",
+    text: (count) =>
+      `${HEAD}${each(count, (index) => `  terminationGracePeriodSecondsss${index}: 1\n`)}`,
+  },
+  {
+    name: "YAML: unknown fields, warned",
+    text: (count) =>
+      `${HEAD.replace("{ name: web }", "{ name: web, annotations: { agent/unknown-fields: warn } }")}${each(count, (index) => `  terminationGracePeriodSecondsss${index}: 1\n`)}  containers: [{ name: a, image: x }]\n`,
+  },
+  { name: "YAML: a duplicate key", text: (count) => "k: v\n".repeat(count) },
+  {
+    name: "YAML: duplicate keys as long as lines",
+    text: (count) => `${"k".repeat(count)}: v\n`.repeat(2),
+  },
+  { name: "YAML: brackets without end", text: (count) => "[".repeat(count) },
+  { name: "YAML: a staircase", text: (count) => "- ".repeat(count) },
+  { name: "YAML: question marks", text: (count) => "? x\n".repeat(count) },
+  { name: "YAML: tabs", text: (count) => "\t".repeat(count) },
+  { name: "YAML: a quote without end", text: (count) => `a: "${"x\n ".repeat(count)}` },
+  {
+    name: "YAML: a number without end",
+    text: (count) => `${HEAD}  priority: ${"9".repeat(count)}`,
+  },
+  {
+    name: "YAML: objects of no kind",
+    text: (count) => `apiVersion: v1\nkind: List\nitems: [${"{},".repeat(count)}]`,
+  },
+  {
+    name: "YAML: bad pods in a List",
+    text: (count) => `apiVersion: v1\nkind: PodList\nitems: [${"{a: 1},".repeat(count)}]`,
+  },
+  {
+    name: "YAML: aliases of a list",
+    text: (count) => `a: &a [${"x,".repeat(1000)}]\nb: [${"*a,".repeat(count)}]`,
+  },
+  {
+    name: "YAML: aliases in args",
+    text: (count) =>
+      `${CONTAINER}      args: &a [${"x,".repeat(100)}]\n${each(count, (index) => `    - { name: b${index}, image: x, args: *a }\n`)}`,
+  },
+  {
+    name: "YAML: aliases of a long text",
+    text: (count) =>
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: c }\ndata:\n  a: &a "${"x".repeat(100_000)}"\n${each(count, (index) => `  k${index}: *a\n`)}`,
+  },
+  {
+    name: "YAML: merges",
+    text: (count) =>
+      `a: &a { ${each(100, (index) => `k${index}: 1, `)} }\n${each(count, (index) => `m${index}: { <<: *a }\n`)}`,
+  },
+  {
+    name: "JSON: args that are numbers",
+    text: (count) => container({ args: list(count, () => 1) }),
+  },
+  {
+    name: "JSON: variables without a name",
+    text: (count) => container({ env: list(count, () => ({ value: 1, valueFrom: {} })) }),
+  },
+  {
+    name: "JSON: ports that repeat",
+    text: (count) =>
+      container({ ports: list(count, () => ({ name: "p", containerPort: 1, hostPort: 1 })) }),
+  },
+  {
+    name: "JSON: labels",
+    text: (count) =>
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: {
+          name: "web",
+          labels: Object.fromEntries(list(count, (index) => [`-${index}`, "-"])),
+        },
+      }),
+  },
+  {
+    name: "JSON: cut off at its end",
+    text: (count) => container({ args: list(count, () => "x") }).slice(0, -1),
+  },
+  { name: "JSON: nested", text: (count) => `${'{"a":'.repeat(count)}1${"}".repeat(count)}` },
+  { name: "JSON: escapes", text: (count) => `{"a":"${"\\u0041".repeat(count)}"}` },
+];
+
+export const SHAPES: readonly Shape[] = [...MUCH, ...WRONG];

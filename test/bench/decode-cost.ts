@@ -1,0 +1,140 @@
+// Measures what hostile manifests cost: time and memory of decoding one document of at most 1 MiB, in a process of its own. Shown, never judged.
+// bun test/bench/decode-cost.ts [--only WORDS] [--runs N]
+
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+
+import { decodeManifest, type DecodedManifest } from "../../src/api/decode-manifest.ts";
+import { sha256 } from "../unit/api/digest.ts";
+import { SHAPES, type Shape } from "./decode-cases.ts";
+import { spread } from "./statistics.ts";
+
+const MIB = 1024 * 1024;
+const DEMAND = { ms: 100, mib: 50 };
+/** What a node has decoded before the first bad file comes. */
+const ORDINARY =
+  "apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec:\n  containers: [{ name: a, image: local/busybox:1 }]\n";
+
+interface Cost {
+  readonly ms: number;
+  readonly mib: number;
+  readonly said: string;
+}
+
+interface Measured {
+  readonly shape: string;
+  readonly bytes: number;
+  /** Median of the runs. */
+  readonly ms: number;
+  /** Most of the runs: how far the process grew. */
+  readonly mib: number;
+  readonly said: string;
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: "string" },
+    runs: { type: "string", default: "5" },
+    /** In the child: which shape, how often repeated. */
+    shape: { type: "string" },
+    count: { type: "string", default: "0" },
+  },
+});
+
+function decode(text: string): DecodedManifest {
+  return decodeManifest(text, { source: "file", ref: "x.yaml", nodeName: "pi-1", sha256 });
+}
+
+function measureHere(text: string): Cost {
+  for (let round = 0; round < 20; round++) decode(ORDINARY);
+  Bun.gc(true);
+  const before = process.memoryUsage.rss() / MIB;
+  const start = threadMs();
+  const { pods, errors, notices } = decode(text);
+  const ms = threadMs() - start;
+  const mib = peakMib() - before;
+  const first = errors[0]?.message ?? notices[0]?.message ?? "";
+  const said = `${pods.length} pods, ${errors.length} errors, ${notices.length} notices ${first.slice(0, 60)}`;
+  return { ms, mib, said };
+}
+
+/** Processor time of the thread that decodes: what the machine does beside it does not count. */
+function threadMs(): number {
+  const [nanoseconds] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ");
+  return Number(nanoseconds) / 1e6;
+}
+
+/** Of this process since its start. */
+function peakMib(): number {
+  const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
+  return Number(kib) / 1024;
+}
+
+/** The most repetitions within 1 MiB, and the most that are not refused for being too many. */
+function countsOf({ text }: Shape): readonly number[] {
+  const most = search((count) => text(count).length <= MIB);
+  const accepted = search((count) => count <= most && !isTooMuch(text(count)));
+  return accepted === most ? [most] : [accepted, most];
+}
+
+/** The largest count that fits, to one part in 50. */
+function search(fits: (count: number) => boolean): number {
+  let low = 1;
+  while (low < MIB && fits(2 * low)) low *= 2;
+  let high = 2 * low;
+  while (high - low > Math.max(1, low / 50)) {
+    const middle = Math.floor((low + high) / 2);
+    if (fits(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+function isTooMuch(text: string): boolean {
+  return decode(text).errors.some(({ message }) =>
+    /^too long|too many|more than|deeper/.test(message),
+  );
+}
+
+function measure(shape: Shape, count: number): Measured {
+  const runs = Array.from({ length: Number(flags.runs) }, () => inChild(shape.name, count));
+  return {
+    shape: shape.name,
+    bytes: shape.text(count).length,
+    ms: spread(runs.map((run) => run.ms)).median,
+    mib: Math.max(...runs.map((run) => run.mib)),
+    said: runs[0]?.said ?? "",
+  };
+}
+
+function inChild(shape: string, count: number): Cost {
+  const command = [process.execPath, import.meta.path, "--shape", shape, "--count", String(count)];
+  const { stdout, stderr, success } = Bun.spawnSync(command);
+  if (!success) throw new Error(`${shape}: ${stderr.toString()}`);
+  return JSON.parse(stdout.toString()) as Cost;
+}
+
+function line({ shape, bytes, ms, mib, said }: Measured): string {
+  const mark = ms > DEMAND.ms || mib > DEMAND.mib ? "!" : " ";
+  const cells = [
+    shape.padEnd(40),
+    `${bytes} B`.padStart(10),
+    `${ms.toFixed(0)} ms`.padStart(7),
+    `${mib.toFixed(0)} MiB`.padStart(7),
+  ];
+  return `${mark} ${cells.join("  ")}  ${said}\n`;
+}
+
+function main(): void {
+  const chosen = SHAPES.find(({ name }) => name === flags.shape);
+  if (chosen !== undefined) {
+    process.stdout.write(JSON.stringify(measureHere(chosen.text(Number(flags.count)))));
+    return;
+  }
+  const shapes = SHAPES.filter(({ name }) => flags.only === undefined || name.includes(flags.only));
+  const all = shapes.flatMap((shape) => countsOf(shape).map((count) => measure(shape, count)));
+  for (const one of all.toSorted((a, b) => b.ms - a.ms)) process.stdout.write(line(one));
+  process.stdout.write(`demand: ${DEMAND.ms} ms, ${DEMAND.mib} MiB a document; ! = more\n`);
+}
+
+main();

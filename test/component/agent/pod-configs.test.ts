@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Edges } from "../../../src/agent/edges.ts";
+import { isDevice } from "../../../src/agent/missing-devices.ts";
+import { podConfigs, type NodePodConfigs } from "../../../src/agent/pod-configs.ts";
+import { CONFIG_DEFAULTS } from "../../../src/api/config-defaults.ts";
+import type { AgentConfig } from "../../../src/api/config.ts";
+import type { Container, PodSpec } from "../../../src/api/pod.ts";
+import {
+  SecurityProfile_ProfileType as ProfileType,
+  type IDMapping,
+} from "../../../src/cri/gen/runtime/v1/api_pb.ts";
+import { realFiles } from "../../../src/host/real-files.ts";
+import type { ContainerFacts } from "../../../src/runtime/action-input.ts";
+import { NO_FEATURES, type RuntimeFeatures } from "../../../src/runtime/features.ts";
+import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+import { ALL_FEATURES } from "../../fakes/config-facts.ts";
+import { refusalOf } from "../../fakes/refusal.ts";
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync("/tmp/agent-configs-");
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+function configsOf(
+  more: Partial<AgentConfig> = {},
+  features: RuntimeFeatures = NO_FEATURES,
+): NodePodConfigs {
+  const cgroups = {
+    facts: { version: 2, controllers: ["memory"], mountPoint: "/", hasSwap: false },
+  };
+  const machine = { memoryBytes: 1024 ** 3, hugePages: {} };
+  const edges = { files: realFiles(), machine, cgroups, bootId: "boot" };
+  const paths = { stateDir: directory, resolvConf: join(directory, "none"), nodeLabels: {} };
+  const config = { ...CONFIG_DEFAULTS, ...paths, ...more };
+  return podConfigs({
+    edges: edges as unknown as Edges,
+    config: config as AgentConfig,
+    record: () => undefined,
+    cgroupDriver: () => "cgroupfs",
+    features: () => features,
+    observed: () => [],
+    isDevice: (path) => isDevice(realFiles(), path),
+    activePods: () => [],
+  });
+}
+
+const facts: ContainerFacts = {
+  attempt: 0,
+  image: { ref: "sha256:1", username: "" },
+  volumes: new Map(),
+  terminationLog: "/state/log",
+  env: [],
+  imageVolumes: new Map(),
+  subPaths: new Map(),
+};
+
+function containerOf(
+  configs: NodePodConfigs,
+  more: Partial<Container>,
+  spec: Partial<PodSpec> = {},
+) {
+  const container = aContainer("a", more);
+  const desired = aDesiredPod(aPod({ containers: [container], ...spec }));
+  return configs.container(desired, container, facts);
+}
+
+describe("a seccomp profile of the node", () => {
+  const localhostProfile = "profiles/audit.json";
+  const wanting = { securityContext: { seccompProfile: { type: "Localhost", localhostProfile } } };
+
+  test("is looked for below the agent's own directory", () => {
+    const path = join(directory, "seccomp", localhostProfile);
+    expect(refusalOf(() => containerOf(configsOf(), wanting as Partial<Container>))).toEqual({
+      reason: "CreateContainerConfigError",
+      message: `container "a" needs the seccomp profile ${path}, which is not there; put it there`,
+    });
+    mkdirSync(join(path, ".."), { recursive: true });
+    writeFileSync(path, "{}");
+    const config = containerOf(configsOf(), wanting as Partial<Container>);
+    expect(config.linux?.securityContext?.seccomp).toEqual({
+      profileType: ProfileType.Localhost,
+      localhostRef: path,
+    });
+  });
+
+  test("is the runtime's own without another, if the node is configured so", () => {
+    const config = containerOf(configsOf({ seccompDefault: true }), {});
+    const expected = { profileType: ProfileType.RuntimeDefault };
+    expect(config.linux?.securityContext?.seccomp).toEqual(expected);
+  });
+});
+
+describe("a device of the node", () => {
+  const asking = (path: string): Partial<Container> => ({
+    resources: { limits: { [`podman.io/device=${path}`]: "1" }, requests: {} },
+  });
+
+  test("is a device, or a directory of some", () => {
+    for (const path of ["/dev/null"])
+      expect(() => containerOf(configsOf(), asking(path))).not.toThrow();
+    expect(containerOf(configsOf(), asking("/dev/pts")).devices).toHaveLength(1);
+  });
+
+  test("that is not there keeps only its container from starting", () => {
+    const refusal = refusalOf(() => containerOf(configsOf(), asking("/dev/no-such-device")));
+    expect(refusal?.reason).toBe("CreateContainerConfigError");
+    expect(refusal?.message).toContain("/dev/no-such-device");
+  });
+});
+
+test("pods with users of their own get different ids, the same in sandbox and containers", () => {
+  const configs = configsOf({}, ALL_FEATURES);
+  const hostIds = (uid: string): readonly number[] => {
+    const desired = aDesiredPod(aPod({ hostUsers: false }, { uid }));
+    const sandbox = configs.sandbox(desired, { attempt: 0, activeSince: 0 });
+    const container = configs.container(desired, aContainer("a"), facts);
+    const options = [sandbox, container].map(
+      ({ linux }) => linux?.securityContext?.namespaceOptions?.usernsOptions?.uids ?? [],
+    );
+    const all = [...options.flat(), ...(container.mounts?.[0]?.uidMappings ?? [])];
+    return all.map((mapping: Partial<IDMapping>) => mapping.hostId ?? 0);
+  };
+  expect([hostIds("u1"), hostIds("u2"), hostIds("u1")]).toEqual([
+    [65_536, 65_536, 65_536],
+    [131_072, 131_072, 131_072],
+    [65_536, 65_536, 65_536],
+  ]);
+});
+
+test("the handler is the one that the configuration says for the class", () => {
+  const configs = configsOf({ runtimeClasses: { gvisor: "runsc" } });
+  const of = (runtimeClassName: string): string =>
+    configs.runtimeHandler(aDesiredPod(aPod({ runtimeClassName })));
+  expect(of("gvisor")).toBe("runsc");
+  expect(refusalOf(() => of("kata"))?.reason).toBe("CreatePodSandboxError");
+});

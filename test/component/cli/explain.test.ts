@@ -1,0 +1,52 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { runCli, type AgentModule } from "../../../src/cli/program.ts";
+import { FakeTerminal } from "./fake-terminal.ts";
+
+let terminal: FakeTerminal;
+
+beforeEach(() => {
+  terminal = new FakeTerminal();
+});
+
+const noAgent = (): Promise<AgentModule> => Promise.reject(new Error("the agent was loaded"));
+
+function run(command: string): Promise<number> {
+  return runCli({ argv: command.split(" "), version: "1.2.3", terminal, loadAgent: noAgent });
+}
+
+describe("explain", () => {
+  const answers: Readonly<Record<string, string>> = {
+    explain: "Say which kind or field:\n",
+    "explain pod": "KIND:       Pod\nVERSION:    v1\n\nDESCRIPTION:\n",
+    "explain pvc.spec": "KIND:       PersistentVolumeClaim\nVERSION:    v1\n\nFIELD: spec <Persist",
+    "explain cm.data": "KIND:       ConfigMap\nVERSION:    v1\n\nFIELD: data <map[string]string>\n",
+    "explain fields": "pod.apiVersion   ",
+  };
+  test.each(Object.entries(answers))("%s needs no agent", async (command, start) => {
+    expect(await run(command)).toBe(0);
+    expect(terminal.stdout).toStartWith(start);
+    expect(terminal.stdout).toEndWith("\n");
+    expect(terminal.stderr).toBe("");
+  });
+
+  test("--recursive prints names only", async () => {
+    expect(await run("explain pod.spec.containers.lifecycle --recursive")).toBe(0);
+    expect(terminal.stdout).toContain(
+      "\n  preStop\t<LifecycleHandler>\tsupported\n    exec\t<ExecA",
+    );
+    expect(terminal.stdout).toContain("\n    tcpSocket\t<TCPSocketAction>\trefused\n");
+  });
+
+  const refusals: Readonly<Record<string, string>> = {
+    "explain pod.spec.containers.livenesProbe":
+      "unknown field pod.spec.containers.livenesProbe (did you mean pod.spec.containers.livenessProbe?)",
+    "explain service": 'unknown kind "service"; ask for pod, configmap, secret or pvc',
+    "explain pod/web":
+      "explaining an object (pod/web) is not built yet; agent get events --for pod/web says what happened to it",
+  };
+  test.each(Object.entries(refusals))("%s is a wrong question", async (command, message) => {
+    expect(await run(command)).toBe(2);
+    expect(terminal.stdout).toBe("");
+    expect(terminal.stderr).toBe(`Error: ${message}\n`);
+  });
+});

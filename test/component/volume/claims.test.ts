@@ -1,0 +1,278 @@
+import { describe, expect, test } from "bun:test";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { PodSecurityContext } from "../../../src/api/security-context.ts";
+import type { Volume } from "../../../src/api/volumes.ts";
+import { aPod, UID } from "../../fakes/a-pod.ts";
+import { crashingEdges } from "./crashing.ts";
+import { volumeWorlds, type VolumeWorld } from "./volume-world.ts";
+
+const newWorld = volumeWorlds();
+
+function claim(claimName: string, readOnly = false): Volume {
+  return { name: "data", persistentVolumeClaim: { claimName, readOnly } };
+}
+
+function worldWith(...claims: string[]): VolumeWorld {
+  const world = newWorld();
+  for (const name of claims) world.objects.setClaim(name);
+  return world;
+}
+
+function setUp(
+  world: VolumeWorld,
+  name = "db",
+  security: Partial<PodSecurityContext> = {},
+): string {
+  const securityContext = { supplementalGroups: [], sysctls: [], ...security };
+  return world.volumes.setUp(aPod({ volumes: [claim(name)], securityContext })).get("data") ?? "";
+}
+
+const WAITING: unknown = expect.objectContaining({ reason: "CreateContainerConfigError" });
+const DB = { namespace: "default", name: "db" };
+
+describe("a claim", () => {
+  test("is a directory that any user may write to, behind one for root", () => {
+    const world = worldWith("db");
+    const path = setUp(world);
+    expect(path).toBe(join(world.claimRoot, "default/db"));
+    const modes = [path, join(path, ".."), world.claimRoot].map((of) => statSync(of).mode & 0o7777);
+    expect(modes).toEqual([0o777, 0o750, 0o750]);
+    expect(readdirSync(join(path, ".."))).toEqual(["db"]);
+  });
+
+  test("outlives its pods, with its content and mode", () => {
+    const world = worldWith("db");
+    const path = setUp(world);
+    writeFileSync(join(path, "file"), "x");
+    chmodSync(path, 0o700);
+    world.volumes.tearDown(UID);
+    setUp(world);
+    expect([readFileSync(join(path, "file"), "utf8"), statSync(path).mode & 0o7777]).toEqual([
+      "x",
+      0o700,
+    ]);
+  });
+
+  test("that nobody declared is waited for", () => {
+    const world = newWorld();
+    expect(() => setUp(world)).toThrow(WAITING);
+    expect(() => setUp(world)).toThrow(
+      'persistentvolumeclaim "db" not found in namespace "default": no manifest or desired document',
+    );
+    expect(existsSync(world.claimRoot)).toBe(false);
+  });
+
+  test("with a name of the greatest length fits", () => {
+    const name = `${"a".repeat(250)}.b`;
+    expect(statSync(setUp(worldWith(name), name)).isDirectory()).toBe(true);
+  });
+
+  test("waits for its disk when it must be one", () => {
+    const world = worldWith("db");
+    const strict = world.again({ claimRootMustBeMount: true });
+    const pod = aPod({ volumes: [claim("db")] });
+    mkdirSync(world.claimRoot);
+    expect(() => strict.setUp(pod)).toThrow(WAITING);
+    expect(() => strict.setUp(pod)).toThrow(`waits for ${world.claimRoot} to be a mount point`);
+    expect(readdirSync(world.claimRoot)).toEqual([]);
+    world.mounts.tmpfs(world.claimRoot, { mode: 0o755 });
+    expect(strict.setUp(pod).get("data")).toBe(join(world.claimRoot, "default/db"));
+  });
+
+  test.each(["default", "default/db"])("never follows a link at %s", (at) => {
+    const world = worldWith("db");
+    const outside = join(world.root, "outside");
+    mkdirSync(join(outside, "db"), { recursive: true });
+    mkdirSync(join(world.claimRoot, at, ".."), { recursive: true });
+    symlinkSync(outside, join(world.claimRoot, at));
+    expect(() => setUp(world)).toThrow("is not followed");
+    expect(() => world.volumes.claims.removeData(DB)).toThrow("is not followed");
+    expect(readdirSync(outside)).toEqual(["db"]);
+    expect(readdirSync(join(outside, "db"))).toEqual([]);
+  });
+
+  test("is made whole or not at all, whenever a crash comes", () => {
+    for (let at = 0; ; at += 1) {
+      const world = worldWith("db");
+      const edges = crashingEdges(world, { at, halfway: true });
+      try {
+        world.again({ files: edges.files }).setUp(aPod({ volumes: [claim("db")] }));
+        expect(at).toBeGreaterThan(3);
+        return;
+      } catch (error) {
+        expect(String(error)).toContain("crash");
+      }
+      expect(statSync(setUp(world)).mode & 0o7777).toBe(0o777);
+    }
+  });
+});
+
+describe("fsGroup of a claim", () => {
+  function filled(): { world: VolumeWorld; path: string } {
+    const world = worldWith("db");
+    const path = setUp(world);
+    mkdirSync(join(path, "dir"));
+    writeFileSync(join(path, "dir/file"), "x", { mode: 0o600 });
+    writeFileSync(join(world.root, "outside"), "x", { mode: 0o600 });
+    symlinkSync(join(world.root, "outside"), join(path, "link"));
+    world.volumes.tearDown(UID);
+    return { world, path };
+  }
+  const look = (path: string): [number, number] => [
+    statSync(path).gid,
+    statSync(path).mode & 0o7777,
+  ];
+
+  test("owns everything in it, and nothing that a link leads to", () => {
+    const { world, path } = filled();
+    setUp(world, "db", { fsGroup: 4242 });
+    expect(look(path)).toEqual([4242, 0o2777]);
+    expect(look(join(path, "dir"))).toEqual([4242, 0o2775]);
+    expect(look(join(path, "dir/file"))).toEqual([4242, 0o660]);
+    expect(look(join(world.root, "outside"))).toEqual([0, 0o600]);
+  });
+
+  test("is given it once in a pod's life", () => {
+    const { world, path } = filled();
+    setUp(world, "db", { fsGroup: 4242 });
+    chmodSync(join(path, "dir/file"), 0o600);
+    setUp(world, "db", { fsGroup: 4242 });
+    expect(look(join(path, "dir/file"))).toEqual([4242, 0o600]);
+    world.volumes.tearDown(UID);
+    setUp(world, "db", { fsGroup: 4242 });
+    expect(look(join(path, "dir/file"))).toEqual([4242, 0o660]);
+  });
+
+  test("with OnRootMismatch is not looked for below a root that fits", () => {
+    const { world, path } = filled();
+    const onMismatch = { fsGroup: 4242, fsGroupChangePolicy: "OnRootMismatch" } as const;
+    setUp(world, "db", onMismatch);
+    expect(look(join(path, "dir/file"))).toEqual([4242, 0o660]);
+    chmodSync(join(path, "dir/file"), 0o600);
+    world.volumes.tearDown(UID);
+    setUp(world, "db", onMismatch);
+    expect(look(join(path, "dir/file"))).toEqual([4242, 0o600]);
+    chmodSync(path, 0o755);
+    world.volumes.tearDown(UID);
+    setUp(world, "db", onMismatch);
+    expect(look(join(path, "dir/file"))).toEqual([4242, 0o660]);
+  });
+
+  test("may only read one that the volume calls read-only", () => {
+    const { world, path } = filled();
+    const securityContext = { supplementalGroups: [], sysctls: [], fsGroup: 4242 };
+    world.volumes.setUp(aPod({ volumes: [claim("db", true)], securityContext }));
+    expect(look(join(path, "dir/file"))).toEqual([4242, 0o640]);
+  });
+
+  describe("with many files in it", () => {
+    const pod = aPod({
+      volumes: [claim("db")],
+      securityContext: { supplementalGroups: [], sysctls: [], fsGroup: 4242 },
+    });
+    const fill = (path: string): void => {
+      for (let index = 0; index < 2000; index += 1) writeFileSync(join(path, `f${index}`), "");
+    };
+
+    test("is given it in steps, and not once more when the volumes are set up", () => {
+      const { world, path } = filled();
+      fill(path);
+      expect([...world.volumes.shareLargeClaims(pod)].length).toBeGreaterThan(2);
+      expect(look(join(path, "dir/file"))).toEqual([4242, 0o660]);
+      chmodSync(join(path, "dir/file"), 0o600);
+      world.volumes.setUp(pod);
+      expect(look(join(path, "dir/file"))).toEqual([4242, 0o600]);
+    });
+
+    test("is given all of it later if that was broken off", () => {
+      const { world, path } = filled();
+      fill(path);
+      for (const _ of world.volumes.shareLargeClaims(pod)) break;
+      world.volumes.setUp(pod);
+      expect(look(join(path, "dir/file"))).toEqual([4242, 0o660]);
+    });
+
+    test("that is not declared is for the set-up to tell", () => {
+      const { world } = filled();
+      world.objects.remove("claim default/db");
+      expect([...world.volumes.shareLargeClaims(pod)]).toEqual([]);
+      expect(() => world.volumes.setUp(pod)).toThrow("not found");
+    });
+  });
+
+  test("is interrupted by a crash and then finished", () => {
+    const { world, path } = filled();
+    const edges = crashingEdges(world, { at: 0, halfway: false });
+    const pod = aPod({
+      volumes: [claim("db")],
+      securityContext: { supplementalGroups: [], sysctls: [], fsGroup: 4242 },
+    });
+    expect(() => world.again({ files: edges.files }).setUp(pod)).toThrow("crash");
+    world.volumes.setUp(pod);
+    expect(look(join(path, "dir/file"))).toEqual([4242, 0o660]);
+  });
+});
+
+describe("removing the data of a claim", () => {
+  test("removes that claim's and no other's", () => {
+    const world = worldWith("db", "other");
+    const path = setUp(world);
+    setUp(world, "other");
+    mkdirSync(join(path, "deep/er"), { recursive: true });
+    symlinkSync(world.root, join(path, "link"));
+    expect(world.volumes.claims.list()).toEqual([DB, { ...DB, name: "other" }]);
+    world.volumes.claims.removeData(DB);
+    world.volumes.claims.removeData(DB);
+    expect(world.volumes.claims.list()).toEqual([{ ...DB, name: "other" }]);
+    expect(existsSync(world.root)).toBe(true);
+  });
+
+  test("stops before a mount, and before anything is gone", () => {
+    const world = worldWith("db");
+    const path = setUp(world);
+    const precious = join(world.root, "precious");
+    mkdirSync(join(path, "a"));
+    mkdirSync(join(path, "mounted"));
+    mkdirSync(precious);
+    writeFileSync(join(precious, "file"), "x");
+    const bind = (to: string) =>
+      world.mounts.bindBeneath({ root: precious, path: "", create: false, target: to });
+    bind(join(path, "mounted"));
+    expect(() => world.volumes.claims.removeData(DB)).toThrow(
+      `${join(path, "mounted")} is a mount point`,
+    );
+    world.mounts.unmount(join(path, "mounted"));
+    bind(path);
+    expect(() => world.volumes.claims.removeData(DB)).toThrow(`${path} is a mount point`);
+    world.mounts.unmount(path);
+    expect([readdirSync(precious), readdirSync(path).toSorted()]).toEqual([
+      ["file"],
+      ["a", "mounted"],
+    ]);
+  });
+
+  test.each(["..", ".", "", "a/b", "../default/db", "A", "-a", "a\0"])(
+    "refuses the name %j",
+    (name) => {
+      const world = worldWith("db");
+      const path = setUp(world);
+      expect(() => world.volumes.claims.removeData({ namespace: "default", name })).toThrow(
+        "names no persistentvolumeclaim",
+      );
+      expect(() => world.volumes.claims.removeData({ namespace: name, name: "db" })).toThrow(
+        "names no persistentvolumeclaim",
+      );
+      expect(existsSync(path)).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,25 @@
+// A node that has nothing for its pods but itself.
+
+import { NO_OBJECTS } from "../../src/api/local-object.ts";
+import type { PodObjects } from "../../src/podworkers/config-changes.ts";
+import type { ContainerWorld } from "../../src/runtime/action-input.ts";
+
+export const PLAIN_WORLD: ContainerWorld = {
+  nodeName: "node",
+  clusterDomain: "",
+  allocatable: { cpuMillis: 4000, memoryBytes: 4 * 1024 ** 3 },
+  hostIPs: () => ["192.0.2.1"],
+  nodeHosts: () => "127.0.0.1\tlocalhost\n",
+  objects: () => NO_OBJECTS,
+  configDigest: (text) => `v1:key:${text}`,
+  mountsImages: () => false,
+  refreshVolumes: () => [],
+  prepareSubPath: (_pod, { volumePath, subPath }) => `${volumePath}/${subPath}`,
+};
+
+/** Nothing ever changes. */
+export const NO_POD_OBJECTS: PodObjects = {
+  version: () => 0,
+  refreshVolumes: () => [],
+  digests: () => ({}),
+};

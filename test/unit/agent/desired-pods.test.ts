@@ -1,0 +1,105 @@
+import { describe, expect, test } from "bun:test";
+
+import { DesiredPods } from "../../../src/agent/desired-pods.ts";
+import type { DesiredObject } from "../../../src/api/local-object.ts";
+import type { SourceName } from "../../../src/api/source-name.ts";
+import type { Admission } from "../../../src/source/pod-config.ts";
+import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/an-object.ts";
+
+const everybody: Admission = { refusal: () => undefined, with: () => everybody };
+
+class World {
+  readonly changes: (readonly string[])[] = [];
+  readonly desired: DesiredPods = new DesiredPods({
+    maxPods: 10,
+    standing: () => 2,
+    occupants: () => [],
+    admission: everybody,
+    node: { name: "pi-1", labels: {}, groups: [], arch: "arm64" },
+    onObjectsChanged: (keys) => {
+      // Whoever is told can look already.
+      this.seen.push(this.desired.objectsFor("file").configMap("default", "web")?.data["a"]);
+      this.changes.push([...keys].toSorted());
+    },
+  });
+  readonly seen: (string | undefined)[] = [];
+
+  hear(source: SourceName, ...objects: readonly DesiredObject["object"][]): void {
+    const desired = objects.map((object) => aDesiredObject(object, { source }));
+    this.desired.hear({ source, ready: true, pods: [], objects: desired, rejected: [] });
+  }
+}
+
+describe("looking up objects", () => {
+  test("by kind, namespace and name", () => {
+    const world = new World();
+    world.hear(
+      "file",
+      aConfigMap({ a: "1" }),
+      aSecret({ a: "2" }),
+      named(aClaim(), "data", "shop"),
+    );
+    const objects = world.desired.objectsFor("file");
+    expect(objects.configMap("default", "web")?.data).toEqual({ a: "1" });
+    expect(objects.secret("default", "web")?.kind).toBe("Secret");
+    expect(objects.claim("shop", "data")?.storage).toBe("1Gi");
+    expect([
+      objects.configMap("shop", "web"),
+      objects.secret("default", "data"),
+      objects.claim("default", "data"),
+    ]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test("says the newest word, and hides what the pod's source may not read", () => {
+    const world = new World();
+    const [file, mqtt] = [world.desired.objectsFor("file"), world.desired.objectsFor("mqtt:node")];
+    world.hear("file", aSecret({ a: "1" }), aConfigMap({ a: "file" }));
+    world.hear("mqtt:node", named(aConfigMap({}), "remote"), aSecret({ a: "shadowed" }));
+    expect([file.secret("default", "web")?.kind, mqtt.secret("default", "web")]).toEqual([
+      "Secret",
+      undefined,
+    ]);
+    expect(mqtt.configMap("default", "web")?.data).toEqual({ a: "file" });
+    expect(mqtt.configMap("default", "remote")?.kind).toBe("ConfigMap");
+    expect(file.configMap("default", "remote")).toBeUndefined();
+  });
+
+  test("finds the node's own ConfigMap in every namespace, for everybody", () => {
+    const { desired } = new World();
+    for (const source of ["file", "mqtt:node", "mqtt:group/kiosks"] as const)
+      expect(desired.objectsFor(source).configMap("anywhere", "agent-node")?.data["name"]).toBe(
+        "pi-1",
+      );
+    expect(desired.objectsFor("file").secret("anywhere", "agent-node")).toBeUndefined();
+  });
+});
+
+describe("a change of the objects", () => {
+  test("is told by key: what came, went, or says something else", () => {
+    const world = new World();
+    world.hear("file", aConfigMap({ a: "1" }), aSecret({ a: "1" }), named(aConfigMap({}), "same"));
+    world.hear("file", aConfigMap({ a: "2" }), named(aConfigMap({}), "same"), aClaim());
+    expect(world.changes).toEqual([
+      ["ConfigMap default/same", "ConfigMap default/web", "Secret default/web"],
+      ["ConfigMap default/web", "PersistentVolumeClaim default/web", "Secret default/web"],
+    ]);
+    expect(world.seen).toEqual(["1", "2"]);
+    expect(world.desired.objectVersion).toBe(2);
+  });
+
+  test("is none when everything is said again", () => {
+    const world = new World();
+    world.hear("file", aConfigMap({ a: "1" }));
+    world.hear("file", structuredClone(aConfigMap({ a: "1" })));
+    world.hear("mqtt:node", aConfigMap({ a: "shadowed" }));
+    world.desired.merge();
+    expect([world.changes.length, world.desired.objectVersion]).toEqual([1, 1]);
+  });
+
+  test("is one when another source says the same: other pods may read it", () => {
+    const world = new World();
+    world.hear("mqtt:node", aConfigMap({ a: "1" }));
+    world.hear("file", aConfigMap({ a: "1" }));
+    expect(world.changes).toEqual([["ConfigMap default/web"], ["ConfigMap default/web"]]);
+  });
+});

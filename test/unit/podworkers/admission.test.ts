@@ -1,0 +1,253 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { amountsOf } from "../../../src/api/pod-amounts.ts";
+import type { Container, Pod, PodSpec, ResourceList } from "../../../src/api/pod.ts";
+import type { SecurityProfile } from "../../../src/api/security-context.ts";
+import {
+  EMPTY_ROOM,
+  admit,
+  withPod,
+  type NodeFacts,
+  type Room,
+} from "../../../src/podworkers/admission.ts";
+import { aContainer, aPod } from "../../fakes/a-pod.ts";
+
+const node: NodeFacts = {
+  nodeName: "pi-1",
+  labels: {},
+  allocatable: amountsOf({ cpu: "2", memory: "1Gi", "hugepages-2Mi": "0", pods: "110" }),
+  hasAppArmor: false,
+  allowedUnsafeSysctls: ["net.core.*"],
+  runtimeClasses: { gvisor: "runsc" },
+  priorityClasses: { high: 1000 },
+};
+
+function asking(requests: ResourceList): Container {
+  return aContainer("a", { resources: { requests, limits: {} } });
+}
+function pod(name: string, requests: ResourceList): Pod {
+  return aPod({ containers: [asking(requests)] }, { name });
+}
+function roomOf(...pods: readonly Pod[]): Room {
+  return pods.reduce(withPod, EMPTY_ROOM);
+}
+function sysctls(...names: readonly string[]): Partial<PodSpec> {
+  const list = names.map((name) => ({ name, value: "1" }));
+  return { securityContext: { supplementalGroups: [], sysctls: list } };
+}
+function armoured(appArmorProfile: SecurityProfile): Partial<PodSpec> {
+  return { securityContext: { supplementalGroups: [], sysctls: [], appArmorProfile } };
+}
+
+const cases: Readonly<
+  Record<string, readonly [spec: Partial<PodSpec>, expected?: readonly [string, string, string]]>
+> = {
+  "a pod that asks for nothing": [{}],
+  "safe and allowed sysctls": [
+    sysctls("net.ipv4.tcp_syncookies", "kernel.shm_rmid_forced", "net/core/somaxconn"),
+  ],
+  "a sysctl that nobody has allowed": [
+    sysctls("net.ipv4.tcp_syncookies", "net.ipv4.tcp_mem"),
+    [
+      "SysctlForbidden",
+      "spec.securityContext.sysctls[1].name",
+      'forbidden sysctl: "net.ipv4.tcp_mem" not allowlisted (allowedUnsafeSysctls of the configuration)',
+    ],
+  ],
+  "a sysctl of the whole node": [
+    sysctls("vm.swappiness"),
+    [
+      "SysctlForbidden",
+      "spec.securityContext.sysctls[0].name",
+      'forbidden sysctl: "vm.swappiness" not allowlisted',
+    ],
+  ],
+  "a sysctl of a network that is the node's": [
+    { ...sysctls("net.ipv4.tcp_syncookies"), hostNetwork: true },
+    [
+      "SysctlForbidden",
+      "spec.securityContext.sysctls[0].name",
+      'forbidden sysctl: "net.ipv4.tcp_syncookies" not allowed with host net enabled',
+    ],
+  ],
+  "a sysctl of shared memory that is the node's": [
+    { ...sysctls("kernel.shm_rmid_forced"), hostIPC: true },
+    [
+      "SysctlForbidden",
+      "spec.securityContext.sysctls[0].name",
+      'forbidden sysctl: "kernel.shm_rmid_forced" not allowed with host ipc enabled',
+    ],
+  ],
+  "the node's network does not matter to shared memory": [
+    { ...sysctls("kernel.shm_rmid_forced"), hostNetwork: true },
+  ],
+  "a profile that this kernel cannot enforce": [
+    armoured({ type: "RuntimeDefault" }),
+    [
+      "AppArmor",
+      "spec.securityContext.appArmorProfile",
+      "Cannot enforce AppArmor: AppArmor is not enabled on the host",
+    ],
+  ],
+  "a profile of one container": [
+    {
+      containers: [
+        aContainer("a"),
+        aContainer("b", {
+          securityContext: { appArmorProfile: { type: "Localhost", localhostProfile: "x" } },
+        }),
+      ],
+    },
+    [
+      "AppArmor",
+      "spec.containers[1].securityContext.appArmorProfile",
+      "Cannot enforce AppArmor: AppArmor is not enabled on the host",
+    ],
+  ],
+  "no profile at all is what this kernel has anyway": [armoured({ type: "Unconfined" })],
+  "a known class of priority": [{ priorityClassName: "high" }],
+  "the number of its class beside it": [{ priorityClassName: "high", priority: 1000 }],
+  "another number beside the class": [
+    { priorityClassName: "high", priority: 5 },
+    [
+      "Forbidden",
+      "spec.priority",
+      "the integer value of priority (5) must not be provided in pod spec; the PriorityClass high has 1000",
+    ],
+  ],
+  "a class that nobody knows": [
+    { priorityClassName: "urgent" },
+    [
+      "PriorityClassNotFound",
+      "spec.priorityClassName",
+      "no PriorityClass with name urgent was found; name it with its value in priorityClasses of the configuration",
+    ],
+  ],
+  "a known class of runtime": [{ runtimeClassName: "gvisor" }],
+  "a class of runtime that nobody knows": [
+    { runtimeClassName: "kata" },
+    [
+      "RuntimeClassNotFound",
+      "spec.runtimeClassName",
+      'RuntimeClass "kata" not found; name it with its handler in runtimeClasses of the configuration',
+    ],
+  ],
+  "a selector of another node": [
+    { nodeSelector: { site: "paris" } },
+    [
+      "NodeAffinity",
+      "spec.nodeSelector[site]",
+      "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector (wants site=paris, this node has no site; set it in nodeLabels of the configuration, or change the pod)",
+    ],
+  ],
+  "all there is": [{ containers: [asking({ cpu: "2", memory: "1Gi" })] }],
+  "more processors than there are": [
+    { containers: [asking({ cpu: "4" })] },
+    [
+      "OutOfcpu",
+      "spec.containers[0].resources.requests[cpu]",
+      "Node didn't have enough resource: cpu, requested: 4000, used: 0, capacity: 2000",
+    ],
+  ],
+  "an init container that needs more memory than there is": [
+    { initContainers: [aContainer("i"), asking({ memory: "2Gi" })] },
+    [
+      "OutOfmemory",
+      "spec.initContainers[1].resources.requests[memory]",
+      "Node didn't have enough resource: memory, requested: 2147483648, used: 0, capacity: 1073741824",
+    ],
+  ],
+  "overhead alone": [
+    { overhead: { cpu: "3" } },
+    [
+      "OutOfcpu",
+      "spec.overhead[cpu]",
+      "Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000",
+    ],
+  ],
+  "the pod as a whole": [
+    { resources: { requests: { cpu: "3" }, limits: {} } },
+    [
+      "OutOfcpu",
+      "spec.resources.requests[cpu]",
+      "Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000",
+    ],
+  ],
+  "huge pages that nobody has set aside": [
+    { containers: [asking({ "hugepages-2Mi": "2Mi" })] },
+    [
+      "OutOfhugepages-2Mi",
+      "spec.containers[0].resources.requests[hugepages-2Mi]",
+      "Node didn't have enough resource: hugepages-2Mi, requested: 2097152, used: 0, capacity: 0",
+    ],
+  ],
+  "a request of nothing asks for nothing": [
+    { containers: [asking({ "hugepages-1Gi": "0", cpu: "0" })] },
+  ],
+  "a device is not counted": [{ containers: [asking({ "podman.io/device=/dev/ttyUSB0": "1" })] }],
+};
+
+describe("admit", () => {
+  test.each(Object.entries(cases))("%s", (_sentence, [spec, expected]) => {
+    const [code, path, message] = expected ?? [];
+    expect(admit(aPod(spec), node)).toEqual(
+      expected === undefined ? undefined : ({ code, path, message } as never),
+    );
+  });
+
+  test("a kernel with AppArmor enforces profiles", () => {
+    const spec = armoured({ type: "Localhost", localhostProfile: "x" });
+    expect(admit(aPod(spec), { ...node, hasAppArmor: true })).toBeUndefined();
+  });
+
+  test("what an edit has to remove is said before what may become free", () => {
+    const spec = { nodeSelector: { site: "x" }, containers: [asking({ cpu: "4" })] };
+    expect(admit(aPod(spec), node)?.code).toBe("NodeAffinity");
+  });
+});
+
+describe("room", () => {
+  test("of others is taken", () => {
+    const taken = roomOf(pod("a", { cpu: "500m" }), pod("b", { cpu: "1" }));
+    expect(admit(pod("c", { cpu: "500m" }), node, taken)).toBeUndefined();
+    expect(admit(pod("c", { cpu: "501m" }), node, taken)?.message).toBe(
+      "Node didn't have enough resource: cpu, requested: 501, used: 1500, capacity: 2000",
+    );
+  });
+
+  test("of a pod's own predecessor is its own", () => {
+    expect(admit(pod("a", { cpu: "2" }), node, roomOf(pod("a", { cpu: "2" })))).toBeUndefined();
+  });
+
+  test("of two specs of one name is what either needs", () => {
+    const taken = roomOf(
+      pod("a", { cpu: "1500m", memory: "1Mi" }),
+      pod("a", { cpu: "1", memory: "2Mi" }),
+    );
+    expect(admit(pod("b", { cpu: "1" }), node, taken)?.message).toContain("used: 1500,");
+    expect(admit(pod("b", { memory: "1Gi" }), node, taken)?.message).toContain("used: 2097152,");
+  });
+
+  test("a full node takes a pod that asks for nothing", () => {
+    expect(admit(aPod(), node, roomOf(pod("a", { cpu: "9" })))).toBeUndefined();
+  });
+
+  test("those who are let in never ask for more than there is", () => {
+    const anyRequests = fc.array(fc.integer({ min: 0, max: 1500 }), { maxLength: 8 });
+    fc.assert(
+      fc.property(anyRequests, (requests) => {
+        let taken = EMPTY_ROOM;
+        let total = 0;
+        for (const [index, milli] of requests.entries()) {
+          const newcomer = pod(`p${index}`, { cpu: `${milli}m` });
+          const refused = admit(newcomer, node, taken) !== undefined;
+          expect(refused).toBe(milli > 0 && total + milli > 2000);
+          if (refused) continue;
+          taken = withPod(taken, newcomer);
+          total += milli;
+        }
+        expect(total).toBeLessThanOrEqual(2000);
+      }),
+    );
+  });
+});

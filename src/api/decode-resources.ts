@@ -45,6 +45,12 @@ export function quantityField(node: Node, key: string): string | undefined {
   return undefined;
 }
 
+/** Disk that is limited, where nothing evicts a pod for taking more. */
+export function warnUnenforced(node: Node, key: string, instead = ""): void {
+  const message = `how much disk is used is not enforced: there is no eviction on this node yet${instead}`;
+  node.findings.warn([...node.path, key], "Ignored", message);
+}
+
 type Refusal = { readonly code: string; readonly message: string };
 
 /** Undefined = it may be asked for. */
@@ -53,10 +59,13 @@ type JudgeName = (resource: string) => Refusal | undefined;
 function decodeRequirements(node: Node | undefined, judgeName: JudgeName): ResourceRequirements {
   if (node === undefined) return { limits: {}, requests: {} };
   checkFields(node, RESOURCES);
-  const limits = decodeAmounts(objectField(node, "limits"), judgeName);
+  const written = objectField(node, "limits");
+  const limits = decodeAmounts(written, judgeName);
   const requests = decodeAmounts(objectField(node, "requests"), judgeName);
   judgeRequests(node, limits, requests);
   judgeHugePages(node, [limits, requests]);
+  if (written !== undefined && limits["ephemeral-storage"] !== undefined)
+    warnUnenforced(written, "ephemeral-storage");
   return { limits, requests };
 }
 

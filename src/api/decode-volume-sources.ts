@@ -7,7 +7,7 @@ import {
   decodeSecretVolume,
 } from "./decode-projections.ts";
 import { referenceName } from "./decode-references.ts";
-import { quantityField } from "./decode-resources.ts";
+import { quantityField, warnUnenforced } from "./decode-resources.ts";
 import { defaultPullPolicy } from "./defaults.ts";
 import {
   booleanField,
@@ -80,7 +80,9 @@ function decodeEmptyDir(name: string, node: Node): EmptyDirVolume {
   const sizeLimit = quantityField(node, "sizeLimit");
   // To Kubernetes, no bytes at all are the same as no limit.
   const limited = sizeLimit !== undefined && sizeLimit !== "0";
-  return { name, emptyDir: { medium: mediumField(node), ...(limited ? { sizeLimit } : {}) } };
+  const medium = mediumField(node);
+  if (limited && medium === "") warnUnenforced(node, "sizeLimit", "; medium: Memory enforces it");
+  return { name, emptyDir: { medium, ...(limited ? { sizeLimit } : {}) } };
 }
 
 function mediumField(node: Node): EmptyDirMedium {

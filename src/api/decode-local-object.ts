@@ -82,6 +82,9 @@ export function decodeLocalObject(
 /** Left out before anything reads it: nothing of it may be shown. */
 function withoutCopy(metadata: Node): Node {
   const written = metadata.value["annotations"];
+  // A slip of the pen in that line makes a text of all annotations.
+  if (typeof written === "string" && written !== "")
+    return { ...metadata, value: { ...metadata.value, annotations: "<annotations redacted>" } };
   if (!isJsonObject(written) || !Object.hasOwn(written, LAST_APPLIED)) return metadata;
   const annotations = Object.fromEntries(
     Object.entries(written).filter(([key]) => key !== LAST_APPLIED),

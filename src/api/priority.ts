@@ -37,3 +37,8 @@ export function priorityOf(
 export function isNodeCritical({ priority, priorityClassName }: Prioritized): boolean {
   return priorityClassName === "system-node-critical" || priority === SYSTEM_NODE_CRITICAL;
 }
+
+/** One of Kubernetes' own classes, or as much by its number. kubelet: IsCriticalPodBasedOnPriority */
+export function isSystemCritical({ priority = 0, priorityClassName = "" }: Prioritized): boolean {
+  return Object.hasOwn(SYSTEM_CLASSES, priorityClassName) || priority >= SYSTEM_CRITICAL;
+}

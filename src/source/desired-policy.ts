@@ -3,6 +3,7 @@
 import { DEVICES_ANNOTATION, isDeviceResource } from "../api/devices.ts";
 import { formatPath, type FieldPath } from "../api/field-path.ts";
 import type { Container, LifecycleHandler, Pod, ProbeHandler } from "../api/pod.ts";
+import { isSystemCritical } from "../api/priority.ts";
 import type { SELinuxOptions, SecurityProfile } from "../api/security-context.ts";
 import { isSafeSysctl } from "../api/sysctls.ts";
 import type { FieldError } from "../lib/result.ts";
@@ -77,6 +78,12 @@ function ofPod({ metadata, spec }: Pod): Breach[] {
     breaches.push({
       path: ["spec", "hostIPC"],
       why: "the node's shared memory is not for pods of unsigned documents",
+    });
+  if (isSystemCritical(spec))
+    breaches.push({
+      path: ["spec", spec.priorityClassName === undefined ? "priority" : "priorityClassName"],
+      why: "a pod of an unsigned document must not outlive the node's own when memory runs out",
+      instead: "use a class of the node's priorityClasses",
     });
   if ((metadata.annotations[DEVICES_ANNOTATION] ?? "").trim() !== "")
     breaches.push({

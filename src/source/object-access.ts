@@ -3,10 +3,10 @@
 import type { SourceName } from "../api/desired-pod.ts";
 import type { DesiredObject } from "../api/local-object.ts";
 
-/** Static pods read only what is static itself; pods of unsigned documents no Secrets from files. */
+/** Static pods use only what is static itself; pods of unsigned documents of that no Secrets, and no other pods' data. */
 export function mayUse(reader: SourceName, { object, source }: DesiredObject): boolean {
   if (!listensTo(reader, source)) return false;
-  return isStatic(reader) || object.kind !== "Secret" || !isStatic(source);
+  return isStatic(reader) || object.kind === "ConfigMap" || !isStatic(source);
 }
 
 /** Whether what pods of `reader` find depends on the word of `source`: files hide what documents say. */

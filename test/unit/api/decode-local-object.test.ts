@@ -395,6 +395,14 @@ test("nothing that is said of a Secret holds any of its content", () => {
   );
 });
 
+test("annotations that have become text show nothing of kubectl's copy", () => {
+  const annotations = `kubectl.kubernetes.io/last-applied-configuration '{"data":{"a":"hunter2"}}'`;
+  const value = { ...written("Secret", { data: {} }), metadata: { name: "x", annotations } };
+  expect(decode(value).errors.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+    'metadata.annotations: Invalid value: "<annotations redacted>": must be an object',
+  ]);
+});
+
 test("a manifest that breaks YAML's syntax around a password does not show it", () => {
   for (const word of [
     "*S3cr3t",

@@ -35,6 +35,14 @@ const forbidden: Readonly<Record<string, readonly [pod: Pod, ...said: readonly s
     aPod({ hostIPC: true }),
     `spec.hostIPC: the node's shared memory is not for pods of unsigned documents; ${WAY_OUT}`,
   ],
+  "a class of the system": [
+    aPod({ priorityClassName: "system-node-critical" }),
+    `spec.priorityClassName: a pod of an unsigned document must not outlive the node's own when memory runs out; use a class of the node's priorityClasses, or ${WAY_OUT}`,
+  ],
+  "a number as high": [
+    aPod({ priority: 2_000_000_000 }),
+    `spec.priority: a pod of an unsigned document must not outlive the node's own when memory runs out; use a class of the node's priorityClasses, or ${WAY_OUT}`,
+  ],
   "the node's files": [
     aPod({ volumes: [{ name: "v", hostPath: { path: "/etc", type: "" } }] }),
     `spec.volumes[0].hostPath: volume "v": the node's files ("/etc") are not for pods of unsigned documents; use emptyDir, or ${WAY_OUT}`,

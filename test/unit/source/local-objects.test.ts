@@ -72,10 +72,10 @@ describe("who may use what", () => {
     }
   });
 
-  test("pods of unsigned documents get no Secret from files", () => {
+  test("pods of unsigned documents get no Secret and no claim from files", () => {
     expect(readers(aSecret({}), "file")).toEqual(["file", "http"]);
     expect(readers(aConfigMap({}), "file")).toEqual([...sources]);
-    expect(readers(aClaim(), "file")).toEqual([...sources]);
+    expect(readers(aClaim(), "file")).toEqual(["file", "http"]);
   });
 });
 

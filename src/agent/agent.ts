@@ -133,6 +133,7 @@ export class Agent {
       log,
       volumes: new Volumes({ files: edges.files, mounts: edges.mounts, stateDir: config.stateDir }),
       remains: this.#pods.remains,
+      killed: edges.store.killed,
       isInUse: (uid) => this.#isInUse(uid),
       isNamed: (name) => this.#desired.wantsName(name) || this.#pods.workers.hasName(name),
       isSettled: () => this.#desired.isSettled(),

@@ -1,5 +1,5 @@
-// Removes volumes and retained logs that no pod owns any more: a lost database, or a name that was dropped while the
-// agent was away, leaves some. Waits for local facts only. kubelet: cleanupOrphanedPodDirs
+// Removes volumes, retained logs and rows that no pod owns any more: a lost database, or a name that was dropped while
+// the agent was away, leaves some. Waits for local facts only. kubelet: cleanupOrphanedPodDirs
 
 import type { PodUID } from "../api/pod.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -15,11 +15,18 @@ export interface HousekeepingOptions {
   readonly log: Logger;
   readonly volumes: Volumes;
   readonly remains: PodRemains;
+  readonly killed: KilledPods;
   readonly isInUse: (uid: PodUID) => boolean;
   /** Whether a pod of this namespace/name is wanted, or still there. */
   readonly isNamed: (name: string) => boolean;
   /** Every source has spoken and the runtime is known. */
   readonly isSettled: () => boolean;
+}
+
+/** Where it is written which containers of which pods are ended to be replaced. */
+export interface KilledPods {
+  pods(): readonly PodUID[];
+  forget(uid: PodUID): void;
 }
 
 const EVERY_MS = 600_000;
@@ -38,6 +45,7 @@ export class Housekeeping {
       if (signal.aborted || !this.#options.isSettled()) continue;
       this.#sweepVolumes();
       this.#sweepLogs();
+      this.#sweepKilled();
     }
   }
 
@@ -50,6 +58,15 @@ export class Housekeeping {
       }
     } catch (error) {
       log.warn("logs of pods that are gone stay", { error: messageOf(error) });
+    }
+  }
+
+  #sweepKilled(): void {
+    const { killed, isInUse, log } = this.#options;
+    try {
+      for (const uid of killed.pods()) if (!isInUse(uid)) killed.forget(uid);
+    } catch (error) {
+      log.warn("rows of pods that are gone stay", { error: messageOf(error) });
     }
   }
 

@@ -129,6 +129,7 @@ export function buildPods(options: PodsOptions): Pods {
     cleanUp: (removal) => remains.cleanUp(removal),
     settle: (uid) => {
       store.failures.forget(uid);
+      store.killed.forget(uid);
       store.removals.settle(uid);
     },
     publishTerminating: (desired, observed) => {
@@ -147,6 +148,7 @@ export function buildPods(options: PodsOptions): Pods {
       bootId,
       record,
       removals: store.removals,
+      killed: store.killed,
       maxBackoffMs: config.maxContainerRestartPeriodMs,
       cached,
       observed: () => cache.all(),

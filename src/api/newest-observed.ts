@@ -11,6 +11,14 @@ export function newestContainer(
   return observed?.containers.find((container) => container.name === name);
 }
 
+/** The newest instance that was ever started: one that was only made may still be taken away again. */
+export function newestStarted(
+  observed: ObservedPod | undefined,
+  name: string,
+): ObservedContainer | undefined {
+  return observed?.containers.find((one) => one.name === name && one.state !== "Created");
+}
+
 /** The newest in which a container has ever run. */
 export function lastUsedSandbox(observed: ObservedPod | undefined): ObservedSandbox | undefined {
   const ran = observed?.containers.filter(({ state }) => state !== "Created") ?? [];

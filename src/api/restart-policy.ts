@@ -22,6 +22,13 @@ export function restartsAfterKill(spec: PodSpec, container: Container): boolean 
   return restartPolicyOf(spec, container) !== "Never" || container.restartPolicyRules.length > 0;
 }
 
+/** Whether some exit code ends the container for good. */
+export function exitMayBeLast(spec: PodSpec, container: Container): boolean {
+  if (isSidecar(spec, container)) return false;
+  const isInit = spec.initContainers.includes(container);
+  return isInit || restartPolicyOf(spec, container) !== "Always";
+}
+
 function byPolicy(policy: RestartPolicy, exitCode: number): boolean {
   switch (policy) {
     case "Always":

@@ -3,6 +3,8 @@
 
 import type { DesiredPod } from "../api/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/events.ts";
+import type { KilledInstance } from "../api/killed-instance.ts";
+import { newestStarted } from "../api/newest-observed.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
 import type { Pod } from "../api/pod.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -155,15 +157,30 @@ function isConfigRestart(action: PodAction): action is Ending {
 /** Before the deed: a power cut must not make it cost nothing. */
 function note(action: PodAction, { desired, observed, life }: PerformInput): void {
   if (action.type === "StartContainer") life.noteStart(desired, action.container, observed);
+  const killed = new Map(replacedBy(action, observed));
+  life.writeKills(desired.pod, killed);
+  for (const [container, instance] of killed)
+    if (isConfigRestart(action)) life.noteConfigChange(container, instance.id);
+    else life.noteKill(container, instance);
+}
+
+/** Whom the action ends so that others take their places; an older one beside the newest gets no successor. */
+function replacedBy(
+  action: PodAction,
+  observed: ObservedPod | undefined,
+): readonly (readonly [string, KilledInstance])[] {
+  const isNewest = (id: string, name: string): boolean => newestStarted(observed, name)?.id === id;
   if (action.type === "KillContainer" && isReplaced(action.reason)) {
     const { id, container, reason } = action;
-    if (reason === "ConfigChanged") life.noteConfigChange(container, id);
-    else life.noteKill(container, { id, always: reason === "ContainerChanged" });
+    const killed = { id, always: reason === "ContainerChanged" };
+    return isNewest(id, container) ? [[container, killed]] : [];
   }
   // With their sandbox, all that live in it are ended to be replaced.
-  if (action.type === "KillPod" && action.reason === "SandboxChanged")
-    for (const { id, name } of (observed?.containers ?? []).filter(isLive))
-      life.noteKill(name, { id, always: false });
+  if (action.type !== "KillPod" || action.reason !== "SandboxChanged") return [];
+  const live = (observed?.containers ?? []).filter(isLive);
+  return live
+    .filter(({ id, name }) => isNewest(id, name))
+    .map(({ id, name }) => [name, { id, always: false }]);
 }
 
 function isReplaced(reason: KillReason): boolean {

@@ -1,6 +1,8 @@
-// What one worker remembers of one life of one pod; gone with the process, for the rest is in the runtime's labels.
+// What one worker remembers of one life of one pod; gone with the process but for what `KillMarks` writes down, for the
+// rest is in the runtime's labels.
 
 import type { DesiredPod } from "../api/desired-pod.ts";
+import type { KilledInstance, KilledInstances } from "../api/killed-instance.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
 import { backoffMaxMs } from "../api/pod-annotations.ts";
 import { allContainers, type Pod } from "../api/pod.ts";
@@ -13,7 +15,6 @@ import {
   rememberExit,
   rememberKill,
   rememberRestart,
-  type KilledInstance,
   type RestartMemory,
 } from "../runtime/container-restart.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
@@ -22,6 +23,14 @@ import type { PodAction } from "../runtime/pod-action.ts";
 import type { ReservedAttempts } from "../runtime/action-input.ts";
 import type { WaitingFact } from "../status/facts.ts";
 import type { KnownConfig } from "./config-changes.ts";
+import type { KillMarks } from "./kill-marks.ts";
+
+export interface PodLifeOptions {
+  /** The longest pause between two restarts of a crashing container, unless the pod says so. */
+  readonly maxBackoffMs: number;
+  readonly clock: Clock;
+  readonly kills: KillMarks;
+}
 
 export class PodLife {
   readonly restarts = new Map<string, RestartMemory>();
@@ -41,13 +50,16 @@ export class PodLife {
 
   readonly #maxBackoffMs: number;
   readonly #clock: Clock;
+  readonly #kills: KillMarks;
   /** Of whatever is being stopped while the pod is not yet to end. */
   readonly #graces = new Set<GracePeriod>();
   #podFact: WaitingFact | undefined;
 
-  constructor(maxBackoffMs: number, clock: Clock) {
+  constructor({ maxBackoffMs, clock, kills }: PodLifeOptions) {
     this.#maxBackoffMs = maxBackoffMs;
     this.#clock = clock;
+    this.#kills = kills;
+    for (const [container, killed] of kills.known) this.noteKill(container, killed);
   }
 
   /** When the pod began in this boot: as its sandboxes tell, else with its first sync. Waiting for others is no activity. */
@@ -86,6 +98,16 @@ export class PodLife {
         ? [killed.id, ...unknown]
         : unknown;
     });
+  }
+
+  /** Before they are ended, for the process after this one (law 16). */
+  writeKills(pod: Pod, killed: KilledInstances): void {
+    this.#kills.write(pod, killed);
+  }
+
+  /** Whatever is written of instances that others have followed goes. */
+  settleKills(observed: ObservedPod | undefined): void {
+    this.#kills.settle(observed);
   }
 
   /** Another instance follows this one, whatever it exits with. */

@@ -189,9 +189,9 @@ export class PodSyncer {
   }
 
   async #observe(uid: PodUID, life: PodLife): Promise<ObservedPod | undefined> {
-    if (!life.unsure) return this.#options.cached(uid);
-    const observed = await this.#options.look(uid);
+    const observed = life.unsure ? await this.#options.look(uid) : this.#options.cached(uid);
     life.unsure = false;
+    life.settleKills(observed);
     return observed;
   }
 }

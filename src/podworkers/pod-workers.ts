@@ -10,6 +10,7 @@ import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
+import { KillMarks, type KilledRows } from "./kill-marks.ts";
 import { nameOf, planWorkers, type WorkerOrder } from "./plan.ts";
 import { PodLife } from "./pod-life.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
@@ -30,6 +31,7 @@ export interface PodWorkersOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly removals: RemovalRows;
+  readonly killed: KilledRows;
   /** The longest pause between two restarts of a crashing container, unless the pod says so. */
   readonly maxBackoffMs: number;
   readonly cached: (uid: PodUID) => ObservedPod | undefined;
@@ -211,9 +213,10 @@ export class PodWorkers {
     of: { readonly uid: PodUID; readonly namespace: string; readonly name: string },
     desired: DesiredPod | undefined,
   ): PodWorker {
-    const { clock, random, log, syncer, terminator, maxBackoffMs } = this.#options;
+    const { clock, random, log, syncer, terminator, maxBackoffMs, killed } = this.#options;
     const { uid, namespace, name } = of;
-    const life = new PodLife(maxBackoffMs, clock);
+    const kills = new KillMarks({ uid, rows: killed, log });
+    const life = new PodLife({ maxBackoffMs, clock, kills });
     const clearName = (own: PodWorker, signal: AbortSignal) =>
       this.#succession.clearName(own, life, signal);
     const common = { life, syncer, terminator, clock, random, log, clearName };

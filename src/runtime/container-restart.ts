@@ -1,12 +1,13 @@
 // Decides whether and when a container that has exited starts again. kubelet: ShouldContainerBeRestarted, doBackOff
 
+import type { KilledInstance } from "../api/killed-instance.ts";
 import type { ObservedContainer } from "../api/observed-pod.ts";
 import type { Container, PodSpec } from "../api/pod.ts";
 import { restartsAfter, restartsAfterKill } from "../api/restart-policy.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
 import type { Monotonic } from "../lib/clock.ts";
 
-/** What one process remembers of one container's restarts; forgotten with the process, as the kubelet's is. */
+/** What is remembered of one container's restarts; forgotten with the process, as the kubelet's is, but for `killed`. */
 export interface RestartMemory {
   /** Set by each restart. */
   readonly backoff: BackoffEntry | undefined;
@@ -14,12 +15,6 @@ export interface RestartMemory {
   readonly exit: { readonly id: string; readonly seenAt: Monotonic } | undefined;
   /** The instance that was ended so that another takes its place: its exit code tells nothing. */
   readonly killed?: KilledInstance;
-}
-
-export interface KilledInstance {
-  readonly id: string;
-  /** It is replaced whatever the restart policy says: it was not what the pod asks for. */
-  readonly always: boolean;
 }
 
 /** First restart at once, then 10 s doubling to `max`, from the start after 10 minutes well. */

@@ -73,6 +73,15 @@ export const SCHEMA_STEPS: readonly string[] = [
     PRIMARY KEY (path, kind, namespace, name)
   ) STRICT;
   `,
+  `
+  CREATE TABLE killed (
+    uid TEXT NOT NULL,
+    container TEXT NOT NULL,
+    id TEXT NOT NULL,
+    always INTEGER NOT NULL,
+    PRIMARY KEY (uid, container)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Of the first step; a database without one of them is not usable. */

@@ -7,6 +7,7 @@ import type { Database } from "./database.ts";
 import { Documents } from "./documents.ts";
 import { Failures } from "./failures.ts";
 import { Incarnation } from "./incarnation.ts";
+import { KilledContainers } from "./killed-containers.ts";
 import { LastGoodManifests } from "./last-good-manifests.ts";
 import { Meta } from "./meta.ts";
 import { unpackAddon } from "./native-addon.ts";
@@ -41,6 +42,7 @@ export class Store implements Disposable {
   readonly lastGood: LastGoodManifests;
   readonly removals: Removals;
   readonly failures: Failures;
+  readonly killed: KilledContainers;
   readonly outbox: Outbox;
 
   /** Throws AgentError `SqliteAddonUnusable`, `DatabaseUnavailable` or `DatabaseFull`. The caller holds stateDir's lock. */
@@ -74,6 +76,7 @@ export class Store implements Disposable {
     this.lastGood = new LastGoodManifests(database, secrets);
     this.removals = new Removals(database);
     this.failures = new Failures(database);
+    this.killed = new KilledContainers(database);
     const caps = options.eventCaps;
     this.outbox = new Outbox(caps === undefined ? { database, meta } : { database, meta, caps });
   }

@@ -208,11 +208,12 @@ export function bootPods(options: PodProcessOptions): PodProcess {
   });
   const log = createLogger({ clock, level: "debug", write: options.write });
   const removals = options.removals?.(store.removals) ?? store.removals;
-  const { failures } = store;
+  const { failures, killed } = store;
   const bootId = "boot";
   const probes = noNetwork;
   const { cri } = runtime;
-  const edges = { clock, random, log, files, cri, probes, bootId, store: { removals, failures } };
+  const rows = { removals, failures, killed };
+  const edges = { clock, random, log, files, cri, probes, bootId, store: rows };
   const logs = join(directory, "logs");
   const pods = buildPods({
     edges: edges as unknown as Edges,

@@ -392,7 +392,7 @@ describe("an older agent", () => {
       using store = openStore(stateDir);
       store.lastGood.save({ put: [aRow({ kind: "Pod" })], removed: [] });
     }
-    changeRow(stateDir, "DROP TABLE last_good_object; PRAGMA user_version = 2");
+    changeRow(stateDir, "DROP TABLE last_good_object; DROP TABLE killed; PRAGMA user_version = 2");
     rmSync(keyOf(stateDir));
     using store = openStore(stateDir);
     expect([store.origin, store.recovered]).toEqual(["opened", undefined]);

@@ -103,3 +103,17 @@ describe("a change of the objects", () => {
     expect(world.changes).toEqual([["ConfigMap default/web"], ["ConfigMap default/web"]]);
   });
 });
+
+test("static pods do not wait for the word of documents, which cannot say anything to them", () => {
+  const { desired } = new World();
+  const silent = { pods: [], objects: [], rejected: [] };
+  desired.hear({ source: "file", ready: true, ...silent });
+  desired.hear({ source: "mqtt:node", ready: false, ...silent });
+  expect(desired.isSettled()).toBe(false);
+  expect(desired.isSettledFor("file")).toBe(true);
+  expect(desired.isSettledFor("mqtt:node")).toBe(false);
+  desired.hear({ source: "mqtt:node", ready: true, ...silent });
+  desired.hear({ source: "file", ready: false, ...silent });
+  expect(desired.isSettledFor("file")).toBe(false);
+  expect(desired.isSettledFor("mqtt:node")).toBe(false);
+});

@@ -209,6 +209,12 @@ describe("what a container reads for good", () => {
       { data: { k: "1" }, binary: { x: "2" } },
     ],
     [
+      "an object that comes and has nothing to do with the mounted part",
+      mount("p", { subPath: "x" }),
+      {},
+      { secret: { k: "1" } },
+    ],
+    [
       "a file beside the mounted part",
       mount("c", { subPath: "k" }),
       { data: { k: "1", "k.bak": "1" } },

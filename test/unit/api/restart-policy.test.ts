@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Container, PodSpec, RestartPolicy } from "../../../src/api/pod.ts";
 import {
+  exitMayBeLast,
   restartPolicyOf,
   restartsAfter,
   restartsAfterKill,
@@ -128,6 +129,13 @@ describe("a container runs again", () => {
     const [spec, container] = specOf(facts);
     expect(CODES.filter((code) => restartsAfter(spec, container, code))).toEqual([...again]);
     expect(restartsAfterKill(spec, container)).toBe(kill);
+    if (again.length < CODES.length) expect(exitMayBeLast(spec, container)).toBe(true);
+  });
+
+  test("under Always whatever it exits with: an app container and a sidecar", () => {
+    expect(exitMayBeLast(...specOf({ pod: "Always" }))).toBe(false);
+    expect(exitMayBeLast(...specOf({ pod: "Never", own: "Always" }))).toBe(false);
+    expect(exitMayBeLast(...specOf({ pod: "Never", own: "Always", init: true }))).toBe(false);
   });
 });
 

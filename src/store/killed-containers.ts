@@ -1,0 +1,88 @@
+// Containers that are being ended so that others take their place: their exit codes tell nothing, and no label in the
+// runtime can tell that.
+
+import type { KilledInstance, KilledInstances } from "../api/killed-instance.ts";
+import type { PodUID } from "../api/pod.ts";
+import type { Database, Query } from "./database.ts";
+
+interface Row {
+  readonly uid: PodUID;
+  readonly container: string;
+  readonly id: string;
+  /** 0 or 1. */
+  readonly always: number;
+}
+
+const NONE: KilledInstances = new Map();
+
+export class KilledContainers {
+  readonly #database: Database;
+  readonly #upsert: Query<[string, string, string, number], unknown>;
+  readonly #deleteOne: Query<[string, string], unknown>;
+  readonly #deletePod: Query<[string], unknown>;
+  /** What the table says, so that asking costs nothing. */
+  readonly #known = new Map<PodUID, Map<string, KilledInstance>>();
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#upsert = database.query(
+      `INSERT INTO killed (uid, container, id, always) VALUES (?, ?, ?, ?)
+       ON CONFLICT (uid, container) DO UPDATE SET id = excluded.id, always = excluded.always`,
+    );
+    this.#deleteOne = database.query("DELETE FROM killed WHERE uid = ? AND container = ?");
+    this.#deletePod = database.query("DELETE FROM killed WHERE uid = ?");
+    const rows = database.query<[], Row>("SELECT uid, container, id, always FROM killed").all();
+    for (const { uid, container, id, always } of rows)
+      this.#of(uid).set(container, { id, always: always !== 0 });
+  }
+
+  /** By container name. */
+  get(uid: PodUID): KilledInstances {
+    return this.#known.get(uid) ?? NONE;
+  }
+
+  /** On the disk when it returns, all in one transaction; of one container only the newest word is kept. */
+  put(uid: PodUID, killed: KilledInstances): void {
+    const known = this.get(uid);
+    const changed = [...killed].filter(([container, { id, always }]) => {
+      const before = known.get(container);
+      return before?.id !== id || before.always !== always;
+    });
+    if (changed.length === 0) return;
+    this.#database.transaction(() => {
+      for (const [container, { id, always }] of changed)
+        this.#upsert.run(uid, container, id, always ? 1 : 0);
+    }, "full");
+    for (const [container, instance] of changed) this.#of(uid).set(container, instance);
+  }
+
+  /** Others have taken their places; nothing there = fine. A power cut may bring the last ones back, of ids long gone. */
+  settle(uid: PodUID, containers: readonly string[]): void {
+    const known = this.#known.get(uid);
+    const settled = containers.filter((container) => known?.has(container) === true);
+    if (known === undefined || settled.length === 0) return;
+    this.#database.transaction(() => {
+      for (const container of settled) this.#deleteOne.run(uid, container);
+    });
+    for (const container of settled) known.delete(container);
+    if (known.size === 0) this.#known.delete(uid);
+  }
+
+  /** The life is over; nothing there = fine. */
+  forget(uid: PodUID): void {
+    if (!this.#known.has(uid)) return;
+    this.#database.transaction(() => this.#deletePod.run(uid));
+    this.#known.delete(uid);
+  }
+
+  /** Every pod that has some. */
+  pods(): readonly PodUID[] {
+    return [...this.#known.keys()];
+  }
+
+  #of(uid: PodUID): Map<string, KilledInstance> {
+    const known = this.#known.get(uid) ?? new Map<string, KilledInstance>();
+    this.#known.set(uid, known);
+    return known;
+  }
+}

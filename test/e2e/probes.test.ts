@@ -48,6 +48,8 @@ e2e.concurrent.each(LIVENESS.map((each) => [each.kind, each] as const))(
     const pod = `liveness-${kind}`;
     life.put(agent, pod);
     const well = containerOf(await untilPod(agent, pod, READY), "main");
+    // Without a readiness probe it is ready before its shell has come to say so.
+    await life.heard(pod, "main start");
     await always(`${pod} stays well`, 2_500, () => life.lines(pod).length === 1);
     expect(containerOf(await podOf(agent, pod), "main").restartCount).toBe(0);
     expect((await eventsOf(agent, pod)).map(({ reason }) => reason)).not.toContain("Killing");

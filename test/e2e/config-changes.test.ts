@@ -64,12 +64,13 @@ e2e.concurrent("edits that come faster than restarts end with the newest", async
     async () => (await world.environment(place)).get("value") === "8",
     { timeout: 20_000, explain: () => agent.logTail() },
   );
-  const restarts = life.said("hasty").filter((line) => line === "stop").length;
-  await always("it is left alone", 1_500, () => life.said("hasty").length === 2 * restarts + 1);
+  // Not by its journal: a container may be ended before its shell has come to write a line.
+  const count = async (): Promise<number> =>
+    containerOf(await podOf(agent, "hasty"), "main").restartCount;
+  const restarts = await count();
   expect(restarts).toBeGreaterThan(0);
   expect(restarts).toBeLessThan(8);
-  const { restartCount } = containerOf(await podOf(agent, "hasty"), "main");
-  expect(restartCount).toBe(restarts);
+  await always("it is left alone", 1_500, async () => (await count()) === restarts);
 });
 
 const READERS = ["sidecar", "env", "part"];

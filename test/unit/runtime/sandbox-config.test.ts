@@ -53,7 +53,7 @@ test("the whole sandbox of a pod", () => {
         },
         supplementalGroups: [],
         privileged: false,
-        seccomp: { profileType: SecurityProfile_ProfileType.RuntimeDefault },
+        seccomp: { profileType: SecurityProfile_ProfileType.Unconfined },
       },
       sysctls: {},
       resources: { cpuShares: 2n, memoryLimitInBytes: 0n, cpuPeriod: 100_000n, cpuQuota: 0n },

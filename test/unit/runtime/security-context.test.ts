@@ -280,7 +280,7 @@ describe("namespaces", () => {
 });
 
 describe("the sandbox", () => {
-  test("runs as the pod says, in its groups, under the runtime's own seccomp profile", () => {
+  test("runs as the pod says, in its groups, without a seccomp profile", () => {
     const pod = {
       runAsUser: 7,
       runAsGroup: 8,
@@ -299,9 +299,14 @@ describe("the sandbox", () => {
       runAsGroup: { value: 8n },
       supplementalGroups: [9n, 10n],
       privileged: false,
-      seccomp: { profileType: ProfileType.RuntimeDefault },
+      seccomp: { profileType: ProfileType.Unconfined },
     });
     expect(create(LinuxSandboxSecurityContextSchema, context).privileged).toBe(false);
+  });
+
+  test("has the runtime's own seccomp profile where the pod asks for it", () => {
+    const { seccomp } = sandboxOf({ pod: { seccompProfile: { type: "RuntimeDefault" } } });
+    expect(seccomp).toEqual({ profileType: ProfileType.RuntimeDefault });
   });
 
   test("has no group without a user: runtimes refuse that", () => {

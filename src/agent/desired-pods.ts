@@ -7,8 +7,9 @@ import {
   type SourceName,
   type SourceSnapshot,
 } from "../api/desired-pod.ts";
-import type { LocalObjects } from "../api/local-object.ts";
+import { objectKey, type LocalObjects } from "../api/local-object.ts";
 import type { NodeIdentity } from "../api/node-object.ts";
+import { referencesOf } from "../api/object-references.ts";
 import { podName } from "../api/pod.ts";
 import { listensTo } from "../source/object-access.ts";
 import { mergeSnapshots, type Admission, type Standing } from "../source/pod-config.ts";
@@ -24,8 +25,8 @@ export interface DesiredPodsOptions {
   /** What every pod may read of its node. */
   readonly node: NodeIdentity;
   /**
-   * Objects (`ConfigMap default/web`) that have come, gone, or say something else now; called when they can be looked
-   * up, and before the new pods are returned.
+   * Objects (`ConfigMap default/web`) that have come, gone, or say something else now, or are missing for sure where they
+   * may have been late; called when they can be looked up, and before the new pods are returned.
    */
   readonly onObjectsChanged?: (keys: ReadonlySet<string>) => void;
 }
@@ -35,6 +36,8 @@ export class DesiredPods {
   readonly #objects: ObjectIndex;
   readonly #snapshots = new Map<SourceName, SourceSnapshot>();
   #state: DesiredState = NOTHING_DESIRED;
+  /** How often something turned out to be missing that may have been late. */
+  #late = 0;
 
   constructor(options: DesiredPodsOptions) {
     this.#options = options;
@@ -55,6 +58,7 @@ export class DesiredPods {
   /** Anew: what runs by now has a claim to its place. */
   merge(): DesiredState {
     const { maxPods, standing, occupants, admission } = this.#options;
+    const hadSpoken = this.#state.ready;
     this.#state = mergeSnapshots([...this.#snapshots.values()], {
       groupPriorities: new Map(),
       maxPods,
@@ -63,8 +67,22 @@ export class DesiredPods {
       admission,
     });
     const changed = this.#objects.replace(this.#state.objects);
-    if (changed.size > 0) this.#options.onObjectsChanged?.(changed);
+    const missing = this.#missingSince(hadSpoken);
+    if (missing.length > 0) this.#late += 1;
+    const news = new Set([...changed, ...missing]);
+    if (news.size > 0) this.#options.onObjectsChanged?.(news);
     return this.#state;
+  }
+
+  /** A source has spoken since: what pods refer to and nobody has is late no longer. */
+  #missingSince(hadSpoken: ReadonlySet<SourceName>): readonly string[] {
+    const { pods, objects, ready } = this.#state;
+    if ([...ready].every((source) => hadSpoken.has(source))) return [];
+    const there = new Set(objects.map(({ object }) => objectKey(object)));
+    return pods
+      .flatMap(({ pod }) => referencesOf(pod))
+      .map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)
+      .filter((key) => !there.has(key));
   }
 
   /** What pods of this source may use: the newest word at every look-up. */
@@ -72,9 +90,9 @@ export class DesiredPods {
     return this.#objects.for(source);
   }
 
-  /** Grows whenever an object says something else, comes or goes. */
+  /** Grows whenever an object says something else, comes or goes, or is missing where it may have been late. */
   get objectVersion(): number {
-    return this.#objects.version;
+    return this.#objects.version + this.#late;
   }
 
   wants(uid: string): boolean {

@@ -4,6 +4,7 @@ import { DesiredPods } from "../../../src/agent/desired-pods.ts";
 import type { DesiredObject } from "../../../src/api/local-object.ts";
 import type { SourceName } from "../../../src/api/source-name.ts";
 import type { Admission } from "../../../src/source/pod-config.ts";
+import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/an-object.ts";
 
 const everybody: Admission = { refusal: () => undefined, with: () => everybody };
@@ -102,6 +103,21 @@ describe("a change of the objects", () => {
     world.hear("file", aConfigMap({ a: "1" }));
     expect(world.changes).toEqual([["ConfigMap default/web"], ["ConfigMap default/web"]]);
   });
+});
+
+test("what is missing is told once its source has spoken: until then it may be late", () => {
+  const world = new World();
+  const env = {
+    name: "A",
+    valueFrom: { type: "configMapKey", key: { name: "late", key: "a", optional: true } },
+  } as const;
+  const reader = aDesiredPod(aPod({ containers: [aContainer("a", { env: [env] })] }));
+  const word = { source: "file", pods: [reader], objects: [], rejected: [] } as const;
+  world.desired.hear({ ...word, ready: false });
+  expect([world.changes, world.desired.objectVersion]).toEqual([[], 0]);
+  world.desired.hear({ ...word, ready: true });
+  world.desired.hear({ ...word, ready: true });
+  expect([world.changes, world.desired.objectVersion]).toEqual([[["ConfigMap default/late"]], 1]);
 });
 
 test("static pods do not wait for the word of documents, which cannot say anything to them", () => {

@@ -2,7 +2,8 @@
 //
 //   bun test/agent/mutate.ts                       all of them, each with up to 500 seeds
 //   bun test/agent/mutate.ts "no back-off"         one, or some
-//   bun test/agent/mutate.ts --seeds 2000          patiently; --first 17 --seeds 1 = with one seed only
+//   bun test/agent/mutate.ts --seeds 2000          patiently; --first 17 --seeds 1 = with one seed only;
+//                                                  --patience 3600 = seconds for each, on a machine that has much to do
 
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,8 +14,6 @@ import { simulate } from "./sim-run.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const COPIED = ["src", "test/agent", "test/fakes", "test/component/store", "package.json"];
-/** A mutant may never come to an end. */
-const PATIENCE_MS = 200_000;
 const NOT_FOUND = "not found";
 
 const { values, positionals } = parseArgs({
@@ -22,6 +21,8 @@ const { values, positionals } = parseArgs({
   options: {
     seeds: { type: "string", default: "500" },
     first: { type: "string", default: "0" },
+    /** Seconds for one mutation: a mutant may never come to an end. */
+    patience: { type: "string", default: "300" },
     /** In the copy: run seeds, say the first that fails. */
     hunt: { type: "boolean", default: false },
   },
@@ -62,7 +63,7 @@ async function find(mutation: Mutation): Promise<string> {
         cwd: copy,
         stdout: "pipe",
         stderr: "pipe",
-        timeout: PATIENCE_MS,
+        timeout: 1_000 * Number(values.patience),
       },
     );
     const [said, error] = await Promise.all([

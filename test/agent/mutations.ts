@@ -1,6 +1,8 @@
 // Deliberate bugs, one edit of src/ each: a simulation that does not find them would not find others like them.
 // README.md has the table of who finds what; mutate.ts performs them.
 
+import { CONFIG_MUTATIONS } from "./mutations-config.ts";
+
 export interface Mutation {
   readonly name: string;
   readonly file: string;
@@ -12,7 +14,7 @@ export interface Mutation {
 /** Where the virtual wall clock begins, less where the virtual monotonic one does. */
 const WALL = "(Date.UTC(2026, 10, 21, 8) - 10_000)";
 
-export const MUTATIONS: readonly Mutation[] = [
+const POD_MUTATIONS: readonly Mutation[] = [
   {
     name: "no grace period",
     file: "src/runtime/grace-period.ts",
@@ -257,3 +259,5 @@ export function ourSelector(instance: string): Record<string, string> {
     replacement: "return newest.attempt;",
   },
 ];
+
+export const MUTATIONS: readonly Mutation[] = [...POD_MUTATIONS, ...CONFIG_MUTATIONS];

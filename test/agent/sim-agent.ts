@@ -22,7 +22,7 @@ import { openStore, simFiles } from "./sim-disk.ts";
 import { isDeath, Mortal, MortalClock } from "./sim-mortal.ts";
 import type { SimMounts } from "./sim-mounts.ts";
 import { overheard, simNetwork, type Knock } from "./sim-network.ts";
-import type { SimSpec } from "./sim-specs.ts";
+import type { SimSetup } from "./sim-specs.ts";
 import { NODE, sha256 } from "./sim-manifest.ts";
 import type { VolumePlace } from "./sim-volumes.ts";
 
@@ -32,12 +32,11 @@ export interface SimAgentOptions {
   readonly bootId: string;
   readonly runtime: FakeRuntime;
   readonly broker: FakeBroker;
-  readonly protocolVersion: 4 | 5 | undefined;
+  readonly setup: Pick<SimSetup, "protocolVersion" | "specs" | "claimDisk">;
   readonly random: Random;
   readonly root: string;
   readonly manifests: SimDirectory;
   readonly mounts: SimMounts;
-  readonly specs: ReadonlyMap<string, SimSpec>;
   readonly isWell: (container: FakeContainer) => boolean;
   readonly onKnock: (knock: Knock) => void;
   /** A pod has failed as a whole, which is written down now. */
@@ -118,12 +117,12 @@ export class SimAgent {
         random,
         log: createLogger({ clock, level: "debug", write: onLine }),
         files,
-        mounts: options.mounts.edge(mortal),
+        mounts: options.mounts.edge(mortal, options.mayWrite),
         cgroups: { facts: CGROUPS, write: () => [] },
         cri: overheard(mortal.cri(runtime), options.onKnock),
         runtimeEvents: () => mortal.events(runtime.events),
         bringPauseImage: () => Promise.resolve(),
-        probes: simNetwork({ ...options, mortal }),
+        probes: simNetwork({ ...options, specs: options.setup.specs, mortal }),
         mqtt: mortal.mqtt(link),
         store,
         machine: MACHINE,
@@ -133,7 +132,7 @@ export class SimAgent {
         trimMemory: () => undefined,
         sha256,
       };
-      const config = configOf(root, options.protocolVersion);
+      const config = configOf(root, options.setup);
       this.#agent = new Agent({ edges, config, version: "1.0.0", nodeName: NODE, conditions: [] });
     } catch (error) {
       mortal.die();
@@ -205,7 +204,10 @@ export class SimAgent {
   }
 }
 
-function configOf(root: string, protocolVersion: 4 | 5 | undefined): AgentConfig {
+function configOf(
+  root: string,
+  { protocolVersion, claimDisk }: Pick<SimSetup, "protocolVersion" | "claimDisk">,
+): AgentConfig {
   return {
     ...CONFIG_DEFAULTS,
     staticPodPath: join(root, "manifests"),
@@ -215,6 +217,7 @@ function configOf(root: string, protocolVersion: 4 | 5 | undefined): AgentConfig
     imageServiceEndpoint: CONFIG_DEFAULTS.containerRuntimeEndpoint,
     nodeLabels: {},
     claimRoot: join(root, "claims"),
+    claimRootMustBeMount: claimDisk,
     cgroupDriver: "cgroupfs",
     nodeStatusReportFrequencyMs: REFRESH_MS,
     ...(protocolVersion === undefined

@@ -7,6 +7,7 @@ import { manifestText } from "./sim-manifest.ts";
 import type { ObjectName, SimContent, Spoiling } from "./sim-objects.ts";
 import { NAMES, type FileName, type SimName, type SimSpec } from "./sim-specs.ts";
 import type { Breakage } from "./sim-steps.ts";
+import { WrittenObjects } from "./sim-written-objects.ts";
 
 /** A file that is read after a moment away. */
 const MOMENT_MS = 400;
@@ -18,7 +19,7 @@ export interface AuthorOptions {
   readonly manifests: SimDirectory;
   readonly clock: Clock;
   readonly specs: ReadonlyMap<string, SimSpec>;
-  /** The file in which each object stands. */
+  /** The file in which each object stands at first. */
   readonly homes: ReadonlyMap<ObjectName, FileName>;
   /** A file says it. */
   readonly onWanted: (uid: string) => void;
@@ -37,17 +38,13 @@ export class SimAuthor {
   /** What the manifest files say, were they all in order. */
   readonly #files = new Map<SimName, Want>();
   readonly #broken = new Set<SimName>();
-  readonly #objects = new Map<ObjectName, SimContent>();
-  readonly #unclear = new Set<ObjectName>();
-  /** Written with a fault. */
-  readonly #spoiled = new Set<ObjectName>();
-  /** Once immutable: other content counts only if the agent has seen it gone in between. */
-  readonly #frozen = new Set<ObjectName>();
+  readonly #objects: WrittenObjects;
   #revision = 0;
   #wasAway = false;
 
   constructor(options: AuthorOptions) {
     this.#options = options;
+    this.#objects = new WrittenObjects(options.homes);
   }
 
   get files(): ReadonlyMap<SimName, Want> {
@@ -55,12 +52,12 @@ export class SimAuthor {
   }
 
   get objects(): ReadonlyMap<ObjectName, SimContent> {
-    return this.#objects;
+    return this.#objects.contents;
   }
 
-  /** Objects of which nobody can say what counts. */
+  /** Objects of which nobody can say whether they are there. */
   get unclear(): ReadonlySet<ObjectName> {
-    return this.#unclear;
+    return this.#objects.emptied;
   }
 
   /** Its file says nothing clear. */
@@ -105,12 +102,12 @@ export class SimAuthor {
   takeOut(name: SimName): () => void {
     const { manifests } = this.#options;
     const want = this.#files.get(name);
-    const objects = this.#objectsIn(name);
+    const objects = this.#objects.in(name);
     this.remove(name, "delete");
     return () => {
       if (this.#files.has(name) || this.#broken.has(name) || !manifests.isThere) return;
       for (const [object, content] of objects)
-        if (!this.#objects.has(object)) this.#set(object, content);
+        if (!this.objects.has(object)) this.#objects.set(object, content);
       if (want !== undefined) this.put(name, want, "rename");
     };
   }
@@ -127,35 +124,43 @@ export class SimAuthor {
     const written = how === "empty" ? "inPlace" : "rename";
     manifests.write(fileOf(name), text, { how: written, onDone: () => undefined });
     if (how !== "empty") return;
-    for (const [object] of this.#objectsIn(name)) this.#unclear.add(object);
+    this.#objects.empty(name);
     onChange();
   }
 
   putObject(name: ObjectName, content: SimContent, how: HowWritten): void {
-    this.#rewrite(this.#homeOf(name), { object: [name, content] }, how);
+    this.#rewrite(this.#objects.homeOf(name), { object: [name, content] }, how);
   }
 
   dropObject(name: ObjectName): void {
-    this.#rewrite(this.#homeOf(name), { object: [name, null] }, "rename");
+    this.#rewrite(this.#objects.homeOf(name), { object: [name, null] }, "rename");
+  }
+
+  /** To another file, where it is before it leaves this one: nothing changes. */
+  moveObject(name: ObjectName, to: FileName): void {
+    const from = this.#objects.homeOf(name);
+    const { manifests } = this.#options;
+    for (const file of [from, to]) manifests.finish(fileOf(file));
+    if (from === to || !manifests.isThere || !this.objects.has(name)) return;
+    this.#objects.move(name, to);
+    this.#rewrite(to, {}, "rename");
+    this.#rewrite(from, {}, "rename");
   }
 
   /** Writes it with a fault, all else in order: what it said before counts. */
   spoilObject(name: ObjectName, how: Spoiling): void {
-    const home = this.#homeOf(name);
+    const home = this.#objects.homeOf(name);
     const { manifests } = this.#options;
     manifests.finish(fileOf(home));
-    if (!manifests.isThere || !this.#objects.has(name) || this.#isBroken(home)) return;
-    this.#spoiled.add(name);
+    if (!manifests.isThere || !this.objects.has(name) || this.#isBroken(home)) return;
+    this.#objects.spoil(name);
     const text = this.#text(home, { name, how });
     manifests.write(fileOf(home), text, { how: "rename", onDone: () => undefined });
   }
 
   /** Nobody remembers what was good before files were broken. */
   loseLastGood(): void {
-    for (const name of this.#spoiled) this.#unclear.add(name);
-    for (const [name, home] of this.#options.homes)
-      if (this.#isBroken(home) && this.#objects.has(name)) this.#unclear.add(name);
-    this.#options.onChange();
+    this.#objects.doubt((file) => this.#isBroken(file));
   }
 
   takeAway(how: "remove" | "rename"): void {
@@ -189,17 +194,12 @@ export class SimAuthor {
 
   /** What was immutable, or nobody can say, goes and comes again. */
   async #straightenObjects(patiently: (ms: number) => Promise<void>): Promise<void> {
-    const doubtful = [...new Set([...this.#unclear, ...this.#frozen])];
-    const again = doubtful.flatMap((name) => {
-      const content = this.#objects.get(name);
-      return content === undefined ? [] : [[name, { ...content, immutable: false }] as const];
-    });
+    const again = this.#objects.takeDoubtful();
     for (const [name] of again) this.dropObject(name);
     if (again.length > 0) await patiently(READ_MS);
-    this.#frozen.clear();
-    this.#unclear.clear();
     for (const [name, content] of again) this.putObject(name, content, "rename");
-    for (const name of this.#spoiled) this.#rewrite(this.#homeOf(name), {}, "rename");
+    for (const name of this.#objects.spoiled)
+      this.#rewrite(this.#objects.homeOf(name), {}, "rename");
     this.#options.onChange();
   }
 
@@ -231,53 +231,28 @@ export class SimAuthor {
       this.#broken.delete(name);
       if (want !== undefined && want !== null) onWanted(want.spec.uid);
     }
-    for (const [one] of this.#objectsIn(name)) {
-      this.#spoiled.delete(one);
-      // Emptied by mistake: whoever has seen that sees them come again.
-      if (!this.#frozen.has(one)) this.#unclear.delete(one);
-    }
+    this.#objects.mend(name);
     if (object !== undefined) {
       const [one, content] = object;
       if (content === null) this.#objects.delete(one);
-      else this.#set(one, content);
+      else this.#objects.set(one, content);
     }
     onChange();
   }
 
-  #set(name: ObjectName, content: SimContent): void {
-    const before = this.#objects.get(name);
-    this.#objects.set(name, content);
-    this.#spoiled.delete(name);
-    if (this.#frozen.has(name) && before?.data !== content.data) this.#unclear.add(name);
-    else if (!this.#frozen.has(name)) this.#unclear.delete(name);
-    if (content.immutable) this.#frozen.add(name);
-  }
-
   #forget(name: SimName): void {
     this.#files.delete(name);
-    for (const [object] of this.#objectsIn(name)) {
-      this.#objects.delete(object);
-      this.#spoiled.delete(object);
-      this.#unclear.delete(object);
-    }
+    for (const [object] of this.#objects.in(name)) this.#objects.delete(object);
     this.#options.onChange();
   }
 
   #in(name: FileName): { want: Want | undefined; objects: Map<ObjectName, SimContent> } {
     const want = name === "objects" ? undefined : this.#files.get(name);
-    return { want, objects: new Map(this.#objectsIn(name)) };
+    return { want, objects: new Map(this.#objects.in(name)) };
   }
 
   #text(name: FileName, spoiled?: { readonly name: ObjectName; readonly how: Spoiling }): string {
     return manifestText(this.#in(name), spoiled);
-  }
-
-  #objectsIn(name: FileName): readonly (readonly [ObjectName, SimContent])[] {
-    return [...this.#objects].filter(([object]) => this.#homeOf(object) === name);
-  }
-
-  #homeOf(name: ObjectName): FileName {
-    return this.#options.homes.get(name) ?? "objects";
   }
 
   #isBroken(name: FileName): boolean {

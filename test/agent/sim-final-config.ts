@@ -9,7 +9,7 @@ import { follows } from "./sim-judge-config.ts";
 import { leak } from "./sim-leaks.ts";
 import { sha256 } from "./sim-manifest.ts";
 import { filesWith, sameFiles } from "./sim-rendering.ts";
-import type { SimContentVolume } from "./sim-reads.ts";
+import { LABEL_FILE, type SimContentVolume } from "./sim-reads.ts";
 import type { SimContainer, SimSpec } from "./sim-specs.ts";
 import { filesShown } from "./sim-volumes.ts";
 import type { SimWorld } from "./sim-world.ts";
@@ -74,6 +74,7 @@ function wrongVolume(world: SimWorld, spec: SimSpec, volume: SimContentVolume): 
     if (files === undefined) return undefined;
     for (const [path, text] of files) wanted.set(path, text);
   }
+  if (volume.label) wanted.set(LABEL_FILE, `r${world.revisionOf(spec)}`);
   const shown = filesShown(root);
   if (sameFiles(shown, wanted)) return undefined;
   const [is, should] = [shown, wanted].map((files) => JSON.stringify([...files]));

@@ -1,13 +1,17 @@
 // What happens to objects in calm, when nothing excuses anybody: one short scene for each world.
 
+import { ANNOTATION } from "../../src/api/labels.ts";
+import type { CreateContainerArgs } from "../../src/cri/cri-client.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
+import type { RecordedCall } from "../fakes/fake-runtime.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
-import { mustFollow, wrongConfig, wrongVolumes } from "./sim-final-config.ts";
+import { wrongConfig, wrongVolumes } from "./sim-final-config.ts";
 import { waits, wrongBooks, wrongPods } from "./sim-final-pods.ts";
 import { wrongUpstream } from "./sim-final-upstream.ts";
 import { runsAgain } from "./sim-kubernetes.ts";
 import { uidOf } from "./sim-ledger.ts";
-import { READABLE, type ObjectName } from "./sim-objects.ts";
+import { difference, instances, objectsInUse, readings, type Instance } from "./sim-instances.ts";
+import type { ObjectName } from "./sim-objects.ts";
 import { refsOf, requiredBy } from "./sim-rendering.ts";
 import type { SimContainer, SimSpec } from "./sim-specs.ts";
 import type { Reader } from "./sim-truth.ts";
@@ -19,7 +23,7 @@ const QUIET_MS = 40_000;
 /** Nobody who is restarted for what he has read waits as if he had crashed. */
 const AT_ONCE_MS = 5_000;
 /** Restarts one after the other, each with its grace period, hooks and probes. */
-const RESTARTS_MS = 10 * 60_000;
+const RESTARTS_MS = 5 * 60_000;
 /** Where the runtime shows exits so late that each waits for a relist. */
 const LATE_RESTARTS_MS = 30 * 60_000;
 /** With a back-off, if it has crashed before. */
@@ -41,7 +45,7 @@ export async function playScene(world: SimWorld): Promise<string | undefined> {
     [freezes, 1],
     [withdraws, 2],
     [misses, 3],
-    [losesKey, 1],
+    [losesKey, 2],
   ]);
   world.judge.say(`${object} in calm: ${scene.name}`);
   return (await scene(world, object, reader)) ?? world.judge.violation ?? wrong(world);
@@ -57,6 +61,7 @@ async function edits(
   const before = instances(world);
   const texts = readings(world);
   const ended = world.judge.config.ended.length;
+  const calls = world.machine.runtime.calls.length;
   world.objects.edit(object, world.truth.originOf(object, reader) ?? "file");
   const follows = readings(world, (key, text) => texts.get(key) !== text);
   await clock.advance(SHOWN_MS + latencyOf(world));
@@ -66,14 +71,24 @@ async function edits(
   const late = behind.find((one) => one !== undefined);
   if (late !== undefined) return late;
   await clock.advance(restartsMs(world));
-  for (const [key, { id, attempt }] of before) {
+  for (const [key, { id, attempt, spec, own }] of before) {
     const now = instances(world).get(key);
     if (now === undefined) return `${key} does not run after an edit of ${object}`;
     const restarts = follows.has(key) ? 1 : 0;
     if (now.attempt - attempt !== restarts || (restarts === 0 && now.id !== id))
       return `${key} restarts ${now.attempt - attempt} times for an edit of ${object}, not ${restarts}`;
+    const made = world.machine.runtime.calls.slice(calls).filter(isCreationOf(spec, own)).length;
+    if (made !== restarts) return `${key} is made ${made} times for ${restarts} restarts`;
   }
   return outOfTurn(world, world.judge.config.ended.slice(ended));
+}
+
+function isCreationOf({ uid }: SimSpec, { name }: SimContainer): (call: RecordedCall) => boolean {
+  return ({ call, args }) => {
+    if (call !== "createContainer") return false;
+    const { config, sandboxConfig } = args[0] as CreateContainerArgs;
+    return config.metadata?.name === name && sandboxConfig.metadata?.uid === uid;
+  };
 }
 
 /** In the order of the spec, and each comes back at once. */
@@ -111,11 +126,11 @@ async function spoils(
   await clock.advance(QUIET_MS);
   const moved = difference(before, instances(world));
   if (moved !== undefined) return `${moved} restarts though an edit of ${object} was refused`;
-  const bad = await comesBack(world, object);
+  const bad = await comesBack(world, object, before);
   if (bad !== undefined) return bad;
-  await world.restartAgent();
+  await world.process.restart();
   await clock.advance(QUIET_MS);
-  return comesBack(world, object);
+  return comesBack(world, object, before);
 }
 
 /** What is immutable stays what it is, until it goes and comes again. */
@@ -133,7 +148,7 @@ async function freezes(
   await clock.advance(QUIET_MS);
   const moved = difference(before, instances(world));
   if (moved !== undefined) return `${moved} restarts though ${object} is immutable`;
-  const bad = await comesBack(world, object);
+  const bad = await comesBack(world, object, before);
   if (bad !== undefined) return bad;
   await world.mend();
   await clock.advance(restartsMs(world));
@@ -151,7 +166,7 @@ async function withdraws(
   // What is gone from a file may be there in the document.
   const isGone = (spec: SimSpec): boolean =>
     world.truth.content(object, world.readerOf(spec)) === undefined;
-  const before = instances(world, (spec) => required(spec).has(object) && isGone(spec));
+  const before = instances(world, (spec) => requiredBy(spec, false).has(object) && isGone(spec));
   await clock.advance(restartsMs(world));
   const stopped = difference(before, instances(world));
   if (stopped !== undefined) return `${stopped} was stopped because ${object} is gone`;
@@ -171,7 +186,7 @@ async function misses(
   const { clock } = world.machine;
   const spec = world
     .desired()
-    .find((one) => world.isOfFile(one) && required(one).has(object) && isPlain(one));
+    .find((one) => world.isOfFile(one) && requiredBy(one).has(object) && isPlain(one));
   if (spec === undefined) return withdraws(world, object, reader);
   const origin = world.truth.originOf(object, "file");
   if (origin === undefined) return withdraws(world, object, reader);
@@ -180,7 +195,7 @@ async function misses(
   const again = world.takeOut(spec);
   await clock.advance(GONE_MS + 2 * world.setup.statusLagMs);
   again();
-  await clock.advance(COMES_BACK_MS + 2 * world.setup.statusLagMs);
+  await clock.advance(COMES_BACK_MS + lateMs(world));
   const early = startedWithout(world, spec, object);
   if (early !== undefined) return early;
   const { starts } = world.judge.livesOf(spec.uid);
@@ -192,15 +207,25 @@ async function misses(
   return undefined;
 }
 
-/** It restarts nothing and orphans nobody. */
+/** It restarts nothing and orphans nobody, also while the files do not tell what a lost copy said. */
 async function losesKey(world: SimWorld): Promise<string | undefined> {
   const { clock } = world.machine;
-  const before = instances(world);
-  await world.restartAgent("key");
+  // The word of the source that is written on a pod ends it, also if another one asks for it by now.
+  const before = instances(world, (spec) => {
+    const [sandbox] = world.judge.ledger.sandboxesOf(spec.uid);
+    const source = world.readerOf(spec) === "file" ? "file" : "mqtt:node";
+    return sandbox?.config.annotations[ANNOTATION.source] === source;
+  });
+  world.objects.perform({ type: "SpoilObject", object: "cred", how: "value" });
+  await clock.advance(SHOWN_MS);
+  await world.process.restart("key");
   await clock.advance(restartsMs(world));
   const moved = difference(before, instances(world));
-  if (moved === undefined) return undefined;
-  return `${moved} is not what it was before the key was lost`;
+  if (moved !== undefined) return `${moved} is not what it was before the key was lost`;
+  await world.mend();
+  await clock.advance(restartsMs(world));
+  const late = difference(before, instances(world));
+  return late === undefined ? undefined : `${late} restarts when its Secret is found again`;
 }
 
 function wrong(world: SimWorld): string | undefined {
@@ -215,21 +240,24 @@ function wrong(world: SimWorld): string | undefined {
 }
 
 /** One that reads it ends, and another takes its place that reads the same. */
-async function comesBack(world: SimWorld, object: ObjectName): Promise<string | undefined> {
+async function comesBack(
+  world: SimWorld,
+  object: ObjectName,
+  before: ReadonlyMap<string, Instance>,
+): Promise<string | undefined> {
   const { runtime, clock } = world.machine;
-  const readers = [...instances(world)].filter(([, { spec, own }]) => {
+  const [reader] = [...before].filter(([, { spec, own }]) => {
     return refsOf(own.reads, spec.volumes).has(object) && runsAgain(spec, own, 1);
   });
-  const [reader] = readers;
   if (reader === undefined) return undefined;
-  const [key, { id, read }] = reader;
-  runtime.exit(id, 1);
-  await clock.advance(COMES_BACK_MS + restartsMs(world));
+  const [key, { wouldRead }] = reader;
+  runtime.exit(instances(world).get(key)?.id ?? "", 1);
+  await clock.advance(COMES_BACK_MS + lateMs(world));
   const now = instances(world).get(key);
   if (now === undefined) return `${key} does not come back while ${object} is written wrongly`;
-  return now.read === read
+  return now.read === wouldRead
     ? undefined
-    : `${key} reads ${now.read} while ${object} is written wrongly, not ${read}`;
+    : `${key} reads ${now.read} while ${object} is written wrongly, not ${wouldRead}`;
 }
 
 function startedWithout(world: SimWorld, spec: SimSpec, object: ObjectName): string | undefined {
@@ -247,86 +275,17 @@ function startedWithout(world: SimWorld, spec: SimSpec, object: ObjectName): str
     : `${spec.key} does not say that ${object} is missing: ${JSON.stringify(waiting)}`;
 }
 
-interface Instance {
-  readonly id: string;
-  readonly attempt: number;
-  readonly spec: SimSpec;
-  readonly own: SimContainer;
-  readonly read: string | undefined;
-}
-
-/** `web-2/a` → what runs, of pods that are wanted and wait for nobody. */
-function instances(
-  world: SimWorld,
-  isMeant: (spec: SimSpec) => boolean = () => true,
-): ReadonlyMap<string, Instance> {
-  const { ledger, config } = world.judge;
-  const found = new Map<string, Instance>();
-  for (const spec of world.desired().filter((one) => !waits(world, one) && isMeant(one)))
-    for (const own of spec.containers) {
-      const newest = ledger.newest(spec.uid, own.name);
-      if (newest === undefined || !ledger.isAlive(newest)) continue;
-      const attempt = newest.config.metadata?.attempt ?? 0;
-      const read = config.hasRead(newest);
-      found.set(`${spec.key}/${own.name}`, { id: newest.id, attempt, spec, own, read });
-    }
-  return found;
-}
-
-/** `web-2/a` → what it would read now, of containers that run and follow what they read. */
-function readings(
-  world: SimWorld,
-  isMeant: (key: string, text: string | undefined) => boolean = () => true,
-): ReadonlyMap<string, string | undefined> {
-  const { config } = world.judge;
-  const all = [...instances(world)]
-    .filter(([, { spec, own }]) => mustFollow(world, spec, own))
-    .map(
-      ([key, { spec, own }]) => [key, config.wouldRead(spec, own, world.readerOf(spec))] as const,
-    );
-  return new Map(all.filter(([key, text]) => isMeant(key, text)));
-}
-
-/** The first of `before` that is not what runs now. */
-function difference(
-  before: ReadonlyMap<string, Instance>,
-  now: ReadonlyMap<string, Instance>,
-): string | undefined {
-  return [...before].find(([key, { id }]) => now.get(key)?.id !== id)?.[0];
-}
-
-/** What pods that run show or read. */
-function objectsInUse(world: SimWorld): readonly (readonly [ObjectName, Reader])[] {
-  const running = new Set([...instances(world).values()].map(({ spec }) => spec));
-  return [...running].flatMap((spec) => {
-    const reader = world.readerOf(spec);
-    return READABLE.filter((object) => uses(spec, object))
-      .filter((object) => world.truth.originOf(object, reader) !== undefined)
-      .map((object) => [object, reader] as const);
-  });
-}
-
-function uses({ volumes, containers }: SimSpec, object: ObjectName): boolean {
-  const shown = volumes.some(
-    (volume) => volume.type === "content" && volume.shows.some((one) => one.object === object),
-  );
-  return shown || containers.some(({ reads }) => refsOf(reads, volumes).has(object));
-}
-
 /** It begins at once, and nothing ends it. */
 function isPlain({ activeDeadlineSeconds, dependsOn }: SimSpec): boolean {
   return activeDeadlineSeconds === undefined && dependsOn === undefined;
 }
 
-function required({ volumes, containers }: SimSpec): ReadonlySet<ObjectName> {
-  return requiredBy(
-    volumes,
-    containers.map(({ reads }) => reads),
-  );
+function restartsMs(world: SimWorld): number {
+  return RESTARTS_MS + lateMs(world);
 }
 
-function restartsMs({ setup }: SimWorld): number {
-  return setup.statusLagMs > 2_000 ? LATE_RESTARTS_MS : RESTARTS_MS;
+function lateMs({ setup }: SimWorld): number {
+  return setup.statusLagMs > 2_000 ? LATE_RESTARTS_MS : 2 * setup.statusLagMs;
 }
 
 /** What the runtime takes to make a pod, at most. */

@@ -82,7 +82,7 @@ export class StopJudge {
         ledger.accuse(`${name} is stopped without a removal written down`);
       return;
     }
-    if (!wasTold && !reason.orderly) this.#noteCause(container);
+    if (!wasTold) this.#noteCause(container, reason);
     this.#mustGetItsTime({ container, spec, own, reason }, grace);
     if (!ledger.isAlive(container)) return;
     this.#mustHaveItsHook(container, own, grace);
@@ -111,11 +111,14 @@ export class StopJudge {
   }
 
   /** It will start once more, and may do so because what it reads has changed. */
-  #noteCause(container: FakeContainer): void {
+  #noteCause(container: FakeContainer, { orderly }: Reason): void {
     const { config, onCause, onConfigStop } = this.#options;
-    onCause(container);
-    if (!config.mayRestart(container)) return;
+    const isOld = config.mayRestart(container);
+    if (!orderly || isOld) onCause(container);
+    if (!isOld) return;
     onConfigStop(container);
+    // It may have been decided before the pod came to its end.
+    if (orderly) return;
     const hasOther = this.#probes.sentences(container.id).length > 0;
     if (!hasOther && this.#ledger.isGood(container)) config.onStop(container);
   }

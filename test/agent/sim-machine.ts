@@ -1,6 +1,14 @@
 // What outlives any process of the agent: time, runtime, broker, disk and boot of a simulated machine.
 
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FakeContainer, Program } from "../fakes/fake-cri-world.ts";
@@ -35,8 +43,11 @@ export class SimMachine implements Disposable {
   bootedAt = 0;
   boots = 1;
   #imagesThere = true;
+  readonly #hasClaimDisk: boolean;
 
   constructor({ setup, program, exec, onCall, onEvent }: MachineOptions) {
+    this.#hasClaimDisk = setup.claimDisk;
+    this.bringClaims(true);
     writeFileSync(join(this.root, "resolv.conf"), "nameserver 192.0.2.53\n");
     const pullable = (): readonly string[] => (this.#imagesThere ? [IMAGE, LATER] : [IMAGE]);
     this.runtime = new FakeRuntime({
@@ -85,6 +96,25 @@ export class SimMachine implements Disposable {
     if (!there) this.runtime.images.delete(LATER);
   }
 
+  /** The disk of claims, if they have one. What is below it must stay empty: true = it was. */
+  bringClaims(there: boolean): boolean {
+    const { claims, mounts } = this;
+    if (!this.#hasClaimDisk || mounts.isDisk(claims) === there) return true;
+    const away = `${claims}.away`;
+    if (!there) {
+      mounts.pullOut(claims);
+      renameSync(claims, away);
+      mkdirSync(claims);
+      return true;
+    }
+    const isEmpty = !existsSync(claims) || readdirSync(claims).length === 0;
+    rmSync(claims, { recursive: true, force: true });
+    if (existsSync(away)) renameSync(away, claims);
+    else mkdirSync(claims);
+    mounts.plugIn(claims);
+    return isEmpty;
+  }
+
   /** Nothing troubles it any more. */
   calm(): void {
     const { runtime, manifests } = this;
@@ -126,6 +156,8 @@ export class SimMachine implements Disposable {
   #useClaims(id: string): void {
     for (const { hostPath } of this.runtime.containers.get(id)?.config.mounts ?? []) {
       if (!hostPath.startsWith(`${this.claims}/`)) continue;
+      // Whoever has it mounted writes to it still.
+      if (this.#hasClaimDisk && !this.mounts.isDisk(this.claims)) continue;
       const path = join(hostPath, "kept");
       this.kept.add(path);
       if (existsSync(hostPath)) writeFileSync(path, "mine");

@@ -17,6 +17,8 @@ import type { Mortal } from "./sim-mortal.ts";
 
 type Mount =
   | { readonly type: "Memory" }
+  /** One that the machine mounts by itself. */
+  | { readonly type: "Disk" }
   /** `text`: of the file that is shown, as it was then; undefined = a directory. */
   | { readonly type: "Bind"; readonly text: string | undefined };
 
@@ -29,13 +31,27 @@ export class SimMounts {
   }
 
   reboot(): void {
-    for (const path of this.points.toReversed()) this.#unmount(path);
+    for (const path of this.points.toReversed())
+      if (this.#points.get(path)?.type !== "Disk") this.#unmount(path);
+  }
+
+  /** Plugged in; what is on it is there already. */
+  plugIn(path: string): void {
+    this.#points.set(path, { type: "Disk" });
+  }
+
+  pullOut(path: string): void {
+    this.#points.delete(path);
   }
 
   /** Text of the file that a bind mount shows; undefined = there is none, or it is a directory. */
   boundText(path: string): string | undefined {
     const mount = this.#points.get(path);
     return mount?.type === "Bind" ? mount.text : undefined;
+  }
+
+  isDisk(path: string): boolean {
+    return this.#points.get(path)?.type === "Disk";
   }
 
   isMemory(path: string): boolean {
@@ -47,17 +63,23 @@ export class SimMounts {
     return this.points.some((point) => point === path || point.startsWith(`${path}/`));
   }
 
-  edge(mortal: Mortal): Mounts {
+  /** `mayMount` = false: not this time. */
+  edge(mortal: Mortal, mayMount: () => boolean): Mounts {
     const points = this.#points;
-    const memory = (path: string): void => {
+    const begin = (path: string): void => {
       mortal.mustAct();
+      if (mayMount()) return;
+      throw new AgentError({ reason: "MountError", message: `cannot mount ${path}: errno 12` });
+    };
+    const memory = (path: string): void => {
+      begin(path);
       this.#mountMemory(path);
     };
     return {
       tmpfs: memory,
       hugetlbfs: memory,
       bindBeneath: ({ root, path, create, target }) => {
-        mortal.mustAct();
+        begin(target);
         points.set(target, { type: "Bind", text: textBeneath(root, path, create) });
       },
       makePrivate: () => mortal.mustAct(),

@@ -53,6 +53,13 @@ const ALL: readonly (readonly [Throw, number])[] = [
   ],
   [spoil, 4],
   [
+    (dice) => {
+      const to = dice.pick(["web", "db", "objects"] as const);
+      return [{ type: "MoveObject", object: throwObject(dice), to }];
+    },
+    2,
+  ],
+  [
     (dice) => [
       {
         type: "PublishObject",
@@ -73,12 +80,15 @@ const ALL: readonly (readonly [Throw, number])[] = [
   ],
   [
     (dice) => [
+      ...(dice.chance(0.5) ? spoil(dice) : []),
+      ...(dice.chance(0.2) ? [{ type: "Broker", how: "down" } as const] : []),
       { type: "Kill", acts: 0 },
-      { type: "Database", how: dice.pick(["key", "key", "keyless"] as const) },
-      ...(dice.chance(0.5) ? edit(dice) : []),
+      { type: "Database", how: dice.pick(["key", "key", "keyless", "lost"] as const) },
+      ...(dice.chance(0.3) ? edit(dice) : []),
       { type: "Start" },
     ],
     3,
   ],
+  [(dice) => [{ type: "ClaimDisk", there: dice.chance(0.4) }], 2],
   [(dice) => [...edit(dice), { type: "Kill", acts: 1 + dice.below(40) }, { type: "Start" }], 3],
 ];

@@ -2,7 +2,7 @@
 
 import type { SimAuthor } from "./sim-author.ts";
 import type { SimAuthority } from "./sim-authority.ts";
-import { kindOf, type ObjectName, type SimContent } from "./sim-objects.ts";
+import type { ObjectName, SimContent } from "./sim-objects.ts";
 import { requiredBy } from "./sim-rendering.ts";
 import type { SimSpec } from "./sim-specs.ts";
 import type { SimAct } from "./sim-steps.ts";
@@ -10,7 +10,9 @@ import type { ObjectTruth, Reader } from "./sim-truth.ts";
 
 export type ObjectAct = Extract<
   SimAct,
-  { readonly type: "EditObject" | "DropObject" | "SpoilObject" | "PublishObject" }
+  {
+    readonly type: "EditObject" | "DropObject" | "MoveObject" | "SpoilObject" | "PublishObject";
+  }
 >;
 
 export interface ObjectHandOptions {
@@ -40,6 +42,8 @@ export class ObjectHand {
       }
       case "DropObject":
         return author.dropObject(object);
+      case "MoveObject":
+        return author.moveObject(object, act.to);
       case "SpoilObject":
         return author.spoilObject(object, act.how);
       case "PublishObject": {
@@ -113,15 +117,14 @@ export class ObjectHand {
     // Files first: what they hold decides what documents may.
     const wanted = this.#options.wanted().toSorted(([, a], [, b]) => (a < b ? -1 : 1));
     return wanted.flatMap(([spec, reader]) =>
-      [...required(spec)].map((object) => [spec, object, reader] as const),
+      [...requiredBy(spec)].map((object) => [spec, object, reader] as const),
     );
   }
 
-  /** A Secret of a file is not for documents, and hides theirs. */
+  /** A Secret or claim of a file is not for documents, and hides theirs. */
   #isNeededByFiles(object: ObjectName): boolean {
-    const { author, wanted } = { ...this.#options, wanted: this.#options.wanted() };
-    if (kindOf(object) !== "Secret" || !author.objects.has(object)) return false;
-    return wanted.some(([spec, reader]) => reader === "file" && required(spec).has(object));
+    const wanted = this.#options.wanted();
+    return wanted.some(([spec, reader]) => reader === "file" && requiredBy(spec).has(object));
   }
 
   #publish(object: ObjectName, content: SimContent | undefined): void {
@@ -132,11 +135,4 @@ export class ObjectHand {
     authority.publish(authority.wants, objects);
     onPublished();
   }
-}
-
-function required({ volumes, containers }: SimSpec): ReadonlySet<ObjectName> {
-  return requiredBy(
-    volumes,
-    containers.map(({ reads }) => reads),
-  );
 }

@@ -83,6 +83,14 @@ export class SimProcess implements Disposable {
     this.#agent?.kill(acts);
   }
 
+  /** A new one takes the place of the old one, and may find something lost. */
+  async restart(lost?: "key"): Promise<void> {
+    this.kill();
+    await this.#options.machine.clock.settle();
+    if (lost !== undefined) this.damage(lost);
+    this.start();
+  }
+
   /** Something of its state is lost, if none lives. */
   damage(how: Extract<SimAct, { type: "Database" }>["how"]): void {
     if (this.agent !== undefined) return;
@@ -114,9 +122,8 @@ export class SimProcess implements Disposable {
     const { machine, setup, random, behaviour } = this.#options;
     return new SimAgent({
       ...machine.facts,
-      protocolVersion: setup.protocolVersion,
+      setup,
       random,
-      specs: setup.specs,
       isWell: (container) => behaviour.isWell(container),
       onKnock: (knock) => judge.onKnock(knock),
       onFailure: (uid, failure) => judge.onFailure(uid, failure),

@@ -32,6 +32,9 @@ export interface SimReads {
   readonly mounts: readonly string[];
 }
 
+/** The file of a volume that shows the pod's label. */
+export const LABEL_FILE = "revision";
+
 export const READS_NOTHING: SimReads = { env: [], from: [], parts: [], mounts: [] };
 
 /** One object as files of a volume; without items every key is one. */
@@ -48,6 +51,8 @@ export type SimVolume =
       readonly type: "content";
       readonly projected: boolean;
       readonly shows: readonly SimShown[];
+      /** Also the label of the pod that tells its revision. */
+      readonly label: boolean;
     };
 
 export type SimContentVolume = Extract<SimVolume, { type: "content" }>;
@@ -88,7 +93,7 @@ function throwContentVolume(dice: Mulberry32, name: string): SimContentVolume {
     const items = keys.map((key) => ({ key, path: `${object}/${key}` }));
     return { object, optional, items: hasItems ? items : [] };
   });
-  return { name, type: "content", projected, shows };
+  return { name, type: "content", projected, shows, label: projected && dice.chance(0.5) };
 }
 
 function throwContainer(dice: Mulberry32, volumes: readonly SimVolume[]): SimReads {
@@ -126,13 +131,18 @@ function partOf(dice: Mulberry32, volume: SimVolume): string {
 export function writtenVolume(volume: SimVolume): object {
   const { name } = volume;
   if (volume.type === "claim") return { name, persistentVolumeClaim: { claimName: volume.claim } };
-  if (volume.projected)
-    return {
-      name,
-      projected: { sources: volume.shows.map((shown) => writtenSource(shown, true)) },
-    };
+  if (volume.projected) {
+    const objects = volume.shows.map((shown) => writtenSource(shown, true));
+    return { name, projected: { sources: volume.label ? [...objects, LABEL_SOURCE] : objects } };
+  }
   return { name, ...volume.shows.map((shown) => writtenSource(shown, false))[0] };
 }
+
+const LABEL_SOURCE = {
+  downwardAPI: {
+    items: [{ path: LABEL_FILE, fieldRef: { fieldPath: "metadata.labels['revision']" } }],
+  },
+};
 
 function writtenSource({ object, optional, items }: SimShown, projected: boolean): object {
   const more = { ...(optional ? { optional } : {}), ...(items.length > 0 ? { items } : {}) };

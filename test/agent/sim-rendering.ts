@@ -3,6 +3,7 @@
 
 import type { SimContent, ObjectName } from "./sim-objects.ts";
 import type { SimContentVolume, SimReads, SimShown, SimVolume } from "./sim-reads.ts";
+import type { SimSpec } from "./sim-specs.ts";
 
 /** One place in which a container reads an object and learns no news of it. */
 export type SimRef =
@@ -53,20 +54,20 @@ export function refsOf(
   return refs;
 }
 
-/** Objects without which the pod cannot run. */
+/** Objects without which the pod cannot run; `parts`: also those of which only a part is missing then. */
 export function requiredBy(
-  volumes: readonly SimVolume[],
-  containers: readonly SimReads[],
+  { volumes, containers }: Pick<SimSpec, "volumes" | "containers">,
+  parts = true,
 ): ReadonlySet<ObjectName> {
   const required = new Set<ObjectName>();
   for (const volume of volumes) {
     if (volume.type === "claim") required.add(volume.claim);
     else for (const { object, optional } of volume.shows) if (!optional) required.add(object);
   }
-  for (const reads of containers)
+  for (const { reads } of containers)
     for (const [object, refs] of refsOf(reads, volumes)) {
       // A part that is not there cannot be mounted, however optional its volume.
-      const isNeeded = refs.some((ref) => ref.type === "Part" || !ref.optional);
+      const isNeeded = refs.some((ref) => (ref.type === "Part" ? parts : !ref.optional));
       if (isNeeded) required.add(object);
     }
   return required;

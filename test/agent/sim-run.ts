@@ -6,8 +6,9 @@ import { throwSteps } from "./sim-dice.ts";
 import { withObjects } from "./sim-object-dice.ts";
 import { verdict } from "./sim-final.ts";
 import { isDeath } from "./sim-mortal.ts";
+import { hasObjects } from "./sim-specs.ts";
 import type { SimStep } from "./sim-steps.ts";
-import { hasObjects, SimWorld } from "./sim-world.ts";
+import { SimWorld } from "./sim-world.ts";
 
 export interface SimOutcome {
   readonly seed: number;

@@ -3,7 +3,7 @@
 import type { RestartPolicy } from "../../src/api/pod.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { Program } from "../fakes/fake-cri-world.ts";
-import type { Mulberry32 } from "../fakes/mulberry32.ts";
+import { Mulberry32 } from "../fakes/mulberry32.ts";
 import { IMAGE } from "./pod-world.ts";
 import {
   throwHooks,
@@ -74,6 +74,8 @@ export interface SimSpec {
 
 export interface SimSetup {
   readonly specs: ReadonlyMap<string, SimSpec>;
+  /** Claims lie on a disk that may not be there. */
+  readonly claimDisk: boolean;
   /** In which file each object stands; empty = nobody reads any. */
   readonly homes: ReadonlyMap<ObjectName, FileName>;
   readonly latencyMs: Partial<Record<CallName, number>>;
@@ -87,8 +89,10 @@ export interface SimSetup {
   readonly protocolVersion: 4 | 5 | undefined;
 }
 
-/** `objectDice` throw what pods read: whoever adds to that changes nothing else. */
-export function throwSetup(dice: Mulberry32, objectDice: Mulberry32): SimSetup {
+/** What pods read has dice of its own: whoever adds to that changes nothing else. */
+export function throwSetup(seed: number): SimSetup {
+  const dice = new Mulberry32(seed);
+  const objectDice = objectDiceOf(seed);
   const hasObjects = throwHasObjects(objectDice);
   const specs = NAMES.flatMap((name, slot) =>
     Array.from({ length: VERSIONS }, (_, version) =>
@@ -100,6 +104,7 @@ export function throwSetup(dice: Mulberry32, objectDice: Mulberry32): SimSetup {
   const pullImage = dice.pick([0, 0, 50, 4_000]);
   return {
     specs: new Map(specs.map((spec) => [spec.uid, spec])),
+    claimDisk: hasObjects && objectDice.chance(0.3),
     homes: new Map(hasObjects ? OBJECTS.map(({ name }) => [name, throwHome(objectDice)]) : []),
     latencyMs: { ...latencyMs, pullImage },
     statusLagMs: dice.weighted([
@@ -164,8 +169,17 @@ function throwSpec(
   };
 }
 
-/** The first throw of the dice of objects. */
-export function throwHasObjects(dice: Mulberry32): boolean {
+/** Whether anything happens to ConfigMaps and Secrets in the world of this seed. */
+export function hasObjects(seed: number): boolean {
+  return throwHasObjects(objectDiceOf(seed));
+}
+
+function objectDiceOf(seed: number): Mulberry32 {
+  return new Mulberry32(seed ^ 0x0b1ec);
+}
+
+/** The first throw of its dice. */
+function throwHasObjects(dice: Mulberry32): boolean {
   return dice.chance(0.65);
 }
 

@@ -5,7 +5,7 @@ import type { Mulberry32 } from "../fakes/mulberry32.ts";
 import type { BadDocument } from "./sim-authority.ts";
 import type { HintMode, HowRemoved, HowWritten } from "./sim-directory.ts";
 import type { EditedKeys, ObjectName, Spoiling } from "./sim-objects.ts";
-import { NAMES, VERSIONS, type SimName } from "./sim-specs.ts";
+import { NAMES, VERSIONS, type FileName, type SimName } from "./sim-specs.ts";
 
 export type FaultKind =
   | "fail"
@@ -62,6 +62,7 @@ export type SimAct =
       readonly immutable: boolean;
     }
   | { readonly type: "DropObject"; readonly object: ObjectName }
+  | { readonly type: "MoveObject"; readonly object: ObjectName; readonly to: FileName }
   /** An edit that must not count. */
   | { readonly type: "SpoilObject"; readonly object: ObjectName; readonly how: Spoiling }
   /** The same document with other content of this object, or without it. */
@@ -97,6 +98,8 @@ export type SimAct =
   | { readonly type: "Images"; readonly there: boolean }
   | { readonly type: "Daemon"; readonly up: boolean }
   | { readonly type: "Disk"; readonly failures: number }
+  /** The disk of claims, where they have one. */
+  | { readonly type: "ClaimDisk"; readonly there: boolean }
   | { readonly type: "Wall"; readonly to: "1970" | "later" | "earlier" }
   | { readonly type: "Reboot" }
   /** kill -9, at once or before the n-th thing the agent does or hears from now on. */

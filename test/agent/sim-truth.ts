@@ -42,13 +42,13 @@ export class ObjectTruth {
     return content;
   }
 
-  /** What pods of this reader's source find: files win, keep their Secrets from others, and use nothing else. */
+  /** What pods of this reader's source find: files win, keep Secrets and claims from others, and use nothing else. */
   word(name: ObjectName, reader: Reader): Word {
     const { files, unclear, documents } = this.#options;
     if (unclear().has(name)) return "Unclear";
     const own = files().get(name);
     if (reader === "file") return own ?? "Absent";
-    if (own !== undefined) return kindOf(name) === "Secret" ? "Absent" : own;
+    if (own !== undefined) return kindOf(name) === "ConfigMap" ? own : "Absent";
     return documents().get(name) ?? "Absent";
   }
 

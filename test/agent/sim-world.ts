@@ -14,27 +14,11 @@ import { ReportJudge } from "./sim-report-judge.ts";
 import { troubleRuntime } from "./sim-runtime-trouble.ts";
 import { ObjectHand } from "./sim-object-hand.ts";
 import type { ObjectName } from "./sim-objects.ts";
-import {
-  NAMES,
-  throwHasObjects,
-  throwSetup,
-  type SimName,
-  type SimSetup,
-  type SimSpec,
-} from "./sim-specs.ts";
+import { NAMES, throwSetup, type SimName, type SimSetup, type SimSpec } from "./sim-specs.ts";
 import { sayStep, type BrokerTrouble, type SimAct, type SimStep } from "./sim-steps.ts";
 import { ObjectTruth, type Reader } from "./sim-truth.ts";
 
 const WALL = { "1970": 0, later: Date.UTC(2031, 0, 1), earlier: Date.UTC(2026, 10, 20) };
-
-function objectDice(seed: number): Mulberry32 {
-  return new Mulberry32(seed ^ 0x0b1ec);
-}
-
-/** Whether anything happens to ConfigMaps and Secrets in it. */
-export function hasObjects(seed: number): boolean {
-  return throwHasObjects(objectDice(seed));
-}
 
 export class SimWorld implements Disposable {
   readonly setup: SimSetup;
@@ -52,7 +36,7 @@ export class SimWorld implements Disposable {
 
   constructor(seed: number) {
     this.seed = seed;
-    this.setup = throwSetup(new Mulberry32(seed), objectDice(seed));
+    this.setup = throwSetup(seed);
     this.#dice = new Mulberry32(seed ^ 0x5eed);
     const programDice = new Mulberry32(seed ^ 0xca5e);
     this.#behaviour = new Behaviour(programDice, () => this.judge.ledger);
@@ -91,7 +75,7 @@ export class SimWorld implements Disposable {
       authority,
       truth: this.truth,
       onPublished: onChange,
-      wanted: () => this.desired().map((spec) => [spec, this.readerOf(spec)]),
+      wanted: () => this.#readers(),
     });
     this.process = new SimProcess({
       machine: this.machine,
@@ -133,6 +117,11 @@ export class SimWorld implements Disposable {
     return this.#author.files.has(name) ? "file" : "mqtt";
   }
 
+  /** As its label says. */
+  revisionOf({ name }: SimSpec): number | undefined {
+    return (this.#author.files.get(name) ?? this.authority.wants.get(name))?.revision;
+  }
+
   settleForeigners(): Promise<void> {
     const { runtime, clock } = this.machine;
     const all = { runtime, specs: this.setup.specs.values() };
@@ -155,6 +144,7 @@ export class SimWorld implements Disposable {
     const { clock, runtime, broker } = this.machine;
     this.judge.say("calm");
     this.machine.calm();
+    this.#bringClaims(true);
     this.#behaviour.calm();
     this.process.diskFailures = 0;
     this.#trouble("well");
@@ -179,14 +169,6 @@ export class SimWorld implements Disposable {
   /** Whatever is wrong in a file is put right. */
   mend(): Promise<void> {
     return this.#author.straighten((ms) => this.machine.clock.advance(ms));
-  }
-
-  /** A new process takes the place of the old one, and may find something lost. */
-  async restartAgent(lost?: "key"): Promise<void> {
-    this.process.kill();
-    await this.machine.clock.settle();
-    if (lost !== undefined) this.process.damage(lost);
-    this.process.start();
   }
 
   /** Only its file asks for it. */
@@ -227,6 +209,7 @@ export class SimWorld implements Disposable {
         return this.#publish(act.versions, act.objects ?? []);
       case "EditObject":
       case "DropObject":
+      case "MoveObject":
       case "SpoilObject":
       case "PublishObject":
         return this.objects.perform(act);
@@ -251,6 +234,8 @@ export class SimWorld implements Disposable {
       case "Images":
       case "Daemon":
         return troubleRuntime(act, this.machine, this.judge);
+      case "ClaimDisk":
+        return this.#bringClaims(act.there);
       case "Disk":
         this.process.diskFailures = act.failures;
         return;
@@ -270,6 +255,11 @@ export class SimWorld implements Disposable {
     }
   }
 
+  #bringClaims(there: boolean): void {
+    if (!this.machine.bringClaims(there))
+      this.judge.accuse("something was written where the disk of claims should have been");
+  }
+
   #publish(versions: readonly number[], objects: readonly ObjectName[]): void {
     const wants = NAMES.flatMap((name, index): readonly (readonly [SimName, Want])[] => {
       const version = versions[index] ?? 0;
@@ -285,6 +275,17 @@ export class SimWorld implements Disposable {
   #trouble(how: BrokerTrouble): void {
     if (how === "wiped") this.authority.isRetained = false;
     troubleBroker(this.machine.broker, how, this.#dice);
+  }
+
+  /** Whoever reads objects: what shall run, and what has yet to make room for it. */
+  #readers(): readonly (readonly [SimSpec, Reader])[] {
+    const desired = this.desired();
+    const leaving = (this.agent?.pods() ?? []).flatMap(({ desired: { uid, source } }) => {
+      const spec = this.setup.specs.get(uid);
+      if (spec === undefined || desired.includes(spec)) return [];
+      return [[spec, source === "file" ? "file" : "mqtt"] as const];
+    });
+    return [...desired.map((spec) => [spec, this.readerOf(spec)] as const), ...leaving];
   }
 
   /** What is sure to run: names whose file nobody can read say nothing clear. */

@@ -65,7 +65,7 @@ async function run(first: number, goesOn: (done: number) => boolean): Promise<To
   return totals;
 }
 
-/** A process keeps something of every world it has seen: a long run takes a new one for each share. */
+/** In a process of its own: one that hangs or falls takes no other share along. */
 async function runShare(from: number): Promise<void> {
   const { AGENT_SIM_MINUTES: _, ...inherited } = process.env;
   const env = { ...inherited, AGENT_SEEDS: String(SHARE), AGENT_FIRST_SEED: String(from) };

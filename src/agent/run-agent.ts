@@ -5,9 +5,9 @@ import { writeSync } from "node:fs";
 import type { AgentConfig } from "../api/config.ts";
 import { ContainerdEvents } from "../containerd/containerd-events.ts";
 import { CriEvents } from "../containerd/cri-events.ts";
+import { StrayTaskClient } from "../containerd/stray-task-client.ts";
 import { isContainerd } from "../containerd/is-containerd.ts";
 import { bringPauseImage } from "../containerd/pause-image.ts";
-import { GrpcCriClient } from "../cri/client.ts";
 import { GrpcChannel } from "../cri/grpc.ts";
 import { bootId, clockSynchronised, sinceBoot } from "../host/boot.ts";
 import { lockStateDir } from "../host/lock.ts";
@@ -61,12 +61,13 @@ async function live(
   files.makeDirectory(config.stateDir, 0o700);
   using _lock = lockStateDir(config.stateDir);
   using store = openStore(config, log);
-  using cri = new GrpcCriClient({
+  using channel = new GrpcChannel({ endpoint: config.containerRuntimeEndpoint, clock });
+  using cri = new StrayTaskClient({
     endpoint: config.containerRuntimeEndpoint,
     imageEndpoint: config.imageServiceEndpoint,
     clock,
+    channel,
   });
-  using channel = new GrpcChannel({ endpoint: config.containerRuntimeEndpoint, clock });
   const storageBytes = readDiskFacts(config.stateDir).capacityBytes;
   const machine = { ...readMachineFacts(), storageBytes };
   const { stateDir, nodeName: template } = config;

@@ -3,6 +3,7 @@
 import { expect } from "bun:test";
 
 import { always, eventually } from "../harness/eventually.ts";
+import { execSync } from "../harness/exec-sync.ts";
 import { getRejected } from "./support-a-agent.ts";
 import { openLife, uptime } from "./support-c-life.ts";
 import { HttpServer } from "./support-c-servers.ts";
@@ -47,16 +48,8 @@ e2e.concurrent("a container counts as running when its postStart hook has ended"
   expect((await at("third start")) - (hello?.at ?? 0)).toBeGreaterThan(-0.02);
   expect((await at("fourth start")) - (await at("third start"))).toBeGreaterThan(0.95);
   const first = idOf(containerOf(await podOf(agent, "post-start"), "first"));
-  const message = await stage.containerd.ctr(
-    "tasks",
-    "exec",
-    "--exec-id",
-    "look",
-    first,
-    "cat",
-    "/tmp/message",
-  );
-  expect(message).toBe("hello\n");
+  const looked = await execSync(stage.containerd, first, ["cat", "/tmp/message"]);
+  expect(looked.stdout).toBe("hello\n");
   agent.removeManifest("post-start.yaml");
 });
 

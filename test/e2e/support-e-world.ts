@@ -9,6 +9,7 @@ import { parseAllDocuments } from "yaml";
 import type { AgentOptions, AgentProcess } from "../harness/agent-process.ts";
 import type { Broker } from "../harness/broker.ts";
 import { eventually } from "../harness/eventually.ts";
+import { execSync } from "../harness/exec-sync.ts";
 import { listTasks } from "../harness/watch-containerd.ts";
 import type { Stage } from "./support-a-stage.ts";
 import { LifeStage, type Blanks } from "./support-c-life.ts";
@@ -33,7 +34,6 @@ export class World {
   readonly life: LifeStage;
   readonly stage: Stage;
   readonly e2e: typeof test;
-  #execs = 0;
 
   private constructor(life: LifeStage) {
     this.life = life;
@@ -94,9 +94,11 @@ export class World {
   /** What a shell in the container prints; throws with its error output when it fails. */
   async inside(place: Place, script: string): Promise<string> {
     const id = idOf(await statusOf(place));
-    this.#execs += 1;
-    const options = ["--fifo-dir", this.directory("fifos"), "--exec-id", `look-${this.#execs}`];
-    return this.stage.containerd.ctr("tasks", "exec", ...options, id, "sh", "-c", script);
+    const { containerd } = this.stage;
+    const { stdout, stderr, exitCode } = await execSync(containerd, id, ["sh", "-c", script]);
+    if (exitCode !== 0)
+      throw new Error(`\`${script}\` exited with ${exitCode}: ${stderr}${stdout}`);
+    return stdout;
   }
 
   /** Waits until the shell prints exactly this; white space around it does not count. */

@@ -64,6 +64,7 @@ export function buildNodePods(options: NodePodsOptions): Pods {
     }),
     objects: podObjects({ edges, desired, refreshVolumes: (pod) => volumes.refresh(pod) }),
     shareLargeClaims: (pod) => volumes.shareLargeClaims(pod),
+    checkVolumes: (pod) => volumes.check(pod),
     setUpVolumes: (pod) => volumes.setUp(pod),
     emptyLargeVolumes: (uid) => volumes.emptyLargeVolumes(uid),
     tearDownVolumes: (uid) => volumes.tearDown(uid),

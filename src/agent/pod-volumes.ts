@@ -39,6 +39,11 @@ export class PodVolumes {
     return this.#volumes(this.#options.objects(pod)).setUp(pod);
   }
 
+  /** Throws what `setUp` would, as far as a look can tell; makes nothing. */
+  check(pod: Pod): void {
+    this.#volumes(this.#options.objects(pod)).check(pod);
+  }
+
   /** What of `setUp` takes long, in steps. */
   shareLargeClaims(pod: Pod): Iterable<void> {
     return this.#volumes(this.#options.objects(pod)).shareLargeClaims(pod);

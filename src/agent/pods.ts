@@ -44,6 +44,8 @@ export interface PodsOptions {
   /** Before `setUpVolumes`: what of it takes long, in steps; absent = nothing does. */
   readonly shareLargeClaims?: (pod: Pod) => Iterable<void>;
   readonly setUpVolumes: (pod: Pod) => ReadonlyMap<string, string>;
+  /** Throws what `setUpVolumes` would, as far as a look can tell; absent = nothing is looked at. */
+  readonly checkVolumes?: (pod: Pod) => void;
   /** Before `tearDownVolumes`, likewise. */
   readonly emptyLargeVolumes?: (uid: PodUID) => Iterable<void>;
   readonly tearDownVolumes: (uid: PodUID) => void;
@@ -184,7 +186,7 @@ interface Doers {
 
 function buildRuntime(options: PodsOptions): Doers {
   const { configs, record, world, ensureImage, setUpVolumes, requireNetwork } = options;
-  const { shareLargeClaims = () => [] } = options;
+  const { shareLargeClaims = () => [], checkVolumes = () => undefined } = options;
   const { cri, clock, log, files, probes } = options.edges;
   const creating = new Limiter(CREATING_AT_ONCE);
   const lifecycle = new LifecycleRunner({ cri, edge: probes, clock });
@@ -193,7 +195,7 @@ function buildRuntime(options: PodsOptions): Doers {
   const surroundings = new ContainerSurroundings({ world, configs, files, record });
   const starter = new ContainerStarter({ ...common, files, log, lifecycle, world, surroundings });
   const runtime = new PodRuntime({ ...common, log, starter, killer });
-  const volumes = { shareLargeClaims, setUpVolumes };
+  const volumes = { checkVolumes, shareLargeClaims, setUpVolumes };
   const performer = new ActionPerformer({ runtime, ...volumes, requireNetwork, clock, record });
   return { performer, killer };
 }

@@ -17,6 +17,8 @@ import type { PodLife } from "./pod-life.ts";
 
 export interface ActionPerformerOptions {
   readonly runtime: PodRuntime;
+  /** Throws what `setUpVolumes` would, as far as a look can tell: no sandbox is made for a pod that has to wait. */
+  readonly checkVolumes: (pod: Pod) => void;
   /** What of the volumes takes long to set up, in steps between which others run. */
   readonly shareLargeClaims: (pod: Pod) => Iterable<void>;
   /** Volume name → host path; throws AgentError in Kubernetes' words. */
@@ -92,14 +94,14 @@ export class ActionPerformer {
     // Whoever is ended to read anew must be able to start: until it is, it runs on.
     if (isConfigRestart(action))
       await this.#options.runtime.fetchImage(action.container, desired, signal);
-    const volumes = await this.#readyOrSay(action, input, progress.volumes);
+    const ready = await this.#orSay(input, () => this.#ready(action, input, progress.volumes));
     note(action, input);
     life.unsure = true;
-    const sandbox = await this.#options.runtime.perform(action, {
+    const doing = this.#options.runtime.perform(action, {
       desired,
       observed,
       ...progress,
-      volumes,
+      volumes: ready,
       signal,
       activeSince: life.begin(),
       reserved: life.reserved,
@@ -107,19 +109,36 @@ export class ActionPerformer {
       onHook,
       onHookFailed: (id) => life.hookFailed.add(id),
     });
+    const isNew = action.type === "CreateSandbox" && desired.pod.spec.volumes.length > 0;
+    const volumes = isNew ? await this.#setUpBeside(doing, input) : ready;
+    const sandbox = await doing;
     if (action.type === "StartContainer") life.waiting.delete(action.container);
     if (action.type === "CreateSandbox") life.forgetPodFailure();
     return { ...progress, volumes, sandbox: sandbox ?? progress.sandbox };
   }
 
-  async #readyOrSay(
-    action: PodAction,
+  /** While the runtime makes the sandbox: both take their time. Rejects when both have come to their end. */
+  async #setUpBeside(
+    making: Promise<unknown>,
     input: PerformInput,
-    volumes: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
+    const { clock, setUpVolumes } = this.#options;
     const { desired, signal } = input;
+    const filling = this.#orSay(input, async () => {
+      // The runtime's request shall be on its way.
+      await clock.sleep(0, signal);
+      signal.throwIfAborted();
+      return setUpVolumes(desired.pod);
+    });
+    const [made, filled] = await Promise.allSettled([making, filling]);
+    if (made.status === "rejected") throw made.reason;
+    if (filled.status === "rejected") throw filled.reason;
+    return filled.value;
+  }
+
+  async #orSay<T>({ desired, signal }: PerformInput, run: () => Promise<T>): Promise<T> {
     try {
-      return await this.#ready(action, input, volumes);
+      return await run();
     } catch (error) {
       signal.throwIfAborted();
       const said = { reason: reasonOf(error, "FailedMount"), message: messageOf(error) };
@@ -139,12 +158,13 @@ export class ActionPerformer {
     if (action.type === "CreateSandbox" && !desired.pod.spec.hostNetwork)
       await this.#options.requireNetwork();
     if (volumes.size > 0) return volumes;
-    const { shareLargeClaims, setUpVolumes, clock } = this.#options;
+    const { checkVolumes, shareLargeClaims, setUpVolumes, clock } = this.#options;
+    if (action.type === "CreateSandbox") checkVolumes(desired.pod);
     for (const _ of shareLargeClaims(desired.pod)) {
       await clock.sleep(0, signal);
       signal.throwIfAborted();
     }
-    return setUpVolumes(desired.pod);
+    return action.type === "CreateSandbox" ? volumes : setUpVolumes(desired.pod);
   }
 }
 

@@ -37,18 +37,24 @@ export class Claims {
    * not there, `FailedMount` when something else lies in the way.
    */
   setUp(claim: ClaimName): string {
-    const { mounts, claimRootMustBeMount } = this.#options;
-    const path = this.path(claim);
-    if (claimRootMustBeMount && !mounts.isMountPoint(this.#root))
-      throw new AgentError({
-        reason: "CreateContainerConfigError",
-        message: `persistentvolumeclaim "${claim.name}" waits for ${this.#root} to be a mount point (claimRootMustBeMount): is its disk there?`,
-      });
-    if (!claimRootMustBeMount) this.#options.files.makeDirectory(this.#root, PARENT_MODE);
+    const path = this.check(claim);
+    if (!this.#options.claimRootMustBeMount)
+      this.#options.files.makeDirectory(this.#root, PARENT_MODE);
     const parent = this.#directoryOf(claim.namespace);
     if (!this.#isDirectory(parent)) this.#make(parent, PARENT_MODE);
     if (!this.#isDirectory(path)) this.#finish(parent, path);
     return path;
+  }
+
+  /** The path that `setUp` would make. Throws AgentError `CreateContainerConfigError` while the disk of claims is not there. */
+  check(claim: ClaimName): string {
+    const { mounts, claimRootMustBeMount } = this.#options;
+    const path = this.path(claim);
+    if (!claimRootMustBeMount || mounts.isMountPoint(this.#root)) return path;
+    throw new AgentError({
+      reason: "CreateContainerConfigError",
+      message: `persistentvolumeclaim "${claim.name}" waits for ${this.#root} to be a mount point (claimRootMustBeMount): is its disk there?`,
+    });
   }
 
   /** Throws AgentError `InvalidName` for names that could lead anywhere else. */

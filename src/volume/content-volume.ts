@@ -32,6 +32,11 @@ export function setUpContent(host: ContentHost, volume: ContentVolume, pod: Pod)
   return path;
 }
 
+/** Throws what `setUpContent` would for what is not there yet; makes nothing. */
+export function checkContent(host: ContentHost, volume: ContentVolume, pod: Pod): void {
+  if (shownIn(host, volume, pod) === undefined) mustBeWhole(contentOf(host, volume, pod).missing);
+}
+
 /** True if containers see something else now. One that is not set up is left to `setUpContent`. */
 export function refreshContent(host: ContentHost, volume: ContentVolume, pod: Pod): boolean {
   const shown = shownIn(host, volume, pod);

@@ -6,10 +6,10 @@ import type { Pod, PodUID } from "../api/pod.ts";
 import type { ClaimVolume, DownwardAPIFile, HostPathVolume, Volume } from "../api/volumes.ts";
 import type { ShareOptions } from "../host/share-tree.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
-import { Claims } from "./claims.ts";
-import { refreshContent, setUpContent, type ContentHost } from "./content-volume.ts";
+import { Claims, type ClaimName } from "./claims.ts";
+import { checkContent, refreshContent, setUpContent, type ContentHost } from "./content-volume.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
-import { foundOf, hostPathAction } from "./host-path.ts";
+import { foundOf, hostPathAction, type HostPathAction } from "./host-path.ts";
 import { notFound } from "./projection.ts";
 import { unmountAll, makePodDirectory } from "./volume-directory.ts";
 import { isContentVolume } from "./volume-kinds.ts";
@@ -68,19 +68,20 @@ export class Volumes {
    */
   setUp(pod: Pod): ReadonlyMap<string, string> {
     const paths = new Map<string, string>();
-    const problems: AgentError[] = [];
-    for (const volume of pod.spec.volumes) {
-      try {
-        const path = this.#setUp(volume, pod);
-        if (path !== undefined) paths.set(volume.name, path);
-      } catch (cause) {
-        problems.push(problemOf(volume, cause));
-      }
-    }
-    const [first] = problems;
-    if (first === undefined) return paths;
-    const message = problems.map((problem) => problem.message).join("; ");
-    throw new AgentError({ reason: first.reason, message, cause: first.cause });
+    forEach(pod.spec.volumes, (volume) => {
+      const path = this.#setUp(volume, pod);
+      if (path !== undefined) paths.set(volume.name, path);
+    });
+    return paths;
+  }
+
+  /** Throws what `setUp` would, as far as a look can tell; makes nothing. */
+  check(pod: Pod): void {
+    forEach(pod.spec.volumes, (volume) => {
+      if ("hostPath" in volume) this.#hostPathAction(volume);
+      if ("persistentVolumeClaim" in volume) this.claims.check(this.#declared(volume, pod));
+      if (isContentVolume(volume)) checkContent(this.#content, volume, pod);
+    });
   }
 
   /**
@@ -167,13 +168,10 @@ export class Volumes {
     return isContentVolume(volume) ? setUpContent(this.#content, volume, pod) : undefined;
   }
 
-  #hostPath({ hostPath: { path, type } }: HostPathVolume): string {
+  #hostPath(volume: HostPathVolume): string {
     const { files } = this.#options;
-    // Without a type nothing is looked at: the path may lie on a file system that hangs.
-    // A link to nothing is something: creating would replace it.
-    const found = type === "" ? undefined : foundOf(files.target(path) ?? files.info(path));
-    const action = hostPathAction(path, type, found);
-    switch (action.type) {
+    const { path } = volume.hostPath;
+    switch (this.#hostPathAction(volume)) {
       case "Use":
         return path;
       case "CreateDirectory":
@@ -182,9 +180,17 @@ export class Volumes {
       case "CreateFile":
         files.writeAtomic(path, "", CREATED_FILE_MODE);
         return path;
-      case "Refuse":
-        throw new AgentError({ reason: "FailedMount", message: action.message });
     }
+  }
+
+  #hostPathAction({ hostPath: { path, type } }: HostPathVolume): AllowedHostPath {
+    const { files } = this.#options;
+    // Without a type nothing is looked at: the path may lie on a file system that hangs.
+    // A link to nothing is something: creating would replace it.
+    const found = type === "" ? undefined : foundOf(files.target(path) ?? files.info(path));
+    const action = hostPathAction(path, type, found);
+    if (action.type !== "Refuse") return action.type;
+    throw new AgentError({ reason: "FailedMount", message: action.message });
   }
 
   #claim(volume: ClaimVolume, pod: Pod): string {
@@ -194,13 +200,17 @@ export class Volumes {
   }
 
   #claimDirectory(volume: ClaimVolume, pod: Pod): string {
+    return this.claims.setUp(this.#declared(volume, pod));
+  }
+
+  #declared(volume: ClaimVolume, pod: Pod): ClaimName {
     const { namespace } = pod.metadata;
     const name = volume.persistentVolumeClaim.claimName;
     if (this.#content.projection.objects.claim(namespace, name) === undefined) {
       const message = notFound("persistentvolumeclaim", name, namespace);
       throw new AgentError({ reason: "CreateContainerConfigError", message });
     }
-    return this.claims.setUp({ namespace, name });
+    return { namespace, name };
   }
 
   *#shareLargeClaim(volume: ClaimVolume, pod: Pod): Generator<void, void> {
@@ -244,6 +254,24 @@ export class Volumes {
     files.makeDirectory(mark.slice(0, mark.lastIndexOf("/")), 0o750);
     files.writeEmpty(mark, 0o640);
   }
+}
+
+type AllowedHostPath = Exclude<HostPathAction["type"], "Refuse">;
+
+/** All of them, however some end; throws AgentError that names each volume that is not ready. */
+function forEach(volumes: readonly Volume[], run: (volume: Volume) => void): void {
+  const problems: AgentError[] = [];
+  for (const volume of volumes) {
+    try {
+      run(volume);
+    } catch (cause) {
+      problems.push(problemOf(volume, cause));
+    }
+  }
+  const [first] = problems;
+  if (first === undefined) return;
+  const message = problems.map((problem) => problem.message).join("; ");
+  throw new AgentError({ reason: first.reason, message, cause: first.cause });
 }
 
 const CONFIG_ERROR = "CreateContainerConfigError";

@@ -174,8 +174,9 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "a missing disk of claims is a directory",
     file: "src/volume/claims.ts",
-    search: "if (claimRootMustBeMount && !mounts.isMountPoint(this.#root))",
-    replacement: "if (claimRootMustBeMount && mounts.isMountPoint(`${this.#root}/.`))",
+    search: "if (!claimRootMustBeMount || mounts.isMountPoint(this.#root)) return path;",
+    replacement:
+      "if (!claimRootMustBeMount || !mounts.isMountPoint(`${this.#root}/.`)) return path;",
   },
   {
     name: "each pod gets its claim anew",

@@ -32,6 +32,12 @@ export type SurroundingFacts = Pick<
   "env" | "subPaths" | "etcHosts" | "configDigest"
 >;
 
+export interface Surroundings {
+  readonly facts: SurroundingFacts;
+  /** Resolves when the hosts file has the pod's address; the container may be made before, and started after it. */
+  readonly settled: Promise<void>;
+}
+
 interface Newborn {
   readonly container: Container;
   readonly sandbox: SandboxRef;
@@ -51,26 +57,35 @@ export class ContainerSurroundings {
   }
 
   /** Throws AgentError `CreateContainerConfigError` for what it reads and nobody has. */
-  async gather(newborn: Newborn): Promise<SurroundingFacts> {
+  async gather(newborn: Newborn): Promise<Surroundings> {
     const { world } = this.#options;
-    const { container, sandbox, input } = newborn;
-    const { hostNetwork } = input.desired.pod.spec;
-    const ips = hostNetwork ? world.hostIPs() : await sandbox.ips();
+    const { container, input } = newborn;
+    const ips = await this.#addresses(newborn);
     // From here on nothing waits: the digest speaks of the same objects as the environment.
     const objects = world.objects(input.desired);
     const { pod } = input.desired;
     const { nodeName, allocatable: node } = world;
-    const downward = { nodeName, hostIPs: world.hostIPs(), podIPs: ips };
+    const downward = { nodeName, hostIPs: world.hostIPs(), podIPs: ips ?? [] };
     const { env, said } = resolveEnvironment(pod, container, { objects, downward, node });
     for (const one of said) this.#options.record(containerEvent(pod, container.name, one));
     const read = configText(pod, container, objects);
     if (read !== undefined) this.#showNewest(pod, container);
-    return {
+    const facts = {
       env,
       subPaths: this.#subPaths(newborn, env),
       ...this.#etcHosts(newborn, ips),
       ...(read === undefined ? {} : { configDigest: world.configDigest(read) }),
     };
+    const settled = ips === undefined ? this.#completeHosts(newborn) : Promise.resolve();
+    // Whoever starts the container learns of a failure; it may never come to that.
+    settled.catch(() => undefined);
+    return { facts, settled };
+  }
+
+  /** undefined = of a pod with a network of its own whose containers can be made without it: the runtime's answer takes its time. */
+  async #addresses({ container, sandbox, input }: Newborn): Promise<readonly string[] | undefined> {
+    if (input.desired.pod.spec.hostNetwork) return this.#options.world.hostIPs();
+    return readsAddress(container) ? sandbox.ips() : undefined;
   }
 
   /** An image may have taken its time: parts of volumes are mounted as the digest has them. */
@@ -106,12 +121,21 @@ export class ContainerSurroundings {
     }
   }
 
-  /** A pod without an address gets none. */
-  #etcHosts({ input }: Newborn, ips: readonly string[]): Pick<ContainerFacts, "etcHosts"> {
-    if (ips.length === 0 && !input.desired.pod.spec.hostNetwork) return {};
-    const etcHosts = this.#options.configs.etcHosts(input.desired);
-    this.#writeHosts(etcHosts, this.#hostsText(input, ips));
+  #etcHosts(
+    { input }: Newborn,
+    ips: readonly string[] | undefined,
+  ): Required<Pick<ContainerFacts, "etcHosts">> {
+    const { configs, files } = this.#options;
+    const etcHosts = configs.etcHosts(input.desired);
+    // The runtime would make a directory of what is not there.
+    const isEnough = ips === undefined && files.info(etcHosts)?.kind === "file";
+    if (!isEnough) this.#writeHosts(etcHosts, this.#hostsText(input, ips ?? []));
     return { etcHosts };
+  }
+
+  async #completeHosts({ sandbox, input }: Newborn): Promise<void> {
+    const ips = await sandbox.ips();
+    this.#writeHosts(this.#options.configs.etcHosts(input.desired), this.#hostsText(input, ips));
   }
 
   #hostsText({ desired: { pod } }: ActionInput, ips: readonly string[]): string {
@@ -131,8 +155,20 @@ export class ContainerSurroundings {
       if (old.every((byte, index) => byte === data[index])) return;
     }
     files.makeDirectory(path.slice(0, path.lastIndexOf("/")), POD_DIRECTORY_MODE);
-    files.writeLazily(path, data, HOSTS_MODE);
+    // At no moment is it missing: a runtime that looks then makes a directory of it.
+    const next = `${path}.new`;
+    files.writeLazily(next, data, HOSTS_MODE);
+    files.rename(next, path);
   }
+}
+
+function readsAddress({ env }: Container): boolean {
+  return env.some(
+    (variable) =>
+      "valueFrom" in variable &&
+      variable.valueFrom.type === "field" &&
+      variable.valueFrom.field.fieldPath.startsWith("status.podIP"),
+  );
 }
 
 function hasSubPath({ subPath = "", subPathExpr = "" }: VolumeMount): boolean {

@@ -51,6 +51,8 @@ interface Birth {
   readonly attempt: number;
   readonly sandbox: SandboxRef;
   readonly input: ActionInput;
+  /** Before it, the container may not start. */
+  readonly settled: Promise<void>;
 }
 
 export class ContainerStarter {
@@ -69,10 +71,14 @@ export class ContainerStarter {
       this.#options.ensureImage(desired.pod, container, input.signal));
     const imageVolumes = await this.#imageVolumes(container, input);
     try {
-      const found = await this.#options.surroundings.gather({ container, sandbox, input });
+      const { facts, settled } = await this.#options.surroundings.gather({
+        container,
+        sandbox,
+        input,
+      });
       const attempt = this.#freeAttempt(name, wanted, input);
-      const birth = { container, attempt, sandbox, input };
-      const config = this.#config(birth, image, { ...found, imageVolumes });
+      const birth = { container, attempt, sandbox, input, settled };
+      const config = this.#config(birth, image, { ...facts, imageVolumes });
       const id = await this.#options.creating.run(() => this.#create(config, birth));
       await this.#postStart(id, birth);
     } catch (error) {
@@ -142,6 +148,7 @@ export class ContainerStarter {
     const { name } = birth.container;
     const message = `Created container: ${name}`;
     this.#say(birth, { type: "Normal", reason: "Created", message });
+    await birth.settled;
     signal.throwIfAborted();
     await this.#options.cri.startContainer(id).catch((error: unknown) => {
       throw inWords("RunContainerError", error);

@@ -127,13 +127,22 @@ describe("a pod's hosts file", () => {
     expect(hosts(world)).toEqual(["192.0.2.1 pi"]);
   });
 
-  test("is the runtime's own where the pod has no address", async () => {
+  test("is there when the container is made, and has the address before it starts", async () => {
     using world = worldOf();
-    const made = await world.createSandbox();
-    const sandbox = world.runtime.sandboxes.get(made.id);
-    if (sandbox !== undefined) sandbox.ready = false;
-    await world.start("a").catch(() => undefined);
-    expect(world.facts.get("a")).not.toHaveProperty("etcHosts");
+    await world.createSandbox();
+    const seen = new Map<string, readonly string[]>();
+    world.onCall = (call) => void (call.endsWith("Container") && seen.set(call, hosts(world)));
+    await world.start("a");
+    expect(seen.get("createContainer")).toContain("127.0.0.1\tlocalhost");
+    expect(seen.get("startContainer")?.at(-1)).toMatch(/^[0-9.]+\tweb$/);
+  });
+
+  test("keeps the container from starting while the address cannot be learnt", async () => {
+    using world = worldOf();
+    await world.createSandbox();
+    world.runtime.faults.order("podSandboxStatus", LOST);
+    expect((await laterRefusal(world.start("a")))?.reason).toBe("CreateContainerConfigError");
+    expect(world.runtime.callNames()).not.toContain("startContainer");
   });
 });
 
@@ -162,7 +171,9 @@ describe("the address of a new sandbox", () => {
   });
 
   test("is asked for again if there was no answer", async () => {
-    using world = worldOf();
+    const field = { fieldPath: "status.podIP" };
+    const env = [{ name: "IP", valueFrom: { type: "field", field } }] as const;
+    using world = worldOf({ containers: [aContainer("a", { env })] });
     await world.createSandbox();
     world.runtime.faults.order("podSandboxStatus", LOST);
     expect(await laterRefusal(world.start("a"))).toEqual({

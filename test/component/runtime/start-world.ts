@@ -32,7 +32,13 @@ const IMAGE = "local/busybox:1";
 
 export class StartWorld implements Disposable {
   readonly clock = new VirtualClock();
-  readonly runtime = new FakeRuntime({ clock: this.clock, images: [IMAGE] });
+  readonly runtime = new FakeRuntime({
+    clock: this.clock,
+    images: [IMAGE],
+    onCall: (call) => this.onCall(call),
+  });
+  /** Before the runtime does it. */
+  onCall: (call: string) => void = () => undefined;
   readonly directory = mkdtempSync("/tmp/agent-start-");
   readonly events: NewEvent[] = [];
   /** Container → what its configuration was made from. */

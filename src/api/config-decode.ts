@@ -1,8 +1,14 @@
 // Reads a configuration document: strict, every error at once with its path, defaults filled in.
 
-import { CONFIG_DEFAULTS, MQTT_DEFAULTS, defaultResolvConf } from "./config-defaults.ts";
+import {
+  CONFIG_DEFAULTS,
+  defaultResolvConf,
+  METERED_DEFAULTS,
+  MQTT_DEFAULTS,
+} from "./config-defaults.ts";
 import {
   absolutePath,
+  bool,
   brokerUrl,
   duration,
   integer,
@@ -20,7 +26,7 @@ import {
   unixEndpoint,
   type Check,
 } from "./config-fields.ts";
-import type { AgentConfig, MqttConfig } from "./config.ts";
+import type { AgentConfig, MqttConfig, PodPolicy } from "./config.ts";
 import { readPodSettings } from "./config-pods.ts";
 import { FieldReader, type ConfigFacts, type Mapping } from "./config-reader.ts";
 import { failed, ok, type Result } from "../lib/result.ts";
@@ -52,6 +58,7 @@ function readConfig(reader: FieldReader, root: Mapping, facts: ConfigFacts): Age
     stateDir: read("stateDir", absolutePath, defaults.stateDir),
     podLogsDir: read("podLogsDir", absolutePath, defaults.podLogsDir),
     socket: read("socket", socketPath, defaults.socket),
+    trustPath: read("trustPath", absolutePath, defaults.trustPath),
   };
   return {
     ...own,
@@ -77,7 +84,7 @@ function readConfig(reader: FieldReader, root: Mapping, facts: ConfigFacts): Age
     nodeStatusReportFrequencyMs: read(
       "nodeStatusReportFrequency",
       duration({ min: 10_000, max: 7 * 86_400_000 }),
-      defaults.nodeStatusReportFrequencyMs,
+      (mqtt?.profile === "metered" ? METERED_DEFAULTS : defaults).nodeStatusReportFrequencyMs,
     ),
     logLevel: read("logLevel", oneOf(["debug", "info", "warn", "error"]), defaults.logLevel),
     ...readPodSettings(reader, root, own),
@@ -100,19 +107,43 @@ function readMqtt(reader: FieldReader, written: unknown): MqttConfig | undefined
     alpn: read("alpn", textList),
     fleet: read("fleet", labelValue),
   };
+  const profile = read("profile", oneOf(["normal", "metered"])) ?? MQTT_DEFAULTS.profile;
+  const defaults = { ...MQTT_DEFAULTS, ...(profile === "metered" ? METERED_DEFAULTS : {}) };
+  const podPolicy = readPodPolicy(reader, mqtt["podPolicy"]);
   const rest = {
+    profile,
+    requireSignature: read("requireSignature", bool) ?? defaults.requireSignature,
+    requireDigest: read("requireDigest", bool) ?? defaults.requireDigest,
+    ...(podPolicy === undefined ? {} : { podPolicy }),
     topicRoot: read("topicRoot", topicRoot) ?? MQTT_DEFAULTS.topicRoot,
     keepAliveSeconds:
-      read("keepAliveSeconds", integer({ min: 1, max: 65_535 })) ?? MQTT_DEFAULTS.keepAliveSeconds,
+      read("keepAliveSeconds", integer({ min: 1, max: 65_535 })) ?? defaults.keepAliveSeconds,
     reconnectMaxMs:
       read("reconnectMax", duration({ min: 1000, max: 86_400_000 })) ??
       MQTT_DEFAULTS.reconnectMaxMs,
-    podStatus: read("podStatus", podStatus) ?? MQTT_DEFAULTS.podStatus,
+    podStatus: read("podStatus", podStatus) ?? defaults.podStatus,
     protocolVersion: read("protocolVersion", oneOf([4, 5])) ?? MQTT_DEFAULTS.protocolVersion,
   };
   if (url === undefined) return undefined;
   checkTls(reader, url, optional);
   return { url, ...withoutUndefined(optional), ...rest };
+}
+
+function readPodPolicy(reader: FieldReader, written: unknown): PodPolicy | undefined {
+  if (written === undefined || written === null) return undefined;
+  const keys = ["mqtt", "podPolicy"];
+  const policy = reader.mapping(written, keys);
+  const read = <T>(key: string, check: Check<T>): T | undefined =>
+    reader.value(policy, [...keys, key], check);
+  const profile = read("profile", oneOf(["baseline", "privileged"]));
+  if (profile === undefined && policy["profile"] === undefined)
+    reader.refuse([...keys, "profile"], "Required", "must be baseline or privileged");
+  const lists = {
+    registries: read("registries", textList),
+    hostPaths: read("hostPaths", textList),
+    devices: read("devices", textList),
+  };
+  return { profile: profile ?? "baseline", ...withoutUndefined(lists) };
 }
 
 /** TLS settings beside a plain address would be ignored in silence, half a client certificate as well. */

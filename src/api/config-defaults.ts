@@ -13,6 +13,7 @@ export const CONFIG_DEFAULTS: Defaulted = {
   stateDir: "/var/lib/agent",
   podLogsDir: "/var/log/pods",
   socket: "/run/agent/agent.sock",
+  trustPath: "/etc/agent/trust.d",
   containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
   instance: "default",
   maxPods: 110,
@@ -37,14 +38,31 @@ export const CONFIG_DEFAULTS: Defaulted = {
 /** The defaults of `mqtt`, once it has an `url`. */
 export const MQTT_DEFAULTS: Pick<
   MqttConfig,
-  "topicRoot" | "keepAliveSeconds" | "reconnectMaxMs" | "podStatus" | "protocolVersion"
+  | "topicRoot"
+  | "keepAliveSeconds"
+  | "reconnectMaxMs"
+  | "podStatus"
+  | "protocolVersion"
+  | "profile"
+  | "requireSignature"
+  | "requireDigest"
 > = {
   topicRoot: "agent/v1",
   keepAliveSeconds: 60,
   reconnectMaxMs: 300_000,
   podStatus: "retained",
   protocolVersion: 5,
+  profile: "normal",
+  requireSignature: false,
+  requireDigest: false,
 };
+
+/** What `profile: metered` means where the file says nothing else. */
+export const METERED_DEFAULTS = {
+  keepAliveSeconds: 1140,
+  podStatus: "off",
+  nodeStatusReportFrequencyMs: 86_400_000,
+} as const;
 
 /** The file systemd-resolved writes the real name servers to. */
 const RESOLVED_CONF = "/run/systemd/resolve/resolv.conf";
@@ -71,6 +89,7 @@ export const KNOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
     "stateDir",
     "podLogsDir",
     "socket",
+    "trustPath",
     "containerRuntimeEndpoint",
     "imageServiceEndpoint",
     "nodeName",
@@ -112,7 +131,12 @@ export const KNOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
     "reconnectMax",
     "podStatus",
     "protocolVersion",
+    "profile",
+    "requireSignature",
+    "requireDigest",
+    "podPolicy",
   ],
+  "mqtt.podPolicy": ["profile", "registries", "hostPaths", "devices"],
 };
 
 /** Names that are part of the design but do nothing yet: refused, so that nobody relies on them. */
@@ -138,10 +162,9 @@ export const UNBUILT_FIELDS: Readonly<Record<string, readonly string[]>> = {
     "shutdownGracePeriod",
     "shutdownGracePeriodCriticalPods",
     "podCIDR",
-    "trustPath",
     "registryAuthFile",
     "setClock",
   ],
   crashLoopBackOff: [],
-  mqtt: ["groups", "profile", "requireSignature", "requireDigest", "podPolicy", "allowCommands"],
+  mqtt: ["groups", "allowCommands"],
 };

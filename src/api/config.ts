@@ -12,6 +12,8 @@ export interface AgentConfig extends PodSettings {
   /** A name or a template of ${hostname} ${serial} ${machineId} ${mac}; absent = the default rule of MQTT.md §7. */
   readonly nodeName?: string;
   readonly instance: string;
+  /** Directory of the public root keys (`*.pub`, PEM) that documents may be signed with. */
+  readonly trustPath: string;
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly maxPods: number;
   readonly cgroupDriver: "auto" | "systemd" | "cgroupfs";
@@ -64,8 +66,27 @@ export interface MqttConfig {
   readonly fleet?: string;
   readonly keepAliveSeconds: number;
   readonly reconnectMaxMs: number;
+  /** `metered`: as few bytes as can be (MQTT.md §4). */
+  readonly profile: "normal" | "metered";
   /** Per-pod status topics. */
   readonly podStatus: "retained" | "off";
   /** 5 (falls back to 4 = MQTT 3.1.1 when the broker refuses it) or 4. */
   readonly protocolVersion: 4 | 5;
+  /** Signed documents only, for good, whether or not a key has been seen. */
+  readonly requireSignature: boolean;
+  /** Images of documents must be named by digest. */
+  readonly requireDigest: boolean;
+  /** Absent = baseline while documents are unsigned, privileged once signatures are required. */
+  readonly podPolicy?: PodPolicy;
+}
+
+/** What pods of documents may ask of the node (MQTT.md §2). */
+export interface PodPolicy {
+  readonly profile: "baseline" | "privileged";
+  /** Where images may come from, as prefixes of the whole reference; absent = anywhere. */
+  readonly registries?: readonly string[];
+  /** Host paths, each with all below it; absent = as the profile says. */
+  readonly hostPaths?: readonly string[];
+  /** Device paths and resources; absent = as the profile says. */
+  readonly devices?: readonly string[];
 }

@@ -18,6 +18,9 @@ const MQTT: MqttConfig = {
   reconnectMaxMs: 300_000,
   podStatus: "retained",
   protocolVersion: 5,
+  profile: "normal",
+  requireSignature: false,
+  requireDigest: false,
 };
 const REJECTION: Rejection = {
   source: "file",

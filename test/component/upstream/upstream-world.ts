@@ -26,6 +26,9 @@ const BASE: MqttConfig = {
   reconnectMaxMs: 300_000,
   podStatus: "retained",
   protocolVersion: 5,
+  profile: "normal",
+  requireSignature: false,
+  requireDigest: false,
 };
 
 /** Rows in memory, in the order they were put; the rules of the real outbox that the publisher relies on. */

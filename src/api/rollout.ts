@@ -1,0 +1,50 @@
+// What the node remembers of a document's pod over an update: what was good, what is on trial, what has failed (MQTT.md §3).
+
+import type { Monotonic } from "../lib/clock.ts";
+
+/** A spec with the content of the ConfigMaps and Secrets it reads, by name: 16 hex digits. */
+export type Revision = string;
+
+export interface WantedRevision {
+  readonly revision: Revision;
+  /** Of the document that asks for it. */
+  readonly generation: number;
+}
+
+/** A revision that has not proved itself yet. Its clock counts in one boot by CLOCK_BOOTTIME. */
+export interface Trial extends WantedRevision {
+  /** Counted up to `at`, ms. */
+  readonly elapsedMs: number;
+  readonly at: Monotonic;
+  /** Whether time counts from `at` on: not while it is held, nor while a registry does not answer. */
+  readonly counts: boolean;
+  /** The boot that `at` is of. */
+  readonly bootId: string;
+  /** Boots of the machine inside the trial, this one included. */
+  readonly boots: number;
+  /** A container of it has run: from then on its clock never stands still. */
+  readonly started: boolean;
+  /** Given up where there is nothing to go back to, or nobody wants to. */
+  readonly failed?: Failure;
+}
+
+export interface Failure {
+  /** One word: `ProgressDeadlineExceeded`, `CrashLoopBackOff`, `InvalidImageName`, `UpstreamLost`, … */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface BadRevision extends Failure, WantedRevision {}
+
+/** Of one namespace/name of one document source. */
+export interface RolloutState {
+  /** The last revision that has converged; absent = none yet. */
+  readonly good?: WantedRevision;
+  readonly trial?: Trial;
+  /** Not tried again, the newest last. */
+  readonly bad: readonly BadRevision[];
+}
+
+export const NO_ROLLOUT: RolloutState = { bad: [] };
+
+export type OnFailure = "rollback" | "hold" | "keep";

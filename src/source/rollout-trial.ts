@@ -1,0 +1,159 @@
+// Judges one new revision of a pod: good, failed, or not decided yet (MQTT.md §3, update of one pod). Pure.
+
+import type { Failure, RolloutState, Trial, WantedRevision } from "../api/rollout.ts";
+import type { Monotonic } from "../lib/clock.ts";
+
+/** How the new pod does; absent parts = not known, or not there yet. */
+export interface TrialHealth {
+  readonly stage:
+    "Pending" | "Downloading" | "Starting" | "Running" | "Terminating" | "Succeeded" | "Failed";
+  readonly readySince?: Monotonic | undefined;
+  /** How often in a row its worst container has ended. */
+  readonly crashes: number;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export interface TrialFacts {
+  readonly wanted: WantedRevision;
+  readonly minReadySeconds: number;
+  readonly progressDeadlineSeconds: number;
+  /** Tried again although it has failed before. */
+  readonly retryFailed: boolean;
+  readonly now: Monotonic;
+  readonly bootId: string;
+  /** Of the new pod; undefined = nothing is known of it yet. */
+  readonly health: TrialHealth | undefined;
+  /** It is meant to end by itself: it is good when it has succeeded. */
+  readonly isMeantToFinish: boolean;
+  /** While it pulls: whether the registry says anything at all. */
+  readonly registryAnswers: boolean;
+  /** What no waiting can mend, such as an image that does not exist. */
+  readonly fatal?: Failure;
+  /** Who holds updates back; absent = nobody. */
+  readonly hold?: string;
+  /** Whether it must show that it has not cut the node off, and has. */
+  readonly upstream: "NotNeeded" | "Awaited" | "Confirmed";
+}
+
+export type Judgement =
+  /** It is what was good before, or it has just become good. */
+  | { readonly type: "Good" }
+  /** `trial` is what is true of it by now; `reviewAt`: when time alone may change the answer. */
+  | { readonly type: "OnTrial"; readonly trial: Trial; readonly reviewAt: Monotonic | undefined }
+  | { readonly type: "Failed"; readonly trial: Trial; readonly why: Failure }
+  /** `isOld`: it failed when an earlier document asked for it. */
+  | { readonly type: "KnownBad"; readonly why: Failure; readonly isOld: boolean }
+  | { readonly type: "Held"; readonly why: string };
+
+const CRASHES = 3;
+const BOOTS = 3;
+
+export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
+  const { wanted, hold } = facts;
+  if (state.good?.revision === wanted.revision) return { type: "Good" };
+  const bad = state.bad.find(({ revision }) => revision === wanted.revision);
+  // A newer document may ask for one more try; the one that has just failed may not.
+  const isTriedAgain = facts.retryFailed && bad !== undefined && bad.generation < wanted.generation;
+  if (bad !== undefined && !isTriedAgain && state.good !== undefined) {
+    const { reason, message } = bad;
+    const isOld = bad.generation < wanted.generation;
+    return { type: "KnownBad", why: { reason, message }, isOld };
+  }
+  const trial = continued(state.trial, facts);
+  // Without anything to keep running there is nothing that a hold could protect.
+  if (hold !== undefined && !trial.started && state.good !== undefined)
+    return { type: "Held", why: hold };
+  const provenAt = proofTime(facts);
+  if (provenAt !== undefined && facts.now >= provenAt && facts.upstream !== "Awaited")
+    return { type: "Good" };
+  const why = failureOf(trial, facts, provenAt);
+  if (why !== undefined) return { type: "Failed", trial, why };
+  return { type: "OnTrial", trial, reviewAt: reviewTime(trial, facts, provenAt) };
+}
+
+/** Ms on trial by now. */
+export function elapsedOf(trial: Trial, now: Monotonic): number {
+  return trial.elapsedMs + (trial.counts ? Math.max(0, now - trial.at) : 0);
+}
+
+/** The trial up to this moment: begun now, gone on with in the same boot, or found by a later one. */
+function continued(before: Trial | undefined, facts: TrialFacts): Trial {
+  const { wanted, now, bootId } = facts;
+  const isSame = before?.revision === wanted.revision;
+  const known = isSame ? before : undefined;
+  const started = known?.started === true || hasStarted(facts.health);
+  const base = { ...wanted, at: now, bootId, started, counts: countsNow(started, facts) };
+  if (known === undefined) return { ...base, elapsedMs: 0, boots: 1 };
+  const isSameBoot = known.bootId === bootId;
+  return {
+    ...base,
+    // What was counted since the last checkpoint of another boot is lost; that it booted is not.
+    elapsedMs: isSameBoot ? elapsedOf(known, now) : known.elapsedMs,
+    boots: known.boots + (isSameBoot ? 0 : 1),
+    ...(known.failed === undefined ? {} : { failed: known.failed }),
+  };
+}
+
+function hasStarted(health: TrialHealth | undefined): boolean {
+  if (health === undefined) return false;
+  return health.crashes > 0 || ["Running", "Succeeded", "Failed"].includes(health.stage);
+}
+
+function countsNow(started: boolean, { health, registryAnswers, hold }: TrialFacts): boolean {
+  if (started) return true;
+  if (hold !== undefined) return false;
+  return health?.stage !== "Downloading" || registryAnswers;
+}
+
+/** When it will have proved itself, if nothing happens; undefined = something has to happen first. */
+function proofTime(facts: TrialFacts): Monotonic | undefined {
+  const { health, isMeantToFinish, minReadySeconds, now } = facts;
+  if (isMeantToFinish) return health?.stage === "Succeeded" ? now : undefined;
+  if (health?.stage !== "Running" || health.readySince === undefined) return undefined;
+  return health.readySince + minReadySeconds * 1000;
+}
+
+function failureOf(
+  trial: Trial,
+  facts: TrialFacts,
+  provenAt: Monotonic | undefined,
+): Failure | undefined {
+  const { health, fatal, progressDeadlineSeconds: deadline, now } = facts;
+  if (fatal !== undefined) return fatal;
+  if (health?.stage === "Failed") return said(health, "PodFailed", "the pod has failed for good");
+  if (health !== undefined && health.crashes >= CRASHES)
+    return said(health, "CrashLoopBackOff", `it ended ${health.crashes} times in a row`);
+  if (trial.boots >= BOOTS) {
+    const message = `the machine was booted ${trial.boots - 1} times while it was judged`;
+    return { reason: "RebootedTooOften", message };
+  }
+  if (elapsedOf(trial, now) < deadline * 1000) return undefined;
+  if (provenAt !== undefined && now >= provenAt) {
+    const message = `it is ready, but the broker was not reached again within ${deadline} s`;
+    return { reason: "UpstreamLost", message };
+  }
+  const message = `it was not ready within ${deadline} s`;
+  return { reason: "ProgressDeadlineExceeded", message: withReason(message, health) };
+}
+
+function said(health: TrialHealth, reason: string, message: string): Failure {
+  return { reason, message: withReason(message, health) };
+}
+
+function withReason(message: string, health: TrialHealth | undefined): string {
+  const more = [health?.reason, health?.message].filter((part) => part !== undefined);
+  return more.length === 0 ? message : `${message} (${more.join(": ")})`;
+}
+
+function reviewTime(
+  trial: Trial,
+  { now, progressDeadlineSeconds, upstream }: TrialFacts,
+  provenAt: Monotonic | undefined,
+): Monotonic | undefined {
+  const left = progressDeadlineSeconds * 1000 - elapsedOf(trial, now);
+  const deadline = trial.counts ? now + left : undefined;
+  const proof = upstream === "Awaited" && provenAt !== undefined && provenAt <= now;
+  const times = [deadline, proof ? undefined : provenAt].filter((time) => time !== undefined);
+  return times.length === 0 ? undefined : Math.min(...times);
+}

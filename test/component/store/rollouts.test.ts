@@ -72,10 +72,8 @@ test("what a copy holds does not lie on the disk in plain sight, and a lost key 
   rmSync(join(stateDir, "secret.key"));
   using store = openStore(stateDir);
   expect(store.rollouts.of("mqtt:node").get(WEB.name)).toEqual(GOOD);
-  expect(store.rollouts.copy(WEB)).toMatchObject({
-    type: "Lost",
-    why: expect.stringContaining("sealed with the key"),
-  });
+  const found = store.rollouts.copy(WEB);
+  expect(found.type === "Lost" && found.why).toContain("sealed with the key");
 });
 
 test("a state that cannot be read is as good as not there", () => {

@@ -13,6 +13,10 @@ export interface WantedRevision {
 
 /** A revision that has not proved itself yet. Its clock counts in one boot by CLOCK_BOOTTIME. */
 export interface Trial extends WantedRevision {
+  /** Begin, or first look in this boot: what was ready before proves nothing of a new content. */
+  readonly since: Monotonic;
+  /** How often the pod had crashed by then: a new content does not make it a new pod. */
+  readonly crashesBefore: number;
   /** Counted up to `at`, ms. */
   readonly elapsedMs: number;
   readonly at: Monotonic;
@@ -48,3 +52,13 @@ export interface RolloutState {
 export const NO_ROLLOUT: RolloutState = { bad: [] };
 
 export type OnFailure = "rollback" | "hold" | "keep";
+
+/** A revision with all that it is made of, fit for a checkpoint. */
+export interface GoodCopy {
+  /** The pod as its author wrote it, JSON. */
+  readonly pod: string;
+  /** The ConfigMaps and Secrets that it read, JSON. */
+  readonly objects: readonly string[];
+  /** Container name → what the runtime calls the image it ran. */
+  readonly images: Readonly<Record<string, string>>;
+}

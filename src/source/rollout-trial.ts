@@ -8,7 +8,7 @@ export interface TrialHealth {
   readonly stage:
     "Pending" | "Downloading" | "Starting" | "Running" | "Terminating" | "Succeeded" | "Failed";
   readonly readySince?: Monotonic | undefined;
-  /** How often in a row its worst container has ended. */
+  /** How often its worst container has crashed in the life of this UID. */
   readonly crashes: number;
   readonly reason?: string;
   readonly message?: string;
@@ -64,7 +64,7 @@ export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
   // Without anything to keep running there is nothing that a hold could protect.
   if (hold !== undefined && !trial.started && state.good !== undefined)
     return { type: "Held", why: hold };
-  const provenAt = proofTime(facts);
+  const provenAt = proofTime(trial, facts);
   if (provenAt !== undefined && facts.now >= provenAt && facts.upstream !== "Awaited")
     return { type: "Good" };
   const why = failureOf(trial, facts, provenAt);
@@ -84,10 +84,13 @@ function continued(before: Trial | undefined, facts: TrialFacts): Trial {
   const known = isSame ? before : undefined;
   const started = known?.started === true || hasStarted(facts.health);
   const base = { ...wanted, at: now, bootId, started, counts: countsNow(started, facts) };
-  if (known === undefined) return { ...base, elapsedMs: 0, boots: 1 };
+  const crashesBefore = known?.crashesBefore ?? facts.health?.crashes ?? 0;
+  if (known === undefined) return { ...base, since: now, crashesBefore, elapsedMs: 0, boots: 1 };
   const isSameBoot = known.bootId === bootId;
   return {
     ...base,
+    crashesBefore,
+    since: isSameBoot ? known.since : now,
     // What was counted since the last checkpoint of another boot is lost; that it booted is not.
     elapsedMs: isSameBoot ? elapsedOf(known, now) : known.elapsedMs,
     boots: known.boots + (isSameBoot ? 0 : 1),
@@ -107,11 +110,11 @@ function countsNow(started: boolean, { health, registryAnswers, hold }: TrialFac
 }
 
 /** When it will have proved itself, if nothing happens; undefined = something has to happen first. */
-function proofTime(facts: TrialFacts): Monotonic | undefined {
+function proofTime(trial: Trial, facts: TrialFacts): Monotonic | undefined {
   const { health, isMeantToFinish, minReadySeconds, now } = facts;
   if (isMeantToFinish) return health?.stage === "Succeeded" ? now : undefined;
   if (health?.stage !== "Running" || health.readySince === undefined) return undefined;
-  return health.readySince + minReadySeconds * 1000;
+  return Math.max(health.readySince, trial.since) + minReadySeconds * 1000;
 }
 
 function failureOf(
@@ -122,8 +125,9 @@ function failureOf(
   const { health, fatal, progressDeadlineSeconds: deadline, now } = facts;
   if (fatal !== undefined) return fatal;
   if (health?.stage === "Failed") return said(health, "PodFailed", "the pod has failed for good");
-  if (health !== undefined && health.crashes >= CRASHES)
-    return said(health, "CrashLoopBackOff", `it ended ${health.crashes} times in a row`);
+  const crashes = (health?.crashes ?? 0) - trial.crashesBefore;
+  if (health !== undefined && crashes >= CRASHES)
+    return said(health, "CrashLoopBackOff", `it ended ${crashes} times before it was ready`);
   if (trial.boots >= BOOTS) {
     const message = `the machine was booted ${trial.boots - 1} times while it was judged`;
     return { reason: "RebootedTooOften", message };

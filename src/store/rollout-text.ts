@@ -2,17 +2,7 @@
 
 import { z } from "zod";
 
-import type { RolloutState } from "../api/rollout.ts";
-
-/** A revision with all that it is made of. */
-export interface GoodCopy {
-  /** The pod as its author wrote it, JSON. */
-  readonly pod: string;
-  /** The ConfigMaps and Secrets that it read, likewise. */
-  readonly objects: readonly string[];
-  /** Container name → what the runtime calls the image it ran. */
-  readonly images: Readonly<Record<string, string>>;
-}
+import type { GoodCopy, RolloutState } from "../api/rollout.ts";
 
 const WANTED = { revision: z.string(), generation: z.number() };
 const FAILURE = { reason: z.string(), message: z.string() };
@@ -22,6 +12,8 @@ const STATE = z.object({
   trial: z
     .object({
       ...WANTED,
+      since: z.number(),
+      crashesBefore: z.number(),
       elapsedMs: z.number(),
       at: z.number(),
       counts: z.boolean(),

@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import type { RolloutState } from "../../../src/api/rollout.ts";
-import type { GoodCopy } from "../../../src/store/rollout-text.ts";
+import type { GoodCopy, RolloutState } from "../../../src/api/rollout.ts";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
@@ -19,6 +18,8 @@ const ON_TRIAL: RolloutState = {
   trial: {
     revision: "new",
     generation: 5,
+    since: 1_000,
+    crashesBefore: 1,
     elapsedMs: 60_000,
     at: 1234.5,
     counts: true,

@@ -45,6 +45,9 @@ function step(state: RolloutState, more: Partial<TrialFacts> = {}, policy = ROLL
   return first;
 }
 
+/** The new revision is on trial since 0, nothing of it is there yet. */
+const BEGUN: RolloutState = step(GOOD).state;
+
 /** Looks at the pod every 10 s for so long; what it is then. */
 function over(seconds: number, state: RolloutState, more: Partial<TrialFacts>): RolloutStep {
   let last = step(state, more);
@@ -68,8 +71,8 @@ describe("a new revision", () => {
 
   test("is good when it has been ready for minReadySeconds, not before", () => {
     const ready = health("Running", { readySince: 1_000 });
-    expect(saidOf(step(GOOD, { health: ready, now: 10_999 }))).toBe("Wanted: OnTrial");
-    const done = step(GOOD, { health: ready, now: 11_000 });
+    expect(saidOf(step(BEGUN, { health: ready, now: 10_999 }))).toBe("Wanted: OnTrial");
+    const done = step(BEGUN, { health: ready, now: 11_000 });
     expect(done).toMatchObject({ run: "Wanted", standing: { type: "Good" }, save: true });
     expect(done.state).toEqual({ good: NEW, bad: [] });
   });
@@ -97,7 +100,7 @@ describe("a new revision", () => {
     ["a pod that has failed", { health: health("Failed") }, "PodFailed"],
     ["three crashes in a row", { health: health("Starting", { crashes: 3 }) }, "CrashLoopBackOff"],
   ])("goes back at once: %s", (_name, more, reason) => {
-    const { run, state, standing, save } = step(GOOD, more);
+    const { run, state, standing, save } = step(BEGUN, more);
     expect({ run, save }).toEqual({ run: "Good", save: true });
     expect(standing).toMatchObject({ type: "RolledBack", isKnownBad: false, why: { reason } });
     expect(state).toMatchObject({ good: OLD, bad: [{ ...NEW, reason }] });
@@ -106,7 +109,7 @@ describe("a new revision", () => {
 
   test("two crashes are not three", () => {
     const crashed = { health: health("Starting", { crashes: 2 }) };
-    expect(saidOf(step(GOOD, crashed))).toBe("Wanted: OnTrial");
+    expect(saidOf(step(BEGUN, crashed))).toBe("Wanted: OnTrial");
   });
 
   test("that never becomes ready goes back when its time is over", () => {
@@ -149,7 +152,7 @@ describe("a new revision", () => {
     expect(saidOf(over(600, GOOD, { ...ready, upstream: "Awaited" }))).toBe(
       "Good: RolledBack UpstreamLost",
     );
-    expect(saidOf(step(GOOD, { ...ready, upstream: "Confirmed", now: 10_000 }))).toBe(
+    expect(saidOf(step(BEGUN, { ...ready, upstream: "Confirmed", now: 10_000 }))).toBe(
       "Wanted: Good",
     );
   });
@@ -190,7 +193,8 @@ describe("a revision that has failed", () => {
   });
 
   test("with nothing to go back to goes on trying, and may yet become good", () => {
-    const failed = step(NO_ROLLOUT, { health: health("Starting", { crashes: 3 }) });
+    const first = step(NO_ROLLOUT);
+    const failed = step(first.state, { health: health("Starting", { crashes: 3 }) });
     expect(saidOf(failed)).toBe("Wanted: Failed CrashLoopBackOff");
     expect(failed.save).toBe(true);
     const calm = step(failed.state, { health: health("Starting"), now: 60_000 });
@@ -213,6 +217,17 @@ describe("a revision that has failed", () => {
   });
 });
 
+test("of a pod that goes on with a new content what was before counts for nothing", () => {
+  const before = { readySince: 0, crashes: 7 };
+  const first = step(GOOD, { now: 50_000, health: health("Running", before) });
+  expect(saidOf(first)).toBe("Wanted: OnTrial");
+  const later = (now: number, crashes: number) =>
+    step(first.state, { now, health: health("Running", { ...before, crashes }) });
+  expect(saidOf(later(59_999, 8))).toBe("Wanted: OnTrial");
+  expect(saidOf(later(60_000, 8))).toBe("Wanted: Good");
+  expect(saidOf(later(59_999, 10))).toBe("Good: RolledBack CrashLoopBackOff");
+});
+
 describe("a held update", () => {
   test("keeps what runs; without anything that runs it holds nothing", () => {
     expect(step(GOOD, { hold: "agent hold" })).toMatchObject({
@@ -229,7 +244,7 @@ describe("an atomic document", () => {
   function both(one: Partial<TrialFacts>, other: Partial<TrialFacts>): readonly string[] {
     const pods = [one, other].map((more, index) => ({
       name: `default/${index}`,
-      state: GOOD,
+      state: "wanted" in more ? GOOD : BEGUN,
       facts: facts({ now: 20_000, ...more }),
     }));
     return planRollout(pods, all, new Map()).map(saidOf);

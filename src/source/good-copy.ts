@@ -1,0 +1,110 @@
+// A good revision as text and back: the pod as written, what it read, and the images it ran. Pure.
+
+import { base64OfBytes } from "../api/base64.ts";
+import type { DecodeContext, JsonObject } from "../api/decode-context.ts";
+import { decodeObject } from "../api/decode-object.ts";
+import type { DesiredPod } from "../api/desired-pod.ts";
+import type {
+  ConfigMap,
+  DesiredObject,
+  LocalObject,
+  LocalObjects,
+  Secret,
+} from "../api/local-object.ts";
+import { NODE_CONFIG_MAP } from "../api/node-object.ts";
+import { referencesOf } from "../api/object-references.ts";
+import type { GoodCopy } from "../api/rollout.ts";
+
+/** The same, ready to run. */
+export interface GoodPod {
+  readonly desired: DesiredPod;
+  /** What it finds of ConfigMaps and Secrets; claims, and the node's own, are looked up as ever. */
+  readonly objects: ReadonlyMap<string, ConfigMap | Secret>;
+  readonly images: Readonly<Record<string, string>>;
+}
+
+export function goodCopy(
+  desired: DesiredPod,
+  written: JsonObject,
+  found: { readonly objects: LocalObjects; readonly images: Readonly<Record<string, string>> },
+): GoodCopy {
+  const read = referencesOf(desired.pod).flatMap(({ kind, namespace, name }) => {
+    if (kind === "Secret") return found.objects.secret(namespace, name) ?? [];
+    const isOwn = kind === "ConfigMap" && name !== NODE_CONFIG_MAP;
+    return isOwn ? (found.objects.configMap(namespace, name) ?? []) : [];
+  });
+  const byKey = new Map(read.map((object) => [keyOf(object), JSON.stringify(manifestOf(object))]));
+  return { pod: JSON.stringify(written), objects: [...byKey.values()], images: found.images };
+}
+
+/** undefined = it cannot be read any more. Never judged again (law 11). */
+export function readGoodCopy(
+  copy: GoodCopy,
+  context: Omit<DecodeContext, "lenient" | "locate">,
+): GoodPod | undefined {
+  const decoded = [copy.pod, ...copy.objects].map((text) =>
+    decodeObject(parsed(text), { ...context, lenient: true }),
+  );
+  const [first] = decoded.flatMap(({ pods }) => pods);
+  if (first === undefined || decoded.some(({ errors }) => errors.length > 0)) return undefined;
+  const objects = decoded.flatMap((one) => one.objects.map(({ desired }) => contentOf(desired)));
+  return {
+    desired: first.desired,
+    objects: new Map(objects.flat().map((object) => [keyOf(object), object])),
+    images: copy.images,
+  };
+}
+
+/** What a pod finds that runs a good revision again: of ConfigMaps and Secrets only what was there then. */
+export function pinnedObjects({ objects }: GoodPod, live: LocalObjects): LocalObjects {
+  const find = (kind: "ConfigMap" | "Secret", namespace: string, name: string) =>
+    objects.get(`${kind} ${namespace}/${name}`);
+  return {
+    configMap: (namespace, name) => {
+      if (name === NODE_CONFIG_MAP) return live.configMap(namespace, name);
+      const object = find("ConfigMap", namespace, name);
+      return object?.kind === "ConfigMap" ? object : undefined;
+    },
+    secret: (namespace, name) => {
+      const object = find("Secret", namespace, name);
+      return object?.kind === "Secret" ? object : undefined;
+    },
+    claim: (namespace, name) => live.claim(namespace, name),
+  };
+}
+
+function contentOf({ object }: DesiredObject): readonly (ConfigMap | Secret)[] {
+  return object.kind === "PersistentVolumeClaim" ? [] : [object];
+}
+
+function keyOf({ kind, metadata }: LocalObject): string {
+  return `${kind} ${metadata.namespace}/${metadata.name}`;
+}
+
+function manifestOf(object: ConfigMap | Secret): JsonObject {
+  const { kind, metadata, immutable } = object;
+  const { name, namespace, labels, annotations } = metadata;
+  const common = {
+    apiVersion: "v1",
+    kind,
+    metadata: { name, namespace, labels, annotations },
+    immutable,
+  };
+  if (object.kind === "Secret") return { ...common, type: object.type, data: encoded(object.data) };
+  return { ...common, data: object.data, binaryData: encoded(object.binaryData) };
+}
+
+function encoded(data: Readonly<Record<string, Uint8Array>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(data).map(([key, bytes]) => [key, base64OfBytes(bytes)]),
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The decoder says the same of it as of any other nonsense.
+    return undefined;
+  }
+}

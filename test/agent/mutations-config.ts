@@ -65,8 +65,8 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "files wait for documents that never come",
     file: "src/agent/container-world.ts",
-    search: "isSettled: desired.isSettledFor(source),",
-    replacement: "isSettled: desired.isSettled(),",
+    search: "isSettled: desired.isSettledFor(",
+    replacement: "isSettled: desired.isSettled(",
   },
   {
     name: "an empty part of a volume is not a missing one",
@@ -149,9 +149,8 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "documents read the Secrets of files",
     file: "src/source/object-access.ts",
-    search: 'return isStatic(reader) || object.kind === "ConfigMap" || !isStatic(source);',
-    replacement:
-      'return isStatic(reader) || object.kind !== "PersistentVolumeClaim" || !isStatic(source);',
+    search: 'object.kind === "ConfigMap" || ',
+    replacement: 'object.kind !== "PersistentVolumeClaim" || ',
   },
   {
     name: "mounts stay",
@@ -168,8 +167,29 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
       const message = \`cannot clear \${directory}: \${left} is still mounted\`;
       throw new AgentError({ reason: "FailedUnmount", message });
     }
+    files.removeTree(directory);
+  }
+
+  /** What of \`tearDown\` takes long, in steps: a large emptyDir. What is in the way is left to \`tearDown\`. */
+  *emptyLargeVolumes(uid: PodUID): Generator<void, void> {
+    const { files, mounts, stateDir } = this.#options;
+    const directory = podDirectory(stateDir, uid);
+    if (files.info(directory) === undefined) return;
+    unmountAll(this.#options, directory);
+    if (mounts.mountsUnder(directory).length === 0) yield* files.emptyLargeTree(directory);
 `,
-    replacement: "    void [mounts, AgentError];\n",
+    replacement: `    void [mounts, AgentError];
+    files.removeTree(directory);
+  }
+
+  /** What of \`tearDown\` takes long, in steps: a large emptyDir. What is in the way is left to \`tearDown\`. */
+  *emptyLargeVolumes(uid: PodUID): Generator<void, void> {
+    const { files, mounts, stateDir } = this.#options;
+    const directory = podDirectory(stateDir, uid);
+    if (files.info(directory) === undefined) return;
+    void mounts;
+    yield* files.emptyLargeTree(directory);
+`,
   },
   {
     name: "a missing disk of claims is a directory",

@@ -258,6 +258,18 @@ export function ourSelector(instance: string): Record<string, string> {
     search: 'if (newest.state !== "Created") return newest.attempt;',
     replacement: "return newest.attempt;",
   },
+  {
+    name: "who was killed stays written down",
+    file: "src/podworkers/kill-marks.ts",
+    search: "rows.settle(uid, settled);",
+    replacement: "rows.settle(uid, settled.slice(0, 0));",
+  },
+  {
+    name: "what is written of the killed outlives its pod",
+    file: "src/agent/pods.ts",
+    search: "store.killed.forget(uid);",
+    replacement: "",
+  },
 ];
 
 export const MUTATIONS: readonly Mutation[] = [...POD_MUTATIONS, ...CONFIG_MUTATIONS];

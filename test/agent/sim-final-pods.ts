@@ -9,6 +9,7 @@ import { RuntimeReader } from "../../src/runtime/runtime-reader.ts";
 import type { FakeContainer, FakeSandbox } from "../fakes/fake-cri-world.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { podEnd, wrongContainer } from "./sim-final-container.ts";
+import { wrongKills } from "./sim-final-kills.ts";
 import type { SimSpec } from "./sim-specs.ts";
 import type { SimWorld } from "./sim-world.ts";
 
@@ -103,6 +104,8 @@ export function wrongBooks(world: SimWorld, agent: SimAgent): string | undefined
     if (failure !== undefined && (status.phase !== "Failed" || status.reason !== failure.reason))
       return `${key} shows ${status.phase} (${status.reason}), not its failure`;
   }
+  const killed = wrongKills(world, agent, open);
+  if (killed !== undefined) return killed;
   return open.size > 0 ? undefined : wrongLogs(world, new Set(wanted));
 }
 

@@ -280,7 +280,7 @@ function isPlain({ activeDeadlineSeconds, dependsOn }: SimSpec): boolean {
   return activeDeadlineSeconds === undefined && dependsOn === undefined;
 }
 
-function restartsMs(world: SimWorld): number {
+export function restartsMs(world: SimWorld): number {
   return RESTARTS_MS + lateMs(world);
 }
 

@@ -3,6 +3,8 @@
 import { LABEL } from "../../src/api/labels.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import { TOPIC } from "./sim-authority.ts";
+import { startsBlind } from "./sim-final-blind.ts";
+import { beginsToReplace } from "./sim-final-kills.ts";
 import { doorOfCommand } from "./sim-doors.ts";
 import { leftMount, lostClaim, wrongConfig } from "./sim-final-config.ts";
 import {
@@ -66,6 +68,7 @@ export async function verdict(world: SimWorld): Promise<string | undefined> {
     (await isSlow(world)) ??
     (await isNotReborn(world, agent)) ??
     (await playScene(world)) ??
+    (await startsBlind(world)) ??
     (await lingers(world)) ??
     wrongForeigners(world) ??
     world.judge.violation
@@ -124,9 +127,10 @@ async function isNotReborn(world: SimWorld, agent: SimAgent): Promise<string | u
 
 /** Everything goes when nothing is wanted, within the grace periods. */
 async function lingers(world: SimWorld): Promise<string | undefined> {
-  world.judge.say("nothing is wanted");
   const { agent } = world;
   if (agent === undefined) return "no agent runs";
+  await beginsToReplace(world, agent);
+  world.judge.say("nothing is wanted");
   const before = new Set(world.desired().map(({ uid }) => uid));
   world.dropAll();
   await world.machine.clock.advance(GRACE_MS + QUICK_MS + 2 * world.setup.statusLagMs);

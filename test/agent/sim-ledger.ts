@@ -32,6 +32,8 @@ export class Ledger {
   /** Container → number of the process that told it to start. */
   readonly startedBy = new Map<string, number>();
   readonly startedAt = new Map<string, Monotonic>();
+  /** `uid/name` → highest attempt of those that were told to start. */
+  readonly lastAttempts = new Map<string, number>();
   readonly ends = new Map<string, End>();
   /** UIDs whose removal was written down and not settled, by whichever process. */
   readonly leaving = new Set<string>();
@@ -150,6 +152,13 @@ export class Ledger {
 
   hasFailed(uid: string | undefined): boolean {
     return uid !== undefined && this.agent?.failureOf(uid) !== undefined;
+  }
+
+  onStarting(container: FakeContainer): void {
+    this.startedBy.set(container.id, this.process);
+    const { name = "", attempt = 0 } = container.config.metadata ?? {};
+    const key = `${uidOf(container)}/${name}`;
+    this.lastAttempts.set(key, Math.max(attempt, this.lastAttempts.get(key) ?? 0));
   }
 
   /** In truth: a broker that says nothing has no document. */

@@ -10,6 +10,8 @@ export interface ReportJudgeOptions {
   readonly broker: FakeBroker;
   readonly agent: () => SimAgent | undefined;
   readonly keyOf: (uid: string) => string;
+  /** The highest attempt of a container that was told to start. */
+  readonly lastAttempt: (uid: string, name: string) => number;
   readonly accuse: (text: string) => void;
 }
 
@@ -87,13 +89,16 @@ export class ReportJudge {
   }
 
   #onStatus(uid: string, { phase, containerStatuses, initContainerStatuses }: PodStatus): void {
-    const { keyOf, accuse } = this.#options;
+    const { keyOf, accuse, lastAttempt } = this.#options;
     const life: Life = this.#lives.get(uid) ?? { ended: undefined, restarts: new Map() };
     this.#lives.set(uid, life);
     if (life.ended !== undefined && life.ended !== phase)
       accuse(`${keyOf(uid)} was ${life.ended} and is ${phase} now`);
     if (phase === "Succeeded" || phase === "Failed") life.ended = phase;
     for (const { name, restartCount, state } of [...initContainerStatuses, ...containerStatuses]) {
+      const last = lastAttempt(uid, name);
+      if (restartCount > last)
+        accuse(`${keyOf(uid)}/${name} shows ${restartCount} restarts, but ${last} is the last`);
       // One that was made and never started is removed, and its count used again.
       if (state.waiting !== undefined) continue;
       const before = life.restarts.get(name) ?? 0;

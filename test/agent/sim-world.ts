@@ -90,6 +90,7 @@ export class SimWorld implements Disposable {
       broker,
       agent: () => this.agent,
       keyOf: (uid) => specs.get(uid)?.key ?? uid,
+      lastAttempt: (uid, name) => this.judge.ledger.lastAttempts.get(`${uid}/${name}`) ?? 0,
       accuse: (text) => this.judge.accuse(text),
     });
     clock.onSettled = () => {

@@ -3,8 +3,8 @@
 
 export const FOUND: readonly { readonly seed: number; readonly mutation: string }[] = [
   { seed: 103, mutation: "a full disk ends the publisher" },
-  { seed: 50, mutation: "what a full disk kept stays in flight" },
-  { seed: 20117, mutation: "one that never started is a restart" },
+  { seed: 235, mutation: "what a full disk kept stays in flight" },
+  { seed: 75, mutation: "one that never started is a restart" },
   { seed: 144, mutation: "a lost sandbox is forgotten" },
   { seed: 158, mutation: "who is replaced waits for nobody" },
   { seed: 179, mutation: "what ran before a reboot is there" },

@@ -51,9 +51,11 @@ export class Faults {
   /** The fault for this call, used up by one. */
   take(call: CallName, args: readonly unknown[]): Fault | undefined {
     const list = this.#ordered.get(call) ?? [];
-    const found = list.find((ordered) => ordered.left > 0 && ordered.when(args));
+    const found = list.find((ordered) => ordered.when(args));
     if (found === undefined) return undefined;
     found.left -= 1;
+    // Over a long run the used ones would be many.
+    if (found.left === 0) list.splice(list.indexOf(found), 1);
     return found.fault;
   }
 }

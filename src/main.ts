@@ -16,7 +16,8 @@ if (argv.length === 1 && (argv[0] === "version" || argv[0] === "--version")) {
   const { processTerminal } = await import("./cli/terminal.ts");
   const terminal = processTerminal();
   const loadAgent = () => import("./agent/run-agent.ts");
-  const code = await runCli({ argv, version, terminal, loadAgent });
+  const loadFleet = () => import("./fleet/fleet-verbs.ts");
+  const code = await runCli({ argv, version, terminal, loadAgent, loadFleet });
   await terminal.flushed();
   // Not `exitCode`: a kept-alive connection to the socket would hold the process.
   process.exit(code);

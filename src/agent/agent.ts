@@ -9,8 +9,10 @@ import type { CgroupDriver } from "../runtime/cgroup-parent.ts";
 import { Mailbox } from "../lib/mailbox.ts";
 import type { FileSource } from "../source/file-source.ts";
 import type { MqttSource } from "../source/mqtt-source.ts";
+import type { Trust } from "../source/trust.ts";
 import { Claims } from "../volume/claims.ts";
 import { Volumes } from "../volume/mount-volumes.ts";
+import { buildUpstream } from "./build-upstream.ts";
 import { findCgroupDriver } from "./cgroup-driver.ts";
 import { DesiredPods } from "./desired-pods.ts";
 import type { Edges } from "./edges.ts";
@@ -23,10 +25,10 @@ import { readersOf } from "./object-changes.ts";
 import { Quiet } from "./quiet.ts";
 import type { Pods } from "./pods.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
-import { buildDocuments, buildFileSource } from "./sources.ts";
+import { buildDocuments, buildFileSource, buildTrust, trustDoor } from "./sources.ts";
 import { standingOf } from "./standing.ts";
 import { SyncLoop, type LoopEvent } from "./sync-loop.ts";
-import { Upstream } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
 
 export interface AgentOptions {
   readonly edges: Edges;
@@ -52,6 +54,7 @@ export class Agent {
   readonly #pods: Pods;
   readonly #loop: SyncLoop;
   readonly #files: FileSource;
+  readonly #trust: Trust;
   readonly #documents: MqttSource | undefined;
   readonly #upstream: Upstream | undefined;
   readonly #view: NodeView;
@@ -73,6 +76,7 @@ export class Agent {
       edges,
       config,
       nodeName,
+      hush: (text) => this.#view.hush(text),
       onFlushed: () => this.#upstream?.wake(),
     });
     this.#watch = new RuntimeWatch({
@@ -108,7 +112,9 @@ export class Agent {
       this.#mailbox.send({ type: "Snapshot", snapshot });
     const sources = { edges, config, version, nodeName, emit };
     this.#files = buildFileSource(sources);
-    this.#documents = buildDocuments(sources, () => this.#upstream?.changed());
+    const onConditions = (): void => this.#upstream?.changed();
+    this.#trust = buildTrust(sources, onConditions, () => this.#documents?.judgeAgain());
+    this.#documents = buildDocuments(sources, this.#trust, onConditions);
     this.#upstream = this.#buildUpstream();
     this.#view = new NodeView({
       edges,
@@ -123,9 +129,14 @@ export class Agent {
       events: () => this.#sink.list(),
       filesDigest: () => this.#files.digest(),
       areFilesKnown: () => this.#desired.hasHeard("file"),
-      arePodsKnown: () => this.#watch.version !== undefined && this.#allHaveSpoken(),
+      arePodsKnown: () => this.#loop.hasApplied,
       problems: () => this.#problems(),
-      conditions: () => [...options.conditions, ...(this.#upstream?.conditions() ?? [])],
+      conditions: () => {
+        const own = [...options.conditions, ...this.#trust.conditions()];
+        return [...own, ...(this.#upstream?.conditions() ?? [])];
+      },
+      trust: trustDoor(this.#trust, this.#documents),
+      linkBytes: () => this.#upstream?.bytes(),
     });
     this.#housekeeping = new Housekeeping({
       clock,
@@ -170,6 +181,7 @@ export class Agent {
     } finally {
       stop();
       this.#documents?.[Symbol.dispose]();
+      this.#trust[Symbol.dispose]();
       this.#sink[Symbol.dispose]();
       this.#quiet[Symbol.dispose]();
     }
@@ -275,19 +287,14 @@ export class Agent {
   }
 
   #buildUpstream(): Upstream | undefined {
-    const { edges, config, nodeName, version } = this.#options;
-    if (config.mqtt === undefined) return undefined;
-    return new Upstream({
-      edges,
-      config: config.mqtt,
-      frequency: config.nodeStatusReportFrequencyMs,
-      nodeName,
-      agentVersion: version,
-      truth: () => this.#view.truth(),
-      onMessage: (topic, payload) => this.#documents?.receive(topic, payload),
-      onConverged: (source, generation) => this.#documents?.observed(source, generation),
-      onConditions: () => this.#upstream?.changed(),
-      onSession: () => this.#sink.connected(),
+    return buildUpstream({
+      ...this.#options,
+      view: () => this.#view,
+      pods: this.#pods,
+      documents: this.#documents,
+      trust: this.#trust,
+      events: this.#sink,
+      signal: this.#stop.signal,
     });
   }
 }

@@ -35,7 +35,7 @@ export function containerWorld(options: ContainerWorldOptions): ContainerWorld {
       files.target(ETC_HOSTS) === undefined
         ? ""
         : new TextDecoder().decode(files.readFollowing(ETC_HOSTS, ETC_HOSTS_BYTES)),
-    objects: ({ source }) => desired.objectsFor(source),
+    objects: (pod) => desired.objectsFor(pod),
     configDigest: (text) => store.secrets.configDigest(text),
     mountsImages,
     refreshVolumes,
@@ -53,10 +53,10 @@ export function podObjects({ edges, desired, refreshVolumes }: PodObjectsOptions
   return {
     version: () => desired.objectVersion,
     refreshVolumes,
-    digests: ({ pod, source }) =>
-      configDigests(pod, {
-        objects: desired.objectsFor(source),
-        isSettled: desired.isSettledFor(source),
+    digests: (wanted) =>
+      configDigests(wanted.pod, {
+        objects: desired.objectsFor(wanted),
+        isSettled: desired.isSettledFor(wanted.source),
         digest: (text) => secrets.configDigest(text),
       }),
   };

@@ -11,7 +11,7 @@ import { objectKey, type LocalObjects } from "../api/local-object.ts";
 import type { NodeIdentity } from "../api/node-object.ts";
 import { referencesOf } from "../api/object-references.ts";
 import { podName } from "../api/pod.ts";
-import { listensTo } from "../source/object-access.ts";
+import { listensTo, type Reader } from "../source/object-access.ts";
 import { mergeSnapshots, type Admission, type Standing } from "../source/pod-config.ts";
 import { ObjectIndex } from "./object-index.ts";
 
@@ -85,9 +85,9 @@ export class DesiredPods {
       .filter((key) => !there.has(key));
   }
 
-  /** What pods of this source may use: the newest word at every look-up. */
-  objectsFor(source: SourceName): LocalObjects {
-    return this.#objects.for(source);
+  /** What this pod may use: the newest word at every look-up. */
+  objectsFor(reader: Reader): LocalObjects {
+    return this.#objects.for(reader);
   }
 
   /** Grows whenever an object says something else, comes or goes, or is missing where it may have been late. */

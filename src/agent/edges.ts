@@ -4,6 +4,7 @@ import type { RuntimeEvents } from "../containerd/runtime-events.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import type { VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { Sha256 } from "../api/decode-context.ts";
+import type { RootKeys, VerifySignature } from "../api/trust-record.ts";
 import type { Files } from "../host/files.ts";
 import type { Cgroups } from "../host/pod-cgroup.ts";
 import type { MachineFacts, NodeAddress } from "../host/machine.ts";
@@ -36,6 +37,9 @@ export interface Edges {
   readonly addresses: () => readonly NodeAddress[];
   readonly clockSynchronised: () => boolean;
   readonly sha256: Sha256;
+  readonly verifySignature: VerifySignature;
+  /** What lies in `trustPath` at this moment; throws nothing. */
+  readonly rootKeys: () => RootKeys;
   /** Collects garbage and gives free memory back to the system; takes tens of milliseconds. */
   readonly trimMemory: () => void;
 }

@@ -13,6 +13,8 @@ export interface EventSinkOptions {
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "bootId">;
   readonly config: Pick<AgentConfig, "mqtt">;
   readonly nodeName: string;
+  /** An event's text as it may leave the node. */
+  readonly hush: (text: string) => string;
   /** Events wait in the outbox. */
   readonly onFlushed: () => void;
 }
@@ -61,6 +63,11 @@ export class EventSink implements Disposable {
     else this.#node("Warning", "RuntimeNotResponding", `the container runtime: ${problem}`);
   }
 
+  /** The broker does not take what is said on `topic`. */
+  denied(topic: string, why: string): void {
+    this.#node("Warning", "PublishDenied", `${topic} ${why}; it is tried again in an hour`);
+  }
+
   /** A session with the broker is about to publish what waits. */
   connected(): void {
     this.#uplink?.connected();
@@ -81,6 +88,7 @@ function uplinkOf({
   edges,
   config,
   nodeName,
+  hush,
   onFlushed,
 }: EventSinkOptions): EventUplink | undefined {
   if (config.mqtt === undefined) return undefined;
@@ -93,6 +101,8 @@ function uplinkOf({
     topic,
     node: nodeName,
     bootId,
+    warningsOnly: config.mqtt.profile === "metered",
+    hush,
     onFlushed,
   });
 }

@@ -74,9 +74,9 @@ export function buildNodePods(options: NodePodsOptions): Pods {
   return pods;
 }
 
-/** What the pod's source may use; of a pod that nobody asks for any more, nothing. */
+/** What the pod may use; of a pod that nobody asks for any more, nothing. */
 function objectsOf({ metadata: { uid } }: Pod, desired: DesiredPods, pods: Pods): LocalObjects {
   const known = [...desired.state.pods, ...pods.workers.all().map((entry) => entry.desired)];
-  const source = known.find((one) => one.uid === uid)?.source;
-  return source === undefined ? NO_OBJECTS : desired.objectsFor(source);
+  const reader = known.find((one) => one.uid === uid);
+  return reader === undefined ? NO_OBJECTS : desired.objectsFor(reader);
 }

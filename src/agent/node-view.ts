@@ -14,14 +14,19 @@ import type { EventEntry } from "../server/events-list.ts";
 import type { ObjectEntry } from "../server/object-list.ts";
 import type { PodEntry } from "../server/pod-list.ts";
 import type { NodeEntry, ServerFacts, VersionInfo } from "../server/routes.ts";
+import type { TrustEntry } from "../server/trust-routes.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
+import type { LinkBytes } from "../upstream/link-bytes.ts";
 import type { Claims } from "../volume/claims.ts";
 import { removeClaimData, type ClaimUsers } from "./claim-data.ts";
+import { secretTexts } from "./command-views.ts";
 import type { Edges } from "./edges.ts";
+import { hushed, hushedStatus } from "./hushed.ts";
 import { nodeIdentity, nodeLabels, nodeRoom } from "./node-facts.ts";
 import { objectEntries } from "./object-entries.ts";
 import type { Pods } from "./pods.ts";
 import type { RuntimeWatch } from "./runtime-watch.ts";
+import { trustEntry, type TrustDoor } from "./trust-entry.ts";
 import type { NodeTruth, ReportedPod } from "./upstream.ts";
 
 export interface NodeViewOptions {
@@ -43,6 +48,9 @@ export interface NodeViewOptions {
   readonly arePodsKnown: () => boolean;
   readonly problems: () => readonly string[];
   readonly conditions: () => readonly NodeCondition[];
+  readonly trust: TrustDoor;
+  /** Of the line to the broker; undefined = there is none. */
+  readonly linkBytes: () => LinkBytes | undefined;
 }
 
 /** Addresses change seldom, asking the kernel is not free. */
@@ -120,7 +128,13 @@ export class NodeView implements ServerFacts {
     const { nodeName, config } = this.#options;
     const identity = this.#options.edges.files.info(`${config.stateDir}/identity.json`);
     const labels = nodeLabels(this.#options);
-    const node = { name: nodeName, labels, status: this.#nodeStatus() };
+    const mqttBytes = this.#options.linkBytes();
+    const node = {
+      name: nodeName,
+      labels,
+      status: this.#nodeStatus(),
+      ...(mqttBytes === undefined ? {} : { mqttBytes }),
+    };
     return identity === undefined ? node : { ...node, createdAt: identity.mtimeMs };
   }
 
@@ -144,12 +158,36 @@ export class NodeView implements ServerFacts {
     return { type: "Wanted", source: wanted.source, sourceRef: wanted.sourceRef };
   }
 
+  trust(): TrustEntry {
+    const { edges, config, trust } = this.#options;
+    return trustEntry({ ...edges, config, trust: trust.current() });
+  }
+
+  resetTrust(): void {
+    this.#options.trust.reset();
+  }
+
+  /** A text of a pod's own as it may leave the node. */
+  hush(text: string): string {
+    return hushed(text, this.#secrets());
+  }
+
+  #secrets(): ReadonlySet<string> {
+    const { pods, desired } = this.#options;
+    const running = pods.workers.all().map((entry) => entry.desired.pod);
+    return secretTexts(
+      desired().objects.map(({ object }) => object),
+      [...desired().pods.map(({ pod }) => pod), ...running],
+    );
+  }
+
   truth(): NodeTruth {
     const { pods, desired, documents, filesDigest } = this.#options;
     const wanted = desired().pods;
+    const secrets = this.#secrets();
     return {
-      pods: pods.workers.all().map((entry) => this.#reported(entry)),
-      shown: pods.workers.entries().map((entry) => this.#reported(entry)),
+      pods: pods.workers.all().map((entry) => this.#reported(entry, secrets)),
+      shown: pods.workers.entries().map((entry) => this.#reported(entry, secrets)),
       files: {
         digest: filesDigest(),
         pods: wanted.filter(({ source }) => source === "file"),
@@ -158,12 +196,14 @@ export class NodeView implements ServerFacts {
       documents: documents(),
       rejected: desired().rejected,
       status: this.#nodeStatus(),
+      arePodsKnown: this.#options.arePodsKnown(),
     };
   }
 
-  #reported(entry: WorkerEntry): ReportedPod {
+  #reported(entry: WorkerEntry, secrets: ReadonlySet<string>): ReportedPod {
     const { desired, deletedAt, pendingUpdate } = entry;
-    const status = this.#statusOf(entry);
+    const known = this.#statusOf(entry);
+    const status = known === undefined ? undefined : hushedStatus(known, secrets);
     return {
       desired,
       status: status === undefined ? undefined : withPendingUpdate(status, pendingUpdate),

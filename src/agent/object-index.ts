@@ -9,8 +9,7 @@ import {
   type LocalObjects,
 } from "../api/local-object.ts";
 import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/node-object.ts";
-import type { SourceName } from "../api/source-name.ts";
-import { mayUse } from "../source/object-access.ts";
+import { mayUse, type Reader } from "../source/object-access.ts";
 import { sameObject } from "../source/same-object.ts";
 
 export class ObjectIndex {
@@ -42,8 +41,8 @@ export class ObjectIndex {
     return changed;
   }
 
-  /** What pods of `reader` may use. */
-  for(reader: SourceName): LocalObjects {
+  /** What the pod `reader` may use. */
+  for(reader: Reader): LocalObjects {
     const find = (kind: LocalObjectKind, name: string): LocalObject | undefined => {
       const desired = this.#byKey.get(`${kind} ${name}`);
       return desired !== undefined && mayUse(reader, desired) ? desired.object : undefined;

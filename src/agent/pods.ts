@@ -69,6 +69,8 @@ export interface Pods {
   readonly workers: PodWorkers;
   readonly statuses: StatusManager;
   readonly remains: PodRemains;
+  /** Resolves when all images of the pod are on this node. */
+  readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
 }
 
 /** containerd does not get faster by more calls that create something at once, only slower for everybody. */
@@ -140,6 +142,14 @@ export function buildPods(options: PodsOptions): Pods {
       publish(desired, observed, disruption === undefined ? facts : { ...facts, disruption });
     },
   });
+  const fetchImages: Pods["fetchImages"] = async (pod, signal) => {
+    const canMount = options.world.mountsImages();
+    for (const container of allContainers(pod.spec)) {
+      await ensureImage(pod, container, signal);
+      const mounted = canMount ? [...volumeImages(pod, container).values()] : [];
+      for (const wanted of mounted) await ensureImage(pod, wanted, signal);
+    }
+  };
   const workers = new PodWorkers(
     {
       syncer,
@@ -155,14 +165,7 @@ export function buildPods(options: PodsOptions): Pods {
       cached,
       observed: () => cache.all(),
       status: (uid) => statuses.status(uid),
-      fetchImages: async (pod, signal) => {
-        const canMount = options.world.mountsImages();
-        for (const container of allContainers(pod.spec)) {
-          await ensureImage(pod, container, signal);
-          const mounted = canMount ? [...volumeImages(pod, container).values()] : [];
-          for (const wanted of mounted) await ensureImage(pod, wanted, signal);
-        }
-      },
+      fetchImages,
       beginLife: (desired) => remains.beginLife(desired),
       onChange: (uid) => {
         const isGone = !workers.has(uid);
@@ -176,7 +179,7 @@ export function buildPods(options: PodsOptions): Pods {
     },
     options.signal,
   );
-  return { cache, lifecycle, workers, statuses, remains };
+  return { cache, lifecycle, workers, statuses, remains, fetchImages };
 }
 
 interface Doers {

@@ -10,6 +10,7 @@ import { isContainerd } from "../containerd/is-containerd.ts";
 import { bringPauseImage } from "../containerd/pause-image.ts";
 import { GrpcChannel } from "../cri/grpc.ts";
 import { bootId, clockSynchronised, sinceBoot } from "../host/boot.ts";
+import { verifyEd25519 } from "../host/ed25519.ts";
 import { lockStateDir } from "../host/lock.ts";
 import { readDiskFacts, readMachineFacts, readNodeAddresses } from "../host/machine.ts";
 import { trimMemory } from "../host/memory.ts";
@@ -17,6 +18,8 @@ import { realMounts } from "../host/mounts.ts";
 import { realProbeEdge } from "../host/real-probe-edge.ts";
 import { realCgroups } from "../host/pod-cgroup.ts";
 import { realFiles } from "../host/real-files.ts";
+import { setSystemClock } from "../host/set-clock.ts";
+import { readRootKeys } from "../host/trust-keys.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
@@ -26,7 +29,11 @@ import { LocalServer } from "../server/local-server.ts";
 import { Store } from "../store/store.ts";
 import { resolveIdentity } from "../upstream/identity.ts";
 import { Agent } from "./agent.ts";
+import { markClock, settleClock, type ClockAtStartOptions } from "./clock-at-start.ts";
 import type { Edges } from "./edges.ts";
+
+/** Set by the build: seconds since 1970 of its sources. */
+declare const AGENT_BUILD_TIME: number | undefined;
 
 export interface RunAgentOptions {
   readonly config: AgentConfig;
@@ -61,6 +68,16 @@ async function live(
   files.makeDirectory(config.stateDir, 0o700);
   using _lock = lockStateDir(config.stateDir);
   using store = openStore(config, log);
+  const time: ClockAtStartOptions = {
+    clock,
+    log,
+    mark: store.clockMark,
+    mayStep: config.setClock,
+    built: typeof AGENT_BUILD_TIME === "number" ? AGENT_BUILD_TIME * 1000 : 0,
+    synchronised: clockSynchronised,
+    set: setSystemClock,
+  };
+  settleClock(time);
   using channel = new GrpcChannel({ endpoint: config.containerRuntimeEndpoint, clock });
   using cri = new StrayTaskClient({
     endpoint: config.containerRuntimeEndpoint,
@@ -98,6 +115,8 @@ async function live(
     clockSynchronised,
     trimMemory,
     sha256: (data) => createHash("sha256").update(data).digest("hex"),
+    verifySignature: verifyEd25519,
+    rootKeys: () => readRootKeys(files, config.trustPath),
   };
   const { nodeName, conditions } = identity;
   const agent = new Agent({ edges, config, version, nodeName, conditions });
@@ -106,6 +125,7 @@ async function live(
   log.info("started", { version, node: nodeName, instance: config.instance, pid: process.pid });
   try {
     await agent.run(stop);
+    markClock(time);
   } finally {
     await server.stop();
   }
@@ -122,6 +142,8 @@ function openStore({ stateDir }: AgentConfig, log: Logger): Store {
         why: store.secrets.trouble,
       },
     );
+  if (store.trust.trouble !== undefined)
+    log.error("what this node knew of trust was damaged", { why: store.trust.trouble });
   for (const repair of store.documents.repairs)
     log.warn("desired document repaired", { ...repair });
   return store;

@@ -1,10 +1,14 @@
 // Wires the sources of pods to the node's facts: manifests in files, and documents where there is a broker.
 
+import { dirname } from "node:path";
 import type { AgentConfig } from "../api/config.ts";
 import type { SourceSnapshot } from "../api/desired-pod.ts";
+import { normalizedName, parseImageReference } from "../image/image-reference.ts";
 import { FileSource } from "../source/file-source.ts";
 import { MqttSource } from "../source/mqtt-source.ts";
+import { Trust } from "../source/trust.ts";
 import type { Edges } from "./edges.ts";
+import type { TrustDoor } from "./trust-entry.ts";
 
 export interface SourcesOptions {
   readonly edges: Edges;
@@ -30,14 +34,43 @@ export function buildFileSource({ edges, config, nodeName, emit }: SourcesOption
   });
 }
 
+/** Kept also without a broker: the first key that is ever seen counts for good. `onChange`: other keys are in force. */
+export function buildTrust(
+  { edges, config, nodeName: node }: SourcesOptions,
+  onConditions: () => void,
+  onChange: () => void,
+): Trust {
+  const { clock, log, sha256, store, rootKeys, verifySignature: verify } = edges;
+  const { trustPath, mqtt } = config;
+  const requireSignature = mqtt?.requireSignature ?? false;
+  const own = { clock, log, sha256, node, trustPath, requireSignature, rootKeys, verify };
+  const trust = new Trust({ ...own, store: store.trust, onConditions, onChange });
+  trust.look();
+  return trust;
+}
+
+/** `reset`: a document that was refused for its version or its signature may count now. Throws what the checkpoint throws. */
+export function trustDoor(trust: Trust, documents: MqttSource | undefined): TrustDoor {
+  return {
+    current: () => trust.current(),
+    reset: () => {
+      documents?.forgetVersion();
+      trust.reset();
+      documents?.judgeAgain();
+    },
+  };
+}
+
 /** `onState`: there is another answer to a document. */
 export function buildDocuments(
   options: SourcesOptions,
+  trust: Trust,
   onState: () => void,
 ): MqttSource | undefined {
   const { edges, config, nodeName, version, emit } = options;
-  if (config.mqtt === undefined) return undefined;
-  const { fleet, topicRoot } = config.mqtt;
+  const { mqtt } = config;
+  if (mqtt === undefined) return undefined;
+  const { fleet, topicRoot, podPolicy: policy, requireDigest } = mqtt;
   const clusterDNS = config.clusterDNS.length > 0;
   const { clock, log, store, sha256, machine, clockSynchronised } = edges;
   return new MqttSource({
@@ -49,8 +82,38 @@ export function buildDocuments(
     topicRoot,
     ...(fleet === undefined ? {} : { fleet }),
     facts: { agentVersion: version, arch: machine.architecture, features: new Set(), clusterDNS },
+    trust,
+    podRules: {
+      ...(policy === undefined ? {} : { policy }),
+      requireDigest,
+      guarded: guardedDirectories(config),
+      fullImageName,
+    },
     clockTrusted: clockSynchronised,
     emit,
     onState,
   });
+}
+
+/** Whoever may write there is root on this node, or decides what runs here. */
+function guardedDirectories(config: AgentConfig): readonly string[] {
+  const { staticPodPath, stateDir, trustPath, socket, containerRuntimeEndpoint: endpoint } = config;
+  const sockets = [socket, endpoint.replace(/^unix:\/\//, "")].filter((path) =>
+    path.startsWith("/"),
+  );
+  const ofSockets = sockets.map((path) => dirname(path)).filter((path) => !SHARED.includes(path));
+  const own = [staticPodPath, stateDir, trustPath, "/run/agent"];
+  return [...new Set([...own, "/var/lib/containerd", "/run/containerd", ...ofSockets, ...sockets])];
+}
+
+/** A socket in one of these does not make it the node's own. */
+const SHARED: readonly string[] = ["/", "/run", "/var/run", "/tmp"];
+
+function fullImageName(image: string): string | undefined {
+  try {
+    return normalizedName(parseImageReference(image));
+  } catch {
+    // It says itself why, when it is pulled.
+    return undefined;
+  }
 }

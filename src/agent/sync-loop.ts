@@ -38,10 +38,16 @@ export class SyncLoop {
   #turnedAt: Monotonic;
   #runtimeKnown = false;
   #owesApply = false;
+  #hasApplied = false;
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
     this.#turnedAt = options.clock.monotonic();
+  }
+
+  /** Every pod that is wanted, and every one that is there, has its worker: before that, what is missing says nothing. */
+  get hasApplied(): boolean {
+    return this.#hasApplied;
   }
 
   /** undefined = healthy, else the sentence for /healthz. */
@@ -94,6 +100,7 @@ export class SyncLoop {
     try {
       this.#options.apply();
       this.#owesApply = false;
+      this.#hasApplied = true;
     } catch (error) {
       this.#options.log.error("cannot act on what is desired", { error: messageOf(error) });
     }

@@ -7,6 +7,7 @@ import { topicFor } from "../api/mqtt-topics.ts";
 import type { PodUID } from "../api/pod.ts";
 import type { NodeCondition, NodeStatus, PodStatus } from "../api/pod-status.ts";
 import { messageOf } from "../lib/errors.ts";
+import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
 import {
   acknowledge,
   acknowledgeStatic,
@@ -14,8 +15,10 @@ import {
   type RunningFacts,
   type StaticFiles,
 } from "../upstream/acknowledge.ts";
+import { againAtConnect, againAtRefresh, both, type Again } from "../upstream/again.ts";
 import { UpstreamConnection } from "../upstream/connection.ts";
-import { podHealth, type PodHealth } from "../upstream/pod-health.ts";
+import { LinkMeter, type LinkBytes } from "../upstream/link-bytes.ts";
+import type { PodHealth } from "../upstream/pod-health.ts";
 import { podLine } from "../upstream/pod-line.ts";
 import { Publisher } from "../upstream/publisher.ts";
 import { ReportLoop } from "../upstream/report-loop.ts";
@@ -23,6 +26,7 @@ import { podTopicPayload, report, reportContent, reportPayload } from "../upstre
 import type { Ack } from "../upstream/reported-state.ts";
 import { reportedSource } from "../upstream/wire-text.ts";
 import type { Edges } from "./edges.ts";
+import { healthOf } from "./pod-healths.ts";
 import { NextSpeaker } from "./session-clock.ts";
 
 /** A pod as the node shows it. */
@@ -44,6 +48,8 @@ export interface NodeTruth {
   readonly documents: readonly DocumentState[];
   readonly rejected: readonly Rejection[];
   readonly status: NodeStatus;
+  /** False at the start: that a pod is not among them says nothing yet. */
+  readonly arePodsKnown: boolean;
 }
 
 export interface UpstreamOptions {
@@ -54,11 +60,13 @@ export interface UpstreamOptions {
   readonly nodeName: string;
   readonly agentVersion: string;
   readonly truth: () => NodeTruth;
-  readonly onMessage: (topic: string, payload: Uint8Array) => void;
+  readonly onMessage: (message: MqttMessage) => void;
   readonly onConverged: (source: SourceName, generation: number) => void;
   readonly onConditions: () => void;
   /** A session is about to publish what waits. */
-  readonly onSession: () => void;
+  readonly onSession: (session: MqttSession, number: number) => void;
+  /** The broker does not take what is said on a topic. */
+  readonly onSetAside: (topic: string, why: string) => void;
 }
 
 const REPORT_AGAIN_MS = 30_000;
@@ -66,6 +74,7 @@ const REPORT_AGAIN_MS = 30_000;
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #connection: UpstreamConnection;
+  readonly #meter: LinkMeter;
   readonly #publisher: Publisher;
   readonly #reports: ReportLoop;
   readonly #speaker: NextSpeaker;
@@ -73,7 +82,8 @@ export class Upstream {
   #acks = new Map<string, Ack>();
   #review: Disposable | undefined;
   #again: Disposable | undefined;
-  #owesRefresh = false;
+  #owes: Again = "nothing";
+  #refreshes = 0;
   #connectionConditions: readonly NodeCondition[] = [];
   #publisherConditions: readonly NodeCondition[] = [];
 
@@ -82,11 +92,13 @@ export class Upstream {
     const { clock, random, log, files, store, mqtt } = edges;
     const { incarnation } = store;
     this.#options = options;
+    this.#meter = new LinkMeter(config.topicRoot);
     this.#publisher = new Publisher({
       clock,
       log,
       outbox: store.outbox,
       incarnation: incarnation.id,
+      onSetAside: options.onSetAside,
       onConditions: (conditions) => {
         this.#publisherConditions = conditions;
         options.onConditions();
@@ -96,23 +108,25 @@ export class Upstream {
       clock,
       random,
       log,
-      link: mqtt,
+      link: this.#meter.metered(mqtt),
       files,
       config,
       nodeName,
       incarnation: incarnation.id,
+      clockTrusted: edges.clockSynchronised,
       groups: () => [],
       nextSession: () => incarnation.nextSession(),
       about: () => ({ bootID: edges.bootId, agent: agentVersion }),
       onMessage,
-      onFreshSession: () => this.#report("Refresh"),
+      onFreshSession: () => this.#report("all"),
       onConditions: (conditions) => {
         this.#connectionConditions = conditions;
         options.onConditions();
       },
       publisher: {
         run: (session, number, signal) => {
-          options.onSession();
+          options.onSession(session, number);
+          this.#connected(session.ack.sessionPresent);
           return this.#publisher.run(session, number, signal);
         },
       },
@@ -130,7 +144,7 @@ export class Upstream {
       report: (why) => {
         // A will that came late must not be the last word.
         if (why === "Refresh") this.#connection.announce();
-        this.#report(why);
+        this.#report(why === "Refresh" ? this.#refresh() : "nothing");
       },
     });
   }
@@ -138,6 +152,11 @@ export class Upstream {
   /** `DuplicateIdentity`, `SubscribeDenied`, … */
   conditions(): readonly NodeCondition[] {
     return [...this.#connectionConditions, ...this.#publisherConditions];
+  }
+
+  /** What the line has cost so far. */
+  bytes(): LinkBytes {
+    return this.#meter.bytes();
   }
 
   /** Something that a report tells is different. */
@@ -156,23 +175,34 @@ export class Upstream {
     this.#again?.[Symbol.dispose]();
   }
 
+  /** `all` has been said already where the session is new. */
+  #connected(sessionPresent: boolean): void {
+    const again = againAtConnect(sessionPresent, this.#options.config.profile);
+    if (again === "report") this.#report(again);
+  }
+
+  #refresh(): Again {
+    this.#refreshes += 1;
+    return againAtRefresh(this.#refreshes);
+  }
+
   /** What cannot be written down now (a full disk) is owed until it can. */
-  #report(why: "Change" | "Refresh"): void {
+  #report(again: Again): void {
     const { clock, log } = this.#options.edges;
     this.#again?.[Symbol.dispose]();
     this.#again = undefined;
-    this.#owesRefresh ||= why === "Refresh";
+    this.#owes = both(this.#owes, again);
     try {
-      this.#put(this.#options.truth(), this.#owesRefresh);
-      this.#owesRefresh = false;
+      this.#put(this.#options.truth(), this.#owes);
+      this.#owes = "nothing";
       this.#publisher.wake();
     } catch (error) {
       log.error("cannot report", { error: messageOf(error) });
-      this.#again = clock.after(REPORT_AGAIN_MS, () => this.#report("Change"));
+      this.#again = clock.after(REPORT_AGAIN_MS, () => this.#report("nothing"));
     }
   }
 
-  #put(truth: NodeTruth, refresh: boolean): void {
+  #put(truth: NodeTruth, again: Again): void {
     const { edges, config, nodeName } = this.#options;
     const { clock, store } = edges;
     this.#health = healthOf(truth.pods, this.#health, clock.monotonic());
@@ -194,22 +224,23 @@ export class Upstream {
       content: reportContent(reported),
       qos: 1,
       retain: true,
-      refresh,
+      refresh: again !== "nothing",
     });
-    this.#putPods(truth, refresh);
+    this.#putPods(truth, again === "all");
   }
 
-  #putPods({ shown }: NodeTruth, refresh: boolean): void {
+  #putPods({ shown, arePodsKnown }: NodeTruth, refresh: boolean): void {
     const { edges, config, nodeName } = this.#options;
     const { outbox } = edges.store;
     const message = { kind: "pod", qos: 1, retain: true } as const;
     const topics = new Set<string>();
     for (const { desired, status } of config.podStatus === "off" ? [] : shown) {
-      if (status === undefined) continue;
       const { namespace, name } = desired.pod.metadata;
       const root = config.topicRoot;
       const topic = topicFor({ type: "PodReported", root, node: nodeName, namespace, pod: name });
       topics.add(topic);
+      // It is there, and nothing is known of it yet: what was said before stands.
+      if (status === undefined) continue;
       outbox.put({
         ...message,
         ...podTopicPayload(desired, status, this.#speaker.next()),
@@ -217,7 +248,8 @@ export class Upstream {
         refresh,
       });
     }
-    for (const topic of outbox.topics("pod"))
+    const isGone = arePodsKnown || config.podStatus === "off";
+    for (const topic of isGone ? outbox.topics("pod") : [])
       if (!topics.has(topic)) outbox.put({ ...message, topic, payload: new Uint8Array() });
   }
 
@@ -258,17 +290,4 @@ export class Upstream {
     const wait = Math.max(0, Math.min(...times) - clock.monotonic());
     this.#review = clock.after(wait, () => this.changed());
   }
-}
-
-function healthOf(
-  pods: readonly ReportedPod[],
-  before: ReadonlyMap<PodUID, PodHealth>,
-  now: number,
-): ReadonlyMap<PodUID, PodHealth> {
-  return new Map(
-    pods.map(({ desired, status, terminating, pulling }) => [
-      desired.uid,
-      podHealth(desired, { status, now, terminating, pulling }, before.get(desired.uid)),
-    ]),
-  );
 }

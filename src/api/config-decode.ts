@@ -87,6 +87,7 @@ function readConfig(reader: FieldReader, root: Mapping, facts: ConfigFacts): Age
       (mqtt?.profile === "metered" ? METERED_DEFAULTS : defaults).nodeStatusReportFrequencyMs,
     ),
     logLevel: read("logLevel", oneOf(["debug", "info", "warn", "error"]), defaults.logLevel),
+    setClock: read("setClock", bool, defaults.setClock),
     ...readPodSettings(reader, root, own),
     ...(mqtt === undefined ? {} : { mqtt }),
   };
@@ -156,6 +157,8 @@ function checkTls(
     if (given[key] === undefined || isTls(url)) continue;
     reader.refuse(["mqtt", key], "Invalid", "needs an address with TLS (mqtts:// or wss://)");
   }
+  if (given.alpn !== undefined && url.startsWith("wss:"))
+    reader.refuse(["mqtt", "alpn"], "Invalid", "needs mqtts://; a WebSocket speaks http/1.1");
   if (given.certFile !== undefined && given.keyFile === undefined)
     reader.refuse(["mqtt", "keyFile"], "Required", "is needed beside mqtt.certFile");
   if (given.keyFile !== undefined && given.certFile === undefined)

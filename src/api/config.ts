@@ -25,6 +25,8 @@ export interface AgentConfig extends PodSettings {
   /** Refresh of `reported` in ms. */
   readonly nodeStatusReportFrequencyMs: number;
   readonly logLevel: "debug" | "info" | "warn" | "error";
+  /** A system clock that nothing keeps in step is stepped forward at the start, to the latest time known for sure. */
+  readonly setClock: boolean;
   /** Absent = no MQTT at all. */
   readonly mqtt?: MqttConfig;
 }

@@ -15,6 +15,8 @@ export interface DesiredDocument {
   readonly generation: number;
   /** sha256 of the payload bytes, lower-case hex with the prefix `sha256:`. */
   readonly digest: string;
+  /** A signature was verified when it was accepted; absent = no. */
+  readonly signed?: boolean;
   readonly policy: UpdatePolicy;
   readonly pods: readonly DesiredPod[];
   /** ConfigMaps, Secrets and claims. */
@@ -29,10 +31,14 @@ export interface AcceptedDocument {
   readonly digest: string;
   /** Empty when it is lost. */
   readonly payload: Uint8Array;
+  /** A signature was verified when it was accepted, once and for all; absent = no. */
+  readonly signed?: boolean;
   /** Whether the payload holds a Secret, and is encrypted at rest; absent = no. */
   readonly holdsSecrets?: boolean;
   /** Why the payload is there and cannot be opened any more; its version counts all the same. */
   readonly lost?: string;
+  /** Trust was reset since: a document of any epoch and generation follows it. */
+  readonly versionForgotten?: boolean;
   /** Highest generation of this epoch that has converged; 0 = none. */
   readonly observedGeneration: number;
   /** Wall ms of acceptance; for showing only. */

@@ -17,6 +17,8 @@ export interface DesiredPod {
   readonly specHash: string;
   /** Container name → `v1:` + sha256 of the container as written. */
   readonly containerHashes: Readonly<Record<string, string>>;
+  /** Of a document whose signature was verified; absent = no. */
+  readonly signed?: boolean;
 }
 
 /** One thing a source refused, shadowed or ignored; shown under `get pods` and upstream as `rejected`. */

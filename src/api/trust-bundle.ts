@@ -7,12 +7,13 @@ export type PublicKey = Uint8Array;
 
 export type SigningRole = Exclude<SignedKind, "trust">;
 
+/** Without `nodes` and `groups` it speaks to all of both; with one of them to nobody but those. */
 export interface SigningKey {
   readonly pub: PublicKey;
   readonly roles: readonly SigningRole[];
-  /** Globs (`*` = any text) of node names it may speak to; absent = all. */
+  /** Globs (`*` = any text) of node names. */
   readonly nodes?: readonly string[];
-  /** Names of groups it may speak to; absent = all. */
+  /** Names of groups. */
   readonly groups?: readonly string[];
 }
 

@@ -52,6 +52,33 @@ export interface LocalObjectView extends ObjectView {
   };
 }
 
+/** Whose documents run on the node. */
+export interface TrustView {
+  readonly required: boolean;
+  readonly why: string;
+  readonly trustPath: string;
+  readonly rootKeys: readonly RootKeyView[];
+  readonly bundle?: {
+    readonly version: number;
+    readonly notBefore?: string;
+    readonly keys: readonly SigningKeyView[];
+  };
+  readonly problems: readonly string[];
+}
+
+export interface RootKeyView {
+  readonly keyid: string;
+  readonly file?: string;
+  readonly inForce: boolean;
+}
+
+export interface SigningKeyView {
+  readonly keyid: string;
+  readonly roles: readonly string[];
+  readonly nodes?: readonly string[];
+  readonly groups?: readonly string[];
+}
+
 type Mapping = Readonly<Record<string, unknown>>;
 
 function isMapping(value: unknown): value is Mapping {
@@ -124,4 +151,49 @@ export function isRejections(value: unknown): value is readonly Rejection[] {
 
 export function isVersion(value: unknown): value is { readonly version: string } {
   return isMapping(value) && typeof value["version"] === "string";
+}
+
+export function isTrust(value: unknown): value is TrustView {
+  if (!isMapping(value)) return false;
+  const { required, why, trustPath, rootKeys, bundle, problems } = value;
+  return (
+    typeof required === "boolean" &&
+    [why, trustPath].every((text) => typeof text === "string") &&
+    Array.isArray(rootKeys) &&
+    rootKeys.every(isRootKey) &&
+    isTexts(problems) &&
+    (bundle === undefined || isBundle(bundle))
+  );
+}
+
+function isRootKey(value: unknown): value is RootKeyView {
+  if (!isMapping(value)) return false;
+  const { keyid, file, inForce } = value;
+  return (
+    typeof keyid === "string" &&
+    ["string", "undefined"].includes(typeof file) &&
+    typeof inForce === "boolean"
+  );
+}
+
+function isBundle(value: unknown): value is NonNullable<TrustView["bundle"]> {
+  if (!isMapping(value)) return false;
+  const { version, notBefore, keys } = value;
+  return (
+    typeof version === "number" &&
+    ["string", "undefined"].includes(typeof notBefore) &&
+    Array.isArray(keys) &&
+    keys.every(isSigningKey)
+  );
+}
+
+function isSigningKey(value: unknown): value is SigningKeyView {
+  if (!isMapping(value)) return false;
+  const { keyid, roles, nodes, groups } = value;
+  const scopes = [nodes, groups].filter((one) => one !== undefined);
+  return typeof keyid === "string" && isTexts(roles) && scopes.every(isTexts);
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === "string");
 }

@@ -8,11 +8,13 @@ import {
   isNode,
   isPodList,
   isRejections,
+  isTrust,
   isVersion,
   type EventView,
   type LocalObjectView,
   type NodeView,
   type PodView,
+  type TrustView,
 } from "./api-views.ts";
 import { CliError, systemCode } from "./cli-error.ts";
 
@@ -37,7 +39,7 @@ export interface ObjectsAsked {
 }
 
 interface Ask {
-  readonly method?: "GET" | "DELETE";
+  readonly method?: "GET" | "DELETE" | "POST";
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -118,6 +120,19 @@ export class LocalClient {
     if (status !== 200) throw this.#refused(path, status, text);
   }
 
+  /** Whose documents run there. */
+  async trust(): Promise<TrustView> {
+    return this.#json("/trust", isTrust, undefined);
+  }
+
+  /** Forgets what the node knows about trust; what holds afterwards. */
+  async resetTrust(): Promise<TrustView> {
+    const path = "/trust/reset";
+    const { status, text } = await this.#ask(path, { method: "POST" });
+    if (status !== 200) throw this.#refused(path, status, text);
+    return this.#known(path, text, isTrust);
+  }
+
   async healthz(signal?: AbortSignal): Promise<Health> {
     const { status, text } = await this.#ask("/healthz", { signal });
     if (status !== 200 && status !== 503) throw this.#refused("/healthz", status, text);
@@ -131,6 +146,10 @@ export class LocalClient {
   ): Promise<T> {
     const { status, text } = await this.#ask(path, { signal });
     if (status !== 200) throw this.#refused(path, status, text);
+    return this.#known(path, text, is);
+  }
+
+  #known<T>(path: string, text: string, is: (value: unknown) => value is T): T {
     const value = parseJson(text);
     if (is(value)) return value;
     throw new CliError(

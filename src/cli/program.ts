@@ -12,6 +12,7 @@ import { OUTPUT_FORMATS, type OutputFormat } from "./output.ts";
 import type { PodQueryFlags } from "./pod-query.ts";
 import { printableText } from "./printable.ts";
 import type { Terminal } from "./terminal.ts";
+import { addTrust } from "./trust-verbs.ts";
 
 /** What `agent run` needs of the agent; loaded only then, so that every other verb starts at once. */
 export interface AgentModule {
@@ -21,12 +22,22 @@ export interface AgentModule {
   }) => Promise<number>;
 }
 
+/** What `agent fleet` needs; loaded only when that word is there. */
+export interface FleetModule {
+  readonly addFleetVerbs: (
+    fleet: Command,
+    options: { readonly terminal: Terminal; readonly done: (code: number) => void },
+  ) => void;
+}
+
 export interface CliOptions {
   /** Without the program's own name. */
   readonly argv: readonly string[];
   readonly version: string;
   readonly terminal: Terminal;
   readonly loadAgent: () => Promise<AgentModule>;
+  /** Absent = this program has no verbs for a fleet. */
+  readonly loadFleet?: () => Promise<FleetModule>;
 }
 
 interface GetEventsFlags extends Doors {
@@ -46,8 +57,10 @@ interface GetPodsFlags extends PodQueryFlags, Doors {
 export async function runCli(options: CliOptions): Promise<number> {
   const { terminal } = options;
   const result = { code: 0 };
-  const program = buildProgram(options, (code) => (result.code = code));
+  const done = (code: number): void => void (result.code = code);
+  const program = buildProgram(options, done);
   try {
+    await addFleet(program, options, done);
     await program.parseAsync(plainWords(options.argv), { from: "user" });
     return result.code;
   } catch (thrown) {
@@ -81,8 +94,23 @@ function buildProgram(options: CliOptions, done: (code: number) => void): Comman
   addDelete(program, options, done);
   addValidate(program, options, done);
   addExplain(program, options, done);
+  addTrust(program, verbParts(terminal, done));
   addVersion(program, options);
   return program;
+}
+
+async function addFleet(
+  program: Command,
+  { argv, terminal, loadFleet }: CliOptions,
+  done: (code: number) => void,
+): Promise<void> {
+  if (loadFleet === undefined) return;
+  const fleet = program
+    .command("fleet")
+    .description("operate many nodes through the broker: sign, apply, watch; needs no agent");
+  if (!argv.includes(fleet.name())) return;
+  const { addFleetVerbs } = await loadFleet();
+  addFleetVerbs(fleet, { terminal, done });
 }
 
 function addRun(program: Command, options: CliOptions, done: (code: number) => void): void {

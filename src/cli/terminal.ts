@@ -1,5 +1,6 @@
 // What a verb may do to the outside: write, read its input, look at the time, notice Ctrl-C.
 
+import { createInterface } from "node:readline";
 import type { Clock } from "../lib/clock.ts";
 import { systemClock } from "../lib/system-clock.ts";
 
@@ -10,12 +11,16 @@ export interface Terminal {
   err(text: string): void;
   /** Whether a person reads standard output. */
   readonly isTerminal: boolean;
+  /** Whether a person can be asked: standard input is a terminal too. */
+  readonly isInteractive: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   /** Aborts at Ctrl-C; from the first call on Ctrl-C no longer ends the process by itself. */
   interrupted(): AbortSignal;
   /** Everything on standard input. */
   readInput(): Promise<Uint8Array>;
+  /** The next line of standard input without its end; "" when there is none. */
+  readLine(): Promise<string>;
 }
 
 export interface ProcessTerminal extends Terminal {
@@ -39,6 +44,7 @@ export function processTerminal(): ProcessTerminal {
     out: (text) => write(process.stdout, text),
     err: (text) => write(process.stderr, text),
     isTerminal: process.stdout.isTTY === true,
+    isInteractive: process.stdout.isTTY === true && process.stdin.isTTY === true,
     environment: process.env,
     clock: systemClock(),
     interrupted: () => {
@@ -47,8 +53,19 @@ export function processTerminal(): ProcessTerminal {
       return controller.signal;
     },
     readInput: () => Bun.stdin.bytes(),
+    readLine,
     flushed: async () => {
       await Promise.all(pending);
     },
   };
+}
+
+async function readLine(): Promise<string> {
+  const lines = createInterface({ input: process.stdin });
+  const line = await new Promise<string>((resolve) => {
+    lines.once("line", resolve);
+    lines.once("close", () => resolve(""));
+  });
+  lines.close();
+  return line;
 }

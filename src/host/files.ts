@@ -51,6 +51,8 @@ export interface Files {
   readFollowing(path: string, maxBytes: number): Uint8Array;
   /** The last `maxBytes` bytes of a regular file, or all of it. */
   tail(path: string, maxBytes: number): Uint8Array;
+  /** At most `maxBytes` bytes of a regular file from `offset` on; none at its end. */
+  readFrom(path: string, offset: number, maxBytes: number): Uint8Array;
   /** Temp name in the same directory, fsync, rename, fsync of the directory. */
   writeAtomic(path: string, data: Uint8Array | string, mode: number): void;
   /** A new empty file in place of whatever file is there; the disk learns of it when it likes. */

@@ -6,6 +6,7 @@ const LIBC = dlopen("libc.so.6", {
   __errno_location: { args: [], returns: "ptr" },
   adjtimex: { args: ["ptr"], returns: "i32" },
   clock_gettime: { args: ["i32", "ptr"], returns: "i32" },
+  clock_settime: { args: ["i32", "ptr"], returns: "i32" },
   flock: { args: ["i32", "i32"], returns: "i32" },
   inotify_add_watch: { args: ["i32", "ptr", "u32"], returns: "i32" },
   inotify_init1: { args: ["i32"], returns: "i32" },
@@ -26,6 +27,7 @@ export const ERRNO = {
 /** 0, or the errno of the failure. */
 type Errno = number;
 
+const CLOCK_REALTIME = 0;
 const CLOCK_BOOTTIME = 7;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
@@ -43,6 +45,12 @@ export function bootTimeMs(): number | undefined {
   const time = new BigInt64Array(2);
   if (LIBC.symbols.clock_gettime(CLOCK_BOOTTIME, ptr(time)) !== 0) return undefined;
   return Number(time[0] ?? 0n) * 1000 + Number(time[1] ?? 0n) / 1e6;
+}
+
+/** Steps the system clock. */
+export function setRealTime(seconds: bigint, nanoseconds: bigint): Errno {
+  const time = new BigInt64Array([seconds, nanoseconds]);
+  return errnoOf(LIBC.symbols.clock_settime(CLOCK_REALTIME, ptr(time)));
 }
 
 /** What adjtimex says: the clock's state (5 = TIME_ERROR, -1 = failed) and its STA_ bits. */

@@ -45,6 +45,8 @@ export function realFiles(): Files {
     read: (path, maxBytes) => attempt("read", path, () => readRegular(path, maxBytes)),
     readFollowing: (path, maxBytes) =>
       attempt("read", path, () => readRegular(realpathSync(path), maxBytes)),
+    readFrom: (path, offset, maxBytes) =>
+      attempt("read", path, () => readPart(path, offset, maxBytes)),
     tail: (path, maxBytes) => attempt("read", path, () => readTail(path, maxBytes)),
     writeAtomic: (path, data, mode) =>
       attempt("write", path, () => writeAtomic(path, Buffer.from(data), mode)),
@@ -160,6 +162,16 @@ function readTail(path: string, maxBytes: number): Uint8Array {
     if (!stats.isFile()) throw new Error("not a regular file");
     const chunk = Buffer.allocUnsafe(Math.min(maxBytes, stats.size));
     const got = readSync(fd, chunk, 0, chunk.length, stats.size - chunk.length);
+    return new Uint8Array(chunk.subarray(0, got));
+  });
+}
+
+function readPart(path: string, offset: number, maxBytes: number): Uint8Array {
+  return opened(path, OPEN_TO_READ, (fd) => {
+    const stats = fstatSync(fd);
+    if (!stats.isFile()) throw new Error("not a regular file");
+    const chunk = Buffer.allocUnsafe(Math.max(0, Math.min(maxBytes, stats.size - offset)));
+    const got = readSync(fd, chunk, 0, chunk.length, offset);
     return new Uint8Array(chunk.subarray(0, got));
   });
 }

@@ -1,5 +1,13 @@
 // One connection to the broker as an interface: everything above sees sessions that begin and end.
 
+/** One packet as it went over the connection, without TCP and TLS. */
+export interface PacketSize {
+  readonly direction: "in" | "out";
+  readonly bytes: number;
+  /** Of a PUBLISH. */
+  readonly topic?: string;
+}
+
 export interface ConnectOptions {
   /** mqtt, mqtts, ws or wss URL. */
   readonly url: string;
@@ -11,13 +19,20 @@ export interface ConnectOptions {
   readonly cert?: string;
   readonly key?: string;
   readonly alpn?: readonly string[];
+  /** Shorter handshakes after the first one, for a line that costs by the byte; not for WebSockets. Absent = no. */
+  readonly resumeTls?: boolean;
   readonly protocolVersion: 4 | 5;
   readonly keepAliveSeconds: number;
   /** Only with MQTT 5. */
   readonly sessionExpirySeconds: number;
-  readonly will: MqttMessage & { readonly delaySeconds: number };
+  /** Absent = none. */
+  readonly will?: MqttMessage & { readonly delaySeconds: number };
+  /** Neither finds nor leaves a session; absent = no. */
+  readonly clean?: boolean;
   /** Longest wait for CONNACK. */
   readonly connectTimeoutMs: number;
+  /** Hears of every packet, for counting. Must not throw. */
+  readonly onPacket?: (packet: PacketSize) => void;
 }
 
 export interface MqttMessage {
@@ -25,6 +40,9 @@ export interface MqttMessage {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1;
   readonly retain: boolean;
+  /** MQTT 5: where an answer is wanted, and what it shall bring back. */
+  readonly responseTopic?: string;
+  readonly correlationData?: Uint8Array;
 }
 
 export interface ConnectAck {
@@ -61,7 +79,8 @@ export interface MqttSession {
 
 export interface MqttLink {
   /** One attempt; messages (also those that follow CONNACK at once) go to `onMessage`. Rejects with AgentError
-   * reason `ConnectRefused` (its message names the CONNACK code), `ConnectFailed` or `ProtocolUnsupported`. */
+   * reason `ConnectRefused` (its message names the CONNACK code), `ConnectFailed`, or what another CONNECT avoids:
+   * `ProtocolUnsupported`, and of the will `RetainUnsupported`, `QosUnsupported`. */
   connect(
     options: ConnectOptions,
     onMessage: (message: MqttMessage) => void,

@@ -1,9 +1,10 @@
 // The MQTT library behind MqttLink: one client object for each connection, loaded when the first one is made.
 
-import type { IConnackPacket, MqttClient } from "mqtt";
+import type { IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
 
-import { AgentError } from "../lib/errors.ts";
+import type { AgentError } from "../lib/errors.ts";
 import { clientOptions, MAXIMUM_PACKET_SIZE } from "./client-options.ts";
+import { codeText, failed, refusal } from "./connect-failure.ts";
 import type {
   ConnectAck,
   ConnectOptions,
@@ -13,15 +14,18 @@ import type {
   SessionEnd,
 } from "./mqtt-link.ts";
 import { codeOf, Fate, MqttjsSession } from "./mqttjs-session.ts";
+import { connectSize, receivedSize, sentSize } from "./packet-bytes.ts";
 import { PacketSizeGuard } from "./packet-size-guard.ts";
+import { TlsTicket } from "./tls-ticket.ts";
 
-/** CONNACK: unsupported protocol version, in 3.1.1 and in 5. */
-const PROTOCOL_UNSUPPORTED: readonly number[] = [0x01, 0x84];
 const PACKET_TOO_LARGE = 0x95;
+const QOS_NOT_SUPPORTED = 0x9b;
 /** The peer closed the socket while there was still something to say. */
 const CLOSED_BY_PEER: readonly unknown[] = ["ECONNRESET", "EPIPE"];
 
 export class MqttjsLink implements MqttLink {
+  readonly #ticket = new TlsTicket();
+
   async connect(
     options: ConnectOptions,
     onMessage: (message: MqttMessage) => void,
@@ -29,15 +33,45 @@ export class MqttjsLink implements MqttLink {
   ): Promise<MqttSession> {
     const { connect } = await import("mqtt");
     if (signal.aborted) throw failed(options, "stopped");
-    const client = build(() => connect(options.url, clientOptions(options)), options);
+    const session = this.#ticket.take(options);
+    const client = build(() => connect(options.url, clientOptions(options, session)), options);
+    this.#ticket.watch(client.stream, options);
     const fate = new Fate();
-    client.on("message", (topic, payload, { qos, retain }) => {
-      onMessage({ topic, payload: new Uint8Array(payload), qos: qos === 0 ? 0 : 1, retain });
+    client.on("message", (topic, payload, { qos, retain, properties }) => {
+      const message = { topic, payload: new Uint8Array(payload), retain };
+      onMessage({ ...message, qos: qos === 0 ? 0 : 1, ...askedOf(properties) });
     });
     watch(client, fate);
-    const connack = await firstAnswer(client, { options, fate, signal });
-    return new MqttjsSession(client, ackOf(connack, options.protocolVersion), fate);
+    countPackets(client, options);
+    let connected = false;
+    try {
+      const connack = await firstAnswer(client, { options, fate, signal });
+      connected = true;
+      return new MqttjsSession(client, ackOf(connack, options.protocolVersion), fate);
+    } finally {
+      if (session !== undefined) this.#ticket.used(connected);
+    }
   }
+}
+
+function countPackets(client: MqttClient, options: ConnectOptions): void {
+  const { onPacket, protocolVersion } = options;
+  if (onPacket === undefined) return;
+  // The library has written CONNECT before anybody could listen.
+  onPacket(connectSize(options));
+  client.on("packetsend", (packet) => onPacket(sentSize(packet, protocolVersion)));
+  client.on("packetreceive", (packet) => onPacket(receivedSize(packet)));
+}
+
+/** Where an answer is wanted, and what it shall bring back. */
+function askedOf(
+  properties: IPublishPacket["properties"],
+): Pick<MqttMessage, "responseTopic" | "correlationData"> {
+  const { responseTopic, correlationData } = properties ?? {};
+  return {
+    ...(responseTopic === undefined ? {} : { responseTopic }),
+    ...(correlationData === undefined ? {} : { correlationData: new Uint8Array(correlationData) }),
+  };
 }
 
 /** A URL the library cannot use throws at once. */
@@ -60,9 +94,15 @@ function watch(client: MqttClient, fate: Fate): void {
     client.stream.destroy();
   });
   client.stream.on("error", (error: Error) => fate.note(endOf(error)));
+  // Nobody asked for QoS 2, and every message of it would be kept until its PUBREL.
+  client.on("packetreceive", (packet) => {
+    if (packet.cmd !== "publish" || packet.qos < 2) return;
+    fate.note({ by: "us", code: QOS_NOT_SUPPORTED, message: "the broker sent a message of QoS 2" });
+    client.stream.destroy();
+  });
   client.on("disconnect", (packet) => {
     const code = packet.reasonCode ?? 0;
-    fate.note({ by: "broker", code, message: `the broker sent DISCONNECT ${hex(code)}` });
+    fate.note({ by: "broker", code, message: `the broker sent DISCONNECT ${codeText(code)}` });
     client.stream.destroy();
   });
   client.on("error", (error) => {
@@ -105,29 +145,6 @@ function firstAnswer(client: MqttClient, attempt: Attempt): Promise<IConnackPack
   });
 }
 
-function refusal(options: ConnectOptions, error: Error): AgentError {
-  const code = codeOf(error);
-  if (code === undefined) return failed(options, error);
-  const reason = PROTOCOL_UNSUPPORTED.includes(code) ? "ProtocolUnsupported" : "ConnectRefused";
-  const message = `broker ${brokerOf(options)}: ${error.message} (CONNACK code ${hex(code)})`;
-  return new AgentError({ reason, message, cause: error });
-}
-
-function failed(options: ConnectOptions, why: unknown): AgentError {
-  const text = why instanceof Error ? why.message : String(why);
-  return new AgentError({
-    reason: "ConnectFailed",
-    message: `no connection to broker ${brokerOf(options)}: ${text}`,
-    cause: why,
-  });
-}
-
-/** The URL without a user and password it may hold. */
-function brokerOf({ url }: ConnectOptions): string {
-  const { protocol, host } = URL.parse(url) ?? { protocol: "", host: url };
-  return `${protocol}//${host}`;
-}
-
 function ackOf(packet: IConnackPacket, protocolVersion: 4 | 5): ConnectAck {
   const says = packet.properties;
   return {
@@ -142,8 +159,4 @@ function ackOf(packet: IConnackPacket, protocolVersion: 4 | 5): ConnectAck {
 
 function qosOf(maximum: number | undefined): 0 | 1 | 2 {
   return maximum === 0 || maximum === 1 ? maximum : 2;
-}
-
-function hex(code: number): string {
-  return `0x${code.toString(16).padStart(2, "0")}`;
 }

@@ -1,6 +1,6 @@
 // One live connection of the MQTT library: every promise settles, at the latest when the connection ends.
 
-import type { MqttClient, Packet } from "mqtt";
+import type { IClientPublishOptions, MqttClient, Packet } from "mqtt";
 
 import { AgentError, messageOf } from "../lib/errors.ts";
 import { bufferOf } from "./client-options.ts";
@@ -64,14 +64,20 @@ export class MqttjsSession implements MqttSession {
 
   publish(message: MqttMessage): Promise<number> {
     const { topic, payload, qos, retain } = message;
+    const options = { qos, retain, ...this.#propertiesOf(message) };
     return this.#untilEnd((settle) => {
-      this.#client.publish(topic, bufferOf(payload), { qos, retain }, (error, packet) => {
+      this.#client.publish(topic, bufferOf(payload), options, (error, packet) => {
         const refused = error === undefined || error === null ? undefined : codeOf(error);
         if (refused !== undefined) settle({ value: refused });
         else if (error instanceof Error) settle({ error });
         else settle({ value: qos === 0 ? 0 : reasonCodeOf(packet) });
       });
     });
+  }
+
+  #propertiesOf({ correlationData }: MqttMessage): Pick<IClientPublishOptions, "properties"> {
+    if (correlationData === undefined || this.ack.protocolVersion !== 5) return {};
+    return { properties: { correlationData: bufferOf(correlationData) } };
   }
 
   async end(): Promise<void> {

@@ -92,7 +92,7 @@ export class ActionPerformer {
   async #one(action: PodAction, progress: Progress, input: PerformInput): Promise<Progress> {
     const { desired, observed, life, signal, onHook } = input;
     // Whoever is ended to read anew must be able to start: until it is, it runs on.
-    if (isConfigRestart(action))
+    if (startsAnew(action))
       await this.#options.runtime.fetchImage(action.container, desired, signal);
     const ready = await this.#orSay(input, () => this.#ready(action, input, progress.volumes));
     note(action, input);
@@ -154,7 +154,7 @@ export class ActionPerformer {
     volumes: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
     const isStart = action.type === "CreateSandbox" || action.type === "StartContainer";
-    if (!isStart && !isConfigRestart(action)) return volumes;
+    if (!isStart && !startsAnew(action)) return volumes;
     if (action.type === "CreateSandbox" && !desired.pod.spec.hostNetwork)
       await this.#options.requireNetwork();
     if (volumes.size > 0) return volumes;
@@ -170,8 +170,12 @@ export class ActionPerformer {
 
 type Ending = Extract<PodAction, { type: "KillContainer" }>;
 
-function isConfigRestart(action: PodAction): action is Ending {
-  return action.type === "KillContainer" && action.reason === "ConfigChanged";
+/** Whoever is ended although nothing is wrong with it. */
+function startsAnew(action: PodAction): action is Ending {
+  return (
+    action.type === "KillContainer" &&
+    (action.reason === "ConfigChanged" || action.reason === "RestartOrdered")
+  );
 }
 
 /** Before the deed: a power cut must not make it cost nothing. */
@@ -179,9 +183,11 @@ function note(action: PodAction, { desired, observed, life }: PerformInput): voi
   if (action.type === "StartContainer") life.noteStart(desired, action.container, observed);
   const killed = new Map(replacedBy(action, observed));
   life.writeKills(desired.pod, killed);
-  for (const [container, instance] of killed)
-    if (isConfigRestart(action)) life.noteConfigChange(container, instance.id);
-    else life.noteKill(container, instance);
+  for (const [container, instance] of killed) {
+    if (!startsAnew(action)) life.noteKill(container, instance);
+    else if (action.reason === "ConfigChanged") life.noteConfigChange(container, instance.id);
+    else life.noteOrder(container, instance.id);
+  }
 }
 
 /** Whom the action ends so that others take their places; an older one beside the newest gets no successor. */
@@ -192,7 +198,7 @@ function replacedBy(
   const isNewest = (id: string, name: string): boolean => newestStarted(observed, name)?.id === id;
   if (action.type === "KillContainer" && isReplaced(action.reason)) {
     const { id, container, reason } = action;
-    const killed = { id, always: reason === "ContainerChanged" };
+    const killed = { id, always: ALWAYS.includes(reason) };
     return isNewest(id, container) ? [[container, killed]] : [];
   }
   // With their sandbox, all that live in it are ended to be replaced.
@@ -202,6 +208,9 @@ function replacedBy(
     .filter(({ id, name }) => isNewest(id, name))
     .map(({ id, name }) => [name, { id, always: false }]);
 }
+
+/** What the restart policy says of exits does not count then. */
+const ALWAYS: readonly KillReason[] = ["ContainerChanged", "RestartOrdered"];
 
 function isReplaced(reason: KillReason): boolean {
   return reason !== "Duplicate" && reason !== "NotInSpec";

@@ -46,6 +46,8 @@ export class PodLife {
   config: KnownConfig | undefined;
   /** The container that was ended because what it reads had changed, until it runs well again. */
   configRestarting: string | undefined;
+  /** Ids of containers that somebody has ordered to start anew; of this process only. */
+  readonly ordered = new Set<string>();
   #activeSince: Monotonic | undefined;
 
   readonly #maxBackoffMs: number;
@@ -120,6 +122,12 @@ export class PodLife {
     const killed = { id, always: false };
     this.restarts.set(container, { backoff: undefined, exit: undefined, killed });
     this.configRestarting = container;
+  }
+
+  /** Somebody wants it anew, whatever the restart policy says, and at once. */
+  noteOrder(container: string, id: string): void {
+    const killed = { id, always: true };
+    this.restarts.set(container, { backoff: undefined, exit: undefined, killed });
   }
 
   /** The container's name was taken: that start never was, and counts as nobody's failure (law 15). */

@@ -132,6 +132,7 @@ export class PodSyncer {
       hookFailed: life.hookFailed,
       hashes: desired.containerHashes,
       configDigests: life.config?.digests ?? {},
+      ordered: life.ordered,
       ...(life.configRestarting === undefined ? {} : { configRestarting: life.configRestarting }),
       ...(failed === undefined ? {} : { failed }),
     };

@@ -144,6 +144,19 @@ export class PodWorker {
     return true;
   }
 
+  /** Ends these containers and starts them anew; false = it is being removed. */
+  orderRestart(ids: readonly string[]): boolean {
+    if (this.#phase !== "Syncing" || this.#removal !== undefined) return false;
+    for (const id of ids) this.#options.life.ordered.add(id);
+    this.notify();
+    return true;
+  }
+
+  /** Whichever of these has not been ended by now stays. */
+  withdrawRestart(ids: readonly string[]): void {
+    for (const id of ids) this.#options.life.ordered.delete(id);
+  }
+
   /** Lives one life; resolves when the pod is terminated, or when `signal` aborts, which stops no pod. */
   async run(signal: AbortSignal): Promise<void> {
     while (this.#removal === undefined && this.#desired !== undefined) {

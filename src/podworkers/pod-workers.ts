@@ -158,6 +158,16 @@ export class PodWorkers {
     return this.#workers.get(uid)?.shortenGrace(seconds) ?? false;
   }
 
+  /** Ends these containers of a pod and starts them anew. False = it is not there, or is being stopped. */
+  orderRestart(uid: PodUID, ids: readonly string[]): boolean {
+    return this.#workers.get(uid)?.orderRestart(ids) ?? false;
+  }
+
+  /** Whichever of these has not been ended by now stays; an order is for who gave it to take back. */
+  withdrawRestart(uid: PodUID, ids: readonly string[]): void {
+    this.#workers.get(uid)?.withdrawRestart(ids);
+  }
+
   /** One entry per namespace/name: the pod that runs, or the one that will. */
   entries(): readonly WorkerEntry[] {
     const byName = new Map<string, PodWorker[]>();

@@ -6,6 +6,7 @@ import { restartsAfterKill } from "../api/restart-policy.ts";
 import { containerActions, killOf, removalOf, startAction } from "./container-actions.ts";
 import { configActions } from "./config-restart.ts";
 import { initActions } from "./init-actions.ts";
+import { orderedActions } from "./ordered-restart.ts";
 import { newestContainer } from "../api/newest-observed.ts";
 import { isFinished, isLive, usableSandbox } from "./newest.ts";
 import type { ActionContext, KillReason, PodAction } from "./pod-action.ts";
@@ -105,7 +106,8 @@ function inSandbox(pod: Pod, { observed, sandbox, context }: InSandbox): readonl
   const apps = pod.spec.containers.flatMap((container) =>
     containerActions(pod, container, { observed, context }),
   );
-  const anew = configActions(pod, { observed, sandbox, context });
+  const ordered = orderedActions(pod, { observed, sandbox, context });
+  const anew = ordered.length > 0 ? ordered : configActions(pod, { observed, sandbox, context });
   return [...clean, ...init.actions, ...apps, ...anew];
 }
 

@@ -9,6 +9,7 @@ export type KillReason =
   | "ContainerUnknown"
   | "ContainerChanged"
   | "ConfigChanged"
+  | "RestartOrdered"
   | "NotInSpec"
   | "Duplicate"
   | "Finished"
@@ -54,6 +55,8 @@ export interface ActionContext {
   readonly configDigests: Readonly<Record<string, string>>;
   /** The container that was ended last because what it reads had changed, until it runs well again. */
   readonly configRestarting?: string;
+  /** Ids of containers that somebody has ordered to start anew; absent = none. */
+  readonly ordered?: ReadonlySet<string>;
   /** The pod has failed as a whole: whatever runs ends, nothing starts. */
   readonly failed?: KillReason;
 }

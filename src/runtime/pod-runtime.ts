@@ -218,6 +218,8 @@ function killMessage(reason: KillReason, name: string): string {
       return `Container ${name} failed its postStart hook, will be restarted`;
     case "ConfigChanged":
       return `Container ${name} reads a ConfigMap or Secret that has changed, will be restarted`;
+    case "RestartOrdered":
+      return `Container ${name} was ordered to restart`;
     case "ContainerUnknown":
       return `Container ${name} is in unknown state, will be killed before it starts again`;
     case "SandboxChanged":

@@ -13,6 +13,7 @@ import {
   type ObjectFacts,
 } from "./object-routes.ts";
 import { podList, type PodEntry } from "./pod-list.ts";
+import { TRUST_PATHS, answerForTrust, type TrustFacts } from "./trust-routes.ts";
 import type { V1Object } from "./v1-shape.ts";
 
 export interface NodeEntry {
@@ -21,6 +22,8 @@ export interface NodeEntry {
   readonly status: NodeStatus;
   /** Wall ms of the agent's first start on this node, where known. */
   readonly createdAt?: number;
+  /** MQTT packet bytes since the agent started, by what they were for; absent = no MQTT. */
+  readonly mqttBytes?: Readonly<Record<string, { readonly in: number; readonly out: number }>>;
 }
 
 export interface VersionInfo {
@@ -29,7 +32,7 @@ export interface VersionInfo {
 }
 
 /** Where the answers come from; each is asked anew for every request. */
-export interface ServerFacts extends ObjectFacts {
+export interface ServerFacts extends ObjectFacts, TrustFacts {
   /** Sentences about what is stuck; empty = healthy. */
   healthProblems(): readonly string[];
   /** One per namespace/name: while a replacement waits, the pod that runs. */
@@ -70,11 +73,13 @@ function answerTo(method: string, url: URL, facts: ServerFacts): Answer {
     return answerForPod({ method, pod, query }, (seconds) => facts.shortenGrace(pod, seconds));
   const objects = objectsOfPath(path);
   if (objects !== undefined) return answerForObjects({ method, path: objects, query }, facts);
+  const trust = answerForTrust(method, path, facts);
+  if (trust !== undefined) return trust;
   const route = ROUTES.get(path);
   if (route === undefined)
     return text(
       404,
-      `there is no ${path} here; there are ${[...ROUTES.keys(), ...objectPaths()].join(", ")}`,
+      `there is no ${path} here; there are ${[...ROUTES.keys(), ...TRUST_PATHS, ...objectPaths()].join(", ")}`,
     );
   if (method !== "GET" && method !== "HEAD")
     return notAllowed("GET, HEAD", `${path} can only be read: use GET or HEAD`);
@@ -90,7 +95,7 @@ function health(facts: ServerFacts): Answer {
   return problems.length === 0 ? text(200, "ok") : text(503, problems.join("\n"));
 }
 
-function v1Node({ name, labels, status, createdAt }: NodeEntry): V1Object {
+export function v1Node({ name, labels, status, createdAt, mqttBytes }: NodeEntry): V1Object {
   return {
     kind: "Node",
     apiVersion: "v1",
@@ -100,5 +105,6 @@ function v1Node({ name, labels, status, createdAt }: NodeEntry): V1Object {
       ...(createdAt === undefined ? {} : { creationTimestamp: rfc3339(createdAt) }),
     },
     status,
+    ...(mqttBytes === undefined ? {} : { metrics: { mqttBytes } }),
   };
 }

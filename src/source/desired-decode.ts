@@ -2,6 +2,7 @@
 
 import type { JsonObject } from "../api/decode-context.ts";
 import type { UpdatePolicy } from "../api/desired-document.ts";
+import { isEnvelope } from "../api/dsse.ts";
 import type { FieldPath, Locate } from "../api/field-path.ts";
 import {
   booleanField,
@@ -14,6 +15,7 @@ import {
   type Node,
 } from "../api/field-reader.ts";
 import { Findings } from "../api/findings.ts";
+import { timeField } from "../api/time-field.ts";
 import { decodeText, readDocuments, type YamlDocument } from "../api/yaml-documents.ts";
 import type { FieldError } from "../lib/result.ts";
 import { readRequires, type Requires } from "./desired-requires.ts";
@@ -39,6 +41,8 @@ export interface Envelope {
   readonly previousEpoch?: string;
   readonly generation: number;
   /** Wall ms. */
+  readonly issuedAt?: number;
+  /** Wall ms. */
   readonly expiresAt?: number;
   readonly requires: Requires;
   readonly policy: UpdatePolicy;
@@ -52,7 +56,7 @@ export interface Envelope {
 
 export type ReadEnvelope =
   | { readonly type: "Envelope"; readonly envelope: Envelope }
-  /** A DSSE envelope: nothing inside has been looked at. */
+  /** A signed envelope where a document should be: nothing inside has been looked at. */
   | { readonly type: "Signed" }
   /** No document at all, only blanks or comments. */
   | { readonly type: "Empty" }
@@ -81,7 +85,6 @@ const READ_FIELDS = [
 const IGNORED_FOR_NOW = ["groups", "labels"];
 const ENVELOPE_FIELDS = [...READ_FIELDS, ...RESERVED, ...IGNORED_FOR_NOW];
 const MAX_EPOCH_LENGTH = 128;
-const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 /** Never throws, whatever the bytes are. */
 export function readEnvelope(payload: Uint8Array): ReadEnvelope {
@@ -97,7 +100,7 @@ export function readEnvelope(payload: Uint8Array): ReadEnvelope {
     const message = `holds ${documents.length} documents; put all objects into the resources of one DesiredState`;
     return { type: "Invalid", errors: [{ path: "", code: "Invalid", message }] };
   }
-  if (isSigned(first.value)) return { type: "Signed" };
+  if (isEnvelope(first.value)) return { type: "Signed" };
   return readDesiredState(first);
 }
 
@@ -130,10 +133,6 @@ function asDocumentError(error: FieldError): FieldError {
   return { ...error, message: error.message.replace(/^the file /, "the document ") };
 }
 
-function isSigned(value: unknown): boolean {
-  return isJsonObject(value) && "payload" in value && "payloadType" in value && !("kind" in value);
-}
-
 function readDesiredState(document: YamlDocument): ReadEnvelope {
   const findings = new Findings({ locate: document.locate, lenient: false });
   if (!isJsonObject(document.value)) {
@@ -153,7 +152,7 @@ function readDesiredState(document: YamlDocument): ReadEnvelope {
     allowEmpty: booleanField(node, "allowEmpty") ?? false,
     resources: readResources(node, document.locate),
   };
-  timeField(node, "issuedAt");
+  const issuedAt = timeField(node, "issuedAt");
   const expiresAt = timeField(node, "expiresAt");
   readReserved(node, unsupported);
   warnUnknown(node);
@@ -168,6 +167,7 @@ function readDesiredState(document: YamlDocument): ReadEnvelope {
     envelope: {
       ...envelope,
       generation,
+      ...(issuedAt === undefined ? {} : { issuedAt }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
       unsupported: unsupported.errors,
       ignored: findings.warnings,
@@ -242,15 +242,6 @@ function readResources(node: Node, locate: Locate): readonly WrittenResource[] {
       locate: (path: FieldPath) => locate(["resources", index, ...path]),
     };
   }
-}
-
-function timeField(node: Node, key: string): number | undefined {
-  const text = stringField(node, key);
-  if (text === undefined) return undefined;
-  const time = RFC3339.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(time)) return time;
-  invalid(node, key, "must be a time like 2026-11-21T08:00:00Z");
-  return undefined;
 }
 
 function readReserved(node: Node, unsupported: Findings): void {

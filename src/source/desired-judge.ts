@@ -6,7 +6,8 @@ import type { Rejection } from "../api/desired-pod.ts";
 import type { DesiredObject } from "../api/local-object.ts";
 import type { FieldError } from "../lib/result.ts";
 import { readEnvelope, type Envelope } from "./desired-decode.ts";
-import { forbiddenByBaseline } from "./desired-policy.ts";
+import { unpinnedImages } from "./desired-images.ts";
+import { forbiddenByPolicy, type PodRules } from "./desired-pod-policy.ts";
 import { documentRejections, refusal, refusalFor, type Refusal } from "./desired-refusal.ts";
 import { unmetRequirements, type NodeFacts } from "./desired-requires.ts";
 import {
@@ -17,11 +18,14 @@ import {
   refusedAmong,
   type DecodedResources,
 } from "./desired-resources.ts";
+import { digestOf, openDocument, type OpenedDocument, type Trusted } from "./desired-signature.ts";
 import {
   documentName,
+  judgeAge,
   judgeTarget,
   judgeVersion,
   type DocumentAddress,
+  type VersionVerdict,
 } from "./desired-version.ts";
 
 /** Most bytes of a document: what the strictest broker retains. */
@@ -36,11 +40,14 @@ export interface JudgeContext {
   readonly clockTrusted: boolean;
   /** Generations of the node's accepted documents by name: `node`, `group/<g>`. */
   readonly accepted: Readonly<Record<string, number>>;
+  readonly trust: Trusted;
+  readonly podRules: PodRules;
   readonly sha256: Sha256;
 }
 
 export interface Arrival {
   readonly address: DocumentAddress;
+  /** As it came over the wire: a document, or a signed envelope around one. */
   readonly payload: Uint8Array;
   readonly stored: AcceptedDocument | undefined;
   /** What the stored document declares: what is immutable of it stays so. */
@@ -65,58 +72,72 @@ export type Verdict =
       readonly generation?: number;
     });
 
-/** No key can be configured yet, so no node requires signatures. */
-const SIGNATURES_REQUIRED = false;
-
 const EMPTY_PAYLOAD = refusal(
   417,
   "an empty payload deletes nothing; to remove everything publish a document with resources: [] and allowEmpty: true",
 );
 
+type Refuse = (why: Refusal, generation?: number) => Verdict;
+
 /** Pure: a refusal changes nothing, and nothing here writes. Never throws, whatever the payload is. */
 export function judgeDocument(arrival: Arrival): Verdict {
-  const { payload, address, context } = arrival;
-  const digest = digestOf(payload, context.sha256);
-  const refuse = (why: Refusal, generation?: number): Verdict => ({
+  const { payload: message, address, stored, context } = arrival;
+  const { sha256, trust } = context;
+  if (message.length > MAX_DOCUMENT_BYTES) {
+    const text = `the document has ${message.length} bytes, at most ${MAX_DOCUMENT_BYTES} are accepted; make it smaller`;
+    return refusing(digestOf(message, sha256))(refusal(413, text));
+  }
+  if (message.length === 0) return refusing(digestOf(message, sha256))(EMPTY_PAYLOAD);
+  const opening = openDocument({ message, address, stored, sha256 }, trust);
+  switch (opening.type) {
+    case "Unchanged":
+      return opening;
+    case "Unauthorized":
+      return refusing(opening.digest)(refusal(401, opening.message));
+    case "Opened":
+      return judgeOpened(arrival, opening);
+  }
+}
+
+function judgeOpened(arrival: Arrival, opened: OpenedDocument): Verdict {
+  const refuse = refusing(opened.digest);
+  const read = readEnvelope(opened.payload);
+  switch (read.type) {
+    case "Signed":
+      return refuse(opened.signature === undefined ? ENVELOPE_NOT_JSON : ENVELOPE_INSIDE);
+    case "Empty":
+      return refuse(EMPTY_PAYLOAD);
+    case "Invalid":
+      return refuse(refusalOf(400, read.errors, arrival.address), read.generation);
+    case "Envelope":
+      return judgeEnvelope(arrival, read.envelope, { ...opened, refuse });
+  }
+}
+
+function refusing(digest: string): Refuse {
+  return (why, generation) => ({
     type: "Refused",
     ...why,
     digest,
     ...(generation === undefined ? {} : { generation }),
   });
-  if (payload.length > MAX_DOCUMENT_BYTES) {
-    const message = `the document has ${payload.length} bytes, at most ${MAX_DOCUMENT_BYTES} are accepted; make it smaller`;
-    return refuse(refusal(413, message));
-  }
-  if (payload.length === 0) return refuse(EMPTY_PAYLOAD);
-  const read = readEnvelope(payload);
-  switch (read.type) {
-    case "Signed":
-      return refuse(
-        refusal(401, "signed documents are not supported yet; publish the plain document"),
-      );
-    case "Empty":
-      return refuse(EMPTY_PAYLOAD);
-    case "Invalid":
-      return refuse(refusalOf(400, read.errors, address), read.generation);
-    case "Envelope":
-      return judgeEnvelope(arrival, read.envelope, { digest, refuse });
-  }
 }
+
+const ENVELOPE_NOT_JSON = refusal(401, "write the signed envelope as one JSON object");
+const ENVELOPE_INSIDE = refusal(400, "holds a signed envelope; sign the document itself");
 
 function judgeEnvelope(
   arrival: Arrival,
   envelope: Envelope,
-  answer: {
-    readonly digest: string;
-    readonly refuse: (why: Refusal, generation: number) => Verdict;
-  },
+  opened: OpenedDocument & { readonly refuse: Refuse },
 ): Verdict {
-  const { address, stored, context } = arrival;
+  const { address, context } = arrival;
   const { generation } = envelope;
-  const { digest, refuse } = answer;
-  const elsewhere = judgeTarget(envelope.target, address, context.fleet);
+  const { refuse, signature } = opened;
+  const isSigned = signature !== undefined;
+  const elsewhere = judgeTarget(envelope.target, address, { fleet: context.fleet, isSigned });
   if (elsewhere.length > 0) return refuse(refusalOf(403, elsewhere, address), generation);
-  const version = judgeVersion({ ...envelope, digest }, stored, SIGNATURES_REQUIRED);
+  const version = versionVerdict(arrival, envelope, opened);
   if (version === "Same") return { type: "Unchanged" };
   if (version !== "Newer") return refuse(refusal(version.code, version.message), generation);
   const unmet = judgeDemands(envelope, arrival);
@@ -129,10 +150,28 @@ function judgeEnvelope(
     generation,
     sha256: context.sha256,
     lenient: false,
+    signed: isSigned,
   });
   const wrong = judgeResources(resources, arrival);
   if (wrong !== undefined) return refuse(wrong, generation);
-  return accept(arrival, { envelope, resources, digest });
+  return accept(arrival, { envelope, resources, opened });
+}
+
+function versionVerdict(
+  { stored, context }: Arrival,
+  envelope: Envelope,
+  { digest, signature }: OpenedDocument,
+): VersionVerdict {
+  const { required, notBefore } = context.trust.keyring;
+  const version = judgeVersion({ ...envelope, digest }, stored, {
+    signaturesRequired: required,
+    byRoot: signature?.byRoot ?? false,
+  });
+  if (signature === undefined) return version;
+  // What ran unsigned so far counts as signed from here on.
+  const isUpgrade = version === "Same" && stored?.signed !== true;
+  if (version !== "Newer" && !isUpgrade) return version;
+  return judgeAge(envelope.issuedAt, notBefore) ?? "Newer";
 }
 
 /** Expiry 408, requirements 412, emptiness 417. */
@@ -165,7 +204,7 @@ function judgeDemands(envelope: Envelope, { address, context }: Arrival): Refusa
 /** Invalid resources 400, pod policy 403. */
 function judgeResources(
   resources: DecodedResources,
-  { address, current }: Arrival,
+  { address, current, context }: Arrival,
 ): Refusal | undefined {
   const at = { source: address.source, ref: address.topic };
   const invalid = [
@@ -177,25 +216,29 @@ function judgeResources(
   const forbidden = resources.pods.flatMap(({ pod }): readonly Rejection[] => {
     const { namespace, name } = pod.metadata;
     const object = { ...at, kind: "Pod", namespace, name };
-    return forbiddenByBaseline(pod).map((error) => ({ ...object, ...error }));
+    const { required } = context.trust.keyring;
+    const errors = forbiddenByPolicy(pod, context.podRules, required);
+    return errors.map((error) => ({ ...object, ...error }));
   });
   return forbidden.length > 0 ? refusalFor(403, forbidden) : undefined;
 }
 
 function accept(
-  { address, payload, stored, context }: Arrival,
+  { address, stored, context }: Arrival,
   judged: {
     readonly envelope: Envelope;
     readonly resources: DecodedResources;
-    readonly digest: string;
+    readonly opened: OpenedDocument;
   },
 ): Verdict {
-  const { envelope, resources, digest } = judged;
+  const { envelope, resources, opened } = judged;
+  const { payload, digest, signature } = opened;
   const { epoch, generation, policy } = envelope;
-  // Generations of another epoch are not comparable: what converged there says nothing here.
-  const observedGeneration =
-    stored !== undefined && stored.epoch === epoch ? stored.observedGeneration : 0;
-  const version = { source: address.source, epoch, generation, digest };
+  // Generations of another epoch, or after a reset, are not comparable: what converged there says nothing here.
+  const isComparable = stored?.epoch === epoch && stored.generation <= generation;
+  const observedGeneration = isComparable ? stored.observedGeneration : 0;
+  const signed = signature === undefined ? {} : { signed: true };
+  const version = { source: address.source, epoch, generation, digest, ...signed };
   const { pods, objects, notices } = resources;
   const holdsSecrets = objects.some(({ object }) => object.kind === "Secret");
   return {
@@ -212,6 +255,7 @@ function accept(
       ...documentRejections(envelope.ignored, address),
       ...notices,
       ...sharedSecrets(objects, address),
+      ...(signature === undefined ? [] : unpinned(pods, address)),
     ],
   };
 }
@@ -231,9 +275,15 @@ function sharedSecrets(
   });
 }
 
-/** `sha256:` + the payload's sha256. */
-export function digestOf(payload: Uint8Array, sha256: Sha256): string {
-  return `sha256:${sha256(payload)}`;
+function unpinned(
+  pods: DecodedResources["pods"],
+  { source, topic }: DocumentAddress,
+): readonly Rejection[] {
+  return pods.flatMap(({ pod }) => {
+    const { namespace, name } = pod.metadata;
+    const object = { source, ref: topic, kind: "Pod", namespace, name };
+    return unpinnedImages(pod).map((error) => ({ ...object, ...error }));
+  });
 }
 
 function refusalOf(

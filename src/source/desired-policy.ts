@@ -1,6 +1,6 @@
-// What a pod of an unsigned document may ask for: Pod Security "baseline" plus hostPort (MQTT.md §2, pod policy).
+// The profile baseline for pods of documents: Pod Security "baseline" plus hostPort (MQTT.md §2, pod policy).
+// The node's files and devices are judged beside it (desired-node-reach).
 
-import { DEVICES_ANNOTATION, isDeviceResource } from "../api/devices.ts";
 import { formatPath, type FieldPath } from "../api/field-path.ts";
 import type { Container, LifecycleHandler, Pod, ProbeHandler } from "../api/pod.ts";
 import { isSystemCritical } from "../api/priority.ts";
@@ -8,7 +8,8 @@ import type { SELinuxOptions, SecurityProfile } from "../api/security-context.ts
 import { isSafeSysctl } from "../api/sysctls.ts";
 import type { FieldError } from "../lib/result.ts";
 
-const WAY_OUT = "put the pod into a manifest file on the node if it needs it";
+const WAY_OUT =
+  "put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy";
 
 /** What containers have anyway, so that asking for it adds nothing. */
 const CAPABILITIES: readonly string[] = [
@@ -44,10 +45,9 @@ interface Breach {
   readonly instead?: string;
 }
 
-/** Every field the baseline profile forbids, with its path and the way out; hostPort is allowed.
- * No hostPath at all passes, so none can reach into the agent's own directories. */
+/** Every field the profile forbids, with its path and the way out; hostPort is allowed. */
 export function forbiddenByBaseline(pod: Pod): readonly FieldError[] {
-  const breaches = [...ofPod(pod), ...ofVolumes(pod), ...ofPodContext(pod)];
+  const breaches = [...ofPod(pod), ...ofPodContext(pod)];
   for (const list of ["initContainers", "containers"] as const)
     for (const [index, container] of pod.spec[list].entries())
       breaches.push(
@@ -66,35 +66,30 @@ function ofPod({ metadata, spec }: Pod): Breach[] {
   if (spec.hostNetwork)
     breaches.push({
       path: ["spec", "hostNetwork"],
-      why: "the node's network is not for pods of unsigned documents",
+      why: "the node's network is not for pods of documents",
       instead: "use ports with hostPort",
     });
   if (spec.hostPID)
     breaches.push({
       path: ["spec", "hostPID"],
-      why: "the node's processes are not for pods of unsigned documents",
+      why: "the node's processes are not for pods of documents",
     });
   if (spec.hostIPC)
     breaches.push({
       path: ["spec", "hostIPC"],
-      why: "the node's shared memory is not for pods of unsigned documents",
+      why: "the node's shared memory is not for pods of documents",
     });
   if (isSystemCritical(spec))
     breaches.push({
       path: ["spec", spec.priorityClassName === undefined ? "priority" : "priorityClassName"],
-      why: "a pod of an unsigned document must not outlive the node's own when memory runs out",
+      why: "a pod of a document must not outlive the node's own when memory runs out",
       instead: "use a class of the node's priorityClasses",
-    });
-  if ((metadata.annotations[DEVICES_ANNOTATION] ?? "").trim() !== "")
-    breaches.push({
-      path: ["metadata", "annotations", DEVICES_ANNOTATION],
-      why: "the node's devices are not for pods of unsigned documents",
     });
   for (const [key, value] of Object.entries(metadata.annotations)) {
     if (!key.startsWith(APPARMOR_ANNOTATION) || isConfining(value)) continue;
     breaches.push({
       path: ["metadata", "annotations", key],
-      why: `pods of unsigned documents must not do without an AppArmor profile (${JSON.stringify(value)})`,
+      why: `pods of documents must not do without an AppArmor profile (${JSON.stringify(value)})`,
       instead: "leave it out",
     });
   }
@@ -105,20 +100,6 @@ function isConfining(profile: string): boolean {
   return profile === "" || profile === "runtime/default" || profile.startsWith("localhost/");
 }
 
-function ofVolumes({ spec }: Pod): Breach[] {
-  return spec.volumes.flatMap((volume, index) =>
-    "hostPath" in volume
-      ? [
-          {
-            path: ["spec", "volumes", index, "hostPath"],
-            why: `volume ${JSON.stringify(volume.name)}: the node's files (${JSON.stringify(volume.hostPath.path)}) are not for pods of unsigned documents`,
-            instead: "use emptyDir",
-          },
-        ]
-      : [],
-  );
-}
-
 function ofPodContext({ spec }: Pod): Breach[] {
   const path = ["spec", "securityContext"];
   const unsafe = spec.securityContext.sysctls.flatMap(({ name }, index) =>
@@ -127,7 +108,7 @@ function ofPodContext({ spec }: Pod): Breach[] {
       : [
           {
             path: [...path, "sysctls", index, "name"],
-            why: `sysctl ${JSON.stringify(name)} is not of the safe set, which is all that pods of unsigned documents may set`,
+            why: `sysctl ${JSON.stringify(name)} is not of the safe set, which is all that pods of documents may set`,
           },
         ],
   );
@@ -139,19 +120,19 @@ function ofContext({ securityContext: context }: Container, path: FieldPath): Br
   if (context.privileged === true)
     breaches.push({
       path: [...path, "privileged"],
-      why: "pods of unsigned documents must not be privileged",
+      why: "pods of documents must not be privileged",
     });
   for (const [index, name] of (context.capabilities?.add ?? []).entries()) {
     if (CAPABILITIES.includes(name.replace(/^CAP_/, ""))) continue;
     breaches.push({
       path: [...path, "capabilities", "add", index],
-      why: `capability ${JSON.stringify(name)} is not for pods of unsigned documents`,
+      why: `capability ${JSON.stringify(name)} is not for pods of documents`,
     });
   }
   if (context.procMount === "Unmasked")
     breaches.push({
       path: [...path, "procMount"],
-      why: "pods of unsigned documents must not see all of /proc",
+      why: "pods of documents must not see all of /proc",
       instead: "leave it out",
     });
   return [...breaches, ...ofProfiles(context, path)];
@@ -172,7 +153,7 @@ function ofProfiles(context: Profiles, path: FieldPath): Breach[] {
     if (context[field]?.type !== "Unconfined") continue;
     breaches.push({
       path: [...path, field, "type"],
-      why: `pods of unsigned documents must not do without ${what}`,
+      why: `pods of documents must not do without ${what}`,
       instead: "write RuntimeDefault or leave it out",
     });
   }
@@ -185,7 +166,7 @@ function ofProfiles(context: Profiles, path: FieldPath): Breach[] {
     if (isAllowed) continue;
     breaches.push({
       path: [...path, "seLinuxOptions", field],
-      why: `the SELinux ${field} ${JSON.stringify(value)} is not for pods of unsigned documents`,
+      why: `the SELinux ${field} ${JSON.stringify(value)} is not for pods of documents`,
       instead: "leave it out",
     });
   }
@@ -194,30 +175,17 @@ function ofProfiles(context: Profiles, path: FieldPath): Breach[] {
 
 /** What lets a container reach beyond itself without a word of its security context. */
 function ofReach(container: Container, path: FieldPath): Breach[] {
-  const { limits, requests } = container.resources;
-  const inLimits = Object.keys(limits).map((name) => ["limits", name] as const);
-  // A request is the limit's shadow where both are there.
-  const inRequests = Object.keys(requests)
-    .filter((name) => limits[name] === undefined)
-    .map((name) => ["requests", name] as const);
-  const devices = [...inLimits, ...inRequests]
-    .filter(([, name]) => isDeviceResource(name))
-    .map(([kind, name]) => ({
-      path: [...path, "resources", kind, name],
-      why: "the node's devices are not for pods of unsigned documents",
-    }));
-  const hosts = handlersOf(container).flatMap(([keys, handler]) => {
+  return handlersOf(container).flatMap(([keys, handler]) => {
     if (handler === undefined || !("host" in handler) || handler.host === undefined) return [];
     if (handler.host === "") return [];
     return [
       {
         path: [...path, ...keys, handler.type, "host"],
-        why: `the node must not knock at ${JSON.stringify(handler.host)} for pods of unsigned documents`,
+        why: `the node must not knock at ${JSON.stringify(handler.host)} for pods of documents`,
         instead: "leave it out: the pod's own address is meant",
       },
     ];
   });
-  return [...devices, ...hosts];
 }
 
 type Handled = readonly [keys: FieldPath, handler: ProbeHandler | LifecycleHandler | undefined];

@@ -21,6 +21,8 @@ export interface ResourceContext {
   readonly sha256: Sha256;
   /** True for checkpoints: what was accepted once is never judged again (law 11). */
   readonly lenient: boolean;
+  /** Whether the document was. */
+  readonly signed: boolean;
 }
 
 export interface DecodedResources {
@@ -59,7 +61,9 @@ function decodeResource(resource: WrittenResource, context: ResourceContext): De
     locate: resource.locate,
   });
   return {
-    pods: decoded.pods.map((pod) => pod.desired),
+    pods: decoded.pods.map(({ desired }) =>
+      context.signed ? { ...desired, signed: true } : desired,
+    ),
     objects: decoded.objects.map((object) => object.desired),
     errors: [...decoded.errors, ...refusedKinds(decoded)].map((error) => placed(error, resource)),
     notices: decoded.notices.map((notice) => placed(notice, resource)),

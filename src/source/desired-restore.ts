@@ -24,7 +24,7 @@ export function restoreDocument(
   address: DocumentAddress,
   sha256: Sha256,
 ): RestoredDocument {
-  const { source, epoch, generation, digest, lost } = accepted;
+  const { source, epoch, generation, digest, signed = false, lost } = accepted;
   const { policy, resources, errors } = readCheckpoint(accepted.payload);
   const decoded = decodeResources(resources, {
     source,
@@ -33,6 +33,7 @@ export function restoreDocument(
     generation,
     sha256,
     lenient: true,
+    signed,
   });
   const unread = lost === undefined ? errors : [lostError(generation, lost)];
   const rejected = [...documentRejections(unread, address), ...decoded.errors];
@@ -42,6 +43,7 @@ export function restoreDocument(
       epoch,
       generation,
       digest,
+      ...(signed ? { signed } : {}),
       policy,
       pods: decoded.pods,
       objects: decoded.objects,

@@ -20,13 +20,22 @@ export function documentName(source: SourceName): string {
   return source.startsWith("mqtt:") ? source.slice("mqtt:".length) : source;
 }
 
-/** Every way in which the target is not the topic's; an absent target is the topic's (unsigned documents only). */
+export interface TargetRules {
+  /** `mqtt.fleet`; undefined = any. */
+  readonly fleet: string | undefined;
+  /** A signed document says whom it is for; an unsigned one without a target is for its topic. */
+  readonly isSigned: boolean;
+}
+
+/** Every way in which the target is not the topic's. */
 export function judgeTarget(
   target: Target,
   address: DocumentAddress,
-  fleet: string | undefined,
+  { fleet, isSigned }: TargetRules,
 ): readonly FieldError[] {
-  const group = address.source.startsWith(GROUP) ? address.source.slice(GROUP.length) : undefined;
+  const group = groupOf(address);
+  const isNamed = target.node !== undefined || target.group !== undefined;
+  if (isSigned && !isNamed) return [unnamed(address)];
   const wrong: FieldError[] = [];
   const miss = (key: keyof Target, message: string): void => {
     wrong.push({ path: `target.${key}`, code: "OtherTarget", message });
@@ -48,6 +57,18 @@ export function judgeTarget(
   return wrong;
 }
 
+function unnamed(address: DocumentAddress): FieldError {
+  const group = groupOf(address);
+  const own = group === undefined ? `node: ${address.node}` : `group: ${group}`;
+  const message = `a signed document must name whom it is for, so that it counts nowhere else; write target: {${own}}`;
+  return { path: "target", code: "Required", message };
+}
+
+/** undefined = it is the node's own topic. */
+export function groupOf({ source }: Pick<DocumentAddress, "source">): string | undefined {
+  return source.startsWith(GROUP) ? source.slice(GROUP.length) : undefined;
+}
+
 export interface DocumentVersion {
   readonly epoch: string;
   readonly previousEpoch?: string;
@@ -58,15 +79,28 @@ export interface DocumentVersion {
 export type VersionVerdict =
   "Newer" | "Same" | { readonly code: 409 | 410; readonly message: string };
 
+export interface EpochRules {
+  readonly signaturesRequired: boolean;
+  /** A root key has signed: where signatures are required, only then may a document name its epoch's predecessor. */
+  readonly byRoot: boolean;
+}
+
 /** Versions count always, clocks never. Where signatures are not required any other epoch is adopted. */
 export function judgeVersion(
   arrived: DocumentVersion,
   stored: AcceptedDocument | undefined,
-  signaturesRequired: boolean,
+  { signaturesRequired, byRoot }: EpochRules,
 ): VersionVerdict {
   if (stored === undefined) return "Newer";
+  const isSame =
+    arrived.epoch === stored.epoch &&
+    arrived.generation === stored.generation &&
+    arrived.digest === stored.digest;
+  // The same once more brings back what cannot be opened any more.
+  if (isSame) return stored.lost === undefined ? "Same" : "Newer";
+  if (stored.versionForgotten === true) return "Newer";
   if (arrived.epoch !== stored.epoch) {
-    const follows = stored.epoch === "" || arrived.previousEpoch === stored.epoch;
+    const follows = stored.epoch === "" || (arrived.previousEpoch === stored.epoch && byRoot);
     return follows || !signaturesRequired ? "Newer" : epochConflict(arrived, stored);
   }
   if (arrived.generation > stored.generation) return "Newer";
@@ -76,12 +110,26 @@ export function judgeVersion(
       code: 410,
       message: `generation ${arrived.generation} is older than the accepted generation ${stored.generation}; publish it as generation ${next} or higher`,
     };
-  // The same once more brings back what cannot be opened any more.
-  if (arrived.digest === stored.digest) return stored.lost === undefined ? "Same" : "Newer";
   return {
     code: 409,
     message: `generation ${stored.generation} was accepted with other content (${stored.digest}); publish the change as generation ${next} or higher`,
   };
+}
+
+/** Documents that were signed before the day that the TrustBundle names count no more, and those without a date. */
+export function judgeAge(
+  issuedAt: number | undefined,
+  notBefore: number | undefined,
+): Extract<VersionVerdict, object> | undefined {
+  if (notBefore === undefined || (issuedAt !== undefined && issuedAt >= notBefore))
+    return undefined;
+  const since = new Date(notBefore).toISOString();
+  const what =
+    issuedAt === undefined
+      ? "the document has no issuedAt"
+      : `the document was issued at ${new Date(issuedAt).toISOString()}`;
+  const message = `${what}, and only those issued since ${since} count (notBefore of the TrustBundle); sign it again with the present time`;
+  return { code: 410, message };
 }
 
 function epochConflict(arrived: DocumentVersion, stored: AcceptedDocument): VersionVerdict {

@@ -3,23 +3,28 @@
 import type { Sha256 } from "../api/decode-context.ts";
 import type { AcceptedDocument, DesiredDocument, DocumentState } from "../api/desired-document.ts";
 import type { Rejection, SourceName, SourceSnapshot } from "../api/desired-pod.ts";
-import { parseTopic, sourceOfTopic, topicFor } from "../api/mqtt-topics.ts";
+import { parseTopic, topicFor } from "../api/mqtt-topics.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { judgeDocument, type Verdict } from "./desired-judge.ts";
-import { refusal, type Refusal } from "./desired-refusal.ts";
+import type { PodRules } from "./desired-pod-policy.ts";
+import type { Refusal } from "./desired-refusal.ts";
 import type { NodeFacts } from "./desired-requires.ts";
 import { restoreDocument } from "./desired-restore.ts";
 import { documentName, type DocumentAddress } from "./desired-version.ts";
 import { RefusalMemory } from "./mqtt-refusals.ts";
+import { RefusalLog } from "./refusal-log.ts";
+import { storageRefusal } from "./storage-refusal.ts";
+import type { Trust } from "./trust.ts";
 
 /** The checkpoint. What `accept` has returned from is on the disk; when it throws nothing was accepted. */
 export interface DocumentStore {
   get(source: SourceName): AcceptedDocument | undefined;
   accept(document: AcceptedDocument): void;
   setObserved(source: SourceName, generation: number): void;
+  forgetVersion(source: SourceName): void;
 }
 
 export interface MqttSourceOptions {
@@ -34,6 +39,8 @@ export interface MqttSourceOptions {
   /** `mqtt.fleet`; absent = any. */
   readonly fleet?: string;
   readonly facts: NodeFacts;
+  readonly trust: Pick<Trust, "look" | "receive" | "verify">;
+  readonly podRules: PodRules;
   /** Whether the kernel says that the clock is synchronised. */
   readonly clockTrusted: () => boolean;
   /** Receives a snapshot at the start and after every change. */
@@ -51,6 +58,7 @@ export class MqttSource implements Disposable {
   readonly #options: MqttSourceOptions;
   readonly #address: DocumentAddress;
   readonly #refusals: RefusalMemory;
+  readonly #refusalLog: RefusalLog;
   #stored: AcceptedDocument | undefined;
   #document: DesiredDocument | undefined;
   /** False until a document was accepted or restored whole (law 5). */
@@ -59,6 +67,8 @@ export class MqttSource implements Disposable {
   #notices: readonly Rejection[] = [];
   /** Why the newest refused document was refused, while it is the newest. */
   #refused: readonly Rejection[] = [];
+  /** The newest message, if it was refused: with other keys in force it may count. */
+  #refusedMessage: Uint8Array | undefined;
   #retry: Disposable | undefined;
   #backoff: BackoffEntry | undefined;
 
@@ -71,6 +81,7 @@ export class MqttSource implements Disposable {
       node,
     };
     this.#refusals = new RefusalMemory(options.clock);
+    this.#refusalLog = new RefusalLog(options.clock, options.log);
   }
 
   /** Restores the accepted document and speaks, before it returns. Throws what the checkpoint throws. */
@@ -110,15 +121,31 @@ export class MqttSource implements Disposable {
       log.error("part of the desired document cannot be read", { source: SOURCE, generation });
   }
 
-  /** A message from the broker. Other topics than this node's desired document are not its business. Never throws. */
+  /** A message from the broker: this node's document, or who may sign it. Never throws. */
   receive(topic: string, payload: Uint8Array): void {
     const parsed = parseTopic(this.#options.topicRoot, topic);
-    if (parsed === undefined || sourceOfTopic(parsed) !== SOURCE) return;
+    if (parsed?.type === "Trust") return this.#options.trust.receive(payload);
     if (topic !== this.#address.topic) return;
     // The newest message is the retained truth; an older one that waits for the disk is history.
     this.#forgetRetry();
     this.#backoff = undefined;
+    this.#refusedMessage = undefined;
     this.#take(payload);
+  }
+
+  /** Trust was reset: a document of any version follows. Throws what the checkpoint throws. */
+  forgetVersion(): void {
+    if (this.#stored === undefined) return;
+    this.#options.documents.forgetVersion(SOURCE);
+    this.#stored = { ...this.#stored, versionForgotten: true };
+  }
+
+  /** Other keys are in force: what was refused is judged again, for the broker does not send it twice. */
+  judgeAgain(): void {
+    const message = this.#refusedMessage;
+    if (message === undefined) return;
+    this.#forgetRetry();
+    this.#take(message);
   }
 
   /** The document of this generation has converged: remembered for the acknowledgement after a restart. */
@@ -158,6 +185,7 @@ export class MqttSource implements Disposable {
 
   #take(payload: Uint8Array): void {
     const verdict = this.#judge(payload);
+    this.#refusedMessage = verdict.type === "Refused" ? payload : undefined;
     switch (verdict.type) {
       case "Accepted":
         return this.#accept(verdict, payload);
@@ -169,7 +197,8 @@ export class MqttSource implements Disposable {
   }
 
   #judge(payload: Uint8Array): Verdict {
-    const { clock, clockTrusted, facts, fleet, sha256 } = this.#options;
+    const { clock, clockTrusted, facts, fleet, sha256, trust, podRules } = this.#options;
+    const keyring = trust.look();
     const stored = this.#stored;
     return judgeDocument({
       address: this.#address,
@@ -182,6 +211,8 @@ export class MqttSource implements Disposable {
         now: clock.now(),
         clockTrusted: clockTrusted(),
         accepted: stored === undefined ? {} : { [documentName(SOURCE)]: stored.generation },
+        trust: { keyring, verify: trust.verify },
+        podRules,
         sha256,
       },
     });
@@ -208,6 +239,7 @@ export class MqttSource implements Disposable {
       source: SOURCE,
       epoch: accepted.epoch,
       generation,
+      signed: document.signed === true,
       pods: document.pods.length,
       objects: document.objects.length,
     });
@@ -217,13 +249,8 @@ export class MqttSource implements Disposable {
 
   #refuse(refused: Refusal & { readonly digest: string; readonly generation?: number }): void {
     const { code, digest, generation, message, rejections } = refused;
-    this.#options.log.warn("refused a desired document", {
-      source: SOURCE,
-      code,
-      digest,
-      generation,
-      reason: message,
-    });
+    const facts = { source: SOURCE, code, digest, generation, reason: message };
+    this.#refusalLog.warn("refused a desired document", facts);
     const isNews = this.#refusals.note({
       code,
       digest,
@@ -268,22 +295,4 @@ export class MqttSource implements Disposable {
   #tell(): void {
     this.#options.onState(this.states());
   }
-}
-
-/** 507 when the disk is full, else 500; the document is kept in memory and tried again. */
-function storageRefusal(thrown: unknown): Refusal {
-  const again = "it is tried again by itself";
-  const why = messageOf(thrown);
-  if (isNoSpace(thrown))
-    return refusal(507, `no space left to keep the document (${why}); free some space, ${again}`);
-  return refusal(500, `the document could not be kept (${why}); ${again}`);
-}
-
-const NO_SPACE: readonly unknown[] = ["ENOSPC", "EDQUOT", "SQLITE_FULL", "DatabaseFull"];
-
-function isNoSpace(thrown: unknown): boolean {
-  if (!(thrown instanceof Error)) return false;
-  const code = "code" in thrown ? thrown.code : undefined;
-  const reason = "reason" in thrown ? thrown.reason : undefined;
-  return NO_SPACE.includes(code) || NO_SPACE.includes(reason) || isNoSpace(thrown.cause);
 }

@@ -1,12 +1,18 @@
 // Which pods may use which objects: an unsigned document must not fetch what never travels (MQTT.md §2). Pure.
 
-import type { SourceName } from "../api/desired-pod.ts";
+import type { DesiredPod, SourceName } from "../api/desired-pod.ts";
 import type { DesiredObject } from "../api/local-object.ts";
 
-/** Static pods use only what is static itself; pods of unsigned documents of that no Secrets, and no other pods' data. */
-export function mayUse(reader: SourceName, { object, source }: DesiredObject): boolean {
+/** What counts of the pod that reads. */
+export type Reader = Pick<DesiredPod, "source" | "signed">;
+
+/** Static pods use only what is static itself. Of that, pods of signed documents use ConfigMaps and Secrets, those of
+ * unsigned ones no Secrets, and neither other pods' data. */
+export function mayUse({ source: reader, signed }: Reader, desired: DesiredObject): boolean {
+  const { object, source } = desired;
   if (!listensTo(reader, source)) return false;
-  return isStatic(reader) || object.kind === "ConfigMap" || !isStatic(source);
+  if (isStatic(reader) || !isStatic(source)) return true;
+  return object.kind === "ConfigMap" || (object.kind === "Secret" && signed === true);
 }
 
 /** Whether what pods of `reader` find depends on the word of `source`: files hide what documents say. */

@@ -30,6 +30,9 @@ export class Database implements Disposable {
   readonly #sqlite: Sqlite.Database;
   readonly #paths: DatabasePaths;
   #transaction: Durability | undefined;
+  /** Rows changed through `query`. */
+  #changes = 0;
+  #companion: (() => void) | undefined;
 
   constructor(sqlite: Sqlite.Database, paths: DatabasePaths) {
     this.#sqlite = sqlite;
@@ -40,7 +43,11 @@ export class Database implements Disposable {
   query<P extends readonly Value[], Row = unknown>(sql: string): Query<P, Row> {
     const statement = this.#guard(() => this.#prepare<Row>(sql));
     return {
-      run: (...values) => this.#guard(() => statement.run(...values).changes),
+      run: (...values) => {
+        const { changes } = this.#guard(() => statement.run(...values));
+        this.#changes += changes;
+        return changes;
+      },
       get: (...values) => this.#guard(() => statement.get(...values)),
       all: (...values) => this.#guard(() => statement.all(...values)),
     };
@@ -73,13 +80,25 @@ export class Database implements Disposable {
     }
     return this.#guard(() => {
       try {
-        return this.#transact(run, durability);
+        return this.#transact(() => this.#withCompanion(run), durability);
       } catch (error) {
         if (!isFull(error)) throw error;
         rmSync(this.#paths.reserve, { force: true });
         return this.#transact(run, durability);
       }
     });
+  }
+
+  /** `companion` writes something small inside each transaction that writes, before it ends. */
+  takeAlong(companion: () => void): void {
+    this.#companion = companion;
+  }
+
+  #withCompanion<T>(run: () => T): T {
+    const before = this.#changes;
+    const result = run();
+    if (this.#changes > before) this.#companion?.();
+    return result;
   }
 
   #transact<T>(run: () => T, durability: Durability): T {

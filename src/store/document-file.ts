@@ -26,6 +26,7 @@ const HEADER = z.object({
   epoch: z.string(),
   generation: z.number().int(),
   digest: z.string(),
+  signed: z.boolean().optional(),
   acceptedAt: z.number(),
 });
 
@@ -39,8 +40,9 @@ export function documentFileStem(source: SourceName): string {
 
 /** Line 1: magic, format, sha256 of all that follows; line 2: the facts as JSON; then the payload, byte for byte. */
 export function encodeDocument({ serial, document }: StoredDocument): Uint8Array {
-  const { source, epoch, generation, digest, acceptedAt } = document;
-  const facts = { source, serial, epoch, generation, digest, acceptedAt };
+  const { source, epoch, generation, digest, acceptedAt, signed } = document;
+  const version = { source, serial, epoch, generation, digest };
+  const facts = { ...version, ...(signed === true ? { signed } : {}), acceptedAt };
   const header = `${JSON.stringify(facts)}\n`;
   const first = `${MAGIC} 1 ${sha256(header, document.payload)}\n`;
   return Buffer.concat([Buffer.from(first + header), document.payload]);
@@ -55,7 +57,8 @@ export function decodeDocument(bytes: Uint8Array): StoredDocument | undefined {
   if (magic !== MAGIC || sum !== sha256(bytes.subarray(endOfFirst + 1))) return undefined;
   const header = HEADER.safeParse(JSON.parse(text(bytes.subarray(endOfFirst + 1, endOfHeader))));
   if (!header.success) return undefined;
-  const { serial, ...facts } = header.data;
+  const { serial, signed, ...version } = header.data;
+  const facts = { ...version, ...(signed === true ? { signed } : {}) };
   const payload = bytes.slice(endOfHeader + 1);
   return { serial, document: { ...facts, payload, observedGeneration: 0 } };
 }

@@ -11,6 +11,7 @@ import {
   encodeDocument,
   type StoredDocument,
 } from "./document-file.ts";
+import { isSame, isSameFile, stored, type DocumentRow } from "./document-row.ts";
 import type { Meta } from "./meta.ts";
 import { isSealed, type SecretBox } from "./secret-box.ts";
 import type { StoreFiles } from "./store-files.ts";
@@ -32,17 +33,6 @@ export interface DocumentRepair {
   readonly message: string;
 }
 
-interface Row {
-  readonly source: SourceName;
-  readonly serial: number;
-  readonly epoch: string;
-  readonly generation: number;
-  readonly digest: string;
-  readonly payload: Uint8Array;
-  readonly observed_generation: number;
-  readonly accepted_at: number;
-}
-
 /** Larger than any document that can be accepted. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
@@ -50,13 +40,14 @@ export class Documents {
   /** Found at the start. */
   readonly repairs: readonly DocumentRepair[];
   readonly #options: DocumentsOptions;
-  readonly #select: Query<[string], Row>;
-  readonly #selectAll: Query<[], Row>;
+  readonly #select: Query<[string], DocumentRow>;
+  readonly #selectAll: Query<[], DocumentRow>;
   readonly #upsert: Query<
-    [string, number, string, number, string, Uint8Array, number, number],
+    [string, number, string, number, string, Uint8Array, number, number, string],
     unknown
   >;
   readonly #observe: Query<[number, string, number], unknown>;
+  readonly #forget: Query<[string], unknown>;
   readonly #delete: Query<[string], unknown>;
 
   constructor(options: DocumentsOptions) {
@@ -65,15 +56,17 @@ export class Documents {
     this.#select = database.query("SELECT * FROM document WHERE source = ?");
     this.#selectAll = database.query("SELECT * FROM document ORDER BY source");
     this.#upsert = database.query(
-      `INSERT INTO document (source, serial, epoch, generation, digest, payload, observed_generation, accepted_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO document (source, serial, epoch, generation, digest, payload, observed_generation, accepted_at, signed_digest)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (source) DO UPDATE SET serial = excluded.serial, epoch = excluded.epoch,
          generation = excluded.generation, digest = excluded.digest, payload = excluded.payload,
-         observed_generation = excluded.observed_generation, accepted_at = excluded.accepted_at`,
+         observed_generation = excluded.observed_generation, accepted_at = excluded.accepted_at,
+         signed_digest = excluded.signed_digest, forgotten_digest = excluded.forgotten_digest`,
     );
     this.#observe = database.query(
       "UPDATE document SET observed_generation = ? WHERE source = ? AND observed_generation <> ?",
     );
+    this.#forget = database.query("UPDATE document SET forgotten_digest = digest WHERE source = ?");
     this.#delete = database.query("DELETE FROM document WHERE source = ?");
     files.makeDirectory(directory, 0o700);
     this.repairs = this.#reconcile();
@@ -82,6 +75,11 @@ export class Documents {
   get(source: SourceName): AcceptedDocument | undefined {
     const row = this.#select.get(source);
     return row === undefined ? undefined : this.#opened(stored(row).document);
+  }
+
+  /** From now on any version follows the document that is there; a lost database knows nothing of it. */
+  forgetVersion(source: SourceName): void {
+    this.#options.database.transaction(() => this.#forget.run(source), "full");
   }
 
   /** By source. */
@@ -99,7 +97,7 @@ export class Documents {
 
   /**
    * Row and files are on the disk when it returns, or it throws and nothing is accepted. The document that is
-   * there already (same epoch, generation, digest) writes nothing, unless it cannot be opened any more.
+   * there already (same epoch, generation, digest, signed or not) writes nothing, unless it cannot be opened any more.
    */
   accept(document: AcceptedDocument): void {
     const row = this.#select.get(document.source);
@@ -157,7 +155,9 @@ export class Documents {
     const { source, epoch, generation, digest, payload } = document;
     const acceptedAt = Math.round(document.acceptedAt);
     const observed = document.observedGeneration;
-    this.#upsert.run(source, serial, epoch, generation, digest, payload, observed, acceptedAt);
+    const version = [source, serial, epoch, generation, digest] as const;
+    const signedDigest = document.signed === true ? digest : "";
+    this.#upsert.run(...version, payload, observed, acceptedAt, signedDigest);
     this.#options.meta.set(spokenKey(source), "1");
   }
 
@@ -259,26 +259,4 @@ function spokenKey(source: SourceName): string {
 /** A sealed payload opens nowhere else. */
 function labelOf({ source, epoch, generation, digest }: AcceptedDocument): string {
   return JSON.stringify(["document", source, epoch, generation, digest]);
-}
-
-function stored(row: Row): StoredDocument {
-  const { source, serial, epoch, generation, digest } = row;
-  const document = {
-    source,
-    epoch,
-    generation,
-    digest,
-    payload: new Uint8Array(row.payload),
-    observedGeneration: row.observed_generation,
-    acceptedAt: row.accepted_at,
-  };
-  return { serial, document };
-}
-
-function isSame(a: AcceptedDocument, b: AcceptedDocument): boolean {
-  return a.epoch === b.epoch && a.generation === b.generation && a.digest === b.digest;
-}
-
-function isSameFile(a: StoredDocument, b: StoredDocument): boolean {
-  return Buffer.compare(encodeDocument(a), encodeDocument(b)) === 0;
 }

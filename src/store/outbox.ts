@@ -24,11 +24,12 @@ export interface OutboxMessage {
 /** One thing to publish. Consecutive events may share a message; `id` is then the event's number `n`. */
 export interface OutboxRow {
   readonly id: number;
-  readonly kind: TopicKind | "event";
+  readonly kind: TopicKind | "event" | "response";
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: 0 | 1;
   readonly retain: boolean;
+  readonly correlation?: Uint8Array;
 }
 
 export interface OutboxOptions {
@@ -41,16 +42,19 @@ export interface OutboxOptions {
 interface Row {
   readonly id: number;
   readonly rank: number;
-  readonly kind: TopicKind | "event";
+  readonly kind: OutboxRow["kind"];
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: 0 | 1;
   readonly retain: 0 | 1;
   readonly content: string;
+  readonly correlation?: Uint8Array | null;
 }
 
 /** Order of sending: state, reported, Warning events, rest. */
 const RANK: Readonly<Record<TopicKind, number>> = { state: 0, reported: 1, pod: 3 };
+/** Of such rows a topic needs only the newest; index outbox_by_topic has the first half of it. */
+const OF_TOPIC = "kind <> 'event' AND kind <> 'response'";
 
 export class Outbox {
   readonly #database: Database;
@@ -76,7 +80,7 @@ export class Outbox {
     this.#database = database;
     this.#events = new EventRing(options);
     this.#rowsOfTopic = database.query(
-      "SELECT * FROM outbox WHERE topic = ? AND kind <> 'event' ORDER BY id",
+      `SELECT * FROM outbox WHERE topic = ? AND ${OF_TOPIC} ORDER BY id`,
     );
     this.#insert = database.query(
       "INSERT INTO outbox (rank, kind, topic, payload, qos, retain, content) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -87,13 +91,13 @@ export class Outbox {
     this.#delete = database.query("DELETE FROM outbox WHERE id = ?");
     this.#next = database.query(
       `SELECT * FROM outbox WHERE id NOT IN (SELECT value FROM json_each(?))
-         AND (kind = 'event' OR topic NOT IN (SELECT value FROM json_each(?)))
+         AND (kind IN ('event', 'response') OR topic NOT IN (SELECT value FROM json_each(?)))
          AND topic NOT IN (SELECT value FROM json_each(?))
        ORDER BY rank, id LIMIT ?`,
     );
     this.#superseded = database.query(
-      `DELETE FROM outbox WHERE topic = ? AND kind <> 'event'
-         AND id < (SELECT max(id) FROM outbox WHERE topic = ? AND kind <> 'event')`,
+      `DELETE FROM outbox WHERE topic = ? AND ${OF_TOPIC}
+         AND id < (SELECT max(id) FROM outbox WHERE topic = ? AND ${OF_TOPIC})`,
     );
     this.#published = database.query("SELECT content FROM published WHERE topic = ?");
     this.#setPublished = database.query(
@@ -106,7 +110,7 @@ export class Outbox {
     );
     // Of the process before: nothing is in flight yet.
     const topics = database.query<[], { readonly topic: string }>(
-      "SELECT topic FROM outbox WHERE kind <> 'event' GROUP BY topic HAVING count(*) > 1",
+      `SELECT topic FROM outbox WHERE ${OF_TOPIC} GROUP BY topic HAVING count(*) > 1`,
     );
     this.#dropSuperseded(topics.all().map(({ topic }) => topic));
   }
@@ -189,7 +193,7 @@ export class Outbox {
   nextBatch(limit: number): readonly OutboxRow[] {
     if (limit <= 0) return [];
     const flying = this.#inFlightRows();
-    const topics = flying.filter(({ kind }) => kind !== "event").map(({ topic }) => topic);
+    const topics = flying.filter(isOfTopic).map(({ topic }) => topic);
     const stored = this.#next.all(
       JSON.stringify(flying.map(({ id }) => id)),
       JSON.stringify(topics),
@@ -226,7 +230,7 @@ export class Outbox {
   /** False when the ring had dropped the row meanwhile. */
   #acknowledge(row: Row): boolean {
     const wasThere = this.#delete.run(row.id) > 0;
-    if (row.kind === "event") return wasThere;
+    if (!isOfTopic(row)) return wasThere;
     if (row.payload.length === 0) this.#unsetPublished.run(row.topic);
     else this.#setPublished.run(row.topic, row.kind, row.content);
     return wasThere;
@@ -286,6 +290,11 @@ function contentOf({ payload, content }: OutboxMessage): string {
   return payload.length === 0 ? "" : (content ?? sha256(payload));
 }
 
-function published({ id, kind, topic, payload, qos, retain }: Row): OutboxRow {
-  return { id, kind, topic, payload, qos, retain: retain === 1 };
+function isOfTopic({ kind }: Row): boolean {
+  return kind !== "event" && kind !== "response";
+}
+
+function published({ id, kind, topic, payload, qos, retain, correlation }: Row): OutboxRow {
+  const row = { id, kind, topic, payload, qos, retain: retain === 1 };
+  return correlation === undefined || correlation === null ? row : { ...row, correlation };
 }

@@ -82,6 +82,40 @@ export const SCHEMA_STEPS: readonly string[] = [
     PRIMARY KEY (uid, container)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE command (
+    serial INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    code INTEGER NOT NULL,
+    reply_to TEXT NOT NULL,
+    correlation BLOB,
+    forget_at INTEGER NOT NULL
+  ) STRICT;
+  ALTER TABLE outbox ADD COLUMN correlation BLOB;
+  ALTER TABLE outbox ADD COLUMN expires_at INTEGER;
+  `,
+  // A copy is sealed (secret-box), whether or not it holds a Secret.
+  `
+  CREATE TABLE rollout (
+    source TEXT NOT NULL,
+    name TEXT NOT NULL,
+    state TEXT NOT NULL,
+    PRIMARY KEY (source, name)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE good_copy (
+    source TEXT NOT NULL,
+    name TEXT NOT NULL,
+    revision TEXT NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (source, name)
+  ) STRICT;
+  `,
+  // Digests of a document that was signed, and of one whose version was forgotten (document-row).
+  `
+  ALTER TABLE document ADD COLUMN signed_digest TEXT NOT NULL DEFAULT '';
+  ALTER TABLE document ADD COLUMN forgotten_digest TEXT NOT NULL DEFAULT '';
+  `,
 ];
 
 /** Of the first step; a database without one of them is not usable. */

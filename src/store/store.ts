@@ -3,6 +3,8 @@
 
 import { join } from "node:path";
 import type { Random } from "../lib/random.ts";
+import { ClockMark } from "./clock-mark.ts";
+import { Commands } from "./commands.ts";
 import type { Database } from "./database.ts";
 import { Documents } from "./documents.ts";
 import { Failures } from "./failures.ts";
@@ -15,9 +17,12 @@ import { openDatabase, type OpenedDatabase, type Recovery } from "./open-databas
 import { Outbox } from "./outbox.ts";
 import type { EventCaps } from "./event-ring.ts";
 import { Removals } from "./removals.ts";
+import { Responses } from "./responses.ts";
+import { Rollouts } from "./rollouts.ts";
 import { SecretBox } from "./secret-box.ts";
 import { loadSecretKey } from "./secret-key.ts";
 import type { StoreFiles } from "./store-files.ts";
+import { TrustFile } from "./trust.ts";
 
 export interface StoreOptions {
   readonly stateDir: string;
@@ -35,6 +40,7 @@ export class Store implements Disposable {
   readonly recovered: Recovery | undefined;
   readonly database: Database;
   readonly meta: Meta;
+  readonly clockMark: ClockMark;
   readonly incarnation: Incarnation;
   /** Whatever lies here of Secrets is sealed with it. */
   readonly secrets: SecretBox;
@@ -43,7 +49,11 @@ export class Store implements Disposable {
   readonly removals: Removals;
   readonly failures: Failures;
   readonly killed: KilledContainers;
+  readonly rollouts: Rollouts;
+  readonly trust: TrustFile;
   readonly outbox: Outbox;
+  readonly commands: Commands;
+  readonly responses: Responses;
 
   /** Throws AgentError `SqliteAddonUnusable`, `DatabaseUnavailable` or `DatabaseFull`. The caller holds stateDir's lock. */
   static open(options: StoreOptions): Store {
@@ -68,6 +78,7 @@ export class Store implements Disposable {
     this.recovered = opened.recovered;
     this.database = database;
     this.meta = new Meta(database);
+    this.clockMark = new ClockMark(database, this.meta);
     this.incarnation = new Incarnation(this.meta, options.random);
     this.secrets = new SecretBox(loadSecretKey(options), options.random);
     const directory = join(options.stateDir, "desired");
@@ -77,6 +88,11 @@ export class Store implements Disposable {
     this.removals = new Removals(database);
     this.failures = new Failures(database);
     this.killed = new KilledContainers(database);
+    this.rollouts = new Rollouts(database, secrets);
+    this.commands = new Commands(database);
+    this.responses = new Responses(database);
+    const path = join(options.stateDir, "trust.json");
+    this.trust = new TrustFile({ meta, files: options.files, path });
     const caps = options.eventCaps;
     this.outbox = new Outbox(caps === undefined ? { database, meta } : { database, meta, caps });
   }

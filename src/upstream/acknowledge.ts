@@ -50,7 +50,7 @@ export function acknowledge(
   if (document === undefined) {
     if (rejected === undefined) return undefined;
     const { code, message } = rejected;
-    const version = { source, epoch: "", generation: 0, digest: "" };
+    const version = { source, epoch: "", generation: 0, digest: "", signed: false };
     const said = { phase: "Rejected", code, message } as const;
     const ack = dated({ ...version, observedGeneration: 0, ...said }, facts);
     return {
@@ -64,7 +64,8 @@ export function acknowledge(
   const hasConverged = state.observedGeneration === generation;
   const judged = judgePods(pods, policy, { ...facts, previous, hasConverged });
   const observedGeneration = judged.converged ? generation : state.observedGeneration;
-  const version = { source, epoch, generation, observedGeneration, digest };
+  const signed = document.signed === true;
+  const version = { source, epoch, generation, observedGeneration, digest, signed };
   const ack = dated({ ...version, ...judged.said }, { ...facts, previous });
   return {
     ack: { ...ack, ...(rejected === undefined ? {} : { lastRejected: rejected }) },
@@ -80,7 +81,8 @@ export function acknowledgeStatic(files: StaticFiles, facts: RunningFacts): Ackn
   const judged = files.isKnown
     ? judgePods(pods, STATIC_POLICY, { ...facts, previous, hasConverged: false })
     : NOT_READ_YET;
-  const version = { source: "static", epoch: "", generation: 0, observedGeneration: 0, digest };
+  const none = { epoch: "", generation: 0, observedGeneration: 0, signed: false };
+  const version = { source: "static", ...none, digest };
   const ack = dated({ ...version, ...judged.said }, { ...facts, previous });
   return { ack, converged: judged.converged, reviewAt: judged.reviewAt };
 }
@@ -243,13 +245,10 @@ function sameVersion(
 }
 
 /** `since` stays while version, phase and code stay. */
-function dated(
-  said: Omit<Ack, "since" | "signed">,
-  facts: Pick<RunningFacts, "wall" | "previous">,
-): Ack {
+function dated(said: Omit<Ack, "since">, facts: Pick<RunningFacts, "wall" | "previous">): Ack {
   const before = sameVersion(facts.previous, said);
   const isSame = before !== undefined && before.phase === said.phase && before.code === said.code;
-  return { ...said, signed: false, since: isSame ? before.since : rfc3339(facts.wall) };
+  return { ...said, since: isSame ? before.since : rfc3339(facts.wall) };
 }
 
 function lastRejectedOf(refused: Exclude<DocumentState["lastRejected"], undefined>): LastRejected {

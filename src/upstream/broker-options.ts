@@ -3,12 +3,13 @@
 import type { MqttConfig } from "../api/config.ts";
 import type { Files } from "../host/files.ts";
 import type { ConnectOptions, MqttMessage } from "../mqtt/mqtt-link.ts";
+import { willWithin, type ConnectLimits } from "./connect-limits.ts";
 
 export interface BrokerOptionsInput {
   readonly config: MqttConfig;
   readonly files: Files;
   readonly clientId: string;
-  readonly protocolVersion: 4 | 5;
+  readonly limits: ConnectLimits;
   readonly will: MqttMessage;
 }
 
@@ -20,16 +21,16 @@ const MAX_FILE_BYTES = 1 << 20;
 
 /** Throws the AgentError `FileError` of a file that cannot be read. */
 export function brokerOptions(input: BrokerOptionsInput): ConnectOptions {
-  const { config, files, clientId, protocolVersion, will } = input;
-  const read = (path: string): string => new TextDecoder().decode(files.read(path, MAX_FILE_BYTES));
+  const { config, files, clientId, limits, will } = input;
+  const read = (path: string): string => readText(files, path);
   return {
     url: config.url,
     clientId,
-    protocolVersion,
+    protocolVersion: limits.protocolVersion,
     keepAliveSeconds: config.keepAliveSeconds,
     sessionExpirySeconds: SESSION_EXPIRY_S,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    will: { ...will, delaySeconds: WILL_DELAY_S },
+    will: { ...willWithin(will, limits), delaySeconds: WILL_DELAY_S },
     ...(config.username === undefined ? {} : { username: config.username }),
     // An editor ends the line of a password.
     ...(config.passwordFile === undefined
@@ -38,6 +39,12 @@ export function brokerOptions(input: BrokerOptionsInput): ConnectOptions {
     ...(config.caFile === undefined ? {} : { ca: read(config.caFile) }),
     ...(config.certFile === undefined ? {} : { cert: read(config.certFile) }),
     ...(config.keyFile === undefined ? {} : { key: read(config.keyFile) }),
+    ...(config.profile === "metered" ? { resumeTls: true } : {}),
     ...(config.alpn === undefined ? {} : { alpn: config.alpn }),
   };
+}
+
+/** A password or PEM file; whoever renews certificates likes to switch symbolic links. Throws AgentError `FileError`. */
+export function readText(files: Files, path: string): string {
+  return new TextDecoder().decode(files.readFollowing(path, MAX_FILE_BYTES));
 }

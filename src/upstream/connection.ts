@@ -1,48 +1,24 @@
 // Keeps the node connected to its broker for ever: subscribes, tells birth, lets the publisher work, says goodbye.
 
-import type { MqttConfig } from "../api/config.ts";
-import { subscriptionsFor, topicFor } from "../api/mqtt-topics.ts";
-import type { NodeCondition } from "../api/pod-status.ts";
-import type { Files } from "../host/files.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import { MAX_TOPIC_BYTES, subscriptionsFor, topicFor } from "../api/mqtt-topics.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import type { Random } from "../lib/random.ts";
-import type { MqttLink, MqttMessage, MqttSession, SessionEnd } from "../mqtt/mqtt-link.ts";
+import type { MqttMessage, MqttSession, SessionEnd } from "../mqtt/mqtt-link.ts";
 import { aborted } from "../lib/aborted.ts";
 import { brokerOptions } from "./broker-options.ts";
+import { CertificateWatch } from "./certificate-watch.ts";
+import type { UpstreamConnectionOptions } from "./connection-options.ts";
+import { allowedBy, lowered, type ConnectLimits } from "./connect-limits.ts";
 import { allowed } from "./packets.ts";
-import { decideReconnect, remember, STABLE_MS, type Attempt } from "./reconnect.ts";
-import { stateMessage, type NodeAbout } from "./state-message.ts";
+import {
+  decideReconnect,
+  duplicateCondition,
+  remember,
+  STABLE_MS,
+  type Attempt,
+} from "./reconnect.ts";
+import { stateMessage } from "./state-message.ts";
 import { Subscriptions } from "./subscriptions.ts";
-
-export interface UpstreamConnectionOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly link: MqttLink;
-  readonly files: Files;
-  readonly config: MqttConfig;
-  readonly nodeName: string;
-  readonly incarnation: string;
-  /** Groups of the node, read at each connect. */
-  readonly groups: () => readonly string[];
-  /** The number of the next session; never twice in one incarnation. */
-  readonly nextSession: () => number;
-  readonly about: () => NodeAbout;
-  /** Everything that arrives, also before birth. Must not throw. */
-  readonly onMessage: (topic: string, payload: Uint8Array, retained: boolean) => void;
-  /** The broker knows nothing of us: everything retained is to be published again. */
-  readonly onFreshSession: () => void;
-  /** All conditions of the connection that are true; called when they change. */
-  readonly onConditions: (conditions: readonly NodeCondition[]) => void;
-  /** Publishes until its signal aborts; the session is then over, or about to be ended. */
-  readonly publisher: SessionPublisher;
-}
-
-export interface SessionPublisher {
-  run(session: MqttSession, number: number, signal: AbortSignal): Promise<void>;
-}
 
 /** For people: how it stands with the broker. */
 export interface UpstreamStatus {
@@ -70,30 +46,40 @@ export class UpstreamConnection {
   readonly #options: UpstreamConnectionOptions;
   readonly #subscriptions: Subscriptions;
   readonly #stateTopic: string;
-  #protocolVersion: 4 | 5;
+  readonly #certificates: CertificateWatch;
+  #limits: ConnectLimits;
   #history: readonly Attempt[] = [];
   #duplicate = false;
   #live: Live | undefined;
   #lastError: string | undefined;
 
   constructor(options: UpstreamConnectionOptions) {
-    const { clock, log, config, nodeName, groups } = options;
+    const { clock, log, files, config, nodeName, groups, clockTrusted } = options;
     const root = config.topicRoot;
     this.#options = options;
-    this.#protocolVersion = config.protocolVersion;
+    this.#limits = { protocolVersion: config.protocolVersion, willRetain: true, willQos: 1 };
     this.#stateTopic = topicFor({ type: "NodeState", root, node: nodeName });
+    const onChange = (): void => this.#tell();
     this.#subscriptions = new Subscriptions({
       clock,
       log,
       filters: () => subscriptionsFor(root, nodeName, groups()),
-      onChange: () => this.#tell(),
+      onChange,
+    });
+    this.#certificates = new CertificateWatch({
+      clock,
+      log,
+      files,
+      config,
+      clockTrusted,
+      onChange,
     });
   }
 
   status(): UpstreamStatus {
     return {
       connected: this.#live !== undefined,
-      protocolVersion: this.#protocolVersion,
+      protocolVersion: this.#limits.protocolVersion,
       ...(this.#live === undefined ? {} : { session: this.#live.number }),
       ...(this.#lastError === undefined ? {} : { lastError: this.#lastError }),
     };
@@ -106,6 +92,10 @@ export class UpstreamConnection {
 
   /** Connects again and again until `signal` aborts; then says goodbye within two seconds. */
   async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#stayConnected(signal), this.#certificates.run(signal)]);
+  }
+
+  async #stayConnected(signal: AbortSignal): Promise<void> {
     const { clock, random, config } = this.#options;
     await clock.sleep(FIRST_CONNECT_SPREAD_MS * random.next(), signal);
     while (!signal.aborted) {
@@ -123,7 +113,7 @@ export class UpstreamConnection {
     }
   }
 
-  /** One session, or the try to get one; undefined = try again at once with the older protocol. */
+  /** One session, or the try to get one; undefined = try again at once, asking for less. */
   async #attempt(signal: AbortSignal): Promise<Attempt | undefined> {
     const { clock, log } = this.#options;
     const startedAt = clock.monotonic();
@@ -134,9 +124,10 @@ export class UpstreamConnection {
     } catch (error) {
       if (signal.aborted) return undefined;
       this.#lastError = messageOf(error);
-      if (reasonOf(error, "") === "ProtocolUnsupported" && this.#protocolVersion === 5) {
-        log.info("the broker does not speak MQTT 5, going on with 3.1.1", {});
-        this.#protocolVersion = 4;
+      const limits = lowered(this.#limits, reasonOf(error, ""));
+      if (limits !== undefined) {
+        log.info("the broker allows less, asking again", { ...limits, error: this.#lastError });
+        this.#limits = limits;
         return undefined;
       }
       log.warn("cannot connect to the broker", { error: this.#lastError });
@@ -144,6 +135,7 @@ export class UpstreamConnection {
     }
     const connectedAt = clock.monotonic();
     const { sessionPresent, protocolVersion } = session.ack;
+    this.#limits = allowedBy(this.#limits, session.ack);
     log.info("connected to the broker", { session: number, sessionPresent, protocolVersion });
     const end = await this.#serve({ session, number, connectedAt }, signal);
     const { by, code } = end;
@@ -152,15 +144,25 @@ export class UpstreamConnection {
   }
 
   #connect(number: number, signal: AbortSignal): Promise<MqttSession> {
-    const { link, config, files, nodeName, onMessage } = this.#options;
+    const { link, config, files, nodeName } = this.#options;
     const will = this.#state("lost", number);
-    const protocolVersion = this.#protocolVersion;
-    const options = brokerOptions({ config, files, clientId: nodeName, protocolVersion, will });
-    return link.connect(
-      options,
-      ({ topic, payload, retain }) => onMessage(topic, payload, retain),
-      signal,
-    );
+    this.#certificates.look();
+    const limits = this.#limits;
+    const options = brokerOptions({ config, files, clientId: nodeName, limits, will });
+    return link.connect(options, (message) => this.#hear(message), signal);
+  }
+
+  /** A retained message that somebody stumbles over would come again after every start. */
+  #hear(message: MqttMessage): void {
+    try {
+      this.#options.onMessage(message);
+    } catch (error) {
+      this.#options.log.error("a message from the broker was not understood", {
+        topic: message.topic.slice(0, MAX_TOPIC_BYTES),
+        bytes: message.payload.length,
+        error: messageOf(error),
+      });
+    }
   }
 
   async #serve(live: Live, signal: AbortSignal): Promise<SessionEnd> {
@@ -261,16 +263,10 @@ export class UpstreamConnection {
 
   #tell(): void {
     const { nodeName, onConditions } = this.#options;
-    const duplicate: readonly NodeCondition[] = this.#duplicate
-      ? [
-          {
-            type: "DuplicateIdentity",
-            status: "True",
-            reason: "SessionTakenOver",
-            message: `the broker keeps closing the session of ${nodeName}: another device seems to use the same name; on a copied one, stop the agent, delete identity.json in its stateDir and start it again`,
-          },
-        ]
-      : [];
-    onConditions([...duplicate, ...this.#subscriptions.conditions()]);
+    onConditions([
+      ...(this.#duplicate ? [duplicateCondition(nodeName)] : []),
+      ...this.#subscriptions.conditions(),
+      ...this.#certificates.conditions(),
+    ]);
   }
 }

@@ -32,6 +32,8 @@ export interface EventUplinkOptions {
   readonly bootId: string;
   /** Normal events stay here: for lines that cost by the byte. */
   readonly warningsOnly?: boolean;
+  /** A text as it may leave the node; absent = as it is. */
+  readonly hush?: (text: string) => string;
   /** There is something new in the outbox. */
   readonly onFlushed: () => void;
 }
@@ -94,8 +96,10 @@ export class EventUplink implements Disposable {
   }
 
   #say(event: RecordedEvent): void {
-    const { outbox, topic, bootId, clock } = this.#options;
-    outbox.addEvent({ type: event.type, topic, payload: eventPayload(event, bootId) });
+    const { outbox, topic, bootId, clock, hush } = this.#options;
+    const message = hush?.(event.message) ?? event.message;
+    const payload = eventPayload({ ...event, message }, bootId);
+    outbox.addEvent({ type: event.type, topic, payload });
     this.#hasNews = true;
     this.#said.delete(event.id);
     this.#said.set(event.id, { at: clock.monotonic() });

@@ -41,8 +41,10 @@ function joins(batch: readonly OutboxRow[], row: OutboxRow): boolean {
   return row.kind === "event" && batch[0]?.topic === row.topic && bytes <= MAX_BATCH_BYTES;
 }
 
-function plainPacket({ id, topic, payload, qos, retain }: OutboxRow): Packet {
-  return { message: { topic, payload, qos, retain }, ids: [id] };
+function plainPacket({ id, topic, payload, qos, retain, correlation }: OutboxRow): Packet {
+  const message = { topic, payload, qos, retain };
+  if (correlation === undefined) return { message, ids: [id] };
+  return { message: { ...message, correlationData: correlation }, ids: [id] };
 }
 
 function eventPacket(rows: readonly OutboxRow[], { incarnation, session }: EventOrigin): Packet {
@@ -71,8 +73,10 @@ export function allowed(message: MqttMessage, ack: ConnectAck): MqttMessage {
 }
 
 /** Bytes by which the broker's Maximum Packet Size is exceeded; 0 = it fits. */
-export function excess({ topic, payload }: MqttMessage, ack: ConnectAck): number {
+export function excess(message: MqttMessage, ack: ConnectAck): number {
   if (ack.maximumPacketSize === undefined) return 0;
-  const bytes = new TextEncoder().encode(topic).length + payload.length + OVERHEAD_BYTES;
+  const { topic, payload, correlationData } = message;
+  const written = new TextEncoder().encode(topic).length + payload.length;
+  const bytes = written + (correlationData?.length ?? 0) + OVERHEAD_BYTES;
   return Math.max(0, bytes - ack.maximumPacketSize);
 }

@@ -28,6 +28,8 @@ export interface PublisherOptions {
   readonly incarnation: string;
   /** Everything the publisher has to complain about; called when that changes. */
   readonly onConditions: (conditions: readonly NodeCondition[]) => void;
+  /** Nothing more goes on this topic for an hour; told once, until the topic was taken. */
+  readonly onSetAside?: (topic: string, why: string) => void;
 }
 
 /** What belongs to one session. */
@@ -219,10 +221,12 @@ export class Publisher {
   }
 
   #setAside(topic: string, why: string): void {
-    const { log, outbox } = this.#options;
+    const { log, outbox, onSetAside } = this.#options;
     outbox.setAside(topic);
     log.warn("the broker does not take a topic; set aside for an hour", { topic, why });
+    const isKnown = this.#denied.has(topic);
     this.#denied.set(topic, why);
+    if (!isKnown) onSetAside?.(topic, why);
     this.#tell();
   }
 

@@ -1,5 +1,6 @@
 // Decides when to connect again, and whether somebody else uses our name: a history of attempts in, a delay out.
 
+import type { NodeCondition } from "../api/pod-status.ts";
 import type { Monotonic } from "../lib/clock.ts";
 
 /** One try to connect, successful or not. */
@@ -58,6 +59,16 @@ export function decideReconnect({ history, now, max, dice }: ReconnectInput): Re
   if (!suspicious) return { delay: backoff, duplicateIdentity };
   const spread = duplicateIdentity ? (WINDOW_MS / PER_WINDOW) * (1 + dice) : 0;
   return { delay: Math.max(backoff, spread, windowEnd(history) - now), duplicateIdentity };
+}
+
+/** What to do about a name that two devices use. */
+export function duplicateCondition(nodeName: string): NodeCondition {
+  return {
+    type: "DuplicateIdentity",
+    status: "True",
+    reason: "SessionTakenOver",
+    message: `the broker keeps closing the session of ${nodeName}: another device seems to use the same name; on a copied one, stop the agent, delete identity.json in its stateDir and start it again`,
+  };
 }
 
 /**

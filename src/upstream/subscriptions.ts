@@ -111,6 +111,8 @@ export class Subscriptions {
       return granted;
     } catch (error) {
       log.debug("subscribe failed", { filters, error: messageOf(error) });
+      // An answer that fits no question; of a session that is over there is nothing to drop.
+      session.abort();
       return undefined;
     }
   }

@@ -52,6 +52,7 @@ function sink(config: Pick<AgentConfig, "mqtt"> = { mqtt: MQTT }): EventSink {
     edges: { clock, log, store, bootId: "boot-1" },
     config,
     nodeName: "pi-1",
+    hush: (text) => text.replaceAll("s3cret", "<hidden>"),
     onFlushed: () => void (flushes += 1),
   });
 }
@@ -131,4 +132,16 @@ test("the silence of the runtime is told, and its end", () => {
     "Warning RuntimeNotResponding Node/pi-1: the container runtime: no connection",
     "Normal RuntimeReady Node/pi-1: the container runtime answers again",
   ]);
+});
+
+test("a secret in an event stays on the node, and a metered line takes Warnings only", async () => {
+  const events = sink({ mqtt: { ...MQTT, profile: "metered" } });
+  events.record(PULLED);
+  const message = "probe failed: s3cret";
+  events.record(podEvent(POD, { type: "Warning", reason: "Unhealthy", message }));
+  expect(told(events)).toContain("Warning Unhealthy Pod/web: probe failed: s3cret");
+  await clock.advance(10_000);
+  const rows = store.outbox.nextBatch(10).map(({ payload }) => new TextDecoder().decode(payload));
+  expect(rows).toHaveLength(1);
+  expect(rows[0]).toContain("probe failed: <hidden>");
 });

@@ -129,6 +129,8 @@ export class SimAgent {
         bootId: options.bootId,
         addresses: () => [{ interface: "eth0", family: 4, address: "192.0.2.1" }],
         clockSynchronised: () => true,
+        verifySignature: () => false,
+        rootKeys: () => ({ keys: [], problems: [] }),
         trimMemory: () => undefined,
         sha256,
       };

@@ -189,7 +189,7 @@ export class SimJudge {
     const container = this.ledger.container(id);
     if (container === undefined) return;
     if (call === "startContainer") {
-      this.ledger.startedBy.set(id, this.ledger.process);
+      this.ledger.onStarting(container);
       this.#turns.onStart(container);
     }
     if (call === "stopContainer") {

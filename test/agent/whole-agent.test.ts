@@ -77,3 +77,22 @@ test("a late will is not the last word", async () => {
   await perform(world, [[{ type: "Wait" }, 60_000]]);
   expect(world.machine.broker.retained(TOPIC.state)).toContain('"online"');
 });
+
+test("what is retained of a pod stands while nothing is known of it yet", async () => {
+  using world = new SimWorld(CALM_SEED);
+  const { broker } = world.machine;
+  await perform(world, [
+    [{ type: "Start" }, 20_000],
+    [{ type: "Write", name: "web", version: 1, how: "rename" }, 40_000],
+    [{ type: "Stop" }, 2_000],
+    [{ type: "Daemon", up: false }, 0],
+    [{ type: "Start" }, 60_000],
+  ]);
+  expect(readyCondition(world)).toBe("False");
+  expect(broker.retained(TOPIC.pod("web"))).toContain('"phase":"Running"');
+  await perform(world, [
+    [{ type: "Daemon", up: true }, 30_000],
+    [{ type: "Delete", name: "web", how: "delete" }, 60_000],
+  ]);
+  expect(broker.retained(TOPIC.pod("web"))).toBeUndefined();
+});

@@ -18,6 +18,8 @@ export interface BrokerFaults {
   versions?: readonly (4 | 5)[];
   /** What CONNACK allows. */
   allows?: Partial<ConnectAck>;
+  /** A will beyond that is refused with CONNACK, as mosquitto does; default it is taken. */
+  refusesWills?: boolean;
   /** SUBACK code by filter. */
   readonly subackCodes: Map<string, number>;
   /** PUBACK code by topic. */
@@ -46,8 +48,10 @@ export interface ConnectRecord {
   readonly accepted: boolean;
 }
 
-interface Subscriber {
+/** What the broker keeps of one client. */
+export interface Subscriber {
   readonly filters: Set<string>;
+  /** What waits for it while it is away. */
   readonly queue: MqttMessage[];
   session: FakeMqttSession | undefined;
   will: Disposable | undefined;
@@ -174,7 +178,7 @@ export class FakeBroker {
     client.session = session;
     client.will = undefined;
     this.#clients.set(clientId, client);
-    for (const message of client.queue.splice(0)) session.deliver(message);
+    for (const message of client.queue.splice(0)) this.hand(session, message);
     return session;
   }
 
@@ -191,8 +195,8 @@ export class FakeBroker {
       const code = this.faults.subackCodes.get(filter) ?? 1;
       if (code >= 0x80) return code;
       this.#clients.get(clientId)?.filters.add(filter);
-      const message = this.#retained.get(filter);
-      if (message !== undefined) this.#send(session, { ...message, retain: true });
+      for (const message of this.retainedFor(filter))
+        this.#send(session, { ...message, retain: true });
       return code;
     });
   }
@@ -214,9 +218,9 @@ export class FakeBroker {
     const { topic, payload, retain } = message;
     if (retain && payload.length === 0) this.#retained.delete(topic);
     else if (retain) this.#retained.set(topic, message);
-    for (const client of this.#clients.values()) {
-      if (!client.filters.has(topic)) continue;
-      if (client.session === undefined) client.queue.push(message);
+    for (const [id, client] of this.#clients) {
+      if (![...client.filters].some((filter) => this.matches(filter, topic))) continue;
+      if (client.session === undefined) this.enqueue(id, client, message);
       else this.#send(client.session, message);
     }
   }
@@ -227,10 +231,52 @@ export class FakeBroker {
     const client = this.#clients.get(clientId);
     if (client?.session !== session) return;
     client.session = undefined;
-    if (clean) return;
+    if (session.options.clean === true) this.#clients.delete(clientId);
+    if (clean || will === undefined) return;
     if (protocolVersion === 4) return this.take(clientId, will);
     const publish = (): void => this.take(clientId, will);
-    client.will = this.clock.after(will.delaySeconds * 1_000, publish);
+    const delay = this.willDelayMs(will.delaySeconds);
+    if (delay === 0) return publish();
+    client.will = this.clock.after(delay, publish);
+  }
+
+  /** For a stricter broker: which retained messages a subscription brings. */
+  protected retainedFor(filter: string): readonly MqttMessage[] {
+    const message = this.#retained.get(filter);
+    return message === undefined ? [] : [message];
+  }
+
+  protected matches(filter: string, topic: string): boolean {
+    return filter === topic;
+  }
+
+  /** One message on its way to a client that is there. */
+  protected hand(session: FakeMqttSession, message: MqttMessage): void {
+    session.deliver(message);
+  }
+
+  /** One message for a client that is away. */
+  protected enqueue(_clientId: string, { queue }: Subscriber, message: MqttMessage): void {
+    queue.push(message);
+  }
+
+  protected willDelayMs(seconds: number): number {
+    return seconds * 1_000;
+  }
+
+  /** What CONNACK says where `faults.allows` says nothing. */
+  protected allows(_protocolVersion: 4 | 5): Partial<ConnectAck> {
+    return {};
+  }
+
+  /** What it subscribed to in its session. */
+  protected filtersOf(clientId: string): ReadonlySet<string> {
+    return this.#clients.get(clientId)?.filters ?? new Set();
+  }
+
+  /** Its session is gone, as if it had never been there. */
+  protected forget(clientId: string): void {
+    this.#clients.delete(clientId);
   }
 
   #drop(clientId: string, end: SessionEnd): void {
@@ -241,7 +287,7 @@ export class FakeBroker {
   }
 
   #send(session: FakeMqttSession, message: MqttMessage): void {
-    if (message.payload.length <= MAX_PACKET) return session.deliver(message);
+    if (message.payload.length <= MAX_PACKET) return this.hand(session, message);
     // MQTT 5 knows the client's Maximum Packet Size; on 3.1.1 the client cuts the stream.
     if (session.options.protocolVersion === 5) return;
     this.#drop(session.options.clientId, {
@@ -251,7 +297,8 @@ export class FakeBroker {
     });
   }
 
-  #refusal({ protocolVersion }: ConnectOptions): AgentError | undefined {
+  #refusal(options: ConnectOptions): AgentError | undefined {
+    const { protocolVersion } = options;
     const { refuse, versions = [4, 5] } = this.faults;
     if (refuse === "unreachable" || refuse === "silent")
       return new AgentError({ reason: "ConnectFailed", message: "no connection to broker" });
@@ -259,8 +306,23 @@ export class FakeBroker {
       const message = `connection refused (CONNACK code 0x${refuse.toString(16)})`;
       return new AgentError({ reason: "ConnectRefused", message });
     }
-    if (versions.includes(protocolVersion)) return undefined;
-    return new AgentError({ reason: "ProtocolUnsupported", message: "unsupported version" });
+    if (!versions.includes(protocolVersion))
+      return new AgentError({ reason: "ProtocolUnsupported", message: "unsupported version" });
+    const looks = this.faults.refusesWills === true && protocolVersion === 5;
+    return looks ? this.#willRefusal(options) : undefined;
+  }
+
+  /** A will that the broker could not publish is refused with its own CONNACK code. */
+  #willRefusal({ will, protocolVersion }: ConnectOptions): AgentError | undefined {
+    const { retainAvailable, maximumQos } = {
+      ...this.allows(protocolVersion),
+      ...this.faults.allows,
+    };
+    if (will?.retain === true && retainAvailable === false)
+      return new AgentError({ reason: "RetainUnsupported", message: "retain is not supported" });
+    if (will?.qos === 1 && maximumQos === 0)
+      return new AgentError({ reason: "QosUnsupported", message: "QoS is not supported" });
+    return undefined;
   }
 
   #ack({ protocolVersion }: ConnectOptions, sessionPresent: boolean): ConnectAck {
@@ -271,6 +333,7 @@ export class FakeBroker {
       retainAvailable: true,
       maximumPacketSize: undefined,
       protocolVersion,
+      ...this.allows(protocolVersion),
       ...this.faults.allows,
     };
   }

@@ -8,6 +8,13 @@ export interface BrokerMessage {
   readonly retain: boolean;
 }
 
+/** PEM texts. */
+export interface BrokerTls {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
 /** Messages of one subscription, in the order of their arrival. */
 export interface Collector {
   readonly messages: readonly BrokerMessage[];
@@ -28,10 +35,9 @@ export class BrokerClient implements AsyncDisposable {
     });
   }
 
-  static async connect(url: string): Promise<BrokerClient> {
-    return new BrokerClient(
-      await connectAsync(url, { protocolVersion: 5, reconnectPeriod: 200, connectTimeout: 5_000 }),
-    );
+  static async connect(url: string, tls: BrokerTls = {}): Promise<BrokerClient> {
+    const options = { protocolVersion: 5, reconnectPeriod: 200, connectTimeout: 5_000 } as const;
+    return new BrokerClient(await connectAsync(url, { ...options, ...tls }));
   }
 
   /** QoS 1; an object is sent as JSON. */

@@ -3,7 +3,7 @@
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { BrokerClient } from "./broker-client.ts";
+import { BrokerClient, type BrokerTls } from "./broker-client.ts";
 import { eventually, Hopeless } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import type { TempDirectory } from "./temp-directory.ts";
@@ -15,6 +15,8 @@ export interface BrokerOptions {
   readonly extra?: readonly string[];
   /** Name of its directory, when there is more than one. */
   readonly name?: string;
+  /** Lines of its listener instead of an open one without TLS. */
+  readonly listener?: readonly string[];
 }
 
 export async function startBroker(
@@ -30,14 +32,17 @@ export class Broker {
   readonly port: number = freePort();
   readonly #temp: TempDirectory;
   readonly #directory: string;
+  readonly #secure: boolean;
   #child: Bun.Subprocess | undefined;
 
   constructor(temp: TempDirectory, options: BrokerOptions) {
     this.#temp = temp;
     this.#directory = temp.directory(options.name ?? "broker");
+    const listener = options.listener ?? ["allow_anonymous true"];
+    this.#secure = listener.some((line) => line.startsWith("certfile "));
     const lines = [
       `listener ${this.port} 127.0.0.1`,
-      "allow_anonymous true",
+      ...listener,
       "user root",
       `persistence ${options.persistence !== false}`,
       `persistence_location ${this.#directory}/`,
@@ -49,11 +54,16 @@ export class Broker {
   }
 
   get url(): string {
-    return `mqtt://127.0.0.1:${this.port}`;
+    return `${this.#secure ? "mqtts" : "mqtt"}://127.0.0.1:${this.port}`;
   }
 
   get logFile(): string {
     return join(this.#directory, "mosquitto.log");
+  }
+
+  logTail(lines = 40): string {
+    const text = readFileSync(this.logFile, "utf8").trimEnd().split("\n").slice(-lines).join("\n");
+    return `the last lines of the broker's log:\n${text}`;
   }
 
   /** Starts it and waits until it takes connections. */
@@ -99,8 +109,13 @@ export class Broker {
     await this.start();
   }
 
-  /** A client of the test's own. */
-  async client(): Promise<BrokerClient> {
-    return BrokerClient.connect(this.url);
+  /** Stops or continues the process without a word to its clients. */
+  signal(name: "SIGSTOP" | "SIGCONT"): void {
+    this.#child?.kill(name);
+  }
+
+  /** A client of the test's own; with PEM texts where the broker wants certificates. */
+  async client(tls: BrokerTls = {}): Promise<BrokerClient> {
+    return BrokerClient.connect(this.url, tls);
   }
 }

@@ -12,6 +12,7 @@ export class FakeTerminal implements Terminal {
   stdout = "";
   stderr = "";
   isTerminal = true;
+  isInteractive = true;
   environment: Record<string, string | undefined> = {};
   input = "";
   readonly clock: Clock;
@@ -54,6 +55,12 @@ export class FakeTerminal implements Terminal {
 
   readInput(): Promise<Uint8Array> {
     return Promise.resolve(new TextEncoder().encode(this.input));
+  }
+
+  readLine(): Promise<string> {
+    const [line = "", ...rest] = this.input.split("\n");
+    this.input = rest.join("\n");
+    return Promise.resolve(line);
   }
 
   pressCtrlC(): void {

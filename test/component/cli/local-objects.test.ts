@@ -76,6 +76,8 @@ beforeEach(() => {
         removed.push(`${namespace}/${name}`);
         return outcome;
       },
+      trust: () => ({ required: false, why: "", trustPath: "/t", rootKeys: [], problems: [] }),
+      resetTrust: () => undefined,
     },
   });
 });

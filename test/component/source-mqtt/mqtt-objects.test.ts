@@ -12,6 +12,7 @@ import { sha256 } from "../../unit/api/digest.ts";
 import { aWrittenPod, bytes, written } from "../../unit/source/desired-arrival.ts";
 import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
+import { withoutKeys } from "./trusting.ts";
 
 const newDirectory = temporaryDirectories();
 const TOPIC = "agent/v1/node/pi-1/desired";
@@ -47,6 +48,7 @@ function live(stateDir: string): Life {
     node: "pi-1",
     topicRoot: "agent/v1",
     facts: { agentVersion: "1.0.0", arch: "arm64", features: new Set() },
+    ...withoutKeys,
     clockTrusted: () => true,
     emit: (snapshot) => snapshots.push(snapshot),
     onState: () => undefined,

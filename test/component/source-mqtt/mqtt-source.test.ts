@@ -15,6 +15,7 @@ import { sha256 } from "../../unit/api/digest.ts";
 import { aWrittenPod, bytes, written } from "../../unit/source/desired-arrival.ts";
 import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
+import { withoutKeys } from "./trusting.ts";
 
 const newDirectory = temporaryDirectories();
 const TOPIC = "agent/v1/node/pi-1/desired";
@@ -41,6 +42,7 @@ class Node {
       node: "pi-1",
       topicRoot: "agent/v1",
       facts: { agentVersion: "1.0.0", arch: "arm64", features: new Set() },
+      ...withoutKeys,
       clockTrusted: () => true,
       emit: (snapshot) => this.snapshots.push(snapshot),
       onState: ([state]) => this.told.push(state),
@@ -120,6 +122,7 @@ describe("a document that is accepted", () => {
       documents: {
         get: (name) => documents.get(name),
         setObserved: (name, generation) => documents.setObserved(name, generation),
+        forgetVersion: (name) => documents.forgetVersion(name),
         accept: (accepted) => {
           documents.accept(accepted);
           order.push(`stored ${documents.get("mqtt:node")?.generation}`);
@@ -131,6 +134,7 @@ describe("a document that is accepted", () => {
       node: "pi-1",
       topicRoot: "agent/v1",
       facts: { agentVersion: "1.0.0", arch: "arm64", features: new Set() },
+      ...withoutKeys,
       clockTrusted: () => true,
       emit: ({ pods }) => order.push(`emitted ${pods.length}`),
       onState: ([state]) => order.push(`told ${state?.document?.generation ?? 0}`),
@@ -327,6 +331,7 @@ describe("a disk that does not take it", () => {
       tries: 0,
       get: documents.get.bind(documents),
       setObserved: documents.setObserved.bind(documents),
+      forgetVersion: documents.forgetVersion.bind(documents),
       accept: (accepted: Parameters<typeof documents.accept>[0]): void => {
         failing.tries += 1;
         if (failing.broken) throw thrown;

@@ -35,6 +35,7 @@ async function killAfter(
 test("kill -9 at any moment loses nothing that was acknowledged", async () => {
   const stateDir = newDirectory();
   const removed: number[] = [];
+  const answered: number[] = [];
   let next = 1;
   let session = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -51,10 +52,18 @@ test("kill -9 at any moment loses nothing that was acknowledged", async () => {
     const underWay = store.removals.all().map(({ uid }) => uid);
     expect(removed.filter((n) => !underWay.includes(`uid-${n}`))).toEqual([]);
 
-    const rows = store.outbox.nextBatch(100);
+    const rows = store.outbox.nextBatch(2_000);
     const waiting = rows.map(({ payload }) => new TextDecoder().decode(payload)).join();
     const put = acknowledged.get("put")?.at(-1);
     if (put !== undefined) expect(waiting).toContain(`payload ${put}`);
+
+    answered.push(...(acknowledged.get("response") ?? []));
+    const answers = new Set(
+      rows.flatMap(({ kind, payload }) =>
+        kind === "response" ? [new TextDecoder().decode(payload)] : [],
+      ),
+    );
+    expect(answered.filter((n) => !answers.has(`answer ${n}`))).toEqual([]);
 
     const reached = acknowledged.get("session")?.at(-1) ?? session;
     session = store.incarnation.nextSession();

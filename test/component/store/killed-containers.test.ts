@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import type { KilledInstances } from "../../../src/api/killed-instance.ts";
+import { makeOlderDatabase } from "./older-database.ts";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
@@ -87,11 +88,7 @@ test("what cannot be written is not known either: all of a pod, or nothing", () 
 
 test("a database of the agent before gets what it lacks, and loses nothing", () => {
   const stateDir = newDirectory();
-  {
-    using store = openStore(stateDir);
-    store.failures.put("x", { reason: "SandboxLost", message: "gone" });
-  }
-  change(stateDir, "DROP TABLE killed; PRAGMA user_version = 3");
+  makeOlderDatabase(stateDir, 3, "INSERT INTO failure VALUES ('x', 'SandboxLost', 'gone')");
   using store = openStore(stateDir);
   expect([store.origin, store.recovered]).toEqual(["opened", undefined]);
   expect(store.failures.get("x")).toEqual({ reason: "SandboxLost", message: "gone" });

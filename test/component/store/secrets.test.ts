@@ -19,6 +19,7 @@ import { systemRandom } from "../../../src/lib/system-clock.ts";
 import { SecretBox } from "../../../src/store/secret-box.ts";
 import { sha256 } from "../../../src/store/sha256.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { makeOlderDatabase } from "./older-database.ts";
 import { files, openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
@@ -388,12 +389,9 @@ describe("an older agent", () => {
 
   test("leaves a database that gets what it lacks, and loses nothing", () => {
     const stateDir = newDirectory();
-    {
-      using store = openStore(stateDir);
-      store.lastGood.save({ put: [aRow({ kind: "Pod" })], removed: [] });
-    }
-    changeRow(stateDir, "DROP TABLE last_good_object; DROP TABLE killed; PRAGMA user_version = 2");
-    rmSync(keyOf(stateDir));
+    const { path, document, namespace, name, text } = aRow({ kind: "Pod" });
+    const row = [path, namespace, name, document, text].map((value) => `'${value}'`).join();
+    makeOlderDatabase(stateDir, 2, `INSERT INTO last_good VALUES (${row})`);
     using store = openStore(stateDir);
     expect([store.origin, store.recovered]).toEqual(["opened", undefined]);
     fill(store);

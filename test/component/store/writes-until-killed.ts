@@ -23,5 +23,9 @@ for (let n = Number(from); ; n += 1) {
   writeSync(1, `removal ${n}\n`);
   store.outbox.put({ kind: "pod", topic: `pod/${n % 5}`, payload, qos: 1, retain: true });
   writeSync(1, `put ${n}\n`);
+  const expiresAt = Number.MAX_SAFE_INTEGER;
+  const answer = new TextEncoder().encode(`answer ${n}`);
+  store.responses.add([{ topic: "response", payload: answer, expiresAt }], n);
+  writeSync(1, `response ${n}\n`);
   writeSync(1, `session ${store.incarnation.nextSession()}\n`);
 }

@@ -1,8 +1,10 @@
-import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import type { VirtualClock } from "../../fakes/fake-clock.ts";
+import { CertificateAuthority } from "../../harness/certificates.ts";
 import {
   COMMAND,
   DESIRED,
@@ -311,6 +313,132 @@ describe("subscriptions", () => {
     await clock.advance(5000);
     expect(broker.connects).toHaveLength(2);
     expect(node.connection.status().connected).toBe(true);
+    await node.stop();
+  });
+});
+
+describe("certificates", () => {
+  const directory = mkdtempSync(join(tmpdir(), "agent-certificates-"));
+  const certFile = join(directory, "client.pem");
+  const live = join(directory, "live.pem");
+  const { cert } = new CertificateAuthority(directory, "ca", { days: 3650 });
+  const config = { caFile: cert, certFile: live, keyFile: join(directory, "ca.key") };
+  /** Writes a client certificate that ends `days` after the virtual clock's beginning. */
+  const renew = (clock: VirtualClock, days: number): void => {
+    const authority = new CertificateAuthority(directory, "issuer");
+    const issued = authority.issue("pi-1", "client", {
+      days: Math.ceil((clock.now() - Date.now()) / 86_400_000) + days,
+    });
+    expect(issued.cert).toBe(certFile);
+    rmSync(live, { force: true });
+    symlinkSync(certFile, live);
+  };
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  test("are told thirty days before their end, and until they are renewed, without a reconnect", async () => {
+    const { clock, broker, node } = world({ config });
+    renew(clock, 32);
+    node.start();
+    await clock.advance(1000);
+    expect(broker.isConnected("pi-1")).toBe(true);
+    expect(node.conditions).toEqual([]);
+    await clock.advance(4 * 86_400_000);
+    expect(node.conditions).toMatchObject([{ type: "CertificateExpiring", reason: "ExpiresSoon" }]);
+    expect(node.conditions[0]?.message).toStartWith(`mqtt.certFile ${live} expires on 20`);
+    renew(clock, 300);
+    await clock.advance(6 * 3_600_000);
+    expect(node.conditions).toEqual([]);
+    expect(broker.connects).toHaveLength(1);
+    await node.stop();
+    expect(clock.pending).toBe(0);
+  });
+
+  test("are not judged by a clock that is not synchronised", async () => {
+    const { clock, node } = world({ config });
+    renew(clock, 5);
+    node.clockTrusted = false;
+    node.start();
+    await clock.advance(86_400_000);
+    expect(node.conditions).toEqual([]);
+    node.clockTrusted = true;
+    await clock.advance(6 * 3_600_000);
+    expect(node.conditionTypes()).toEqual(["CertificateExpiring"]);
+    await node.stop();
+  });
+
+  test("that cannot be read are named while the agent keeps trying", async () => {
+    const { clock, broker, node } = world({ config });
+    rmSync(live, { force: true });
+    node.start();
+    await clock.advance(10_000);
+    expect(node.conditions).toMatchObject([
+      { type: "CertificateUnreadable", reason: "FileError", status: "True" },
+    ]);
+    expect(node.conditions[0]?.message).toContain(live);
+    expect(broker.connects).toHaveLength(0);
+    renew(clock, 300);
+    await clock.advance(30_000);
+    expect(node.conditions).toEqual([]);
+    expect(broker.isConnected("pi-1")).toBe(true);
+    await node.stop();
+  });
+});
+
+test("a message that somebody stumbles over is logged and forgotten, the next one counts", async () => {
+  const { clock, broker, node } = world();
+  node.stumbles = true;
+  node.start();
+  broker.publish(DESIRED, "poison");
+  await clock.advance(1000);
+  node.stumbles = false;
+  broker.publish(DESIRED, "wanted");
+  await clock.advance(1000);
+  expect(node.received.map(({ text }) => text)).toEqual(["wanted"]);
+  expect(broker.connects).toHaveLength(1);
+  expect(node.logged.join("")).toContain("a message from the broker was not understood");
+  expect(node.logged.join("")).not.toContain("poison");
+  await node.stop();
+});
+
+test("CONNECT asks for what the contract says", async () => {
+  const { clock, broker, node } = world({ config: { keepAliveSeconds: 45 } });
+  node.start();
+  await clock.advance(1000);
+  expect(broker.connectOptions.get("pi-1")).toMatchObject({
+    clientId: "pi-1",
+    protocolVersion: 5,
+    keepAliveSeconds: 45,
+    sessionExpirySeconds: 7 * 86_400,
+    will: { topic: STATE, qos: 1, retain: true, delaySeconds: 30 },
+  });
+  expect(broker.connectOptions.get("pi-1")?.clean ?? false).toBe(false);
+  await node.stop();
+});
+
+describe("a broker that allows little", () => {
+  test.each([
+    ["no retained messages", { retainAvailable: false }, { retain: false }],
+    ["QoS 0 only", { maximumQos: 0 }, { qos: 0 }],
+  ] as const)("%s: gets a will it takes, at once and from then on", async (_, allows, will) => {
+    const { clock, broker, node } = world();
+    broker.faults.allows = allows;
+    broker.faults.refusesWills = true;
+    node.start();
+    await clock.advance(1000);
+    expect(broker.isConnected("pi-1")).toBe(true);
+    broker.close("pi-1");
+    await clock.advance(2000);
+    expect(broker.connects.map(({ accepted }) => accepted)).toEqual([false, true, true]);
+    expect(broker.connectOptions.get("pi-1")?.will).toMatchObject(will);
+    expect(broker.publications.at(0)).toMatchObject({ topic: STATE, ...will });
+    // What it allows one day is asked for again.
+    broker.faults.allows = {};
+    for (const _session of ["learns it", "asks for it"]) {
+      await clock.advance(400_000);
+      broker.close("pi-1");
+      await clock.advance(2000);
+    }
+    expect(broker.connectOptions.get("pi-1")?.will).toMatchObject({ retain: true, qos: 1 });
     await node.stop();
   });
 });

@@ -75,6 +75,7 @@ class Life {
         requireDigest: false,
       },
       nodeName: "pi-1",
+      clockTrusted: () => true,
       incarnation: incarnation.id,
       groups: () => [],
       nextSession: () => incarnation.nextSession(),

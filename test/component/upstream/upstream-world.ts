@@ -112,6 +112,9 @@ export class UpstreamNode {
   publishConditions: readonly NodeCondition[] = [];
   freshSessions = 0;
   groups: readonly string[] = [];
+  clockTrusted = true;
+  /** Whoever gets the messages throws. */
+  stumbles = false;
   readonly #stop = new AbortController();
   #sessions = 0;
   #running: Promise<void> | undefined;
@@ -139,11 +142,14 @@ export class UpstreamNode {
       config: { ...BASE, ...options.config },
       nodeName: options.nodeName ?? "pi-1",
       incarnation: "cafe",
+      clockTrusted: () => this.clockTrusted,
       groups: () => this.groups,
       nextSession: () => (this.#sessions += 1),
       about: () => ({ bootID: "boot", agent: "0.1.0" }),
-      onMessage: (topic, payload, retained) =>
-        void this.received.push({ topic, text: new TextDecoder().decode(payload), retained }),
+      onMessage: ({ topic, payload, retain: retained }) => {
+        if (this.stumbles) throw new Error("stumbled");
+        this.received.push({ topic, text: new TextDecoder().decode(payload), retained });
+      },
       onFreshSession: () => void (this.freshSessions += 1),
       onConditions: (conditions) => (this.conditions = conditions),
       publisher: this.publisher,

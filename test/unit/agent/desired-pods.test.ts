@@ -19,7 +19,9 @@ class World {
     node: { name: "pi-1", labels: {}, groups: [], arch: "arm64" },
     onObjectsChanged: (keys) => {
       // Whoever is told can look already.
-      this.seen.push(this.desired.objectsFor("file").configMap("default", "web")?.data["a"]);
+      this.seen.push(
+        this.desired.objectsFor({ source: "file" }).configMap("default", "web")?.data["a"],
+      );
       this.changes.push([...keys].toSorted());
     },
   });
@@ -40,7 +42,7 @@ describe("looking up objects", () => {
       aSecret({ a: "2" }),
       named(aClaim(), "data", "shop"),
     );
-    const objects = world.desired.objectsFor("file");
+    const objects = world.desired.objectsFor({ source: "file" });
     expect(objects.configMap("default", "web")?.data).toEqual({ a: "1" });
     expect(objects.secret("default", "web")?.kind).toBe("Secret");
     expect(objects.claim("shop", "data")?.storage).toBe("1Gi");
@@ -53,7 +55,10 @@ describe("looking up objects", () => {
 
   test("says the newest word, and hides what the pod's source may not read", () => {
     const world = new World();
-    const [file, mqtt] = [world.desired.objectsFor("file"), world.desired.objectsFor("mqtt:node")];
+    const [file, mqtt] = [
+      world.desired.objectsFor({ source: "file" }),
+      world.desired.objectsFor({ source: "mqtt:node" }),
+    ];
     world.hear("file", aSecret({ a: "1" }), aConfigMap({ a: "file" }));
     world.hear("mqtt:node", named(aConfigMap({}), "remote"), aSecret({ a: "shadowed" }));
     expect([file.secret("default", "web")?.kind, mqtt.secret("default", "web")]).toEqual([
@@ -68,10 +73,10 @@ describe("looking up objects", () => {
   test("finds the node's own ConfigMap in every namespace, for everybody", () => {
     const { desired } = new World();
     for (const source of ["file", "mqtt:node", "mqtt:group/kiosks"] as const)
-      expect(desired.objectsFor(source).configMap("anywhere", "agent-node")?.data["name"]).toBe(
+      expect(desired.objectsFor({ source }).configMap("anywhere", "agent-node")?.data["name"]).toBe(
         "pi-1",
       );
-    expect(desired.objectsFor("file").secret("anywhere", "agent-node")).toBeUndefined();
+    expect(desired.objectsFor({ source: "file" }).secret("anywhere", "agent-node")).toBeUndefined();
   });
 });
 

@@ -34,6 +34,7 @@ const DEFAULTS: AgentConfig = {
   maxContainerRestartPeriodMs: 300_000,
   nodeStatusReportFrequencyMs: 900_000,
   logLevel: "info",
+  setClock: false,
   clusterDNS: [],
   clusterDomain: "",
   allowedUnsafeSysctls: [],
@@ -318,6 +319,10 @@ describe("what is refused", () => {
     "TLS settings that a plain address would ignore": [
       { mqtt: { url: "mqtt://broker", caFile: "/ca.pem" } },
       ["mqtt.caFile: needs an address with TLS (mqtts:// or wss://)"],
+    ],
+    "alpn over a WebSocket": [
+      { mqtt: { url: "wss://broker", alpn: ["mqtt"] } },
+      ["mqtt.alpn: needs mqtts://; a WebSocket speaks http/1.1"],
     ],
     "half a client certificate": [
       { mqtt: { url: "mqtts://broker", certFile: "/c.pem" } },

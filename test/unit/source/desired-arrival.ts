@@ -7,7 +7,9 @@ import {
   type JudgeContext,
   type Verdict,
 } from "../../../src/source/desired-judge.ts";
+import type { PodRules } from "../../../src/source/desired-pod-policy.ts";
 import type { DocumentAddress } from "../../../src/source/desired-version.ts";
+import type { Keyring } from "../../../src/source/trust-keyring.ts";
 import { sha256 } from "../api/digest.ts";
 
 export const NOW = Date.UTC(2026, 10, 21, 8);
@@ -18,11 +20,27 @@ export const ADDRESS: DocumentAddress = {
   node: "pi-1",
 };
 
+/** Nobody has ever seen a key. */
+export const NO_KEYRING: Keyring = {
+  required: false,
+  roots: [],
+  bundleVersion: 0,
+  unusable: "there is no usable root key in /etc/agent/trust.d; put one there as *.pub",
+};
+
+export const POD_RULES: PodRules = {
+  requireDigest: false,
+  guarded: ["/etc/agent/manifests", "/var/lib/agent", "/etc/agent/trust.d"],
+  fullImageName: (image) => `registry.test/${image}`,
+};
+
 export const CONTEXT: JudgeContext = {
   facts: { agentVersion: "1.2.0", arch: "x64", features: new Set(["cgroup-memory"]) },
   now: NOW,
   clockTrusted: true,
   accepted: {},
+  trust: { keyring: NO_KEYRING, verify: () => false },
+  podRules: POD_RULES,
   sha256,
 };
 

@@ -135,10 +135,10 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
     413,
     "the document has 49153 bytes, at most 49152 are accepted; make it smaller",
   ],
-  "refuses a signed document": [
-    { payload: JSON.stringify({ payloadType: "x", payload: "e30=", signatures: [] }) },
+  "refuses a signed document that is written as YAML": [
+    { payload: "payloadType: x\npayload: e30=\nsignatures: []\n" },
     401,
-    "signed documents are not supported yet; publish the plain document",
+    "write the signed envelope as one JSON object",
   ],
   "refuses an empty payload": [
     { payload: "" },
@@ -366,20 +366,20 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
   "refuses the node's network": [
     { payload: written({ resources: [aWrittenPod("web", { hostNetwork: true })] }) },
     403,
-    "Pod default/web: spec.hostNetwork: the node's network is not for pods of unsigned documents; use ports with hostPort, or put the pod into a manifest file on the node if it needs it",
+    "Pod default/web: spec.hostNetwork: the node's network is not for pods of documents; use ports with hostPort, or put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy",
   ],
   "refuses the node's files": [
     {
       payload: written({
         resources: [
           aWrittenPod("web", {
-            volumes: [{ name: "v", hostPath: { path: "/etc/agent/manifests" } }],
+            volumes: [{ name: "v", hostPath: { path: "/srv/data" } }],
           }),
         ],
       }),
     },
     403,
-    'Pod default/web: spec.volumes[0].hostPath: volume "v": the node\'s files ("/etc/agent/manifests") are not for pods of unsigned documents; use emptyDir, or put the pod into a manifest file on the node if it needs it',
+    'Pod default/web: spec.volumes[0].hostPath: volume "v": the node\'s files ("/srv/data") are not for pods of documents; use emptyDir, or put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy',
   ],
 };
 
@@ -524,21 +524,36 @@ describe("the accepted document once more", () => {
 });
 
 describe("an epoch where signatures are required", () => {
+  const BY_ROOT = { signaturesRequired: true, byRoot: true };
   const arrived = { epoch: "e2", generation: 9, digest: "sha256:x" };
 
   test("is refused when it does not name its predecessor", () => {
-    const verdict = judgeVersion(arrived, RUNNING, true);
+    const verdict = judgeVersion(arrived, RUNNING, BY_ROOT);
     if (typeof verdict === "string") throw new Error(verdict);
     expect(verdict.code).toBe(409);
     expect(verdict.message).toStartWith('EpochConflict: epoch "e2" does not follow');
-    expect(judgeVersion({ ...arrived, previousEpoch: "e0" }, RUNNING, true)).toMatchObject({
+    expect(judgeVersion({ ...arrived, previousEpoch: "e0" }, RUNNING, BY_ROOT)).toMatchObject({
+      code: 409,
+    });
+  });
+
+  test("is refused when no root key vouches for the predecessor that it names", () => {
+    const rules = { ...BY_ROOT, byRoot: false };
+    expect(judgeVersion({ ...arrived, previousEpoch: "e1" }, RUNNING, rules)).toMatchObject({
       code: 409,
     });
   });
 
   test("is adopted when it does, or after none", () => {
-    expect(judgeVersion({ ...arrived, previousEpoch: "e1" }, RUNNING, true)).toBe("Newer");
-    expect(judgeVersion(arrived, { ...RUNNING, epoch: "" }, true)).toBe("Newer");
+    expect(judgeVersion({ ...arrived, previousEpoch: "e1" }, RUNNING, BY_ROOT)).toBe("Newer");
+    expect(judgeVersion(arrived, { ...RUNNING, epoch: "" }, BY_ROOT)).toBe("Newer");
+  });
+
+  test("any version is adopted after trust was reset, but the same one changes nothing", () => {
+    const stored = { ...RUNNING, versionForgotten: true };
+    expect(judgeVersion(arrived, stored, BY_ROOT)).toBe("Newer");
+    expect(judgeVersion({ ...RUNNING, generation: 1 }, stored, BY_ROOT)).toBe("Newer");
+    expect(judgeVersion(RUNNING, stored, BY_ROOT)).toBe("Same");
   });
 });
 

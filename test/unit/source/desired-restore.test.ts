@@ -21,6 +21,14 @@ describe("restoreDocument", () => {
     });
   });
 
+  test("says of document and pods that they were signed, without a key", () => {
+    const stored = storedFrom(written(), { signed: true });
+    const { document } = restoreDocument(stored, ADDRESS, sha256);
+    expect(document).toMatchObject({ signed: true, pods: [{ signed: true }] });
+    const plain = restore(written()).document;
+    expect([plain.signed, plain.pods[0]?.signed]).toEqual([undefined, undefined]);
+  });
+
   test("gives the same UIDs for text that YAML reads as a boolean", () => {
     const text = `
 apiVersion: agent/v1

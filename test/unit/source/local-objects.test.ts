@@ -62,8 +62,14 @@ describe("merging", () => {
 
 describe("who may use what", () => {
   const sources = ["file", "http", "mqtt:node", "mqtt:group/kiosks"] as const;
-  const readers = (object: Parameters<typeof aDesiredObject>[0], source: SourceName) =>
-    sources.filter((reader) => mayUse(reader, aDesiredObject(object, { source })));
+  const readers = (
+    object: Parameters<typeof aDesiredObject>[0],
+    source: SourceName,
+    { signed = false } = {},
+  ) =>
+    sources.filter((reader) =>
+      mayUse({ source: reader, signed }, aDesiredObject(object, { source })),
+    );
 
   test("static pods use only what is static", () => {
     for (const object of [aConfigMap({}), aSecret({}), aClaim()]) {
@@ -76,6 +82,13 @@ describe("who may use what", () => {
     expect(readers(aSecret({}), "file")).toEqual(["file", "http"]);
     expect(readers(aConfigMap({}), "file")).toEqual([...sources]);
     expect(readers(aClaim(), "file")).toEqual(["file", "http"]);
+  });
+
+  test("pods of signed documents get Secrets from files too, and no claim", () => {
+    const signed = true;
+    expect(readers(aSecret({}), "file", { signed })).toEqual([...sources]);
+    expect(readers(aConfigMap({}), "file", { signed })).toEqual([...sources]);
+    expect(readers(aClaim(), "file", { signed })).toEqual(["file", "http"]);
   });
 });
 

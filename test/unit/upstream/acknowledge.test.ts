@@ -184,6 +184,13 @@ describe("an accepted document", () => {
     expect(ack.progress).toEqual(phase === "Downloading" ? given.facts?.images : undefined);
   });
 
+  test("is said to be signed if it was when it was accepted", () => {
+    const { document, ...state } = aState([web]);
+    if (document === undefined) throw new Error("no document");
+    const signed = { ...state, document: { ...document, signed: true } };
+    expect(ackOf(signed, facts([])).ack.signed).toBe(true);
+  });
+
   test("keeps `since` while phase and code stay, whatever the message says", () => {
     const health = [healthOf("web", { stage: "Downloading", message: "10 %" })];
     const first = ackOf(aState([web]), facts(health)).ack;

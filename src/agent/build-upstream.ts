@@ -1,0 +1,71 @@
+// Wires the agent's rooms to the broker: what is reported, what is obeyed, and who is told.
+
+import type { AgentConfig } from "../api/config.ts";
+import type { DocumentState } from "../api/desired-document.ts";
+import type { MqttMessage } from "../mqtt/mqtt-link.ts";
+import { NodeCommands, type CommandTrust } from "./commands.ts";
+import type { Edges } from "./edges.ts";
+import type { EventSink } from "./event-sink.ts";
+import type { NodeView } from "./node-view.ts";
+import type { Pods } from "./pods.ts";
+import { Upstream } from "./upstream.ts";
+
+export interface BuildUpstreamOptions {
+  readonly edges: Edges;
+  readonly config: AgentConfig;
+  readonly nodeName: string;
+  readonly version: string;
+  readonly view: () => NodeView;
+  readonly pods: Pods;
+  readonly documents: UpstreamDocuments | undefined;
+  readonly trust: CommandTrust;
+  readonly events: Pick<EventSink, "connected" | "denied">;
+  readonly signal: AbortSignal;
+}
+
+/** What arrives and is no command. */
+export interface UpstreamDocuments {
+  receive(topic: string, payload: Uint8Array): void;
+  observed(source: DocumentState["source"], generation: number): void;
+}
+
+/** undefined = no broker is configured. */
+export function buildUpstream(options: BuildUpstreamOptions): Upstream | undefined {
+  const { edges, config, nodeName, version, view, pods, documents, trust, signal } = options;
+  const { mqtt } = config;
+  if (mqtt === undefined) return undefined;
+  const commands = new NodeCommands({
+    edges,
+    config: mqtt,
+    podLogsDir: config.podLogsDir,
+    nodeName,
+    agentVersion: version,
+    groups: () => [],
+    facts: view,
+    pods,
+    trust,
+    onResponse: () => upstream.wake(),
+  });
+  const receive = (message: MqttMessage): void => {
+    if (!commands.receive(message)) documents?.receive(message.topic, message.payload);
+  };
+  const upstream: Upstream = new Upstream({
+    edges,
+    config: mqtt,
+    frequency: config.nodeStatusReportFrequencyMs,
+    nodeName,
+    agentVersion: version,
+    truth: () => view().truth(),
+    onMessage: receive,
+    onConverged: (source, generation) => documents?.observed(source, generation),
+    onConditions: () => upstream.changed(),
+    onSession: (session, number) => {
+      options.events.connected();
+      commands.connected(session, number);
+    },
+    onSetAside: (topic, why) => options.events.denied(topic, why),
+  });
+  commands.start();
+  signal.addEventListener("abort", () => commands.stop(), { once: true });
+  return upstream;
+}

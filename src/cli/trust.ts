@@ -1,0 +1,106 @@
+// `agent trust show` and `agent trust reset`: whose documents run on this node, and how it forgets that.
+
+import type { SigningKeyView, TrustView } from "./api-views.ts";
+import { CliError } from "./cli-error.ts";
+import type { LocalClient } from "./local-client.ts";
+import { printObject } from "./output.ts";
+import { printable } from "./printable.ts";
+import { columnWidths, formatRows, type Row } from "./table.ts";
+import type { Terminal } from "./terminal.ts";
+
+export type TrustFormat = "json" | "yaml";
+
+export interface ShowTrustOptions {
+  readonly client: LocalClient;
+  readonly terminal: Terminal;
+  readonly output: TrustFormat | undefined;
+}
+
+export interface ResetTrustOptions {
+  readonly client: LocalClient;
+  readonly terminal: Terminal;
+  /** Without asking. */
+  readonly yes: boolean;
+}
+
+const QUESTION = `This node forgets that documents must be signed, the trust bundle, and the version of its document:
+whoever can publish to its topics may then give it pods, until a key lies in its trust directory again.
+The pods run on. Type "yes" to go on: `;
+
+/** The exit code; throws CliError when the agent cannot be reached. */
+export async function showTrust({ client, terminal, output }: ShowTrustOptions): Promise<0> {
+  const trust = await client.trust();
+  if (output === undefined) printTrust(terminal, trust);
+  else await printObject(terminal, trust, output);
+  return 0;
+}
+
+/** The exit code: 1 = the answer was not yes; throws CliError when nobody can be asked, or nothing was forgotten. */
+export async function resetTrust({ client, terminal, yes }: ResetTrustOptions): Promise<0 | 1> {
+  if (!yes && !terminal.isInteractive)
+    throw new CliError(
+      2,
+      "this forgets whose documents run here, and nobody can be asked whether that is meant: add --yes if it is",
+    );
+  // First: a question whose answer helps nothing is not asked.
+  await client.trust();
+  if (!yes && !(await isConfirmed(terminal))) {
+    terminal.err("nothing was forgotten\n");
+    return 1;
+  }
+  const after = await client.resetTrust();
+  terminal.out("trust is reset; the pods run on\n");
+  if (after.required)
+    terminal.err(
+      `Documents must still be signed: ${printable(after.why)}; take that away and reset again if plain ones are meant to run\n`,
+    );
+  return 0;
+}
+
+async function isConfirmed(terminal: Terminal): Promise<boolean> {
+  terminal.out(QUESTION);
+  return (await terminal.readLine()).trim() === "yes";
+}
+
+function printTrust(terminal: Terminal, trust: TrustView): void {
+  const { required, why, bundle, problems } = trust;
+  terminal.out(
+    `${required ? "Documents must be signed" : "Plain documents are accepted"}: ${printable(why)}\n`,
+  );
+  if (bundle !== undefined) terminal.out(`${bundleLine(bundle)}\n`);
+  const rows = keyRows(trust);
+  if (rows.length > 0) {
+    const table = [["KEY", "ROLES", "NODES", "GROUPS", "FROM"], ...rows];
+    terminal.out(`\n${formatRows(table, columnWidths(table))}`);
+  }
+  for (const problem of problems) terminal.err(`Problem: ${printable(problem)}\n`);
+}
+
+function bundleLine({ version, notBefore }: NonNullable<TrustView["bundle"]>): string {
+  const before =
+    notBefore === undefined ? "" : `; documents issued before ${printable(notBefore)} are refused`;
+  return `Trust bundle: version ${version}${before}`;
+}
+
+function keyRows({ rootKeys, bundle }: TrustView): readonly Row[] {
+  // Until there is a bundle root keys sign everything.
+  const roles = bundle === undefined ? "root,desired,rollout,command" : "root";
+  const scope = bundle === undefined ? "*" : "-";
+  const from = bundle === undefined ? "" : `bundle ${bundle.version}`;
+  const roots = rootKeys.map(({ keyid, file, inForce }) =>
+    inForce
+      ? [keyid, roles, scope, scope, file ?? from]
+      : [keyid, "replaced", "-", "-", file ?? from],
+  );
+  const keys = bundle?.keys ?? [];
+  return [...roots, ...keys.map((key) => signingRow(key, from))];
+}
+
+function signingRow({ keyid, roles, nodes, groups }: SigningKeyView, from: string): Row {
+  return [keyid, roles.join(), scopeText(nodes), scopeText(groups), from];
+}
+
+/** An empty list is no node at all. */
+function scopeText(names: readonly string[] | undefined): string {
+  return names === undefined ? "*" : names.length === 0 ? "-" : names.join();
+}

@@ -1,0 +1,70 @@
+// What a node answers to a command, read part by part, and what of it is shown (MQTT.md §5).
+
+import {
+  countOf,
+  objectOf,
+  objectsOf,
+  textOf,
+  wireObject,
+  type WireObject,
+} from "./wire-values.ts";
+
+export interface Answer {
+  readonly id: string;
+  readonly phase: string;
+  readonly code: number;
+  /** From 0. */
+  readonly part: number;
+  /** What came of it; before that it only says how far it is. */
+  readonly isEnd: boolean;
+  /** Nothing follows. */
+  readonly isLast: boolean;
+  readonly data: WireObject;
+  /** "" = none. */
+  readonly error: string;
+}
+
+/** Phases after which more may come. */
+const UNDER_WAY = ["accepted", "running"];
+
+export function readAnswer(payload: Uint8Array): Answer | undefined {
+  const value = wireObject(payload);
+  const id = textOf(value?.["id"]);
+  if (value === undefined || id === undefined) return undefined;
+  const phase = textOf(value["phase"]) ?? "";
+  const part = countOf(value["part"]);
+  const isEnd = !UNDER_WAY.includes(phase);
+  return {
+    id,
+    phase,
+    code: countOf(value["code"]) ?? 0,
+    part: part ?? 0,
+    isEnd,
+    isLast: isEnd && (part === undefined || value["last"] === true),
+    data: objectOf(value["data"]) ?? {},
+    error: errorText(objectOf(value["error"])),
+  };
+}
+
+function errorText(error: WireObject | undefined): string {
+  if (error === undefined) return "";
+  const element = textOf(error["element"]);
+  const message = textOf(error["message"]) ?? textOf(error["category"]) ?? "";
+  return element === undefined ? message : `${element}: ${message}`;
+}
+
+/** Lines of a container's log, of an answer's data or of a message on its log topic. */
+export function logLines(data: WireObject): readonly string[] {
+  if (!Array.isArray(data["lines"])) return [];
+  const dropped = countOf(data["dropped"]) ?? 0;
+  return [
+    ...(dropped === 0 ? [] : [`[${dropped} lines are missing here]`]),
+    ...objectsOf(data["lines"]).map((line) => textOf(line["text"]) ?? ""),
+    ...(data["truncated"] === true ? ["[there is more than an answer holds]"] : []),
+  ];
+}
+
+/** Why a lease on a log is over; undefined = the answer speaks of none. */
+export function leaseEnd(data: WireObject): string | undefined {
+  return textOf(data["why"]);
+}

@@ -1,0 +1,152 @@
+// `agent fleet logs|restart|hold|release`: asks one node to do something, and shows what it answers.
+
+import type { CommandVerb } from "../api/command.ts";
+import { parseTopic, topicFor } from "../api/mqtt-topics.ts";
+import { CliError } from "../cli/cli-error.ts";
+import { printable } from "../cli/printable.ts";
+import { formatDuration } from "../api/duration.ts";
+import { rfc3339 } from "../lib/clock.ts";
+import type { MqttMessage } from "../mqtt/mqtt-link.ts";
+import { leaseEnd, logLines, readAnswer, type Answer } from "./command-answer.ts";
+import { knownNode } from "./known-nodes.ts";
+import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
+import { readSigner, signMessage } from "./signing-keys.ts";
+import { ulid } from "./ulid.ts";
+import { wireObject } from "./wire-values.ts";
+
+export interface CommandFlags extends BrokerFlags {
+  readonly namespace: string;
+  readonly key?: readonly string[];
+  /** Ms to wait for the answer. */
+  readonly timeout: number;
+}
+
+export interface CommandAsk {
+  readonly node: string;
+  readonly verb: CommandVerb;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** The filter of the log lines that are shown until the lease ends. */
+  readonly follow?: string;
+}
+
+const MAX_TTL_S = 86_400;
+
+/** The exit code: 1 when the node refused or failed. */
+export async function command(
+  parts: FleetParts,
+  flags: CommandFlags,
+  askOf: (root: string) => CommandAsk,
+): Promise<0 | 1> {
+  const { terminal, random } = parts;
+  const signers = (flags.key ?? []).map(readSigner);
+  await using fleet = await openFleet(parts, flags);
+  const { session, root } = fleet;
+  const ask = askOf(root);
+  const { node } = ask;
+  const response = topicFor({ type: "NodeResponse", root, node });
+  await session.subscribe([
+    topicFor({ type: "NodeState", root, node }),
+    response,
+    ...(ask.follow === undefined ? [] : [ask.follow]),
+  ]);
+  const now = terminal.clock.now();
+  const id = ulid(now, random.hex(10));
+  const written = writtenCommand({ fleet, ask, id, now, timeout: flags.timeout });
+  const payload = new TextEncoder().encode(JSON.stringify(written));
+  const message = signers.length === 0 ? payload : signMessage("command", payload, signers);
+  const listener = new AnswerListener(parts, { id, root, isLog: ask.verb === "logs" });
+  using _ = session.listen((one) => listener.heard(one));
+  await session.publish(topicFor({ type: "NodeCommand", root, node }), message, false);
+  const signal = terminal.interrupted();
+  const isLease = ask.follow !== undefined;
+  const answer = await session.until(() => listener.answer, {
+    signal,
+    ...(isLease ? {} : { ms: flags.timeout }),
+  });
+  if (answer === undefined && signal.aborted) return isLease ? 0 : 1;
+  if (answer === undefined)
+    throw new CliError(1, `${node} did not answer within ${formatDuration(flags.timeout)}`);
+  return told(parts, ask, answer);
+}
+
+interface CommandToWrite {
+  readonly fleet: Fleet;
+  readonly ask: CommandAsk;
+  readonly id: string;
+  /** Wall ms. */
+  readonly now: number;
+  readonly timeout: number;
+}
+
+/** Bound to the node's present session: nobody can send it a second time later. */
+function writtenCommand({ fleet, ask, id, now, timeout }: CommandToWrite): object {
+  const { node, verb, args } = ask;
+  const { state } = knownNode(fleet, node);
+  if (state === undefined)
+    throw new CliError(1, `nothing is known of node ${node}: it has never been on this broker`);
+  if (state.state !== "online")
+    throw new CliError(
+      1,
+      `node ${node} is ${state.state}; commands reach only nodes that are online`,
+    );
+  const ttl = Math.min(MAX_TTL_S, Math.max(1, Math.ceil(timeout / 1000)));
+  const { session } = state;
+  return { id, verb, target: { node }, session, args, issuedAt: rfc3339(now), ttl };
+}
+
+interface Wanted {
+  readonly id: string;
+  readonly root: string;
+  /** Only the log's own lines are shown. */
+  readonly isLog: boolean;
+}
+
+/** Prints what can be shown at once; the last part is the answer. */
+class AnswerListener {
+  answer: Answer | undefined;
+  readonly #parts: FleetParts;
+  readonly #wanted: Wanted;
+  readonly #seen = new Set<string>();
+
+  constructor(parts: FleetParts, wanted: Wanted) {
+    this.#parts = parts;
+    this.#wanted = wanted;
+  }
+
+  heard({ topic, payload }: MqttMessage): void {
+    const { id, root } = this.#wanted;
+    const { type } = parseTopic(root, topic) ?? {};
+    if (type === "ContainerLog") return this.#showLease(payload);
+    const answer = type === "NodeResponse" ? readAnswer(payload) : undefined;
+    if (answer?.id !== id) return;
+    // QoS 1: the same part may come twice.
+    const key = `${answer.phase} ${answer.part}`;
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
+    this.#show(logLines(answer.data));
+    if (!answer.isEnd && !this.#wanted.isLog)
+      this.#parts.terminal.err(`${printable(answer.phase)}\n`);
+    if (answer.isLast) this.answer = answer;
+  }
+
+  #showLease(payload: Uint8Array): void {
+    const batch = wireObject(payload);
+    if (batch !== undefined && batch["id"] === this.#wanted.id) this.#show(logLines(batch));
+  }
+
+  #show(lines: readonly string[]): void {
+    for (const line of lines) this.#parts.terminal.out(`${printable(line)}\n`);
+  }
+}
+
+function told({ terminal }: FleetParts, { node, verb }: CommandAsk, answer: Answer): 0 | 1 {
+  const { phase, code, error } = answer;
+  const isDone = phase === "done" || (phase === "duplicate" && code < 300);
+  const why = leaseEnd(answer.data);
+  if (isDone && why !== undefined)
+    terminal.err(`${printable(`the node has stopped sending: ${why}`)}; ask again to go on\n`);
+  if (isDone && verb !== "logs") terminal.out(`${verb} on ${node}: done\n`);
+  if (isDone) return 0;
+  const reason = error === "" ? "" : `: ${error}`;
+  throw new CliError(1, `${node} answered ${phase} ${code}${reason}`);
+}

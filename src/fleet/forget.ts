@@ -1,0 +1,58 @@
+// `agent fleet forget`: clears what a node that is gone has left on the broker.
+
+import { isTopicName, topicFor } from "../api/mqtt-topics.ts";
+import { CliError } from "../cli/cli-error.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { knownNode } from "./known-nodes.ts";
+import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
+
+export interface ForgetFlags extends BrokerFlags {
+  readonly yes?: boolean;
+  readonly force?: boolean;
+}
+
+const NOTHING = new Uint8Array();
+
+/** The exit code: 1 when nothing was cleared because nobody said yes. */
+export async function forget(parts: FleetParts, node: string, flags: ForgetFlags): Promise<0 | 1> {
+  const { terminal } = parts;
+  if (!isTopicName(node)) throw new CliError(2, `${JSON.stringify(node)} cannot be a name`);
+  await using fleet = await openFleet(parts, flags);
+  const topics = await topicsOf(fleet, node);
+  if (topics.length === 0) throw new CliError(1, `the broker holds nothing of node ${node}`);
+  const { state } = knownNode(fleet, node);
+  if (state?.state === "online" && flags.force !== true)
+    throw new CliError(1, `node ${node} is online; stop its agent first, or add --force`);
+  if (flags.yes !== true && !(await isMeant(terminal, topics))) {
+    terminal.err("nothing was cleared; add --yes if it is meant\n");
+    return 1;
+  }
+  for (const topic of topics) await fleet.session.publish(topic, NOTHING, true);
+  terminal.out(`node ${node} is forgotten: ${topics.length} topics cleared\n`);
+  return 0;
+}
+
+async function isMeant(terminal: Terminal, topics: readonly string[]): Promise<boolean> {
+  const list = topics.map((topic) => `  ${topic}\n`).join("");
+  terminal.out(`these topics would be cleared:\n${list}`);
+  if (!terminal.isInteractive) return false;
+  terminal.out("Type yes to clear them: ");
+  return (await terminal.readLine()).trim() === "yes";
+}
+
+/** Those that hold something. Pods are found by wildcard, and by the node's own list where there is none. */
+async function topicsOf(fleet: Fleet, node: string): Promise<readonly string[]> {
+  const { session, root } = fleet;
+  await session.subscribe([
+    topicFor({ type: "NodeState", root, node }),
+    topicFor({ type: "NodeReported", root, node }),
+    topicFor({ type: "NodeDesired", root, node }),
+  ]);
+  const listed = (knownNode(fleet, node).report?.pods ?? []).flatMap(({ namespace, name }) =>
+    isTopicName(namespace) && isTopicName(name)
+      ? [topicFor({ type: "PodReported", root, node, namespace, pod: name })]
+      : [],
+  );
+  await session.subscribe([`${root}/node/${node}/reported/pod/+/+`, ...listed]);
+  return [...session.latest.keys()].toSorted();
+}

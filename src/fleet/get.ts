@@ -1,0 +1,169 @@
+// `agent fleet get` and `agent fleet status`: what the nodes say of themselves, from their retained topics.
+
+import { topicFor } from "../api/mqtt-topics.ts";
+import { isTopicName, parseTopic } from "../api/mqtt-topics.ts";
+import { printObject, type OutputFormat } from "../cli/output.ts";
+import { columnWidths, formatRows, type Row } from "../cli/table.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import type { MqttMessage } from "../mqtt/mqtt-link.ts";
+import {
+  eventHeader,
+  eventRow,
+  nodeHeader,
+  nodeRow,
+  podHeader,
+  podRow,
+  statusHeader,
+  statusRow,
+  summaryLine,
+} from "./fleet-rows.ts";
+import { knownNodes, subscribeNodes, type KnownNode } from "./known-nodes.ts";
+import { readEvents, type ToldEvent } from "./node-report.ts";
+import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
+import { wireObject } from "./wire-values.ts";
+
+export interface GetFlags extends BrokerFlags {
+  readonly output?: Exclude<OutputFormat, "name">;
+}
+
+export async function getNodes(parts: FleetParts, flags: GetFlags): Promise<0> {
+  const { terminal } = parts;
+  await using fleet = await openFleet(parts, flags);
+  await subscribeNodes(fleet, ["state", "reported"], terminal);
+  const nodes = knownNodes(fleet);
+  const { output } = flags;
+  if (output === "json" || output === "yaml") {
+    await printObject(terminal, { nodes: nodes.map(nodeObject) }, output);
+    return 0;
+  }
+  const wide = output === "wide";
+  const now = terminal.clock.now();
+  const rows = nodes.map((node) => nodeRow(node, wide, now));
+  printTable(terminal, rows, { header: nodeHeader(wide), nothing: "No nodes found." });
+  return 0;
+}
+
+/** Everything a node says, as it says it. */
+function nodeObject({ name, state, report }: KnownNode): object {
+  return { name, state: state ?? null, reported: report?.whole ?? null };
+}
+
+export async function getPods(parts: FleetParts, flags: GetFlags): Promise<0> {
+  const { terminal } = parts;
+  await using fleet = await openFleet(parts, flags);
+  await subscribeNodes(fleet, ["state", "reported"], terminal);
+  const pods = knownNodes(fleet).flatMap((node) =>
+    (node.report?.pods ?? []).map((pod) => ({ node, pod })),
+  );
+  const { output } = flags;
+  if (output === "json" || output === "yaml") {
+    const topics = pods.flatMap(({ node, pod }) => podTopic(fleet.root, node.name, pod) ?? []);
+    if (topics.length > 0) await fleet.session.subscribe(topics);
+    const items = pods.map(({ node, pod }) => {
+      const topic = podTopic(fleet.root, node.name, pod);
+      const whole = topic === undefined ? undefined : fleet.session.latest.get(topic);
+      const told = whole === undefined ? undefined : wireObject(whole);
+      return { node: node.name, ...pod, status: told?.["status"] ?? null };
+    });
+    await printObject(terminal, { pods: items }, output);
+    return 0;
+  }
+  const wide = output === "wide";
+  const now = terminal.clock.now();
+  const rows = pods.map((one) => podRow(one, wide, now));
+  printTable(terminal, rows, { header: podHeader(wide), nothing: "No pods found." });
+  return 0;
+}
+
+/** undefined = a name that no topic can have: whoever reported it made it up. */
+function podTopic(
+  root: string,
+  node: string,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): string | undefined {
+  if (!isTopicName(namespace) || !isTopicName(name)) return undefined;
+  return topicFor({ type: "PodReported", root, node, namespace, pod: name });
+}
+
+export interface GetEventsFlags extends GetFlags {
+  readonly watch?: boolean;
+  /** Ms to listen without --watch. */
+  readonly timeout: number;
+}
+
+/** A broker keeps no events: they are shown as they come. */
+export async function getEvents(parts: FleetParts, flags: GetEventsFlags): Promise<0> {
+  const { terminal } = parts;
+  await using fleet = await openFleet(parts, flags);
+  const printer = new EventPrinter(terminal, fleet, flags.output);
+  using _ = fleet.session.listen((message) => printer.heard(message));
+  await subscribeNodes(fleet, ["event"], terminal);
+  const signal = terminal.interrupted();
+  const limit = flags.watch === true ? {} : { ms: flags.timeout };
+  await fleet.session.until((): true | undefined => undefined, { ...limit, signal });
+  await printer.printed;
+  if (!printer.any) terminal.err("No events came; a broker keeps none, -w waits for them.\n");
+  return 0;
+}
+
+class EventPrinter {
+  readonly #terminal: Terminal;
+  readonly #root: string;
+  readonly #output: GetFlags["output"];
+  #widths: number[] = [];
+  any = false;
+  /** The order of printing. */
+  printed: Promise<void> = Promise.resolve();
+
+  constructor(terminal: Terminal, { root }: Fleet, output: GetFlags["output"]) {
+    this.#terminal = terminal;
+    this.#root = root;
+    this.#output = output;
+  }
+
+  heard({ topic, payload }: MqttMessage): void {
+    const parsed = parseTopic(this.#root, topic);
+    if (parsed?.type !== "NodeEvent") return;
+    for (const event of readEvents(payload)) this.#print(parsed.node, event);
+  }
+
+  #print(node: string, event: ToldEvent): void {
+    const output = this.#output;
+    const isFirst = !this.any;
+    this.any = true;
+    if (output === "json" || output === "yaml") {
+      this.printed = this.printed.then(() => {
+        if (output === "yaml") this.#terminal.out("---\n");
+        return printObject(this.#terminal, { node, ...event }, output);
+      });
+      return;
+    }
+    const wide = output === "wide";
+    const row = eventRow({ node, event }, wide, this.#terminal.clock.now());
+    const rows = isFirst ? [eventHeader(wide), row] : [row];
+    this.#widths = columnWidths(rows, this.#widths);
+    this.#terminal.out(formatRows(rows, this.#widths));
+  }
+}
+
+export async function status(parts: FleetParts, flags: BrokerFlags): Promise<0> {
+  const { terminal } = parts;
+  await using fleet = await openFleet(parts, flags);
+  await subscribeNodes(fleet, ["state", "reported"], terminal);
+  const nodes = knownNodes(fleet);
+  const now = terminal.clock.now();
+  const rows = nodes.map((node) => statusRow(node, now));
+  printTable(terminal, rows, { header: statusHeader(), nothing: "No nodes found." });
+  if (nodes.length > 0) terminal.out(`${summaryLine(nodes)}\n`);
+  return 0;
+}
+
+function printTable(
+  terminal: Terminal,
+  rows: readonly Row[],
+  { header, nothing }: { readonly header: Row; readonly nothing: string },
+): void {
+  if (rows.length === 0) return terminal.err(`${nothing}\n`);
+  const all = [header, ...rows];
+  terminal.out(formatRows(all, columnWidths(all)));
+}

@@ -1,0 +1,60 @@
+// The nodes of the fleet as the broker tells of them: state and report of each.
+
+import { topicFor } from "../api/mqtt-topics.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { nodeFilters, nodesOf, type NodeLeaf } from "./fleet-topics.ts";
+import type { FleetFile } from "./fleet-file.ts";
+import type { Fleet } from "./open-broker.ts";
+import { readReport, readState, type NodeReport, type NodeState } from "./node-report.ts";
+
+export interface KnownNode {
+  readonly name: string;
+  readonly state: NodeState | undefined;
+  readonly report: NodeReport | undefined;
+}
+
+const SAYS_WILDCARD =
+  "no nodes are named, so the broker is asked for all there are; where it keeps that from us, name them in fleet.yaml or with --nodes\n";
+
+/** Subscribes to the topics of the nodes that the file names, else of all there are, and says so. */
+export async function subscribeNodes(
+  { session, root, file }: Fleet,
+  leaves: readonly NodeLeaf[],
+  terminal: Terminal,
+): Promise<void> {
+  if (file.nodes === undefined) terminal.err(SAYS_WILDCARD);
+  await session.subscribe(nodeFilters(root, file.nodes, leaves));
+}
+
+/** Sorted by name; of a file, also those that nothing was heard of. */
+export function knownNodes({ session, root, file }: Fleet): readonly KnownNode[] {
+  const heard = nodesOf(root, session.latest.keys());
+  const names = [...new Set([...(file.nodes ?? []), ...heard])].toSorted();
+  return names.map((name) => knownNode({ session, root }, name));
+}
+
+export function knownNode(
+  { session, root }: Pick<Fleet, "session" | "root">,
+  name: string,
+): KnownNode {
+  const state = session.latest.get(topicFor({ type: "NodeState", root, node: name }));
+  const report = session.latest.get(topicFor({ type: "NodeReported", root, node: name }));
+  return {
+    name,
+    state: state === undefined ? undefined : readState(state),
+    report: report === undefined ? undefined : readReport(report),
+  };
+}
+
+/** Members of a group: those the file names, and those that report its document. */
+export function membersOf(
+  group: string,
+  file: FleetFile,
+  nodes: readonly KnownNode[],
+): readonly string[] {
+  const source = `group/${group}`;
+  const told = nodes
+    .filter(({ report }) => report?.desired.some((ack) => ack.source === source) === true)
+    .map(({ name }) => name);
+  return [...new Set([...(file.groups[group] ?? []), ...told])].toSorted();
+}

@@ -1,0 +1,54 @@
+// Which epoch and generation the next document must carry so that every target takes it, whatever the broker has lost.
+
+export interface KnownVersion {
+  /** `the retained document`, `node pi-1`. */
+  readonly of: string;
+  readonly epoch: string;
+  /** 0 = has accepted nothing. */
+  readonly generation: number;
+}
+
+export interface VersionFacts {
+  readonly retained: KnownVersion | undefined;
+  /** What each target node has accepted of this source. */
+  readonly nodes: readonly KnownVersion[];
+  /** Asked for by a person. */
+  readonly epoch?: string;
+}
+
+export type NextVersion =
+  | {
+      readonly ok: true;
+      readonly epoch: string;
+      readonly generation: number;
+      /** The one before, where another is to follow it. */
+      readonly previousEpoch?: string;
+    }
+  | { readonly ok: false; readonly why: string };
+
+/** Generations of all epochs together count: too high a number harms nobody. */
+export function nextVersion({ retained, nodes, epoch: asked }: VersionFacts): NextVersion {
+  const known = [...(retained === undefined ? [] : [retained]), ...nodes];
+  const generation = known.reduce((highest, one) => Math.max(highest, one.generation), 0) + 1;
+  if (!Number.isSafeInteger(generation)) {
+    const why = `generation ${generation - 1} cannot be counted on; start a new epoch with --epoch and reset the nodes`;
+    return { ok: false, why };
+  }
+  // A node without an epoch takes any; one with an epoch takes only its own.
+  const bound = nodes.filter((node) => node.generation > 0 && node.epoch !== "");
+  const [first] = bound;
+  const before = first?.epoch ?? retained?.epoch ?? "";
+  if (asked !== undefined) {
+    const follows = before !== "" && before !== asked ? { previousEpoch: before } : {};
+    return { ok: true, epoch: asked, generation, ...follows };
+  }
+  if (first === undefined) return { ok: true, epoch: before, generation };
+  const other = bound.find((node) => node.epoch !== first.epoch);
+  if (other === undefined) return { ok: true, epoch: before, generation };
+  const why = `${first.of} is in epoch ${quoted(first.epoch)} and ${other.of} in ${quoted(other.epoch)}; choose one with --epoch, nodes of the other answer 409 until "agent trust reset"`;
+  return { ok: false, why };
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

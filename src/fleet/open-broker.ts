@@ -1,0 +1,118 @@
+// From flags and fleet.yaml to a session with the broker.
+
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { decodeText, readDocuments } from "../api/yaml-documents.ts";
+import type { MqttConfig } from "../api/config.ts";
+import type { JsonObject } from "../api/decode-context.ts";
+import { CliError } from "../cli/cli-error.ts";
+import { errorLine } from "../cli/load-config.ts";
+import type { Terminal } from "../cli/terminal.ts";
+import { readNamedFile } from "../cli/text-file.ts";
+import type { Random } from "../lib/random.ts";
+import type { FieldError } from "../lib/result.ts";
+import type { ConnectOptions, MqttLink } from "../mqtt/mqtt-link.ts";
+import { mqttOf, NO_FLEET_FILE, readFleetFile, type FleetFile } from "./fleet-file.ts";
+import { OperatorSession } from "./operator-session.ts";
+
+/** What every verb that talks to the broker takes. */
+export interface BrokerFlags {
+  readonly url?: string;
+  readonly username?: string;
+  readonly passwordFile?: string;
+  readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
+  readonly topicRoot?: string;
+  /** A fleet.yaml. */
+  readonly nodes?: string;
+}
+
+/** What a verb does its work with. */
+export interface FleetParts {
+  readonly terminal: Terminal;
+  readonly link: MqttLink;
+  readonly random: Random;
+}
+
+export interface Fleet extends AsyncDisposable {
+  readonly session: OperatorSession;
+  readonly root: string;
+  readonly file: FleetFile;
+}
+
+const FLEET_FILE = "fleet.yaml";
+const CONNECT_TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_S = 60;
+const FILE_FIELDS = ["passwordFile", "caFile", "certFile", "keyFile"];
+
+/** Throws CliError: exit code 2 for what was written wrong, 1 for a broker that does not answer. */
+export async function openFleet(parts: FleetParts, flags: BrokerFlags): Promise<Fleet> {
+  const { terminal, link, random } = parts;
+  const path = flags.nodes ?? terminal.environment["AGENT_FLEET"] ?? FLEET_FILE;
+  const isNamed = path !== FLEET_FILE;
+  const file = isNamed || existsSync(path) ? readFleet(path) : NO_FLEET_FILE;
+  const config = mqttOf(file, writtenFlags(flags));
+  if (!config.ok) throw invalid("the connection to the broker", config.errors);
+  const connect = connectOptions(config.value, random);
+  const session = await OperatorSession.open({ link, clock: terminal.clock, connect });
+  const root = config.value.topicRoot;
+  return { session, root, file, [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() };
+}
+
+function readFleet(path: string): FleetFile {
+  const text = decodeText(readNamedFile(path));
+  if (!text.ok) throw invalid(path, text.errors);
+  const { documents, errors } = readDocuments(text.value);
+  if (errors.length > 0) throw invalid(path, errors);
+  const read = readFleetFile(documents[0]?.value);
+  if (!read.ok) throw invalid(path, read.errors);
+  const { mqtt, ...rest } = read.value;
+  return { ...rest, mqtt: withPaths(mqtt, dirname(resolve(path))) };
+}
+
+function writtenFlags(flags: BrokerFlags): JsonObject {
+  const { nodes: _, ...mqtt } = flags;
+  const known = ["url", "username", "topicRoot", ...FILE_FIELDS];
+  const given = Object.entries(mqtt).filter(
+    ([key, value]) => known.includes(key) && value !== undefined,
+  );
+  return withPaths(Object.fromEntries(given), process.cwd());
+}
+
+/** Files are named from where they are written down. */
+function withPaths(mqtt: JsonObject, directory: string): JsonObject {
+  const entries = Object.entries(mqtt).map(([key, value]): [string, unknown] => {
+    const isPath = FILE_FIELDS.includes(key) && typeof value === "string";
+    return [key, isPath ? resolve(directory, value) : value];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** A client of its own: nobody's session is taken over, and nothing is left behind. */
+function connectOptions(config: MqttConfig, random: Random): ConnectOptions {
+  const { url, username, passwordFile, caFile, certFile, keyFile, alpn, protocolVersion } = config;
+  const read = (path: string): string => new TextDecoder().decode(readNamedFile(path));
+  return {
+    url,
+    clientId: `fleet-${random.hex(8)}`,
+    clean: true,
+    protocolVersion,
+    keepAliveSeconds: KEEP_ALIVE_S,
+    sessionExpirySeconds: 0,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    ...(username === undefined ? {} : { username }),
+    // An editor ends the line of a password.
+    ...(passwordFile === undefined ? {} : { password: read(passwordFile).replace(/\r?\n$/, "") }),
+    ...(caFile === undefined ? {} : { ca: read(caFile) }),
+    ...(certFile === undefined ? {} : { cert: read(certFile) }),
+    ...(keyFile === undefined ? {} : { key: read(keyFile) }),
+    ...(alpn === undefined ? {} : { alpn }),
+  };
+}
+
+export function invalid(what: string, errors: readonly FieldError[]): CliError {
+  const [only] = errors;
+  if (only !== undefined && errors.length === 1) return new CliError(2, errorLine(what, only));
+  return new CliError(2, errors.map((error) => errorLine(what, error)).join("\n"));
+}

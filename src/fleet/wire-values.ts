@@ -1,0 +1,47 @@
+// Reads what others published: nothing about its shape is believed, and nothing here throws.
+
+export type WireObject = Readonly<Record<string, unknown>>;
+
+/** A JSON object in UTF-8; undefined = anything else. */
+export function wireObject(payload: Uint8Array): WireObject | undefined {
+  try {
+    return objectOf(JSON.parse(new TextDecoder().decode(payload)));
+  } catch {
+    // Not JSON: whoever reads it sees no document.
+    return undefined;
+  }
+}
+
+export function objectOf(value: unknown): WireObject | undefined {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? (value as WireObject) : undefined;
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** A whole number of at least 0. */
+export function countOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** The objects of a list; whatever else stands in it is left out. */
+export function objectsOf(value: unknown): readonly WireObject[] {
+  return list(value).flatMap((entry) => {
+    const object = objectOf(entry);
+    return object === undefined ? [] : [object];
+  });
+}
+
+/** The texts of an object, the rest left out. */
+export function textsOf(value: unknown): Readonly<Record<string, string>> {
+  const entries = Object.entries(objectOf(value) ?? {});
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

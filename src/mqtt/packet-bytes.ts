@@ -1,0 +1,76 @@
+// How many bytes an MQTT packet takes on the line, without encoding it a second time. Pure.
+
+import type { Packet } from "mqtt";
+
+import type { ConnectOptions, PacketSize } from "./mqtt-link.ts";
+
+const UTF8 = new TextEncoder();
+
+/** A packet that came: the library has kept its length field. */
+export function receivedSize(packet: Packet): PacketSize {
+  const bytes = wholeBytes(Math.max(0, packet.length ?? 0));
+  return { direction: "in", bytes, ...topicOf(packet) };
+}
+
+/** A packet that is about to be written. CONNECT is not among them: see `connectSize`. */
+export function sentSize(packet: Packet, version: 4 | 5): PacketSize {
+  const bytes = wholeBytes(remainingBytes(packet, version));
+  return { direction: "out", bytes, ...topicOf(packet) };
+}
+
+/** CONNECT, as `clientOptions` asks for it. */
+export function connectSize(options: ConnectOptions): PacketSize {
+  const { protocolVersion: version, clientId, username, password, will } = options;
+  // Protocol name and level, flags, keep-alive; with MQTT 5 session expiry, Receive Maximum, Maximum Packet Size.
+  const header = 10 + (version === 5 ? 1 + 5 + 3 + 5 : 0);
+  const willProperties = version === 5 ? 1 + 5 : 0;
+  const texts = [clientId, username, password, will?.topic].filter((text) => text !== undefined);
+  const body = texts.reduce((sum, text) => sum + 2 + utf8(text), 0);
+  const last = will === undefined ? 0 : willProperties + 2 + will.payload.length;
+  return { direction: "out", bytes: wholeBytes(header + body + last) };
+}
+
+function topicOf(packet: Packet): { readonly topic?: string } {
+  return packet.cmd === "publish" ? { topic: packet.topic } : {};
+}
+
+function remainingBytes(packet: Packet, version: 4 | 5): number {
+  // Nothing of ours has properties but an answer to a command, whose correlation data are few bytes.
+  const properties = version === 5 ? 1 : 0;
+  const { cmd } = packet;
+  if (cmd === "publish") return publishBytes(packet, properties);
+  if (cmd === "subscribe") {
+    const filters = packet.subscriptions.map(({ topic }) => 2 + utf8(topic) + 1);
+    return 2 + properties + sum(filters);
+  }
+  if (cmd === "unsubscribe")
+    return 2 + properties + sum(packet.unsubscriptions.map((topic) => 2 + utf8(topic)));
+  if (cmd === "puback") return version === 5 && packet.reasonCode !== 0 ? 4 : 2;
+  if (cmd === "disconnect") return version === 5 ? 2 : 0;
+  return 0;
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((all, count) => all + count, 0);
+}
+
+function publishBytes(
+  { topic, payload, qos, properties }: Extract<Packet, { readonly cmd: "publish" }>,
+  emptyProperties: number,
+): number {
+  const { correlationData } = properties ?? {};
+  const asked = correlationData === undefined ? 0 : 3 + correlationData.length;
+  const body = typeof payload === "string" ? utf8(payload) : payload.length;
+  return 2 + utf8(topic) + (qos > 0 ? 2 : 0) + emptyProperties + asked + body;
+}
+
+/** With type and length field. */
+function wholeBytes(remaining: number): number {
+  if (remaining < 128) return 2 + remaining;
+  if (remaining < 128 ** 2) return 3 + remaining;
+  return remaining < 128 ** 3 ? 4 + remaining : 5 + remaining;
+}
+
+function utf8(text: string): number {
+  return UTF8.encode(text).length;
+}

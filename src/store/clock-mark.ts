@@ -1,0 +1,38 @@
+// The last moment at which the wall clock was known to be right; it goes to the disk only with something else.
+
+import type { Database } from "./database.ts";
+import type { Meta } from "./meta.ts";
+
+const KEY = "clock.marked";
+
+export class ClockMark {
+  readonly #database: Database;
+  readonly #meta: Meta;
+
+  constructor(database: Database, meta: Meta) {
+    this.#database = database;
+    this.#meta = meta;
+  }
+
+  /** Wall ms; undefined = the clock was never seen in step. */
+  get marked(): number | undefined {
+    const text = this.#meta.get(KEY);
+    return text === undefined ? undefined : Number(text);
+  }
+
+  /** From now on each transaction that writes asks `due` and takes its answer along: wall ms, or undefined = not now. */
+  follow(due: (marked: number | undefined) => number | undefined): void {
+    let marked = this.marked;
+    this.#database.takeAlong(() => {
+      const time = due(marked);
+      if (time === undefined) return;
+      this.#meta.set(KEY, String(time));
+      marked = time;
+    });
+  }
+
+  /** At a clean stop. Throws what the disk throws. */
+  write(time: number): void {
+    this.#meta.set(KEY, String(time));
+  }
+}

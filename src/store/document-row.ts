@@ -1,0 +1,50 @@
+// An accepted document as a row of the database, and when two of them are the same.
+
+import type { AcceptedDocument } from "../api/desired-document.ts";
+import type { SourceName } from "../api/desired-pod.ts";
+import { encodeDocument, type StoredDocument } from "./document-file.ts";
+
+export interface DocumentRow {
+  readonly source: SourceName;
+  readonly serial: number;
+  readonly epoch: string;
+  readonly generation: number;
+  readonly digest: string;
+  readonly payload: Uint8Array;
+  readonly observed_generation: number;
+  readonly accepted_at: number;
+  /** What was signed, and whose version was forgotten: of this row only if it is its digest. An older agent leaves both as they are. */
+  readonly signed_digest: string;
+  readonly forgotten_digest: string;
+}
+
+export function stored(row: DocumentRow): StoredDocument {
+  const { source, serial, epoch, generation, digest } = row;
+  const document = {
+    source,
+    epoch,
+    generation,
+    digest,
+    payload: new Uint8Array(row.payload),
+    ...(row.signed_digest === digest ? { signed: true } : {}),
+    ...(row.forgotten_digest === digest ? { versionForgotten: true } : {}),
+    observedGeneration: row.observed_generation,
+    acceptedAt: row.accepted_at,
+  };
+  return { serial, document };
+}
+
+/** Nothing of `next` would be news. */
+export function isSame(before: AcceptedDocument, next: AcceptedDocument): boolean {
+  return (
+    before.epoch === next.epoch &&
+    before.generation === next.generation &&
+    before.digest === next.digest &&
+    (before.signed ?? false) === (next.signed ?? false) &&
+    before.versionForgotten !== true
+  );
+}
+
+export function isSameFile(a: StoredDocument, b: StoredDocument): boolean {
+  return Buffer.compare(encodeDocument(a), encodeDocument(b)) === 0;
+}

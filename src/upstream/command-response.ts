@@ -1,0 +1,103 @@
+// The wire form of what a command is answered: bounded in bytes, in as many parts as it takes (MQTT.md §5).
+
+import type { CommandResponse } from "../api/command.ts";
+import type { CommandError } from "../api/decode-command.ts";
+import { byteLength, jsonBytes, wireText } from "./wire-text.ts";
+
+/** Most bytes of `data` in one part. */
+export const MAX_PART_BYTES = 32 * 1024;
+/** More parts would flood a slow link; the last one says that something is missing. */
+export const MAX_PARTS = 64;
+
+/** How a command ended. */
+export interface CommandOutcome {
+  /** As HTTP has them; 2xx = done. */
+  readonly code: number;
+  /** Stands in every part. */
+  readonly data?: Readonly<Record<string, unknown>>;
+  /** Spread over parts, under this name. */
+  readonly list?: { readonly name: string; readonly items: readonly unknown[] };
+  readonly error?: CommandError;
+}
+
+export function failure(code: number, category: string, message: string): CommandOutcome {
+  return { code, error: { category, component: "commands", message } };
+}
+
+export function refusedArgs(element: string, message: string): CommandOutcome {
+  return { code: 400, error: { category: "Invalid", component: "commands", element, message } };
+}
+
+/** The messages of an outcome, in order. */
+export function responsesOf(id: string, outcome: CommandOutcome): readonly CommandResponse[] {
+  const { code, data, list, error } = outcome;
+  const head = {
+    id,
+    phase: code < 300 ? "done" : "failed",
+    code,
+    ...(error === undefined ? {} : { error: onWire(error) }),
+  } as const;
+  if (list === undefined) return [data === undefined ? head : { ...head, data }];
+  const room = MAX_PART_BYTES - byteLength(JSON.stringify({ ...data, [list.name]: [] })) - 32;
+  const all = groups(list.items, room);
+  const sent = all.slice(0, MAX_PARTS);
+  const missing = all.length > sent.length;
+  return sent.map((items, part) => ({
+    ...head,
+    ...(sent.length === 1 ? {} : { part, ...(part === sent.length - 1 ? { last: true } : {}) }),
+    data: {
+      ...data,
+      [list.name]: items,
+      ...(missing && part === sent.length - 1 ? { truncated: true } : {}),
+    },
+  }));
+}
+
+/** At least one, so that an empty list is told too. */
+function groups(items: readonly unknown[], room: number): readonly (readonly unknown[])[] {
+  const done: (readonly unknown[])[] = [];
+  let group: unknown[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const written = byteLength(JSON.stringify(item)) + 1;
+    const [kept, size] = written > room ? [tooLarge(item, written), 512] : [item, written];
+    if (group.length > 0 && bytes + size > room) {
+      done.push(group);
+      group = [];
+      bytes = 0;
+    }
+    group.push(kept);
+    bytes += size;
+  }
+  return [...done, group];
+}
+
+/** One thing that no part has room for: what it is, without what it says. */
+function tooLarge(item: unknown, bytes: number): unknown {
+  const { kind, metadata } = (item ?? {}) as {
+    readonly kind?: unknown;
+    readonly metadata?: unknown;
+  };
+  const { namespace, name } = (metadata ?? {}) as {
+    readonly namespace?: unknown;
+    readonly name?: unknown;
+  };
+  return {
+    ...(typeof kind === "string" ? { kind } : {}),
+    ...(typeof name === "string" ? { metadata: { namespace, name } } : {}),
+    truncated: bytes,
+  };
+}
+
+export function onWire({ category, component, element, message }: CommandError): CommandError {
+  return {
+    category,
+    component,
+    ...(element === undefined ? {} : { element: wireText(element) }),
+    message: wireText(message),
+  };
+}
+
+export function responsePayload(response: CommandResponse): Uint8Array {
+  return jsonBytes(response);
+}

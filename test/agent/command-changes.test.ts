@@ -1,0 +1,192 @@
+// Restart and pull as commands order them, on pods in a runtime in memory.
+
+import { describe, expect, test } from "bun:test";
+import { pull, restart, type PodDoers } from "../../src/agent/command-changes.ts";
+import type { CommandVerb } from "../../src/api/command.ts";
+import type { CommandOrder } from "../../src/upstream/command-order.ts";
+import type { CommandOutcome } from "../../src/upstream/command-response.ts";
+import { aContainer } from "../fakes/a-pod.ts";
+import { ulid } from "../unit/upstream/a-command.ts";
+import { PodWorld, pod } from "./pod-world.ts";
+
+const two = { containers: [aContainer("a"), aContainer("b")] };
+
+class Orders {
+  readonly world: PodWorld;
+  readonly progress: unknown[] = [];
+  readonly stop = new AbortController();
+
+  constructor(world: PodWorld) {
+    this.world = world;
+  }
+
+  order(verb: CommandVerb, args: Readonly<Record<string, unknown>>): CommandOrder {
+    return {
+      command: { id: ulid(1), verb, target: {}, args, ttl: 60 },
+      statusOnly: false,
+      signal: this.stop.signal,
+      progress: (data) => void this.progress.push(data),
+      release: () => undefined,
+    };
+  }
+
+  doers(): PodDoers {
+    const { cache, workers, fetchImages } = this.world.pods;
+    return {
+      desired: () => workers.entries().map(({ desired }) => desired),
+      observed: (uid) => cache.get(uid),
+      orderRestart: (uid, ids) => workers.orderRestart(uid, ids),
+      withdrawRestart: (uid, ids) => workers.withdrawRestart(uid, ids),
+      fetchImages,
+    };
+  }
+
+  async restart(args: Readonly<Record<string, unknown>>, ms = 1_000): Promise<CommandOutcome> {
+    const outcome = restart(this.order("restart", args), this.doers(), this.world.clock);
+    await this.world.clock.advance(ms);
+    return outcome;
+  }
+}
+
+describe("an ordered restart", () => {
+  test("gives every container of the pod a new instance, in the same sandbox", async () => {
+    using world = new PodWorld();
+    await world.start();
+    await world.desire([pod("web", "1", two), pod("other")]);
+    const orders = new Orders(world);
+    const outcome = await orders.restart({ pod: "web" }, 60_000);
+    expect(outcome).toEqual({
+      code: 200,
+      data: {
+        containers: [
+          { name: "a", restartCount: 1 },
+          { name: "b", restartCount: 1 },
+        ],
+      },
+    });
+    expect(orders.progress).toEqual([{ containers: ["a", "b"] }]);
+    expect(world.running()).toEqual(["other/a/0", "web/a/1", "web/b/1"]);
+    await world.clock.advance(600_000);
+    expect(world.running()).toEqual(["other/a/0", "web/a/1", "web/b/1"]);
+  });
+
+  test("reaches one container where one is named, also time after time without back-off", async () => {
+    using world = new PodWorld();
+    await world.start();
+    await world.desire([pod("web", "1", two)]);
+    const orders = new Orders(world);
+    for (const attempt of [1, 2, 3]) {
+      expect((await orders.restart({ pod: "web", container: "b" }, 35_000)).code).toBe(200);
+      expect(world.running()).toEqual(["web/a/0", `web/b/${attempt}`]);
+    }
+  });
+
+  test("brings back also what would never start again by itself", async () => {
+    using world = new PodWorld();
+    await world.start();
+    await world.desire([pod("once", "1", { restartPolicy: "Never" })]);
+    expect((await new Orders(world).restart({ pod: "once" }, 60_000)).code).toBe(200);
+    expect(world.running()).toEqual(["once/a/1"]);
+  });
+
+  test("ends nobody whose image is gone: it times out, and is nobody's order any more", async () => {
+    using world = new PodWorld();
+    await world.start();
+    await world.desire([pod("web")]);
+    world.images.clear();
+    const orders = new Orders(world);
+    const outcome = await orders.restart({ pod: "web" }, 200_000);
+    expect(outcome).toMatchObject({ code: 504, error: { category: "Timeout" } });
+    expect(world.running()).toEqual(["web/a/0"]);
+    world.images.add("local/busybox:1");
+    await world.clock.advance(600_000);
+    expect(world.running()).toEqual(["web/a/0"]);
+  });
+
+  test("is lost with the process, and the pod runs on", async () => {
+    using world = new PodWorld();
+    await world.start();
+    await world.desire([pod("web")]);
+    world.images.clear();
+    const orders = new Orders(world);
+    const outcome = restart(orders.order("restart", { pod: "web" }), orders.doers(), world.clock);
+    await world.clock.advance(1_000);
+    orders.stop.abort();
+    await outcome;
+    world.images.add("local/busybox:1");
+    await world.restart();
+    await world.desire([pod("web")]);
+    await world.clock.advance(60_000);
+    expect(world.running()).toEqual(["web/a/0"]);
+  });
+
+  test("leaves nobody ended whom the next process would not bring back", async () => {
+    using world = new PodWorld({ program: () => ({ stopsAfterMs: 5_000 }) });
+    const once = pod("once", "1", { restartPolicy: "Never" });
+    await world.start();
+    await world.desire([once]);
+    const orders = new Orders(world);
+    void restart(orders.order("restart", { pod: "once" }), orders.doers(), world.clock);
+    await world.clock.advance(1_000);
+    await world.kill();
+    await world.clock.advance(60_000);
+    expect(world.running()).toEqual([]);
+    await world.start();
+    await world.desire([once]);
+    await world.clock.advance(60_000);
+    expect(world.running()).toEqual(["once/a/1"]);
+  });
+
+  test("is refused where there is nothing to restart", async () => {
+    using world = new PodWorld();
+    await world.start();
+    await world.desire([
+      pod("web"),
+      pod("lost", "1", { containers: [aContainer("a", { image: "no/such:1" })] }),
+    ]);
+    const orders = new Orders(world);
+    expect((await orders.restart({})).code).toBe(400);
+    expect((await orders.restart({ pod: "web", force: true })).code).toBe(400);
+    expect((await orders.restart({ pod: "web", container: "z" })).code).toBe(400);
+    expect((await orders.restart({ pod: "nobody" })).code).toBe(404);
+    expect((await orders.restart({ pod: "web", namespace: "other" })).code).toBe(404);
+    expect((await orders.restart({ pod: "lost" })).code).toBe(409);
+    expect(world.running()).toEqual(["web/a/0"]);
+  });
+
+  test("says so when the pod goes meanwhile", async () => {
+    using world = new PodWorld();
+    await world.start();
+    await world.desire([pod("web")]);
+    world.images.clear();
+    const orders = new Orders(world);
+    const outcome = restart(orders.order("restart", { pod: "web" }), orders.doers(), world.clock);
+    await world.clock.advance(1_000);
+    await world.desire([]);
+    await world.clock.advance(60_000);
+    expect(await outcome).toMatchObject({ code: 409, error: { category: "Gone" } });
+  });
+});
+
+describe("an ordered pull", () => {
+  test("finds the images of a pod, or tells why not", async () => {
+    using world = new PodWorld();
+    await world.start();
+    await world.desire([
+      pod("web"),
+      pod("lost", "1", { containers: [aContainer("a", { image: "no/such:1" })] }),
+    ]);
+    const orders = new Orders(world);
+    const ask = (args: Readonly<Record<string, unknown>>): Promise<CommandOutcome> =>
+      pull(orders.order("pull", args), orders.doers(), world.clock);
+    expect(await ask({ pod: "web" })).toEqual({ code: 200, data: { images: ["local/busybox:1"] } });
+    expect(await ask({ image: "local/busybox:1" })).toMatchObject({ code: 200 });
+    expect(await ask({ pod: "lost" })).toMatchObject({
+      code: 502,
+      error: { category: "ErrImagePull", message: "no/such:1: not found" },
+    });
+    expect(await ask({ image: "any/thing:1" })).toMatchObject({ code: 404 });
+    expect(await ask({})).toMatchObject({ code: 400 });
+    expect(await ask({ pod: "web", image: "local/busybox:1" })).toMatchObject({ code: 400 });
+  });
+});

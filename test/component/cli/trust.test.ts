@@ -1,0 +1,233 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { runCli } from "../../../src/cli/program.ts";
+import { realFiles } from "../../../src/host/real-files.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { LocalServer } from "../../../src/server/local-server.ts";
+import type { TrustEntry } from "../../../src/server/trust-routes.ts";
+import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { FakeTerminal } from "./fake-terminal.ts";
+
+const PLAIN: TrustEntry = {
+  required: false,
+  why: "no key has ever been seen in /etc/agent/trust.d",
+  trustPath: "/etc/agent/trust.d",
+  rootKeys: [],
+  problems: [],
+};
+const KEYED: TrustEntry = {
+  ...PLAIN,
+  required: true,
+  why: "there is a key in /etc/agent/trust.d",
+  rootKeys: [{ keyid: "0123456789abcdef", file: "/etc/agent/trust.d/root.pub", inForce: true }],
+};
+const BUNDLED: TrustEntry = {
+  ...KEYED,
+  rootKeys: [
+    { keyid: "0123456789abcdef", file: "/etc/agent/trust.d/root.pub", inForce: true },
+    { keyid: "1111111111111111", inForce: true },
+    { keyid: "2222222222222222", file: "/etc/agent/trust.d/old.pub", inForce: false },
+  ],
+  bundle: {
+    version: 4,
+    notBefore: "2026-11-21T08:00:00.000Z",
+    keys: [
+      { keyid: "3333333333333333", roles: ["desired", "command"], nodes: ["pi-*"], groups: [] },
+      { keyid: "4444444444444444", roles: ["rollout"] },
+    ],
+  },
+};
+
+let directory: string;
+let terminal: FakeTerminal;
+let server: LocalServer;
+let trust: TrustEntry;
+let resets: number;
+let trouble: string | undefined;
+let socket: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "agent-cli-"));
+  socket = join(directory, "agent.sock");
+  const clock = new VirtualClock();
+  [trust, resets, trouble] = [PLAIN, 0, undefined];
+  terminal = new FakeTerminal();
+  terminal.environment = { AGENT_SOCKET: socket };
+  const never = (): never => {
+    throw new Error("not asked for");
+  };
+  server = new LocalServer({
+    socket,
+    files: realFiles(),
+    clock,
+    log: createLogger({ clock, level: "error", write: () => undefined }),
+    facts: {
+      healthProblems: () => [],
+      pods: () => [],
+      rejected: () => [],
+      events: () => [],
+      node: never,
+      version: never,
+      shortenGrace: never,
+      objects: () => [],
+      removeClaimData: never,
+      trust: () => trust,
+      resetTrust: () => {
+        if (trouble !== undefined) throw new Error(trouble);
+        resets += 1;
+        if (!trust.why.includes("there is a key")) trust = PLAIN;
+      },
+    },
+  });
+});
+
+afterEach(async () => {
+  await server.stop();
+  rmSync(directory, { recursive: true });
+});
+
+function run(command: string): Promise<number> {
+  const loadAgent = () => Promise.reject(new Error("the agent was loaded"));
+  return runCli({ argv: command.split(" "), version: "1.2.3", terminal, loadAgent });
+}
+
+describe("trust show", () => {
+  test("of a node without keys", async () => {
+    expect(await run("trust show")).toBe(0);
+    expect(terminal.stdout).toBe(
+      "Plain documents are accepted: no key has ever been seen in /etc/agent/trust.d\n",
+    );
+    expect(terminal.stderr).toBe("");
+  });
+
+  test("of a root key that signs everything", async () => {
+    trust = { ...KEYED, problems: ["/etc/agent/trust.d/x.pub is no key; remove it"] };
+    expect(await run("trust show")).toBe(0);
+    expect(terminal.stdout).toBe(
+      [
+        "Documents must be signed: there is a key in /etc/agent/trust.d",
+        "",
+        "KEY                ROLES                          NODES   GROUPS   FROM",
+        "0123456789abcdef   root,desired,rollout,command   *       *        /etc/agent/trust.d/root.pub",
+        "",
+      ].join("\n"),
+    );
+    expect(terminal.stderr).toBe("Problem: /etc/agent/trust.d/x.pub is no key; remove it\n");
+  });
+
+  test("of a bundle, with the scopes of its keys", async () => {
+    trust = BUNDLED;
+    expect(await run("trust show")).toBe(0);
+    expect(terminal.stdout).toBe(
+      [
+        "Documents must be signed: there is a key in /etc/agent/trust.d",
+        "Trust bundle: version 4; documents issued before 2026-11-21T08:00:00.000Z are refused",
+        "",
+        "KEY                ROLES             NODES   GROUPS   FROM",
+        "0123456789abcdef   root              -       -        /etc/agent/trust.d/root.pub",
+        "1111111111111111   root              -       -        bundle 4",
+        "2222222222222222   replaced          -       -        /etc/agent/trust.d/old.pub",
+        "3333333333333333   desired,command   pi-*    -        bundle 4",
+        "4444444444444444   rollout           *       *        bundle 4",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test.each([
+    ["json", (text: string): unknown => JSON.parse(text)],
+    ["yaml", (text: string): unknown => parse(text)],
+  ])("as %s, whole", async (format, read) => {
+    trust = BUNDLED;
+    expect(await run(`trust show -o ${format}`)).toBe(0);
+    expect(read(terminal.stdout)).toEqual({ apiVersion: "agent/v1", kind: "Trust", ...BUNDLED });
+  });
+
+  test("escapes what a terminal would obey", async () => {
+    trust = { ...KEYED, problems: ["\u001b[2J"] };
+    expect(await run("trust show")).toBe(0);
+    expect(terminal.stderr).toBe("Problem: \\u001b[2J\n");
+  });
+
+  test("has no other formats", async () => {
+    expect(await run("trust show -o wide")).toBe(2);
+  });
+});
+
+describe("trust reset", () => {
+  test("asks, and goes on at yes", async () => {
+    trust = { ...PLAIN, required: true, why: "this node has required it before" };
+    terminal.input = "yes\n";
+    expect(await run("trust reset")).toBe(0);
+    expect(resets).toBe(1);
+    expect(terminal.stdout).toContain('Type "yes" to go on: ');
+    expect(terminal.stdout).toEndWith("trust is reset; the pods run on\n");
+    expect(terminal.stderr).toBe("");
+  });
+
+  test.each(["", "y\n", "no\n", "YES\n"])("goes not on at %j", async (input) => {
+    terminal.input = input;
+    expect(await run("trust reset")).toBe(1);
+    expect(resets).toBe(0);
+    expect(terminal.stderr).toBe("nothing was forgotten\n");
+  });
+
+  test("does not ask with --yes, and needs no terminal then", async () => {
+    terminal.isInteractive = false;
+    expect(await run("trust reset --yes")).toBe(0);
+    expect(resets).toBe(1);
+    expect(terminal.stdout).toBe("trust is reset; the pods run on\n");
+  });
+
+  test("without a terminal and without --yes does nothing and names the flag", async () => {
+    terminal.isInteractive = false;
+    expect(await run("trust reset")).toBe(2);
+    expect(resets).toBe(0);
+    expect(terminal.stderr).toContain("add --yes");
+  });
+
+  test("says that a key which is still there goes on to count", async () => {
+    trust = KEYED;
+    expect(await run("trust reset --yes")).toBe(0);
+    expect(terminal.stderr).toContain(
+      "Documents must still be signed: there is a key in /etc/agent/trust.d; take that away",
+    );
+  });
+
+  test("that the disk does not take is exit code 1 and the agent's own sentence", async () => {
+    trouble = "cannot write /var/lib/agent/trust.json: no space left";
+    expect(await run("trust reset --yes")).toBe(1);
+    expect(terminal.stderr).toContain(
+      "trust was not reset: cannot write /var/lib/agent/trust.json: no space left; try again",
+    );
+  });
+
+  test("needs the agent, asks nothing without it, and says how to start it", async () => {
+    await server.stop();
+    terminal.input = "yes\n";
+    expect(await run("trust reset")).toBe(1);
+    expect(terminal.stdout).toBe("");
+    expect(terminal.stderr).toContain(`no agent is listening on ${socket}: start it`);
+  });
+});
+
+describe("the paths", () => {
+  const ask = async (path: string, method: string): Promise<readonly unknown[]> => {
+    const response = await fetch(`http://agent${path}`, { method, unix: socket });
+    return [response.status, response.headers.get("allow")];
+  };
+
+  test.each([
+    ["/trust", "POST", 405, "GET, HEAD"],
+    ["/trust", "DELETE", 405, "GET, HEAD"],
+    ["/trust/reset", "GET", 405, "POST"],
+    ["/trust/reset", "HEAD", 405, "POST"],
+    ["/trust/other", "GET", 404, null],
+  ])("%s knows no %s", async (path, method, status, allow) => {
+    expect(await ask(path, method)).toEqual([status, allow]);
+    expect(resets).toBe(0);
+  });
+});

@@ -1,0 +1,319 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { anAck, containing, FleetStage, matching, POD, SECRET } from "./fleet-stage.ts";
+
+let stage: FleetStage;
+let app: string;
+
+beforeEach(() => {
+  stage = new FleetStage();
+  app = stage.file("app.yaml", POD);
+});
+
+afterEach(() => stage[Symbol.dispose]());
+
+function digestOnBroker(node = "pi-1"): string {
+  const text = stage.broker.retained(`agent/v1/node/${node}/desired`) ?? "";
+  return `sha256:${new Bun.CryptoHasher("sha256").update(text).digest("hex")}`;
+}
+
+describe("the document", () => {
+  test("is complete, names its target and is retained", async () => {
+    const map = stage.file(
+      "map.json",
+      JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" } }),
+    );
+    const { code, stdout } = await stage.fleet(`apply -f ${app} -f ${map} --node pi-1`);
+    expect(code).toBe(0);
+    expect(stdout).toBe(`generation 1 of node pi-1 is published, ${digestOnBroker()}\n`);
+    expect(stage.desired("pi-1")).toEqual({
+      apiVersion: "agent/v1",
+      kind: "DesiredState",
+      target: { node: "pi-1" },
+      generation: 1,
+      issuedAt: "2026-11-21T08:00:01Z",
+      resources: [
+        {
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name: "web" },
+          spec: { containers: [{ name: "main", image: "registry.test/web:1" }] },
+        },
+        { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" } },
+      ],
+    });
+  });
+
+  test("may come from standard input, and as a whole DesiredState whose other fields stay", async () => {
+    stage.input = `kind: DesiredState\napiVersion: agent/v1\ntarget: {node: pi-1}\ngeneration: 3\npolicy: {minReadySeconds: 3}\nresources: []\nallowEmpty: true\n`;
+    const { code } = await stage.fleet("apply -f -");
+    expect(code).toBe(0);
+    expect(stage.desired("pi-1")).toMatchObject({
+      generation: 1,
+      policy: { minReadySeconds: 3 },
+      allowEmpty: true,
+      resources: [],
+    });
+  });
+
+  test("is newer than the retained one and than what the node has, in its epoch", async () => {
+    stage.broker.publish("agent/v1/node/pi-1/desired", {
+      kind: "DesiredState",
+      epoch: "e1",
+      generation: 4,
+    });
+    stage.report("pi-1", { desired: [anAck({ epoch: "e1", generation: 9 })] });
+    await stage.fleet(`apply -f ${app} --node pi-1`);
+    expect(stage.desired("pi-1")).toMatchObject({ epoch: "e1", generation: 10 });
+  });
+
+  test("of a group is newer than what any of its nodes has", async () => {
+    const group = { source: "group/kiosks" };
+    stage.report("pi-1", { desired: [anAck({ ...group, generation: 5 })] });
+    stage.report("pi-2", { desired: [anAck({ ...group, generation: 6 })] });
+    stage.report("pi-3", { desired: [anAck({ generation: 40 })] });
+    const { code, stdout, stderr } = await stage.fleet(`apply -f ${app} --group kiosks`);
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: containing("generation 7 of group kiosks"),
+    });
+    expect(stderr).toContain("no nodes are named");
+  });
+
+  test("is only shown with --dry-run", async () => {
+    const { code, stdout } = await stage.fleet(`apply -f ${app} --node pi-1 --dry-run`);
+    expect(code).toBe(0);
+    expect(stdout).toStartWith("+ Pod default/web\nwould be generation 1 of node pi-1, sha256:");
+    expect(stage.broker.publications).toEqual([]);
+  });
+});
+
+describe("nothing is published", () => {
+  const refused: Readonly<
+    Record<string, readonly [content: string, flags: string, sentence: string]>
+  > = {
+    "for a field that no node knows": [
+      POD.replace("containers", "contaners"),
+      "--node pi-1",
+      "app.yaml:5:3: Pod default/web: spec.contaners: ",
+    ],
+    "for nothing at all": ["# nothing\n", "--node pi-1", "add --allow-empty"],
+    "for a Secret that a whole group could read": [
+      SECRET,
+      "--group kiosks",
+      "Secret default/login: whoever may read the topic of the group reads it",
+    ],
+    "for two objects of one name": [`${POD}---\n${POD}`, "--node pi-1", "stands twice"],
+    "for a kind that runs nowhere": [
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n",
+      "--node pi-1",
+      'kind "Deployment"',
+    ],
+    "without a target": [POD, "", "name a node with --node"],
+    "for two targets": [POD, "--node a --group b", "exclude each other"],
+    "for a name that no node can have": [POD, "--node A/b", '"A/b" cannot be a name'],
+    "for a document of somebody else": [
+      "apiVersion: agent/v1\nkind: DesiredState\ntarget: {node: pi-2}\ngeneration: 1\nresources: []\n",
+      "--node pi-1",
+      "the document is for node pi-2, not for node pi-1",
+    ],
+    "for too much": [
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata: {a: "${"x".repeat(49_152)}"}\n`,
+      "--node pi-1",
+      "at most 49152 are accepted",
+    ],
+  };
+
+  test.each(Object.entries(refused))("%s", async (_, [content, flags, sentence]) => {
+    stage.file("app.yaml", content);
+    const { code, stderr } = await stage.fleet(`apply -f ${app} ${flags}`.trim());
+    expect(stderr).toContain(sentence);
+    expect(code).toBe(2);
+    expect(stage.broker.publications).toEqual([]);
+  });
+
+  test("when nodes are in different epochs", async () => {
+    for (const [node, epoch] of [
+      ["pi-1", "e1"],
+      ["pi-2", "e2"],
+    ] as const)
+      stage.report(node, { desired: [anAck({ source: "group/kiosks", epoch })] });
+    const before = stage.broker.publications.length;
+    const { code, stderr } = await stage.fleet(`apply -f ${app} --group kiosks`);
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: containing("choose one with --epoch"),
+    });
+    expect(stage.broker.publications).toHaveLength(before);
+  });
+});
+
+test("a plain Secret for a group goes out when that was asked for", async () => {
+  const secret = stage.file("secret.yaml", SECRET);
+  const { code } = await stage.fleet(`apply -f ${secret} --group kiosks --allow-plain-secrets`);
+  expect(code).toBe(0);
+});
+
+test("who published at the same moment is named", async () => {
+  const rival = { kind: "DesiredState", generation: 1, issuedAt: "2026-11-21T08:00:01Z" };
+  stage.broker.faults.latency = 50;
+  const { code, stderr } = await stage.fleet(`apply -f ${app} --node pi-1`, {
+    // After ours was acknowledged, before it was read back.
+    1300: () => stage.broker.publish("agent/v1/node/pi-1/desired", rival),
+  });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: matching(
+      /somebody else published generation 1 at the same moment: sha256:[0-9a-f]{64}, unsigned, issued 2026-11-21T08:00:01Z/,
+    ),
+  });
+});
+
+test("what the broker holds instead is told", async () => {
+  stage.broker.publish("agent/v1/node/pi-1/desired", { kind: "DesiredState", generation: 4 });
+  stage.broker.faults.latency = 50;
+  const { code, stderr } = await stage.fleet(`apply -f ${app} --node pi-1`, {
+    1300: () => stage.broker.publish("agent/v1/node/pi-1/desired", { generation: 2 }),
+  });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr:
+      "Error: the broker holds generation 2 on agent/v1/node/pi-1/desired instead of what was published\n",
+  });
+});
+
+test("a broker that keeps nothing is no broker for this", async () => {
+  stage.broker.faults.allows = { retainAvailable: false };
+  const { code, stderr } = await stage.fleet(`apply -f ${app} --node pi-1`);
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: containing("keeps no retained messages"),
+  });
+});
+
+test("a refusal of the broker is told", async () => {
+  stage.broker.faults.pubackCodes.set("agent/v1/node/pi-1/desired", 0x87);
+  const { code, stderr } = await stage.fleet(`apply -f ${app} --node pi-1`);
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: containing("publish on agent/v1/node/pi-1/desired (0x87)"),
+  });
+});
+
+describe("--wait", () => {
+  const own = (fields: Readonly<Record<string, unknown>>): void => {
+    stage.report("pi-1", {
+      desired: [anAck({ digest: digestOnBroker(), observedGeneration: 0, ...fields })],
+    });
+  };
+
+  test("shows the way until the node is Healthy", async () => {
+    const { code, stdout } = await stage.fleet(`apply -f ${app} --node pi-1 --wait`, {
+      4000: () => own({ phase: "Downloading", code: 202, progress: { images: 5, imagesDone: 3 } }),
+      5000: () => own({ phase: "Progressing", code: 202 }),
+      6000: () => own({ phase: "Healthy", code: 200 }),
+    });
+    expect(stdout.split("\n").slice(1)).toEqual([
+      "pi-1: has not reported yet",
+      "pi-1: Downloading 3/5",
+      "pi-1: Progressing",
+      "pi-1: Healthy",
+      "",
+    ]);
+    expect(code).toBe(0);
+  });
+
+  test("ends with 1 and the reason when the node goes back, and commands no terminal", async () => {
+    const { code, stdout } = await stage.fleet(`apply -f ${app} --node pi-1 --wait`, {
+      4000: () =>
+        own({
+          phase: "RolledBack",
+          code: 424,
+          lastGood: { generation: 3 },
+          message: "\u001B[2Jboom\nx",
+        }),
+    });
+    expect(stdout).toContain("pi-1: RolledBack to generation 3: \\u001b[2Jboom\\u000ax\n");
+    expect(stdout).not.toContain("\u001B");
+    expect(code).toBe(1);
+  });
+
+  test("ends with 1 when the node refuses", async () => {
+    const { code, stdout } = await stage.fleet(`apply -f ${app} --node pi-1 --wait`, {
+      4000: () =>
+        stage.report("pi-1", {
+          desired: [
+            anAck({
+              lastRejected: {
+                digest: digestOnBroker(),
+                code: 401,
+                message: "NoTrustedKey",
+                at: "",
+                count: 1,
+              },
+            }),
+          ],
+        }),
+    });
+    expect(stdout).toContain("pi-1: Rejected 401: NoTrustedKey\n");
+    expect(code).toBe(1);
+  });
+
+  test("ends with 1 when time is up, and says that the document stays", async () => {
+    stage.state("pi-1", "lost");
+    const { code, stdout, stderr } = await stage.fleet(
+      `apply -f ${app} --node pi-1 --wait --timeout 90s`,
+    );
+    expect(stdout).toContain("it is lost and takes the document when it is back");
+    expect(stderr).toContain("not done within 1m30s; what was published stays");
+    expect(code).toBe(1);
+  });
+
+  test("waits for every node of the group", async () => {
+    const nodes = ["pi-1", "pi-2"];
+    const file = stage.file("fleet.yaml", "groups: {kiosks: [pi-1, pi-2]}\n");
+    const tell = (node: string): void => {
+      const text = stage.broker.retained("agent/v1/group/kiosks/desired") ?? "";
+      const digest = `sha256:${new Bun.CryptoHasher("sha256").update(text).digest("hex")}`;
+      stage.report(node, { desired: [anAck({ source: "group/kiosks", digest })] });
+    };
+    const { code, stdout } = await stage.fleet(
+      `apply -f ${app} --group kiosks --wait --nodes ${file}`,
+      {
+        5000: () => tell("pi-2"),
+        7000: () => tell("pi-1"),
+      },
+    );
+    for (const node of nodes) expect(stdout).toContain(`${node}: Healthy\n`);
+    expect(code).toBe(0);
+  });
+});
+
+describe("diff", () => {
+  test("names objects and fields, and shows nothing of a Secret", async () => {
+    const both = stage.file("both.yaml", `${POD}---\n${SECRET}`);
+    await stage.fleet(`apply -f ${both} --node pi-1`);
+    const next = stage.file(
+      "next.yaml",
+      `${POD.replace("web:1", "web:2")}---\n${SECRET.replace("sesame", "mellon")}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n`,
+    );
+    const { code, stdout } = await stage.fleet(`diff -f ${next} --node pi-1 --exit-code`);
+    expect(stdout).toBe(
+      [
+        "+ ConfigMap default/c",
+        "~ Pod default/web",
+        '    spec.containers[0].image: "registry.test/web:1" → "registry.test/web:2"',
+        "~ Secret default/login",
+        "    stringData[password]: changed (hidden)",
+        "",
+      ].join("\n"),
+    );
+    expect(code).toBe(1);
+  });
+
+  test("says when nothing would change", async () => {
+    await stage.fleet(`apply -f ${app} --node pi-1`);
+    const { code, stdout, stderr } = await stage.fleet(`diff -f ${app} --node pi-1`);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(stderr).toBe("node pi-1 has generation 1 on the broker\nnothing would change\n");
+  });
+});

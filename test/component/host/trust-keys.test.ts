@@ -1,0 +1,153 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pemOfPublicKey } from "../../../src/host/ed25519.ts";
+import { realFiles } from "../../../src/host/real-files.ts";
+import { readRootKeys, readTrustDirectory } from "../../../src/host/trust-keys.ts";
+import { temporaryDirectories } from "./temporary-directories.ts";
+
+const newDirectory = temporaryDirectories();
+const files = realFiles();
+const key = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
+
+let directory: string;
+
+beforeEach(() => {
+  directory = join(newDirectory(), "trust.d");
+  mkdirSync(directory, { mode: 0o755 });
+});
+
+function put(name: string, text: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, text, { mode: 0o644 });
+  return path;
+}
+
+test("the keys come by file name, each once, with their files", () => {
+  put("b.pub", pemOfPublicKey(key(2)));
+  put("a.pub", pemOfPublicKey(key(1)));
+  put("c.pub", pemOfPublicKey(key(1)));
+  expect(readRootKeys(files, directory)).toEqual({ keys: [key(1), key(2)], problems: [] });
+  expect(readTrustDirectory(files, directory).keys).toEqual([
+    { key: key(1), path: join(directory, "a.pub") },
+    { key: key(2), path: join(directory, "b.pub") },
+    { key: key(1), path: join(directory, "c.pub") },
+  ]);
+});
+
+test("nothing, and what no operator means as a key, is no problem", () => {
+  expect(readRootKeys(files, join(directory, "missing"))).toEqual({ keys: [], problems: [] });
+  expect(readRootKeys(files, directory)).toEqual({ keys: [], problems: [] });
+  put("README", "no key");
+  put(".hidden.pub", pemOfPublicKey(key(1)));
+  put(".root.pub.swp", "of an editor");
+  expect(readRootKeys(files, directory)).toEqual({ keys: [], problems: [] });
+});
+
+test("a link to a directory is a directory, one that leads nowhere is said", () => {
+  put("a.pub", pemOfPublicKey(key(1)));
+  const link = join(newDirectory(), "link");
+  symlinkSync(directory, link);
+  expect(readRootKeys(files, link)).toEqual({ keys: [key(1)], problems: [] });
+  rmSync(directory, { recursive: true });
+  expect(readRootKeys(files, link)).toEqual({
+    keys: [],
+    problems: [`${link} is a link that leads nowhere; make it a directory`],
+  });
+});
+
+test("a file in place of the directory has no keys", () => {
+  rmSync(directory, { recursive: true });
+  writeFileSync(directory, pemOfPublicKey(key(1)));
+  expect(readRootKeys(files, directory)).toEqual({
+    keys: [],
+    problems: [`${directory} is no directory; make it one and put the public keys into it`],
+  });
+});
+
+test("where everybody may write nothing counts", () => {
+  const path = put("a.pub", pemOfPublicKey(key(1)));
+  chmodSync(path, 0o666);
+  put("b.pub", pemOfPublicKey(key(2)));
+  expect(readRootKeys(files, directory)).toEqual({
+    keys: [key(2)],
+    problems: [`everybody may write to ${path}, so it does not count; chmod o-w ${path}`],
+  });
+  chmodSync(directory, 0o777);
+  const { keys, problems } = readRootKeys(files, directory);
+  expect(keys).toEqual([]);
+  expect(problems).toEqual([
+    `everybody may write to ${directory}, so its keys do not count; chmod o-w ${directory}`,
+  ]);
+});
+
+describe("a file that is no key is named with the remedy, the others count:", () => {
+  const REMEDY = "put the PEM text of a public Ed25519 key there (openssl pkey -pubout)";
+  const cases: Readonly<Record<string, readonly [make: (path: string) => void, problem: string]>> =
+    {
+      "other text": [
+        (path) => writeFileSync(path, "hello"),
+        `is no public Ed25519 key in PEM; ${REMEDY}`,
+      ],
+      "an empty file": [
+        (path) => writeFileSync(path, ""),
+        `is no public Ed25519 key in PEM; ${REMEDY}`,
+      ],
+      "a large file": [
+        (path) => writeFileSync(path, pemOfPublicKey(key(9)) + "#".repeat(5000)),
+        `is larger than 4096 bytes; ${REMEDY}`,
+      ],
+      "a private key": [
+        (path) => writeFileSync(path, "-----BEGIN PRIVATE KEY-----\n"),
+        `holds a private key, which must not lie on a node; remove it, make a new pair, and ${REMEDY}`,
+      ],
+      "a link": [
+        (path) => symlinkSync(join(path, "../b.pub"), path),
+        `is no regular file; ${REMEDY}`,
+      ],
+      "a directory": [(path) => mkdirSync(path), `is no regular file; ${REMEDY}`],
+    };
+  test.each(Object.entries(cases))("%s", (_case, [make, problem]) => {
+    put("b.pub", pemOfPublicKey(key(2)));
+    const path = join(directory, "a.pub");
+    make(path);
+    expect(readRootKeys(files, directory)).toEqual({
+      keys: [key(2)],
+      problems: [`${path} ${problem}`],
+    });
+  });
+});
+
+test("a key under another name is not missed in silence", () => {
+  const path = put("root.pem", pemOfPublicKey(key(1)));
+  expect(readRootKeys(files, directory)).toEqual({
+    keys: [],
+    problems: [
+      `${path} does not count, only files *.pub do; rename it if it is a public key, take it away if it is a private one`,
+    ],
+  });
+});
+
+test("of too many the first count", () => {
+  for (let number = 0; number < 66; number += 1)
+    put(`${String(number).padStart(3, "0")}.pub`, pemOfPublicKey(key(number)));
+  const { keys, problems } = readRootKeys(files, directory);
+  expect(keys).toHaveLength(64);
+  expect(keys.at(-1)).toEqual(key(63));
+  expect(problems).toEqual([
+    `${directory} holds 66 files *.pub, only the first 64 by name count; remove some`,
+  ]);
+});
+
+test("a directory that cannot be read is a problem, and nothing is thrown", () => {
+  const broken = {
+    ...files,
+    list: () => {
+      throw new Error(`cannot list ${directory}: permission denied`);
+    },
+  };
+  expect(readRootKeys(broken, directory)).toEqual({
+    keys: [],
+    problems: [`cannot list ${directory}: permission denied; make ${directory} readable`],
+  });
+});

@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+
+import { againAtConnect, againAtRefresh, both } from "../../../src/upstream/again.ts";
+
+test("every fourth refresh takes the pods along", () => {
+  expect([1, 2, 3, 4, 5, 8].map(againAtRefresh)).toEqual([
+    "report",
+    "report",
+    "report",
+    "all",
+    "report",
+    "all",
+  ]);
+});
+
+test("a new session hears everything, a kept one the report, a metered one nothing", () => {
+  expect(againAtConnect(false, "normal")).toBe("all");
+  expect(againAtConnect(false, "metered")).toBe("all");
+  expect(againAtConnect(true, "normal")).toBe("report");
+  expect(againAtConnect(true, "metered")).toBe("nothing");
+});
+
+test("what is owed is the larger of both", () => {
+  expect(both("nothing", "report")).toBe("report");
+  expect(both("all", "report")).toBe("all");
+  expect(both("nothing", "nothing")).toBe("nothing");
+});

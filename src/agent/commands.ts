@@ -83,7 +83,7 @@ export class NodeCommands {
         session: this.#session(),
         now: clock.now(),
         clockTrusted: edges.clockSynchronised(),
-        signaturesRequired: trust.required(),
+        signaturesRequired: () => trust.required(),
         verify: (envelope, group) => trust.judgeCommand(envelope, group),
       }),
       atomically: (run) => store.database.transaction(run),
@@ -112,7 +112,7 @@ export class NodeCommands {
   connected(session: MqttSession, number: number): void {
     const over = new AbortController();
     this.#live = { session, number, over };
-    this.#commands.sessionBegan();
+    this.#commands.sessionBegan(number);
     void session.ended.then(() => over.abort("Disconnected"));
   }
 

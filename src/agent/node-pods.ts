@@ -1,12 +1,14 @@
 // Gives this node to the rooms that run pods: its runtime, images, volumes and objects.
 
 import { NO_OBJECTS, type LocalObjects } from "../api/local-object.ts";
+import type { DesiredPod } from "../api/desired-pod.ts";
 import type { Pod } from "../api/pod.ts";
 import type { CgroupDriver } from "../runtime/cgroup-parent.ts";
 import type { RuntimeFeatures } from "../runtime/features.ts";
 import { containerWorld, nodeAllocatable, podObjects } from "./container-world.ts";
 import type { DesiredPods } from "./desired-pods.ts";
 import { imageEnsurer } from "./ensure-image.ts";
+import { hostPathError, isOfDocument } from "./host-path-reach.ts";
 import { MissingDevices } from "./missing-devices.ts";
 import { activePods } from "./node-facts.ts";
 import { podConfigs } from "./pod-configs.ts";
@@ -38,7 +40,15 @@ export function buildNodePods(options: NodePodsOptions): Pods {
   const { edges, config, nodeName, desired, record, features, signal } = options;
   const objects = (pod: Pod): LocalObjects => objectsOf(pod, desired, pods);
   const allocatable = nodeAllocatable({ edges, config, nodeName });
-  const volumes = new PodVolumes({ edges, config, nodeName, allocatable, objects });
+  const judge = hostPathError(edges.files, config);
+  const volumes = new PodVolumes({
+    edges,
+    config,
+    nodeName,
+    allocatable,
+    objects,
+    hostPathError: (pod) => (isOfDocument(knownAs(pod, desired, pods)) ? judge : undefined),
+  });
   const missing = new MissingDevices({
     ...edges,
     pods: () => desired.state.pods,
@@ -53,7 +63,13 @@ export function buildNodePods(options: NodePodsOptions): Pods {
   });
   const pods: Pods = buildPods({
     ...options,
-    configs,
+    configs: {
+      ...configs,
+      container: (wanted, container, found) => {
+        volumes.checkPaths(wanted.pod, found.volumes);
+        return configs.container(wanted, container, found);
+      },
+    },
     ensureImage: imageEnsurer({ edges, record, objects }),
     world: containerWorld({
       ...options,
@@ -75,8 +91,17 @@ export function buildNodePods(options: NodePodsOptions): Pods {
 }
 
 /** What the pod may use; of a pod that nobody asks for any more, nothing. */
-function objectsOf({ metadata: { uid } }: Pod, desired: DesiredPods, pods: Pods): LocalObjects {
-  const known = [...desired.state.pods, ...pods.workers.all().map((entry) => entry.desired)];
-  const reader = known.find((one) => one.uid === uid);
+function objectsOf(pod: Pod, desired: DesiredPods, pods: Pods): LocalObjects {
+  const [reader] = knownAs(pod, desired, pods);
   return reader === undefined ? NO_OBJECTS : desired.objectsFor(reader);
+}
+
+/** What is wanted first, then what runs. */
+function knownAs(
+  { metadata: { uid } }: Pod,
+  desired: DesiredPods,
+  pods: Pods,
+): readonly DesiredPod[] {
+  const all = [...desired.state.pods, ...pods.workers.all().map((entry) => entry.desired)];
+  return all.filter((one) => one.uid === uid);
 }

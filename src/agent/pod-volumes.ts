@@ -11,10 +11,11 @@ import type { LocalObjects } from "../api/local-object.ts";
 import type { Pod, PodUID } from "../api/pod.ts";
 import type { DownwardAPIFile } from "../api/volumes.ts";
 import type { SubPath } from "../runtime/action-input.ts";
-import { Volumes } from "../volume/mount-volumes.ts";
+import { Volumes, type VolumesOptions } from "../volume/mount-volumes.ts";
 import { SubPaths } from "../volume/sub-path.ts";
 import { isReadOnlyVolume } from "../volume/volume-kinds.ts";
 import type { Edges } from "./edges.ts";
+import type { HostPathError } from "./host-path-reach.ts";
 
 export interface PodVolumesOptions {
   readonly edges: Pick<Edges, "files" | "mounts">;
@@ -22,6 +23,8 @@ export interface PodVolumesOptions {
   readonly nodeName: string;
   readonly allocatable: NodeAllocatable;
   readonly objects: (pod: Pod) => LocalObjects;
+  /** Who judges what hostPaths of the pod lead to; undefined = nobody has to. */
+  readonly hostPathError: (pod: Pod) => HostPathError | undefined;
 }
 
 export class PodVolumes {
@@ -36,17 +39,22 @@ export class PodVolumes {
 
   /** Volume name → path on the host. Throws AgentError in Kubernetes' words. */
   setUp(pod: Pod): ReadonlyMap<string, string> {
-    return this.#volumes(this.#options.objects(pod)).setUp(pod);
+    return this.#volumesOf(pod).setUp(pod);
   }
 
   /** Throws what `setUp` would, as far as a look can tell; makes nothing. */
   check(pod: Pod): void {
-    this.#volumes(this.#options.objects(pod)).check(pod);
+    this.#volumesOf(pod).check(pod);
+  }
+
+  /** An image may have taken its time since `setUp`. Throws AgentError `FailedMount`. */
+  checkPaths(pod: Pod, paths: ReadonlyMap<string, string>): void {
+    this.#volumesOf(pod).checkPaths(pod, paths);
   }
 
   /** What of `setUp` takes long, in steps. */
   shareLargeClaims(pod: Pod): Iterable<void> {
-    return this.#volumes(this.#options.objects(pod)).shareLargeClaims(pod);
+    return this.#volumesOf(pod).shareLargeClaims(pod);
   }
 
   /** What of `tearDown` takes long, in steps. */
@@ -56,28 +64,34 @@ export class PodVolumes {
 
   /** What could not follow, as sentences. */
   refresh(pod: Pod): readonly string[] {
-    return this.#volumes(this.#options.objects(pod)).refresh(pod).problems;
+    return this.#volumesOf(pod).refresh(pod).problems;
   }
 
   tearDown(uid: PodUID): void {
     this.#volumes().tearDown(uid);
   }
 
-  /** Throws AgentError `CreateContainerConfigError`. */
+  /** Throws AgentError `CreateContainerConfigError`, or what `checkPaths` throws. */
   prepareSubPath(pod: Pod, part: SubPath): string {
+    this.checkPaths(pod, new Map([[part.volumeName, part.volumePath]]));
     const volume = pod.spec.volumes.find(({ name }) => name === part.volumeName);
     const readOnly = volume !== undefined && isReadOnlyVolume(volume);
     return this.#subPaths.prepare({ ...part, readOnly });
   }
 
-  #volumes(objects?: LocalObjects): Volumes {
+  #volumesOf(pod: Pod): Volumes {
+    const judge = this.#options.hostPathError(pod);
+    const judged = judge === undefined ? {} : { hostPathError: judge };
+    return this.#volumes({ objects: this.#options.objects(pod), ...judged });
+  }
+
+  #volumes(more: Pick<VolumesOptions, "objects" | "hostPathError"> = {}): Volumes {
     const { edges, config, allocatable } = this.#options;
     const { files, mounts } = edges;
     const { memoryBytes } = allocatable;
     const renderDownward = (pod: Pod, file: DownwardAPIFile): string | undefined =>
       this.#downward(pod, file);
-    const all = { ...config, files, mounts, memoryBytes, renderDownward };
-    return new Volumes(objects === undefined ? all : { ...all, objects });
+    return new Volumes({ ...config, files, mounts, memoryBytes, renderDownward, ...more });
   }
 
   #downward(pod: Pod, { fieldRef, resourceFieldRef }: DownwardAPIFile): string | undefined {

@@ -54,8 +54,9 @@ export function trustDoor(trust: Trust, documents: MqttSource | undefined): Trus
   return {
     current: () => trust.current(),
     reset: () => {
-      documents?.forgetVersion();
+      // In this order: a version that is forgotten while keys stay in force would let an older document in.
       trust.reset();
+      documents?.forgetVersion();
       documents?.judgeAgain();
     },
   };
@@ -96,8 +97,9 @@ export function buildDocuments(
 }
 
 /** Whoever may write there is root on this node, or decides what runs here. */
-function guardedDirectories(config: AgentConfig): readonly string[] {
-  const { staticPodPath, stateDir, trustPath, socket, containerRuntimeEndpoint: endpoint } = config;
+export function guardedDirectories(config: AgentConfig): readonly string[] {
+  const { staticPodPath, stateDir, trustPath, socket } = config;
+  const { containerRuntimeEndpoint: endpoint } = config;
   const sockets = [socket, endpoint.replace(/^unix:\/\//, "")].filter((path) =>
     path.startsWith("/"),
   );

@@ -21,6 +21,7 @@ import { knownNode, knownNodes, membersOf, subscribeNodes, type KnownNode } from
 import { nextVersion, type NextVersion } from "./next-version.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
 import { readInput } from "./read-input.ts";
+import { RivalWatch } from "./rival-watch.ts";
 import { readSigner, sha256, signMessage, type Signer } from "./signing-keys.ts";
 import { waitForNodes } from "./wait-for-nodes.ts";
 
@@ -41,6 +42,8 @@ export interface ApplyFlags extends BrokerFlags, TargetFlags {
   readonly dryRun?: boolean;
 }
 
+const SAYS_NO_GROUPS =
+  "warning: nodes of this version subscribe to no group, so none of them takes this document; use --node\n";
 /** What the strictest broker keeps. */
 const MAX_MESSAGE_BYTES = 48 * 1024;
 
@@ -50,6 +53,7 @@ export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1
   const input = await readInput(flags.filename, terminal);
   const target = chooseTarget(input, flags);
   const signers = (flags.key ?? []).map(readSigner);
+  if ("group" in target) terminal.err(SAYS_NO_GROUPS);
   await using fleet = await openFleet(parts, flags);
   const before = await readTarget(fleet, target, terminal);
   const version = decideVersion(before, { input, epoch: flags.epoch });
@@ -72,8 +76,9 @@ export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1
     terminal.out(`would be generation ${generation} of ${targetName(target)}, ${digest}\n`);
     return 0;
   }
+  before.rivals.refuseChange();
   await fleet.session.publish(before.topic, message, true);
-  await readBack(fleet, before.topic, published);
+  await before.rivals.readBack(published);
   terminal.out(`generation ${generation} of ${targetName(target)} is published, ${digest}\n`);
   if (flags.wait !== true) return 0;
   return await waitForNodes({
@@ -103,6 +108,8 @@ export function chooseTarget(input: WrittenInput, flags: TargetFlags): FleetTarg
 export interface TargetBefore {
   readonly topic: string;
   readonly retained: RetainedDocument | undefined;
+  /** Since then. */
+  readonly rivals: RivalWatch;
   readonly source: string;
   /** Names of the nodes it is for, as far as they are known. */
   readonly members: readonly string[];
@@ -117,23 +124,28 @@ export async function readTarget(
 ): Promise<TargetBefore> {
   const { session, root, file } = fleet;
   const topic = desiredTopic(root, target);
-  await session.subscribe([topic]);
-  const retained = readRetained(session.latest.get(topic), sha256);
   const source = sourceOf(target);
   if ("node" in target) {
     const { node } = target;
     await session.subscribe([
+      topic,
       topicFor({ type: "NodeState", root, node }),
       topicFor({ type: "NodeReported", root, node }),
     ]);
-    return { topic, retained, source, members: [node], nodes: [knownNode(fleet, node)] };
+    const retained = readRetained(session.latest.get(topic), sha256);
+    const rivals = new RivalWatch(session, topic);
+    return { topic, retained, rivals, source, members: [node], nodes: [knownNode(fleet, node)] };
   }
+  await session.subscribe([topic]);
+  const retained = readRetained(session.latest.get(topic), sha256);
+  const rivals = new RivalWatch(session, topic);
   await subscribeNodes(fleet, ["state", "reported"], terminal);
   const nodes = knownNodes(fleet);
   const members = membersOf(target.group, file, nodes);
   return {
     topic,
     retained,
+    rivals,
     source,
     members,
     nodes: nodes.filter(({ name }) => members.includes(name)),
@@ -197,24 +209,6 @@ function signed(payload: Uint8Array, signers: readonly Signer[]): Uint8Array {
   throw new CliError(
     2,
     `the document has ${message.length} bytes${how}, at most ${MAX_MESSAGE_BYTES} are accepted; make it smaller`,
-  );
-}
-
-/** Somebody else may have published at the same moment. */
-async function readBack({ session }: Fleet, topic: string, published: Published): Promise<void> {
-  await session.subscribe([topic]);
-  const found = readRetained(session.latest.get(topic), sha256);
-  if (found?.digest === published.digest) return;
-  if (found === undefined || found.generation < published.generation) {
-    const holds = found === undefined ? "nothing" : `generation ${found.generation}`;
-    throw new CliError(1, `the broker holds ${holds} on ${topic} instead of what was published`);
-  }
-  const { digest, generation, keyids, issuedAt } = found;
-  const by = keyids.length === 0 ? "unsigned" : `signed by ${keyids.join(", ")}`;
-  const when = issuedAt === undefined ? "" : `, issued ${issuedAt}`;
-  throw new CliError(
-    1,
-    `somebody else published generation ${generation} at the same moment: ${digest}, ${by}${when}; agree with them, then apply again`,
   );
 }
 

@@ -26,6 +26,8 @@ export interface Answer {
 
 /** Phases after which more may come. */
 const UNDER_WAY = ["accepted", "running"];
+const USUAL_LEASE_S = 600;
+const LONGEST_LEASE_S = 3_600;
 
 export function readAnswer(payload: Uint8Array): Answer | undefined {
   const value = wireObject(payload);
@@ -67,4 +69,9 @@ export function logLines(data: WireObject): readonly string[] {
 /** Why a lease on a log is over; undefined = the answer speaks of none. */
 export function leaseEnd(data: WireObject): string | undefined {
   return textOf(data["why"]);
+}
+
+/** How long a lease on a log runs. */
+export function leaseSeconds(data: WireObject): number {
+  return Math.min(countOf(data["seconds"]) ?? USUAL_LEASE_S, LONGEST_LEASE_S);
 }

@@ -7,7 +7,7 @@ import { printable } from "../cli/printable.ts";
 import { formatDuration } from "../api/duration.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { MqttMessage } from "../mqtt/mqtt-link.ts";
-import { leaseEnd, logLines, readAnswer, type Answer } from "./command-answer.ts";
+import { leaseEnd, leaseSeconds, logLines, readAnswer, type Answer } from "./command-answer.ts";
 import { knownNode } from "./known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
 import { readSigner, signMessage } from "./signing-keys.ts";
@@ -30,6 +30,8 @@ export interface CommandAsk {
 }
 
 const MAX_TTL_S = 86_400;
+/** For the last part of a lease to arrive. */
+const LEASE_SLACK_MS = 30_000;
 
 /** The exit code: 1 when the node refused or failed. */
 export async function command(
@@ -44,11 +46,8 @@ export async function command(
   const ask = askOf(root);
   const { node } = ask;
   const response = topicFor({ type: "NodeResponse", root, node });
-  await session.subscribe([
-    topicFor({ type: "NodeState", root, node }),
-    response,
-    ...(ask.follow === undefined ? [] : [ask.follow]),
-  ]);
+  await session.subscribe([topicFor({ type: "NodeState", root, node })]);
+  await session.subscribeLive([response, ...(ask.follow === undefined ? [] : [ask.follow])]);
   const now = terminal.clock.now();
   const id = ulid(now, random.hex(10));
   const written = writtenCommand({ fleet, ask, id, now, timeout: flags.timeout });
@@ -59,13 +58,19 @@ export async function command(
   await session.publish(topicFor({ type: "NodeCommand", root, node }), message, false);
   const signal = terminal.interrupted();
   const isLease = ask.follow !== undefined;
-  const answer = await session.until(() => listener.answer, {
-    signal,
-    ...(isLease ? {} : { ms: flags.timeout }),
-  });
+  const limit = { ms: flags.timeout, signal };
+  const first = isLease ? await session.until(() => listener.first, limit) : undefined;
+  const ms = first === undefined ? limit.ms : leaseSeconds(first.data) * 1_000 + LEASE_SLACK_MS;
+  const isSilent = isLease && first === undefined;
+  const answer = isSilent ? undefined : await session.until(() => listener.answer, { ms, signal });
   if (answer === undefined && signal.aborted) return isLease ? 0 : 1;
   if (answer === undefined)
-    throw new CliError(1, `${node} did not answer within ${formatDuration(flags.timeout)}`);
+    throw new CliError(
+      1,
+      first === undefined
+        ? `${node} did not answer within ${formatDuration(flags.timeout)}`
+        : `${node} has not said that its lease is over, after ${formatDuration(ms)}; ask again to go on`,
+    );
   return told(parts, ask, answer);
 }
 
@@ -103,6 +108,9 @@ interface Wanted {
 
 /** Prints what can be shown at once; the last part is the answer. */
 class AnswerListener {
+  /** Whatever part came first. */
+  first: Answer | undefined;
+  /** The last part. */
   answer: Answer | undefined;
   readonly #parts: FleetParts;
   readonly #wanted: Wanted;
@@ -123,6 +131,7 @@ class AnswerListener {
     const key = `${answer.phase} ${answer.part}`;
     if (this.#seen.has(key)) return;
     this.#seen.add(key);
+    this.first ??= answer;
     this.#show(logLines(answer.data));
     if (!answer.isEnd && !this.#wanted.isLog)
       this.#parts.terminal.err(`${printable(answer.phase)}\n`);
@@ -148,5 +157,5 @@ function told({ terminal }: FleetParts, { node, verb }: CommandAsk, answer: Answ
   if (isDone && verb !== "logs") terminal.out(`${verb} on ${node}: done\n`);
   if (isDone) return 0;
   const reason = error === "" ? "" : `: ${error}`;
-  throw new CliError(1, `${node} answered ${phase} ${code}${reason}`);
+  throw new CliError(1, printable(`${node} answered ${phase} ${code}${reason}`));
 }

@@ -108,6 +108,7 @@ function addTrust(fleet: Command, parts: VerbParts): void {
     .description("lay a bundle on the broker, signed already or with --key as the next version")
     .requiredOption("-f, --filename <file>", "the bundle")
     .option("--key <file>", "private root key in PEM (repeatable)", collect)
+    .option("--bundle-version <number>", "where nothing on the broker tells the next", wholeNumber)
     .action(async (_flags: unknown, command: Command) => {
       const { trustPublish } = await import("./trust.ts");
       done(await trustPublish(parts, command.optsWithGlobals<TrustFlags & BrokerFlags>()));
@@ -148,7 +149,10 @@ function targetOptions(command: Command): Command {
       collect,
     )
     .option("--node <name>", "for this node")
-    .option("--group <name>", "for the nodes of this group");
+    .option(
+      "--group <name>",
+      "for the nodes of this group; nodes of this version subscribe to no group yet",
+    );
 }
 
 function addGet(fleet: Command, parts: VerbParts): void {

@@ -1,7 +1,8 @@
 // `agent fleet forget`: clears what a node that is gone has left on the broker.
 
-import { isTopicName, topicFor } from "../api/mqtt-topics.ts";
+import { isTopicName, parseTopic, topicFor } from "../api/mqtt-topics.ts";
 import { CliError } from "../cli/cli-error.ts";
+import { printable } from "../cli/printable.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { knownNode } from "./known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
@@ -33,7 +34,7 @@ export async function forget(parts: FleetParts, node: string, flags: ForgetFlags
 }
 
 async function isMeant(terminal: Terminal, topics: readonly string[]): Promise<boolean> {
-  const list = topics.map((topic) => `  ${topic}\n`).join("");
+  const list = topics.map((topic) => `  ${printable(topic)}\n`).join("");
   terminal.out(`these topics would be cleared:\n${list}`);
   if (!terminal.isInteractive) return false;
   terminal.out("Type yes to clear them: ");
@@ -53,6 +54,13 @@ async function topicsOf(fleet: Fleet, node: string): Promise<readonly string[]> 
       ? [topicFor({ type: "PodReported", root, node, namespace, pod: name })]
       : [],
   );
-  await session.subscribe([`${root}/node/${node}/reported/pod/+/+`, ...listed]);
-  return [...session.latest.keys()].toSorted();
+  // Some brokers let nobody use a wildcard: then the list must do.
+  await session.subscribeWhatMay([`${root}/node/${node}/reported/pod/+/+`]);
+  const missing = listed.filter((topic) => !session.latest.has(topic));
+  if (missing.length > 0) await session.subscribe(missing);
+  const topics = [...session.latest.keys()].filter((topic) => {
+    const parsed = parseTopic(root, topic);
+    return parsed !== undefined && "node" in parsed && parsed.node === node;
+  });
+  return topics.toSorted();
 }

@@ -8,7 +8,7 @@ import type { Terminal } from "../cli/terminal.ts";
 import { messageOf } from "../lib/errors.ts";
 import { writtenBundle } from "./bundle-form.ts";
 import { invalid } from "./open-broker.ts";
-import { makeKeyPair, readSigner, signMessage } from "./signing-keys.ts";
+import { makeKeyPair, signerOf, signMessage } from "./signing-keys.ts";
 
 export interface KeygenFlags {
   readonly dir: string;
@@ -40,14 +40,15 @@ export function keygen(terminal: Terminal, { dir, roles, nodeGlobs, groups }: Ke
   };
   const bundle = writtenBundle(written, { version: 1, keyOf: () => undefined });
   if (!bundle.ok) throw invalid("the signing key", bundle.errors);
+  const signers = [signerOf(path("root.pem"), root.privatePem)];
+  const trust = signMessage("trust", bundle.value.payload, signers);
   writeNew(dir, [
     { path: path("root.pem"), content: root.privatePem, mode: PRIVATE },
     { path: path("root.pub"), content: root.publicPem, mode: PUBLIC },
     { path: path("signing.pem"), content: signing.privatePem, mode: PRIVATE },
     { path: path("signing.pub"), content: signing.publicPem, mode: PUBLIC },
+    { path: path("trust.json"), content: trust, mode: PUBLIC },
   ]);
-  const trust = signMessage("trust", bundle.value.payload, [readSigner(path("root.pem"))]);
-  writeNew(dir, [{ path: path("trust.json"), content: trust, mode: PUBLIC }]);
   terminal.out(
     [
       `root key ${root.keyid}: ${path("root.pem")}, ${path("root.pub")}`,

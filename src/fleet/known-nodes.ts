@@ -23,7 +23,10 @@ export async function subscribeNodes(
   terminal: Terminal,
 ): Promise<void> {
   if (file.nodes === undefined) terminal.err(SAYS_WILDCARD);
-  await session.subscribe(nodeFilters(root, file.nodes, leaves));
+  const filters = nodeFilters(root, file.nodes, leaves);
+  // A broker keeps no events.
+  if (leaves.every((leaf) => leaf === "event")) await session.subscribeLive(filters);
+  else await session.subscribe(filters);
 }
 
 /** Sorted by name; of a file, also those that nothing was heard of. */

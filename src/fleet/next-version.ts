@@ -26,14 +26,21 @@ export type NextVersion =
     }
   | { readonly ok: false; readonly why: string };
 
-/** Generations of all epochs together count: too high a number harms nobody. */
+/** Whoever names a higher one wants that nothing can follow: what is known comes from the broker, unverified. */
+export const HIGHEST_VERSION = 2 ** 40;
+
+/** Without an epoch that was asked for, generations of all epochs together count: a gap harms nobody. */
 export function nextVersion({ retained, nodes, epoch: asked }: VersionFacts): NextVersion {
-  const known = [...(retained === undefined ? [] : [retained]), ...nodes];
-  const generation = known.reduce((highest, one) => Math.max(highest, one.generation), 0) + 1;
-  if (!Number.isSafeInteger(generation)) {
-    const why = `generation ${generation - 1} cannot be counted on; start a new epoch with --epoch and reset the nodes`;
+  const all = [...(retained === undefined ? [] : [retained]), ...nodes];
+  // Generations of another epoch are not comparable: a new one begins anew.
+  const known = asked === undefined ? all : all.filter(({ epoch }) => epoch === asked);
+  const liar = known.find(({ generation }) => generation > HIGHEST_VERSION);
+  if (liar !== undefined) {
+    const epoch = asked === undefined ? "a new epoch" : "another epoch";
+    const why = `${liar.of} claims generation ${liar.generation}, which nobody can have counted up to; start ${epoch} with --epoch NAME`;
     return { ok: false, why };
   }
+  const generation = known.reduce((highest, one) => Math.max(highest, one.generation), 0) + 1;
   // A node without an epoch takes any; one with an epoch takes only its own.
   const bound = nodes.filter((node) => node.generation > 0 && node.epoch !== "");
   const [first] = bound;

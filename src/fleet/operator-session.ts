@@ -12,8 +12,15 @@ export interface OperatorOptions {
   readonly connect: ConnectOptions;
 }
 
-/** Retained messages follow a SUBACK at once; after so long a silence there are no more. */
+/** Retained messages follow a SUBACK at once; after so long without a new topic there are no more. */
 const SETTLE_MS = 500;
+/** How long to wait for a topic that was named and has shown nothing. */
+const PATIENCE_MS = 2_500;
+/** After that what is there must do: somebody may invent topics for ever. */
+const LONGEST_MS = 10_000;
+/** For SUBACK and PUBACK. */
+const ANSWER_MS = 30_000;
+const GOODBYE_MS = 2_000;
 const REFUSED = 0x80;
 
 export class OperatorSession implements AsyncDisposable {
@@ -47,13 +54,32 @@ export class OperatorSession implements AsyncDisposable {
 
   /** Resolves when everything retained there has arrived. Throws CliError when the broker refuses a topic. */
   async subscribe(filters: readonly string[]): Promise<void> {
+    refuse(await this.subscribeWhatMay(filters));
+  }
+
+  /** The same for topics on which nothing is retained: there is nothing to wait for. */
+  async subscribeLive(filters: readonly string[]): Promise<void> {
+    refuse(await this.#subscribe(filters));
+  }
+
+  /** The same as `subscribe`, where some topics may be refused: those are returned. */
+  async subscribeWhatMay(filters: readonly string[]): Promise<readonly string[]> {
+    const seen = new Set<string>();
+    using _ = this.listen(({ topic }) => void seen.add(topic));
+    const denied = await this.#subscribe(filters);
+    const exact = filters.filter((filter) => !/[+#]/.test(filter) && !denied.includes(filter));
+    await this.#settled(seen, exact);
+    return denied;
+  }
+
+  /** The filters that the broker refuses. */
+  async #subscribe(filters: readonly string[]): Promise<readonly string[]> {
+    const denied: string[] = [];
     for (const packet of inPackets(filters)) {
-      const codes = await this.#orGone(this.#session.subscribe(packet));
-      const denied = packet.filter((_, index) => (codes[index] ?? REFUSED) >= REFUSED);
-      if (denied.length > 0)
-        throw new CliError(1, `the broker does not let us read ${denied.join(", ")}`);
+      const codes = await this.#inTime(this.#session.subscribe(packet), "a subscription");
+      denied.push(...packet.filter((_, index) => (codes[index] ?? REFUSED) >= REFUSED));
     }
-    await this.#quiet();
+    return denied;
   }
 
   /** Throws CliError when the broker does not take it. */
@@ -67,7 +93,8 @@ export class OperatorSession implements AsyncDisposable {
     if (payload.length + topic.length + 16 > maximumPacketSize)
       throw new CliError(1, `${payload.length} bytes are more than this broker takes at once`);
     const qos = maximumQos === 0 ? 0 : 1;
-    const code = await this.#orGone(this.#session.publish({ topic, payload, qos, retain }));
+    const sent = this.#session.publish({ topic, payload, qos, retain });
+    const code = await this.#inTime(sent, `what was published on ${topic}`);
     if (code < REFUSED) return;
     const hex = code.toString(16).padStart(2, "0");
     throw new CliError(1, `the broker does not let us publish on ${topic} (0x${hex})`);
@@ -104,7 +131,14 @@ export class OperatorSession implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#session.end();
+    const limit = new AbortController();
+    const ended = this.#session.end().then(() => true);
+    const isOver = await Promise.race([
+      ended,
+      this.#clock.sleep(GOODBYE_MS, limit.signal).then(() => false),
+    ]);
+    limit.abort();
+    if (!isOver) this.#session.abort();
   }
 
   #hear(message: MqttMessage): void {
@@ -115,15 +149,27 @@ export class OperatorSession implements AsyncDisposable {
     for (const listener of this.#listeners) listener(message);
   }
 
-  async #quiet(): Promise<void> {
-    let heard = true;
-    using _ = this.listen(() => {
-      heard = true;
-    });
-    while (heard) {
-      heard = false;
+  /** Only topics count that were not seen before: one that is published on all the time holds up nobody. */
+  async #settled(seen: ReadonlySet<string>, exact: readonly string[]): Promise<void> {
+    const from = this.#clock.monotonic();
+    const passed = (): number => this.#clock.monotonic() - from;
+    let count = -1;
+    const isOver = (): boolean =>
+      passed() >= LONGEST_MS ||
+      (seen.size === count && (passed() >= PATIENCE_MS || exact.every((topic) => seen.has(topic))));
+    while (!isOver()) {
+      count = seen.size;
       await this.#orGone(this.#clock.sleep(SETTLE_MS));
     }
+  }
+
+  async #inTime<T>(answer: Promise<T>, what: string): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    using _limit = this.#clock.after(ANSWER_MS, () => {
+      const seconds = ANSWER_MS / 1_000;
+      late.reject(new CliError(1, `the broker has not answered ${what} within ${seconds} s`));
+    });
+    return await this.#orGone(Promise.race([answer, late.promise]));
   }
 
   async #orGone<T>(answer: Promise<T>): Promise<T> {
@@ -133,6 +179,11 @@ export class OperatorSession implements AsyncDisposable {
     gone.catch(() => undefined);
     return Promise.race([answer, gone]);
   }
+}
+
+function refuse(denied: readonly string[]): void {
+  if (denied.length > 0)
+    throw new CliError(1, `the broker does not let us read ${denied.join(", ")}`);
 }
 
 async function firstSession(

@@ -1,7 +1,7 @@
 // `agent fleet sign`: a document in YAML → a signed envelope, for whoever publishes with other means.
 
-import { writeFileSync } from "node:fs";
-import { CliError } from "../cli/cli-error.ts";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { CliError, systemCode } from "../cli/cli-error.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { readEnvelope } from "../source/desired-decode.ts";
 import { readWritten } from "./read-input.ts";
@@ -39,9 +39,16 @@ export async function signDocument(terminal: Terminal, flags: SignFlags): Promis
   return 0;
 }
 
-/** To the file, or to standard output. */
+/** To the file, or to standard output; a private key, such as one that signs here, is never overwritten. */
 export function write(terminal: Terminal, path: string | undefined, bytes: Uint8Array): void {
   if (path === undefined || path === "-")
     return terminal.out(`${new TextDecoder().decode(bytes)}\n`);
-  writeFileSync(path, bytes);
+  try {
+    if (existsSync(path) && readFileSync(path, "utf8").includes("PRIVATE KEY-----"))
+      throw new CliError(2, `${path} holds a private key, which is never overwritten`);
+    writeFileSync(path, bytes);
+  } catch (thrown) {
+    const why = systemCode(thrown);
+    throw why === undefined ? thrown : new CliError(1, `cannot write ${path}: ${why}`, thrown);
+  }
 }

@@ -24,6 +24,7 @@ export interface SigningKeyPair {
 
 export interface Signer {
   readonly keyid: string;
+  readonly pub: PublicKey;
   readonly sign: (message: Uint8Array) => Uint8Array;
 }
 
@@ -38,13 +39,19 @@ export function makeKeyPair(): SigningKeyPair {
 
 /** The private key in a PEM file. Throws CliError, exit code 2. */
 export function readSigner(path: string): Signer {
-  const key = privateKeyOf(path, new TextDecoder().decode(readNamedFile(path)));
+  return signerOf(path, new TextDecoder().decode(readNamedFile(path)));
+}
+
+/** The same of a text that `path` holds, or will hold. */
+export function signerOf(path: string, pem: string): Signer {
+  const key = privateKeyOf(path, pem);
   const raw = key.export({ format: "jwk" }).x;
   if (key.asymmetricKeyType !== "ed25519" || raw === undefined)
     throw new CliError(2, `${path} is no Ed25519 key; make one with agent fleet keygen`);
   const pub = Uint8Array.fromBase64(raw, { alphabet: "base64url" });
   return {
     keyid: keyIdOf(pub, sha256),
+    pub,
     sign: (message) => new Uint8Array(sign(null, message, key)),
   };
 }

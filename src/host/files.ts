@@ -45,6 +45,8 @@ export interface Files {
   info(path: string): FileInfo | undefined;
   /** stat (follows symlinks); undefined when there is nothing or the link is broken or a loop. */
   target(path: string): FileInfo | undefined;
+  /** Where a path leads when every link on the way is followed; undefined when there is nothing or a link is broken or a loop. */
+  realPath(path: string): string | undefined;
   /** Bytes of a regular file of at most `maxBytes`, opened with O_NOFOLLOW | O_NONBLOCK; an oversize or special file throws. */
   read(path: string, maxBytes: number): Uint8Array;
   /** The same for a path that may be a symbolic link, as configuration files of the system often are. */

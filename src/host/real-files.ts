@@ -42,6 +42,7 @@ export function realFiles(): Files {
     info: (path) => attempt("look at", path, () => infoOf(path, lstatSync, NOTHING_THERE)),
     target: (path) =>
       attempt("look at", path, () => infoOf(path, statSync, [...NOTHING_THERE, "ELOOP"])),
+    realPath: (path) => attempt("look at", path, () => realPath(path)),
     read: (path, maxBytes) => attempt("read", path, () => readRegular(path, maxBytes)),
     readFollowing: (path, maxBytes) =>
       attempt("read", path, () => readRegular(realpathSync(path), maxBytes)),
@@ -182,6 +183,15 @@ function readLink(path: string): string | undefined {
   } catch (error) {
     // EINVAL: it is no link.
     if ([...NOTHING_THERE, "EINVAL"].includes(errorCode(error))) return undefined;
+    throw error;
+  }
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if ([...NOTHING_THERE, "ELOOP"].includes(errorCode(error))) return undefined;
     throw error;
   }
 }

@@ -50,11 +50,12 @@ function pinError(image: string): string | undefined {
   return `${JSON.stringify(image)} names no digest, which mqtt.requireDigest asks for; write name@sha256:…`;
 }
 
-/** Ends where a name ends: `registry/team` is no prefix of `registry/teammate/app`. */
+/** Ends where a name ends: `registry/team` is no prefix of `registry/teammate/app`, nor a host of itself at another port. */
 function isFrom(full: string, prefix: string): boolean {
   if (prefix === "" || !full.startsWith(prefix)) return false;
   const next = full[prefix.length];
-  return prefix.endsWith("/") || next === undefined || next === "/" || next === ":" || next === "@";
+  if (prefix.endsWith("/") || next === undefined || next === "/") return true;
+  return prefix.includes("/") && (next === ":" || next === "@");
 }
 
 function imagesOf({ spec }: Pod): readonly NamedImage[] {

@@ -51,6 +51,40 @@ function hostPathError(
   return `${shown} is not in the node's mqtt.podPolicy.hostPaths; use one of them, or add it there`;
 }
 
+/** A path of an accepted pod, and where it leads now, every link followed. */
+export interface FoundHostPath {
+  readonly written: string;
+  readonly resolved: string;
+}
+
+export interface FoundReach {
+  /** `mqtt.podPolicy.hostPaths`, resolved; absent = there is no list. */
+  readonly list?: readonly string[];
+  /** As written and resolved. */
+  readonly guarded: readonly string[];
+}
+
+/**
+ * Whether links lead an accepted pod out of what it may have. What it wrote was judged with its document, and is not
+ * judged again (DESIGN law 11): the list counts where links lead elsewhere, what is guarded always.
+ */
+export function foundHostPathError(
+  { written, resolved }: FoundHostPath,
+  { list, guarded }: FoundReach,
+): string | undefined {
+  const isAsWritten = plainPath(resolved) === plainPath(written);
+  const why = hostPathError(resolved, isAsWritten ? "all" : (list ?? "all"), guarded);
+  if (why === undefined || isAsWritten) return why;
+  const [shown, place] = [written, resolved].map((path) => JSON.stringify(path));
+  return `${shown} leads through a symbolic link to ${place}: ${why}, or remove the link`;
+}
+
+/** Entries that lie in no other: what lies in another is within reach of pods, which could turn it into a link. */
+export function outermost(list: readonly string[]): readonly string[] {
+  const plain = [...new Set(list.map(plainPath))];
+  return plain.filter((one) => !plain.some((other) => other !== one && isBelow(one, other)));
+}
+
 export function forbiddenDevices(pod: Pod, allowed: Allowed): readonly FieldError[] {
   if (allowed === "all") return [];
   const errors = devicesNamed(pod).flatMap(({ path, device }): readonly FieldError[] => {

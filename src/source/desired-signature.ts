@@ -73,7 +73,8 @@ function openEnvelope(
   if (unusable !== undefined)
     return { type: "Unauthorized", digest, message: noTrustedKey(unusable) };
   // Verified once, at acceptance: its key may be revoked since, and that stops nothing.
-  const isKept = stored?.signed === true && stored.digest === digest && stored.lost === undefined;
+  const isWhole = stored?.lost === undefined && stored?.versionForgotten !== true;
+  const isKept = stored?.signed === true && stored.digest === digest && isWhole;
   if (isKept && payloadType === payloadTypeOf("desired")) return { type: "Unchanged" };
   const message = { envelope, role: "desired", to: addresseeOf(address) } as const;
   const verdict = judgeSignature(message, keyring, verify);

@@ -97,8 +97,10 @@ export function judgeVersion(
     arrived.generation === stored.generation &&
     arrived.digest === stored.digest;
   // The same once more brings back what cannot be opened any more.
-  if (isSame) return stored.lost === undefined ? "Same" : "Newer";
+  if (isSame && stored.lost !== undefined) return "Newer";
+  // Also the same: accepted once more, it counts again, and nothing older follows it.
   if (stored.versionForgotten === true) return "Newer";
+  if (isSame) return "Same";
   if (arrived.epoch !== stored.epoch) {
     const follows = stored.epoch === "" || (arrived.previousEpoch === stored.epoch && byRoot);
     return follows || !signaturesRequired ? "Newer" : epochConflict(arrived, stored);

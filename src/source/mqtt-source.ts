@@ -15,7 +15,7 @@ import type { NodeFacts } from "./desired-requires.ts";
 import { restoreDocument } from "./desired-restore.ts";
 import { documentName, type DocumentAddress } from "./desired-version.ts";
 import { RefusalMemory } from "./mqtt-refusals.ts";
-import { RefusalLog } from "./refusal-log.ts";
+import { RefusalLog } from "../lib/refusal-log.ts";
 import { storageRefusal } from "./storage-refusal.ts";
 import type { Trust } from "./trust.ts";
 

@@ -11,7 +11,7 @@ import { sameValue } from "../lib/equal.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { RefusalMemory } from "./mqtt-refusals.ts";
-import { RefusalLog } from "./refusal-log.ts";
+import { RefusalLog } from "../lib/refusal-log.ts";
 import { judgeSignature } from "./signature-judge.ts";
 import { judgeTrustBundle } from "./trust-bundle-judge.ts";
 import { keyringOf, noTrustedKey, type Keyring } from "./trust-keyring.ts";
@@ -225,7 +225,10 @@ export class Trust implements Disposable {
 
   #read(): Keyring {
     const { trustPath, sha256 } = this.#options;
-    const record = { ...this.#record, required: this.#record.required || this.#mustSign };
+    // A key that cannot be read was meant to count: until it can, or is taken away, nothing plain does.
+    const isMeant = this.#found.problems.length > 0;
+    const required = this.#record.required || this.#mustSign || isMeant;
+    const record = { ...this.#record, required };
     return keyringOf({ record, found: this.#found, trustPath, sha256 });
   }
 

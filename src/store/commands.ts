@@ -9,6 +9,18 @@ export interface TakenCommand {
   readonly correlation?: Uint8Array;
   /** Wall ms. */
   readonly forgetAt: number;
+  /** In which it came; absent = in none. */
+  readonly session?: number;
+  /** Never forgotten while its session lasts: sent again, it would be obeyed again. */
+  readonly held?: boolean;
+}
+
+/** When something is written down. */
+export interface CommandMoment {
+  /** Wall ms. */
+  readonly now: number;
+  /** The present or latest session; 0 = none yet. */
+  readonly session: number;
 }
 
 interface Row {
@@ -16,31 +28,46 @@ interface Row {
   readonly reply_to: string;
   readonly correlation: Uint8Array | null;
   readonly forget_at: number;
+  readonly session: number;
+  readonly held: number;
 }
 
+/** Of those that are not held. */
 const MAX_ROWS = 1_000;
 
 export class Commands {
   readonly #database: Database;
-  readonly #upsert: Query<[string, number, string, Uint8Array | null, number], unknown>;
+  readonly #upsert: Query<
+    [string, number, string, Uint8Array | null, number, number, number],
+    unknown
+  >;
   readonly #code: Query<[string], { readonly code: number }>;
   readonly #open: Query<[], Row>;
-  readonly #forget: Query<[number], unknown>;
-  readonly #cap: Query<[number], unknown>;
+  readonly #held: Query<[number], { readonly held: number }>;
+  readonly #forget: Query<[number, number], unknown>;
+  readonly #cap: Query<[number, number], unknown>;
 
   constructor(database: Database) {
     this.#database = database;
     this.#upsert = database.query(
-      `INSERT INTO command (id, code, reply_to, correlation, forget_at) VALUES (?, ?, ?, ?, ?)
+      `INSERT INTO command (id, code, reply_to, correlation, forget_at, session, held)
+         VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (id) DO UPDATE SET code = excluded.code`,
     );
     this.#code = database.query("SELECT code FROM command WHERE id = ?");
     this.#open = database.query(
-      "SELECT id, reply_to, correlation, forget_at FROM command WHERE code = 0 ORDER BY serial",
+      `SELECT id, reply_to, correlation, forget_at, session, held FROM command
+         WHERE code = 0 ORDER BY serial`,
     );
-    this.#forget = database.query("DELETE FROM command WHERE forget_at < ?");
+    this.#held = database.query(
+      "SELECT count(*) AS held FROM command WHERE held = 1 AND session = ?",
+    );
+    // Of the present session nothing grows old: the clock may have been set.
+    this.#forget = database.query("DELETE FROM command WHERE session <> ? AND forget_at < ?");
     this.#cap = database.query(
-      "DELETE FROM command WHERE serial <= (SELECT max(serial) FROM command) - ?",
+      `DELETE FROM command WHERE serial IN
+         (SELECT serial FROM command WHERE held = 0 OR session <> ?
+            ORDER BY serial DESC LIMIT -1 OFFSET ?)`,
     );
   }
 
@@ -49,31 +76,39 @@ export class Commands {
     return this.#code.get(id)?.code;
   }
 
-  /** It is about to be obeyed. `now` in wall ms. */
-  begin(command: TakenCommand, now: number): void {
-    this.#write(command, 0, now);
+  /** How many are held for this session. */
+  heldIn(session: number): number {
+    return this.#held.get(session)?.held ?? 0;
+  }
+
+  /** It is about to be obeyed. */
+  begin(command: TakenCommand, at: CommandMoment): void {
+    this.#write(command, 0, at);
   }
 
   /** `code` is the final one; also of a command that was never begun. */
-  finish(command: TakenCommand, code: number, now: number): void {
-    this.#write(command, code, now);
+  finish(command: TakenCommand, code: number, at: CommandMoment): void {
+    this.#write(command, code, at);
   }
 
   /** Begun and never finished: after a start, those that the end of the process before has cut off. */
   unfinished(): readonly TakenCommand[] {
-    return this.#open.all().map(({ id, reply_to, correlation, forget_at }) => ({
+    return this.#open.all().map(({ id, reply_to, correlation, forget_at, session, held }) => ({
       id,
       replyTo: reply_to,
       forgetAt: forget_at,
       ...(correlation === null ? {} : { correlation }),
+      ...(session === 0 ? {} : { session }),
+      ...(held === 0 ? {} : { held: true }),
     }));
   }
 
-  #write({ id, replyTo, correlation, forgetAt }: TakenCommand, code: number, now: number): void {
+  #write(command: TakenCommand, code: number, at: CommandMoment): void {
+    const { id, replyTo, correlation = null, forgetAt, session = 0, held = false } = command;
     this.#database.transaction(() => {
-      this.#upsert.run(id, code, replyTo, correlation ?? null, forgetAt);
-      this.#forget.run(now);
-      this.#cap.run(MAX_ROWS);
+      this.#upsert.run(id, code, replyTo, correlation, forgetAt, session, held ? 1 : 0);
+      this.#forget.run(at.session, at.now);
+      this.#cap.run(at.session, MAX_ROWS);
     });
   }
 }

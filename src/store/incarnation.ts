@@ -15,12 +15,15 @@ export class Incarnation {
   constructor(meta: Meta, random: Random) {
     const known = meta.get("incarnation");
     this.id = known ?? random.hex(8);
-    if (known === undefined) meta.set("incarnation", this.id, "full");
+    if (known === undefined) {
+      meta.set("session.reserved", String(firstSession(this.id)), "full");
+      meta.set("incarnation", this.id, "full");
+    }
     this.#session = new Counter(meta, "session.reserved");
     this.#seq = new Counter(meta, "seq.reserved");
   }
 
-  /** 1, 2, 3 …: one per connection to the broker. */
+  /** Only grows: one per connection to the broker. */
   nextSession(): number {
     return this.#session.next();
   }
@@ -29,6 +32,11 @@ export class Incarnation {
   nextSeq(): number {
     return this.#seq.next();
   }
+}
+
+/** Signed commands name a session: one that a lost database had must not come again with the next. */
+function firstSession(incarnation: string): number {
+  return Number.parseInt(incarnation.slice(0, 7), 16) * RESERVED_AT_ONCE;
 }
 
 /** Written once per hundred; a restart jumps to the next hundred. */

@@ -13,6 +13,7 @@ export interface StoredResponse {
 
 /** More would only be read by nobody; the oldest go first. */
 const MAX_ROWS = 1_000;
+const MAX_BYTES = 4 * 1024 * 1024;
 /** Behind state, reports and warnings. */
 const RANK = 3;
 
@@ -21,6 +22,7 @@ export class Responses {
   readonly #insert: Query<[number, string, Uint8Array, Uint8Array | null, number], unknown>;
   readonly #expire: Query<[number], unknown>;
   readonly #cap: Query<[number], unknown>;
+  readonly #capBytes: Query<[number], unknown>;
 
   constructor(database: Database) {
     this.#database = database;
@@ -35,6 +37,13 @@ export class Responses {
       `DELETE FROM outbox WHERE id IN
          (SELECT id FROM outbox WHERE rank = 3 AND kind = 'response' ORDER BY id DESC LIMIT -1 OFFSET ?)`,
     );
+    this.#capBytes = database.query(
+      `DELETE FROM outbox WHERE id IN
+         (SELECT id FROM
+            (SELECT id, sum(length(payload)) OVER (ORDER BY id DESC) AS bytes
+               FROM outbox WHERE rank = 3 AND kind = 'response')
+            WHERE bytes > ?)`,
+    );
   }
 
   /** Survives the end of the process; all of one call or none. `now` in wall ms. */
@@ -45,6 +54,7 @@ export class Responses {
         this.#insert.run(RANK, topic, payload, correlation ?? null, expiresAt);
       this.#expire.run(now);
       this.#cap.run(MAX_ROWS);
+      this.#capBytes.run(MAX_BYTES);
     });
   }
 

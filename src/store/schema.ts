@@ -116,6 +116,11 @@ export const SCHEMA_STEPS: readonly string[] = [
   ALTER TABLE document ADD COLUMN signed_digest TEXT NOT NULL DEFAULT '';
   ALTER TABLE document ADD COLUMN forgotten_digest TEXT NOT NULL DEFAULT '';
   `,
+  // In which session a command came, and whether its id is held as long as that lasts.
+  `
+  ALTER TABLE command ADD COLUMN session INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE command ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 /** Of the first step; a database without one of them is not usable. */

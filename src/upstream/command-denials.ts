@@ -6,7 +6,8 @@ import type { CommandFacts, CommandMessage } from "./command-facts.ts";
 
 export type DenialPhase = Extract<ResponsePhase, "failed" | "expired" | "denied" | "duplicate">;
 
-const CHANGING: readonly CommandVerb[] = ["restart", "hold", "release", "pull"];
+/** Whatever is not among these leaves the node as it is. */
+export const CHANGING: readonly CommandVerb[] = ["restart", "hold", "release", "pull"];
 const MAX_GROUP_TTL_SECONDS = 600;
 /** How far ahead another trusted clock may be. */
 const CLOCK_SKEW_MS = 60_000;
@@ -16,6 +17,7 @@ export interface CommandCase {
   readonly message: CommandMessage;
   readonly facts: CommandFacts;
   readonly signed: boolean;
+  readonly signaturesRequired: boolean;
 }
 
 export interface Denial {
@@ -70,8 +72,7 @@ function otherTarget(element: string, message: string): Denial {
 
 export function unsignedDenial(
   { verb }: Command,
-  { signaturesRequired }: CommandFacts,
-  signed: boolean,
+  { signaturesRequired, signed }: CommandCase,
 ): Denial | undefined {
   if (signed || !signaturesRequired || OPEN_VERBS.includes(verb)) return undefined;
   const message = `signatures are required here: unsigned commands are only ${OPEN_VERBS.join(" and ")}`;

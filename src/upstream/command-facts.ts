@@ -22,7 +22,8 @@ export interface CommandFacts {
   /** Wall ms. */
   readonly now: number;
   readonly clockTrusted: boolean;
-  readonly signaturesRequired: boolean;
+  /** May look at the disk: asked only of what can be read. */
+  readonly signaturesRequired: () => boolean;
   /** A sentence why its signature does not count; undefined = it does. Throws never. */
   readonly verify: (envelope: SignedEnvelope, group: string | undefined) => string | undefined;
   /** The final code of a command that was taken before, 0 = it is at work; undefined = never seen. */

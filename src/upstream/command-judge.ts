@@ -10,6 +10,7 @@ import {
 import { isEnvelope, readSignedEnvelope } from "../api/dsse.ts";
 import { parseTopic, topicFor } from "../api/mqtt-topics.ts";
 import {
+  CHANGING,
   expiry,
   repetition,
   targetDenial,
@@ -27,6 +28,8 @@ export interface Refusal {
   readonly code: number;
   readonly error?: CommandError;
   readonly replyTo: string;
+  /** Nobody vouches for it where signatures count. */
+  readonly stranger: boolean;
 }
 
 export type CommandJudgement =
@@ -37,9 +40,13 @@ export type CommandJudgement =
       readonly command: Command;
       /** Nobody vouches for it where signatures are required: it learns no more than the reports tell. */
       readonly statusOnly: boolean;
+      /** Signed, and it changes something: whoever overheard it could send it again while the session lasts. */
+      readonly replayable: boolean;
       readonly replyTo: string;
     };
 
+/** Each answer carries them back, and waits on the disk with them. */
+export const MAX_CORRELATION_BYTES = 256;
 /** Verbs of the contract that come with the machinery of updates. */
 const NOT_YET: readonly CommandVerb[] = ["hold", "release"];
 
@@ -47,6 +54,8 @@ export function judgeCommand(message: CommandMessage, facts: CommandFacts): Comm
   if (message.retain) return ignore("it is retained");
   if (message.payload.length > MAX_COMMAND_BYTES)
     return ignore(`it is over ${MAX_COMMAND_BYTES} bytes`);
+  if ((message.correlationData?.length ?? 0) > MAX_CORRELATION_BYTES)
+    return ignore(`its correlation data are over ${MAX_CORRELATION_BYTES} bytes`);
   const reading = readMessage(message, facts);
   if (reading.type === "Ignore") return reading;
   const { value, signed, distrust } = reading;
@@ -57,15 +66,18 @@ export function judgeCommand(message: CommandMessage, facts: CommandFacts): Comm
   // Who is not trusted is told that, and nothing else of what was written.
   if (distrust !== undefined)
     return refuse(
-      { id, replyTo: own },
+      { id, replyTo: own, stranger: true },
       { phase: "denied", code: 401, category: "Unauthorized", message: distrust },
     );
-  if (read.type === "Command") return judgeRead(read.command, { message, facts, signed }, own);
+  const signaturesRequired = facts.signaturesRequired();
+  if (read.type === "Command")
+    return judgeRead(read.command, { message, facts, signed, signaturesRequired }, own);
   const { code, error } = read;
   return {
     type: "Refuse",
     id,
     replyTo: own,
+    stranger: signaturesRequired && !signed,
     phase: code === 501 ? "denied" : "failed",
     code,
     error,
@@ -74,12 +86,13 @@ export function judgeCommand(message: CommandMessage, facts: CommandFacts): Comm
 
 /** Of a command that can be read, from somebody who may speak. */
 function judgeRead(command: Command, of: CommandCase, own: string): CommandJudgement {
-  const { message, facts, signed } = of;
+  const { message, facts, signed, signaturesRequired } = of;
   const { id, verb } = command;
+  const stranger = signaturesRequired && !signed;
   const replyTo = replyTopic(command, message, own);
   if (replyTo === undefined)
     return refuse(
-      { id, replyTo: own },
+      { id, replyTo: own, stranger },
       {
         phase: "denied",
         code: 403,
@@ -90,13 +103,22 @@ function judgeRead(command: Command, of: CommandCase, own: string): CommandJudge
     );
   const denial =
     targetDenial(command, of) ??
-    unsignedDenial(command, facts, signed) ??
+    unsignedDenial(command, of) ??
     expiry(command, of) ??
     repetition(command, facts);
-  if (denial !== undefined) return refuse({ id, replyTo }, denial);
+  if (denial !== undefined) return refuse({ id, replyTo, stranger }, denial);
   if (NOT_YET.includes(verb))
-    return { type: "Refuse", id, phase: "denied", code: 501, error: later(verb), replyTo };
-  return { type: "Run", command, statusOnly: facts.signaturesRequired && !signed, replyTo };
+    return {
+      type: "Refuse",
+      id,
+      phase: "denied",
+      code: 501,
+      error: later(verb),
+      replyTo,
+      stranger,
+    };
+  const replayable = signed && CHANGING.includes(verb);
+  return { type: "Run", command, statusOnly: stranger, replayable, replyTo };
 }
 
 interface Reading {
@@ -157,6 +179,7 @@ function isPlain(topic: string): boolean {
 interface To {
   readonly id: string;
   readonly replyTo: string;
+  readonly stranger: boolean;
 }
 
 function refuse(to: To, { phase, code, category, element, message }: Denial): Refusal {

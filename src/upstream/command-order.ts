@@ -6,8 +6,10 @@ import type { CommandOutcome } from "./command-response.ts";
 /** Whose ids were seen; store/commands is one. */
 export interface TakenCommands {
   codeOf(id: string): number | undefined;
-  begin(command: TakenCommand, now: number): void;
-  finish(command: TakenCommand, code: number, now: number): void;
+  /** How many are held for this session. */
+  heldIn(session: number): number;
+  begin(command: TakenCommand, at: CommandMoment): void;
+  finish(command: TakenCommand, code: number, at: CommandMoment): void;
   unfinished(): readonly TakenCommand[];
 }
 
@@ -17,6 +19,18 @@ export interface TakenCommand {
   readonly correlation?: Uint8Array;
   /** Wall ms. */
   readonly forgetAt: number;
+  /** In which it came; absent = in none. */
+  readonly session?: number;
+  /** Never forgotten while its session lasts. */
+  readonly held?: boolean;
+}
+
+/** When something is written down. */
+export interface CommandMoment {
+  /** Wall ms. */
+  readonly now: number;
+  /** The present or latest session; 0 = none yet. */
+  readonly session: number;
 }
 
 /** Where answers wait for the broker; store/responses is one. */

@@ -6,6 +6,8 @@ import { byteLength, jsonBytes, wireText } from "./wire-text.ts";
 
 /** Most bytes of `data` in one part. */
 export const MAX_PART_BYTES = 32 * 1024;
+/** Of them, for the names beside what was asked for. */
+const RESERVED_BYTES = 64;
 /** More parts would flood a slow link; the last one says that something is missing. */
 export const MAX_PARTS = 64;
 
@@ -13,7 +15,7 @@ export const MAX_PARTS = 64;
 export interface CommandOutcome {
   /** As HTTP has them; 2xx = done. */
   readonly code: number;
-  /** Stands in every part. */
+  /** Stands in the first part. */
   readonly data?: Readonly<Record<string, unknown>>;
   /** Spread over parts, under this name. */
   readonly list?: { readonly name: string; readonly items: readonly unknown[] };
@@ -37,31 +39,47 @@ export function responsesOf(id: string, outcome: CommandOutcome): readonly Comma
     code,
     ...(error === undefined ? {} : { error: onWire(error) }),
   } as const;
-  if (list === undefined) return [data === undefined ? head : { ...head, data }];
-  const room = MAX_PART_BYTES - byteLength(JSON.stringify({ ...data, [list.name]: [] })) - 32;
-  const all = groups(list.items, room);
+  const first = data === undefined ? undefined : bounded(data, MAX_PART_BYTES - RESERVED_BYTES);
+  if (list === undefined) return [first === undefined ? head : { ...head, data: first }];
+  const roomBeside = (written: object): number =>
+    MAX_PART_BYTES - RESERVED_BYTES - byteLength(JSON.stringify({ ...written, [list.name]: [] }));
+  const all = groups(list.items, roomBeside(first ?? {}), roomBeside({}));
   const sent = all.slice(0, MAX_PARTS);
   const missing = all.length > sent.length;
   return sent.map((items, part) => ({
     ...head,
     ...(sent.length === 1 ? {} : { part, ...(part === sent.length - 1 ? { last: true } : {}) }),
     data: {
-      ...data,
+      ...(part === 0 ? first : {}),
       [list.name]: items,
       ...(missing && part === sent.length - 1 ? { truncated: true } : {}),
     },
   }));
 }
 
-/** At least one, so that an empty list is told too. */
-function groups(items: readonly unknown[], room: number): readonly (readonly unknown[])[] {
+/** Whole, or what it is without what it says. */
+function bounded(
+  data: Readonly<Record<string, unknown>>,
+  most: number,
+): Readonly<Record<string, unknown>> {
+  const written = byteLength(JSON.stringify(data));
+  return written > most ? tooLarge(data, written) : data;
+}
+
+/** At least one, so that an empty list is told too; the first may have less room, and then be empty. */
+function groups(
+  items: readonly unknown[],
+  firstRoom: number,
+  room: number,
+): readonly (readonly unknown[])[] {
   const done: (readonly unknown[])[] = [];
   let group: unknown[] = [];
   let bytes = 0;
   for (const item of items) {
     const written = byteLength(JSON.stringify(item)) + 1;
     const [kept, size] = written > room ? [tooLarge(item, written), 512] : [item, written];
-    if (group.length > 0 && bytes + size > room) {
+    const most = done.length === 0 ? firstRoom : room;
+    if (bytes + size > most && (group.length > 0 || done.length === 0)) {
       done.push(group);
       group = [];
       bytes = 0;
@@ -73,7 +91,7 @@ function groups(items: readonly unknown[], room: number): readonly (readonly unk
 }
 
 /** One thing that no part has room for: what it is, without what it says. */
-function tooLarge(item: unknown, bytes: number): unknown {
+function tooLarge(item: unknown, bytes: number): Readonly<Record<string, unknown>> {
   const { kind, metadata } = (item ?? {}) as {
     readonly kind?: unknown;
     readonly metadata?: unknown;

@@ -4,10 +4,17 @@ import type { Command, CommandResponse, CommandVerb } from "../api/command.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import { take, type Allowance, type AllowancePolicy } from "../lib/allowance.ts";
+import { RefusalLog } from "../lib/refusal-log.ts";
+import { CommandAllowances } from "./command-allowances.ts";
 import type { CommandFacts, CommandMessage } from "./command-facts.ts";
 import { judgeCommand, type CommandJudgement, type Refusal } from "./command-judge.ts";
-import type { ExecuteCommand, ResponseRows, TakenCommand, TakenCommands } from "./command-order.ts";
+import type {
+  CommandMoment,
+  ExecuteCommand,
+  ResponseRows,
+  TakenCommand,
+  TakenCommands,
+} from "./command-order.ts";
 import {
   failure,
   onWire,
@@ -29,6 +36,8 @@ export interface CommandsOptions {
   readonly onResponse: () => void;
 }
 
+type Runnable = Extract<CommandJudgement, { type: "Run" }>;
+
 interface Work extends TakenCommand {
   readonly command: Command;
   readonly statusOnly: boolean;
@@ -37,13 +46,12 @@ interface Work extends TakenCommand {
 
 const AT_WORK = 4;
 const WAITING = 32;
-/** Of a stranger's flood neither the disk nor the link may hear much. */
-const TAKEN: AllowancePolicy = { most: 60, perSecond: 2 };
-const REFUSED: AllowancePolicy = { most: 20, perSecond: 0.5 };
+/** Held ids of one session: more are not obeyed, for to forget one would let it be sent again. */
+const HELD = 1_000;
 const DAY_MS = 86_400_000;
 /** An answer outlives its command: the link may be down just then. */
 const ANSWER_MS = 3_600_000;
-/** Done at once: no word before the answer. */
+/** Done at once, and nothing is changed: no word before the answer, and none is remembered after it. */
 const QUICK: readonly CommandVerb[] = ["ping", "get", "describe", "explain"];
 
 export class Commands {
@@ -53,11 +61,15 @@ export class Commands {
   /** Taken and not answered for good, also such as no row tells of. */
   readonly #open = new Set<string>();
   #atWork = 0;
-  #taken: Allowance | undefined;
-  #refused: Allowance | undefined;
+  readonly #refusalLog: RefusalLog;
+  readonly #allowances: CommandAllowances;
+  /** The present or latest one; 0 = none yet. */
+  #session = 0;
 
   constructor(options: CommandsOptions) {
     this.#options = options;
+    this.#refusalLog = new RefusalLog(options.clock, options.log);
+    this.#allowances = new CommandAllowances(options.clock);
   }
 
   /** What the process before began is answered: nobody can tell how far it came. */
@@ -79,8 +91,9 @@ export class Commands {
   }
 
   /** A session begins: what nobody waits for any more is not sent. */
-  sessionBegan(): void {
+  sessionBegan(number: number): void {
     const { responses, clock } = this.#options;
+    this.#session = number;
     this.#guard("cannot forget old answers", () => responses.forgetExpired(clock.now()));
   }
 
@@ -96,47 +109,62 @@ export class Commands {
     this.#open.has(id) ? 0 : this.#options.taken.codeOf(id);
 
   #obey(message: CommandMessage, judgement: CommandJudgement): void {
-    const { clock, log } = this.#options;
     const correlation =
       message.correlationData === undefined ? {} : { correlation: message.correlationData };
     switch (judgement.type) {
       case "Ignore":
-        return log.warn("a command is passed over", { why: judgement.why });
+        return this.#refusalLog.warn("a command is passed over", { why: judgement.why });
       case "Refuse":
         return this.#refuse(judgement, correlation);
       case "Run": {
-        const { command, replyTo, statusOnly } = judgement;
-        const { id, ttl } = command;
-        const now = clock.monotonic();
-        const allowance = take(this.#taken, now, TAKEN);
-        if (allowance === undefined || this.#waiting.length >= WAITING)
-          return this.#refuse(tooMany(id, replyTo), correlation);
-        this.#taken = allowance;
-        const forgetAt = clock.now() + ttl * 1_000 + DAY_MS;
-        const until = now + ttl * 1_000;
-        this.#take({ id, replyTo, ...correlation, forgetAt, until, command, statusOnly });
+        const problem = this.#noRoom(judgement);
+        if (problem !== undefined) return this.#refuse(tooMany(judgement, problem), correlation);
+        this.#take(this.#workOf(judgement, correlation));
       }
     }
   }
 
+  /** Why no more is taken just now; undefined = it is counted as taken. */
+  #noRoom({ statusOnly, replayable }: Runnable): string | undefined {
+    const { taken } = this.#options;
+    const later = "too many commands at once; ask again later";
+    if (this.#waiting.length >= WAITING) return later;
+    if (replayable && taken.heldIn(this.#session) >= HELD)
+      return `this session has seen ${HELD} signed changes, and none may be forgotten while it lasts; ask in the next one`;
+    return this.#allowances.takes(statusOnly) ? undefined : later;
+  }
+
+  #workOf(judged: Runnable, correlation: Pick<TakenCommand, "correlation">): Work {
+    const { clock } = this.#options;
+    const { command, replyTo, statusOnly, replayable } = judged;
+    const ttl = command.ttl * 1_000;
+    return {
+      id: command.id,
+      replyTo,
+      ...correlation,
+      forgetAt: clock.now() + ttl + DAY_MS,
+      session: this.#session,
+      held: replayable,
+      command,
+      statusOnly,
+      until: clock.monotonic() + ttl,
+    };
+  }
+
   #refuse(refusal: Refusal, correlation: Pick<TakenCommand, "correlation">): void {
-    const { clock, log } = this.#options;
-    const { id, phase, code, error, replyTo } = refusal;
+    const { id, phase, code, error, replyTo, stranger } = refusal;
     if (phase !== "duplicate")
-      log.warn("a command is refused", { code, why: error?.message ?? phase });
-    const allowance = take(this.#refused, clock.monotonic(), REFUSED);
-    if (allowance === undefined) return;
-    this.#refused = allowance;
+      this.#refusalLog.warn("a command is refused", { code, why: error?.message ?? phase });
+    if (!this.#allowances.answers(stranger)) return;
     const said = error === undefined ? {} : { error: onWire(error) };
     const to = { id, replyTo, ...correlation, forgetAt: 0 };
     this.#answer(to, [{ id, phase, code, ...said }]);
   }
 
   #take(work: Work): void {
-    const { taken, clock } = this.#options;
-    const { id, verb } = work.command;
-    if (!QUICK.includes(verb)) {
-      taken.begin(work, clock.now());
+    const { id } = work;
+    if (!isQuick(work)) {
+      this.#options.taken.begin(work, this.#moment());
       this.#guard("cannot tell that a command is accepted", () =>
         this.#answer(work, [{ id, phase: "accepted", code: 202 }]),
       );
@@ -194,16 +222,24 @@ export class Commands {
 
   #finish(work: Work, outcome: CommandOutcome): void {
     this.#open.delete(work.id);
-    this.#guard("cannot write down a command's answer", () => this.#settle(work, outcome));
+    this.#guard("cannot write down a command's answer", () => {
+      // A row for each would let questions that anybody may ask fill the disk.
+      if (isQuick(work)) this.#answer(work, responsesOf(work.id, outcome));
+      else this.#settle(work, outcome);
+    });
   }
 
   /** Never the answer without the code, nor the other way round. */
   #settle(work: TakenCommand, outcome: CommandOutcome): void {
-    const { atomically, taken, clock } = this.#options;
+    const { atomically, taken } = this.#options;
     atomically(() => {
       this.#answer(work, responsesOf(work.id, outcome));
-      taken.finish(work, outcome.code, clock.now());
+      taken.finish(work, outcome.code, this.#moment());
     });
+  }
+
+  #moment(): CommandMoment {
+    return { now: this.#options.clock.now(), session: this.#session };
   }
 
   #answer(to: TakenCommand, responses: readonly CommandResponse[]): void {
@@ -232,17 +268,22 @@ export class Commands {
   }
 }
 
-function tooMany(id: string, replyTo: string): Refusal {
+function isQuick({ command }: Work): boolean {
+  return QUICK.includes(command.verb);
+}
+
+function tooMany({ command, replyTo, statusOnly }: Runnable, message: string): Refusal {
   return {
     type: "Refuse",
-    id,
+    id: command.id,
     replyTo,
+    stranger: statusOnly,
     phase: "denied",
     code: 429,
     error: {
       category: "TooManyRequests",
       component: "commands",
-      message: "too many commands at once; ask again later",
+      message,
     },
   };
 }

@@ -19,8 +19,19 @@ const MAX_BATCH_BYTES = 16 * 1024;
 /** Most bytes of a PUBLISH besides topic and payload: header, length, packet id, properties. */
 const OVERHEAD_BYTES = 16;
 
-/** Packets in the order of the rows; consecutive events of one topic share one. */
-export function packetsOf(rows: readonly OutboxRow[], origin: EventOrigin): readonly Packet[] {
+/** Beside the events of a batch, and beside each of them. */
+const BATCH_BYTES = 128;
+const EVENT_BYTES = 32;
+
+/**
+ * Packets in the order of the rows; consecutive events of one topic share one, as many as the broker's Maximum Packet
+ * Size has room for (undefined = no limit).
+ */
+export function packetsOf(
+  rows: readonly OutboxRow[],
+  origin: EventOrigin,
+  maximumPacketSize?: number,
+): readonly Packet[] {
   const packets: Packet[] = [];
   let batch: OutboxRow[] = [];
   const flush = (): void => {
@@ -28,7 +39,7 @@ export function packetsOf(rows: readonly OutboxRow[], origin: EventOrigin): read
     batch = [];
   };
   for (const row of rows) {
-    if (!joins(batch, row)) flush();
+    if (!joins(batch, row, maximumPacketSize)) flush();
     if (row.kind === "event") batch.push(row);
     else packets.push(plainPacket(row));
   }
@@ -36,9 +47,11 @@ export function packetsOf(rows: readonly OutboxRow[], origin: EventOrigin): read
   return packets;
 }
 
-function joins(batch: readonly OutboxRow[], row: OutboxRow): boolean {
-  const bytes = batch.reduce((sum, { payload }) => sum + payload.length, row.payload.length);
-  return row.kind === "event" && batch[0]?.topic === row.topic && bytes <= MAX_BATCH_BYTES;
+function joins(batch: readonly OutboxRow[], row: OutboxRow, limit = Infinity): boolean {
+  if (row.kind !== "event" || batch[0]?.topic !== row.topic) return false;
+  const room = Math.min(MAX_BATCH_BYTES, limit - row.topic.length - OVERHEAD_BYTES - BATCH_BYTES);
+  const bytes = [...batch, row].reduce((sum, { payload }) => sum + payload.length + EVENT_BYTES, 0);
+  return bytes <= room;
 }
 
 function plainPacket({ id, topic, payload, qos, retain, correlation }: OutboxRow): Packet {

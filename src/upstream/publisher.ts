@@ -103,7 +103,7 @@ export class Publisher {
     const nothingLeft = rows.length === 0 && drain.inFlight.size === 0;
     if (nothingLeft) drain.catchingUp = false;
     const origin = { incarnation: this.#options.incarnation, session: drain.number };
-    return packetsOf(rows, origin);
+    return packetsOf(rows, origin, drain.session.ack.maximumPacketSize);
   }
 
   /** One place of the broker's window is kept for birth, which is no row. */
@@ -135,12 +135,23 @@ export class Publisher {
     const { ack } = drain.session;
     const over = excess(packet.message, ack);
     if (over > 0) {
-      const limit = ack.maximumPacketSize ?? 0;
-      this.#deny(packet, `is ${over} bytes over the broker's Maximum Packet Size of ${limit}`);
+      this.#tooLarge(drain, packet, over);
       return;
     }
     drain.inFlight.add(packet);
     void this.#deliver(drain, packet);
+  }
+
+  /** One event or answer that this broker has no room for must not keep all others of its topic back. */
+  #tooLarge(drain: Drain, packet: Packet, over: number): void {
+    const { maximumPacketSize = 0 } = drain.session.ack;
+    const why = `is ${over} bytes over the broker's Maximum Packet Size of ${maximumPacketSize}`;
+    if (packet.message.retain) {
+      this.#deny(packet, why);
+      return;
+    }
+    this.#options.log.warn("a message is dropped", { topic: packet.message.topic, why });
+    this.#strikeOut(drain, packet.ids);
   }
 
   /** Never rejects. What gets no answer stays in flight until `run` releases it. */

@@ -3,14 +3,19 @@
 
 import { NO_OBJECTS, type LocalObjects } from "../api/local-object.ts";
 import type { Pod, PodUID } from "../api/pod.ts";
-import type { ClaimVolume, DownwardAPIFile, HostPathVolume, Volume } from "../api/volumes.ts";
+import type { ClaimVolume, DownwardAPIFile, Volume } from "../api/volumes.ts";
 import type { ShareOptions } from "../host/share-tree.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import { Claims, type ClaimName } from "./claims.ts";
 import { checkContent, refreshContent, setUpContent, type ContentHost } from "./content-volume.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
-import { foundOf, hostPathAction, type HostPathAction } from "./host-path.ts";
 import { notFound } from "./projection.ts";
+import {
+  checkHostPath,
+  checkStillThere,
+  setUpHostPath,
+  type HostPathHost,
+} from "./set-up-host-path.ts";
 import { unmountAll, makePodDirectory } from "./volume-directory.ts";
 import { isContentVolume } from "./volume-kinds.ts";
 import {
@@ -21,7 +26,7 @@ import {
   sharedMarkPath,
 } from "./volume-paths.ts";
 
-export interface VolumesOptions extends EmptyDirHost {
+export interface VolumesOptions extends EmptyDirHost, HostPathHost {
   /** Looked at anew each time; absent = there are none, and whoever needs one waits. */
   readonly objects?: LocalObjects;
   /** What a field or resource of the pod reads as; undefined = it has no such thing. Absent = no pod has any. */
@@ -36,9 +41,6 @@ export interface Refreshed {
   readonly changed: readonly string[];
   readonly problems: readonly string[];
 }
-
-const CREATED_DIRECTORY_MODE = 0o755;
-const CREATED_FILE_MODE = 0o644;
 
 export class Volumes {
   readonly claims: Claims;
@@ -78,9 +80,17 @@ export class Volumes {
   /** Throws what `setUp` would, as far as a look can tell; makes nothing. */
   check(pod: Pod): void {
     forEach(pod.spec.volumes, (volume) => {
-      if ("hostPath" in volume) this.#hostPathAction(volume);
+      if ("hostPath" in volume) checkHostPath(this.#options, volume);
       if ("persistentVolumeClaim" in volume) this.claims.check(this.#declared(volume, pod));
       if (isContentVolume(volume)) checkContent(this.#content, volume, pod);
+    });
+  }
+
+  /** Whether what `setUp` said still holds, to be asked right before a mount. Throws AgentError `FailedMount`. */
+  checkPaths(pod: Pod, paths: ReadonlyMap<string, string>): void {
+    forEach(pod.spec.volumes, (volume) => {
+      const path = paths.get(volume.name);
+      if ("hostPath" in volume && path !== undefined) checkStillThere(this.#options, path);
     });
   }
 
@@ -163,34 +173,9 @@ export class Volumes {
 
   #setUp(volume: Volume, pod: Pod): string | undefined {
     if ("emptyDir" in volume) return setUpEmptyDir(this.#options, volume, pod);
-    if ("hostPath" in volume) return this.#hostPath(volume);
+    if ("hostPath" in volume) return setUpHostPath(this.#options, volume);
     if ("persistentVolumeClaim" in volume) return this.#claim(volume, pod);
     return isContentVolume(volume) ? setUpContent(this.#content, volume, pod) : undefined;
-  }
-
-  #hostPath(volume: HostPathVolume): string {
-    const { files } = this.#options;
-    const { path } = volume.hostPath;
-    switch (this.#hostPathAction(volume)) {
-      case "Use":
-        return path;
-      case "CreateDirectory":
-        files.makeDirectory(path, CREATED_DIRECTORY_MODE);
-        return path;
-      case "CreateFile":
-        files.writeAtomic(path, "", CREATED_FILE_MODE);
-        return path;
-    }
-  }
-
-  #hostPathAction({ hostPath: { path, type } }: HostPathVolume): AllowedHostPath {
-    const { files } = this.#options;
-    // Without a type nothing is looked at: the path may lie on a file system that hangs.
-    // A link to nothing is something: creating would replace it.
-    const found = type === "" ? undefined : foundOf(files.target(path) ?? files.info(path));
-    const action = hostPathAction(path, type, found);
-    if (action.type !== "Refuse") return action.type;
-    throw new AgentError({ reason: "FailedMount", message: action.message });
   }
 
   #claim(volume: ClaimVolume, pod: Pod): string {
@@ -255,8 +240,6 @@ export class Volumes {
     files.writeEmpty(mark, 0o640);
   }
 }
-
-type AllowedHostPath = Exclude<HostPathAction["type"], "Refuse">;
 
 /** All of them, however some end; throws AgentError that names each volume that is not ready. */
 function forEach(volumes: readonly Volume[], run: (volume: Volume) => void): void {

@@ -50,6 +50,7 @@ export function simFiles(options: DiskOptions): Files {
     list: (path) => (isOurs(path) ? real.list(path) : []),
     info: (path) => (isOurs(path) ? real.info(path) : undefined),
     target: (path) => (isOurs(path) ? real.target(path) : undefined),
+    realPath: (path) => (isOurs(path) ? real.realPath(path) : undefined),
     removeEmptyDirectory: (path) => (isOurs(path) ? real.removeEmptyDirectory(path) : undefined),
     watch: (path, onHint) =>
       path === manifests.path

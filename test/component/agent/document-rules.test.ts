@@ -95,6 +95,7 @@ describe("what no pod of a document may mount", () => {
     staticPodPath: "/srv/manifests",
     stateDir: "/srv/state",
     trustPath: "/srv/keys",
+    podLogsDir: "/srv/logs",
     socket: "/srv/door/agent.sock",
     containerRuntimeEndpoint: "unix:///srv/runtime/containerd.sock",
   };
@@ -123,6 +124,8 @@ describe("what no pod of a document may mount", () => {
   test("everything beside it is free where all is allowed", () => {
     const { answer } = worldOf({ podPolicy: { profile: "privileged" } }, paths);
     expect(answer(mounting("/srv/data"))).toMatchObject({ document: { generation: 7 } });
+    // A collector of logs may be a pod of a document.
+    expect(answer(mounting("/srv/logs"))).toMatchObject({ document: { generation: 7 } });
   });
 
   test("a socket in /run does not close all of /run", () => {

@@ -126,8 +126,35 @@ test("logs -f shows its own lease only, and says what is missing", async () => {
   });
 });
 
+test("logs -f waits for a node that says nothing no longer than --timeout", async () => {
+  const { code, stderr } = await stage.fleet("logs pi-1 web -f --timeout 20s");
+  expect({ code, stderr }).toEqual({ code: 1, stderr: "Error: pi-1 did not answer within 20s\n" });
+});
+
+test("logs -f ends when a node says nothing after its lease", async () => {
+  const { code, stderr } = await stage.fleet("logs pi-1 web -f", {
+    3000: () => answer({ phase: "running", code: 202, data: { container: "main", seconds: 60 } }),
+  });
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: containing("has not said that its lease is over, after 1m30s"),
+  });
+});
+
+test("a line feed of a node stays in its line", async () => {
+  const { code, stderr } = await stage.fleet("hold pi-1 web", {
+    3000: () =>
+      answer({ phase: "denied", code: 401, error: { message: "no\nError: all is lost" } }),
+  });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: "Error: pi-1 answered denied 401: no\\u000aError: all is lost\n",
+  });
+});
+
 test("logs -f ends well at Ctrl-C", async () => {
   const { code, stderr } = await stage.fleet("logs pi-1 web -f", {
+    3000: () => answer({ phase: "running", code: 202, data: { container: "main", seconds: 600 } }),
     60_000: () => stage.interrupt.abort(),
   });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

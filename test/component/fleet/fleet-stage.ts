@@ -39,6 +39,7 @@ export interface Ended {
 
 export class FleetStage implements Disposable {
   readonly clock = new VirtualClock();
+  readonly began = this.clock.monotonic();
   readonly broker: FakeBroker;
   readonly directory = mkdtempSync(join(tmpdir(), "agent-fleet-"));
   readonly interrupt = new AbortController();

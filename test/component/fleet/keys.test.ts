@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { readFileSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { decodeTrustBundle } from "../../../src/api/decode-trust-bundle.ts";
 import {
@@ -88,6 +88,14 @@ describe("keygen", () => {
     expect(readFileSync(path("root.pem"), "utf8")).toBe(before);
   });
 
+  test("writes nothing where one of its files is in the way", async () => {
+    const other = join(stage.directory, "other");
+    mkdirSync(other);
+    writeFileSync(join(other, "trust.json"), "mine");
+    expect(await stage.run(["keygen", "--dir", other])).toMatchObject({ code: 1 });
+    expect(readdirSync(other)).toEqual(["trust.json"]);
+  });
+
   test("refuses a role that does not exist", async () => {
     const other = join(stage.directory, "other");
     expect(await stage.run(["keygen", "--dir", other, "--roles", "king"])).toMatchObject({
@@ -109,6 +117,25 @@ test("sign wraps one document for somebody else to publish", async () => {
   expect(signers(envelope)).toEqual(["signing"]);
   expect(envelope.payloadType).toBe("application/vnd.agent.desired.v1+json");
   expect(JSON.parse(new TextDecoder().decode(envelope.payload))).toMatchObject({ generation: 3 });
+});
+
+test("nothing that is signed is written over a private key", async () => {
+  const file = stage.file(
+    "doc.yaml",
+    "apiVersion: agent/v1\nkind: DesiredState\ntarget: {node: pi-1}\ngeneration: 3\nallowEmpty: true\nresources: []\n",
+  );
+  const before = readFileSync(path("root.pem"), "utf8");
+  const { code, stderr } = await stage.run([
+    "sign",
+    "-f",
+    file,
+    "--key",
+    path("signing.pem"),
+    "-o",
+    path("root.pem"),
+  ]);
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: containing("is never overwritten") });
+  expect(readFileSync(path("root.pem"), "utf8")).toBe(before);
 });
 
 test.each([
@@ -174,6 +201,72 @@ describe("trust publish", () => {
     expect(decodeTrustBundle(envelope.payload)).toMatchObject({
       ok: true,
       value: { version: 2, root: [publicKey("root")], keys: [{ roles: ["desired"] }] },
+    });
+  });
+
+  const BUNDLE = "root: [root.pub]\nkeys:\n  - {pub: signing.pub, roles: [desired]}\n";
+
+  test("takes what was signed where the root key is, with the version that was named", async () => {
+    await stage.fleet(`trust publish -f ${path("trust.json")}`);
+    const bundle = stage.file("keys/bundle.yaml", BUNDLE);
+    const signed = join(stage.directory, "signed.json");
+    const sign = `trust sign -f ${bundle} --bundle-version 2 --key ${path("root.pem")} -o ${signed}`;
+    expect(await stage.run(sign.split(" "))).toMatchObject({ code: 0 });
+    expect(await stage.fleet(`trust publish -f ${signed}`)).toMatchObject({
+      code: 0,
+      stdout: containing("version 2 "),
+    });
+    expect(stage.broker.retained("agent/v1/trust")).toBe(readFileSync(signed, "utf8"));
+  });
+
+  test("does not let the root sign a version that nobody vouches for", async () => {
+    const bundle = stage.file("keys/bundle.yaml", BUNDLE);
+    const forged = { version: 2 ** 40 - 1, root: [publicKey("root").toBase64()], keys: [] };
+    const payload = new TextEncoder().encode(JSON.stringify(forged));
+    const signatures = [
+      { keyid: keyIdOf(publicKey("root"), sha256), sig: new Uint8Array(64).toBase64() },
+    ];
+    stage.broker.publish("agent/v1/trust", {
+      payloadType: "application/vnd.agent.trust.v1+json",
+      payload: payload.toBase64(),
+      signatures,
+    });
+    const publish = `trust publish -f ${bundle} --key ${path("root.pem")}`;
+    expect(await stage.fleet(publish)).toMatchObject({
+      code: 1,
+      stderr: containing("name the version with --bundle-version"),
+    });
+    expect(await stage.fleet(`${publish} --bundle-version 7`)).toMatchObject({ code: 0 });
+    const envelope = envelopeOf(stage.broker.retained("agent/v1/trust") ?? "");
+    expect(decodeTrustBundle(envelope.payload)).toMatchObject({ value: { version: 7 } });
+  });
+
+  test("says that the first version may be too low", async () => {
+    const bundle = stage.file("keys/bundle.yaml", BUNDLE);
+    expect(await stage.fleet(`trust publish -f ${bundle} --key ${path("root.pem")}`)).toMatchObject(
+      { code: 0, stderr: containing("warning: the broker holds no TrustBundle") },
+    );
+  });
+
+  test("signs no version after which there are hardly any", async () => {
+    const bundle = stage.file("keys/bundle.yaml", `version: ${2 ** 40 + 1}\n${BUNDLE}`);
+    const flags = `-f ${bundle} --key ${path("root.pem")}`;
+    for (const verb of ["sign", "publish"])
+      expect(await stage.fleet(`trust ${verb} ${flags}`)).toMatchObject({
+        code: 2,
+        stderr: containing("is too high"),
+      });
+  });
+
+  test("compares what the broker holds byte for byte", async () => {
+    stage.broker.faults.latency = 50;
+    const { code, stderr } = await stage.fleet(`trust publish -f ${path("trust.json")}`, {
+      2800: () =>
+        stage.broker.publish("agent/v1/trust", `${readFileSync(path("trust.json"), "utf8")} `),
+    });
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: containing("somebody else published too"),
     });
   });
 

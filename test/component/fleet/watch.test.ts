@@ -201,6 +201,38 @@ describe("the broker", () => {
     expect((await stage.fleet("status")).stdout).toContain("1 node: 1 online");
   });
 
+  test("that is never silent holds up nobody", async () => {
+    stage.state("pi-1");
+    const talk = (): void => {
+      stage.state("pi-1");
+      stage.clock.after(100, talk);
+    };
+    talk();
+    const { code } = await stage.fleet("status");
+    expect(code).toBe(0);
+    expect(stage.clock.monotonic()).toBeLessThan(stage.began + 3_000);
+  });
+
+  test("on which somebody invents topics holds up nobody for long", async () => {
+    let count = 0;
+    const talk = (): void => {
+      stage.state(`pi-${count++}`);
+      stage.clock.after(100, talk);
+    };
+    talk();
+    expect((await stage.fleet("status")).code).toBe(0);
+    expect(stage.clock.monotonic()).toBeLessThan(stage.began + 12_000);
+  });
+
+  test("that answers nothing is told", async () => {
+    stage.broker.faults.loseSubacks = true;
+    const { code, stderr } = await stage.fleet("status");
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: containing("the broker has not answered a subscription within 30 s"),
+    });
+  });
+
   test("that hides a topic is told", async () => {
     stage.broker.faults.subackCodes.set("agent/v1/node/+/reported", 0x87);
     const { code, stderr } = await stage.fleet("status");
@@ -237,46 +269,5 @@ describe("the broker", () => {
       { username: "op", password: "sesame" },
     ]);
     expect(stage.broker.subscribes.flat()).toContain("acme/x/node/pi-1/state");
-  });
-});
-
-describe("forget", () => {
-  beforeEach(() => {
-    stage.state("pi-1", "lost");
-    stage.report("pi-1");
-    stage.broker.publish("agent/v1/node/pi-1/reported/pod/default/web", { status: {} });
-    stage.broker.publish("agent/v1/node/pi-1/desired", { generation: 1 });
-    stage.state("pi-10", "lost");
-  });
-
-  test("lists what it would clear, and clears nothing", async () => {
-    const { code, stdout, stderr } = await stage.fleet("forget pi-1");
-    expect(stdout.split("\n")).toContain("  agent/v1/node/pi-1/reported/pod/default/web");
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: "nothing was cleared; add --yes if it is meant\n",
-    });
-    expect(stage.broker.retainedTopics("agent/v1/node/pi-1/")).toHaveLength(4);
-  });
-
-  test("clears everything of that node only, once somebody said yes", async () => {
-    stage.isInteractive = true;
-    stage.input = "yes";
-    expect(await stage.fleet("forget pi-1")).toMatchObject({ code: 0 });
-    expect(stage.broker.retainedTopics("")).toEqual(["agent/v1/node/pi-10/state"]);
-  });
-
-  test("leaves a node alone that is online", async () => {
-    stage.state("pi-1");
-    const { code, stderr } = await stage.fleet("forget pi-1 --yes");
-    expect({ code, stderr }).toMatchObject({
-      code: 1,
-      stderr: containing("stop its agent first"),
-    });
-    expect(await stage.fleet("forget pi-1 --yes --force")).toMatchObject({ code: 0 });
-  });
-
-  test("says when there is nothing", async () => {
-    expect(await stage.fleet("forget nobody --yes")).toMatchObject({ code: 1 });
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 
 import { createLogger } from "../../../src/lib/logger.ts";
-import { RefusalLog } from "../../../src/source/refusal-log.ts";
+import { RefusalLog } from "../../../src/lib/refusal-log.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 
 test("of ten thousand refusals at once twenty are logged, and the next line tells how many were not", async () => {

@@ -157,6 +157,20 @@ describe("the first key that is ever seen", () => {
     ]);
   });
 
+  test("closes the node while it cannot be read, and for good only when it can", () => {
+    const directory = newDirectory();
+    const node = new Node(directory, []);
+    node.trustd = { keys: [], problems: ["root.pub is no public key"] };
+    node.desired(document(1));
+    expect([node.pods, node.code, node.trust.required()]).toEqual([[], 401, true]);
+    expect(node.trust.conditions()).toHaveLength(1);
+    node.trustd = found();
+    expect(node.trust.required()).toBe(false);
+    node.desired(document(1));
+    expect(node.pods).toEqual(["web-1"]);
+    expect(new Node(directory, []).trust.required()).toBe(false);
+  });
+
   test("counts although the disk is full, and is written down later", async () => {
     const directory = newDirectory();
     let isFull = true;
@@ -430,6 +444,16 @@ describe("agent trust reset", () => {
     expect([node.pods, node.trust.required()]).toEqual([["web-1"], true]);
     node.desired(from(root, 3, { epoch: "e1" }));
     expect([node.pods, node.code]).toEqual([["web-1"], 409]);
+  });
+
+  test("the document that was there counts again when it comes again, and nothing older follows it", () => {
+    const node = new Node(newDirectory(), [root]);
+    for (const generation of [3, 7]) node.desired(from(root, generation));
+    node.trust.reset();
+    node.source.forgetVersion();
+    node.desired(from(root, 7));
+    node.desired(from(root, 3));
+    expect([node.pods, node.code]).toEqual([["web-7"], 410]);
   });
 
   test("forgets nothing when the disk does not take it", () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { CommandResponse } from "../../../src/api/command.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
+import type { CommandFacts } from "../../../src/upstream/command-facts.ts";
 import type {
   CommandOrder,
   ResponseRows,
@@ -9,8 +10,12 @@ import type {
 } from "../../../src/upstream/command-order.ts";
 import type { CommandOutcome } from "../../../src/upstream/command-response.ts";
 import { Commands } from "../../../src/upstream/commands.ts";
+import { openStore } from "../store/open-store.ts";
+import { temporaryDirectories } from "../store/temporary-directories.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
-import { aCommand, arriving, OWN, someFacts, ulid } from "../../unit/upstream/a-command.ts";
+import { aCommand, arriving, OWN, signed, someFacts, ulid } from "../../unit/upstream/a-command.ts";
+
+const newDirectory = temporaryDirectories();
 
 interface Answer extends CommandResponse {
   readonly topic: string;
@@ -23,9 +28,14 @@ class Rows implements TakenCommands, ResponseRows {
   readonly taken = new Map<string, TakenCommand>();
   readonly answers: Answer[] = [];
   full = false;
+  held = 0;
 
   codeOf(id: string): number | undefined {
     return this.codes.get(id);
+  }
+
+  heldIn(session: number): number {
+    return session === 7 ? this.held : 0;
   }
 
   begin(command: TakenCommand): void {
@@ -70,7 +80,7 @@ class World {
   readonly #ends: ((outcome: CommandOutcome) => void)[] = [];
   wakes = 0;
 
-  constructor(rows = new Rows()) {
+  constructor(rows = new Rows(), facts: Partial<CommandFacts> = {}) {
     this.rows = rows;
     const { clock } = this;
     this.commands = new Commands({
@@ -78,7 +88,7 @@ class World {
       log: createLogger({ clock, level: "info", write: (line) => void this.logged.push(line) }),
       taken: rows,
       responses: rows,
-      facts: () => someFacts({ now: clock.now() }),
+      facts: () => someFacts({ now: clock.now(), ...facts }),
       execute: (order) => {
         this.orders.push(order);
         return new Promise((resolve) => void this.#ends.push(resolve));
@@ -90,6 +100,10 @@ class World {
 
   hear(fields: Readonly<Record<string, unknown>> = {}): void {
     this.commands.receive(arriving(aCommand(fields)));
+  }
+
+  hearSigned(fields: Readonly<Record<string, unknown>> = {}): void {
+    this.commands.receive(arriving(signed(aCommand({ session: 7, ...fields }))));
   }
 
   /** The n-th order ends. */
@@ -118,6 +132,14 @@ describe("a command", () => {
     world.hear();
     await world.end(0);
     expect(world.rows.phases()).toEqual(["done 200"]);
+  });
+
+  test.each(["ping", "get", "describe", "explain"])("%s leaves no row", async (verb) => {
+    const world = new World();
+    world.hear({ verb, args: verb === "explain" ? { path: "pod" } : { kind: "pods", pod: "web" } });
+    await world.end(0);
+    expect(world.orders).toHaveLength(1);
+    expect(world.rows.taken.size).toBe(0);
   });
 
   test("is answered where it asked, with what it wants back", async () => {
@@ -242,6 +264,100 @@ describe("many commands", () => {
     expect(world.orders).toHaveLength(4);
     expect(world.logged.length).toBeLessThan(10);
   });
+
+  test("a flood of rubbish is logged in a few lines, which tell how many have none", async () => {
+    let keys = 0;
+    const world = new World(new Rows(), { verify: () => `there is no key ${(keys += 1)}` });
+    for (let n = 1; n <= 2_000; n += 1) world.hearSigned({ ...restart, id: ulid(n) });
+    expect(world.logged).toHaveLength(20);
+    await world.clock.advance(10_000);
+    world.commands.receive(arriving("rubbish"));
+    expect(world.logged).toHaveLength(21);
+    expect(world.logged.at(-1)).toContain('"unlogged":1980');
+  });
+});
+
+describe("where signatures count", () => {
+  const keyed = (): World => new World(new Rows(), { signaturesRequired: () => true });
+
+  test("unsigned commands use up nothing that is for signed ones", async () => {
+    const world = keyed();
+    for (let n = 1; n <= 200; n += 1) {
+      world.hear({ id: ulid(n) });
+      await world.end(world.orders.length - 1);
+    }
+    expect(world.orders).toHaveLength(20);
+    for (let n = 1; n <= 200; n += 1) world.hear({ ...restart, id: ulid(1_000 + n) });
+    for (let n = 1; n <= 60; n += 1) {
+      world.hearSigned({ ...restart, id: ulid(2_000 + n) });
+      await world.end(world.orders.length - 1);
+    }
+    expect(world.orders).toHaveLength(80);
+    // Also words of refusal are left for them.
+    world.hearSigned({ ...restart, id: ulid(2_001) });
+    expect(world.rows.phases(ulid(2_001)).at(-1)).toBe("duplicate 200");
+    await world.clock.advance(10_000);
+    world.hear({ id: ulid(3_001) });
+    world.hear({ id: ulid(3_002) });
+    expect(world.orders).toHaveLength(81);
+  });
+
+  test("a signed change is held for its session, a question and an unsigned one is not", async () => {
+    const world = keyed();
+    world.commands.sessionBegan(7);
+    world.hearSigned(restart);
+    world.hearSigned({ id: ulid(2), verb: "logs", args: { pod: "web" } });
+    expect(world.rows.taken.get(ulid(1))).toMatchObject({ session: 7, held: true });
+    expect(world.rows.taken.get(ulid(2))).toMatchObject({ session: 7, held: false });
+    const open = new World();
+    open.hear(restart);
+    expect(open.rows.taken.get(ulid(1))).toMatchObject({ held: false });
+  });
+
+  test("a session that holds a thousand changes sees no more of them", () => {
+    const world = keyed();
+    world.commands.sessionBegan(7);
+    world.rows.held = 1_000;
+    world.hearSigned(restart);
+    expect(world.rows.phases()).toEqual(["denied 429"]);
+    world.hearSigned({ id: ulid(2), verb: "logs", args: { pod: "web" } });
+    expect(world.orders).toHaveLength(1);
+    world.rows.held = 999;
+    world.hearSigned({ ...restart, id: ulid(3) });
+    expect(world.orders).toHaveLength(2);
+  });
+});
+
+test("a signed restart is not done again after a thousand pings, nor after days", async () => {
+  using store = openStore(newDirectory());
+  const clock = new VirtualClock();
+  let restarts = 0;
+  const commands = new Commands({
+    clock,
+    log: createLogger({ clock, level: "info", write: () => undefined }),
+    taken: store.commands,
+    responses: store.responses,
+    facts: () =>
+      someFacts({ signaturesRequired: () => true, clockTrusted: false, now: clock.now() }),
+    execute: ({ command }) => {
+      if (command.verb === "restart") restarts += 1;
+      return Promise.resolve({ code: 200 });
+    },
+    atomically: (run) => store.database.transaction(run),
+    onResponse: () => undefined,
+  });
+  commands.sessionBegan(7);
+  const recorded = arriving(signed(aCommand({ ...restart, session: 7 })));
+  commands.receive(recorded);
+  for (let n = 2; n <= 1_100; n += 1) {
+    commands.receive(arriving(aCommand({ id: ulid(n) })));
+    await clock.advance(10_000);
+  }
+  await clock.advance(3 * 86_400_000);
+  commands.receive(arriving(signed(aCommand({ id: ulid(2_000), ...restart, session: 7 }))));
+  commands.receive(recorded);
+  await Bun.sleep(0);
+  expect(restarts).toBe(2);
 });
 
 test("what cannot be written down is not begun, and comes again when asked again", async () => {

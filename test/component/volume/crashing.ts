@@ -20,6 +20,7 @@ const LOOKS: ReadonlySet<string> = new Set([
   "list",
   "info",
   "target",
+  "realPath",
   "read",
   "readLink",
   "diskUsage",

@@ -45,11 +45,15 @@ describe("nextVersion", () => {
     ],
     "takes the epoch that was asked for, and names its predecessor": [
       { retained: retained("e1", 2), nodes: [], epoch: "e2" },
-      { ok: true, epoch: "e2", generation: 3, previousEpoch: "e1" },
+      { ok: true, epoch: "e2", generation: 1, previousEpoch: "e1" },
+    ],
+    "counts on in the epoch that was asked for": [
+      { retained: retained("e1", 50), nodes: [node("a", "e2", 4)], epoch: "e2" },
+      { ok: true, epoch: "e2", generation: 5 },
     ],
     "names no predecessor where there is none": [
       { retained: retained("", 2), nodes: [], epoch: "e2" },
-      { ok: true, epoch: "e2", generation: 3 },
+      { ok: true, epoch: "e2", generation: 1 },
     ],
     "leaves nodes of two epochs to a person": [
       { retained: undefined, nodes: [node("a", "e1", 1), node("b", "e2", 1)] },
@@ -58,11 +62,26 @@ describe("nextVersion", () => {
         why: 'node a is in epoch "e1" and node b in "e2"; choose one with --epoch, nodes of the other answer 409 until "agent trust reset"',
       },
     ],
-    "does not count beyond what can be counted": [
-      { retained: retained("", Number.MAX_SAFE_INTEGER), nodes: [] },
+    "does not believe what nobody can have counted up to": [
+      { retained: retained("", 3), nodes: [node("a", "", 2 ** 40 + 1)] },
       {
         ok: false,
-        why: "generation 9007199254740991 cannot be counted on; start a new epoch with --epoch and reset the nodes",
+        why: "node a claims generation 1099511627777, which nobody can have counted up to; start a new epoch with --epoch NAME",
+      },
+    ],
+    "believes the highest that may be": [
+      { retained: retained("", 2 ** 40), nodes: [] },
+      { ok: true, epoch: "", generation: 2 ** 40 + 1 },
+    ],
+    "has a way out of it": [
+      { retained: retained("e1", Number.MAX_SAFE_INTEGER), nodes: [], epoch: "e2" },
+      { ok: true, epoch: "e2", generation: 1, previousEpoch: "e1" },
+    ],
+    "does not believe it of the epoch that was asked for either": [
+      { retained: retained("e1", Number.MAX_SAFE_INTEGER), nodes: [], epoch: "e1" },
+      {
+        ok: false,
+        why: "the retained document claims generation 9007199254740991, which nobody can have counted up to; start another epoch with --epoch NAME",
       },
     ],
   };

@@ -549,11 +549,12 @@ describe("an epoch where signatures are required", () => {
     expect(judgeVersion(arrived, { ...RUNNING, epoch: "" }, BY_ROOT)).toBe("Newer");
   });
 
-  test("any version is adopted after trust was reset, but the same one changes nothing", () => {
+  test("any version is adopted after trust was reset, also the same: then it counts again", () => {
     const stored = { ...RUNNING, versionForgotten: true };
     expect(judgeVersion(arrived, stored, BY_ROOT)).toBe("Newer");
     expect(judgeVersion({ ...RUNNING, generation: 1 }, stored, BY_ROOT)).toBe("Newer");
-    expect(judgeVersion(RUNNING, stored, BY_ROOT)).toBe("Same");
+    expect(judgeVersion(RUNNING, stored, BY_ROOT)).toBe("Newer");
+    expect(judgeVersion(RUNNING, RUNNING, BY_ROOT)).toBe("Same");
   });
 });
 

@@ -43,7 +43,7 @@ export function someFacts(more: Partial<CommandFacts> = {}): CommandFacts {
     session: 7,
     now: NOW,
     clockTrusted: true,
-    signaturesRequired: false,
+    signaturesRequired: () => false,
     verify: () => undefined,
     codeOf: () => undefined,
     ...more,

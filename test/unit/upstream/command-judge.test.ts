@@ -28,9 +28,27 @@ describe("what nobody is answered", () => {
     ["an id with letters a ULID does not have", aCommand({ id: `${ulid(1).slice(1)}U` }), {}],
     ["a retained command", aCommand(), { retain: true }],
     ["a command too large", `{"id":"${"x".repeat(MAX_COMMAND_BYTES)}"}`, {}],
+    ["correlation data too long", aCommand(), { correlationData: new Uint8Array(257) }],
     ["an envelope that cannot be read", { payloadType: "x", payload: "!" }, {}],
   ])("%s", (_, value, more) => {
     expect(verdict(value, {}, more)).toBe("ignored");
+  });
+
+  test("and for which the disk is not asked whether signatures count", () => {
+    let looks = 0;
+    const signaturesRequired = (): boolean => (looks += 1) > 0;
+    const large = `{"id":"${"x".repeat(MAX_COMMAND_BYTES)}"}`;
+    expect(verdict(aCommand(), { signaturesRequired }, { retain: true })).toBe("ignored");
+    expect(verdict(large, { signaturesRequired })).toBe("ignored");
+    expect(verdict("{", { signaturesRequired })).toBe("ignored");
+    expect(verdict({ verb: "ping" }, { signaturesRequired })).toBe("ignored");
+    expect(looks).toBe(0);
+    expect(verdict(aCommand(), { signaturesRequired })).toBe("run, status only");
+    expect(looks).toBe(1);
+  });
+
+  test("but not correlation data of a usual length", () => {
+    expect(verdict(aCommand(), {}, { correlationData: new Uint8Array(256) })).toBe("run");
   });
 
   test("an empty message", () => {
@@ -89,7 +107,7 @@ describe("whom it is for", () => {
   });
 
   test("a signed command must say it: a recording for another topic is of no use", () => {
-    const facts = { signaturesRequired: true };
+    const facts = { signaturesRequired: () => true };
     expect(verdict(signed(aCommand({ session: 7, target: undefined })), facts)).toBe(
       "denied 403 target.node",
     );
@@ -134,7 +152,7 @@ describe("where the answer goes", () => {
 });
 
 describe("once signatures are required", () => {
-  const facts = { signaturesRequired: true };
+  const facts = { signaturesRequired: () => true };
 
   test("unsigned commands are ping and get, and they tell no more than the reports do", () => {
     expect(verdict(aCommand(), facts)).toBe("run, status only");
@@ -215,7 +233,7 @@ describe("twice the same", () => {
   });
 
   test("is said to nobody who would not have been obeyed", () => {
-    const facts = { codeOf: () => 200, signaturesRequired: true };
+    const facts = { codeOf: () => 200, signaturesRequired: () => true };
     expect(verdict(aCommand({ verb: "restart" }), facts)).toBe("denied 401 verb");
   });
 });

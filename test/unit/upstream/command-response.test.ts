@@ -46,6 +46,27 @@ describe("an answer", () => {
     expect(size(one?.data)).toBeLessThan(1_000);
   });
 
+  const events = Array.from({ length: 40 }, (_, n) => ({ n, text: "e".repeat(2_000) }));
+
+  test("says what stands beside a list once, in its first part", () => {
+    const data = { kind: "Pod", spec: "x".repeat(31_500) };
+    const parts = responsesOf(ulid(1), { code: 200, data, list: list(events) });
+    expect(parts.map(({ data: one }) => Object.keys(one ?? {}).length)).toEqual([3, 1, 1, 1]);
+    for (const { data: one } of parts) expect(size(one)).toBeLessThanOrEqual(MAX_PART_BYTES);
+    expect(parts.flatMap(({ data: one }) => (one as { items: unknown[] }).items)).toEqual(events);
+  });
+
+  test.each([32_650, 40_000, 10_000_000])("with %d bytes beside a list stays small", (length) => {
+    const metadata = { namespace: "default", name: "web" };
+    const data = { kind: "Pod", metadata, spec: "x".repeat(length) };
+    const parts = responsesOf(ulid(1), { code: 200, data, list: list(events) });
+    expect(parts).toHaveLength(3);
+    expect(parts[0]?.data).toMatchObject({ kind: "Pod", metadata, truncated: size(data) });
+    for (const { data: one } of parts) expect(size(one)).toBeLessThanOrEqual(MAX_PART_BYTES);
+    const [alone] = responsesOf(ulid(1), { code: 200, data });
+    expect(alone?.data).toEqual({ kind: "Pod", metadata, truncated: size(data) });
+  });
+
   test("ends somewhere, and says so", () => {
     const items = Array.from({ length: 3 * MAX_PARTS }, () => "x".repeat(20_000));
     const parts = responsesOf(ulid(1), { code: 200, list: list(items) });

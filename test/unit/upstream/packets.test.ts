@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import fc from "fast-check";
 
 import type { ConnectAck } from "../../../src/mqtt/mqtt-link.ts";
 import type { OutboxRow } from "../../../src/upstream/outbox-rows.ts";
@@ -48,6 +49,21 @@ test("begins a new batch at 16 KiB", () => {
   const event = JSON.stringify({ message: "x".repeat(7000) });
   const rows = [1, 2, 3].map((id) => row(id, "event", event));
   expect(packetsOf(rows, origin).map(({ ids }) => ids)).toEqual([[1, 2], [3]]);
+});
+
+test("joins no more events than the broker's Maximum Packet Size has room for", () => {
+  const events = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 20 });
+  fc.assert(
+    fc.property(events, fc.integer({ min: 600, max: 8_000 }), (sizes, maximumPacketSize) => {
+      const rows = sizes.map((size, at) =>
+        row(at + 1_000_000, "event", JSON.stringify({ message: "x".repeat(size) })),
+      );
+      const packets = packetsOf(rows, origin, maximumPacketSize);
+      expect(packets.flatMap(({ ids }) => ids)).toEqual(rows.map(({ id }) => id));
+      for (const { message } of packets)
+        expect(excess(message, { ...ACK, maximumPacketSize })).toBe(0);
+    }),
+  );
 });
 
 test("keeps the number of an event whose row is damaged", () => {

@@ -1,8 +1,8 @@
 // Lines of the log about refused messages, so many and no more: a flood of junk, each piece of it new, must not fill the disk.
 
-import { take, type Allowance, type AllowancePolicy } from "../lib/allowance.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
+import { take, type Allowance, type AllowancePolicy } from "./allowance.ts";
+import type { Clock } from "./clock.ts";
+import type { Logger } from "./logger.ts";
 
 const LINES: AllowancePolicy = { most: 20, perSecond: 0.1 };
 

@@ -1,0 +1,245 @@
+// A hostPath of a document through links of the real file system: judged, and mounted, where it leads.
+
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, realpathSync, renameSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { hostPathError, isOfDocument } from "../../../src/agent/host-path-reach.ts";
+import { PodVolumes } from "../../../src/agent/pod-volumes.ts";
+import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../../src/api/config-defaults.ts";
+import type { AgentConfig } from "../../../src/api/config.ts";
+import type { SourceName } from "../../../src/api/desired-pod.ts";
+import { NO_OBJECTS } from "../../../src/api/local-object.ts";
+import type { HostPathType } from "../../../src/api/volumes.ts";
+import { realMounts } from "../../../src/host/mounts.ts";
+import { realFiles } from "../../../src/host/real-files.ts";
+import { aPod } from "../../fakes/a-pod.ts";
+import { refusalOf } from "../../fakes/refusal.ts";
+import { temporaryDirectories } from "../host/temporary-directories.ts";
+
+const newDirectory = temporaryDirectories();
+const files = realFiles();
+
+interface Given {
+  readonly source?: SourceName;
+  /** Of `mqtt.podPolicy`, below the test's directory; absent = there is no list. */
+  readonly list?: readonly string[];
+  readonly stateDir?: string;
+  readonly meanwhile?: (path: string) => void;
+}
+
+/** A node with `data`, `other` and `manifests` in a directory of its own. */
+function aNode({ source = "mqtt:node", list, stateDir = "state", meanwhile }: Given = {}) {
+  const root = realpathSync(newDirectory());
+  const at = (path: string): string => join(root, path);
+  for (const name of ["data/sub", "other", "manifests", "logs", "state"])
+    mkdirSync(at(name), { recursive: true });
+  const hostPaths = list?.map(at);
+  const podPolicy = { profile: "privileged", ...(hostPaths && { hostPaths }) } as const;
+  const config: AgentConfig = {
+    ...CONFIG_DEFAULTS,
+    nodeLabels: {},
+    staticPodPath: at("manifests"),
+    podLogsDir: at("logs"),
+    stateDir: at(stateDir),
+    claimRoot: at("claims"),
+    imageServiceEndpoint: CONFIG_DEFAULTS.containerRuntimeEndpoint,
+    resolvConf: "",
+    mqtt: { ...MQTT_DEFAULTS, url: "mqtt://broker.example", podPolicy },
+  };
+  const judge = hostPathError(files, config);
+  const volumes = new PodVolumes({
+    edges: {
+      files: { ...files, ...(meanwhile && { makeDirectory: meanwhile }) },
+      mounts: realMounts(),
+    },
+    config,
+    nodeName: "pi-1",
+    allocatable: { cpuMillis: 1000, memoryBytes: 1_000_000, ephemeralStorageBytes: 1_000_000 },
+    objects: () => NO_OBJECTS,
+    hostPathError: () => (isOfDocument([{ source }]) ? judge : undefined),
+  });
+  const podOf = (path: string, type: HostPathType) =>
+    aPod({ volumes: [{ name: "v", hostPath: { path: at(path), type } }] });
+  const mounted = (path: string, type: HostPathType = ""): string | undefined =>
+    volumes.setUp(podOf(path, type)).get("v");
+  /** Has a path of an earlier `setUp` mounted: as a whole, and a part of it. */
+  const starting = (path: string) => {
+    const pod = podOf(path, "");
+    const paths = volumes.setUp(pod);
+    const place = { uid: pod.metadata.uid, container: "a", index: 0, volumeName: "v" };
+    const part = { ...place, volumePath: paths.get("v") ?? "", subPath: "part" };
+    return {
+      whole: () => volumes.checkPaths(pod, paths),
+      part: () => volumes.prepareSubPath(pod, part),
+    };
+  };
+  /** What it refuses to set up, a look refuses too. */
+  const refusal = (path: string, type: HostPathType = ""): string => {
+    const pod = podOf(path, type);
+    const seen = refusalOf(() => volumes.check(pod));
+    expect(refusalOf(() => volumes.setUp(pod))).toEqual(seen);
+    expect(seen?.reason).toBe("FailedMount");
+    return seen?.message ?? "";
+  };
+  return { at, mounted, starting, refusal };
+}
+
+describe("a link to what belongs to the node", () => {
+  test.each(["", "Directory", "DirectoryOrCreate"] as const)("is refused, type '%s'", (type) => {
+    const { at, refusal } = aNode();
+    symlinkSync(at("manifests"), at("data/esc"));
+    expect(refusal("data/esc", type)).toBe(
+      `volume "v": "${at("data/esc")}" leads through a symbolic link to "${at("manifests")}": "${at("manifests")}" reaches into ${at("manifests")}, which belongs to the node alone; choose a path outside of it, or remove the link`,
+    );
+  });
+
+  test.each(["/run/containerd", "/", "/proc/1", "/proc/self"])("is refused: %s", (target) => {
+    const { at, refusal } = aNode();
+    symlinkSync(target, at("data/esc"));
+    expect(refusal("data/esc")).toMatch(/, or remove the link$/);
+  });
+
+  test("is refused where a directory was swapped for it after the first mount", () => {
+    const { at, mounted, refusal } = aNode();
+    expect(mounted("data/sub")).toBe(at("data/sub"));
+    renameSync(at("data/sub"), at("data/before"));
+    symlinkSync("../manifests", at("data/sub"));
+    expect(refusal("data/sub")).toContain(`leads through a symbolic link to "${at("manifests")}"`);
+    expect(refusal("data/sub/web.yaml")).toContain("belongs to the node alone");
+  });
+
+  test("is refused where it is one in a chain", () => {
+    const { at, refusal } = aNode();
+    symlinkSync(at("data/second"), at("data/first"));
+    symlinkSync("../manifests", at("data/second"));
+    expect(refusal("data/first")).toContain("belongs to the node alone");
+  });
+
+  test("makes nothing behind it", () => {
+    const { at, refusal } = aNode();
+    symlinkSync(at("manifests"), at("data/esc"));
+    refusal("data/esc/new/deep", "DirectoryOrCreate");
+    refusal("data/esc/web.yaml", "FileOrCreate");
+    refusal("data/esc/new");
+    expect(existsSync(at("manifests/new"))).toBe(false);
+    expect(existsSync(at("manifests/web.yaml"))).toBe(false);
+  });
+
+  test("is refused where the node's own directory is behind a link too", () => {
+    const { at, refusal } = aNode({ stateDir: "own" });
+    symlinkSync(at("other"), at("own"));
+    expect(refusal("other")).toContain("belongs to the node alone");
+    symlinkSync(at("other"), at("data/esc"));
+    expect(refusal("data/esc")).toContain("belongs to the node alone");
+    expect(refusal("own")).toContain("belongs to the node alone");
+  });
+});
+
+describe("a link to nothing", () => {
+  test.each(["", "DirectoryOrCreate", "FileOrCreate"] as const)("is refused, type '%s'", (type) => {
+    const { at, refusal } = aNode();
+    symlinkSync(at("manifests/new"), at("data/esc"));
+    expect(refusal("data/esc", type)).toContain("leads through a symbolic link to nothing");
+    expect(refusal("data/esc/more", type)).toContain("leads through a symbolic link to nothing");
+    expect(existsSync(at("manifests/new"))).toBe(false);
+  });
+
+  test("is a loop as well", () => {
+    const { at, refusal } = aNode();
+    symlinkSync("loop", at("data/loop"));
+    expect(refusal("data/loop")).toContain("leads through a symbolic link to nothing");
+  });
+});
+
+describe("mqtt.podPolicy.hostPaths", () => {
+  test("lets a link lead where it allows, and what it leads to is mounted", () => {
+    const { at, mounted } = aNode({ list: ["data", "other"] });
+    symlinkSync("sub", at("data/inner"));
+    symlinkSync(at("other"), at("data/across"));
+    expect(mounted("data/inner")).toBe(at("data/sub"));
+    expect(mounted("data/across", "Directory")).toBe(at("other"));
+    expect(mounted("data/across/new", "DirectoryOrCreate")).toBe(at("other/new"));
+    expect(mounted("data/across/file", "FileOrCreate")).toBe(at("other/file"));
+    expect(existsSync(at("other/new")) && existsSync(at("other/file"))).toBe(true);
+  });
+
+  test("lets none lead elsewhere", () => {
+    const { at, refusal } = aNode({ list: ["data"] });
+    symlinkSync(at("other"), at("data/esc"));
+    expect(refusal("data/esc")).toBe(
+      `volume "v": "${at("data/esc")}" leads through a symbolic link to "${at("other")}": "${at("other")}" is not in the node's mqtt.podPolicy.hostPaths; use one of them, or add it there, or remove the link`,
+    );
+    expect(refusal("data/esc/new", "DirectoryOrCreate")).toContain("mqtt.podPolicy.hostPaths");
+  });
+
+  test("may name a link of the node's own", () => {
+    const { at, mounted, refusal } = aNode({ list: ["disk"] });
+    symlinkSync(at("data"), at("disk"));
+    expect(mounted("disk/sub")).toBe(at("data/sub"));
+    symlinkSync(at("other"), at("data/esc"));
+    expect(refusal("disk/esc")).toContain("mqtt.podPolicy.hostPaths");
+  });
+
+  test("is not widened by a link that a pod makes of an entry inside another", () => {
+    const { at, refusal } = aNode({ list: ["data", "data/pub"] });
+    symlinkSync(at("other"), at("data/pub"));
+    expect(refusal("data/pub")).toContain("mqtt.podPolicy.hostPaths");
+  });
+
+  test("is not asked again about what a pod that was accepted has written itself", () => {
+    const { at, mounted } = aNode({ list: ["data"] });
+    expect(mounted("other")).toBe(at("other"));
+  });
+});
+
+describe("without a list", () => {
+  test("a link may lead to whatever does not belong to the node", () => {
+    const { at, mounted } = aNode();
+    symlinkSync(at("other"), at("data/link"));
+    expect(mounted("data/link")).toBe(at("other"));
+    expect(mounted("data/link/absent/too")).toBe(at("other/absent/too"));
+  });
+});
+
+test("what is a link by the time it should have been made is not mounted", () => {
+  const { at, mounted } = aNode({ meanwhile: (path) => symlinkSync("../manifests", path) });
+  expect(() => mounted("data/new", "DirectoryOrCreate")).toThrow(
+    `"${at("data/new")}" leads through a symbolic link to "${at("manifests")}"`,
+  );
+});
+
+test("what becomes a link between the look and the start of a container is not mounted", () => {
+  const { at, starting } = aNode();
+  symlinkSync("sub", at("data/link"));
+  const { whole, part } = starting("data/link");
+  expect(refusalOf(whole)).toBeUndefined();
+  renameSync(at("data/sub"), at("data/before"));
+  symlinkSync("../manifests", at("data/sub"));
+  const refusal = {
+    reason: "FailedMount",
+    message: `volume "v": "${at("data/sub")}" has become a symbolic link, or lies behind one, since it was looked at; it is looked at again at the next try`,
+  };
+  expect(refusalOf(whole)).toEqual(refusal);
+  expect(refusalOf(part)).toEqual(refusal);
+  expect(existsSync(at("manifests/part"))).toBe(false);
+});
+
+test("a pod of a group's document is held to the same", () => {
+  const { at, refusal } = aNode({ source: "mqtt:group/edge" });
+  symlinkSync(at("manifests"), at("data/esc"));
+  expect(refusal("data/esc")).toContain("belongs to the node alone");
+});
+
+test("a static pod gets its path as it is written, wherever it leads", () => {
+  const { at, mounted, starting } = aNode({ source: "file", list: ["other"] });
+  symlinkSync(at("manifests"), at("data/esc"));
+  expect(mounted("data/esc")).toBe(at("data/esc"));
+  expect(mounted("data/esc", "Directory")).toBe(at("data/esc"));
+  expect(refusalOf(starting("data/esc").whole)).toBeUndefined();
+});
+
+test("a pod that nobody knows is held to what counts for documents", () => {
+  expect(isOfDocument([])).toBe(true);
+  expect(isOfDocument([{ source: "file" }])).toBe(false);
+  expect(isOfDocument([{ source: "file" }, { source: "mqtt:node" }])).toBe(true);
+});

@@ -143,8 +143,8 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "a document that cannot be opened is known already",
     file: "src/source/desired-version.ts",
-    search: 'return stored.lost === undefined ? "Same" : "Newer";',
-    replacement: 'return "Same";',
+    search: 'if (isSame && stored.lost !== undefined) return "Newer";',
+    replacement: 'if (isSame && stored.lost !== undefined) return "Same";',
   },
   {
     name: "documents read the Secrets of files",

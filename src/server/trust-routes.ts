@@ -14,7 +14,7 @@ export interface RootKeyEntry {
 export interface SigningKeyEntry {
   readonly keyid: string;
   readonly roles: readonly string[];
-  /** Absent = all. */
+  /** Absent = all, empty = nobody. */
   readonly nodes?: readonly string[];
   readonly groups?: readonly string[];
 }

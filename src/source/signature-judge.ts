@@ -18,6 +18,7 @@ export interface RootKey {
   readonly pub: PublicKey;
 }
 
+/** Its scope is spelled out: an absent list is all of them, an empty one nobody. */
 export type Signer = SigningKey & RootKey;
 
 /** The keys in force. */
@@ -54,7 +55,7 @@ export function rootKeysOf(keys: readonly PublicKey[], sha256: Sha256): readonly
 }
 
 export function signersOf(keys: readonly SigningKey[], sha256: Sha256): readonly Signer[] {
-  return keys.map((key) => ({ ...key, id: keyIdOf(key.pub, sha256) }));
+  return keys.map((key) => ({ ...key, ...scopeOf(key), id: keyIdOf(key.pub, sha256) }));
 }
 
 /** One signature that counts is enough, whatever the others are. */
@@ -112,14 +113,21 @@ export function verifiedBy<T extends RootKey>(
   });
 }
 
+/** Whoever is limited in one of the two speaks to nobody of the other. */
+function scopeOf({ nodes, groups }: SigningKey): Pick<SigningKey, "nodes" | "groups"> {
+  if (nodes === undefined && groups === undefined) return {};
+  return { nodes: nodes ?? [], groups: groups ?? [] };
+}
+
 function scopeError(key: Signer, role: SigningRole, to: Addressee): string | undefined {
   const { id, roles, nodes, groups } = key;
   if (!roles.includes(role))
     return `key ${id} has the role ${roles.join(", ")}, not ${role}; sign with another key, or publish a TrustBundle that gives it the role`;
-  const isUnlimited = nodes === undefined && groups === undefined;
   const isInside =
-    "node" in to ? nodes?.some((glob) => matchesGlob(glob, to.node)) : groups?.includes(to.group);
-  if (isUnlimited || isInside === true) return undefined;
+    "node" in to
+      ? (nodes?.some((glob) => matchesGlob(glob, to.node)) ?? true)
+      : (groups?.includes(to.group) ?? true);
+  if (isInside) return undefined;
   const whom = "node" in to ? `node ${to.node}` : `group ${to.group}`;
   return `key ${id} does not speak to ${whom}; sign with another key, or publish a TrustBundle that widens its scope`;
 }

@@ -278,6 +278,13 @@ describe("a TrustBundle", () => {
     });
   });
 
+  test("shows a key that is for some nodes as one that speaks to no group", () => {
+    const node = new Node(newDirectory(), [root]);
+    const keys = [{ pub: deploy.text, roles: ["desired"], nodes: ["pi-*"] }];
+    node.bundle(aTrustBundle(1, [root], { more: { keys } }));
+    expect(node.trust.current().keys).toMatchObject([{ nodes: ["pi-*"], groups: [] }]);
+  });
+
   test("counts after a restart too, without trust.d", () => {
     const directory = newDirectory();
     new Node(directory, [root]).bundle(aTrustBundle(1, [root]));

@@ -12,3 +12,12 @@ export function bytesOfBase64(text: string): Uint8Array | undefined {
 export function base64OfBytes(bytes: Uint8Array): string {
   return bytes.toBase64();
 }
+
+/** Each value of an object's data. */
+export function base64Values(
+  data: Readonly<Record<string, Uint8Array>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(data).map(([key, bytes]) => [key, base64OfBytes(bytes)]),
+  );
+}

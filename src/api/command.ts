@@ -52,3 +52,25 @@ export interface CommandResponse {
     readonly message: string;
   };
 }
+
+/** What is written down of a command before it is done. */
+export interface TakenCommand {
+  readonly id: string;
+  readonly replyTo: string;
+  /** MQTT 5's Correlation Data. */
+  readonly correlation?: Uint8Array;
+  /** Wall ms. */
+  readonly forgetAt: number;
+  /** In which it came; absent = in none. */
+  readonly session?: number;
+  /** Never forgotten while its session lasts: sent again, it would be obeyed again. */
+  readonly held?: boolean;
+}
+
+/** When something is written down. */
+export interface CommandMoment {
+  /** Wall ms. */
+  readonly now: number;
+  /** The present or latest session; 0 = none yet. */
+  readonly session: number;
+}

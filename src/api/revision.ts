@@ -1,6 +1,6 @@
 // Which revision of a pod it is: its spec as written, and the content of the ConfigMaps and Secrets it reads (MQTT.md §3).
 
-import { base64OfBytes } from "./base64.ts";
+import { base64Values } from "./base64.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { Sha256 } from "./decode-context.ts";
 import type { DesiredPod } from "./desired-pod.ts";
@@ -37,12 +37,12 @@ function contentOf(
         if (name === NODE_CONFIG_MAP) return [];
         const found = objects.configMap(namespace, name);
         if (found === undefined) return [[key, null]];
-        return [[key, { data: found.data, binaryData: encoded(found.binaryData) }]];
+        return [[key, { data: found.data, binaryData: base64Values(found.binaryData) }]];
       }
       case "Secret": {
         const found = objects.secret(namespace, name);
         return [
-          [key, found === undefined ? null : secretDigest(canonicalJson(encoded(found.data)))],
+          [key, found === undefined ? null : secretDigest(canonicalJson(base64Values(found.data)))],
         ];
       }
       case "PersistentVolumeClaim":
@@ -50,10 +50,4 @@ function contentOf(
     }
   });
   return Object.fromEntries(entries);
-}
-
-function encoded(data: Readonly<Record<string, Uint8Array>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(data).map(([key, bytes]) => [key, base64OfBytes(bytes)]),
-  );
 }

@@ -1,6 +1,7 @@
 // What the node remembers of a document's pod over an update: what was good, what is on trial, what has failed (MQTT.md §3).
 
 import type { Monotonic } from "../lib/clock.ts";
+import type { SourceName } from "./source-name.ts";
 
 /** A spec with the content of the ConfigMaps and Secrets it reads, by name: 16 hex digits. */
 export type Revision = string;
@@ -39,6 +40,12 @@ export interface Failure {
 }
 
 export interface BadRevision extends Failure, WantedRevision {}
+
+export interface PodOfSource {
+  readonly source: SourceName;
+  /** `namespace/name`. */
+  readonly name: string;
+}
 
 /** Of one namespace/name of one document source. */
 export interface RolloutState {

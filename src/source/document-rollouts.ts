@@ -5,17 +5,18 @@ import type { DecodeContext, JsonObject } from "../api/decode-context.ts";
 import type { DesiredPod, SourceName } from "../api/desired-pod.ts";
 import type { LocalObjects } from "../api/local-object.ts";
 import { podName, type PodUID } from "../api/pod.ts";
-import { NO_ROLLOUT, type GoodCopy, type Revision, type RolloutState } from "../api/rollout.ts";
+import {
+  NO_ROLLOUT,
+  type GoodCopy,
+  type PodOfSource,
+  type Revision,
+  type RolloutState,
+} from "../api/rollout.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { goodCopy, pinnedObjects, readGoodCopy, type GoodPod } from "./good-copy.ts";
 import { planRollout, released, type RolloutPolicy, type RolloutStep } from "./rollout.ts";
 import { rolloutPods } from "./rollout-pods.ts";
 import type { TrialFacts } from "./rollout-trial.ts";
-
-interface PodOfSource {
-  readonly source: SourceName;
-  readonly name: string;
-}
 
 /** The checkpoint. What `save` has returned from is on the disk; when it throws, nothing is. */
 export interface RolloutStore {

@@ -1,15 +1,15 @@
 // A good revision as text and back: the pod as written, what it read, and the images it ran. Pure.
 
-import { base64OfBytes } from "../api/base64.ts";
+import { base64Values } from "../api/base64.ts";
 import type { DecodeContext, JsonObject } from "../api/decode-context.ts";
 import { decodeObject } from "../api/decode-object.ts";
 import type { DesiredPod } from "../api/desired-pod.ts";
-import type {
-  ConfigMap,
-  DesiredObject,
-  LocalObject,
-  LocalObjects,
-  Secret,
+import {
+  objectKey,
+  type ConfigMap,
+  type DesiredObject,
+  type LocalObjects,
+  type Secret,
 } from "../api/local-object.ts";
 import { NODE_CONFIG_MAP } from "../api/node-object.ts";
 import { referencesOf } from "../api/object-references.ts";
@@ -33,7 +33,9 @@ export function goodCopy(
     const isOwn = kind === "ConfigMap" && name !== NODE_CONFIG_MAP;
     return isOwn ? (found.objects.configMap(namespace, name) ?? []) : [];
   });
-  const byKey = new Map(read.map((object) => [keyOf(object), JSON.stringify(manifestOf(object))]));
+  const byKey = new Map(
+    read.map((object) => [objectKey(object), JSON.stringify(manifestOf(object))]),
+  );
   return { pod: JSON.stringify(written), objects: [...byKey.values()], images: found.images };
 }
 
@@ -50,7 +52,7 @@ export function readGoodCopy(
   const objects = decoded.flatMap((one) => one.objects.map(({ desired }) => contentOf(desired)));
   return {
     desired: first.desired,
-    objects: new Map(objects.flat().map((object) => [keyOf(object), object])),
+    objects: new Map(objects.flat().map((object) => [objectKey(object), object])),
     images: copy.images,
   };
 }
@@ -77,10 +79,6 @@ function contentOf({ object }: DesiredObject): readonly (ConfigMap | Secret)[] {
   return object.kind === "PersistentVolumeClaim" ? [] : [object];
 }
 
-function keyOf({ kind, metadata }: LocalObject): string {
-  return `${kind} ${metadata.namespace}/${metadata.name}`;
-}
-
 function manifestOf(object: ConfigMap | Secret): JsonObject {
   const { kind, metadata, immutable } = object;
   const { name, namespace, labels, annotations } = metadata;
@@ -90,14 +88,9 @@ function manifestOf(object: ConfigMap | Secret): JsonObject {
     metadata: { name, namespace, labels, annotations },
     immutable,
   };
-  if (object.kind === "Secret") return { ...common, type: object.type, data: encoded(object.data) };
-  return { ...common, data: object.data, binaryData: encoded(object.binaryData) };
-}
-
-function encoded(data: Readonly<Record<string, Uint8Array>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(data).map(([key, bytes]) => [key, base64OfBytes(bytes)]),
-  );
+  if (object.kind === "Secret")
+    return { ...common, type: object.type, data: base64Values(object.data) };
+  return { ...common, data: object.data, binaryData: base64Values(object.binaryData) };
 }
 
 function parsed(text: string): unknown {

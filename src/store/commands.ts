@@ -1,27 +1,7 @@
 // Commands that were taken: nobody who asks twice is obeyed twice, whatever happens between.
 
+import type { CommandMoment, TakenCommand } from "../api/command.ts";
 import type { Database, Query } from "./database.ts";
-
-export interface TakenCommand {
-  readonly id: string;
-  readonly replyTo: string;
-  /** MQTT 5's Correlation Data. */
-  readonly correlation?: Uint8Array;
-  /** Wall ms. */
-  readonly forgetAt: number;
-  /** In which it came; absent = in none. */
-  readonly session?: number;
-  /** Never forgotten while its session lasts: sent again, it would be obeyed again. */
-  readonly held?: boolean;
-}
-
-/** When something is written down. */
-export interface CommandMoment {
-  /** Wall ms. */
-  readonly now: number;
-  /** The present or latest session; 0 = none yet. */
-  readonly session: number;
-}
 
 interface Row {
   readonly id: string;

@@ -1,16 +1,10 @@
 // How far each pod of a document is in its update, and a whole copy of what was good before: a rollback needs no network.
 
-import type { GoodCopy, RolloutState } from "../api/rollout.ts";
+import type { GoodCopy, PodOfSource, RolloutState } from "../api/rollout.ts";
 import type { SourceName } from "../api/source-name.ts";
 import type { Database, Query } from "./database.ts";
 import { readCopy, readState } from "./rollout-text.ts";
 import type { SecretBox } from "./secret-box.ts";
-
-export interface PodOfSource {
-  readonly source: SourceName;
-  /** `namespace/name`. */
-  readonly name: string;
-}
 
 export interface RolloutChange extends PodOfSource {
   readonly state: RolloutState;

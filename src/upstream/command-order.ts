@@ -1,6 +1,6 @@
 // What the room of commands needs of its neighbours: where answers and ids are kept, and who does what is asked.
 
-import type { Command } from "../api/command.ts";
+import type { Command, CommandMoment, TakenCommand } from "../api/command.ts";
 import type { CommandOutcome } from "./command-response.ts";
 
 /** Whose ids were seen; store/commands is one. */
@@ -11,26 +11,6 @@ export interface TakenCommands {
   begin(command: TakenCommand, at: CommandMoment): void;
   finish(command: TakenCommand, code: number, at: CommandMoment): void;
   unfinished(): readonly TakenCommand[];
-}
-
-export interface TakenCommand {
-  readonly id: string;
-  readonly replyTo: string;
-  readonly correlation?: Uint8Array;
-  /** Wall ms. */
-  readonly forgetAt: number;
-  /** In which it came; absent = in none. */
-  readonly session?: number;
-  /** Never forgotten while its session lasts. */
-  readonly held?: boolean;
-}
-
-/** When something is written down. */
-export interface CommandMoment {
-  /** Wall ms. */
-  readonly now: number;
-  /** The present or latest session; 0 = none yet. */
-  readonly session: number;
 }
 
 /** Where answers wait for the broker; store/responses is one. */

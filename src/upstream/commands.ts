@@ -1,6 +1,12 @@
 // Takes commands off the wire, has them done, a few at a time, and sees that each is answered once (MQTT.md §5).
 
-import type { Command, CommandResponse, CommandVerb } from "../api/command.ts";
+import type {
+  Command,
+  CommandMoment,
+  CommandResponse,
+  CommandVerb,
+  TakenCommand,
+} from "../api/command.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -8,13 +14,7 @@ import { RefusalLog } from "../lib/refusal-log.ts";
 import { CommandAllowances } from "./command-allowances.ts";
 import type { CommandFacts, CommandMessage } from "./command-facts.ts";
 import { judgeCommand, type CommandJudgement, type Refusal } from "./command-judge.ts";
-import type {
-  CommandMoment,
-  ExecuteCommand,
-  ResponseRows,
-  TakenCommand,
-  TakenCommands,
-} from "./command-order.ts";
+import type { ExecuteCommand, ResponseRows, TakenCommands } from "./command-order.ts";
 import {
   failure,
   onWire,

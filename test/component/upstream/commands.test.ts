@@ -1,11 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import type { CommandResponse } from "../../../src/api/command.ts";
+import type { CommandResponse, TakenCommand } from "../../../src/api/command.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { CommandFacts } from "../../../src/upstream/command-facts.ts";
 import type {
   CommandOrder,
   ResponseRows,
-  TakenCommand,
   TakenCommands,
 } from "../../../src/upstream/command-order.ts";
 import type { CommandOutcome } from "../../../src/upstream/command-response.ts";

@@ -32,6 +32,7 @@ import { unknownFieldsOf } from "./pod-annotations.ts";
 import { podUID } from "./pod-identity.ts";
 import { allContainers, type Pod, type PodSpec } from "./pod.ts";
 import { judgeProfileAnnotations, withAppArmorAnnotations } from "./profile-annotations.ts";
+import { judgeUpdateLock } from "./update-annotations.ts";
 import { validateSpec } from "./validate-pod.ts";
 import { failed, ok, type Result } from "../lib/result.ts";
 import { shortText } from "../lib/short-text.ts";
@@ -82,6 +83,7 @@ export function decodePod(value: JsonObject, context: PodContext): Result<Decode
   const decoded = defaultSpec(decodeSpec(spec, meta.name, context));
   validateSpec(decoded, findings);
   judgeProfileAnnotations(decoded, meta.annotations, findings);
+  judgeUpdateLock(decoded, meta.annotations, findings);
   const defaulted = withAppArmorAnnotations(decoded, meta.annotations);
   const usable = lenient ? isRunnable(meta.name, defaulted) : findings.errors.length === 0;
   if (!usable) return failed(findings.errors);

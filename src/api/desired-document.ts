@@ -2,22 +2,16 @@
 
 import type { DesiredPod, SourceName } from "./desired-pod.ts";
 import type { DesiredObject } from "./local-object.ts";
-
-export interface UpdatePolicy {
-  readonly minReadySeconds: number;
-  readonly progressDeadlineSeconds: number;
-}
+import type { DocumentTerms } from "./update-policy.ts";
 
 /** A document after all checks; what is checkpointed is its payload, this is read from it. */
-export interface DesiredDocument {
+export interface DesiredDocument extends DocumentTerms {
   readonly source: SourceName;
   readonly epoch: string;
-  readonly generation: number;
   /** sha256 of the payload bytes, lower-case hex with the prefix `sha256:`. */
   readonly digest: string;
   /** A signature was verified when it was accepted; absent = no. */
   readonly signed?: boolean;
-  readonly policy: UpdatePolicy;
   readonly pods: readonly DesiredPod[];
   /** ConfigMaps, Secrets and claims. */
   readonly objects: readonly DesiredObject[];

@@ -3,6 +3,7 @@
 import type { DesiredObject } from "./local-object.ts";
 import type { Pod, PodUID } from "./pod.ts";
 import type { SourceName } from "./source-name.ts";
+import type { DocumentTerms } from "./update-policy.ts";
 
 export type { SourceName };
 
@@ -47,6 +48,8 @@ export interface SourceSnapshot {
   readonly pods: readonly DesiredPod[];
   readonly objects: readonly DesiredObject[];
   readonly rejected: readonly Rejection[];
+  /** The accepted document that says it, if it is one and could be read whole: its pods are judged when they change. */
+  readonly document?: DocumentTerms;
 }
 
 /** What the whole node shall run: the merge of all snapshots by precedence. */

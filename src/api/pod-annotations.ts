@@ -1,10 +1,12 @@
 // The annotations by which a pod's author says to this node what v1 has no field for.
 
+import type { AnnotationError } from "./annotation-error.ts";
 import type { JsonObject } from "./decode-context.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 import { DEVICES_ANNOTATION, deviceErrors } from "./devices.ts";
 import type { ObjectMeta, Pod } from "./pod.ts";
 import { suggest } from "./suggest.ts";
+import { updateAnnotationErrors } from "./update-annotations.ts";
 import { dnsLabelError, dnsSubdomainError, isTooLong } from "./validate-names.ts";
 
 const BACKOFF_MAX = "agent/backoff-max";
@@ -24,14 +26,6 @@ export interface Dependency {
   readonly namespace: string;
   readonly name: string;
   readonly state: DependencyState;
-}
-
-export interface AnnotationError {
-  /** Of the annotation. */
-  readonly key: string;
-  /** What is wrong in it. */
-  readonly value: string;
-  readonly message: string;
 }
 
 type Annotated = Pick<ObjectMeta, "namespace" | "name" | "annotations">;
@@ -75,6 +69,7 @@ export function annotationErrors(metadata: Annotated): readonly AnnotationError[
     ...backoffErrors(metadata.annotations[BACKOFF_MAX]),
     ...unknownFieldsErrors(metadata.annotations[UNKNOWN_FIELDS]),
     ...restartErrors(metadata.annotations[RESTART_ON_CONFIG_CHANGE]),
+    ...updateAnnotationErrors(metadata.annotations),
     ...deviceErrors(metadata.annotations[DEVICES_ANNOTATION] ?? "").map((error) => ({
       key: DEVICES_ANNOTATION,
       ...error,

@@ -1,7 +1,7 @@
 // Payload bytes → the envelope of a DesiredState document; its resources stay as written (MQTT.md §2).
 
 import type { JsonObject } from "../api/decode-context.ts";
-import type { UpdatePolicy } from "../api/desired-document.ts";
+import type { UpdatePolicy } from "../api/update-policy.ts";
 import { isEnvelope } from "../api/dsse.ts";
 import type { FieldPath, Locate } from "../api/field-path.ts";
 import {

@@ -239,11 +239,11 @@ function accept(
   const observedGeneration = isComparable ? stored.observedGeneration : 0;
   const signed = signature === undefined ? {} : { signed: true };
   const version = { source: address.source, epoch, generation, digest, ...signed };
-  const { pods, objects, notices } = resources;
+  const { pods, written, objects, notices } = resources;
   const holdsSecrets = objects.some(({ object }) => object.kind === "Secret");
   return {
     type: "Accepted",
-    document: { ...version, policy, pods, objects },
+    document: { ...version, policy, pods, written, objects },
     accepted: {
       ...version,
       payload,

@@ -1,6 +1,6 @@
 // The resources of a DesiredState document → pods and objects, or every reason why not (POD-API.md §1).
 
-import type { DecodedObject, Sha256 } from "../api/decode-context.ts";
+import type { DecodedObject, JsonObject, Sha256 } from "../api/decode-context.ts";
 import { decodeObject } from "../api/decode-object.ts";
 import type { DesiredPod, Rejection, SourceName } from "../api/desired-pod.ts";
 import { isJsonObject } from "../api/field-reader.ts";
@@ -27,6 +27,8 @@ export interface ResourceContext {
 
 export interface DecodedResources {
   readonly pods: readonly DesiredPod[];
+  /** The pods by `namespace/name`, as their author wrote them. */
+  readonly written: ReadonlyMap<string, JsonObject>;
   /** ConfigMaps, Secrets and claims. */
   readonly objects: readonly DesiredObject[];
   readonly errors: readonly Rejection[];
@@ -42,6 +44,7 @@ export function decodeResources(
   const decoded = resources.map((resource) => decodeResource(resource, context));
   return {
     pods: decoded.flatMap((one) => one.pods),
+    written: new Map(decoded.flatMap((one) => [...one.written])),
     objects: decoded.flatMap((one) => one.objects),
     errors: decoded.flatMap((one) => one.errors),
     notices: decoded.flatMap((one) => one.notices),
@@ -64,6 +67,7 @@ function decodeResource(resource: WrittenResource, context: ResourceContext): De
     pods: decoded.pods.map(({ desired }) =>
       context.signed ? { ...desired, signed: true } : desired,
     ),
+    written: new Map(decoded.pods.map(({ desired, written }) => [podName(desired.pod), written])),
     objects: decoded.objects.map((object) => object.desired),
     errors: [...decoded.errors, ...refusedKinds(decoded)].map((error) => placed(error, resource)),
     notices: decoded.notices.map((notice) => placed(notice, resource)),

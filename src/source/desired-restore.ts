@@ -46,6 +46,7 @@ export function restoreDocument(
       ...(signed ? { signed } : {}),
       policy,
       pods: decoded.pods,
+      written: decoded.written,
       objects: decoded.objects,
     },
     rejected,

@@ -1,43 +1,76 @@
-// How an update is to be carried out (`policy` of a document): what is built is read, the rest only as its default.
+// How an update is to be carried out (`policy` of a document).
 
-import type { UpdatePolicy } from "../api/desired-document.ts";
-import { integerField, invalid, objectField, type Node } from "../api/field-reader.ts";
+import type { UpdatePolicy } from "../api/update-policy.ts";
+import {
+  booleanField,
+  integerField,
+  invalid,
+  objectField,
+  type Node,
+} from "../api/field-reader.ts";
 import type { Findings } from "../api/findings.ts";
 import { suggest } from "../api/suggest.ts";
 
-export const DEFAULT_POLICY: UpdatePolicy = { minReadySeconds: 10, progressDeadlineSeconds: 600 };
+const DAY_S = 24 * 3600;
 
-/** Known fields of `policy` whose behaviour is not built: only the default may be asked for. */
-const POLICY_LATER: Readonly<Record<string, unknown>> = {
+export const DEFAULT_POLICY: UpdatePolicy = {
+  minReadySeconds: 10,
+  progressDeadlineSeconds: 600,
   onFailure: "rollback",
   strategy: "pull-then-replace",
   atomic: false,
   requireUpstream: "auto",
   retryFailed: false,
-  staged: false,
+  maxLockSeconds: DAY_S,
 };
-const POLICY_FIELDS = ["minReadySeconds", "progressDeadlineSeconds", ...Object.keys(POLICY_LATER)];
+
+const POLICY_FIELDS = [...Object.keys(DEFAULT_POLICY), "staged"];
+const ON_FAILURE = ["rollback", "hold", "keep"] as const;
+const STRATEGIES = ["pull-then-replace", "stop-then-pull"] as const;
 
 /** A behaviour that is asked for but not built goes to `unsupported`: it must not be ignored in silence. */
 export function readPolicy(node: Node, unsupported: Findings): UpdatePolicy {
   const policy = objectField(node, "policy");
   if (policy === undefined) return DEFAULT_POLICY;
-  for (const [key, value] of Object.entries(policy.value)) {
-    const path = [...policy.path, key];
-    if (!POLICY_FIELDS.includes(key)) {
-      policy.findings.warn(path, "Ignored", `unknown field${didYouMean(key, POLICY_FIELDS)}`);
-      continue;
-    }
-    const standard = POLICY_LATER[key];
-    if (standard === undefined || value === null || value === standard) continue;
-    const message = `${shown(value)} is not supported yet; leave it out or write ${shown(standard)}`;
-    unsupported.fail(path, "NotSupported", message);
+  for (const key of Object.keys(policy.value)) {
+    if (POLICY_FIELDS.includes(key)) continue;
+    const message = `unknown field${didYouMean(key, POLICY_FIELDS)}`;
+    policy.findings.warn([...policy.path, key], "Ignored", message);
   }
+  if (booleanField(policy, "staged") === true) {
+    const message = "true is not supported yet; leave it out or write false";
+    unsupported.fail([...policy.path, "staged"], "NotSupported", message);
+  }
+  const usual = DEFAULT_POLICY;
   return {
-    minReadySeconds: seconds(policy, "minReadySeconds", 0) ?? DEFAULT_POLICY.minReadySeconds,
+    minReadySeconds: seconds(policy, "minReadySeconds", 0) ?? usual.minReadySeconds,
     progressDeadlineSeconds:
-      seconds(policy, "progressDeadlineSeconds", 1) ?? DEFAULT_POLICY.progressDeadlineSeconds,
+      seconds(policy, "progressDeadlineSeconds", 1) ?? usual.progressDeadlineSeconds,
+    onFailure: choice(policy, "onFailure", ON_FAILURE) ?? usual.onFailure,
+    strategy: choice(policy, "strategy", STRATEGIES) ?? usual.strategy,
+    atomic: booleanField(policy, "atomic") ?? usual.atomic,
+    requireUpstream: requireUpstream(policy) ?? usual.requireUpstream,
+    retryFailed: booleanField(policy, "retryFailed") ?? usual.retryFailed,
+    maxLockSeconds: seconds(policy, "maxLockSeconds", 0) ?? usual.maxLockSeconds,
   };
+}
+
+/** `auto`, true or false. */
+function requireUpstream(policy: Node): UpdatePolicy["requireUpstream"] | undefined {
+  const value = policy.value["requireUpstream"];
+  if (value === undefined || value === null) return undefined;
+  if (value === "auto") return "auto";
+  if (typeof value === "boolean") return value ? "always" : "never";
+  invalid(policy, "requireUpstream", "must be auto, true or false");
+  return undefined;
+}
+
+function choice<T extends string>(node: Node, key: string, known: readonly T[]): T | undefined {
+  const value = node.value[key];
+  if (value === undefined || value === null) return undefined;
+  const found = known.find((one) => one === value);
+  if (found === undefined) invalid(node, key, `must be one of ${known.join(", ")}`);
+  return found;
 }
 
 function seconds(node: Node, key: string, least: number): number | undefined {
@@ -51,9 +84,4 @@ function seconds(node: Node, key: string, least: number): number | undefined {
 export function didYouMean(written: string, known: readonly string[]): string {
   const meant = suggest(written, known);
   return meant === undefined ? "" : ` (did you mean ${meant}?)`;
-}
-
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "null";
-  return text.length <= 80 ? text : `${text.slice(0, 79)}…`;
 }

@@ -283,12 +283,14 @@ export class MqttSource implements Disposable {
   }
 
   #emit(): void {
+    const document = this.#document;
     this.#options.emit({
       source: SOURCE,
       ready: this.#ready,
-      pods: this.#document?.pods ?? [],
-      objects: this.#document?.objects ?? [],
+      pods: document?.pods ?? [],
+      objects: document?.objects ?? [],
       rejected: [...this.#notices, ...this.#refused],
+      ...(this.#ready && document !== undefined ? { document } : {}),
     });
   }
 

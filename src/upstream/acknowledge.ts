@@ -1,9 +1,10 @@
 // How the accepted document runs, as one acknowledgement: phase, code, what has converged (MQTT.md §3, §4). Pure.
 
-import type { DocumentState, UpdatePolicy } from "../api/desired-document.ts";
+import type { DocumentState } from "../api/desired-document.ts";
 import type { DesiredPod, Rejection } from "../api/desired-pod.ts";
 import { podName, type PodUID } from "../api/pod.ts";
 import { restartsAfter } from "../api/restart-policy.ts";
+import type { UpdatePolicy } from "../api/update-policy.ts";
 import { rfc3339, type Monotonic } from "../lib/clock.ts";
 import type { PodHealth } from "./pod-health.ts";
 import type { Ack, LastRejected, Phase, Progress } from "./reported-state.ts";
@@ -35,9 +36,11 @@ export interface Acknowledgement {
   readonly reviewAt: Monotonic | undefined;
 }
 
+type ReadyPolicy = Pick<UpdatePolicy, "minReadySeconds">;
+
 /** Crashes in a row that count as failed for good. */
 const CRASHES = 3;
-const STATIC_POLICY: UpdatePolicy = { minReadySeconds: 10, progressDeadlineSeconds: 600 };
+const STATIC_POLICY: ReadyPolicy = { minReadySeconds: 10 };
 
 /** The acknowledgement of one MQTT source; undefined = it has neither accepted nor refused anything. */
 export function acknowledge(
@@ -136,7 +139,7 @@ type PodFacts = RunningFacts & {
   readonly hasConverged: boolean;
 };
 
-function judgePods(pods: readonly DesiredPod[], policy: UpdatePolicy, facts: PodFacts): Judged {
+function judgePods(pods: readonly DesiredPod[], policy: ReadyPolicy, facts: PodFacts): Judged {
   const own = pods.filter(({ uid }) => !facts.shadowed.has(uid));
   const need = readyTime(policy, facts);
   const waits = own.map((pod) => waitOf(pod, facts, need));
@@ -151,7 +154,7 @@ function judgePods(pods: readonly DesiredPod[], policy: UpdatePolicy, facts: Pod
 }
 
 /** Ms that a pod must have been Ready. What converged in an earlier life of the agent need not prove itself again. */
-function readyTime(policy: UpdatePolicy, { hasConverged, previous }: PodFacts): number {
+function readyTime(policy: ReadyPolicy, { hasConverged, previous }: PodFacts): number {
   const isKnown = hasConverged && previous?.phase !== "Degraded";
   return isKnown ? 0 : policy.minReadySeconds * 1000;
 }

@@ -2,12 +2,5 @@
 
 /** Annotations that change how a pod runs and are not built yet: never ignored in silence. */
 export const UNBUILT_ANNOTATIONS: ReadonlySet<string> = new Set(
-  [
-    "update-strategy",
-    "hold-upgrade",
-    "min-ready-seconds",
-    "progress-deadline-seconds",
-    "on-failure",
-    "pull-strict",
-  ].map((name) => `agent/${name}`),
+  ["pull-strict"].map((name) => `agent/${name}`),
 );

@@ -3,6 +3,7 @@ import fc from "fast-check";
 
 import type { AcceptedDocument } from "../../../src/api/desired-document.ts";
 import { MAX_DOCUMENT_BYTES, type JudgeContext } from "../../../src/source/desired-judge.ts";
+import { DEFAULT_POLICY } from "../../../src/source/desired-update-policy.ts";
 import { judgeVersion } from "../../../src/source/desired-version.ts";
 import { sha256 } from "../api/digest.ts";
 import {
@@ -92,7 +93,20 @@ const accepted: Readonly<Record<string, Case>> = {
         atomic: false,
         requireUpstream: "auto",
         retryFailed: false,
+        maxLockSeconds: 86400,
         staged: false,
+      },
+    }),
+  },
+  "adopts another policy": {
+    payload: written({
+      policy: {
+        onFailure: "hold",
+        strategy: "stop-then-pull",
+        atomic: true,
+        requireUpstream: true,
+        retryFailed: true,
+        maxLockSeconds: 0,
       },
     }),
   },
@@ -285,10 +299,20 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
     412,
     "policy.staged: true is not supported yet; leave it out or write false",
   ],
-  "refuses an update policy that is not built": [
-    { payload: written({ policy: { onFailure: "hold" } }) },
-    412,
-    'policy.onFailure: "hold" is not supported yet; leave it out or write "rollback"',
+  "refuses a strategy that nobody knows": [
+    { payload: written({ policy: { strategy: "recreate" } }) },
+    400,
+    'policy.strategy: Invalid value: "recreate": must be one of pull-then-replace, stop-then-pull',
+  ],
+  "refuses what to do on failure that nobody knows": [
+    { payload: written({ policy: { onFailure: "panic" } }) },
+    400,
+    'policy.onFailure: Invalid value: "panic": must be one of rollback, hold, keep',
+  ],
+  "refuses a word for requireUpstream": [
+    { payload: written({ policy: { requireUpstream: "yes" } }) },
+    400,
+    'policy.requireUpstream: Invalid value: "yes": must be auto, true or false',
   ],
   "refuses reserved fields": [
     { payload: written({ agent: { version: "2" }, config: {}, sealed: [] }) },
@@ -397,7 +421,7 @@ describe("a document that is accepted", () => {
     expect(verdict).toMatchObject({
       document: {
         ...version,
-        policy: { minReadySeconds: 10, progressDeadlineSeconds: 600 },
+        policy: DEFAULT_POLICY,
         pods: [{ source: "mqtt:node", sourceRef: "generation 7" }],
       },
       notices: [],

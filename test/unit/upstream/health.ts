@@ -1,5 +1,6 @@
 // Base values of the tests on acknowledgements and reports.
 
+import { DEFAULT_POLICY } from "../../../src/source/desired-update-policy.ts";
 import type { DocumentState } from "../../../src/api/desired-document.ts";
 import type { DesiredPod } from "../../../src/api/desired-pod.ts";
 import type { ContainerState, ContainerStatus, PodStatus } from "../../../src/api/pod-status.ts";
@@ -47,8 +48,9 @@ export function aState(
       epoch: "e1",
       generation: 7,
       digest: "sha256:d7",
-      policy: { minReadySeconds: 10, progressDeadlineSeconds: 600 },
+      policy: DEFAULT_POLICY,
       pods,
+      written: new Map(),
       objects: [],
     },
     observedGeneration: 6,

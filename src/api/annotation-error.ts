@@ -1,0 +1,9 @@
+// Something wrong with an annotation of ours. Types only.
+
+export interface AnnotationError {
+  /** Of the annotation. */
+  readonly key: string;
+  /** What is wrong in it. */
+  readonly value: string;
+  readonly message: string;
+}

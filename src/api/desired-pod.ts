@@ -20,6 +20,8 @@ export interface DesiredPod {
   readonly containerHashes: Readonly<Record<string, string>>;
   /** Of a document whose signature was verified; absent = no. */
   readonly signed?: boolean;
+  /** It takes its predecessor's place before its images are here; absent = no. */
+  readonly stopFirst?: boolean;
 }
 
 /** One thing a source refused, shadowed or ignored; shown under `get pods` and upstream as `rejected`. */

@@ -29,6 +29,8 @@ export interface Trial extends WantedRevision {
   readonly boots: number;
   /** A container of it has run: from then on its clock never stands still. */
   readonly started: boolean;
+  /** It could cut the node off: it is good only when the broker was reached again; absent = no. */
+  readonly needsUpstream?: boolean;
   /** Given up where there is nothing to go back to, or nobody wants to. */
   readonly failed?: Failure;
 }
@@ -68,4 +70,22 @@ export interface GoodCopy {
   readonly objects: readonly string[];
   /** Container name → what the runtime calls the image it ran. */
   readonly images: Readonly<Record<string, string>>;
+}
+
+/** How a pod stands to its document, for whoever asks. */
+export type RolloutStanding =
+  | { readonly type: "Good" }
+  | { readonly type: "OnTrial" }
+  | { readonly type: "Held"; readonly why: string }
+  /** It runs what was good before. */
+  | { readonly type: "RolledBack"; readonly why: Failure; readonly isKnownBad: boolean }
+  /** It failed and there is nothing to go back to, or nobody wants to. */
+  | { readonly type: "Failed"; readonly why: Failure };
+
+export interface PodStanding {
+  /** `namespace/name`. */
+  readonly name: string;
+  readonly standing: RolloutStanding;
+  /** Of the document that asked for what was good last; absent = nothing was. */
+  readonly goodGeneration?: number;
 }

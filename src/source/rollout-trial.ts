@@ -32,6 +32,8 @@ export interface TrialFacts {
   readonly fatal?: Failure;
   /** Who holds updates back; absent = nobody. */
   readonly hold?: string;
+  /** A trial that begins now could cut the node off, and it has a line to the broker to lose; absent = no. */
+  readonly needsUpstream?: boolean;
   /** Whether it must show that it has not cut the node off, and has. */
   readonly upstream: "NotNeeded" | "Awaited" | "Confirmed";
 }
@@ -62,7 +64,8 @@ export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
   }
   const trial = continued(state.trial, facts);
   // Without anything to keep running there is nothing that a hold could protect.
-  if (hold !== undefined && !trial.started && state.good !== undefined)
+  const hasBegun = state.trial?.revision === wanted.revision && trial.started;
+  if (hold !== undefined && !hasBegun && state.good !== undefined)
     return { type: "Held", why: hold };
   const provenAt = proofTime(trial, facts);
   if (provenAt !== undefined && facts.now >= provenAt && facts.upstream !== "Awaited")
@@ -82,8 +85,10 @@ function continued(before: Trial | undefined, facts: TrialFacts): Trial {
   const { wanted, now, bootId } = facts;
   const isSame = before?.revision === wanted.revision;
   const known = isSame ? before : undefined;
+  const needsUpstream = (known ?? facts).needsUpstream === true;
   const started = known?.started === true || hasStarted(facts.health);
-  const base = { ...wanted, at: now, bootId, started, counts: countsNow(started, facts) };
+  const needs = needsUpstream ? { needsUpstream } : {};
+  const base = { ...wanted, at: now, bootId, started, counts: countsNow(started, facts), ...needs };
   const crashesBefore = known?.crashesBefore ?? facts.health?.crashes ?? 0;
   if (known === undefined) return { ...base, since: now, crashesBefore, elapsedMs: 0, boots: 1 };
   const isSameBoot = known.bootId === bootId;

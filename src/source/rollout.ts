@@ -1,6 +1,13 @@
 // What the pods of one document do next, each by itself or all together: try the new revision, go back, or wait. Pure.
 
-import type { BadRevision, Failure, OnFailure, RolloutState, Trial } from "../api/rollout.ts";
+import type {
+  BadRevision,
+  Failure,
+  OnFailure,
+  RolloutStanding,
+  RolloutState,
+  Trial,
+} from "../api/rollout.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { judgeTrial, type Judgement, type TrialFacts } from "./rollout-trial.ts";
 
@@ -9,6 +16,8 @@ export interface PodOnRollout {
   readonly name: string;
   readonly state: RolloutState;
   readonly facts: TrialFacts;
+  /** The pod's own word; absent = the document's. */
+  readonly onFailure?: OnFailure;
 }
 
 export interface RolloutPolicy {
@@ -16,16 +25,6 @@ export interface RolloutPolicy {
   /** All pods of a generation or none. */
   readonly atomic: boolean;
 }
-
-/** How a pod stands to the document, for whoever asks. */
-export type RolloutStanding =
-  | { readonly type: "Good" }
-  | { readonly type: "OnTrial" }
-  | { readonly type: "Held"; readonly why: string }
-  /** It runs what was good before. */
-  | { readonly type: "RolledBack"; readonly why: Failure; readonly isKnownBad: boolean }
-  /** It failed and there is nothing to go back to, or nobody wants to. */
-  | { readonly type: "Failed"; readonly why: Failure };
 
 export interface RolloutStep {
   readonly name: string;
@@ -57,9 +56,18 @@ export function planRollout(
   const judged = pods.map((pod) => ({ pod, judgement: judgeTrial(pod.state, pod.facts) }));
   const agreed = policy.atomic ? together(judged) : judged;
   return agreed.map(({ pod, judgement }) => {
-    const step = settle(pod, judgement, policy.onFailure);
+    const step = settle(pod, judgement, pod.onFailure ?? policy.onFailure);
     return { ...step, save: mustSave(step.state, saved.get(pod.name)) };
   });
+}
+
+/** What may run while nothing can be written down: what the disk knows has been decided, and nothing new. */
+export function runByDisk(
+  wanted: string,
+  saved: RolloutState | undefined,
+): Exclude<RolloutStep["run"], "Nothing"> {
+  if (saved?.good === undefined || saved.good.revision === wanted) return "Wanted";
+  return saved.trial?.revision === wanted ? "Wanted" : "Good";
 }
 
 /** Somebody gives a revision another chance. */
@@ -194,6 +202,8 @@ function differs(trial: Trial, saved: Trial): boolean {
   if (trial.revision !== saved.revision || trial.generation !== saved.generation) return true;
   if (trial.started !== saved.started || trial.failed?.reason !== saved.failed?.reason) return true;
   if (trial.bootId !== saved.bootId) return true;
+  // Nothing comes of the clock of what has failed already.
+  if (trial.failed !== undefined) return false;
   return trial.elapsedMs - saved.elapsedMs >= CHECKPOINT_MS;
 }
 

@@ -233,11 +233,12 @@ export class Trust implements Disposable {
   }
 
   #settle(before: Keyring): void {
-    if (this.#keyring === before) return;
     const { log, onChange, onConditions } = this.#options;
     const { required, unusable } = this.#keyring;
     const isStuck = required && unusable !== undefined;
-    if (isStuck) this.#lookLater();
+    // Also one that has been from the start, and for which nothing has changed.
+    if (isStuck && this.#again === undefined) this.#lookLater();
+    if (this.#keyring === before) return;
     if (before.required !== required || before.unusable !== unusable) {
       if (isStuck) log.error("no document is accepted", { reason: unusable });
       onConditions();

@@ -20,6 +20,7 @@ const STATE = z.object({
       bootId: z.string(),
       boots: z.number(),
       started: z.boolean(),
+      needsUpstream: z.boolean().exactOptional(),
       failed: z.object(FAILURE).exactOptional(),
     })
     .exactOptional(),

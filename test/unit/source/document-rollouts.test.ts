@@ -9,19 +9,15 @@ import {
   type RolloutDocument,
   type RolloutStore,
 } from "../../../src/source/document-rollouts.ts";
-import type { TrialFacts, TrialHealth } from "../../../src/source/rollout-trial.ts";
+import { DEFAULT_POLICY } from "../../../src/source/desired-update-policy.ts";
+import type { TrialHealth } from "../../../src/source/rollout-trial.ts";
+import type { PodProgress, UpstreamFacts } from "../../../src/source/trial-facts.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
 import { sha256 } from "../api/digest.ts";
 
 const SOURCE = "mqtt:node" as const;
 const CONTEXT = { ref: "topic", nodeName: "pi-1", sha256 };
-const POLICY = {
-  onFailure: "rollback",
-  atomic: false,
-  minReadySeconds: 10,
-  progressDeadlineSeconds: 600,
-  retryFailed: false,
-} as const;
+const POLICY = DEFAULT_POLICY;
 
 class MemoryStore implements RolloutStore {
   readonly states = new Map<string, RolloutState>();
@@ -64,6 +60,12 @@ class World {
   now = 0;
   objects: WrittenObjects = { configMaps: { web: { level: "info" } } };
   readonly health = new Map<string, TrialHealth>();
+  hold: Pick<PodProgress, "hold" | "holdReviewAt"> = {};
+  upstream: UpstreamFacts = { isConnected: false, reachedAt: undefined };
+  isLate = false;
+  isThere = true;
+  shadowed = "";
+  policy: RolloutDocument["policy"] = POLICY;
   #document: RolloutDocument = { generation: 0, policy: POLICY, pods: [] };
   rollouts = this.boot();
 
@@ -76,7 +78,11 @@ class World {
       revision: (desired, objects) =>
         revisionOf(desired, { objects, sha256, secretDigest: sha256 }),
       objects: () => localObjects(this.objects),
-      facts: ({ uid }) => this.#facts(uid),
+      isLate: () => this.isLate,
+      isShadowed: ({ pod }) => pod.metadata.name === this.shadowed,
+      isThere: () => this.isThere,
+      progress: ({ uid }) => this.#progress(uid),
+      upstream: () => this.upstream,
       images: (uid) => ({ main: `image of ${uid}` }),
       now: () => this.now,
     });
@@ -93,7 +99,7 @@ class World {
       const context = { ...CONTEXT, source: SOURCE, sourceRef: `generation ${generation}` };
       return decodeObject(written(name, image), context).pods;
     });
-    this.#document = { generation, policy: POLICY, pods: decoded };
+    this.#document = { generation, policy: this.policy, pods: decoded };
     this.rollouts.update(this.#document);
     return this.look();
   }
@@ -120,15 +126,22 @@ class World {
     this.now += 10_000;
   }
 
+  /** What the pod of this UID reads. */
   level(uid: string): string | undefined {
-    return this.rollouts.objectsOf(uid).configMap("default", "web")?.data["level"];
+    const [web] = decodeObject(written("web", "a:1"), {
+      ...CONTEXT,
+      source: SOURCE,
+      sourceRef: "",
+    }).pods;
+    if (web === undefined) throw new Error("no pod");
+    const { data } =
+      this.rollouts.objectsOf({ ...web.desired, uid }).configMap("default", "web") ?? {};
+    return data?.["level"];
   }
 
-  #facts(
-    uid: string,
-  ): Pick<TrialFacts, "health" | "isMeantToFinish" | "registryAnswers" | "upstream"> {
+  #progress(uid: string): PodProgress {
     const health = this.health.get(uid);
-    return { health, isMeantToFinish: false, registryAnswers: true, upstream: "NotNeeded" };
+    return { health, isMeantToFinish: false, registryAnswers: true, ...this.hold };
   }
 }
 
@@ -183,9 +196,21 @@ test("whatever cannot be written down is not done", () => {
   world.publish("web a:2");
   world.be("web", { stage: "Failed" });
   world.store.isFull = true;
-  expect(() => world.look()).toThrow("no space left");
+  expect(world.look()).toEqual(["web a:2"]);
+  expect(world.rollouts.review().trouble).toEqual(new Error("no space left"));
   world.store.isFull = false;
   expect(world.look()).toEqual(["web a:1"]);
+});
+
+test("with a full disk a node that boots runs what the disk knows", () => {
+  const world = running();
+  world.publish("web a:2");
+  world.be("web", { stage: "Failed" });
+  world.look();
+  world.store.isFull = true;
+  world.boot();
+  expect(world.look()).toEqual(["web a:1"]);
+  expect(world.publish("web a:3")).toEqual(["web a:1"]);
 });
 
 test("nothing is written while nothing changes", () => {
@@ -215,7 +240,10 @@ describe("a renamed pod", () => {
     expect(world.look()).toEqual(["shop a:1", "web a:1"]);
     world.ready("shop");
     expect(world.look()).toEqual(["shop a:1"]);
-    world.rollouts.forgetGone(() => false);
+    world.rollouts.forgetGone();
+    expect([...world.store.states.keys()]).toEqual(["default/web", "default/shop"]);
+    world.isThere = false;
+    world.rollouts.forgetGone();
     expect([...world.store.states.keys()]).toEqual(["default/shop"]);
   });
 
@@ -236,4 +264,82 @@ test("a release gives what has failed another chance", () => {
   expect(world.rollouts.release("default/none")).toBe(false);
   expect(world.rollouts.release("default/web")).toBe(true);
   expect(world.look()).toEqual(["web a:2"]);
+});
+
+describe("a hold", () => {
+  test("keeps what runs, its content too, and says when to look again", () => {
+    const world = running();
+    world.hold = { hold: "locked by main", holdReviewAt: 5_000 };
+    world.objects = { configMaps: { web: { level: "debug" } } };
+    world.now = 0;
+    expect(world.publish("web a:1")).toEqual(["web a:1"]);
+    expect(world.level(world.uid("web"))).toBe("info");
+    expect(world.rollouts.review()).toMatchObject({
+      steps: [{ standing: { type: "Held", why: "locked by main" } }],
+      reviewAt: 5_000,
+    });
+    world.hold = {};
+    world.look();
+    expect(world.level(world.uid("web"))).toBe("debug");
+  });
+});
+
+test("a pod whose objects may still come is taken for what it was", () => {
+  const world = running();
+  world.objects = {};
+  world.isLate = true;
+  world.look();
+  expect(world.store.states.get("default/web")).not.toHaveProperty("trial");
+  world.isLate = false;
+  world.look();
+  expect(world.store.states.get("default/web")).toHaveProperty("trial");
+});
+
+test("a pod that another source has taken over is not judged", () => {
+  const world = running();
+  world.shadowed = "web";
+  world.now += 10_000_000;
+  expect(world.publish("web a:2")).toEqual(["web a:2"]);
+  expect(world.rollouts.review().steps).toEqual([]);
+});
+
+describe("an update that could cut the node off", () => {
+  const always = { ...POLICY, requireUpstream: "always" } as const;
+
+  function tried(isConnected: boolean): World {
+    const world = running();
+    world.upstream = { isConnected, reachedAt: isConnected ? world.now : undefined };
+    world.policy = always;
+    world.publish("web a:2");
+    world.now += 1;
+    world.ready("web");
+    return world;
+  }
+
+  test("is good only when the broker was reached after the switch", () => {
+    const world = tried(true);
+    world.upstream = { isConnected: false, reachedAt: world.now - 10_001 };
+    world.look();
+    expect(world.store.states.get("default/web")?.good?.generation).toBe(1);
+    world.upstream = { isConnected: true, reachedAt: world.now };
+    world.look();
+    expect(world.store.states.get("default/web")?.good?.generation).toBe(2);
+  });
+
+  test("is taken back when its time is over, over a restart too", () => {
+    const world = tried(true);
+    world.upstream = { isConnected: false, reachedAt: undefined };
+    world.look();
+    world.boot();
+    world.look();
+    world.now += 600_000;
+    expect(world.look()).toEqual(["web a:1"]);
+    expect(world.store.states.get("default/web")?.bad[0]).toMatchObject({ reason: "UpstreamLost" });
+  });
+
+  test("need not show it where there was no line before", () => {
+    const world = tried(false);
+    world.look();
+    expect(world.store.states.get("default/web")?.good?.generation).toBe(2);
+  });
 });

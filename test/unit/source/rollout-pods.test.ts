@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 
 import type { DesiredPod } from "../../../src/api/desired-pod.ts";
 import type { PodSpec } from "../../../src/api/pod.ts";
-import type { RolloutStanding, RolloutStep } from "../../../src/source/rollout.ts";
+import type { RolloutStanding } from "../../../src/api/rollout.ts";
+import type { RolloutStep } from "../../../src/source/rollout.ts";
 import { rolloutPods, type ListedPod } from "../../../src/source/rollout-pods.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 

@@ -14,19 +14,17 @@ import { Claims } from "../volume/claims.ts";
 import { Volumes } from "../volume/mount-volumes.ts";
 import { buildUpstream } from "./build-upstream.ts";
 import { findCgroupDriver } from "./cgroup-driver.ts";
-import { DesiredPods } from "./desired-pods.ts";
+import type { DesiredPods } from "./desired-pods.ts";
+import { buildDesiredSide, type DesiredSide } from "./desired-side.ts";
 import type { Edges } from "./edges.ts";
 import { EventSink } from "./event-sink.ts";
 import { Housekeeping } from "./housekeeping.ts";
-import { admissionTo, nodeIdentity } from "./node-facts.ts";
 import { buildNodePods } from "./node-pods.ts";
 import { NodeView } from "./node-view.ts";
-import { readersOf } from "./object-changes.ts";
-import { Quiet } from "./quiet.ts";
+import { Quiet, trimmer } from "./quiet.ts";
 import type { Pods } from "./pods.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import { buildDocuments, buildFileSource, buildTrust, trustDoor } from "./sources.ts";
-import { standingOf } from "./standing.ts";
 import { SyncLoop, type LoopEvent } from "./sync-loop.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -48,6 +46,7 @@ export class Agent {
   readonly #options: AgentOptions;
   readonly #stop = new AbortController();
   readonly #mailbox = new Mailbox<LoopEvent>();
+  readonly #side: DesiredSide;
   readonly #desired: DesiredPods;
   readonly #sink: EventSink;
   readonly #watch: RuntimeWatch;
@@ -67,11 +66,7 @@ export class Agent {
     const { edges, config, nodeName, version } = options;
     const { clock, random, log, cri } = edges;
     this.#options = options;
-    const trim = (): void => {
-      edges.store.database.releaseMemory();
-      edges.trimMemory();
-    };
-    this.#quiet = new Quiet({ clock, after: QUIET_MS, run: trim });
+    this.#quiet = new Quiet({ clock, after: QUIET_MS, run: trimmer(edges) });
     this.#sink = new EventSink({
       edges,
       config,
@@ -90,21 +85,26 @@ export class Agent {
       onChange: () => this.#upstream?.changed(),
       onHealth: (problem) => this.#sink.runtimeHealth(problem),
     });
-    this.#desired = new DesiredPods({
-      maxPods: config.maxPods,
-      standing: (pod) => standingOf(this.#pods.cache, pod),
-      occupants: () => this.#pods.workers.all().map(({ desired }) => desired),
-      admission: admissionTo({ edges, config, nodeName }, (uid) => this.#pods.statuses.isOver(uid)),
-      node: nodeIdentity({ edges, config, nodeName }),
-      onObjectsChanged: (changed) => this.#onObjectsChanged(changed),
+    this.#side = buildDesiredSide({
+      edges,
+      config,
+      nodeName,
+      documents: () => this.#documents,
+      record: this.#sink.record,
+      pods: () => this.#pods,
+      upstream: () => this.#upstream?.facts(),
+      onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
+      hush: (text) => this.#view.hush(text),
+      onReview: () => this.#mailbox.send({ type: "Review" }),
     });
+    this.#desired = this.#side.desired;
     this.#pods = this.#buildPods();
     this.#loop = new SyncLoop({
       clock,
       log,
       mailbox: this.#mailbox,
       onSnapshot: (snapshot) => this.#onSnapshot(snapshot),
-      mayApply: () => this.#allHaveSpoken(),
+      mayApply: this.#side.haveAllSpoken,
       apply: () => this.#apply(),
       notify: (uid) => this.#pods.workers.notify(uid),
     });
@@ -121,11 +121,13 @@ export class Agent {
       config,
       version,
       nodeName,
+      fleet: this.#side.fleet,
       pods: this.#pods,
       watch: this.#watch,
       desired: () => this.#desired.state,
       claims: new Claims({ ...config, files: edges.files, mounts: edges.mounts }),
-      documents: () => this.#documents?.states() ?? [],
+      documents: () => this.#side.rollouts.standing(this.#documents?.states() ?? []),
+      rollouts: this.#side.rollouts,
       events: () => this.#sink.list(),
       filesDigest: () => this.#files.digest(),
       areFilesKnown: () => this.#desired.hasHeard("file"),
@@ -135,6 +137,7 @@ export class Agent {
         const own = [...options.conditions, ...this.#trust.conditions()];
         return [...own, ...(this.#upstream?.conditions() ?? [])];
       },
+      updates: this.#side.door,
       trust: trustDoor(this.#trust, this.#documents),
       linkBytes: () => this.#upstream?.bytes(),
     });
@@ -182,6 +185,7 @@ export class Agent {
       stop();
       this.#documents?.[Symbol.dispose]();
       this.#trust[Symbol.dispose]();
+      this.#side.rollouts[Symbol.dispose]();
       this.#sink[Symbol.dispose]();
       this.#quiet[Symbol.dispose]();
     }
@@ -245,12 +249,6 @@ export class Agent {
     return this.#desired.wants(uid) || workers.has(uid) || cache.get(uid) !== undefined;
   }
 
-  /** Every local source has said something, be it that it knows nothing: before that, precedence is a guess. */
-  #allHaveSpoken(): boolean {
-    const hasDocuments = this.#documents === undefined || this.#desired.hasHeard("mqtt:node");
-    return hasDocuments && this.#desired.hasHeard("file");
-  }
-
   #buildPods(): Pods {
     const { edges, config, nodeName } = this.#options;
     return buildNodePods({
@@ -258,6 +256,8 @@ export class Agent {
       config,
       nodeName,
       desired: this.#desired,
+      images: this.#side.images,
+      pinnedImage: (uid, container) => this.#side.rollouts.imageOf(uid, container),
       record: this.#sink.record,
       cgroupDriver: () => this.#cgroupDriver,
       features: () => this.#watch.features,
@@ -266,19 +266,16 @@ export class Agent {
       hostIPs: () => this.#view.hostIPs(),
       onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
       onPodGone: () => {
+        if (this.#loop.hasApplied) this.#side.rollouts.forgetGone();
         if (this.#desired.state.held.size > 0) this.#mailbox.send({ type: "RoomChanged" });
       },
-      onStatusChanged: () => {
+      onStatusChanged: (uid) => {
         this.#quiet.touch();
+        if (this.#side.rollouts.concerns(uid)) this.#mailbox.send({ type: "Review" });
         this.#upstream?.changed();
       },
       signal: this.#stop.signal,
     });
-  }
-
-  #onObjectsChanged(changed: ReadonlySet<string>): void {
-    const pods = this.#pods.workers.all().map(({ desired }) => desired);
-    for (const uid of readersOf(pods, changed)) this.#mailbox.send({ type: "PodChanged", uid });
   }
 
   #subscribe(signal: AbortSignal): ReturnType<ReturnType<Edges["runtimeEvents"]>["subscribe"]> {
@@ -294,6 +291,7 @@ export class Agent {
       documents: this.#documents,
       trust: this.#trust,
       events: this.#sink,
+      onReached: () => this.#side.rollouts.reached(),
       signal: this.#stop.signal,
     });
   }

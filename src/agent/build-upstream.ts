@@ -20,6 +20,8 @@ export interface BuildUpstreamOptions {
   readonly documents: UpstreamDocuments | undefined;
   readonly trust: CommandTrust;
   readonly events: Pick<EventSink, "connected" | "denied">;
+  /** Something went to the broker and came back. */
+  readonly onReached: () => void;
   readonly signal: AbortSignal;
 }
 
@@ -27,6 +29,9 @@ export interface BuildUpstreamOptions {
 export interface UpstreamDocuments {
   receive(topic: string, payload: Uint8Array): void;
   observed(source: DocumentState["source"], generation: number): void;
+  /** Groups whose topics are wanted, and those whose topics no longer are; `onGroups` hears when they change. */
+  groupNames(): { readonly wanted: readonly string[]; readonly left: readonly string[] };
+  onGroups(listener: () => void): void;
 }
 
 /** undefined = no broker is configured. */
@@ -40,7 +45,7 @@ export function buildUpstream(options: BuildUpstreamOptions): Upstream | undefin
     podLogsDir: config.podLogsDir,
     nodeName,
     agentVersion: version,
-    groups: () => [],
+    groups: () => documents?.groupNames().wanted ?? [],
     facts: view,
     pods,
     trust,
@@ -56,6 +61,7 @@ export function buildUpstream(options: BuildUpstreamOptions): Upstream | undefin
     nodeName,
     agentVersion: version,
     truth: () => view().truth(),
+    groups: () => documents?.groupNames() ?? { wanted: [], left: [] },
     onMessage: receive,
     onConverged: (source, generation) => documents?.observed(source, generation),
     onConditions: () => upstream.changed(),
@@ -63,8 +69,10 @@ export function buildUpstream(options: BuildUpstreamOptions): Upstream | undefin
       options.events.connected();
       commands.connected(session, number);
     },
+    onReached: options.onReached,
     onSetAside: (topic, why) => options.events.denied(topic, why),
   });
+  documents?.onGroups(() => upstream.groupsChanged());
   commands.start();
   signal.addEventListener("abort", () => commands.stop(), { once: true });
   return upstream;

@@ -6,13 +6,14 @@ import { parseTopic, topicFor } from "../api/mqtt-topics.ts";
 import { podName, type Pod } from "../api/pod.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
-import { later } from "../api/decode-command.ts";
 import type { CommandOrder } from "../upstream/command-order.ts";
 import type { CommandOutcome } from "../upstream/command-response.ts";
 import { Commands } from "../upstream/commands.ts";
 import { allowed } from "../upstream/packets.ts";
 import { pull, restart, type PodDoers } from "./command-changes.ts";
+import { changeHold } from "./command-holds.ts";
 import { LogCommands, type LogOf } from "./command-logs.ts";
+import type { HoldFacts } from "../server/hold-routes.ts";
 import { describe, explain, get, ping, type ReadFacts, type ReadOptions } from "./command-reads.ts";
 import type { Edges } from "./edges.ts";
 import type { Pods } from "./pods.ts";
@@ -27,7 +28,7 @@ export interface CommandTrust {
 
 /** What commands may ask of this node. */
 export interface CommandWorld {
-  readonly facts: () => ReadFacts;
+  readonly facts: () => ReadFacts & HoldFacts;
   readonly pods: Pick<Pods, "cache" | "workers" | "fetchImages">;
   readonly podLogsDir: AgentConfig["podLogsDir"];
   readonly trust: CommandTrust;
@@ -148,7 +149,7 @@ export class NodeCommands {
         return pull(order, this.#doers(), edges.clock);
       case "hold":
       case "release":
-        return { code: 501, error: later(verb) };
+        return changeHold(order, verb, facts());
     }
   }
 

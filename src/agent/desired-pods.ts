@@ -10,10 +10,11 @@ import {
 import { objectKey, type LocalObjects } from "../api/local-object.ts";
 import type { NodeIdentity } from "../api/node-object.ts";
 import { referencesOf } from "../api/object-references.ts";
-import { podName } from "../api/pod.ts";
-import { listensTo, type Reader } from "../source/object-access.ts";
+import { podName, type PodUID } from "../api/pod.ts";
+import { listensTo } from "../source/object-access.ts";
 import { mergeSnapshots, type Admission, type Standing } from "../source/pod-config.ts";
 import { ObjectIndex } from "./object-index.ts";
+import type { RolloutView } from "./rollouts.ts";
 
 export interface DesiredPodsOptions {
   readonly maxPods: number;
@@ -22,13 +23,28 @@ export interface DesiredPodsOptions {
   readonly occupants: () => readonly DesiredPod[];
   /** What the node says to newcomers, with nobody in it yet. */
   readonly admission: Admission;
-  /** What every pod may read of its node. */
-  readonly node: NodeIdentity;
+  /** What every pod may read of its node by now. */
+  readonly node: () => NodeIdentity;
+  /** Of the node's groups by now; absent = it is in none. */
+  readonly groupPriorities?: () => ReadonlyMap<string, number>;
   /**
    * Objects (`ConfigMap default/web`) that have come, gone, or say something else now, or are missing for sure where they
    * may have been late; called when they can be looked up, and before the new pods are returned.
    */
   readonly onObjectsChanged?: (keys: ReadonlySet<string>) => void;
+  /** How documents change what runs; absent = they are not judged. */
+  readonly rollouts?: DesiredRollouts;
+}
+
+export interface DesiredRollouts {
+  hear(snapshot: SourceSnapshot): void;
+  /** Which pods find something else from now on. */
+  review(): readonly PodUID[];
+  effective(snapshot: SourceSnapshot): SourceSnapshot;
+  objectsOf(desired: DesiredPod): LocalObjects;
+  /** Precedence is no guess any more: every local source has said something. */
+  mayReview(): boolean;
+  onRepinned(uids: readonly PodUID[]): void;
 }
 
 export class DesiredPods {
@@ -36,6 +52,8 @@ export class DesiredPods {
   readonly #objects: ObjectIndex;
   readonly #snapshots = new Map<SourceName, SourceSnapshot>();
   #state: DesiredState = NOTHING_DESIRED;
+  /** The same as the sources write it. */
+  #written: DesiredState = NOTHING_DESIRED;
   /** How often something turned out to be missing that may have been late. */
   #late = 0;
 
@@ -52,26 +70,38 @@ export class DesiredPods {
   /** The newest word of its source. */
   hear(snapshot: SourceSnapshot): void {
     this.#snapshots.set(snapshot.source, snapshot);
+    this.#options.rollouts?.hear(snapshot);
     this.merge();
   }
 
-  /** Anew: what runs by now has a claim to its place. */
+  /** Anew: what runs by now has a claim to its place, and what is on trial may have proved itself. */
   merge(): DesiredState {
-    const { maxPods, standing, occupants, admission } = this.#options;
+    const { rollouts } = this.#options;
+    const snapshots = [...this.#snapshots.values()];
     const hadSpoken = this.#state.ready;
-    this.#state = mergeSnapshots([...this.#snapshots.values()], {
-      groupPriorities: new Map(),
+    this.#written = this.#merged(snapshots);
+    const changed = this.#objects.replace(this.#written.objects);
+    const repinned = rollouts?.mayReview() === true ? rollouts.review() : [];
+    const effective = snapshots.map((snapshot) => rollouts?.effective(snapshot) ?? snapshot);
+    const isAsWritten = effective.every((snapshot, index) => snapshot === snapshots[index]);
+    this.#state = isAsWritten ? this.#written : this.#merged(effective);
+    const missing = this.#missingSince(hadSpoken);
+    if (missing.length > 0 || repinned.length > 0) this.#late += 1;
+    const news = new Set([...changed, ...missing]);
+    if (news.size > 0) this.#options.onObjectsChanged?.(news);
+    if (repinned.length > 0) rollouts?.onRepinned(repinned);
+    return this.#state;
+  }
+
+  #merged(snapshots: readonly SourceSnapshot[]): DesiredState {
+    const { maxPods, standing, occupants, admission } = this.#options;
+    return mergeSnapshots(snapshots, {
+      groupPriorities: this.#options.groupPriorities?.() ?? new Map(),
       maxPods,
       standing,
       occupants: occupants(),
       admission,
     });
-    const changed = this.#objects.replace(this.#state.objects);
-    const missing = this.#missingSince(hadSpoken);
-    if (missing.length > 0) this.#late += 1;
-    const news = new Set([...changed, ...missing]);
-    if (news.size > 0) this.#options.onObjectsChanged?.(news);
-    return this.#state;
   }
 
   /** A source has spoken since: what pods refer to and nobody has is late no longer. */
@@ -85,9 +115,38 @@ export class DesiredPods {
       .filter((key) => !there.has(key));
   }
 
-  /** What this pod may use: the newest word at every look-up. */
-  objectsFor(reader: Reader): LocalObjects {
-    return this.#objects.for(reader);
+  /** What this pod finds: the newest word at every look-up, or what was there when it was good. */
+  objectsFor(desired: DesiredPod): LocalObjects {
+    return this.#options.rollouts?.objectsOf(desired) ?? this.#objects.for(desired);
+  }
+
+  /** What the sources say by now, whatever is on trial. */
+  get written(): RolloutView {
+    return {
+      objectsFor: (desired) => this.#objects.for(desired),
+      isLate: (desired) => this.#isLate(desired),
+      isShadowed: (desired) => this.#isShadowed(desired),
+    };
+  }
+
+  #isLate({ pod, source }: DesiredPod): boolean {
+    if (this.isSettledFor(source)) return false;
+    const there = new Set(this.#written.objects.map(({ object }) => objectKey(object)));
+    return referencesOf(pod).some(
+      ({ kind, namespace, name }) => !there.has(`${kind} ${namespace}/${name}`),
+    );
+  }
+
+  #isShadowed({ pod, source }: DesiredPod): boolean {
+    const { namespace, name } = pod.metadata;
+    return this.#written.rejected.some(
+      (one) =>
+        one.code === "Shadowed" &&
+        one.source === source &&
+        one.kind === "Pod" &&
+        one.namespace === namespace &&
+        one.name === name,
+    );
   }
 
   /** Grows whenever an object says something else, comes or goes, or is missing where it may have been late. */
@@ -102,6 +161,11 @@ export class DesiredPods {
   /** `namespace/name`; also one that is asked for and has no room. */
   wantsName(name: string): boolean {
     return this.#state.held.has(name) || this.#state.pods.some(({ pod }) => podName(pod) === name);
+  }
+
+  /** As the sources write it, whatever is on trial. */
+  wanted(name: string): DesiredPod | undefined {
+    return this.#written.pods.find(({ pod }) => podName(pod) === name);
   }
 
   hasHeard(source: SourceName): boolean {

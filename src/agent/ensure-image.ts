@@ -2,21 +2,26 @@
 
 import { containerEvent, podEvent, type RecordEvent } from "../api/events.ts";
 import type { LocalObjects } from "../api/local-object.ts";
-import type { Pod } from "../api/pod.ts";
+import { allContainers, type Pod, type PodUID } from "../api/pod.ts";
 import { ImagePuller } from "../image/image-puller.ts";
 import type { ImageReference } from "../image/image-reference.ts";
 import { credentialsFor, pullSecretsOf, type PullCredentials } from "../image/pull-secrets.ts";
 import type { EnsureImage } from "../runtime/action-input.ts";
 import type { Edges } from "./edges.ts";
+import type { ImageLedger } from "./image-ledger.ts";
 
 export interface ImagesOptions {
   readonly edges: Pick<Edges, "cri" | "clock" | "random" | "log">;
   readonly record: RecordEvent;
   /** What the pod may read. */
   readonly objects: (pod: Pod) => LocalObjects;
+  /** What the runtime calls the image that this container must run, and no other; undefined = as its spec says. */
+  readonly pinned: (uid: PodUID, container: string) => string | undefined;
+  readonly ledger: ImageLedger;
 }
 
-export function imageEnsurer({ edges, record, objects }: ImagesOptions): EnsureImage {
+export function imageEnsurer(options: ImagesOptions): EnsureImage {
+  const { edges, record, objects, ledger } = options;
   const { cri, clock, random, log } = edges;
   const puller = new ImagePuller({ cri, clock, random, log });
   const credentials = (pod: Pod, reference: ImageReference): readonly PullCredentials[] => {
@@ -28,12 +33,41 @@ export function imageEnsurer({ edges, record, objects }: ImagesOptions): EnsureI
     }
     return credentialsFor(reference, secrets);
   };
-  return async (pod, { name, image, imagePullPolicy }, signal) => {
-    const { imageRef, uid, username } = await puller.ensure(image, imagePullPolicy, {
-      signal,
-      record: (said) => record(containerEvent(pod, name, said)),
-      credentials: (reference) => credentials(pod, reference),
-    });
+  const ensure: EnsureImage = async (pod, { name, image, imagePullPolicy }, signal) => {
+    const ref = pinnedImage({ pod, name, image }, options);
+    // One that was lost since is fetched by its name: better than nothing.
+    const here = ref === undefined ? undefined : await puller.local(ref, signal);
+    const ensured =
+      here ??
+      (await puller.ensure(image, imagePullPolicy, {
+        signal,
+        record: (said) => record(containerEvent(pod, name, said)),
+        credentials: (reference) => credentials(pod, reference),
+      }));
+    const { imageRef, uid, username } = ensured;
     return { ref: imageRef, username, ...(uid === undefined ? {} : { uid }) };
   };
+  return async (pod, wanted, signal) => {
+    const { uid } = pod.metadata;
+    try {
+      const image = await ensure(pod, wanted, signal);
+      ledger.here(uid, wanted.image);
+      return image;
+    } catch (error) {
+      if (!signal.aborted) ledger.failed(uid, wanted.image, error);
+      throw error;
+    }
+  };
+}
+
+/** Of a container's own image, not of one that it mounts. */
+function pinnedImage(
+  wanted: { readonly pod: Pod; readonly name: string; readonly image: string },
+  { pinned }: ImagesOptions,
+): string | undefined {
+  const { metadata, spec } = wanted.pod;
+  const isOwn = allContainers(spec).some(
+    ({ name, image }) => name === wanted.name && image === wanted.image,
+  );
+  return isOwn ? pinned(metadata.uid, wanted.name) : undefined;
 }

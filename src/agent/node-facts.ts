@@ -1,6 +1,7 @@
 // This node as newcomers and its own status see it: labels, room, classes, what the kernel can.
 
 import type { AgentConfig } from "../api/config.ts";
+import type { FleetFacts } from "../api/groups.ts";
 import type { NodeIdentity } from "../api/node-object.ts";
 import {
   allocatableAmounts,
@@ -20,14 +21,17 @@ export interface NodeFactsOptions {
   readonly edges: Pick<Edges, "machine">;
   readonly config: AgentConfig;
   readonly nodeName: string;
+  /** What the node is to the fleet by now; absent = nothing. */
+  readonly fleet?: () => FleetFacts;
 }
 
-export function nodeFacts({ edges, config, nodeName }: NodeFactsOptions): NodeFacts {
+export function nodeFacts(options: NodeFactsOptions): NodeFacts {
+  const { edges, config, nodeName } = options;
   const { machine } = edges;
   return {
     ...config,
     nodeName,
-    labels: nodeLabels({ edges, config, nodeName }),
+    labels: nodeLabels(options),
     allocatable: allocatableOf(edges, config),
     hasAppArmor: machine.hasAppArmor,
   };
@@ -41,17 +45,18 @@ export function allocatableOf(
   return allocatableAmounts(resourcesOf(machine, config), config);
 }
 
-/** The labels that pods choose by. */
-export function nodeLabels({ edges, config, nodeName }: NodeFactsOptions): NodeFacts["labels"] {
+/** The labels that pods choose by. What the configuration says goes before the fleet's word. */
+export function nodeLabels(options: NodeFactsOptions): NodeFacts["labels"] {
+  const { edges, config, nodeName, fleet } = options;
   const { architecture } = edges.machine;
-  return localLabels({ nodeName, architecture }, config.nodeLabels);
+  return localLabels({ nodeName, architecture }, { ...fleet?.().labels, ...config.nodeLabels });
 }
 
 /** What every pod may read of its node. */
 export function nodeIdentity(options: NodeFactsOptions): NodeIdentity {
   const arch = options.edges.machine.architecture;
-  // Groups come with the documents of groups, which are not built yet.
-  return { name: options.nodeName, labels: nodeLabels(options), groups: [], arch };
+  const groups = (options.fleet?.().groups ?? []).map(({ name }) => name);
+  return { name: options.nodeName, labels: nodeLabels(options), groups, arch };
 }
 
 /** Capacity and allocatable as a node's status has them. */
@@ -73,7 +78,8 @@ export function admissionTo(
 ): Admission {
   const facts = nodeFacts(options);
   const withRoom = (room: Room): Admission => ({
-    refusal: ({ pod }) => admit(pod, facts, room),
+    // The fleet may say other labels by then.
+    refusal: ({ pod }) => admit(pod, { ...facts, labels: nodeLabels(options) }, room),
     with: ({ uid, pod }) => withRoom(isOver(uid) ? room : withPod(room, pod)),
   });
   return withRoom(EMPTY_ROOM);

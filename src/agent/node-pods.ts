@@ -2,12 +2,13 @@
 
 import { NO_OBJECTS, type LocalObjects } from "../api/local-object.ts";
 import type { DesiredPod } from "../api/desired-pod.ts";
-import type { Pod } from "../api/pod.ts";
+import type { Pod, PodUID } from "../api/pod.ts";
 import type { CgroupDriver } from "../runtime/cgroup-parent.ts";
 import type { RuntimeFeatures } from "../runtime/features.ts";
 import { containerWorld, nodeAllocatable, podObjects } from "./container-world.ts";
 import type { DesiredPods } from "./desired-pods.ts";
 import { imageEnsurer } from "./ensure-image.ts";
+import type { ImageLedger } from "./image-ledger.ts";
 import { hostPathError, isOfDocument } from "./host-path-reach.ts";
 import { MissingDevices } from "./missing-devices.ts";
 import { activePods } from "./node-facts.ts";
@@ -30,6 +31,9 @@ export interface NodePodsOptions extends Pick<
 > {
   readonly nodeName: string;
   readonly desired: DesiredPods;
+  readonly images: ImageLedger;
+  /** What the runtime calls the image that this container must run; undefined = as its spec says. */
+  readonly pinnedImage: (uid: PodUID, container: string) => string | undefined;
   /** Known once the runtime has answered, which is before the first pod is made. */
   readonly cgroupDriver: () => CgroupDriver;
   /** Likewise. */
@@ -70,7 +74,13 @@ export function buildNodePods(options: NodePodsOptions): Pods {
         return configs.container(wanted, container, found);
       },
     },
-    ensureImage: imageEnsurer({ edges, record, objects }),
+    ensureImage: imageEnsurer({
+      edges,
+      record,
+      objects,
+      pinned: options.pinnedImage,
+      ledger: options.images,
+    }),
     world: containerWorld({
       ...options,
       allocatable,

@@ -2,14 +2,17 @@
 
 import type { AgentConfig } from "../api/config.ts";
 import type { DocumentState } from "../api/desired-document.ts";
-import type { DesiredState, Rejection } from "../api/desired-pod.ts";
+import type { DesiredPod, DesiredState, Rejection } from "../api/desired-pod.ts";
 import type { RecordedEvent } from "../api/events.ts";
-import type { NodeCondition, NodeStatus, PodStatus } from "../api/pod-status.ts";
+import type { FleetFacts } from "../api/groups.ts";
+import type { NodeCondition, NodeStatus, PodCondition, PodStatus } from "../api/pod-status.ts";
 import { podName } from "../api/pod.ts";
+import { updateCondition } from "../api/update-condition.ts";
 import { nameOf } from "../podworkers/plan.ts";
 import type { WorkerEntry } from "../podworkers/pod-workers.ts";
 import type { ClaimOutcome, NamedClaim } from "../server/delete-claim.ts";
 import type { GraceOutcome, NamedPod } from "../server/delete-pod.ts";
+import type { HoldOutcome, HoldVerb } from "../server/hold-routes.ts";
 import type { EventEntry } from "../server/events-list.ts";
 import type { ObjectEntry } from "../server/object-list.ts";
 import type { PodEntry } from "../server/pod-list.ts";
@@ -25,11 +28,15 @@ import { hushed, hushedStatus } from "./hushed.ts";
 import { nodeIdentity, nodeLabels, nodeRoom } from "./node-facts.ts";
 import { objectEntries } from "./object-entries.ts";
 import type { Pods } from "./pods.ts";
+import type { Rollouts } from "./rollouts.ts";
 import type { RuntimeWatch } from "./runtime-watch.ts";
+import type { UpdateDoor } from "./update-door.ts";
 import { trustEntry, type TrustDoor } from "./trust-entry.ts";
-import type { NodeTruth, ReportedPod } from "./upstream.ts";
+import type { NodeTruth, ReportedPod } from "./node-truth.ts";
 
 export interface NodeViewOptions {
+  /** What the node is to the fleet by now. */
+  readonly fleet: () => FleetFacts;
   readonly edges: Edges;
   readonly config: AgentConfig;
   readonly version: string;
@@ -39,6 +46,7 @@ export interface NodeViewOptions {
   readonly desired: () => DesiredState;
   readonly claims: Pick<Claims, "list" | "removeData">;
   readonly documents: () => readonly DocumentState[];
+  readonly rollouts: Pick<Rollouts, "standings" | "pinnedObjects">;
   /** Oldest occurrence first. */
   readonly events: () => readonly RecordedEvent[];
   readonly filesDigest: () => string;
@@ -49,6 +57,7 @@ export interface NodeViewOptions {
   readonly problems: () => readonly string[];
   readonly conditions: () => readonly NodeCondition[];
   readonly trust: TrustDoor;
+  readonly updates: Pick<UpdateDoor, "change">;
   /** Of the line to the broker; undefined = there is none. */
   readonly linkBytes: () => LinkBytes | undefined;
 }
@@ -90,7 +99,9 @@ export class NodeView implements ServerFacts {
       const { desired, ...more } = entry;
       const { pod, source, sourceRef, specHash } = desired;
       const { nodeName } = this.#options;
-      return { pod, status, source, sourceRef, specHash, nodeName, ...more };
+      const condition = this.#updateCondition(desired);
+      const update = condition === undefined ? {} : { updateCondition: condition };
+      return { ...update, pod, status, source, sourceRef, specHash, nodeName, ...more };
     });
   }
 
@@ -167,16 +178,20 @@ export class NodeView implements ServerFacts {
     this.#options.trust.reset();
   }
 
+  changeHold(verb: HoldVerb, pod: NamedPod | undefined): HoldOutcome {
+    return this.#options.updates.change(verb, pod);
+  }
+
   /** A text of a pod's own as it may leave the node. */
   hush(text: string): string {
     return hushed(text, this.#secrets());
   }
 
   #secrets(): ReadonlySet<string> {
-    const { pods, desired } = this.#options;
+    const { pods, desired, rollouts } = this.#options;
     const running = pods.workers.all().map((entry) => entry.desired.pod);
     return secretTexts(
-      desired().objects.map(({ object }) => object),
+      [...desired().objects.map(({ object }) => object), ...rollouts.pinnedObjects()],
       [...desired().pods.map(({ pod }) => pod), ...running],
     );
   }
@@ -206,10 +221,29 @@ export class NodeView implements ServerFacts {
     const status = known === undefined ? undefined : hushedStatus(known, secrets);
     return {
       desired,
-      status: status === undefined ? undefined : withPendingUpdate(status, pendingUpdate),
+      status: status === undefined ? undefined : this.#withUpdate(status, desired, pendingUpdate),
       terminating: deletedAt !== undefined,
       pulling: this.#options.pods.workers.isPulling(desired.uid),
     };
+  }
+
+  #updateCondition({ pod, source }: DesiredPod): PodCondition | undefined {
+    const standings = this.#options.rollouts.standings(source);
+    const own = standings.find(({ name }) => name === podName(pod));
+    return own === undefined ? undefined : updateCondition(own);
+  }
+
+  #withUpdate(
+    status: PodStatus,
+    desired: DesiredPod,
+    pending: WorkerEntry["pendingUpdate"],
+  ): PodStatus {
+    const update = this.#updateCondition(desired);
+    const more = [
+      ...(pending === undefined ? [] : [pendingCondition(pending)]),
+      ...(update === undefined ? [] : [update]),
+    ];
+    return more.length === 0 ? status : { ...status, conditions: [...status.conditions, ...more] };
   }
 
   #statusOf({ desired }: WorkerEntry): PodStatus | undefined {
@@ -250,9 +284,6 @@ function runtimeOf({ version, conditions }: RuntimeWatch): NodeRuntime | undefin
   };
 }
 
-function withPendingUpdate(status: PodStatus, pending: WorkerEntry["pendingUpdate"]): PodStatus {
-  if (pending === undefined) return status;
-  const { reason, message } = pending;
-  const condition = { type: "agent/UpdatePending", status: "True", reason, message } as const;
-  return { ...status, conditions: [...status.conditions, condition] };
+function pendingCondition({ reason, message }: NonNullable<WorkerEntry["pendingUpdate"]>) {
+  return { type: "agent/UpdatePending", status: "True", reason, message } as const;
 }

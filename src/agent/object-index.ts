@@ -13,13 +13,17 @@ import { mayUse, type Reader } from "../source/object-access.ts";
 import { sameObject } from "../source/same-object.ts";
 
 export class ObjectIndex {
-  readonly #node: NodeIdentity;
+  readonly #node: () => NodeIdentity;
+  /** What pods were told of the node, and the namespaces of those that asked. */
+  #toldOfNode: string;
+  readonly #askedOfNode = new Set<string>();
   #list: readonly DesiredObject[] = [];
   #byKey: ReadonlyMap<string, DesiredObject> = new Map();
   #version = 0;
 
-  constructor(node: NodeIdentity) {
+  constructor(node: () => NodeIdentity) {
     this.#node = node;
+    this.#toldOfNode = JSON.stringify(node());
   }
 
   /** Grows with every change of what the objects say. */
@@ -29,16 +33,28 @@ export class ObjectIndex {
 
   /** The keys (`ConfigMap default/web`) of what has come, gone, or says something else now. */
   replace(objects: readonly DesiredObject[]): ReadonlySet<string> {
-    if (isSameList(objects, this.#list)) return new Set();
+    const changed = new Set([...this.#replaceAll(objects), ...this.#nodeChanges()]);
+    if (changed.size > 0) this.#version += 1;
+    return changed;
+  }
+
+  #replaceAll(objects: readonly DesiredObject[]): readonly string[] {
+    if (isSameList(objects, this.#list)) return [];
     const before = this.#byKey;
     this.#list = objects;
     this.#byKey = new Map(objects.map((desired) => [objectKey(desired.object), desired]));
-    const changed = new Set([
+    return [
       ...[...before.keys()].filter((key) => !this.#byKey.has(key)),
       ...objects.map(({ object }) => objectKey(object)).filter((key) => this.#differs(key, before)),
-    ]);
-    if (changed.size > 0) this.#version += 1;
-    return changed;
+    ];
+  }
+
+  /** Labels and groups of the node come from the fleet too. */
+  #nodeChanges(): readonly string[] {
+    const now = JSON.stringify(this.#node());
+    if (now === this.#toldOfNode) return [];
+    this.#toldOfNode = now;
+    return [...this.#askedOfNode].map((namespace) => `ConfigMap ${namespace}/${NODE_CONFIG_MAP}`);
   }
 
   /** What the pod `reader` may use. */
@@ -49,7 +65,10 @@ export class ObjectIndex {
     };
     return {
       configMap: (namespace, name) => {
-        if (name === NODE_CONFIG_MAP) return this.nodeConfigMap(namespace);
+        if (name === NODE_CONFIG_MAP) {
+          this.#askedOfNode.add(namespace);
+          return this.nodeConfigMap(namespace);
+        }
         const object = find("ConfigMap", `${namespace}/${name}`);
         return object?.kind === "ConfigMap" ? object : undefined;
       },
@@ -66,7 +85,7 @@ export class ObjectIndex {
 
   /** The node's own, which every namespace has. */
   nodeConfigMap(namespace: string): ConfigMap {
-    return nodeConfigMap(this.#node, namespace);
+    return nodeConfigMap(this.#node(), namespace);
   }
 
   #differs(key: string, before: ReadonlyMap<string, DesiredObject>): boolean {

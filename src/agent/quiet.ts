@@ -1,6 +1,7 @@
 // Waits until nothing has happened for a while: then is the time to give memory back.
 
 import type { Clock } from "../lib/clock.ts";
+import type { Edges } from "./edges.ts";
 
 export interface QuietOptions {
   readonly clock: Clock;
@@ -29,4 +30,12 @@ export class Quiet implements Disposable {
   [Symbol.dispose](): void {
     this.#timer?.[Symbol.dispose]();
   }
+}
+
+/** Gives back what nobody needs for now. */
+export function trimmer({ store, trimMemory }: Pick<Edges, "store" | "trimMemory">): () => void {
+  return () => {
+    store.database.releaseMemory();
+    trimMemory();
+  };
 }

@@ -71,7 +71,7 @@ export function buildDocuments(
   const { edges, config, nodeName, version, emit } = options;
   const { mqtt } = config;
   if (mqtt === undefined) return undefined;
-  const { fleet, topicRoot, podPolicy: policy, requireDigest } = mqtt;
+  const { fleet, topicRoot, podPolicy: policy, requireDigest, groups = [] } = mqtt;
   const clusterDNS = config.clusterDNS.length > 0;
   const { clock, log, store, sha256, machine, clockSynchronised } = edges;
   return new MqttSource({
@@ -81,6 +81,7 @@ export function buildDocuments(
     sha256,
     node: nodeName,
     topicRoot,
+    groups,
     ...(fleet === undefined ? {} : { fleet }),
     facts: { agentVersion: version, arch: machine.architecture, features: new Set(), clusterDNS },
     trust,

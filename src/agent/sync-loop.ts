@@ -14,6 +14,8 @@ export type LoopEvent =
   | { readonly type: "PodChanged"; readonly uid: PodUID }
   /** A pod is gone: another one may have room now. */
   | { readonly type: "RoomChanged" }
+  /** How an update stands may have changed. */
+  | { readonly type: "Review" }
   /** The first complete list of the runtime is in: from now on acting is allowed. */
   | { readonly type: "RuntimeKnown" };
 
@@ -83,7 +85,9 @@ export class SyncLoop {
           this.#apply();
           break;
         case "RoomChanged":
-          this.#apply();
+        case "Review":
+          // Once for all of this turn.
+          this.#owesApply = true;
           break;
         case "PodChanged":
           if (this.#runtimeKnown) this.#tell(event.uid);

@@ -1,19 +1,19 @@
 // Wires what is true here to the broker: reports through the outbox, documents to their source.
 
 import type { MqttConfig } from "../api/config.ts";
-import type { DocumentState } from "../api/desired-document.ts";
-import type { DesiredPod, Rejection, SourceName } from "../api/desired-pod.ts";
+import type { DesiredPod, SourceName } from "../api/desired-pod.ts";
 import { topicFor } from "../api/mqtt-topics.ts";
 import type { PodUID } from "../api/pod.ts";
-import type { NodeCondition, NodeStatus, PodStatus } from "../api/pod-status.ts";
+import type { NodeCondition } from "../api/pod-status.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
+import type { UpstreamFacts } from "../source/trial-facts.ts";
 import {
   acknowledge,
   acknowledgeStatic,
   shadowedAmong,
   type RunningFacts,
-  type StaticFiles,
 } from "../upstream/acknowledge.ts";
 import { againAtConnect, againAtRefresh, both, type Again } from "../upstream/again.ts";
 import { UpstreamConnection } from "../upstream/connection.ts";
@@ -26,31 +26,9 @@ import { podTopicPayload, report, reportContent, reportPayload } from "../upstre
 import type { Ack } from "../upstream/reported-state.ts";
 import { reportedSource } from "../upstream/wire-text.ts";
 import type { Edges } from "./edges.ts";
+import type { NodeTruth } from "./node-truth.ts";
 import { healthOf } from "./pod-healths.ts";
 import { NextSpeaker } from "./session-clock.ts";
-
-/** A pod as the node shows it. */
-export interface ReportedPod {
-  readonly desired: DesiredPod;
-  readonly status: PodStatus | undefined;
-  readonly terminating: boolean;
-  /** The successor it waits for has to be pulled or to wait. */
-  readonly pulling: boolean;
-}
-
-/** What is true on the node when a report is made. */
-export interface NodeTruth {
-  /** Everything that has a worker and a spec, predecessors too. */
-  readonly pods: readonly ReportedPod[];
-  /** One per namespace/name: what `get pods` shows. */
-  readonly shown: readonly ReportedPod[];
-  readonly files: StaticFiles;
-  readonly documents: readonly DocumentState[];
-  readonly rejected: readonly Rejection[];
-  readonly status: NodeStatus;
-  /** False at the start: that a pod is not among them says nothing yet. */
-  readonly arePodsKnown: boolean;
-}
 
 export interface UpstreamOptions {
   readonly edges: Edges;
@@ -60,6 +38,8 @@ export interface UpstreamOptions {
   readonly nodeName: string;
   readonly agentVersion: string;
   readonly truth: () => NodeTruth;
+  /** Groups whose topics are wanted, and those whose topics no longer are; absent = none. */
+  readonly groups?: () => { readonly wanted: readonly string[]; readonly left: readonly string[] };
   readonly onMessage: (message: MqttMessage) => void;
   readonly onConverged: (source: SourceName, generation: number) => void;
   readonly onConditions: () => void;
@@ -67,6 +47,8 @@ export interface UpstreamOptions {
   readonly onSession: (session: MqttSession, number: number) => void;
   /** The broker does not take what is said on a topic. */
   readonly onSetAside: (topic: string, why: string) => void;
+  /** Something went to the broker and came back. */
+  readonly onReached?: () => void;
 }
 
 const REPORT_AGAIN_MS = 30_000;
@@ -84,6 +66,7 @@ export class Upstream {
   #again: Disposable | undefined;
   #owes: Again = "nothing";
   #refreshes = 0;
+  #reachedAt: Monotonic | undefined;
   #connectionConditions: readonly NodeCondition[] = [];
   #publisherConditions: readonly NodeCondition[] = [];
 
@@ -99,6 +82,7 @@ export class Upstream {
       outbox: store.outbox,
       incarnation: incarnation.id,
       onSetAside: options.onSetAside,
+      onTaken: () => this.#reached(),
       onConditions: (conditions) => {
         this.#publisherConditions = conditions;
         options.onConditions();
@@ -114,7 +98,8 @@ export class Upstream {
       nodeName,
       incarnation: incarnation.id,
       clockTrusted: edges.clockSynchronised,
-      groups: () => [],
+      groups: () => options.groups?.().wanted ?? [],
+      leftGroups: () => options.groups?.().left ?? [],
       nextSession: () => incarnation.nextSession(),
       about: () => ({ bootID: edges.bootId, agent: agentVersion }),
       onMessage,
@@ -125,6 +110,7 @@ export class Upstream {
       },
       publisher: {
         run: (session, number, signal) => {
+          this.#reached();
           options.onSession(session, number);
           this.#connected(session.ack.sessionPresent);
           return this.#publisher.run(session, number, signal);
@@ -159,9 +145,19 @@ export class Upstream {
     return this.#meter.bytes();
   }
 
+  /** How the line stands. */
+  facts(): UpstreamFacts {
+    return { isConnected: this.#connection.status().connected, reachedAt: this.#reachedAt };
+  }
+
   /** Something that a report tells is different. */
   changed(): void {
     this.#reports.changed();
+  }
+
+  /** `groups()` is another one. */
+  groupsChanged(): void {
+    this.#connection.groupsChanged();
   }
 
   /** Something else than a report waits in the outbox. */
@@ -175,10 +171,15 @@ export class Upstream {
     this.#again?.[Symbol.dispose]();
   }
 
-  /** `all` has been said already where the session is new. */
+  #reached(): void {
+    this.#reachedAt = this.#options.edges.clock.monotonic();
+    this.#options.onReached?.();
+  }
+
+  /** A new session has been told everything already. */
   #connected(sessionPresent: boolean): void {
     const again = againAtConnect(sessionPresent, this.#options.config.profile);
-    if (again === "report") this.#report(again);
+    if (sessionPresent && again !== "nothing") this.#report(again);
   }
 
   #refresh(): Again {

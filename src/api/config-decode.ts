@@ -27,6 +27,7 @@ import {
   type Check,
 } from "./config-fields.ts";
 import type { AgentConfig, MqttConfig, PodPolicy } from "./config.ts";
+import { readGroups } from "./config-groups.ts";
 import { readPodSettings } from "./config-pods.ts";
 import { FieldReader, type ConfigFacts, type Mapping } from "./config-reader.ts";
 import { failed, ok, type Result } from "../lib/result.ts";
@@ -111,11 +112,13 @@ function readMqtt(reader: FieldReader, written: unknown): MqttConfig | undefined
   const profile = read("profile", oneOf(["normal", "metered"])) ?? MQTT_DEFAULTS.profile;
   const defaults = { ...MQTT_DEFAULTS, ...(profile === "metered" ? METERED_DEFAULTS : {}) };
   const podPolicy = readPodPolicy(reader, mqtt["podPolicy"]);
+  const groups = readGroups(reader, mqtt["groups"]);
   const rest = {
     profile,
     requireSignature: read("requireSignature", bool) ?? defaults.requireSignature,
     requireDigest: read("requireDigest", bool) ?? defaults.requireDigest,
     ...(podPolicy === undefined ? {} : { podPolicy }),
+    ...(groups === undefined ? {} : { groups }),
     topicRoot: read("topicRoot", topicRoot) ?? MQTT_DEFAULTS.topicRoot,
     keepAliveSeconds:
       read("keepAliveSeconds", integer({ min: 1, max: 65_535 })) ?? defaults.keepAliveSeconds,

@@ -137,7 +137,9 @@ export const KNOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
     "requireSignature",
     "requireDigest",
     "podPolicy",
+    "groups",
   ],
+  "mqtt.groups": ["name", "priority"],
   "mqtt.podPolicy": ["profile", "registries", "hostPaths", "devices"],
 };
 
@@ -167,5 +169,5 @@ export const UNBUILT_FIELDS: Readonly<Record<string, readonly string[]>> = {
     "registryAuthFile",
   ],
   crashLoopBackOff: [],
-  mqtt: ["groups", "allowCommands"],
+  mqtt: ["allowCommands"],
 };

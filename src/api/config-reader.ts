@@ -27,7 +27,8 @@ export class FieldReader {
   }
 
   refuse(keys: readonly string[], code: string, message: string): void {
-    this.errors.push({ path: formatPath(keys), message, code, ...this.#position(keys) });
+    const path = formatPath(keys.map((key) => (/^\d+$/.test(key) ? Number(key) : key)));
+    this.errors.push({ path, message, code, ...this.#position(keys) });
   }
 
   #position(keys: readonly string[]): Pick<FieldError, "line" | "column"> {
@@ -46,10 +47,10 @@ export class FieldReader {
     return undefined;
   }
 
-  /** A mapping whose keys are all known; anything else in it is refused. */
-  mapping(written: unknown, keys: readonly string[]): Mapping {
+  /** A mapping whose keys are all known; anything else in it is refused. `level`: how the list of known fields calls it. */
+  mapping(written: unknown, keys: readonly string[], level = keys.join(".")): Mapping {
     const mapping = this.freeMapping(written, keys);
-    for (const key of Object.keys(mapping)) this.#checkKey(key, keys);
+    for (const key of Object.keys(mapping)) this.#checkKey([...keys, key], level);
     return mapping;
   }
 
@@ -60,9 +61,8 @@ export class FieldReader {
     return {};
   }
 
-  #checkKey(key: string, parents: readonly string[]): void {
-    const parent = parents.join(".");
-    const keys = [...parents, key];
+  #checkKey(keys: readonly string[], parent: string): void {
+    const key = keys.at(-1) ?? "";
     if (KNOWN_FIELDS[parent]?.includes(key) === true) return;
     if (UNBUILT_FIELDS[parent]?.includes(key) === true)
       return this.refuse(keys, "NotSupported", "not supported yet; remove it");

@@ -1,5 +1,6 @@
 // The agent's configuration, defaulted. Field names are KubeletConfiguration's where one exists (DESIGN §1).
 
+import type { GroupMember } from "./groups.ts";
 import type { ResourceList } from "./pod.ts";
 
 export interface AgentConfig extends PodSettings {
@@ -80,6 +81,8 @@ export interface MqttConfig {
   readonly requireDigest: boolean;
   /** Absent = baseline while documents are unsigned, privileged once signatures are required. */
   readonly podPolicy?: PodPolicy;
+  /** Groups that the node is in by its own word, beside those of its document; each name once. Absent = none. */
+  readonly groups?: readonly GroupMember[];
 }
 
 /** What pods of documents may ask of the node (MQTT.md §2). */

@@ -1,7 +1,9 @@
 // An accepted MQTT document and how the node stands to it (MQTT.md §2 to §4).
 
 import type { DesiredPod, SourceName } from "./desired-pod.ts";
+import type { GroupMember } from "./groups.ts";
 import type { DesiredObject } from "./local-object.ts";
+import type { PodStanding } from "./rollout.ts";
 import type { DocumentTerms } from "./update-policy.ts";
 
 /** A document after all checks; what is checkpointed is its payload, this is read from it. */
@@ -15,6 +17,9 @@ export interface DesiredDocument extends DocumentTerms {
   readonly pods: readonly DesiredPod[];
   /** ConfigMaps, Secrets and claims. */
   readonly objects: readonly DesiredObject[];
+  /** Only a node document says these: groups that the node is in, and labels of it. Absent = none. */
+  readonly groups?: readonly GroupMember[];
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** The checkpoint of one source: the truth is `payload`, the rest saves reading it. */
@@ -57,4 +62,14 @@ export interface DocumentState {
   readonly observedGeneration: number;
   readonly acceptedAt: number;
   readonly lastRejected: RefusedDocument | undefined;
+  /** How its pods stand to it; those that are not in it were not judged. */
+  readonly rollout?: readonly PodStanding[];
+  /** Of all its pods; absent = nobody has counted. */
+  readonly images?: ImageProgress;
+}
+
+/** How many images a document's pods ask for, each of each pod, and how many of them are here. */
+export interface ImageProgress {
+  readonly images: number;
+  readonly imagesDone: number;
 }

@@ -177,12 +177,17 @@ export function subscriptionsFor(
     { type: "NodeCommand", root, node },
     { type: "Trust", root },
   ];
-  const joined = [...new Set(groups)].slice(0, MAX_GROUPS).flatMap((group): readonly Topic[] => [
-    { type: "GroupDesired", root, group },
-    { type: "GroupRollout", root, group },
-    { type: "GroupCommand", root, group },
-  ]);
-  return [...own, ...joined].map((topic) => topicFor(topic));
+  const joined = [...new Set(groups)].slice(0, MAX_GROUPS);
+  return [
+    ...own.map((topic) => topicFor(topic)),
+    ...joined.flatMap((group) => groupTopics(root, group)),
+  ];
+}
+
+/** What a member of the group listens to. */
+export function groupTopics(root: string, group: string): readonly string[] {
+  const types = ["GroupDesired", "GroupRollout", "GroupCommand"] as const;
+  return types.map((type) => topicFor({ type, root, group }));
 }
 
 /** The source a desired document's topic speaks for; undefined for every other topic. */

@@ -27,7 +27,7 @@ export function nodeConfigMap(node: NodeIdentity, namespace: string): ConfigMap 
       arch: node.arch,
     },
     binaryData: {},
-    immutable: true,
+    immutable: false,
   };
 }
 

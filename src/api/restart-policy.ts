@@ -13,6 +13,11 @@ export function restartsAfter(spec: PodSpec, container: Container, exitCode: num
   return byPolicy(restartPolicyOf(spec, container), exitCode);
 }
 
+/** Whether the pod ends by itself when all goes well. */
+export function isMeantToFinish(spec: PodSpec): boolean {
+  return spec.containers.every((container) => !restartsAfter(spec, container, 0));
+}
+
 export function restartPolicyOf(spec: PodSpec, container: Container): RestartPolicy {
   return container.restartPolicy ?? spec.restartPolicy;
 }

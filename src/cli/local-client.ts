@@ -46,6 +46,8 @@ interface Ask {
 const TIMEOUT_MS = 10_000;
 
 /** Every method throws CliError (exit code 1). */
+export type HoldVerb = "hold" | "release";
+
 export class LocalClient {
   readonly #socket: string;
   readonly #clock: Clock;
@@ -131,6 +133,21 @@ export class LocalClient {
     const { status, text } = await this.#ask(path, { method: "POST" });
     if (status !== 200) throw this.#refused(path, status, text);
     return this.#known(path, text, isTrust);
+  }
+
+  /** `pod` undefined = the whole node; rejects with the agent's own sentence if it cannot be. */
+  async changeHold(
+    verb: HoldVerb,
+    pod: { readonly namespace: string; readonly name: string } | undefined,
+  ): Promise<void> {
+    const place =
+      pod === undefined
+        ? ""
+        : `/pods/${encodeURIComponent(pod.namespace)}/${encodeURIComponent(pod.name)}`;
+    const path = `${place}/${verb}`;
+    const { status, text } = await this.#ask(path, { method: "POST" });
+    if (status === 404 || status === 409) throw new CliError(1, text.trim());
+    if (status !== 200) throw this.#refused(path, status, text);
   }
 
   async healthz(signal?: AbortSignal): Promise<Health> {

@@ -5,6 +5,7 @@ import type { AgentConfig } from "../api/config.ts";
 import { messageOf } from "../lib/errors.ts";
 import { CliError } from "./cli-error.ts";
 import type { DeletePodFlags } from "./delete-pod.ts";
+import { addHold } from "./hold-verbs.ts";
 import { findSocket, loadConfig, type Doors } from "./load-config.ts";
 import { LocalClient } from "./local-client.ts";
 import { addDeleteClaim, addGetObjects, type VerbParts } from "./object-verbs.ts";
@@ -94,6 +95,7 @@ function buildProgram(options: CliOptions, done: (code: number) => void): Comman
   addDelete(program, options, done);
   addValidate(program, options, done);
   addExplain(program, options, done);
+  addHold(program, verbParts(terminal, done));
   addTrust(program, verbParts(terminal, done));
   addVersion(program, options);
   return program;

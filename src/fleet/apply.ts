@@ -5,6 +5,7 @@ import { CliError } from "../cli/cli-error.ts";
 import { printable } from "../cli/printable.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import { isTopicName, topicFor } from "../api/mqtt-topics.ts";
+import { applyWarnings } from "./apply-warnings.ts";
 import {
   composeDocument,
   sourceOf,
@@ -42,8 +43,6 @@ export interface ApplyFlags extends BrokerFlags, TargetFlags {
   readonly dryRun?: boolean;
 }
 
-const SAYS_NO_GROUPS =
-  "warning: nodes of this version subscribe to no group, so none of them takes this document; use --node\n";
 /** What the strictest broker keeps. */
 const MAX_MESSAGE_BYTES = 48 * 1024;
 
@@ -53,7 +52,6 @@ export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1
   const input = await readInput(flags.filename, terminal);
   const target = chooseTarget(input, flags);
   const signers = (flags.key ?? []).map(readSigner);
-  if ("group" in target) terminal.err(SAYS_NO_GROUPS);
   await using fleet = await openFleet(parts, flags);
   const before = await readTarget(fleet, target, terminal);
   const version = decideVersion(before, { input, epoch: flags.epoch });
@@ -66,11 +64,9 @@ export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1
   const digest = `sha256:${sha256(payload)}`;
   const { epoch, generation } = version;
   const published: Published = { source: sourceOf(target), epoch, generation, digest };
-  const wasSigned = before.retained !== undefined && before.retained.keyids.length > 0;
-  if (wasSigned && signers.length === 0)
-    terminal.err(
-      "warning: the document before was signed and this one is not; nodes with keys will answer 401\n",
-    );
+  const kind = { isSigned: signers.length > 0, isForNode: "node" in target };
+  for (const warning of applyWarnings(before.retained, document, kind))
+    terminal.err(`warning: ${printable(warning)}\n`);
   if (flags.dryRun === true) {
     for (const line of changeLines(before.retained, input)) terminal.out(`${printable(line)}\n`);
     terminal.out(`would be generation ${generation} of ${targetName(target)}, ${digest}\n`);

@@ -17,8 +17,8 @@ const CHANGE_TIMEOUT = "5m";
 const LOG_TIMEOUT = "30s";
 const CHANGES = {
   restart: "stop a pod gracefully and start it again",
-  hold: "keep a pod from being updated until it is released; nodes of this version answer 501",
-  release: "end a hold, and let a failed revision be tried again; nodes of this version answer 501",
+  hold: "keep a pod from being updated until it is released",
+  release: "end a hold, and let a failed revision be tried again",
 } as const;
 
 export function addCommandVerbs(fleet: Command, parts: VerbParts): void {

@@ -149,10 +149,7 @@ function targetOptions(command: Command): Command {
       collect,
     )
     .option("--node <name>", "for this node")
-    .option(
-      "--group <name>",
-      "for the nodes of this group; nodes of this version subscribe to no group yet",
-    );
+    .option("--group <name>", "for the nodes of this group");
 }
 
 function addGet(fleet: Command, parts: VerbParts): void {

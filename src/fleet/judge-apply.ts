@@ -30,7 +30,7 @@ export interface ApplyJudgement {
 }
 
 export function judgeApply(apply: ApplyToJudge): ApplyJudgement {
-  const read = readEnvelope(apply.payload);
+  const read = readEnvelope(apply.payload, "node" in apply.target ? "node" : "group");
   if (read.type === "Invalid") return { errors: read.errors.map(envelopeLine), warnings: [] };
   if (read.type !== "Envelope") return { errors: ["this is no DesiredState"], warnings: [] };
   const { unsupported, ignored, allowEmpty, resources } = read.envelope;

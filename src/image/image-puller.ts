@@ -52,7 +52,7 @@ interface Failed {
   readonly backoff: BackoffEntry;
   readonly retryAt: Monotonic;
   readonly failure: PullFailure;
-  readonly message: string;
+  readonly thrown: unknown;
 }
 
 type LocalImage = Pick<Image, "id" | "size" | "uid" | "username">;
@@ -113,6 +113,13 @@ export class ImagePuller {
     }
   }
 
+  /** The image that the runtime calls `ref`, if it is here. Rejects with AgentError `ImageInspectError`. */
+  async local(ref: string, signal: AbortSignal): Promise<EnsuredImage | undefined> {
+    const asked = { image: ref, signal };
+    const local = await this.#look(ref, ref, asked);
+    return local === undefined ? undefined : ensured(local, "Present", ref);
+  }
+
   async #ensure(wanted: Wanted, policy: PullPolicy): Promise<EnsuredImage> {
     const local = await this.#find(wanted);
     switch (policy) {
@@ -134,7 +141,7 @@ export class ImagePuller {
   async #look(
     name: string,
     key: string,
-    { image, signal }: Wanted,
+    { image, signal }: Pick<Wanted, "image" | "signal">,
   ): Promise<LocalImage | undefined> {
     try {
       return await this.#lookups.run(key, signal, async (shared) =>
@@ -238,7 +245,7 @@ export class ImagePuller {
       if (now - backoff.at > BACKOFF.resetAfter) this.#failed.delete(other);
     const backoff = nextBackoff(this.#failed.get(key)?.backoff, now, BACKOFF);
     const retryAt = now + jitter(this.#options.random, backoff.delay, BACKOFF_SPREAD);
-    this.#failed.set(key, { backoff, retryAt, failure, message: messageOf(thrown) });
+    this.#failed.set(key, { backoff, retryAt, failure, thrown });
   }
 }
 
@@ -273,10 +280,11 @@ function neverPull(image: string): AgentError {
   });
 }
 
-function backingOff(image: string, { retryAt, message }: Failed): AgentError {
+function backingOff(image: string, { retryAt, thrown: cause }: Failed): AgentError {
   return new AgentError({
     reason: "ImagePullBackOff",
-    message: `back-off pulling image "${image}": ${message}`,
+    message: `back-off pulling image "${image}": ${messageOf(cause)}`,
+    cause,
     retryAt,
   });
 }

@@ -67,6 +67,8 @@ export interface MqttSession {
   readonly ack: ConnectAck;
   /** Granted QoS or failure code (≥ 0x80) per filter, in order. Rejects when the session ends first. */
   subscribe(filters: readonly string[]): Promise<readonly number[]>;
+  /** Resolves when the broker has answered, whatever it says. Rejects when the session ends first. */
+  unsubscribe(filters: readonly string[]): Promise<void>;
   /** Resolves with the PUBACK's reason code (0 = success; QoS 0: at once). Rejects when the session ends first. */
   publish(message: MqttMessage): Promise<number>;
   /** Resolves when the session is over, whatever the cause; never rejects. */

@@ -62,6 +62,13 @@ export class MqttjsSession implements MqttSession {
     });
   }
 
+  unsubscribe(filters: readonly string[]): Promise<void> {
+    return this.#untilEnd((settle) => {
+      // An error is the answer that there was no such subscription.
+      this.#client.unsubscribe([...filters], () => settle({ value: undefined }));
+    });
+  }
+
   publish(message: MqttMessage): Promise<number> {
     const { topic, payload, qos, retain } = message;
     const options = { qos, retain, ...this.#propertiesOf(message) };

@@ -158,7 +158,8 @@ export class Succession {
   }
 
   async #pullFirst(own: PodWorker, life: PodLife, signal: AbortSignal): Promise<void> {
-    if (own.desired === undefined) return;
+    // Whoever asks for it has no room for two images.
+    if (own.desired === undefined || own.desired.stopFirst === true) return;
     try {
       await this.#options.fetchImages(own.desired.pod, signal);
     } catch (error) {

@@ -23,6 +23,8 @@ export interface PodEntry {
     readonly reason: string;
     readonly message: string;
   };
+  /** That it does not run what its document asks for, or not surely. */
+  readonly updateCondition?: PodCondition;
   /** Wall ms since which the pod is being stopped. */
   readonly deletedAt?: number;
 }
@@ -81,14 +83,16 @@ function originOf({ source, sourceRef, specHash }: PodEntry): Readonly<Record<st
   };
 }
 
-function v1Status({ status, pendingUpdate }: PodEntry): V1Object {
-  const { initContainerStatuses, ...rest } = status;
+function v1Status({ status, pendingUpdate, updateCondition }: PodEntry): V1Object {
+  const { initContainerStatuses, conditions, ...rest } = status;
   return {
     ...rest,
     ...(initContainerStatuses.length === 0 ? {} : { initContainerStatuses }),
-    ...(pendingUpdate === undefined
-      ? {}
-      : { conditions: [...status.conditions, pendingCondition(pendingUpdate)] }),
+    conditions: [
+      ...conditions,
+      ...(pendingUpdate === undefined ? [] : [pendingCondition(pendingUpdate)]),
+      ...(updateCondition === undefined ? [] : [updateCondition]),
+    ],
   };
 }
 

@@ -12,6 +12,7 @@ import {
   objectsOfPath,
   type ObjectFacts,
 } from "./object-routes.ts";
+import { HOLD_PATHS, answerForHold, holdOfPath, type HoldFacts } from "./hold-routes.ts";
 import { podList, type PodEntry } from "./pod-list.ts";
 import { TRUST_PATHS, answerForTrust, type TrustFacts } from "./trust-routes.ts";
 import type { V1Object } from "./v1-shape.ts";
@@ -32,7 +33,7 @@ export interface VersionInfo {
 }
 
 /** Where the answers come from; each is asked anew for every request. */
-export interface ServerFacts extends ObjectFacts, TrustFacts {
+export interface ServerFacts extends ObjectFacts, TrustFacts, HoldFacts {
   /** Sentences about what is stuck; empty = healthy. */
   healthProblems(): readonly string[];
   /** One per namespace/name: while a replacement waits, the pod that runs. */
@@ -68,6 +69,8 @@ export function respond(request: Request, facts: ServerFacts): Response {
 
 function answerTo(method: string, url: URL, facts: ServerFacts): Answer {
   const { pathname: path, searchParams: query } = url;
+  const hold = holdOfPath(path);
+  if (hold !== undefined) return answerForHold(method, hold, facts);
   const pod = podOfPath(path);
   if (pod !== undefined)
     return answerForPod({ method, pod, query }, (seconds) => facts.shortenGrace(pod, seconds));
@@ -79,7 +82,7 @@ function answerTo(method: string, url: URL, facts: ServerFacts): Answer {
   if (route === undefined)
     return text(
       404,
-      `there is no ${path} here; there are ${[...ROUTES.keys(), ...TRUST_PATHS, ...objectPaths()].join(", ")}`,
+      `there is no ${path} here; there are ${[...ROUTES.keys(), ...TRUST_PATHS, ...HOLD_PATHS, ...objectPaths()].join(", ")}`,
     );
   if (method !== "GET" && method !== "HEAD")
     return notAllowed("GET, HEAD", `${path} can only be read: use GET or HEAD`);

@@ -18,6 +18,7 @@ import { Findings } from "../api/findings.ts";
 import { timeField } from "../api/time-field.ts";
 import { decodeText, readDocuments, type YamlDocument } from "../api/yaml-documents.ts";
 import type { FieldError } from "../lib/result.ts";
+import { NO_FLEET_WORD, readFleetWord, type FleetWord } from "./desired-membership.ts";
 import { readRequires, type Requires } from "./desired-requires.ts";
 import { DEFAULT_POLICY, didYouMean, readPolicy } from "./desired-update-policy.ts";
 
@@ -34,7 +35,7 @@ export interface Target {
   readonly fleet?: string;
 }
 
-export interface Envelope {
+export interface Envelope extends FleetWord {
   readonly target: Target;
   /** "" when absent. */
   readonly epoch: string;
@@ -82,12 +83,16 @@ const READ_FIELDS = [
   "allowEmpty",
   "resources",
 ];
-const IGNORED_FOR_NOW = ["groups", "labels"];
-const ENVELOPE_FIELDS = [...READ_FIELDS, ...RESERVED, ...IGNORED_FOR_NOW];
+/** What only a node's own document may say of it. */
+const OF_THE_NODE = ["groups", "labels"];
+const ENVELOPE_FIELDS = [...READ_FIELDS, ...RESERVED, ...OF_THE_NODE];
 const MAX_EPOCH_LENGTH = 128;
 
+/** Whose document it is: what a node's says of the node counts, what a group's says is listed as ignored. */
+export type DocumentOf = "node" | "group";
+
 /** Never throws, whatever the bytes are. */
-export function readEnvelope(payload: Uint8Array): ReadEnvelope {
+export function readEnvelope(payload: Uint8Array, of: DocumentOf = "node"): ReadEnvelope {
   const text = decodeText(payload);
   if (!text.ok) return { type: "Invalid", errors: text.errors.map(asDocumentError) };
   const { documents, errors } = readDocuments(text.value);
@@ -101,17 +106,20 @@ export function readEnvelope(payload: Uint8Array): ReadEnvelope {
     return { type: "Invalid", errors: [{ path: "", code: "Invalid", message }] };
   }
   if (isEnvelope(first.value)) return { type: "Signed" };
-  return readDesiredState(first);
+  return readDesiredState(first, of);
 }
 
 /** The part of an accepted document that says what runs. Whatever else a newer agent would refuse is passed over;
  * `errors` = the list of resources itself cannot be read. */
-export function readCheckpoint(payload: Uint8Array): {
+export function readCheckpoint(
+  payload: Uint8Array,
+  of: DocumentOf,
+): FleetWord & {
   readonly policy: UpdatePolicy;
   readonly resources: readonly WrittenResource[];
   readonly errors: readonly FieldError[];
 } {
-  const nothing = { policy: DEFAULT_POLICY, resources: [] };
+  const nothing = { policy: DEFAULT_POLICY, resources: [], ...NO_FLEET_WORD };
   const text = decodeText(payload);
   if (!text.ok) return { ...nothing, errors: text.errors.map(asDocumentError) };
   const { documents, errors } = readDocuments(text.value);
@@ -124,16 +132,18 @@ export function readCheckpoint(payload: Uint8Array): {
     return { ...nothing, errors: findings.errors };
   }
   const value = document.value;
-  const policy = readPolicy({ findings: passedOver, path: [], value }, passedOver);
+  const leniently = { findings: passedOver, path: [], value };
+  const policy = readPolicy(leniently, passedOver);
+  const word = of === "node" ? readFleetWord(leniently) : NO_FLEET_WORD;
   const resources = readResources({ findings, path: [], value }, document.locate);
-  return { policy, resources, errors: findings.errors };
+  return { ...word, policy, resources, errors: findings.errors };
 }
 
 function asDocumentError(error: FieldError): FieldError {
   return { ...error, message: error.message.replace(/^the file /, "the document ") };
 }
 
-function readDesiredState(document: YamlDocument): ReadEnvelope {
+function readDesiredState(document: YamlDocument, of: DocumentOf): ReadEnvelope {
   const findings = new Findings({ locate: document.locate, lenient: false });
   if (!isJsonObject(document.value)) {
     findings.fail([], "Invalid", "must be an object of kind DesiredState");
@@ -151,11 +161,12 @@ function readDesiredState(document: YamlDocument): ReadEnvelope {
     policy: readPolicy(node, unsupported),
     allowEmpty: booleanField(node, "allowEmpty") ?? false,
     resources: readResources(node, document.locate),
+    ...(of === "node" ? readFleetWord(node) : NO_FLEET_WORD),
   };
   const issuedAt = timeField(node, "issuedAt");
   const expiresAt = timeField(node, "expiresAt");
   readReserved(node, unsupported);
-  warnUnknown(node);
+  warnUnknown(node, of);
   if (findings.errors.length > 0 || generation === undefined)
     return {
       type: "Invalid",
@@ -252,10 +263,10 @@ function readReserved(node: Node, unsupported: Findings): void {
   }
 }
 
-function warnUnknown(node: Node): void {
+function warnUnknown(node: Node, of: DocumentOf): void {
   for (const [key, value] of Object.entries(node.value)) {
-    if (IGNORED_FOR_NOW.includes(key) && !isBlank(value))
-      node.findings.warn([key], "Ignored", "not supported yet; the rest of the document counts");
+    if (of === "group" && OF_THE_NODE.includes(key) && !isBlank(value))
+      node.findings.warn([key], "Ignored", "only the document of the node itself may say this");
     if (ENVELOPE_FIELDS.includes(key)) continue;
     node.findings.warn([key], "Ignored", `unknown field${didYouMean(key, ENVELOPE_FIELDS)}`);
   }

@@ -7,6 +7,7 @@ import type { DesiredObject } from "../api/local-object.ts";
 import type { FieldError } from "../lib/result.ts";
 import { readEnvelope, type Envelope } from "./desired-decode.ts";
 import { unpinnedImages } from "./desired-images.ts";
+import { wordOf } from "./desired-membership.ts";
 import { forbiddenByPolicy, type PodRules } from "./desired-pod-policy.ts";
 import { documentRejections, refusal, refusalFor, type Refusal } from "./desired-refusal.ts";
 import { unmetRequirements, type NodeFacts } from "./desired-requires.ts";
@@ -21,6 +22,7 @@ import {
 import { digestOf, openDocument, type OpenedDocument, type Trusted } from "./desired-signature.ts";
 import {
   documentName,
+  documentOf,
   judgeAge,
   judgeTarget,
   judgeVersion,
@@ -101,7 +103,7 @@ export function judgeDocument(arrival: Arrival): Verdict {
 
 function judgeOpened(arrival: Arrival, opened: OpenedDocument): Verdict {
   const refuse = refusing(opened.digest);
-  const read = readEnvelope(opened.payload);
+  const read = readEnvelope(opened.payload, documentOf(arrival.address));
   switch (read.type) {
     case "Signed":
       return refuse(opened.signature === undefined ? ENVELOPE_NOT_JSON : ENVELOPE_INSIDE);
@@ -243,7 +245,7 @@ function accept(
   const holdsSecrets = objects.some(({ object }) => object.kind === "Secret");
   return {
     type: "Accepted",
-    document: { ...version, policy, pods, written, objects },
+    document: { ...version, policy, ...wordOf(envelope), pods, written, objects },
     accepted: {
       ...version,
       payload,

@@ -5,9 +5,10 @@ import type { AcceptedDocument, DesiredDocument } from "../api/desired-document.
 import type { Rejection } from "../api/desired-pod.ts";
 import type { FieldError } from "../lib/result.ts";
 import { readCheckpoint } from "./desired-decode.ts";
+import { wordOf } from "./desired-membership.ts";
 import { documentRejections } from "./desired-refusal.ts";
 import { decodeResources } from "./desired-resources.ts";
-import type { DocumentAddress } from "./desired-version.ts";
+import { documentOf, type DocumentAddress } from "./desired-version.ts";
 
 export interface RestoredDocument {
   readonly document: DesiredDocument;
@@ -25,7 +26,8 @@ export function restoreDocument(
   sha256: Sha256,
 ): RestoredDocument {
   const { source, epoch, generation, digest, signed = false, lost } = accepted;
-  const { policy, resources, errors } = readCheckpoint(accepted.payload);
+  const read = readCheckpoint(accepted.payload, documentOf(address));
+  const { policy, resources, errors } = read;
   const decoded = decodeResources(resources, {
     source,
     ref: address.topic,
@@ -45,6 +47,7 @@ export function restoreDocument(
       digest,
       ...(signed ? { signed } : {}),
       policy,
+      ...wordOf(read),
       pods: decoded.pods,
       written: decoded.written,
       objects: decoded.objects,

@@ -3,7 +3,7 @@
 import type { AcceptedDocument } from "../api/desired-document.ts";
 import type { SourceName } from "../api/desired-pod.ts";
 import type { FieldError } from "../lib/result.ts";
-import type { Target } from "./desired-decode.ts";
+import type { DocumentOf, Target } from "./desired-decode.ts";
 
 /** Where a document arrived. */
 export interface DocumentAddress {
@@ -67,6 +67,10 @@ function unnamed(address: DocumentAddress): FieldError {
 /** undefined = it is the node's own topic. */
 export function groupOf({ source }: Pick<DocumentAddress, "source">): string | undefined {
   return source.startsWith(GROUP) ? source.slice(GROUP.length) : undefined;
+}
+
+export function documentOf(address: Pick<DocumentAddress, "source">): DocumentOf {
+  return groupOf(address) === undefined ? "node" : "group";
 }
 
 export interface DocumentVersion {

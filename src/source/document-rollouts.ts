@@ -1,17 +1,11 @@
 // Carries the pods of one document through their updates: asks how they do, writes down what was decided, and says what
 // may run. What it has said is on the disk.
 
-import type { DecodeContext, JsonObject } from "../api/decode-context.ts";
+import type { DecodeContext } from "../api/decode-context.ts";
 import type { DesiredPod, SourceName } from "../api/desired-pod.ts";
-import type { LocalObjects } from "../api/local-object.ts";
+import type { LocalObject, LocalObjects } from "../api/local-object.ts";
 import { podName, type PodUID } from "../api/pod.ts";
-import {
-  NO_ROLLOUT,
-  type GoodCopy,
-  type PodOfSource,
-  type Revision,
-  type RolloutState,
-} from "../api/rollout.ts";
+import { NO_ROLLOUT, type Revision, type RolloutState } from "../api/rollout.ts";
 import { policyOf } from "../api/update-annotations.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { goodCopy, pinnedObjects, type GoodPod } from "./good-copy.ts";
@@ -21,9 +15,9 @@ import {
   released,
   runByDisk,
   type PodOnRollout,
-  type RolloutPolicy,
   type RolloutStep,
 } from "./rollout.ts";
+import type { RolloutDocument, RolloutPod, RolloutStore } from "./rollout-document.ts";
 import { rolloutPods } from "./rollout-pods.ts";
 import {
   trialFacts,
@@ -31,31 +25,6 @@ import {
   type TrialPolicy,
   type UpstreamFacts,
 } from "./trial-facts.ts";
-
-/** The checkpoint. What `save` has returned from is on the disk; when it throws, nothing is. */
-export interface RolloutStore {
-  of(source: SourceName): ReadonlyMap<string, RolloutState>;
-  copy(
-    pod: PodOfSource,
-  ): { readonly type: "Found"; readonly copy: GoodCopy } | { readonly type: "Lost" };
-  save(
-    changes: readonly (PodOfSource & { readonly state: RolloutState; readonly copy?: GoodCopy })[],
-  ): void;
-  forget(pods: readonly PodOfSource[]): void;
-}
-
-/** A pod as the newest document has it. */
-export interface RolloutPod {
-  readonly desired: DesiredPod;
-  /** The object as its author wrote it. */
-  readonly written: JsonObject;
-}
-
-export interface RolloutDocument {
-  readonly generation: number;
-  readonly policy: RolloutPolicy & TrialPolicy;
-  readonly pods: readonly RolloutPod[];
-}
 
 export interface DocumentRolloutsOptions {
   readonly source: SourceName;
@@ -73,7 +42,7 @@ export interface DocumentRolloutsOptions {
   /** Something of this `namespace/name` is there. */
   readonly isThere: (name: string) => boolean;
   /** How the pod of this UID does, and what else its trial depends on. */
-  readonly progress: (desired: DesiredPod) => PodProgress;
+  readonly progress: (desired: DesiredPod, policy: TrialPolicy) => PodProgress;
   readonly upstream: () => UpstreamFacts;
   /** Container name → what the runtime calls the image that the pod of this UID runs. */
   readonly images: (uid: PodUID) => Readonly<Record<string, string>>;
@@ -119,6 +88,11 @@ export class DocumentRollouts {
   /** The image that a container must run, and no other; undefined = as its spec says. */
   imageOf(uid: PodUID, container: string): string | undefined {
     return this.#pinned.get(uid)?.images[container];
+  }
+
+  /** What pods find beside the newest word of the sources. */
+  pinnedObjects(): readonly LocalObject[] {
+    return [...this.#pinned.values()].flatMap(({ objects }) => [...objects.values()]);
   }
 
   /** The accepted document; `review` tells what it means. */
@@ -197,7 +171,7 @@ export class DocumentRollouts {
     // A way back that cannot be read is none.
     const usable = good !== undefined || state.good?.revision === revision;
     const { good: _, ...withoutGood } = state;
-    const progress = progressOf(desired);
+    const progress = progressOf(desired, policy);
     const facts = trialFacts({
       desired,
       revision,

@@ -1,300 +1,232 @@
-// The MQTT documents as a source of pods and objects: judges what arrives, checkpoints it, and only then lets it act (MQTT.md §3).
+// The documents that reach a node over MQTT, its own and those of its groups: who gets which message, and which groups
+// those are by now.
 
-import type { Sha256 } from "../api/decode-context.ts";
-import type { AcceptedDocument, DesiredDocument, DocumentState } from "../api/desired-document.ts";
+import type { DocumentState } from "../api/desired-document.ts";
 import type { Rejection, SourceName, SourceSnapshot } from "../api/desired-pod.ts";
-import { parseTopic, topicFor } from "../api/mqtt-topics.ts";
-import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
-import type { Clock } from "../lib/clock.ts";
+import { DEFAULT_GROUP_PRIORITY, type FleetFacts, type GroupMember } from "../api/groups.ts";
+import { MAX_GROUPS, parseTopic, topicFor } from "../api/mqtt-topics.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import { judgeDocument, type Verdict } from "./desired-judge.ts";
-import type { PodRules } from "./desired-pod-policy.ts";
-import type { Refusal } from "./desired-refusal.ts";
-import type { NodeFacts } from "./desired-requires.ts";
-import { restoreDocument } from "./desired-restore.ts";
-import { documentName, type DocumentAddress } from "./desired-version.ts";
-import { RefusalMemory } from "./mqtt-refusals.ts";
-import { RefusalLog } from "../lib/refusal-log.ts";
-import { storageRefusal } from "./storage-refusal.ts";
+import type { JudgeContext } from "./desired-judge.ts";
+import { documentName, groupOf } from "./desired-version.ts";
+import type { DocumentRules, DocumentStore } from "./document-rules.ts";
+import { DocumentSource } from "./document-source.ts";
+import { membership, type Membership } from "./group-membership.ts";
 import type { Trust } from "./trust.ts";
 
-/** The checkpoint. What `accept` has returned from is on the disk; when it throws nothing was accepted. */
-export interface DocumentStore {
-  get(source: SourceName): AcceptedDocument | undefined;
-  accept(document: AcceptedDocument): void;
-  setObserved(source: SourceName, generation: number): void;
-  forgetVersion(source: SourceName): void;
+export interface DocumentStores extends DocumentStore {
+  /** Every source that has ever had a document. */
+  spoken(): readonly SourceName[];
+  /** Forgets the document; that its source has spoken stays known. */
+  remove(source: SourceName): void;
 }
 
-export interface MqttSourceOptions {
-  readonly documents: DocumentStore;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly sha256: Sha256;
+export interface MqttSourceOptions extends DocumentRules {
+  readonly documents: DocumentStores;
   /** This node's name. */
   readonly node: string;
   /** `mqtt.topicRoot`. */
   readonly topicRoot: string;
-  /** `mqtt.fleet`; absent = any. */
-  readonly fleet?: string;
-  readonly facts: NodeFacts;
+  /** `mqtt.groups`; absent = none. */
+  readonly groups?: readonly GroupMember[];
   readonly trust: Pick<Trust, "look" | "receive" | "verify">;
-  readonly podRules: PodRules;
-  /** Whether the kernel says that the clock is synchronised. */
-  readonly clockTrusted: () => boolean;
-  /** Receives a snapshot at the start and after every change. */
+  /** Receives a snapshot of each source at the start and after every change. */
   readonly emit: (snapshot: SourceSnapshot) => void;
   /** Receives the state of every document source at the start and after every change. */
   readonly onState: (states: readonly DocumentState[]) => void;
 }
 
-/** A document that could not be written down is tried again without the broker's help. */
-const STORE_RETRY: BackoffPolicy = { initial: 30_000, max: 600_000, resetAfter: 3_600_000 };
-
-const SOURCE: SourceName = "mqtt:node";
+const NODE: SourceName = "mqtt:node";
 
 export class MqttSource implements Disposable {
   readonly #options: MqttSourceOptions;
-  readonly #address: DocumentAddress;
-  readonly #refusals: RefusalMemory;
-  readonly #refusalLog: RefusalLog;
-  #stored: AcceptedDocument | undefined;
-  #document: DesiredDocument | undefined;
-  /** False until a document was accepted or restored whole (law 5). */
-  #ready = false;
-  /** What the accepted document leaves out or ignores. */
-  #notices: readonly Rejection[] = [];
-  /** Why the newest refused document was refused, while it is the newest. */
-  #refused: readonly Rejection[] = [];
-  /** The newest message, if it was refused: with other keys in force it may count. */
-  #refusedMessage: Uint8Array | undefined;
-  #retry: Disposable | undefined;
-  #backoff: BackoffEntry | undefined;
+  readonly #nodeTopic: string;
+  readonly #node: DocumentSource;
+  /** By the name of the group, in the order in which they count. */
+  #groups: ReadonlyMap<string, DocumentSource> = new Map();
+  #membership: Membership = { members: [], surplus: [] };
+  /** Groups that are known to have been left: the broker may still know of a subscription. */
+  readonly #left = new Set<string>();
+  #onGroups: () => void = () => undefined;
 
   constructor(options: MqttSourceOptions) {
-    this.#options = options;
     const { node, topicRoot: root } = options;
-    this.#address = {
-      source: SOURCE,
-      topic: topicFor({ type: "NodeDesired", root, node }),
-      node,
-    };
-    this.#refusals = new RefusalMemory(options.clock);
-    this.#refusalLog = new RefusalLog(options.clock, options.log);
+    this.#options = options;
+    this.#nodeTopic = topicFor({ type: "NodeDesired", root, node });
+    const emit = (snapshot: SourceSnapshot): void => this.#emitNode(snapshot);
+    this.#node = this.#documentSource(NODE, this.#nodeTopic, emit);
   }
 
-  /** Restores the accepted document and speaks, before it returns. Throws what the checkpoint throws. */
+  /** Restores the accepted documents and speaks, before it returns; the node's own speaks last. Throws what the
+   * checkpoint throws. */
   start(): void {
-    this.#stored = this.#options.documents.get(SOURCE);
-    if (this.#stored !== undefined) this.#restore(this.#stored);
-    this.#emit();
+    this.#node.restore();
+    this.#membership = this.#decide();
+    this.#regroup();
+    for (const group of this.#spokenGroups()) if (!this.#groups.has(group)) this.#leave(group);
+    this.#node.emit();
     this.#tell();
   }
 
-  #restore(stored: AcceptedDocument): void {
-    const { log, sha256 } = this.#options;
-    const { generation } = stored;
-    const { document, rejected, intact } = restoreDocument(stored, this.#address, sha256);
-    this.#notices = rejected;
-    this.#ready = intact;
-    if (stored.lost !== undefined) {
-      log.error(
-        "the desired document cannot be opened; it counts again when it is published again",
-        {
-          source: SOURCE,
-          generation,
-          why: stored.lost,
-        },
-      );
-      return;
-    }
-    this.#document = document;
-    const { pods, objects } = document;
-    log.info("restored the desired document", {
-      source: SOURCE,
-      generation,
-      pods: pods.length,
-      objects: objects.length,
-    });
-    if (!intact)
-      log.error("part of the desired document cannot be read", { source: SOURCE, generation });
-  }
-
-  /** A message from the broker: this node's document, or who may sign it. Never throws. */
+  /** A message from the broker: a document of this node or of one of its groups, or who may sign them. Never throws. */
   receive(topic: string, payload: Uint8Array): void {
     const parsed = parseTopic(this.#options.topicRoot, topic);
-    if (parsed?.type === "Trust") return this.#options.trust.receive(payload);
-    if (topic !== this.#address.topic) return;
-    // The newest message is the retained truth; an older one that waits for the disk is history.
-    this.#forgetRetry();
-    this.#backoff = undefined;
-    this.#refusedMessage = undefined;
-    this.#take(payload);
+    if (parsed?.type === "Trust") this.#options.trust.receive(payload);
+    else if (topic === this.#nodeTopic) this.#node.receive(payload);
+    else if (parsed?.type === "GroupDesired") this.#groups.get(parsed.group)?.receive(payload);
   }
 
-  /** Trust was reset: a document of any version follows. Throws what the checkpoint throws. */
+  /** Trust was reset: documents of any version follow. Throws what the checkpoint throws. */
   forgetVersion(): void {
-    if (this.#stored === undefined) return;
-    this.#options.documents.forgetVersion(SOURCE);
-    this.#stored = { ...this.#stored, versionForgotten: true };
+    for (const source of this.#all()) source.forgetVersion();
   }
 
   /** Other keys are in force: what was refused is judged again, for the broker does not send it twice. */
   judgeAgain(): void {
-    const message = this.#refusedMessage;
-    if (message === undefined) return;
-    this.#forgetRetry();
-    this.#take(message);
+    this.#node.judgeAgain();
+    for (const source of this.#groups.values()) source.judgeAgain();
   }
 
   /** The document of this generation has converged: remembered for the acknowledgement after a restart. */
   observed(source: SourceName, generation: number): void {
-    const stored = this.#stored;
-    if (stored === undefined || source !== SOURCE || stored.generation !== generation) return;
-    if (stored.observedGeneration === generation) return;
-    try {
-      this.#options.documents.setObserved(SOURCE, generation);
-    } catch (thrown) {
-      // It has converged whether it is written down or not; after a restart it converges again.
-      this.#options.log.warn("cannot write down that the document has converged", {
-        source: SOURCE,
-        generation,
-        error: messageOf(thrown),
-      });
-    }
-    this.#stored = { ...stored, observedGeneration: generation };
-    this.#tell();
+    this.#all()
+      .find((one) => one.source === source)
+      ?.observed(generation);
   }
 
+  /** The node's own first, then its groups' in the order in which they count. */
   states(): readonly DocumentState[] {
-    return [
-      {
-        source: SOURCE,
-        document: this.#document,
-        observedGeneration: this.#stored?.observedGeneration ?? 0,
-        acceptedAt: this.#stored?.acceptedAt ?? 0,
-        lastRejected: this.#refusals.last(),
-      },
-    ];
+    return this.#all().map((source) => source.state());
+  }
+
+  /** What the node is by its configuration and its own document. */
+  fleet(): FleetFacts {
+    return { labels: this.#node.document?.labels ?? {}, groups: this.#membership.members };
+  }
+
+  /** Names of the groups whose topics are wanted, and of those whose topics no longer are. */
+  groupNames(): { readonly wanted: readonly string[]; readonly left: readonly string[] } {
+    return { wanted: [...this.#groups.keys()], left: [...this.#left] };
+  }
+
+  /** `groupNames()` is another one; one listener. */
+  onGroups(listener: () => void): void {
+    this.#onGroups = listener;
   }
 
   [Symbol.dispose](): void {
-    this.#forgetRetry();
+    for (const source of this.#all()) source[Symbol.dispose]();
   }
 
-  #take(payload: Uint8Array): void {
-    const verdict = this.#judge(payload);
-    this.#refusedMessage = verdict.type === "Refused" ? payload : undefined;
-    switch (verdict.type) {
-      case "Accepted":
-        return this.#accept(verdict, payload);
-      case "Unchanged":
-        return this.#setRefused([]);
-      case "Refused":
-        return this.#refuse(verdict);
-    }
+  #all(): readonly DocumentSource[] {
+    return [this.#node, ...this.#groups.values()];
   }
 
-  #judge(payload: Uint8Array): Verdict {
-    const { clock, clockTrusted, facts, fleet, sha256, trust, podRules } = this.#options;
-    const keyring = trust.look();
-    const stored = this.#stored;
-    return judgeDocument({
-      address: this.#address,
-      payload,
-      stored,
-      current: this.#document?.objects ?? [],
-      context: {
-        facts,
-        ...(fleet === undefined ? {} : { fleet }),
-        now: clock.now(),
-        clockTrusted: clockTrusted(),
-        accepted: stored === undefined ? {} : { [documentName(SOURCE)]: stored.generation },
-        trust: { keyring, verify: trust.verify },
-        podRules,
-        sha256,
-      },
+  #documentSource(
+    source: SourceName,
+    topic: string,
+    emit: (snapshot: SourceSnapshot) => void,
+  ): DocumentSource {
+    const { node } = this.#options;
+    return new DocumentSource({
+      rules: this.#options,
+      address: { source, topic, node },
+      accepted: () => this.#generations(),
+      emit,
+      onState: () => this.#tell(),
+      onAccepted: () => this.#onAccepted(source),
     });
   }
 
-  #accept(verdict: Extract<Verdict, { type: "Accepted" }>, payload: Uint8Array): void {
-    const { accepted, document, notices } = verdict;
-    const { digest, generation } = accepted;
+  #generations(): JudgeContext["accepted"] {
+    return Object.fromEntries(
+      this.#all().flatMap(({ source, generation }) =>
+        generation === undefined ? [] : [[documentName(source), generation]],
+      ),
+    );
+  }
+
+  /** Ends: each acceptance makes a generation higher. */
+  #onAccepted(source: SourceName): void {
+    for (const other of this.#all()) if (other.source !== source) other.judgeUnmetAgain();
+  }
+
+  #decide(): Membership {
+    const ofDocument = this.#node.document?.groups ?? [];
+    const named = new Set(ofDocument.map(({ name }) => name));
+    // A document that cannot be read whole might name any group that there is a document of: none of them is left for that.
+    const kept = this.#node.isDamaged
+      ? this.#spokenGroups().filter((name) => !named.has(name) && this.#has(name))
+      : [];
+    const rest = kept.map((name) => ({ name, priority: DEFAULT_GROUP_PRIORITY }));
+    return membership(this.#options.groups ?? [], [...ofDocument, ...rest]);
+  }
+
+  #spokenGroups(): readonly string[] {
+    return this.#options.documents.spoken().flatMap((source) => groupOf({ source }) ?? []);
+  }
+
+  #has(group: string): boolean {
+    return this.#options.documents.get(sourceOf(group)) !== undefined;
+  }
+
+  /** Its document may say of which groups the node is by now. */
+  #emitNode(snapshot: SourceSnapshot): void {
+    this.#membership = this.#decide();
+    const surplus = this.#membership.surplus.map(({ name }) => tooMany(name, this.#nodeTopic));
+    this.#options.emit({ ...snapshot, rejected: [...snapshot.rejected, ...surplus] });
+    this.#regroup();
+  }
+
+  #regroup(): void {
+    const before = this.#groups;
+    const names = this.#membership.members.map(({ name }) => name);
+    this.#groups = new Map(names.map((name) => [name, before.get(name) ?? this.#join(name)]));
+    const left = [...before].filter(([name]) => !this.#groups.has(name));
+    for (const [name, source] of left) {
+      source[Symbol.dispose]();
+      this.#leave(name);
+    }
+    if (left.length > 0 || names.some((name) => !before.has(name))) this.#onGroups();
+  }
+
+  #join(group: string): DocumentSource {
+    const { topicRoot: root, emit, log } = this.#options;
+    const topic = topicFor({ type: "GroupDesired", root, group });
+    const source = this.#documentSource(sourceOf(group), topic, emit);
+    this.#left.delete(group);
+    log.info("the node is in a group", { group });
+    source.restore();
+    source.emit();
+    return source;
+  }
+
+  /** Nothing of it is wanted any more. A crash in between ends the same: whatever has spoken and is no group of the
+   * node is left at the start. */
+  #leave(group: string): void {
+    const { documents, emit, log } = this.#options;
+    const source = sourceOf(group);
+    this.#left.add(group);
+    emit({ source, ready: true, pods: [], objects: [], rejected: [] });
     try {
-      this.#options.documents.accept(accepted);
+      if (documents.get(source) === undefined) return;
+      documents.remove(source);
+      log.info("the node has left a group", { group });
     } catch (thrown) {
-      this.#retryLater(payload);
-      this.#refuse({ ...storageRefusal(thrown), digest, generation });
-      return;
+      const error = messageOf(thrown);
+      log.warn("cannot remove the document of a group; the next start does", { group, error });
     }
-    this.#stored = accepted;
-    this.#document = document;
-    this.#ready = true;
-    this.#notices = notices;
-    this.#refused = [];
-    this.#backoff = undefined;
-    this.#refusals.forget();
-    this.#options.log.info("accepted a desired document", {
-      source: SOURCE,
-      epoch: accepted.epoch,
-      generation,
-      signed: document.signed === true,
-      pods: document.pods.length,
-      objects: document.objects.length,
-    });
-    this.#emit();
-    this.#tell();
-  }
-
-  #refuse(refused: Refusal & { readonly digest: string; readonly generation?: number }): void {
-    const { code, digest, generation, message, rejections } = refused;
-    const facts = { source: SOURCE, code, digest, generation, reason: message };
-    this.#refusalLog.warn("refused a desired document", facts);
-    const isNews = this.#refusals.note({
-      code,
-      digest,
-      message,
-      ...(generation === undefined ? {} : { generation }),
-    });
-    this.#setRefused(rejections);
-    if (isNews) this.#tell();
-  }
-
-  #setRefused(rejections: readonly Rejection[]): void {
-    if (JSON.stringify(rejections) === JSON.stringify(this.#refused)) return;
-    this.#refused = rejections;
-    this.#emit();
-  }
-
-  #retryLater(payload: Uint8Array): void {
-    const { clock } = this.#options;
-    this.#backoff = nextBackoff(this.#backoff, clock.monotonic(), STORE_RETRY);
-    this.#forgetRetry();
-    this.#retry = clock.after(this.#backoff.delay, () => {
-      this.#retry = undefined;
-      this.#take(payload);
-    });
-  }
-
-  #forgetRetry(): void {
-    this.#retry?.[Symbol.dispose]();
-    this.#retry = undefined;
-  }
-
-  #emit(): void {
-    const document = this.#document;
-    this.#options.emit({
-      source: SOURCE,
-      ready: this.#ready,
-      pods: document?.pods ?? [],
-      objects: document?.objects ?? [],
-      rejected: [...this.#notices, ...this.#refused],
-      ...(this.#ready && document !== undefined ? { document } : {}),
-    });
   }
 
   #tell(): void {
     this.#options.onState(this.states());
   }
+}
+
+function sourceOf(group: string): SourceName {
+  return `mqtt:group/${group}`;
+}
+
+function tooMany(group: string, ref: string): Rejection {
+  const message = `the node is not in group ${group}: ${MAX_GROUPS} groups are the most; leave another one`;
+  return { source: NODE, ref, code: "TooManyGroups", path: "groups", message };
 }

@@ -32,6 +32,8 @@ export interface TrialFacts {
   readonly fatal?: Failure;
   /** Who holds updates back; absent = nobody. */
   readonly hold?: string;
+  /** So many ends of a container that runs already belong to a trial that begins now: it is to read news; absent = none. */
+  readonly orderedRestarts?: number;
   /** A trial that begins now could cut the node off, and it has a line to the broker to lose; absent = no. */
   readonly needsUpstream?: boolean;
   /** Whether it must show that it has not cut the node off, and has. */
@@ -52,27 +54,32 @@ const CRASHES = 3;
 const BOOTS = 3;
 
 export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
-  const { wanted, hold } = facts;
+  const { wanted } = facts;
   if (state.good?.revision === wanted.revision) return { type: "Good" };
-  const bad = state.bad.find(({ revision }) => revision === wanted.revision);
-  // A newer document may ask for one more try; the one that has just failed may not.
-  const isTriedAgain = facts.retryFailed && bad !== undefined && bad.generation < wanted.generation;
-  if (bad !== undefined && !isTriedAgain && state.good !== undefined) {
-    const { reason, message } = bad;
-    const isOld = bad.generation < wanted.generation;
-    return { type: "KnownBad", why: { reason, message }, isOld };
-  }
+  const bad = knownBad(state, facts);
+  if (bad !== undefined) return bad;
   const trial = continued(state.trial, facts);
-  // Without anything to keep running there is nothing that a hold could protect.
   const hasBegun = state.trial?.revision === wanted.revision && trial.started;
-  if (hold !== undefined && !hasBegun && state.good !== undefined)
-    return { type: "Held", why: hold };
+  // Without anything to keep running there is nothing that a hold could protect.
+  if (facts.hold !== undefined && !hasBegun && state.good !== undefined)
+    return { type: "Held", why: facts.hold };
   const provenAt = proofTime(trial, facts);
   if (provenAt !== undefined && facts.now >= provenAt && facts.upstream !== "Awaited")
     return { type: "Good" };
   const why = failureOf(trial, facts, provenAt);
   if (why !== undefined) return { type: "Failed", trial, why };
   return { type: "OnTrial", trial, reviewAt: reviewTime(trial, facts, provenAt) };
+}
+
+/** A newer document may ask for one more try; the one that has just failed may not. */
+function knownBad({ bad, good }: RolloutState, facts: TrialFacts): Judgement | undefined {
+  const { wanted, retryFailed } = facts;
+  const known = bad.find(({ revision }) => revision === wanted.revision);
+  if (known === undefined || good === undefined) return undefined;
+  const isOld = known.generation < wanted.generation;
+  if (retryFailed && isOld) return undefined;
+  const { reason, message } = known;
+  return { type: "KnownBad", why: { reason, message }, isOld };
 }
 
 /** Ms on trial by now. */
@@ -89,7 +96,7 @@ function continued(before: Trial | undefined, facts: TrialFacts): Trial {
   const started = known?.started === true || hasStarted(facts.health);
   const needs = needsUpstream ? { needsUpstream } : {};
   const base = { ...wanted, at: now, bootId, started, counts: countsNow(started, facts), ...needs };
-  const crashesBefore = known?.crashesBefore ?? facts.health?.crashes ?? 0;
+  const crashesBefore = known?.crashesBefore ?? crashesSoFar(facts);
   if (known === undefined) return { ...base, since: now, crashesBefore, elapsedMs: 0, boots: 1 };
   const isSameBoot = known.bootId === bootId;
   return {
@@ -101,6 +108,11 @@ function continued(before: Trial | undefined, facts: TrialFacts): Trial {
     boots: known.boots + (isSameBoot ? 0 : 1),
     ...(known.failed === undefined ? {} : { failed: known.failed }),
   };
+}
+
+/** What ends to read the new content has not crashed. */
+function crashesSoFar({ health, orderedRestarts = 0 }: TrialFacts): number {
+  return (health?.crashes ?? 0) + (hasStarted(health) ? orderedRestarts : 0);
 }
 
 function hasStarted(health: TrialHealth | undefined): boolean {

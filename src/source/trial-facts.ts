@@ -17,12 +17,13 @@ export type TrialPolicy = Pick<
   | "strategy"
   | "retryFailed"
   | "requireUpstream"
+  | "maxLockSeconds"
 >;
 
 /** How the new pod does by now. */
 export type PodProgress = Pick<
   TrialFacts,
-  "health" | "isMeantToFinish" | "registryAnswers" | "fatal" | "hold"
+  "health" | "isMeantToFinish" | "registryAnswers" | "fatal" | "hold" | "orderedRestarts"
 > & {
   /** When a hold may end by itself; absent = somebody has to end it. */
   readonly holdReviewAt?: Monotonic;
@@ -88,7 +89,7 @@ function mayCutOff({ pod }: DesiredPod, { requireUpstream }: TrialPolicy): boole
     case "auto":
       return (
         pod.spec.hostNetwork ||
-        allContainers(pod.spec).some(({ securityContext }) => securityContext.privileged)
+        allContainers(pod.spec).some(({ securityContext }) => securityContext.privileged === true)
       );
   }
 }

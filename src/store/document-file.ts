@@ -14,7 +14,7 @@ export interface StoredDocument {
 const MAGIC = "agent-desired-document";
 const NEWLINE = 0x0a;
 
-function isSource(value: unknown): value is SourceName {
+export function isSource(value: unknown): value is SourceName {
   if (typeof value !== "string") return false;
   return ["file", "http", "mqtt:node"].includes(value) || value.startsWith("mqtt:group/");
 }

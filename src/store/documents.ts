@@ -9,6 +9,7 @@ import {
   decodeDocument,
   documentFileStem,
   encodeDocument,
+  isSource,
   type StoredDocument,
 } from "./document-file.ts";
 import { isSame, isSameFile, stored, type DocumentRow } from "./document-row.ts";
@@ -35,6 +36,7 @@ export interface DocumentRepair {
 
 /** Larger than any document that can be accepted. */
 const MAX_BYTES = 16 * 1024 * 1024;
+const SPOKEN = "spoken:";
 
 export class Documents {
   /** Found at the start. */
@@ -93,6 +95,15 @@ export class Documents {
    */
   hasSpoken(source: SourceName): boolean {
     return this.#options.meta.get(spokenKey(source)) !== undefined;
+  }
+
+  /** Every source of which `hasSpoken` is true. */
+  spoken(): readonly SourceName[] {
+    const { meta } = this.#options;
+    return meta
+      .keys(SPOKEN)
+      .map((key) => key.slice(SPOKEN.length))
+      .filter(isSource);
   }
 
   /**
@@ -253,7 +264,7 @@ export class Documents {
 }
 
 function spokenKey(source: SourceName): string {
-  return `spoken:${source}`;
+  return `${SPOKEN}${source}`;
 }
 
 /** A sealed payload opens nowhere else. */

@@ -7,6 +7,7 @@ export class Meta {
   readonly #select: Query<[string], { readonly value: string }>;
   readonly #upsert: Query<[string, string], unknown>;
   readonly #delete: Query<[string], unknown>;
+  readonly #keys: Query<[string, string], { readonly key: string }>;
 
   constructor(database: Database) {
     this.#database = database;
@@ -15,10 +16,18 @@ export class Meta {
       "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
     );
     this.#delete = database.query("DELETE FROM meta WHERE key = ?");
+    this.#keys = database.query(
+      "SELECT key FROM meta WHERE substr(key, 1, length(?)) = ? ORDER BY key",
+    );
   }
 
   get(key: string): string | undefined {
     return this.#select.get(key)?.value;
+  }
+
+  /** Those that begin with `prefix`, sorted. */
+  keys(prefix: string): readonly string[] {
+    return this.#keys.all(prefix, prefix).map(({ key }) => key);
   }
 
   /** Writes only when it differs. */

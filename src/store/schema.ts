@@ -121,6 +121,14 @@ export const SCHEMA_STEPS: readonly string[] = [
   ALTER TABLE command ADD COLUMN session INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE command ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
   `,
+  // What nobody may update, by namespace/name ("" = the whole node); `released`: the UID whose own wish counts no more.
+  `
+  CREATE TABLE hold (
+    name TEXT PRIMARY KEY,
+    since INTEGER NOT NULL,
+    released TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Of the first step; a database without one of them is not usable. */

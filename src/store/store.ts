@@ -8,6 +8,7 @@ import { Commands } from "./commands.ts";
 import type { Database } from "./database.ts";
 import { Documents } from "./documents.ts";
 import { Failures } from "./failures.ts";
+import { Holds } from "./holds.ts";
 import { Incarnation } from "./incarnation.ts";
 import { KilledContainers } from "./killed-containers.ts";
 import { LastGoodManifests } from "./last-good-manifests.ts";
@@ -50,6 +51,7 @@ export class Store implements Disposable {
   readonly failures: Failures;
   readonly killed: KilledContainers;
   readonly rollouts: Rollouts;
+  readonly holds: Holds;
   readonly trust: TrustFile;
   readonly outbox: Outbox;
   readonly commands: Commands;
@@ -89,6 +91,7 @@ export class Store implements Disposable {
     this.failures = new Failures(database);
     this.killed = new KilledContainers(database);
     this.rollouts = new Rollouts(database, secrets);
+    this.holds = new Holds(database);
     this.commands = new Commands(database);
     this.responses = new Responses(database);
     const path = join(options.stateDir, "trust.json");

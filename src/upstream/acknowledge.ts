@@ -3,11 +3,13 @@
 import type { DocumentState } from "../api/desired-document.ts";
 import type { DesiredPod, Rejection } from "../api/desired-pod.ts";
 import { podName, type PodUID } from "../api/pod.ts";
-import { restartsAfter } from "../api/restart-policy.ts";
+import { isMeantToFinish } from "../api/restart-policy.ts";
+import type { PodStanding } from "../api/rollout.ts";
 import type { UpdatePolicy } from "../api/update-policy.ts";
 import { rfc3339, type Monotonic } from "../lib/clock.ts";
 import type { PodHealth } from "./pod-health.ts";
-import type { Ack, LastRejected, Phase, Progress } from "./reported-state.ts";
+import type { Ack, LastRejected, Progress } from "./reported-state.ts";
+import { isOnTrial, rolloutSaid } from "./rollout-said.ts";
 import { reportedSource, wireText } from "./wire-text.ts";
 
 /** What the node knows of the pods, and when. */
@@ -19,8 +21,6 @@ export interface RunningFacts {
   /** Pods of this source that are still there and not in the document itself. Asking the merge instead would call a
    * document converged in the moment between its acceptance and the merge. */
   readonly leftovers: number;
-  /** Images of the document's pods, where counted; told while they are pulled. */
-  readonly images?: Progress;
   readonly now: Monotonic;
   /** Wall ms, for `since` only. */
   readonly wall: number;
@@ -38,6 +38,7 @@ export interface Acknowledgement {
 
 type ReadyPolicy = Pick<UpdatePolicy, "minReadySeconds">;
 
+const UNPROVEN = "its pods are ready, and have yet to prove themselves";
 /** Crashes in a row that count as failed for good. */
 const CRASHES = 3;
 const STATIC_POLICY: ReadyPolicy = { minReadySeconds: 10 };
@@ -65,7 +66,10 @@ export function acknowledge(
   const { epoch, generation, digest, policy, pods } = document;
   const previous = sameVersion(facts.previous, { epoch, generation, digest });
   const hasConverged = state.observedGeneration === generation;
-  const judged = judgePods(pods, policy, { ...facts, previous, hasConverged });
+  const images = state.images === undefined ? {} : { images: state.images };
+  const judged = judgeDocument(state.rollout ?? [], () =>
+    judgePods(pods, policy, { ...facts, ...images, previous, hasConverged }),
+  );
   const observedGeneration = judged.converged ? generation : state.observedGeneration;
   const signed = document.signed === true;
   const version = { source, epoch, generation, observedGeneration, digest, signed };
@@ -75,6 +79,16 @@ export function acknowledge(
     converged: judged.converged,
     reviewAt: judged.reviewAt,
   };
+}
+
+/** Its pods may do well although what runs is not what it asks for. */
+function judgeDocument(standings: readonly PodStanding[], judge: () => Judged): Judged {
+  const said = rolloutSaid(standings);
+  if (said !== undefined) return { said, converged: false, reviewAt: undefined };
+  const judged = judge();
+  if (!judged.converged || !isOnTrial(standings)) return judged;
+  const unproven = { phase: "Progressing", code: 202, message: UNPROVEN } as const;
+  return { said: unproven, converged: false, reviewAt: undefined };
 }
 
 /** The acknowledgement of the manifest files; `digest` is over their sorted (path, sha256). */
@@ -121,12 +135,7 @@ export function shadowedAmong(
   return new Set(pods.filter(isShadowed).map(({ uid }) => uid));
 }
 
-interface Said {
-  readonly phase: Phase;
-  readonly code: number;
-  readonly message?: string;
-  readonly progress?: Progress;
-}
+type Said = Pick<Ack, "phase" | "code" | "message" | "lastGood" | "progress">;
 
 interface Judged {
   readonly said: Said;
@@ -137,6 +146,8 @@ interface Judged {
 type PodFacts = RunningFacts & {
   /** This version converged before, maybe in an earlier life of the agent. */
   readonly hasConverged: boolean;
+  /** Told while they are pulled. */
+  readonly images?: Progress;
 };
 
 function judgePods(pods: readonly DesiredPod[], policy: ReadyPolicy, facts: PodFacts): Judged {
@@ -163,14 +174,10 @@ function readyTime(policy: ReadyPolicy, { hasConverged, previous }: PodFacts): n
 function waitOf(pod: DesiredPod, facts: PodFacts, need: number): "Done" | "Open" | Monotonic {
   const health = facts.health.get(pod.uid);
   if (health === undefined) return "Open";
-  if (isMeantToFinish(pod)) return health.stage === "Succeeded" ? "Done" : "Open";
+  if (isMeantToFinish(pod.pod.spec)) return health.stage === "Succeeded" ? "Done" : "Open";
   if (health.stage !== "Running" || health.readySince === undefined) return "Open";
   const at = health.readySince + need;
   return facts.now >= at ? "Done" : at;
-}
-
-function isMeantToFinish({ pod }: DesiredPod): boolean {
-  return pod.spec.containers.every((container) => !restartsAfter(pod.spec, container, 0));
 }
 
 /** Not converged: how far it is. */
@@ -218,7 +225,7 @@ function isBeforeStart(health: PodHealth | undefined): boolean {
 function isWell(pod: DesiredPod, { health }: PodFacts): boolean {
   const own = health.get(pod.uid);
   if (own === undefined) return false;
-  if (own.stage === "Succeeded") return isMeantToFinish(pod);
+  if (own.stage === "Succeeded") return isMeantToFinish(pod.pod.spec);
   return own.stage === "Running" && own.readySince !== undefined;
 }
 

@@ -12,10 +12,9 @@ export function againAtRefresh(count: number): Again {
 }
 
 /** At the begin of a session. Where the broker was restored from an older copy, a session it still knows is no proof of
- * what it retains; a metered line waits for the refresh. */
+ * what it retains, neither of the report nor of the pods; a metered line waits for the refresh. */
 export function againAtConnect(sessionPresent: boolean, profile: "normal" | "metered"): Again {
-  if (!sessionPresent) return "all";
-  return profile === "metered" ? "nothing" : "report";
+  return sessionPresent && profile === "metered" ? "nothing" : "all";
 }
 
 /** Both are owed. */

@@ -1,12 +1,7 @@
 // Decides what becomes of one message on a command topic: obeyed, answered with a refusal, or passed over (MQTT.md §5).
 
-import type { Command, CommandVerb } from "../api/command.ts";
-import {
-  decodeCommand,
-  later,
-  MAX_COMMAND_BYTES,
-  type CommandError,
-} from "../api/decode-command.ts";
+import type { Command } from "../api/command.ts";
+import { decodeCommand, MAX_COMMAND_BYTES, type CommandError } from "../api/decode-command.ts";
 import { isEnvelope, readSignedEnvelope } from "../api/dsse.ts";
 import { parseTopic, topicFor } from "../api/mqtt-topics.ts";
 import {
@@ -47,9 +42,6 @@ export type CommandJudgement =
 
 /** Each answer carries them back, and waits on the disk with them. */
 export const MAX_CORRELATION_BYTES = 256;
-/** Verbs of the contract that come with the machinery of updates. */
-const NOT_YET: readonly CommandVerb[] = ["hold", "release"];
-
 export function judgeCommand(message: CommandMessage, facts: CommandFacts): CommandJudgement {
   if (message.retain) return ignore("it is retained");
   if (message.payload.length > MAX_COMMAND_BYTES)
@@ -107,16 +99,6 @@ function judgeRead(command: Command, of: CommandCase, own: string): CommandJudge
     expiry(command, of) ??
     repetition(command, facts);
   if (denial !== undefined) return refuse({ id, replyTo, stranger }, denial);
-  if (NOT_YET.includes(verb))
-    return {
-      type: "Refuse",
-      id,
-      phase: "denied",
-      code: 501,
-      error: later(verb),
-      replyTo,
-      stranger,
-    };
   const replayable = signed && CHANGING.includes(verb);
   return { type: "Run", command, statusOnly: stranger, replayable, replyTo };
 }

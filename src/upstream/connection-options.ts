@@ -20,8 +20,10 @@ export interface UpstreamConnectionOptions {
   readonly incarnation: string;
   /** Whether the kernel says that the clock is synchronised. */
   readonly clockTrusted: () => boolean;
-  /** Groups of the node, read at each connect. */
+  /** Groups of the node, read at each connect and after `groupsChanged()`. */
   readonly groups: () => readonly string[];
+  /** Groups that it has left: the broker is told to forget their subscriptions. Absent = none. */
+  readonly leftGroups?: () => readonly string[];
   /** The number of the next session; never twice in one incarnation. */
   readonly nextSession: () => number;
   readonly about: () => NodeAbout;

@@ -1,6 +1,6 @@
 // Keeps the node connected to its broker for ever: subscribes, tells birth, lets the publisher work, says goodbye.
 
-import { MAX_TOPIC_BYTES, subscriptionsFor, topicFor } from "../api/mqtt-topics.ts";
+import { groupTopics, MAX_TOPIC_BYTES, subscriptionsFor, topicFor } from "../api/mqtt-topics.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession, SessionEnd } from "../mqtt/mqtt-link.ts";
@@ -9,6 +9,7 @@ import { brokerOptions } from "./broker-options.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import type { UpstreamConnectionOptions } from "./connection-options.ts";
 import { allowedBy, lowered, type ConnectLimits } from "./connect-limits.ts";
+import { firstConnectDelay } from "./first-connect.ts";
 import { allowed } from "./packets.ts";
 import {
   decideReconnect,
@@ -36,7 +37,6 @@ interface Live {
   readonly connectedAt: Monotonic;
 }
 
-const FIRST_CONNECT_SPREAD_MS = 1_000;
 const GOODBYE_MS = 2_000;
 const BIRTH_ACK_MS = 60_000;
 /** A late will must not be the last word. */
@@ -54,7 +54,7 @@ export class UpstreamConnection {
   #lastError: string | undefined;
 
   constructor(options: UpstreamConnectionOptions) {
-    const { clock, log, files, config, nodeName, groups, clockTrusted } = options;
+    const { clock, log, files, config, nodeName, clockTrusted } = options;
     const root = config.topicRoot;
     this.#options = options;
     this.#limits = { protocolVersion: config.protocolVersion, willRetain: true, willQos: 1 };
@@ -63,7 +63,8 @@ export class UpstreamConnection {
     this.#subscriptions = new Subscriptions({
       clock,
       log,
-      filters: () => subscriptionsFor(root, nodeName, groups()),
+      filters: () => subscriptionsFor(root, nodeName, options.groups()),
+      unwanted: () => (options.leftGroups?.() ?? []).flatMap((group) => groupTopics(root, group)),
       onChange,
     });
     this.#certificates = new CertificateWatch({
@@ -85,6 +86,11 @@ export class UpstreamConnection {
     };
   }
 
+  /** `groups()` or `leftGroups()` is another one: a session that is there follows. */
+  groupsChanged(): void {
+    this.#subscriptions.changed();
+  }
+
   /** Tells birth again; nothing while there is no connection. */
   announce(): void {
     if (this.#live !== undefined) void this.#birth(this.#live);
@@ -97,7 +103,8 @@ export class UpstreamConnection {
 
   async #stayConnected(signal: AbortSignal): Promise<void> {
     const { clock, random, config } = this.#options;
-    await clock.sleep(FIRST_CONNECT_SPREAD_MS * random.next(), signal);
+    const first = { uptime: clock.monotonic(), max: config.reconnectMaxMs, dice: random.next() };
+    await clock.sleep(firstConnectDelay(first), signal);
     while (!signal.aborted) {
       const attempt = await this.#attempt(signal);
       if (attempt === undefined || signal.aborted) continue;
@@ -194,7 +201,7 @@ export class UpstreamConnection {
     await Promise.race([this.#birth(live), aborted(signal)]);
     await Promise.all([
       publisher.run(live.session, live.number, signal),
-      this.#subscriptions.retry(live.session, signal),
+      this.#subscriptions.follow(live.session, signal),
       this.#birthAgain(live, signal),
       this.#becomeStable(signal),
     ]);

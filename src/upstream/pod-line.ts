@@ -1,13 +1,14 @@
 // One pod as one line of the report, in the words of `kubectl get pods`. Pure.
 
 import type { DesiredPod } from "../api/desired-pod.ts";
-import type { ContainerStatus, PodStatus } from "../api/pod-status.ts";
+import type { ContainerStatus, PodCondition, PodStatus } from "../api/pod-status.ts";
 import {
   initBlock,
   isConditionTrue,
   summarizePod,
   type SummarizedPod,
 } from "../api/pod-summary.ts";
+import { UPDATE_CONDITIONS } from "../api/update-condition.ts";
 import type { PodLine } from "./reported-state.ts";
 import { reportedSource, wireText } from "./wire-text.ts";
 
@@ -39,12 +40,17 @@ function allStatuses(status: PodStatus | undefined): readonly ContainerStatus[] 
 function reasonOf(pod: SummarizedPod, status: PodStatus): string | undefined {
   if (status.reason !== undefined) return status.reason;
   const update = status.conditions.find(
-    ({ type, status: is }) => type === "agent/UpdatePending" && is === "True",
+    ({ type, status: is }) => Object.hasOwn(UPDATE_CONDITIONS, type) && is === "True",
   );
-  if (update?.reason !== undefined) return update.reason;
+  if (update !== undefined) return lineReason(update);
   const init = initBlock(pod)?.word;
   if (init !== undefined && !isConditionTrue(pod, "Initialized")) return init;
   return firstReason(status) ?? init;
+}
+
+/** What it pulls or waits for says why; of the others the turn itself is the news. */
+function lineReason({ type, reason }: PodCondition): string | undefined {
+  return type === "agent/UpdatePending" ? reason : type.slice("agent/".length);
 }
 
 function firstReason({ containerStatuses }: PodStatus): string | undefined {

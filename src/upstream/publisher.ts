@@ -30,6 +30,8 @@ export interface PublisherOptions {
   readonly onConditions: (conditions: readonly NodeCondition[]) => void;
   /** Nothing more goes on this topic for an hour; told once, until the topic was taken. */
   readonly onSetAside?: (topic: string, why: string) => void;
+  /** Something went to the broker and was answered. */
+  readonly onTaken?: () => void;
 }
 
 /** What belongs to one session. */
@@ -175,6 +177,7 @@ export class Publisher {
     const { clock, outbox } = this.#options;
     const { topic } = packet.message;
     if (code < 0x80) {
+      this.#options.onTaken?.();
       drain.quota = undefined;
       this.#suspects = afterSuccess(this.#suspects, topic);
       if (this.#denied.delete(topic)) this.#tell();

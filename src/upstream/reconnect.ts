@@ -2,6 +2,7 @@
 
 import type { NodeCondition } from "../api/pod-status.ts";
 import type { Monotonic } from "../lib/clock.ts";
+import { fleetPeriod } from "./first-connect.ts";
 
 /** One try to connect, successful or not. */
 export interface Attempt {
@@ -49,11 +50,13 @@ export function remember(history: readonly Attempt[], attempt: Attempt): readonl
   return [...history, attempt].slice(-REMEMBERED);
 }
 
-/** Full jitter, doubling up to `max`; at most two connects a minute as soon as the broker kicks us out. */
+/** Full jitter, doubling up to `max`, and not sooner than a fleet that boots can bear; at most two connects a minute as soon as the broker kicks us out. */
 export function decideReconnect({ history, now, max, dice }: ReconnectInput): Reconnect {
   const doubtful = history.filter((attempt) => !isStable(attempt));
   const cap = Math.min(max, INITIAL_MS * 2 ** Math.max(0, doubtful.length - 1));
-  const backoff = cap * dice;
+  const hadSession = history.some(({ connectedAt }) => connectedAt !== undefined);
+  const least = hadSession ? 0 : fleetPeriod(now, max);
+  const backoff = Math.max(cap * dice, least);
   const duplicateIdentity = looksDuplicate(doubtful);
   const suspicious = duplicateIdentity || doubtful.some((attempt) => isQuick(attempt));
   if (!suspicious) return { delay: backoff, duplicateIdentity };

@@ -1,9 +1,12 @@
-// Subscribes to every topic of the node on every connect, and finds the one that a broker or its content forbids.
+// Subscribes to every topic of the node on every connect, follows its groups meanwhile, and finds the one topic that a
+// broker or its content forbids.
 
 import type { NodeCondition } from "../api/pod-status.ts";
 import { deadline, type Clock, type Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
+import { Limiter } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
+import { LatestBox } from "../lib/mailbox.ts";
 import type { MqttSession, SessionEnd } from "../mqtt/mqtt-link.ts";
 import { aborted } from "../lib/aborted.ts";
 import { afterDisconnect, afterRefusal, isSetAside, RETRY_MS, type Suspects } from "./suspects.ts";
@@ -12,8 +15,10 @@ import { topicsCondition } from "./topics-condition.ts";
 export interface SubscriptionsOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** The exact topics, read anew at each connect. */
+  /** The exact topics, read anew at each connect and after `changed()`. */
   readonly filters: () => readonly string[];
+  /** Topics of before, which the broker may still know; absent = none. */
+  readonly unwanted?: () => readonly string[];
   /** `conditions()` has changed. */
   readonly onChange: () => void;
 }
@@ -35,6 +40,13 @@ export class Subscriptions {
   #unanswered: readonly string[] = [];
   /** The filter whose retained message may still be on its way; only when asking one by one. */
   #settling: string | undefined;
+  /** What this session has been asked for. */
+  #asked: ReadonlySet<string> = new Set();
+  /** What the broker has been told to forget. */
+  readonly #dropped = new Set<string>();
+  readonly #news = new LatestBox<"changed">();
+  /** One question to the broker at a time. */
+  readonly #turn = new Limiter(1);
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
@@ -49,25 +61,87 @@ export class Subscriptions {
 
   /** Returns when every filter was answered, or the session is over. `signal` aborts when that ends. */
   async subscribeAll(session: MqttSession, signal: AbortSignal): Promise<void> {
+    this.#asked = new Set();
+    await this.#subscribeWanted(session, signal);
+  }
+
+  /** Until `signal` aborts: asks for what is new, and once an hour again for what was denied or set aside. */
+  async follow(session: MqttSession, signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#retry(session, signal), this.#followNews(session, signal)]);
+  }
+
+  /** `filters()` or `unwanted()` is another one. */
+  changed(): void {
+    this.#news.put("changed");
+  }
+
+  async #followNews(session: MqttSession, signal: AbortSignal): Promise<void> {
+    const drop = (): Promise<void> => this.#dropUnwanted(session, signal);
+    const subscribe = (): Promise<void> => this.#subscribeWanted(session, signal);
+    await this.#turn.run(drop);
+    while ((await this.#news.take(signal)) !== undefined) {
+      await this.#turn.run(drop);
+      await this.#turn.run(subscribe);
+    }
+  }
+
+  async #subscribeWanted(session: MqttSession, signal: AbortSignal): Promise<void> {
     const now = this.#options.clock.monotonic();
     const wanted = this.#options.filters();
     this.#forgetAllBut(wanted);
+    const fresh = wanted.filter((filter) => !this.#asked.has(filter));
+    this.#asked = new Set(wanted);
     await this.#ask(
       session,
-      wanted.filter((filter) => !isSetAside(this.#suspects, filter, now)),
+      fresh.filter((filter) => !isSetAside(this.#suspects, filter, now)),
       signal,
     );
   }
 
-  /** Once an hour asks again for what was denied or set aside; until `signal` aborts. */
-  async retry(session: MqttSession, signal: AbortSignal): Promise<void> {
+  async #dropUnwanted(session: MqttSession, signal: AbortSignal): Promise<void> {
+    const { unwanted, filters } = this.#options;
+    const wanted = filters();
+    for (const filter of wanted) this.#dropped.delete(filter);
+    const left = (unwanted?.() ?? []).filter(
+      (filter) => !wanted.includes(filter) && !this.#dropped.has(filter),
+    );
+    for (let at = 0; at < left.length && !signal.aborted; at += FILTERS_A_PACKET) {
+      const some = left.slice(at, at + FILTERS_A_PACKET);
+      if (!(await this.#unsubscribe(session, some, signal))) return;
+      for (const filter of some) this.#dropped.add(filter);
+    }
+  }
+
+  /** False = there was no answer, and the session is over. */
+  async #unsubscribe(
+    session: MqttSession,
+    filters: readonly string[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { clock, log } = this.#options;
+    using limit = deadline(clock, SUBACK_TIMEOUT_MS, signal);
+    const answer = session.unsubscribe(filters).then(
+      () => true,
+      (error: unknown) => {
+        log.debug("unsubscribe failed", { filters, error: messageOf(error) });
+        return false;
+      },
+    );
+    const answered = await Promise.race([answer, aborted(limit.signal)]);
+    if (answered === undefined && !signal.aborted) session.abort();
+    return answered === true;
+  }
+
+  async #retry(session: MqttSession, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#options.clock.sleep(RETRY_MS, signal);
       const again = new Set([...this.#denied.keys(), ...this.#oversized.keys()]);
       if (again.size === 0 || signal.aborted) continue;
-      this.#oneByOne = true;
-      await this.#ask(session, [...again], signal);
-      this.#oneByOne = false;
+      await this.#turn.run(async () => {
+        this.#oneByOne = true;
+        await this.#ask(session, [...again], signal);
+        this.#oneByOne = false;
+      });
     }
   }
 
@@ -151,7 +225,9 @@ export class Subscriptions {
   }
 
   #forgetAllBut(wanted: readonly string[]): void {
-    for (const known of [this.#denied, this.#oversized])
-      for (const filter of known.keys()) if (!wanted.includes(filter)) known.delete(filter);
+    const kinds = [this.#denied, this.#oversized];
+    const gone = kinds.flatMap((known) => [...known.keys()]).filter((one) => !wanted.includes(one));
+    for (const filter of gone) for (const known of kinds) known.delete(filter);
+    if (gone.length > 0) this.#options.onChange();
   }
 }

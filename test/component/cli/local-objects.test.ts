@@ -77,6 +77,7 @@ beforeEach(() => {
         return outcome;
       },
       trust: () => ({ required: false, why: "", trustPath: "/t", rootKeys: [], problems: [] }),
+      changeHold: () => ({ type: "NotFound" }),
       resetTrust: () => undefined,
     },
   });

@@ -75,6 +75,7 @@ beforeEach(() => {
       objects: () => [],
       removeClaimData: never,
       trust: () => trust,
+      changeHold: () => ({ type: "NotFound" }),
       resetTrust: () => {
         if (trouble !== undefined) throw new Error(trouble);
         resets += 1;

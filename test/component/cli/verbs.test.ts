@@ -325,13 +325,13 @@ describe("the configuration", () => {
   });
 
   test("that is invalid is exit code 2, with file, line and field", async () => {
-    const config = file("agent.yaml", "instance: a\nmqtt:\n  urll: x\n  groups: []\n");
+    const config = file("agent.yaml", "instance: a\nmqtt:\n  urll: x\n  allowCommands: []\n");
     expect(await run(`get pods --config ${config}`)).toBe(2);
     expect(terminal.stderr).toBe(
       [
         "Error: the configuration is invalid:",
         `  ${config}:3:3: mqtt.urll: unknown field (did you mean url?)`,
-        `  ${config}:4:3: mqtt.groups: not supported yet; remove it`,
+        `  ${config}:4:3: mqtt.allowCommands: not supported yet; remove it`,
         "",
       ].join("\n"),
     );

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { NewEvent } from "../../../src/api/events.ts";
 import type { Pod } from "../../../src/api/pod.ts";
+import { ImageLedger } from "../../../src/agent/image-ledger.ts";
 import { imageEnsurer } from "../../../src/agent/ensure-image.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import type { PullImageArgs } from "../../../src/cri/cri-client.ts";
@@ -39,6 +40,8 @@ class World {
     },
     record: (event) => void this.events.push(event),
     objects: () => localObjects(this.written),
+    pinned: () => undefined,
+    ledger: new ImageLedger(),
   });
 
   /** Secrets by name, each with one user per registry. */

@@ -73,6 +73,7 @@ function open(
       objects: () => [],
       removeClaimData: () => ({ type: "NotFound" }),
       trust: () => ({ required: false, why: "", trustPath: "/t", rootKeys: [], problems: [] }),
+      changeHold: () => ({ type: "NotFound" }),
       resetTrust: () => undefined,
       ...facts,
     },
@@ -183,7 +184,7 @@ describe("an answer", () => {
     const response = await door.get("/nodes");
     expect([response.status, await response.text()]).toEqual([
       404,
-      "there is no /nodes here; there are /healthz, /pods, /rejected, /events, /node, /version, /trust, /trust/reset, /api/v1/configmaps, /api/v1/secrets, /api/v1/persistentvolumeclaims\n",
+      "there is no /nodes here; there are /healthz, /pods, /rejected, /events, /node, /version, /trust, /trust/reset, /hold, /release, /api/v1/configmaps, /api/v1/secrets, /api/v1/persistentvolumeclaims\n",
     ]);
   });
 

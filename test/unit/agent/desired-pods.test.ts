@@ -9,18 +9,21 @@ import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/
 
 const everybody: Admission = { refusal: () => undefined, with: () => everybody };
 
+const reader = (source: SourceName) => aDesiredPod(aPod(), { source });
+
 class World {
   readonly changes: (readonly string[])[] = [];
+  labels: Readonly<Record<string, string>> = {};
   readonly desired: DesiredPods = new DesiredPods({
     maxPods: 10,
     standing: () => 2,
     occupants: () => [],
     admission: everybody,
-    node: { name: "pi-1", labels: {}, groups: [], arch: "arm64" },
+    node: () => ({ name: "pi-1", labels: this.labels, groups: [], arch: "arm64" }),
     onObjectsChanged: (keys) => {
       // Whoever is told can look already.
       this.seen.push(
-        this.desired.objectsFor({ source: "file" }).configMap("default", "web")?.data["a"],
+        this.desired.objectsFor(reader("file")).configMap("default", "web")?.data["a"],
       );
       this.changes.push([...keys].toSorted());
     },
@@ -42,7 +45,7 @@ describe("looking up objects", () => {
       aSecret({ a: "2" }),
       named(aClaim(), "data", "shop"),
     );
-    const objects = world.desired.objectsFor({ source: "file" });
+    const objects = world.desired.objectsFor(reader("file"));
     expect(objects.configMap("default", "web")?.data).toEqual({ a: "1" });
     expect(objects.secret("default", "web")?.kind).toBe("Secret");
     expect(objects.claim("shop", "data")?.storage).toBe("1Gi");
@@ -56,8 +59,8 @@ describe("looking up objects", () => {
   test("says the newest word, and hides what the pod's source may not read", () => {
     const world = new World();
     const [file, mqtt] = [
-      world.desired.objectsFor({ source: "file" }),
-      world.desired.objectsFor({ source: "mqtt:node" }),
+      world.desired.objectsFor(reader("file")),
+      world.desired.objectsFor(reader("mqtt:node")),
     ];
     world.hear("file", aSecret({ a: "1" }), aConfigMap({ a: "file" }));
     world.hear("mqtt:node", named(aConfigMap({}), "remote"), aSecret({ a: "shadowed" }));
@@ -73,10 +76,10 @@ describe("looking up objects", () => {
   test("finds the node's own ConfigMap in every namespace, for everybody", () => {
     const { desired } = new World();
     for (const source of ["file", "mqtt:node", "mqtt:group/kiosks"] as const)
-      expect(desired.objectsFor({ source }).configMap("anywhere", "agent-node")?.data["name"]).toBe(
-        "pi-1",
-      );
-    expect(desired.objectsFor({ source: "file" }).secret("anywhere", "agent-node")).toBeUndefined();
+      expect(
+        desired.objectsFor(reader(source)).configMap("anywhere", "agent-node")?.data["name"],
+      ).toBe("pi-1");
+    expect(desired.objectsFor(reader("file")).secret("anywhere", "agent-node")).toBeUndefined();
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { decodeConfig } from "../../../src/api/config-decode.ts";
 import { defaultResolvConf } from "../../../src/api/config-defaults.ts";
 import type { AgentConfig } from "../../../src/api/config.ts";
+import { GROUP_NAME_RULE } from "../../../src/api/groups.ts";
 
 const FACTS = { etcResolvConf: "nameserver 192.168.1.1\n" };
 
@@ -210,6 +211,15 @@ describe("a configuration that says something", () => {
   });
 });
 
+test("the groups that a node is in, each with its priority or 0", () => {
+  const groups = [{ name: "kiosks", priority: -3 }, { name: "berlin.north" }];
+  const { mqtt } = decoded({ mqtt: { url: "mqtt://broker.test", groups } });
+  expect(mqtt?.groups).toEqual([
+    { name: "kiosks", priority: -3 },
+    { name: "berlin.north", priority: 0 },
+  ]);
+});
+
 describe("what is refused", () => {
   const cases: Readonly<Record<string, readonly [document: unknown, errors: string[]]>> = {
     "a list instead of fields": [[], [": must be a mapping of fields, not a list"]],
@@ -226,8 +236,37 @@ describe("what is refused", () => {
       ["keepAliveSeconds: unknown field (did you mean mqtt.keepAliveSeconds?)"],
     ],
     "what is designed but not built": [
-      { evictionHard: {}, mqtt: { groups: [] } },
-      ["evictionHard: not supported yet; remove it", "mqtt.groups: not supported yet; remove it"],
+      { evictionHard: {}, mqtt: { allowCommands: [] } },
+      [
+        "evictionHard: not supported yet; remove it",
+        "mqtt.allowCommands: not supported yet; remove it",
+      ],
+    ],
+    "groups that are no list": [
+      { mqtt: { groups: "kiosks" } },
+      ['mqtt.groups: must be a list such as [{name: kiosks, priority: 10}], not "kiosks"'],
+    ],
+    "groups without a name, with a wrong one, twice": [
+      {
+        mqtt: {
+          groups: [
+            { priority: 1 },
+            { name: "Kiosks" },
+            "berlin",
+            { name: "a", priority: 0.5 },
+            { name: "a" },
+            { name: "b", priorty: 1 },
+          ],
+        },
+      },
+      [
+        `mqtt.groups[0].name: ${GROUP_NAME_RULE}`,
+        `mqtt.groups[1].name: ${GROUP_NAME_RULE}, not "Kiosks"`,
+        'mqtt.groups[2]: must be a mapping of fields, not "berlin"',
+        "mqtt.groups[3].priority: must be a whole number, not 0.5",
+        "mqtt.groups[4].name: a is there already",
+        "mqtt.groups[5].priorty: unknown field (did you mean priority?)",
+      ],
     ],
     "a relative path": [
       { staticPodPath: "manifests" },

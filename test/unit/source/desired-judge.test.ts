@@ -442,15 +442,12 @@ describe("a document that is accepted", () => {
   });
 
   test("lists with its path what it ignores", () => {
-    const verdict = judge(
-      written({ groups: [{ name: "kiosks" }], labels: {}, polcy: {}, policy: { atomik: true } }),
-    );
+    const verdict = judge(written({ labels: {}, polcy: {}, policy: { atomik: true } }));
     const at = { source: "mqtt:node", ref: ADDRESS.topic, kind: "DesiredState", code: "Ignored" };
     expect(verdict).toMatchObject({
       type: "Accepted",
       notices: [
         { ...at, path: "policy.atomik", message: "unknown field (did you mean atomic?)" },
-        { ...at, path: "groups", message: "not supported yet; the rest of the document counts" },
         { ...at, path: "polcy", message: "unknown field (did you mean policy?)" },
       ],
     });

@@ -4,11 +4,8 @@ import type { JsonObject } from "../../../src/api/decode-context.ts";
 import { decodeObject } from "../../../src/api/decode-object.ts";
 import { revisionOf } from "../../../src/api/revision.ts";
 import type { GoodCopy, RolloutState } from "../../../src/api/rollout.ts";
-import {
-  DocumentRollouts,
-  type RolloutDocument,
-  type RolloutStore,
-} from "../../../src/source/document-rollouts.ts";
+import { DocumentRollouts } from "../../../src/source/document-rollouts.ts";
+import type { RolloutDocument, RolloutStore } from "../../../src/source/rollout-document.ts";
 import { DEFAULT_POLICY } from "../../../src/source/desired-update-policy.ts";
 import type { TrialHealth } from "../../../src/source/rollout-trial.ts";
 import type { PodProgress, UpstreamFacts } from "../../../src/source/trial-facts.ts";

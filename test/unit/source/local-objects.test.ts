@@ -160,7 +160,7 @@ describe("the node's own ConfigMap", () => {
         arch: "arm64",
       },
       binaryData: {},
-      immutable: true,
+      immutable: false,
     });
     expect(reservedError(nodeConfigMap(node, "shop"))?.code).toBe("Reserved");
     expect(reservedError(aConfigMap({}))).toBeUndefined();

@@ -3,6 +3,7 @@ import fc from "fast-check";
 
 import type { DocumentState } from "../../../src/api/desired-document.ts";
 import type { DesiredPod } from "../../../src/api/desired-pod.ts";
+import type { PodStanding } from "../../../src/api/rollout.ts";
 import { rfc3339 } from "../../../src/lib/clock.ts";
 import {
   acknowledge,
@@ -43,6 +44,7 @@ interface Case {
   readonly facts?: Partial<RunningFacts>;
   readonly expect: readonly [phase: Phase, code: number, observed: number];
   readonly message?: string;
+  readonly lastGood?: Ack["lastGood"];
   readonly reviewAt?: number;
 }
 
@@ -50,7 +52,64 @@ const web = podNamed("web");
 const db = podNamed("db");
 const job = podNamed("job", "Never");
 
+const WHY = { reason: "CrashLoopBackOff", message: "it ended 3 times before it was ready" };
+const standing = (name: string, one: PodStanding["standing"], goodGeneration?: number) => ({
+  name: `default/${name}`,
+  standing: one,
+  ...(goodGeneration === undefined ? {} : { goodGeneration }),
+});
+
 const cases: Readonly<Record<string, Case>> = {
+  "is RolledBack when one of its pods is, however well it runs": {
+    pods: [web, db],
+    health: [readyFor("web", 60), readyFor("db", 60)],
+    state: {
+      rollout: [
+        standing("db", { type: "Failed", why: WHY }),
+        standing("web", { type: "RolledBack", why: WHY, isKnownBad: false }, 5),
+      ],
+    },
+    expect: ["RolledBack", 424, 6],
+    message:
+      "pod default/web was taken back: CrashLoopBackOff: it ended 3 times before it was ready",
+    lastGood: { generation: 5 },
+  },
+  "names the oldest generation that runs, and what was known before": {
+    health: [],
+    state: {
+      rollout: [
+        standing("web", { type: "RolledBack", why: WHY, isKnownBad: true }, 5),
+        standing("db", { type: "RolledBack", why: WHY, isKnownBad: false }, 3),
+      ],
+    },
+    expect: ["RolledBack", 424, 6],
+    message:
+      "pod default/web was taken back: known bad, not tried again: CrashLoopBackOff: it ended 3 times before it was ready",
+    lastGood: { generation: 3 },
+  },
+  "is Degraded without a way back": {
+    health: [readyFor("web", 60)],
+    state: { rollout: [standing("web", { type: "Failed", why: WHY })] },
+    expect: ["Degraded", 424, 6],
+    message: "pod default/web: CrashLoopBackOff: it ended 3 times before it was ready",
+  },
+  "is Held while one of its pods is": {
+    health: [readyFor("web", 60)],
+    state: { rollout: [standing("web", { type: "Held", why: "locked by container app for 2 h" })] },
+    expect: ["Held", 423, 6],
+    message: "pod default/web: locked by container app for 2 h",
+  },
+  "is Progressing while a pod that is ready has not proved itself": {
+    health: [readyFor("web", 60)],
+    state: { rollout: [standing("web", { type: "OnTrial" })] },
+    expect: ["Progressing", 202, 6],
+    message: "its pods are ready, and have yet to prove themselves",
+  },
+  "is Healthy when all have proved themselves": {
+    health: [readyFor("web", 60)],
+    state: { rollout: [standing("web", { type: "Good" }, 7)] },
+    expect: ["Healthy", 200, 7],
+  },
   "is Received while nothing of it has begun": {
     health: [],
     expect: ["Received", 202, 6],
@@ -61,7 +120,7 @@ const cases: Readonly<Record<string, Case>> = {
       readyFor("web", 60),
       healthOf("db", { stage: "Downloading", reason: "ImagePullBackOff", message: "no route" }),
     ],
-    facts: { images: { images: 2, imagesDone: 1 } },
+    state: { images: { images: 2, imagesDone: 1 } },
     expect: ["Downloading", 202, 6],
     message: "pod default/db is Downloading: ImagePullBackOff: no route",
   },
@@ -179,9 +238,10 @@ describe("an accepted document", () => {
     expect(ack).toMatchObject({ source: "node", epoch: "e1", generation: 7, digest: "sha256:d7" });
     expect(ack).toMatchObject({ phase, code, observedGeneration, signed: false });
     expect(ack.message).toBe(given.message);
+    expect(ack.lastGood).toEqual(given.lastGood);
     expect(converged).toBe(phase === "Healthy");
     expect(reviewAt).toBe(given.reviewAt);
-    expect(ack.progress).toEqual(phase === "Downloading" ? given.facts?.images : undefined);
+    expect(ack.progress).toEqual(phase === "Downloading" ? given.state?.images : undefined);
   });
 
   test("is said to be signed if it was when it was accepted", () => {

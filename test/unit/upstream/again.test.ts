@@ -13,10 +13,10 @@ test("every fourth refresh takes the pods along", () => {
   ]);
 });
 
-test("a new session hears everything, a kept one the report, a metered one nothing", () => {
+test("a session hears everything, also a kept one, but for a kept one of a metered line", () => {
   expect(againAtConnect(false, "normal")).toBe("all");
   expect(againAtConnect(false, "metered")).toBe("all");
-  expect(againAtConnect(true, "normal")).toBe("report");
+  expect(againAtConnect(true, "normal")).toBe("all");
   expect(againAtConnect(true, "metered")).toBe("nothing");
 });
 

@@ -79,11 +79,6 @@ describe("a command that cannot be read", () => {
   ])("%j", (fields, expected) => {
     expect(verdict(aCommand(fields))).toBe(expected);
   });
-
-  test("hold and release come later", () => {
-    expect(verdict(aCommand({ verb: "hold" }))).toBe("denied 501 verb");
-    expect(verdict(aCommand({ verb: "release" }))).toBe("denied 501 verb");
-  });
 });
 
 describe("whom it is for", () => {

@@ -9,6 +9,8 @@ import {
 } from "../../../src/upstream/reconnect.ts";
 
 const MAX = 300_000;
+/** A machine that has been up for long. */
+const HOUR = 3_600_000;
 
 function failure(at: number): Attempt {
   return { startedAt: at, endedAt: at + 10 };
@@ -37,15 +39,33 @@ function decide(attempts: readonly Attempt[], dice = 0.999_999, now?: number) {
 describe("back-off", () => {
   test("starts within a second and doubles up to reconnectMax", () => {
     const delays = Array.from({ length: 12 }, (_, n) =>
-      Math.round(decide(Array.from({ length: n + 1 }, (_unused, i) => failure(i * 1000))).delay),
+      Math.round(decide(Array.from({ length: n + 1 }, (_, i) => failure(HOUR + i * 1000))).delay),
     );
     expect(delays).toEqual([
       1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000, 300_000,
     ]);
   });
 
+  test("keeps its place in a fleet that has just booted, until there was a session", () => {
+    const failures = (count: number, at: number): readonly Attempt[] =>
+      Array.from({ length: count }, (_, n) => failure(at + n * 1000));
+    const delays = [1, 2, 5, 6, 7].map((count) =>
+      Math.round(decide(failures(count, 20_000)).delay),
+    );
+    expect(delays).toEqual([30_000, 30_000, 30_000, 32_000, 64_000]);
+    expect(decide(failures(1, 20_000), 0).delay).toBe(30_000);
+    expect(decide(failures(1, 299_000)).delay).toBe(30_000);
+    expect(Math.round(decide(failures(1, 300_000)).delay)).toBe(1_000);
+    expect(Math.round(decide([session(20_000, 1_000), failure(22_000)]).delay)).toBe(2_000);
+  });
+
   test("is full jitter: no dice, no delay", () => {
-    expect(decide([failure(0), failure(1), failure(2)], 0).delay).toBe(0);
+    expect(
+      decide(
+        [0, 1, 2].map((n) => failure(HOUR + n)),
+        0,
+      ).delay,
+    ).toBe(0);
   });
 
   test("goes on after a short session and starts anew after five minutes connected", () => {

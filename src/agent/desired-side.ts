@@ -1,0 +1,135 @@
+// Wires what the sources ask for to what the node knows: their merge, and how updates of documents stand.
+
+import type { AgentConfig } from "../api/config.ts";
+import type { RecordEvent } from "../api/events.ts";
+import { NO_FLEET_FACTS, type FleetFacts } from "../api/groups.ts";
+import { podName, type PodUID } from "../api/pod.ts";
+import type { MqttSource } from "../source/mqtt-source.ts";
+import type { UpstreamFacts } from "../source/trial-facts.ts";
+import { DesiredPods } from "./desired-pods.ts";
+import type { Edges } from "./edges.ts";
+import { ImageLedger, imageProgress } from "./image-ledger.ts";
+import { admissionTo, nodeIdentity } from "./node-facts.ts";
+import { readersOf } from "./object-changes.ts";
+import type { Pods } from "./pods.ts";
+import { Prefetch } from "./prefetch.ts";
+import { Rollouts } from "./rollouts.ts";
+import { standingOf } from "./standing.ts";
+import { UpdateDoor } from "./update-door.ts";
+import { UpdateHolds } from "./update-holds.ts";
+import { UpdateLocks } from "./update-locks.ts";
+
+export interface DesiredSideOptions {
+  readonly edges: Edges;
+  readonly config: AgentConfig;
+  readonly nodeName: string;
+  readonly documents: () => Pick<MqttSource, "fleet"> | undefined;
+  readonly record: RecordEvent;
+  /** A text of a pod's own as it may leave the node. */
+  readonly hush: (text: string) => string;
+  readonly pods: () => Pods;
+  readonly upstream: () => UpstreamFacts | undefined;
+  /** What this pod finds has changed. */
+  readonly onPodChanged: (uid: PodUID) => void;
+  /** Updates are to be looked at again. */
+  readonly onReview: () => void;
+}
+
+export interface DesiredSide {
+  readonly desired: DesiredPods;
+  readonly rollouts: Rollouts;
+  readonly images: ImageLedger;
+  readonly door: UpdateDoor;
+  /** What the node is to the fleet by now. */
+  readonly fleet: () => FleetFacts;
+  /** Every local source has said something, be it that it knows nothing: before that, precedence is a guess. */
+  readonly haveAllSpoken: () => boolean;
+}
+
+const OFFLINE: UpstreamFacts = { isConnected: false, reachedAt: undefined };
+
+export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
+  const { edges, config, nodeName, record, hush, pods, upstream } = options;
+  const { onPodChanged, onReview } = options;
+  const images = new ImageLedger();
+  const fleet = (): FleetFacts => options.documents()?.fleet() ?? NO_FLEET_FACTS;
+  const node = { edges, config, nodeName, fleet };
+  const haveAllSpoken = (): boolean =>
+    (config.mqtt === undefined || desired.hasHeard("mqtt:node")) && desired.hasHeard("file");
+  const holds = buildHolds(options);
+  const prefetch = new Prefetch({
+    ...edges,
+    fetchImages: (pod, signal) => pods().fetchImages(pod, signal),
+  });
+  const rollouts: Rollouts = new Rollouts({
+    edges,
+    nodeName,
+    record,
+    hush,
+    pods,
+    images,
+    view: {
+      objectsFor: (pod) => desired.written.objectsFor(pod),
+      isLate: (pod) => desired.written.isLate(pod),
+      isShadowed: (pod) => desired.written.isShadowed(pod),
+    },
+    upstream: () => upstream() ?? OFFLINE,
+    holds,
+    prefetch,
+    progress: (wanted) => imageProgress(wanted, images, (uid) => pods().cache.get(uid)),
+    onDue: onReview,
+  });
+  const desired: DesiredPods = new DesiredPods({
+    maxPods: config.maxPods,
+    standing: (pod) => standingOf(pods().cache, pod),
+    occupants: () =>
+      pods()
+        .workers.all()
+        .map((entry) => entry.desired),
+    admission: admissionTo(node, (uid) => pods().statuses.isOver(uid)),
+    node: () => nodeIdentity(node),
+    groupPriorities: () => new Map(fleet().groups.map((one) => [one.name, one.priority])),
+    onObjectsChanged: (changed) => {
+      const all = pods()
+        .workers.all()
+        .map((entry) => entry.desired);
+      for (const uid of readersOf(all, changed)) onPodChanged(uid);
+    },
+    rollouts: {
+      hear: (snapshot) => rollouts.hear(snapshot),
+      review: () => rollouts.review(),
+      effective: (snapshot) => rollouts.effective(snapshot),
+      objectsOf: (pod) => rollouts.objectsOf(pod),
+      mayReview: haveAllSpoken,
+      onRepinned: (uids) => {
+        for (const uid of uids) onPodChanged(uid);
+      },
+    },
+  });
+  const door = new UpdateDoor({
+    holds,
+    rollouts,
+    wanted: (name) => desired.wanted(name),
+    onChange: onReview,
+  });
+  return { desired, rollouts, images, door, fleet, haveAllSpoken };
+}
+
+function buildHolds({ edges, config, pods }: DesiredSideOptions): UpdateHolds {
+  const { clock, files, store } = edges;
+  return new UpdateHolds({
+    clock,
+    rows: store.holds,
+    locks: new UpdateLocks({
+      clock,
+      files,
+      stateDir: config.stateDir,
+      clockTrusted: edges.clockSynchronised,
+      observed: (uid) => pods().cache.get(uid),
+    }),
+    running: (name) =>
+      pods()
+        .workers.entries()
+        .find((entry) => podName(entry.desired.pod) === name)?.desired,
+  });
+}

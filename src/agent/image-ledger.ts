@@ -1,0 +1,92 @@
+// What became of the images that each pod has asked for: here, not to be had, or not yet.
+
+import type { ImageProgress } from "../api/desired-document.ts";
+import type { DesiredPod } from "../api/desired-pod.ts";
+import type { ObservedPod } from "../api/observed-pod.ts";
+import { allContainers, type PodUID } from "../api/pod.ts";
+import type { Failure } from "../api/rollout.ts";
+import { pullFailure } from "../image/pull-failure.ts";
+import { messageOf, reasonOf } from "../lib/errors.ts";
+
+type Outcome =
+  | { readonly type: "Here" }
+  /** No waiting helps. */
+  | { readonly type: "Fatal"; readonly why: Failure }
+  /** Nobody answers who could say whether it is to be had. */
+  | { readonly type: "Silent" }
+  | { readonly type: "Failed" };
+
+const HERE: Outcome = { type: "Here" };
+/** Ours, or the pod's own: nobody else has to be asked. */
+const FATAL_REASONS = ["InvalidImageName", "ErrImageNeverPull"];
+
+/** Pods; far more than a node runs. */
+const REMEMBERED = 500;
+
+export class ImageLedger {
+  readonly #byPod = new Map<PodUID, Map<string, Outcome>>();
+
+  here(uid: PodUID, image: string): void {
+    this.#of(uid).set(image, HERE);
+  }
+
+  failed(uid: PodUID, image: string, thrown: unknown): void {
+    this.#of(uid).set(image, outcomeOf(thrown));
+  }
+
+  /** Why an image of the pod will never come; undefined = it may. */
+  fatal(uid: PodUID): Failure | undefined {
+    for (const outcome of this.#byPod.get(uid)?.values() ?? [])
+      if (outcome.type === "Fatal") return outcome.why;
+    return undefined;
+  }
+
+  /** False = the last that was asked for an image of the pod has said nothing. */
+  registryAnswers(uid: PodUID): boolean {
+    return [...(this.#byPod.get(uid)?.values() ?? [])].every(({ type }) => type !== "Silent");
+  }
+
+  isHere(uid: PodUID, image: string): boolean {
+    return this.#byPod.get(uid)?.get(image) === HERE;
+  }
+
+  #of(uid: PodUID): Map<string, Outcome> {
+    const known = this.#byPod.get(uid) ?? new Map<string, Outcome>();
+    this.#byPod.set(uid, known);
+    const [oldest] = this.#byPod.keys();
+    if (this.#byPod.size > REMEMBERED && oldest !== undefined) this.#byPod.delete(oldest);
+    return known;
+  }
+}
+
+/** Of these pods by now; what has a container of an image has had the image. */
+export function imageProgress(
+  wanted: readonly DesiredPod[],
+  ledger: Pick<ImageLedger, "isHere">,
+  observed: (uid: PodUID) => ObservedPod | undefined,
+): ImageProgress {
+  const all = wanted.flatMap(({ uid, pod }) => {
+    const names = new Set(allContainers(pod.spec).map(({ image }) => image));
+    const used = new Set(observed(uid)?.containers.map(({ image }) => image));
+    return [...names].map((image) => used.has(image) || ledger.isHere(uid, image));
+  });
+  return { images: all.length, imagesDone: all.filter((isHere) => isHere).length };
+}
+
+function outcomeOf(thrown: unknown): Outcome {
+  const reason = reasonOf(thrown, "ErrImagePull");
+  if (FATAL_REASONS.includes(reason))
+    return { type: "Fatal", why: { reason, message: messageOf(thrown) } };
+  if (!(thrown instanceof Error)) return { type: "Failed" };
+  switch (pullFailure(thrown.cause)) {
+    case "NotFound":
+      return { type: "Fatal", why: { reason: "ImageNotFound", message: messageOf(thrown) } };
+    case "Denied":
+      return { type: "Fatal", why: { reason: "ImageDenied", message: messageOf(thrown) } };
+    case "Unreachable":
+    case "Runtime":
+      return { type: "Silent" };
+    case "Other":
+      return { type: "Failed" };
+  }
+}

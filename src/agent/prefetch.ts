@@ -1,0 +1,64 @@
+// Fetches the images of updates that are held, so that they begin at once when they may.
+
+import type { DesiredPod } from "../api/desired-pod.ts";
+import type { Pod, PodUID } from "../api/pod.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+
+export interface PrefetchOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Resolves when all images of the pod are on this node. */
+  readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
+}
+
+interface Fetch {
+  readonly abort: AbortController;
+  /** When to try again; undefined = it is under way, or done. */
+  retryAt: Monotonic | undefined;
+}
+
+const AGAIN_MS = 300_000;
+
+export class Prefetch implements Disposable {
+  readonly #options: PrefetchOptions;
+  readonly #fetches = new Map<PodUID, Fetch>();
+
+  constructor(options: PrefetchOptions) {
+    this.#options = options;
+  }
+
+  /** Those that wait by now; whatever else is under way is nobody's wish any more. */
+  want(pods: readonly DesiredPod[]): void {
+    const wanted = new Map(pods.map((desired) => [desired.uid, desired]));
+    for (const [uid, { abort }] of this.#fetches) {
+      if (wanted.has(uid)) continue;
+      abort.abort();
+      this.#fetches.delete(uid);
+    }
+    const now = this.#options.clock.monotonic();
+    for (const [uid, { pod }] of wanted) {
+      const before = this.#fetches.get(uid);
+      if (before === undefined || (before.retryAt !== undefined && before.retryAt <= now))
+        void this.#fetch(uid, pod);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.want([]);
+  }
+
+  async #fetch(uid: PodUID, pod: Pod): Promise<void> {
+    const { clock, log, fetchImages } = this.#options;
+    const fetch: Fetch = { abort: new AbortController(), retryAt: undefined };
+    this.#fetches.set(uid, fetch);
+    try {
+      await fetchImages(pod, fetch.abort.signal);
+    } catch (error) {
+      if (fetch.abort.signal.aborted) return;
+      fetch.retryAt = clock.monotonic() + AGAIN_MS;
+      log.warn("cannot fetch the images of a held update", { uid, error: messageOf(error) });
+    }
+  }
+}

@@ -1,0 +1,271 @@
+// The updates of all documents on this node: gives them the node's facts, and tells how each pod stands to its document.
+
+import { podEvent, type RecordEvent } from "../api/events.ts";
+import type { DocumentState, ImageProgress } from "../api/desired-document.ts";
+import type { DesiredPod, SourceName, SourceSnapshot } from "../api/desired-pod.ts";
+import type { LocalObject, LocalObjects } from "../api/local-object.ts";
+import { podName, type PodUID } from "../api/pod.ts";
+import { revisionOf } from "../api/revision.ts";
+import type { PodStanding } from "../api/rollout.ts";
+import type { Monotonic } from "../lib/clock.ts";
+import { messageOf } from "../lib/errors.ts";
+import { DocumentRollouts, type RolloutOutcome } from "../source/document-rollouts.ts";
+import type { UpstreamFacts } from "../source/trial-facts.ts";
+import type { Edges } from "./edges.ts";
+import type { Prefetch } from "./prefetch.ts";
+import { standingEvent } from "./standing-event.ts";
+import type { UpdateHolds } from "./update-holds.ts";
+import { TrialProgress, type TrialProgressOptions } from "./trial-progress.ts";
+
+/** What all sources say by now. */
+export interface RolloutView {
+  objectsFor(desired: DesiredPod): LocalObjects;
+  /** What the pod reads may still come. */
+  isLate(desired: DesiredPod): boolean;
+  /** Another source has its name. */
+  isShadowed(desired: DesiredPod): boolean;
+}
+
+export interface RolloutsOptions extends TrialProgressOptions {
+  readonly edges: Pick<Edges, "clock" | "log" | "store" | "sha256" | "bootId">;
+  readonly nodeName: string;
+  readonly record: RecordEvent;
+  readonly view: RolloutView;
+  readonly upstream: () => UpstreamFacts;
+  /** Who keeps this pod from being updated. */
+  readonly holds: Pick<UpdateHolds, "of">;
+  readonly prefetch: Pick<Prefetch, "want">;
+  readonly progress: (pods: readonly DesiredPod[]) => ImageProgress;
+  /** Something may have to be decided. */
+  readonly onDue: () => void;
+}
+
+interface Known {
+  readonly rollouts: DocumentRollouts;
+  readonly snapshot: SourceSnapshot;
+  outcome: RolloutOutcome | undefined;
+}
+
+export class Rollouts implements Disposable {
+  readonly #options: RolloutsOptions;
+  readonly #documents = new Map<SourceName, Known>();
+  readonly #progress: TrialProgress;
+  #said: ReadonlyMap<string, PodStanding["standing"]> = new Map();
+  /** On trial, or failed without a way back. */
+  #open: ReadonlySet<PodUID> = new Set();
+  #timer: Disposable | undefined;
+
+  constructor(options: RolloutsOptions) {
+    this.#options = options;
+    this.#progress = new TrialProgress(options);
+  }
+
+  /** The newest word of a source; one that is no document, or cannot be read whole, is not judged. */
+  hear(snapshot: SourceSnapshot): void {
+    const { source, document, pods } = snapshot;
+    if (document === undefined) {
+      this.#documents.delete(source);
+      return;
+    }
+    const known = this.#documents.get(source);
+    const rollouts = known?.rollouts ?? this.#build(source);
+    if (known?.snapshot.document !== document) {
+      const listed = pods.map((desired) => ({
+        desired,
+        written: document.written.get(podName(desired.pod)) ?? {},
+      }));
+      rollouts.update({ ...document, pods: listed });
+      if (known !== undefined) this.#supersede(source, known.snapshot);
+    }
+    this.#documents.set(source, { rollouts, snapshot, outcome: known?.outcome });
+  }
+
+  /** Looks at all of them; which pods find something else from now on. */
+  review(): readonly PodUID[] {
+    this.#progress.look([...this.#documents.values()].flatMap(({ snapshot }) => snapshot.pods));
+    const outcomes = [...this.#documents].map(([source, known]) => {
+      const outcome = known.rollouts.review();
+      known.outcome = outcome;
+      if (outcome.trouble !== undefined)
+        this.#options.edges.log.error("cannot write down how an update stands", {
+          source,
+          error: messageOf(outcome.trouble),
+        });
+      return outcome;
+    });
+    this.#tell();
+    this.#comeBack(outcomes.flatMap(({ reviewAt }) => reviewAt ?? []));
+    return outcomes.flatMap(({ repinned }) => repinned);
+  }
+
+  /** What may run of a source's word. */
+  effective(snapshot: SourceSnapshot): SourceSnapshot {
+    const outcome = this.#documents.get(snapshot.source)?.outcome;
+    return outcome === undefined ? snapshot : { ...snapshot, pods: outcome.pods };
+  }
+
+  /** By the document of `source`; empty = nothing of it was judged yet. */
+  standings(source: SourceName): readonly PodStanding[] {
+    const outcome = this.#documents.get(source)?.outcome;
+    return (outcome?.steps ?? []).map(({ name, standing, state: { good } }) => {
+      const of = { name, standing };
+      return good === undefined ? of : { ...of, goodGeneration: good.generation };
+    });
+  }
+
+  objectsOf(desired: DesiredPod): LocalObjects {
+    const { rollouts } = this.#documents.get(desired.source) ?? {};
+    return rollouts?.objectsOf(desired) ?? this.#options.view.objectsFor(desired);
+  }
+
+  /** What pods find beside the newest word of the sources. */
+  pinnedObjects(): readonly LocalObject[] {
+    return [...this.#documents.values()].flatMap(({ rollouts }) => rollouts.pinnedObjects());
+  }
+
+  imageOf(uid: PodUID, container: string): string | undefined {
+    for (const { rollouts } of this.#documents.values()) {
+      const image = rollouts.imageOf(uid, container);
+      if (image !== undefined) return image;
+    }
+    return undefined;
+  }
+
+  /** Whether anything may depend on how this pod does. */
+  concerns(uid: PodUID): boolean {
+    return this.#open.has(uid);
+  }
+
+  /** Documents with how their pods stand to them. */
+  standing(states: readonly DocumentState[]): readonly DocumentState[] {
+    const { progress } = this.#options;
+    return states.map((state) => ({
+      ...state,
+      rollout: this.standings(state.source),
+      images: progress(state.document?.pods ?? []),
+    }));
+  }
+
+  /** The broker has answered: some update may have waited for that. */
+  reached(): void {
+    const steps = [...this.#documents.values()].flatMap(({ outcome }) => outcome?.steps ?? []);
+    if (steps.some(({ state }) => state.trial?.needsUpstream === true)) this.#options.onDue();
+  }
+
+  /** Of all pods that any document has. */
+  names(): readonly string[] {
+    const all = [...this.#documents.values()].flatMap(({ snapshot }) => snapshot.pods);
+    return [...new Set(all.map(({ pod }) => podName(pod)))];
+  }
+
+  /** What has failed under this `namespace/name` is tried again; false = nothing is known of it. */
+  release(name: string): boolean {
+    const released = [...this.#documents.values()].map(({ rollouts }) => rollouts.release(name));
+    return released.includes(true);
+  }
+
+  /** Pods may be gone for good. */
+  forgetGone(): void {
+    for (const { rollouts } of this.#documents.values()) {
+      try {
+        rollouts.forgetGone();
+      } catch (error) {
+        this.#options.edges.log.warn("cannot forget a pod that is gone", {
+          error: messageOf(error),
+        });
+      }
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#options.prefetch.want([]);
+  }
+
+  /** Whatever of the document before has not proved itself will not do so any more. */
+  #supersede(source: SourceName, { document, pods }: SourceSnapshot): void {
+    const { edges, record } = this.#options;
+    const open = pods.filter(({ uid }) => this.#open.has(uid));
+    if (document === undefined || open.length === 0) return;
+    const message = `generation ${document.generation} of ${source} was superseded before it had converged`;
+    edges.log.info("Superseded", { source, generation: document.generation });
+    for (const { pod } of open)
+      record(podEvent(pod.metadata, { type: "Normal", reason: "Superseded", message }));
+  }
+
+  #build(source: SourceName): DocumentRollouts {
+    const { edges, nodeName, view, upstream, holds } = this.#options;
+    const { store, clock, sha256, bootId } = edges;
+    const secretDigest = (text: string): string => store.secrets.configDigest(text);
+    return new DocumentRollouts({
+      source,
+      store: store.rollouts,
+      bootId,
+      context: { ref: source, nodeName, sha256 },
+      revision: (desired, objects) => revisionOf(desired, { objects, sha256, secretDigest }),
+      objects: (desired) => view.objectsFor(desired),
+      isLate: (desired) => view.isLate(desired),
+      isShadowed: (desired) => view.isShadowed(desired),
+      isThere: (name) => this.#isThere(name),
+      progress: (desired, { maxLockSeconds }) => ({
+        ...this.#progress.of(desired),
+        ...holds.of(desired, maxLockSeconds),
+      }),
+      upstream,
+      images: (uid) => this.#images(uid),
+      now: () => clock.monotonic(),
+    });
+  }
+
+  #images(uid: PodUID): Readonly<Record<string, string>> {
+    const containers = this.#options.pods().cache.get(uid)?.containers ?? [];
+    // The newest of a name stands first.
+    return Object.fromEntries(
+      containers.toReversed().map(({ name, imageID }) => [name, imageID] as const),
+    );
+  }
+
+  #isThere(name: string): boolean {
+    const { workers, cache } = this.#options.pods();
+    if (workers.hasName(name)) return true;
+    return [...cache.all().values()].some((pod) => `${pod.namespace}/${pod.name}` === name);
+  }
+
+  /** Once for each turn; after a restart what was taken back is told again. */
+  #tell(): void {
+    const { record, edges } = this.#options;
+    const before = this.#said;
+    const now = new Map<string, PodStanding["standing"]>();
+    const open = new Set<PodUID>();
+    const held: DesiredPod[] = [];
+    for (const [source, { snapshot }] of this.#documents) {
+      const pods = new Map(snapshot.pods.map((desired) => [podName(desired.pod), desired]));
+      for (const one of this.standings(source)) {
+        const key = `${source} ${one.name}`;
+        now.set(key, one.standing);
+        const desired = pods.get(one.name);
+        if (desired === undefined) continue;
+        const { type } = one.standing;
+        if (type === "OnTrial" || type === "Failed") open.add(desired.uid);
+        if (type === "Held" && desired.stopFirst !== true) held.push(desired);
+        const said = standingEvent(one, before.get(key));
+        if (said === undefined) continue;
+        const { reason, message } = said;
+        edges.log.warn("an update", { source, pod: one.name, reason, message });
+        record(podEvent(desired.pod.metadata, said));
+      }
+    }
+    this.#options.prefetch.want(held);
+    this.#said = now;
+    this.#open = open;
+  }
+
+  #comeBack(times: readonly Monotonic[]): void {
+    const { edges, onDue } = this.#options;
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    if (times.length === 0) return;
+    const wait = Math.max(0, Math.min(...times) - edges.clock.monotonic());
+    this.#timer = edges.clock.after(wait, onDue);
+  }
+}

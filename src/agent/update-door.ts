@@ -1,0 +1,40 @@
+// Where people hold updates and let them go on: the local API, and commands from the broker.
+
+import type { DesiredPod } from "../api/desired-pod.ts";
+import type { NamedPod } from "../server/delete-pod.ts";
+import type { HoldOutcome, HoldVerb } from "../server/hold-routes.ts";
+import type { Rollouts } from "./rollouts.ts";
+import type { UpdateHolds } from "./update-holds.ts";
+
+export interface UpdateDoorOptions {
+  readonly holds: Pick<UpdateHolds, "hold" | "release">;
+  readonly rollouts: Pick<Rollouts, "release" | "names">;
+  /** As the sources want it, under this `namespace/name`. */
+  readonly wanted: (name: string) => DesiredPod | undefined;
+  readonly onChange: () => void;
+}
+
+export class UpdateDoor {
+  readonly #options: UpdateDoorOptions;
+
+  constructor(options: UpdateDoorOptions) {
+    this.#options = options;
+  }
+
+  /** `pod` undefined = the whole node. A release also gives what has failed another chance. Throws what the checkpoint throws. */
+  change(verb: HoldVerb, pod: NamedPod | undefined): HoldOutcome {
+    const { holds, rollouts, wanted, onChange } = this.#options;
+    const name = pod === undefined ? undefined : `${pod.namespace}/${pod.name}`;
+    const desired = name === undefined ? undefined : wanted(name);
+    if (name !== undefined && desired === undefined) return { type: "NotFound" };
+    if (desired !== undefined && !desired.source.startsWith("mqtt:"))
+      return { type: "OfFile", file: desired.sourceRef.replace(/#\d+$/, "") };
+    if (verb === "hold") holds.hold(name);
+    else {
+      holds.release(name, desired);
+      for (const one of name === undefined ? rollouts.names() : [name]) rollouts.release(one);
+    }
+    onChange();
+    return { type: "Done" };
+  }
+}

@@ -1,0 +1,80 @@
+// The locks of applications: a file in a volume of theirs that keeps their pod from being updated (annotation
+// agent/update-lock). It counts while the container that made it runs, and not for ever.
+
+import type { DesiredPod } from "../api/desired-pod.ts";
+import { newestContainer } from "../api/newest-observed.ts";
+import type { ObservedPod } from "../api/observed-pod.ts";
+import { allContainers, type PodUID } from "../api/pod.ts";
+import { lockVolumeOf } from "../api/update-annotations.ts";
+import type { Files } from "../host/files.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import { emptyDirPath } from "../volume/volume-paths.ts";
+
+export interface UpdateLocksOptions {
+  readonly clock: Clock;
+  /** Whether the wall clock may be believed. */
+  readonly clockTrusted: () => boolean;
+  readonly files: Pick<Files, "info">;
+  readonly stateDir: string;
+  readonly observed: (uid: PodUID) => ObservedPod | undefined;
+}
+
+export interface UpdateLock {
+  readonly container: string;
+  readonly ageMs: number;
+}
+
+/** A lock file as it was met first. */
+interface Known {
+  /** Another file, or the same one touched again, is another lock. */
+  readonly identity: string;
+  readonly mtimeMs: number;
+  readonly containerId: string;
+  readonly seenAt: Monotonic;
+}
+
+/** A file system counts time in coarser steps than a runtime. */
+const SLACK_MS = 2_000;
+
+export class UpdateLocks {
+  readonly #options: UpdateLocksOptions;
+  readonly #known = new Map<string, Known>();
+
+  constructor(options: UpdateLocksOptions) {
+    this.#options = options;
+  }
+
+  /** The oldest lock that counts of the pod that runs; undefined = it may be updated. */
+  of({ uid, pod }: DesiredPod, maxSeconds: number): UpdateLock | undefined {
+    const volume = lockVolumeOf(pod);
+    if (volume === undefined) return undefined;
+    const directory = emptyDirPath(this.#options.stateDir, uid, volume);
+    const locks = allContainers(pod.spec).flatMap(
+      ({ name }) => this.#lockOf({ uid, name, path: `${directory}/${name}` }) ?? [],
+    );
+    const counting = locks.filter(({ ageMs }) => ageMs < maxSeconds * 1000);
+    return counting.toSorted((a, b) => b.ageMs - a.ageMs)[0];
+  }
+
+  #lockOf(place: { uid: PodUID; name: string; path: string }): UpdateLock | undefined {
+    const { clock, clockTrusted, files, observed } = this.#options;
+    const { uid, name, path } = place;
+    const file = files.info(path);
+    const container = newestContainer(observed(uid), name);
+    if (file?.kind !== "file" || container?.state !== "Running") {
+      if (file === undefined) this.#known.delete(path);
+      return undefined;
+    }
+    const { identity, mtimeMs } = file;
+    const before = this.#known.get(path);
+    const isKnown = before?.identity === identity && before.mtimeMs === mtimeMs;
+    // Of an earlier instance of the container: it was left behind.
+    if (isKnown && before.containerId !== container.id) return undefined;
+    if (!isKnown && mtimeMs < container.startedAt - SLACK_MS) return undefined;
+    const now = clock.monotonic();
+    const seenAt = isKnown ? before.seenAt : now;
+    this.#known.set(path, { identity, mtimeMs, containerId: container.id, seenAt });
+    const byWall = clockTrusted() ? clock.now() - mtimeMs : 0;
+    return { container: name, ageMs: Math.max(now - seenAt, byWall, 0) };
+  }
+}

@@ -1,0 +1,31 @@
+// `agent hold` and `agent release`: updates of a pod, or of all pods of this node, wait or go on.
+
+import { CliError } from "./cli-error.ts";
+import type { HoldVerb, LocalClient } from "./local-client.ts";
+import { printable } from "./printable.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface HoldOptions {
+  readonly client: LocalClient;
+  readonly terminal: Terminal;
+  readonly verb: HoldVerb;
+  /** As written: `web` or `pod/web`; undefined = none was named. */
+  readonly name: string | undefined;
+  readonly namespace: string | undefined;
+  /** The whole node. */
+  readonly all: boolean;
+}
+
+/** The exit code; throws CliError when neither or both of a pod and --all are named, and for a pod nobody knows. */
+export async function changeHold(options: HoldOptions): Promise<0> {
+  const { client, terminal, verb, name, namespace = "default", all } = options;
+  const bare = name?.replace(/^(?:pods?|po)\//, "");
+  if ((bare === undefined || bare === "") !== all)
+    throw new CliError(2, `name a pod, or --all: agent ${verb} NAME`);
+  const pod = bare === undefined || all ? undefined : { namespace, name: bare };
+  await client.changeHold(verb, pod);
+  const done = verb === "hold" ? "held: updates wait until" : "released: updates go on";
+  const what = pod === undefined ? "all pods" : `pod/${printable(pod.name)}`;
+  terminal.out(verb === "hold" ? `${what} ${done} agent release\n` : `${what} ${done}\n`);
+  return 0;
+}

@@ -1,0 +1,161 @@
+// Who keeps a pod from being updated, with a real database and real files.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { UpdateHolds } from "../../../src/agent/update-holds.ts";
+import { UpdateLocks } from "../../../src/agent/update-locks.ts";
+import type { DesiredPod } from "../../../src/api/desired-pod.ts";
+import type { ObservedContainer, ObservedPod } from "../../../src/api/observed-pod.ts";
+import { realFiles } from "../../../src/host/real-files.ts";
+import { Store } from "../../../src/store/store.ts";
+import { emptyDirPath } from "../../../src/volume/volume-paths.ts";
+import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { makeTempDirectory } from "../../harness/temp-directory.ts";
+
+const DAY_S = 86_400;
+const HOUR_MS = 3_600_000;
+
+function podOf(uid: string, annotations: Readonly<Record<string, string>>): DesiredPod {
+  const base = aPod({ containers: [aContainer("app")] });
+  const pod = { ...base, metadata: { ...base.metadata, uid, annotations } };
+  return aDesiredPod(pod, { source: "mqtt:node", uid });
+}
+
+/** One node with one pod that runs, and a newer one that is wanted. */
+class World {
+  readonly clock = new VirtualClock();
+  readonly temp = makeTempDirectory();
+  readonly old = podOf("old-uid", { "agent/update-lock": "lock" });
+  readonly path = `${emptyDirPath(this.temp.path, this.old.uid, "lock")}/app`;
+  wanted = podOf("new-uid", {});
+  container: Partial<ObservedContainer> = { id: "first", state: "Running", startedAt: 0 };
+  isTrusted = false;
+  store = this.#open();
+  holds = this.#boot();
+
+  /** The same disk, another process. */
+  restart(): void {
+    this.store[Symbol.dispose]();
+    this.store = this.#open();
+    this.holds = this.#boot();
+  }
+
+  why(maxSeconds = DAY_S): string | undefined {
+    return this.holds.of(this.wanted, maxSeconds).hold;
+  }
+
+  lock(): void {
+    mkdirSync(dirname(this.path), { recursive: true });
+    writeFileSync(this.path, "");
+  }
+
+  [Symbol.dispose](): void {
+    this.store[Symbol.dispose]();
+    this.temp.remove();
+  }
+
+  #open(): Store {
+    const random = { next: () => 0.5, hex: (bytes: number) => "ab".repeat(bytes) };
+    return Store.open({ stateDir: this.temp.path, files: realFiles(), random });
+  }
+
+  #boot(): UpdateHolds {
+    const { clock } = this;
+    const locks = new UpdateLocks({
+      clock,
+      clockTrusted: () => this.isTrusted,
+      files: realFiles(),
+      stateDir: this.temp.path,
+      observed: () =>
+        ({ containers: [{ name: "app", ...this.container }] }) as unknown as ObservedPod,
+    });
+    return new UpdateHolds({ clock, rows: this.store.holds, locks, running: () => this.old });
+  }
+}
+
+let world: World | undefined;
+afterEach(() => {
+  world?.[Symbol.dispose]();
+  world = undefined;
+});
+const begin = (): World => (world = new World());
+
+describe("an operator's hold", () => {
+  test("of a pod survives a restart, and ends when it is released", () => {
+    const one = begin();
+    expect(one.why()).toBeUndefined();
+    one.holds.hold("default/web");
+    one.restart();
+    expect(one.why()).toStartWith("held since ");
+    one.holds.release("default/web", one.wanted);
+    one.restart();
+    expect(one.why()).toBeUndefined();
+  });
+
+  test("of the node holds every pod", () => {
+    const one = begin();
+    one.holds.hold(undefined);
+    one.restart();
+    expect(one.why()).toStartWith("all updates of this node are held since ");
+    one.holds.release("default/web", one.wanted);
+    expect(one.why()).toStartWith("all updates");
+    one.holds.release(undefined, undefined);
+    expect(one.why()).toBeUndefined();
+  });
+});
+
+test("a pod's own wish counts until it is overruled, for that revision only, over restarts", () => {
+  const one = begin();
+  one.wanted = podOf("new-uid", { "agent/hold-upgrade": "true" });
+  expect(one.why()).toBe("held by its annotation agent/hold-upgrade; agent release ends it");
+  one.holds.release("default/web", one.wanted);
+  one.restart();
+  expect(one.why()).toBeUndefined();
+  one.wanted = podOf("newer-uid", { "agent/hold-upgrade": "true" });
+  expect(one.why()).toStartWith("held by its annotation");
+});
+
+describe("an application's lock", () => {
+  test("holds while the container runs that made it, and names it with its age", async () => {
+    const one = begin();
+    expect(one.why()).toBeUndefined();
+    one.lock();
+    expect(one.why()).toBe("locked by container app for less than a minute");
+    expect(one.holds.of(one.wanted, DAY_S).holdReviewAt).toBe(one.clock.monotonic() + 5_000);
+    await one.clock.advance(2 * HOUR_MS);
+    expect(one.why()).toBe("locked by container app for 2 h");
+    rmSync(one.path);
+    expect(one.why()).toBeUndefined();
+  });
+
+  test("that a container left behind does not count for the next one", () => {
+    const one = begin();
+    one.lock();
+    one.why();
+    one.container = { id: "first", state: "Exited", startedAt: 0 };
+    expect(one.why()).toBeUndefined();
+    one.container = { id: "second", state: "Running", startedAt: Date.now() };
+    expect(one.why()).toBeUndefined();
+    // Not even for a process that sees it for the first time.
+    one.container = { id: "second", state: "Running", startedAt: Date.now() + 60_000 };
+    one.restart();
+    expect(one.why()).toBeUndefined();
+  });
+
+  test("ends by itself after maxLockSeconds", async () => {
+    const one = begin();
+    one.lock();
+    expect(one.why(3_600)).toBeDefined();
+    await one.clock.advance(HOUR_MS);
+    expect(one.why(3_600)).toBeUndefined();
+    expect(one.why(0)).toBeUndefined();
+  });
+
+  test("is a plain file and nothing else", () => {
+    const one = begin();
+    mkdirSync(one.path, { recursive: true });
+    expect(one.why()).toBeUndefined();
+  });
+});

@@ -96,6 +96,7 @@ export class Agent {
       onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
       hush: (text) => this.#view.hush(text),
       onReview: () => this.#mailbox.send({ type: "Review" }),
+      onReviewed: () => this.#upstream?.changed(),
     });
     this.#desired = this.#side.desired;
     this.#pods = this.#buildPods();
@@ -107,6 +108,7 @@ export class Agent {
       mayApply: this.#side.haveAllSpoken,
       apply: () => this.#apply(),
       notify: (uid) => this.#pods.workers.notify(uid),
+      review: () => this.#desired.review(),
     });
     const emit = (snapshot: SourceSnapshot): void =>
       this.#mailbox.send({ type: "Snapshot", snapshot });

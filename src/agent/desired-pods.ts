@@ -54,6 +54,8 @@ export class DesiredPods {
   #state: DesiredState = NOTHING_DESIRED;
   /** The same as the sources write it. */
   #written: DesiredState = NOTHING_DESIRED;
+  /** Everything that the sources ask for of what may run. */
+  #asked: readonly DesiredPod[] = [];
   /** How often something turned out to be missing that may have been late. */
   #late = 0;
 
@@ -82,7 +84,8 @@ export class DesiredPods {
     this.#written = this.#merged(snapshots);
     const changed = this.#objects.replace(this.#written.objects);
     const repinned = rollouts?.mayReview() === true ? rollouts.review() : [];
-    const effective = snapshots.map((snapshot) => rollouts?.effective(snapshot) ?? snapshot);
+    const effective = this.#effective();
+    this.#asked = effective.flatMap(({ pods }) => pods);
     const isAsWritten = effective.every((snapshot, index) => snapshot === snapshots[index]);
     this.#state = isAsWritten ? this.#written : this.#merged(effective);
     const missing = this.#missingSince(hadSpoken);
@@ -91,6 +94,28 @@ export class DesiredPods {
     if (news.size > 0) this.#options.onObjectsChanged?.(news);
     if (repinned.length > 0) rollouts?.onRepinned(repinned);
     return this.#state;
+  }
+
+  /** Looks at updates alone; true = something else may run from now on, and `merge` is due. */
+  review(): boolean {
+    const { rollouts } = this.#options;
+    if (rollouts?.mayReview() !== true) return false;
+    const repinned = rollouts.review();
+    if (repinned.length > 0) {
+      this.#late += 1;
+      rollouts.onRepinned(repinned);
+    }
+    const asked = this.#effective().flatMap(({ pods }) => pods);
+    return (
+      asked.length !== this.#asked.length || asked.some((pod, index) => pod !== this.#asked[index])
+    );
+  }
+
+  #effective(): readonly SourceSnapshot[] {
+    const { rollouts } = this.#options;
+    return [...this.#snapshots.values()].map(
+      (snapshot) => rollouts?.effective(snapshot) ?? snapshot,
+    );
   }
 
   #merged(snapshots: readonly SourceSnapshot[]): DesiredState {

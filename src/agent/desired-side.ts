@@ -33,6 +33,8 @@ export interface DesiredSideOptions {
   readonly onPodChanged: (uid: PodUID) => void;
   /** Updates are to be looked at again. */
   readonly onReview: () => void;
+  /** They were looked at: how they stand may be news. */
+  readonly onReviewed: () => void;
 }
 
 export interface DesiredSide {
@@ -97,7 +99,11 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
     },
     rollouts: {
       hear: (snapshot) => rollouts.hear(snapshot),
-      review: () => rollouts.review(),
+      review: () => {
+        const repinned = rollouts.review();
+        options.onReviewed();
+        return repinned;
+      },
       effective: (snapshot) => rollouts.effective(snapshot),
       objectsOf: (pod) => rollouts.objectsOf(pod),
       mayReview: haveAllSpoken,

@@ -62,9 +62,10 @@ export class Rollouts implements Disposable {
 
   /** The newest word of a source; one that is no document, or cannot be read whole, is not judged. */
   hear(snapshot: SourceSnapshot): void {
-    const { source, document, pods } = snapshot;
+    const { source, document, pods, ready } = snapshot;
     if (document === undefined) {
       this.#documents.delete(source);
+      if (ready) this.#forgetAll(source);
       return;
     }
     const known = this.#documents.get(source);
@@ -75,9 +76,21 @@ export class Rollouts implements Disposable {
         written: document.written.get(podName(desired.pod)) ?? {},
       }));
       rollouts.update({ ...document, pods: listed });
-      if (known !== undefined) this.#supersede(source, known.snapshot);
+      if (known !== undefined) this.#supersede(known.snapshot, document.generation);
     }
     this.#documents.set(source, { rollouts, snapshot, outcome: known?.outcome });
+  }
+
+  /** A group that was left: its next document begins anew. */
+  #forgetAll(source: SourceName): void {
+    const { store, log } = this.#options.edges;
+    try {
+      const names = [...store.rollouts.of(source).keys()];
+      store.rollouts.forget(names.map((name) => ({ source, name })));
+    } catch (error) {
+      // It says so again at the next start.
+      log.warn("cannot forget the updates of a document", { source, error: messageOf(error) });
+    }
   }
 
   /** Looks at all of them; which pods find something else from now on. */
@@ -183,12 +196,13 @@ export class Rollouts implements Disposable {
   }
 
   /** Whatever of the document before has not proved itself will not do so any more. */
-  #supersede(source: SourceName, { document, pods }: SourceSnapshot): void {
+  #supersede({ source, document, pods }: SourceSnapshot, by: number): void {
     const { edges, record } = this.#options;
     const open = pods.filter(({ uid }) => this.#open.has(uid));
     if (document === undefined || open.length === 0) return;
-    const message = `generation ${document.generation} of ${source} was superseded before it had converged`;
-    edges.log.info("Superseded", { source, generation: document.generation });
+    const { generation } = document;
+    const message = `generation ${generation} of ${source} was superseded by generation ${by} before it had converged`;
+    edges.log.info("Superseded", { source, generation, by });
     for (const { pod } of open)
       record(podEvent(pod.metadata, { type: "Normal", reason: "Superseded", message }));
   }

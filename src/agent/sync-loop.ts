@@ -29,6 +29,8 @@ export interface SyncLoopOptions {
   /** Bring the workers in line with what is desired now. */
   readonly apply: () => void;
   readonly notify: (uid: PodUID) => void;
+  /** Looks at updates; true = bring the workers in line. */
+  readonly review: () => boolean;
 }
 
 /** Without an event for this long the loop turns all the same: a failed apply is tried again. kubelet: housekeeping */
@@ -73,11 +75,14 @@ export class SyncLoop {
   }
 
   #take(events: readonly LoopEvent[]): void {
+    let isDue = false;
     for (const event of events) {
       switch (event.type) {
         case "Snapshot":
           // One by one: a pod that was dropped and added again between two looks has ended a life.
-          this.#options.onSnapshot(event.snapshot);
+          this.#guard("cannot take in what a source says", () =>
+            this.#options.onSnapshot(event.snapshot),
+          );
           this.#apply();
           break;
         case "RuntimeKnown":
@@ -85,15 +90,21 @@ export class SyncLoop {
           this.#apply();
           break;
         case "RoomChanged":
+          this.#apply();
+          break;
         case "Review":
-          // Once for all of this turn.
-          this.#owesApply = true;
+          isDue = true;
           break;
         case "PodChanged":
           if (this.#runtimeKnown) this.#tell(event.uid);
           break;
       }
     }
+    // Once for all of this turn.
+    if (isDue)
+      this.#guard("cannot look at updates", () => {
+        if (this.#options.review()) this.#owesApply = true;
+      });
     if (this.#owesApply) this.#apply();
   }
 
@@ -111,11 +122,16 @@ export class SyncLoop {
   }
 
   #tell(uid: PodUID): void {
+    this.#guard("cannot act on a change of a pod", () => this.#options.notify(uid));
+  }
+
+  /** What cannot be done now is tried again with the next apply. */
+  #guard(what: string, run: () => void): void {
     try {
-      this.#options.notify(uid);
+      run();
     } catch (error) {
       this.#owesApply = true;
-      this.#options.log.error("cannot act on a change of a pod", { error: messageOf(error) });
+      this.#options.log.error(what, { error: messageOf(error) });
     }
   }
 }

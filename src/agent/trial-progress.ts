@@ -1,7 +1,8 @@
 // How the pods of documents do by now: what their trials are judged by.
 
 import type { DesiredPod } from "../api/desired-pod.ts";
-import type { LocalObjects } from "../api/local-object.ts";
+import { findObject, type LocalObjects } from "../api/local-object.ts";
+import { referencesOf } from "../api/object-references.ts";
 import { allContainers, type PodUID } from "../api/pod.ts";
 import { isMeantToFinish } from "../api/restart-policy.ts";
 import { configText } from "../runtime/config-digests.ts";
@@ -70,11 +71,22 @@ export class TrialProgress {
     };
   }
 
+  #misses(desired: DesiredPod): boolean {
+    const objects = this.#options.view.objectsFor(desired);
+    return referencesOf(desired.pod).some(
+      ({ kind, namespace, name, optional }) =>
+        !optional && findObject(objects, { kind, namespace, name }) === undefined,
+    );
+  }
+
   #trialHealth(desired: DesiredPod): TrialHealth | undefined {
     const { pods, hush } = this.#options;
     const known = this.#health.get(desired.uid);
     if (known === undefined) return undefined;
-    const health = trialHealth(desired, known, pods().statuses.status(desired.uid));
+    const status = pods().statuses.status(desired.uid);
+    // What could not start again has proved nothing, however well it runs.
+    const whole = { ...known, readySince: this.#misses(desired) ? undefined : known.readySince };
+    const health = trialHealth(desired, whole, status);
     return health.message === undefined ? health : { ...health, message: hush(health.message) };
   }
 }

@@ -64,3 +64,18 @@ export const NO_OBJECTS: LocalObjects = {
 export function objectKey({ kind, metadata }: LocalObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
+
+/** Of any kind; undefined = it is not there, or not for the pod that looks. */
+export function findObject(
+  objects: LocalObjects,
+  of: { readonly kind: LocalObjectKind; readonly namespace: string; readonly name: string },
+): LocalObject | undefined {
+  switch (of.kind) {
+    case "ConfigMap":
+      return objects.configMap(of.namespace, of.name);
+    case "Secret":
+      return objects.secret(of.namespace, of.name);
+    case "PersistentVolumeClaim":
+      return objects.claim(of.namespace, of.name);
+  }
+}

@@ -37,7 +37,7 @@ export type Topic =
 
 /** Longest topic in bytes; all characters are ASCII. */
 export const MAX_TOPIC_BYTES = 256;
-/** Groups a node may be in; more is the condition `TooManyGroups`. */
+/** Groups a node may be in; the others are listed as `TooManyGroups`. */
 export const MAX_GROUPS = 15;
 
 const NAME = /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/;

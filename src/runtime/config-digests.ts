@@ -1,7 +1,7 @@
 // What each container of a pod would read of ConfigMaps and Secrets if it started now, as digests.
 
 import { canonicalJson } from "../api/canonical-json.ts";
-import type { LocalObjects } from "../api/local-object.ts";
+import { findObject, type LocalObjects } from "../api/local-object.ts";
 import { configInputs, referencesOf, shownPaths } from "../api/object-references.ts";
 import { allContainers, type Container, type Pod } from "../api/pod.ts";
 import { tidyPath } from "../api/reference-rules.ts";
@@ -18,7 +18,7 @@ export interface DigestFacts {
 export function configDigests(pod: Pod, facts: DigestFacts): Readonly<Record<string, string>> {
   const { objects } = facts;
   const missing = referencesOf(pod).filter(
-    ({ kind, namespace, name }) => !isThere({ kind, namespace, name }, objects),
+    ({ kind, namespace, name }) => findObject(objects, { kind, namespace, name }) === undefined,
   );
   if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};
   return Object.fromEntries(
@@ -39,21 +39,6 @@ export function configText(
 ): string | undefined {
   const inputs = configInputs(pod, container, objects);
   return inputs === undefined ? undefined : canonicalJson(inputs);
-}
-
-function isThere(
-  of: Pick<ReturnType<typeof referencesOf>[number], "kind" | "namespace" | "name">,
-  objects: LocalObjects,
-): boolean {
-  const { kind, namespace, name } = of;
-  switch (kind) {
-    case "ConfigMap":
-      return objects.configMap(namespace, name) !== undefined;
-    case "Secret":
-      return objects.secret(namespace, name) !== undefined;
-    case "PersistentVolumeClaim":
-      return objects.claim(namespace, name) !== undefined;
-  }
 }
 
 /** Also every key that it needs is there. */

@@ -69,13 +69,16 @@ export class DocumentRollouts {
   readonly #good: GoodPods;
   #document: RolloutDocument | undefined;
   #states = new Map<string, RolloutState>();
+  readonly #watched = new Map<string, { readonly revision: Revision; readonly since: Monotonic }>();
   /** What runs the good revision although the document wants another. */
   #pinned: ReadonlyMap<PodUID, GoodPod> = new Map();
 
   constructor(options: DocumentRolloutsOptions) {
     this.#options = options;
     this.#good = new GoodPods(options);
-    this.#states = new Map(options.store.of(options.source));
+    this.#states = new Map(
+      [...options.store.of(options.source)].map(([name, state]) => [name, unattended(state)]),
+    );
   }
 
   /** What the pod finds: what was there when it was good, while it is not to follow the document. */
@@ -180,6 +183,7 @@ export class DocumentRollouts {
       trial: state.trial,
       progress,
       upstream: upstream(),
+      watchedSince: this.#watchedSince(name, revision),
       now: now(),
       bootId,
     });
@@ -187,6 +191,14 @@ export class DocumentRollouts {
     const known = usable ? state : withoutGood;
     const reviewAt = progress.hold === undefined ? undefined : progress.holdReviewAt;
     return { pod: { name, state: known, facts, onFailure }, reviewAt };
+  }
+
+  #watchedSince(name: string, revision: Revision): Monotonic {
+    const known = this.#watched.get(name);
+    if (known?.revision === revision) return known.since;
+    const since = this.#options.now();
+    this.#watched.set(name, { revision, since });
+    return since;
   }
 
   /** While what it reads may still come, it is taken for what it was. */
@@ -270,4 +282,12 @@ export class DocumentRollouts {
     });
     return rolloutPods(listed, unlisted).pods;
   }
+}
+
+/** While no agent ran, nobody tried what had not begun: that time does not count. */
+function unattended(state: RolloutState): RolloutState {
+  const { trial } = state;
+  return trial === undefined || trial.started
+    ? state
+    : { ...state, trial: { ...trial, counts: false } };
 }

@@ -32,6 +32,8 @@ export interface TrialFacts {
   readonly fatal?: Failure;
   /** Who holds updates back; absent = nobody. */
   readonly hold?: string;
+  /** Since when this process has looked at this trial: what nobody saw proves nothing; absent = from its beginning. */
+  readonly watchedSince?: Monotonic;
   /** So many ends of a container that runs already belong to a trial that begins now: it is to read news; absent = none. */
   readonly orderedRestarts?: number;
   /** A trial that begins now could cut the node off, and it has a line to the broker to lose; absent = no. */
@@ -45,13 +47,21 @@ export type Judgement =
   | { readonly type: "Good" }
   /** `trial` is what is true of it by now; `reviewAt`: when time alone may change the answer. */
   | { readonly type: "OnTrial"; readonly trial: Trial; readonly reviewAt: Monotonic | undefined }
-  | { readonly type: "Failed"; readonly trial: Trial; readonly why: Failure }
+  | {
+      readonly type: "Failed";
+      readonly trial: Trial;
+      readonly why: Failure;
+      /** When it may turn out well all the same, where it goes on. */
+      readonly reviewAt: Monotonic | undefined;
+    }
   /** `isOld`: it failed when an earlier document asked for it. */
   | { readonly type: "KnownBad"; readonly why: Failure; readonly isOld: boolean }
   | { readonly type: "Held"; readonly why: string };
 
 const CRASHES = 3;
 const BOOTS = 3;
+/** From the agent's start until what runs can have shown that it is ready. */
+const LOOK_SECONDS = 30;
 
 export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
   const { wanted } = facts;
@@ -67,7 +77,9 @@ export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
   if (provenAt !== undefined && facts.now >= provenAt && facts.upstream !== "Awaited")
     return { type: "Good" };
   const why = failureOf(trial, facts, provenAt);
-  if (why !== undefined) return { type: "Failed", trial, why };
+  const isAhead = provenAt !== undefined && provenAt > facts.now;
+  if (why !== undefined)
+    return { type: "Failed", trial, why, reviewAt: isAhead ? provenAt : undefined };
   return { type: "OnTrial", trial, reviewAt: reviewTime(trial, facts, provenAt) };
 }
 
@@ -140,6 +152,7 @@ function failureOf(
   provenAt: Monotonic | undefined,
 ): Failure | undefined {
   const { health, fatal, progressDeadlineSeconds: deadline, now } = facts;
+  const isOver = now >= deadlineOf(trial, facts);
   if (fatal !== undefined) return fatal;
   if (health?.stage === "Failed") return said(health, "PodFailed", "the pod has failed for good");
   const crashes = (health?.crashes ?? 0) - trial.crashesBefore;
@@ -149,7 +162,7 @@ function failureOf(
     const message = `the machine was booted ${trial.boots - 1} times while it was judged`;
     return { reason: "RebootedTooOften", message };
   }
-  if (elapsedOf(trial, now) < deadline * 1000) return undefined;
+  if (!isOver) return undefined;
   if (provenAt !== undefined && now >= provenAt) {
     const message = `it is ready, but the broker was not reached again within ${deadline} s`;
     return { reason: "UpstreamLost", message };
@@ -167,13 +180,21 @@ function withReason(message: string, health: TrialHealth | undefined): string {
   return more.length === 0 ? message : `${message} (${more.join(": ")})`;
 }
 
+/** When its time is over, if it counts from now on. Whoever has just begun to watch gives it the chance to show itself. */
+function deadlineOf(trial: Trial, facts: TrialFacts): Monotonic {
+  const { now, progressDeadlineSeconds, minReadySeconds, watchedSince = trial.since } = facts;
+  const own = now + progressDeadlineSeconds * 1000 - elapsedOf(trial, now);
+  const look = Math.min(progressDeadlineSeconds, minReadySeconds + LOOK_SECONDS) * 1000;
+  return Math.max(own, watchedSince + look);
+}
+
 function reviewTime(
   trial: Trial,
-  { now, progressDeadlineSeconds, upstream }: TrialFacts,
+  facts: TrialFacts,
   provenAt: Monotonic | undefined,
 ): Monotonic | undefined {
-  const left = progressDeadlineSeconds * 1000 - elapsedOf(trial, now);
-  const deadline = trial.counts ? now + left : undefined;
+  const { now, upstream } = facts;
+  const deadline = trial.counts ? deadlineOf(trial, facts) : undefined;
   const proof = upstream === "Awaited" && provenAt !== undefined && provenAt <= now;
   const times = [deadline, proof ? undefined : provenAt].filter((time) => time !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);

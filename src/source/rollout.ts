@@ -154,7 +154,7 @@ function onTrial(
 
 function failed(
   { name, state, facts }: PodOnRollout,
-  { trial, why }: Extract<Judgement, { type: "Failed" }>,
+  { trial, why, reviewAt }: Extract<Judgement, { type: "Failed" }>,
   onFailure: OnFailure,
 ): Settled {
   const { good, bad } = state;
@@ -177,7 +177,7 @@ function failed(
     run: onFailure === "hold" ? "Nothing" : "Wanted",
     standing: failure(first),
     state: { ...state, trial: { ...trial, failed: first } },
-    reviewAt: undefined,
+    reviewAt,
   };
 }
 

@@ -46,6 +46,8 @@ export interface TrialInput {
   readonly trial: Trial | undefined;
   readonly progress: PodProgress;
   readonly upstream: UpstreamFacts;
+  /** Since when this process has looked at this trial. */
+  readonly watchedSince: Monotonic;
   readonly now: Monotonic;
   readonly bootId: string;
 }
@@ -63,6 +65,7 @@ export function trialFacts(input: TrialInput): TrialFacts {
     minReadySeconds,
     progressDeadlineSeconds,
     retryFailed,
+    watchedSince: input.watchedSince,
     now,
     bootId,
     needsUpstream,

@@ -73,6 +73,8 @@ export class Trust implements Disposable {
   #mustSign = false;
   /** A bundle that the disk did not take. */
   #owed: Uint8Array | undefined;
+  /** The newest bundle, if nobody in force had signed it: with other root keys it may count. */
+  #unsigned: Uint8Array | undefined;
   #again: Disposable | undefined;
 
   constructor(options: TrustOptions) {
@@ -95,21 +97,9 @@ export class Trust implements Disposable {
   /** A message on the trust topic. Never throws. */
   receive(message: Uint8Array): void {
     this.#owed = undefined;
-    const keyring = this.look();
-    const { verify, sha256 } = this.#options;
-    const verdict = judgeTrustBundle({ message, keyring, verify, sha256 });
-    switch (verdict.type) {
-      case "Unchanged":
-        return;
-      case "Refused": {
-        const { code, digest, message: why } = verdict;
-        if (this.#refusals.note({ code, digest, message: why }))
-          this.#refusalLog.warn("refused a TrustBundle", { code, digest, reason: why });
-        return;
-      }
-      case "Accepted":
-        return this.#accept(message, verdict.bundle.version);
-    }
+    this.#unsigned = undefined;
+    this.look();
+    this.#take(message);
   }
 
   /** Why the signature of a command to this node, or to one of its groups, does not count; undefined = it does. */
@@ -168,6 +158,24 @@ export class Trust implements Disposable {
   [Symbol.dispose](): void {
     this.#again?.[Symbol.dispose]();
     this.#again = undefined;
+  }
+
+  #take(message: Uint8Array): void {
+    const { verify, sha256 } = this.#options;
+    const verdict = judgeTrustBundle({ message, keyring: this.#keyring, verify, sha256 });
+    switch (verdict.type) {
+      case "Unchanged":
+        return;
+      case "Refused": {
+        const { code, digest, message: why } = verdict;
+        if (code === 401) this.#unsigned = message;
+        if (this.#refusals.note({ code, digest, message: why }))
+          this.#refusalLog.warn("refused a TrustBundle", { code, digest, reason: why });
+        return;
+      }
+      case "Accepted":
+        return this.#accept(message, verdict.bundle.version);
+    }
   }
 
   #accept(envelope: Uint8Array, version: number): void {
@@ -243,6 +251,10 @@ export class Trust implements Disposable {
       if (isStuck) log.error("no document is accepted", { reason: unusable });
       onConditions();
     }
+    // The broker does not send it twice, and documents may need it.
+    const unsigned = this.#unsigned;
+    this.#unsigned = undefined;
+    if (unsigned !== undefined) this.#take(unsigned);
     onChange();
   }
 

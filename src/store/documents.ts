@@ -198,7 +198,8 @@ export class Documents {
     for (const { path, file } of found.newest.values()) {
       const row = this.#select.get(file.document.source);
       if (row !== undefined && !this.#isBetter(file, stored(row))) continue;
-      database.transaction(() => this.#write(file), "full");
+      const known = row === undefined ? undefined : stored(row).document;
+      database.transaction(() => this.#write(withObserved(file, known)), "full");
       const { source, generation } = file.document;
       const message = `generation ${generation} of ${source} was restored from its file`;
       repairs.push({ type: "Restored", path, message });
@@ -270,4 +271,12 @@ function spokenKey(source: SourceName): string {
 /** A sealed payload opens nowhere else. */
 function labelOf({ source, epoch, generation, digest }: AcceptedDocument): string {
   return JSON.stringify(["document", source, epoch, generation, digest]);
+}
+
+/** The file does not know what has converged; its row does, as far as generations of one epoch can be compared. */
+function withObserved(file: StoredDocument, known: AcceptedDocument | undefined): StoredDocument {
+  const { document } = file;
+  if (known?.epoch !== document.epoch || known.generation > document.generation) return file;
+  const { observedGeneration } = known;
+  return { ...file, document: { ...document, observedGeneration } };
 }

@@ -86,7 +86,11 @@ function judgeDocument(standings: readonly PodStanding[], judge: () => Judged): 
   const said = rolloutSaid(standings);
   if (said !== undefined) return { said, converged: false, reviewAt: undefined };
   const judged = judge();
-  if (!judged.converged || !isOnTrial(standings)) return judged;
+  if (!isOnTrial(standings)) return judged;
+  // Whether it has failed is the trial's to say.
+  if (judged.said.phase === "Degraded")
+    return { ...judged, said: { ...judged.said, phase: "Progressing", code: 202 } };
+  if (!judged.converged) return judged;
   const unproven = { phase: "Progressing", code: 202, message: UNPROVEN } as const;
   return { said: unproven, converged: false, reviewAt: undefined };
 }

@@ -97,7 +97,23 @@ describe("accepting", () => {
     using store = openStore(stateDir);
     expect(store.documents.all()).toEqual([]);
     expect(store.documents.hasSpoken("mqtt:node")).toBe(true);
+    expect(store.documents.spoken()).toEqual(["mqtt:node"]);
     expect(readdirSync(join(stateDir, "desired"))).toEqual([]);
+  });
+
+  test("every source that has ever had one is known, whatever else is", () => {
+    const stateDir = accepted(1);
+    using store = openStore(stateDir);
+    for (const group of ["kiosks", "a_b%", "spoken:x"] as const)
+      store.documents.accept({ ...aDocument(1), source: `mqtt:group/${group}` });
+    store.meta.set("spoke", "1");
+    store.meta.set("spoken:nobody", "1");
+    expect(store.documents.spoken()).toEqual([
+      "mqtt:group/a_b%",
+      "mqtt:group/kiosks",
+      "mqtt:group/spoken:x",
+      "mqtt:node",
+    ]);
   });
 });
 

@@ -14,12 +14,14 @@ const reader = (source: SourceName) => aDesiredPod(aPod(), { source });
 class World {
   readonly changes: (readonly string[])[] = [];
   labels: Readonly<Record<string, string>> = {};
+  priorities = new Map<string, number>();
   readonly desired: DesiredPods = new DesiredPods({
     maxPods: 10,
     standing: () => 2,
     occupants: () => [],
     admission: everybody,
     node: () => ({ name: "pi-1", labels: this.labels, groups: [], arch: "arm64" }),
+    groupPriorities: () => this.priorities,
     onObjectsChanged: (keys) => {
       // Whoever is told can look already.
       this.seen.push(
@@ -103,6 +105,32 @@ describe("a change of the objects", () => {
     world.hear("mqtt:node", aConfigMap({ a: "shadowed" }));
     world.desired.merge();
     expect([world.changes.length, world.desired.objectVersion]).toEqual([1, 1]);
+  });
+
+  test("of the node's own ConfigMap is told to the namespaces that have asked for it", () => {
+    const world = new World();
+    const asked = world.desired.objectsFor(reader("mqtt:node"));
+    asked.configMap("shop", "agent-node");
+    asked.configMap("default", "web");
+    world.labels = { site: "berlin" };
+    world.desired.merge();
+    world.desired.merge();
+    expect(world.changes).toEqual([["ConfigMap shop/agent-node"]]);
+    expect(asked.configMap("shop", "agent-node")?.data["labels"]).toBe('{"site":"berlin"}');
+    expect(world.desired.objectVersion).toBe(1);
+  });
+
+  test("follows the priorities of groups as they are at the merge", () => {
+    const world = new World();
+    world.priorities.set("b", 1);
+    world.hear("mqtt:group/a", aConfigMap({ a: "of a" }));
+    world.hear("mqtt:group/b", aConfigMap({ a: "of b" }));
+    const value = (): string | undefined =>
+      world.desired.objectsFor(reader("mqtt:node")).configMap("default", "web")?.data["a"];
+    expect(value()).toBe("of b");
+    world.priorities = new Map([["a", 2]]);
+    world.desired.merge();
+    expect(value()).toBe("of a");
   });
 
   test("is one when another source says the same: other pods may read it", () => {

@@ -61,6 +61,36 @@ describe("admissionTo", () => {
   });
 });
 
+describe("what the fleet says of the node", () => {
+  const labels = { site: "hamburg", floor: "2" };
+  const groups = [
+    { name: "kiosks", priority: 9 },
+    { name: "berlin", priority: 0 },
+  ];
+
+  test("counts beside the configuration, which goes before", () => {
+    const { labels: all, groups: names } = nodeIdentity({
+      ...node,
+      fleet: () => ({ labels, groups }),
+    });
+    expect(all).toMatchObject({ site: "berlin", floor: "2" });
+    expect(names).toEqual(["kiosks", "berlin"]);
+  });
+
+  test("lets in a pod that was refused before it was said", () => {
+    let said: Readonly<Record<string, string>> = {};
+    const admission = admissionTo(
+      { ...node, fleet: () => ({ labels: said, groups: [] }) },
+      () => false,
+    );
+    const refusal = (): string | undefined =>
+      admission.refusal(aDesiredPod(aPod({ nodeSelector: { floor: "2" } })))?.code;
+    expect(refusal()).toBe("NodeAffinity");
+    said = labels;
+    expect(refusal()).toBeUndefined();
+  });
+});
+
 test("the node tells what it has and what pods may have", () => {
   const { capacity, allocatable } = nodeRoom(node);
   expect(capacity).toEqual({

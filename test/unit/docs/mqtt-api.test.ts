@@ -53,6 +53,18 @@ test("Desired state: the example is accepted as it stands", () => {
   expect([read.envelope.ignored, read.envelope.unsupported]).toEqual([[], []]);
 });
 
+test("Groups: the example is accepted as it stands", () => {
+  const read = readEnvelope(bytes(example("Groups")));
+  if (read.type !== "Envelope") throw new Error(read.type);
+  const { groups, labels, requires, ignored, unsupported } = read.envelope;
+  expect([ignored, unsupported]).toEqual([[], []]);
+  expect({ groups, labels }).toEqual({
+    groups: [{ name: "kiosks", priority: 10 }],
+    labels: { site: "berlin" },
+  });
+  expect(requires.documents).toEqual({ "group/kiosks": 3 });
+});
+
 test("Signature: the example was made with the key that stands there", () => {
   const read = readSignedEnvelope(json("Signature"));
   if (!read.ok) throw new Error(stringify(read.errors));

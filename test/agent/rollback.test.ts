@@ -1,0 +1,197 @@
+// Updates that must not brick a device: the whole agent in a simulated world, killed before each of its acts, and the
+// machine booted in between. It ends at the new revision or at the last good one, and says which.
+
+import { describe, expect, test } from "bun:test";
+import { AnswerStage, aSpec, DB, documentOf, NEXT, WEB } from "./answer-stage.ts";
+import { IMAGE } from "./pod-world.ts";
+import type { SimSpec } from "./sim-specs.ts";
+
+const POLICY = { minReadySeconds: 5, progressDeadlineSeconds: 60 };
+const CRASHES = aSpec("web", 4, IMAGE, {
+  program: { stopsAfterMs: 0, exitsAfterMs: 50, exitCode: 3 },
+});
+const NEVER_HERE = aSpec("web", 5, "NOT/an image");
+const PROBED = aSpec("web", 6, IMAGE, {
+  probes: [
+    {
+      type: "readiness",
+      failureThreshold: 3,
+      grace: undefined,
+      written: { exec: { command: ["probe", "readiness"] }, periodSeconds: 1 },
+    },
+  ],
+});
+const SPECS = [CRASHES, NEVER_HERE, PROBED];
+/** Longer than any judgement here, with what a report takes. */
+const OVER_MS = 180_000;
+/** An update here, or one that is taken back, with its report. */
+const UPDATE_MS = 30_000;
+/** Of whoever was killed in between. */
+const RECOVERY_MS = 90_000;
+
+const publish = (
+  stage: AnswerStage,
+  generation: number,
+  { pods, pause, policy }: { pods: readonly SimSpec[]; pause?: number; policy?: object },
+): Promise<void> =>
+  stage.publish(documentOf(generation, pods, { policy: { ...POLICY, ...policy } }), pause);
+
+/** Generation 1 runs and has proved itself. */
+async function good(pods: readonly SimSpec[] = [WEB]): Promise<AnswerStage> {
+  const stage = new AnswerStage({ specs: SPECS });
+  await stage.start();
+  await publish(stage, 1, { pods });
+  expect(stage.answer).toMatchObject({ generation: 1, phase: "Healthy", code: 200 });
+  return stage;
+}
+
+const names = (stage: AnswerStage): readonly string[] =>
+  stage.running().map((one) => one.replace(/ .*$/, ""));
+
+const BACK = { generation: 2, observedGeneration: 1, phase: "RolledBack", code: 424 } as const;
+
+describe("a bad update is taken back", () => {
+  test.each<[string, SimSpec, string]>([
+    ["that crashes", CRASHES, "CrashLoopBackOff"],
+    ["of an image that cannot be", NEVER_HERE, "InvalidImageName"],
+    ["that is never ready", PROBED, "ProgressDeadlineExceeded"],
+  ])("%s", async (_name, spec, reason) => {
+    using stage = await good();
+    if (spec === PROBED) await stage.act({ type: "Health", name: "web", healthy: false }, 0);
+    const before = stage.running();
+    await publish(stage, 2, { pods: [spec], pause: OVER_MS });
+    expect(names(stage)).toEqual(["web-1"]);
+    expect(stage.answer).toMatchObject({ ...BACK, lastGood: { generation: 1 } });
+    expect(stage.answer?.message).toContain(reason);
+    if (spec === NEVER_HERE) expect(stage.running()).toEqual(before);
+    await stage.stays(BACK);
+    // The same again, by a newer generation: it is known.
+    await publish(stage, 3, { pods: [spec] });
+    expect(stage.answer?.message).toContain("known bad");
+    await stage.stays({ ...BACK, generation: 3 });
+    // Another one is tried.
+    await publish(stage, 4, { pods: [NEXT], pause: OVER_MS });
+    expect(names(stage)).toEqual(["web-2"]);
+    await stage.stays({ generation: 4, observedGeneration: 4, phase: "Healthy", code: 200 });
+  });
+
+  test("for all pods of an atomic document", async () => {
+    using stage = await good([WEB, DB]);
+    const pods = [CRASHES, aSpec("db", 1, IMAGE)];
+    await publish(stage, 2, { pods, pause: OVER_MS, policy: { atomic: true } });
+    expect(names(stage)).toEqual(["db-1", "web-1"]);
+    await stage.stays(BACK);
+  });
+});
+
+test("a first install that fails keeps trying, and says 424 without a generation to go back to", async () => {
+  using stage = new AnswerStage({ specs: SPECS });
+  await stage.start();
+  await publish(stage, 1, { pods: [CRASHES], pause: OVER_MS });
+  const { answer } = stage;
+  expect(answer).toMatchObject({ generation: 1, phase: "Degraded", code: 424 });
+  expect(answer).not.toHaveProperty("lastGood");
+});
+
+describe("onFailure", () => {
+  test("keep leaves the new one trying", async () => {
+    using stage = await good();
+    await publish(stage, 2, { pods: [CRASHES], pause: OVER_MS, policy: { onFailure: "keep" } });
+    expect(stage.answer).toMatchObject({ phase: "Degraded", code: 424 });
+    expect(names(stage)).not.toContain("web-1");
+  });
+
+  test("hold stops and waits", async () => {
+    using stage = await good();
+    await publish(stage, 2, { pods: [CRASHES], pause: OVER_MS, policy: { onFailure: "hold" } });
+    expect(stage.answer).toMatchObject({ phase: "Degraded", code: 424 });
+    expect(names(stage)).toEqual([]);
+  });
+});
+
+describe("a hold", () => {
+  test("keeps what runs over a restart, is told as 423, and ends with a release", async () => {
+    using stage = await good();
+    stage.agent.facts.changeHold("hold", { namespace: "default", name: "web" });
+    await publish(stage, 2, { pods: [NEXT], pause: OVER_MS });
+    expect(names(stage)).toEqual(["web-1"]);
+    await stage.stays({ generation: 2, observedGeneration: 1, phase: "Held", code: 423 });
+    stage.agent.facts.changeHold("release", { namespace: "default", name: "web" });
+    await stage.pass(OVER_MS);
+    expect(names(stage)).toEqual(["web-2"]);
+    expect(stage.answer).toMatchObject({ generation: 2, observedGeneration: 2, code: 200 });
+  });
+});
+
+test("a newer document takes over while an older one is applied, which is told as superseded", async () => {
+  using stage = await good();
+  await stage.act({ type: "Health", name: "web", healthy: false }, 0);
+  await publish(stage, 2, { pods: [PROBED], pause: 20_000 });
+  await publish(stage, 3, { pods: [NEXT], pause: OVER_MS });
+  expect(names(stage)).toEqual(["web-2"]);
+  expect(stage.answer).toMatchObject({ generation: 3, observedGeneration: 3, code: 200 });
+  const said = stage.agent.facts.events().filter(({ reason }) => reason === "Superseded");
+  expect(said.map(({ message }) => message)).toEqual([
+    "generation 2 of mqtt:node was superseded by generation 3 before it had converged",
+  ]);
+});
+
+/** Kills the agent before the n-th of its acts from the publication on, for every n there is. */
+async function killedEverywhere(
+  next: SimSpec,
+  mustEnd: (stage: AnswerStage) => void,
+): Promise<number> {
+  for (let acts = 1; ; acts += 1) {
+    using stage = await good();
+    await stage.act({ type: "Kill", acts }, 0);
+    await publish(stage, 2, { pods: [next], pause: UPDATE_MS });
+    if (stage.world.agent?.alive === true) return acts;
+    await stage.act({ type: "Start" }, RECOVERY_MS);
+    mustEnd(stage);
+  }
+}
+
+describe("killed before every act", () => {
+  test("an update ends at the new revision", async () => {
+    const acts = await killedEverywhere(NEXT, (stage) => {
+      expect(names(stage)).toEqual(["web-2"]);
+      expect(stage.answer).toMatchObject({ generation: 2, observedGeneration: 2, code: 200 });
+    });
+    expect(acts).toBeGreaterThan(30);
+  }, 300_000);
+
+  test("a rollback ends at the last good revision", async () => {
+    const acts = await killedEverywhere(CRASHES, (stage) => {
+      expect(names(stage)).toEqual(["web-1"]);
+      expect(stage.answer).toMatchObject({ ...BACK, lastGood: { generation: 1 } });
+    });
+    expect(acts).toBeGreaterThan(30);
+  }, 300_000);
+});
+
+describe("a machine that boots while an update is judged", () => {
+  test("once, at any readiness check, ends at the new revision", async () => {
+    for (let at = 500; at <= 9_500; at += 1_000) {
+      using stage = await good();
+      await publish(stage, 2, { pods: [PROBED], pause: at });
+      await stage.act({ type: "Reboot" }, 0);
+      await stage.act({ type: "Start" }, OVER_MS);
+      expect(names(stage)).toEqual(["web-6"]);
+      expect(stage.answer).toMatchObject({ generation: 2, observedGeneration: 2, code: 200 });
+    }
+  }, 120_000);
+
+  test("three times ends at the last good one", async () => {
+    using stage = await good();
+    await stage.act({ type: "Health", name: "web", healthy: false }, 0);
+    await publish(stage, 2, { pods: [PROBED], pause: 10_000 });
+    for (let boot = 0; boot < 2; boot += 1) {
+      await stage.act({ type: "Reboot" }, 0);
+      await stage.act({ type: "Start" }, 10_000);
+    }
+    expect(names(stage)).toEqual(["web-1"]);
+    await stage.pass(OVER_MS);
+    expect(stage.answer).toMatchObject({ ...BACK, lastGood: { generation: 1 } });
+    expect(stage.answer?.message).toContain("RebootedTooOften");
+  });
+});

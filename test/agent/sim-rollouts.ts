@@ -1,0 +1,84 @@
+// How updates stand in a simulated world, as the agent has written it down; and whether that may be.
+
+import type { RolloutState } from "../../src/api/rollout.ts";
+import type { UpdatePolicy } from "../../src/api/update-policy.ts";
+import type { Ack } from "../../src/upstream/reported-state.ts";
+import { Mulberry32 } from "../fakes/mulberry32.ts";
+import type { SimAgent } from "./sim-agent.ts";
+import type { SimName, SimSpec } from "./sim-specs.ts";
+
+export type SimPolicy = Pick<
+  UpdatePolicy,
+  "minReadySeconds" | "progressDeadlineSeconds" | "onFailure" | "atomic" | "strategy"
+>;
+
+export interface SimRolloutsOptions {
+  readonly specs: ReadonlyMap<string, SimSpec>;
+  readonly agent: () => SimAgent | undefined;
+  /** As the newest good document has it. */
+  readonly wanted: (name: SimName) => SimSpec | undefined;
+}
+
+/** What a document says of its updates: dice of its own, so that nothing else of the seed changes. */
+export function throwPolicy(seed: number): SimPolicy {
+  const dice = new Mulberry32(seed + 7_777_777);
+  return {
+    minReadySeconds: dice.pick([0, 1, 10]),
+    progressDeadlineSeconds: dice.pick([20, 60, 200]),
+    onFailure: dice.weighted([
+      ["rollback", 6],
+      ["keep", 4],
+    ]),
+    atomic: dice.chance(0.2),
+    strategy: dice.chance(0.15) ? "stop-then-pull" : "pull-then-replace",
+  };
+}
+
+export class SimRollouts {
+  readonly #options: SimRolloutsOptions;
+  /** What was published under a name, ever. */
+  readonly #published = new Map<SimName, Set<string>>();
+
+  constructor(options: SimRolloutsOptions) {
+    this.#options = options;
+  }
+
+  onPublished(specs: Iterable<SimSpec>): void {
+    for (const { name, uid } of specs)
+      this.#published.set(name, (this.#published.get(name) ?? new Set()).add(uid));
+  }
+
+  /** What runs of the document under this name: as it wants it, what was good before, or what lingers. */
+  effective(name: SimName): SimSpec | undefined {
+    const wanted = this.#options.wanted(name);
+    const { specs, agent } = this.#options;
+    const told = agent()?.desired.pods.find(
+      ({ pod, source }) => source === "mqtt:node" && pod.metadata.name === name,
+    );
+    const spec = told === undefined ? undefined : specs.get(told.uid);
+    if (spec === undefined || spec === wanted) return wanted;
+    return this.#published.get(name)?.has(spec.uid) === true && this.isOpen(name) ? spec : wanted;
+  }
+
+  /** An update of it is under way, or has failed; or nobody asks for it any more and it lingers. */
+  isOpen(name: SimName): boolean {
+    const state = this.state(name);
+    if (state?.good === undefined) return false;
+    if (state.trial !== undefined || state.bad.length > 0) return true;
+    return this.#options.wanted(name) === undefined;
+  }
+
+  state(name: SimName): RolloutState | undefined {
+    const agent = this.#options.agent();
+    return agent?.store.rollouts.of("mqtt:node").get(`default/${name}`);
+  }
+
+  /** An acknowledgement that something was taken back. */
+  wrongRollback(ack: Ack, names: readonly SimName[]): string | undefined {
+    const back = names.filter((name) => this.effective(name) !== this.#options.wanted(name));
+    const failed = names.filter((name) => (this.state(name)?.bad.length ?? 0) > 0);
+    if (back.length === 0 && failed.length === 0) return "nothing was taken back, and 424 is said";
+    if (ack.lastGood === undefined) return "what was taken back names no generation";
+    return undefined;
+  }
+}

@@ -5,7 +5,7 @@ import type { Clock, Monotonic } from "../../src/lib/clock.ts";
 export interface VirtualClockOptions {
   /** Wall ms at the start; default 2026-11-21T08:00:00Z. */
   readonly wall?: number;
-  /** Ms since boot at the start; default 10 s. */
+  /** Ms since boot at the start; default one hour: nobody waits because the machine has just booted. */
   readonly monotonic?: Monotonic;
 }
 
@@ -22,12 +22,13 @@ export class VirtualClock implements Clock {
   readonly #timers = new Set<Timer>();
 
   constructor(options: VirtualClockOptions = {}) {
-    this.#monotonic = options.monotonic ?? 10_000;
+    this.#monotonic = options.monotonic ?? 3_600_000;
     this.#wallOffset = (options.wall ?? Date.UTC(2026, 10, 21, 8)) - this.#monotonic;
   }
 
   now(): number {
-    return this.#monotonic + this.#wallOffset;
+    // Whole ms, as Date.now() tells them.
+    return Math.floor(this.#monotonic + this.#wallOffset);
   }
 
   monotonic(): Monotonic {

@@ -76,6 +76,7 @@ export class FakeBroker {
   readonly connects: ConnectRecord[] = [];
   /** SUBSCRIBE packets in order. */
   readonly subscribes: (readonly string[])[] = [];
+  readonly unsubscribes: (readonly string[])[] = [];
   /** The last CONNECT of each client. */
   readonly connectOptions = new Map<string, ConnectOptions>();
   readonly clock: Clock;
@@ -199,6 +200,13 @@ export class FakeBroker {
         this.#send(session, { ...message, retain: true });
       return code;
     });
+  }
+
+  /** For FakeMqttSession. */
+  unsubscribe(session: FakeMqttSession, filters: readonly string[]): void {
+    this.unsubscribes.push(filters);
+    const known = this.#clients.get(session.options.clientId)?.filters;
+    for (const filter of filters) known?.delete(filter);
   }
 
   /** For FakeMqttSession: one PUBLISH. undefined = no PUBACK. */

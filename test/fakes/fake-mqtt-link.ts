@@ -79,6 +79,13 @@ export class FakeMqttSession implements MqttSession {
     return this.#answer(this.#broker.subscribe(this, filters));
   }
 
+  async unsubscribe(filters: readonly string[]): Promise<void> {
+    if (this.#link.revoked) return never();
+    this.#check();
+    this.#broker.unsubscribe(this, filters);
+    await this.#answer(true);
+  }
+
   async publish(message: MqttMessage): Promise<number> {
     if (this.#link.revoked) return never();
     this.#check();

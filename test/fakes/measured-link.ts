@@ -81,6 +81,11 @@ function measuredSession(session: MqttSession, line: Line): MqttSession {
       line.in({ cmd: "suback", messageId: 1, granted: [...granted] });
       return granted;
     },
+    unsubscribe: async (filters) => {
+      line.out({ cmd: "unsubscribe", messageId: 1, unsubscriptions: [...filters] });
+      await session.unsubscribe(filters);
+      line.in({ cmd: "unsuback", messageId: 1, granted: filters.map(() => 0) });
+    },
     publish: async (message) => {
       line.out(publishPacket(message));
       const code = await session.publish(message);

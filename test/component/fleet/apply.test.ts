@@ -180,12 +180,26 @@ test("a broker that never takes what was published is told", async () => {
   });
 });
 
-test("a document for a group says that no node takes it yet", async () => {
-  const { code, stderr } = await stage.fleet(`apply -f ${app} --group kiosks`);
-  expect({ code, stderr }).toMatchObject({
-    code: 0,
-    stderr: containing("warning: nodes of this version subscribe to no group"),
+test("a document that no longer names a group of the node says so", async () => {
+  const whole = (generation: number, ...groups: readonly string[]): object => ({
+    apiVersion: "agent/v1",
+    kind: "DesiredState",
+    generation,
+    groups: groups.map((name) => ({ name })),
+    resources: [],
+    allowEmpty: true,
   });
+  stage.broker.publish("agent/v1/node/pi-1/desired", whole(3, "kiosks", "berlin"));
+  const stays = stage.file("stays.yaml", JSON.stringify(whole(1, "berlin")));
+  expect(await stage.fleet(`apply -f ${stays} --node pi-1`)).toMatchObject({
+    code: 0,
+    stderr: containing("warning: the node leaves group kiosks and stops what runs of it; to stay,"),
+  });
+  expect(await stage.fleet(`apply -f ${app} --node pi-1`)).toMatchObject({
+    code: 0,
+    stderr: containing("warning: the node leaves group berlin and stops"),
+  });
+  expect(await stage.fleet(`apply -f ${app} --node pi-1`)).toMatchObject({ code: 0, stderr: "" });
 });
 
 test("a broker that keeps nothing is no broker for this", async () => {

@@ -8,7 +8,7 @@ import type { DocumentState } from "../../../src/api/desired-document.ts";
 import type { SourceSnapshot } from "../../../src/api/desired-pod.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { MqttSource, type DocumentStore } from "../../../src/source/mqtt-source.ts";
+import { MqttSource, type DocumentStores } from "../../../src/source/mqtt-source.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";
@@ -32,7 +32,7 @@ class Node {
   readonly clock = new VirtualClock();
   readonly source: MqttSource;
 
-  constructor(documents: DocumentStore) {
+  constructor(documents: DocumentStores) {
     const { clock } = this;
     this.source = new MqttSource({
       documents,
@@ -123,6 +123,8 @@ describe("a document that is accepted", () => {
         get: (name) => documents.get(name),
         setObserved: (name, generation) => documents.setObserved(name, generation),
         forgetVersion: (name) => documents.forgetVersion(name),
+        spoken: () => documents.spoken(),
+        remove: (name) => documents.remove(name),
         accept: (accepted) => {
           documents.accept(accepted);
           order.push(`stored ${documents.get("mqtt:node")?.generation}`);
@@ -332,6 +334,8 @@ describe("a disk that does not take it", () => {
       get: documents.get.bind(documents),
       setObserved: documents.setObserved.bind(documents),
       forgetVersion: documents.forgetVersion.bind(documents),
+      spoken: documents.spoken.bind(documents),
+      remove: documents.remove.bind(documents),
       accept: (accepted: Parameters<typeof documents.accept>[0]): void => {
         failing.tries += 1;
         if (failing.broken) throw thrown;

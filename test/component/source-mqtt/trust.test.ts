@@ -214,6 +214,18 @@ describe("the first key that is ever seen", () => {
     expect([node.pods, node.trust.conditions(), node.code]).toEqual([["web-2"], [], undefined]);
     expect(node.clock.pending).toBe(0);
   });
+
+  test("is looked for again after a start without it, and nobody has to send anything twice", async () => {
+    const directory = newDirectory();
+    new Node(directory, [root]).desired(from(root, 1));
+    const node = new Node(directory, []);
+    node.desired(from(root, 2));
+    expect([node.pods, node.code]).toEqual([["web-1"], 401]);
+    node.trustd = found(root);
+    await node.clock.advance(60_000);
+    expect([node.pods, node.trust.conditions(), node.code]).toEqual([["web-2"], [], undefined]);
+    expect(node.clock.pending).toBe(0);
+  });
 });
 
 describe("a node that has lost what it knew of trust", () => {
@@ -313,6 +325,23 @@ describe("a TrustBundle", () => {
     node.bundle(aTrustBundle(3, [root], { more: { keys: [] } }));
     node.desired(from(deploy, 3, { issuedAt: "2026-11-23T09:00:00Z" }));
     expect([node.pods, node.code]).toEqual([["web-1"], 401]);
+  });
+
+  test("that came while no root key could be read counts as soon as one can, and so does what it vouches for", async () => {
+    const directory = newDirectory();
+    new Node(directory, [root]);
+    const node = new Node(directory, []);
+    node.bundle(aTrustBundle(1, [root]));
+    node.desired(from(deploy, 1));
+    expect([node.pods, node.code, node.trust.current().bundleVersion]).toEqual([[], 401, 0]);
+    node.trustd = found(root);
+    await node.clock.advance(60_000);
+    expect([node.pods, node.code, node.trust.current().bundleVersion]).toEqual([
+      ["web-1"],
+      undefined,
+      1,
+    ]);
+    expect(node.clock.pending).toBe(0);
   });
 
   test("an older one, or another of the same version, is refused, also after a restart", () => {

@@ -83,7 +83,9 @@ describe.each(PERSONALITIES)("%s", (personality) => {
 
   test("knows who may read what", async () => {
     const { client, session } = await connected();
-    await client.outcome(session.subscribe(["agent/v1/node/pi-2/desired"]));
+    const answer = await client.outcome(session.subscribe(["agent/v1/node/pi-2/desired"]));
+    const answers = { aws: "SessionEnded", eventgrid: [0x87], "v3.1.1": [0x80] } as const;
+    expect(answer).toEqual(answers[personality]);
     expect(client.rules).toEqual(["topic"]);
   });
 
@@ -184,7 +186,9 @@ test("Retain Available 0 and Maximum QoS 0 are the law", async () => {
   const will = { ...message(`${OWN}/state`, "lost", false), delaySeconds: 30 };
   const session = await client.connect({ will });
   expect(session.ack).toMatchObject({ retainAvailable: false, maximumQos: 1 });
-  await client.outcome(session.publish(message(`${OWN}/state`, "online")));
+  const kept = session.publish(message(`${OWN}/state`, "online"));
+  expect(await client.outcome(kept)).toBe("SessionEnded");
+  expect(client.broker.retained(`${OWN}/state`)).toBeUndefined();
   expect(client.rules).toEqual(["retain"]);
   client.broker.faults.allows = { maximumQos: 0 };
   const again = await client.connect({ will });

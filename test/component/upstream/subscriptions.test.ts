@@ -26,6 +26,7 @@ test("a SUBACK that is no answer ends the session: nobody stays connected withou
     },
     subscribe: () =>
       Promise.reject(new AgentError({ reason: "SessionEnded", message: "one code for two" })),
+    unsubscribe: () => Promise.resolve(),
     publish: () => Promise.resolve(0),
     ended: ended.promise,
     end: () => Promise.resolve(),

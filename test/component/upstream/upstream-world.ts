@@ -112,6 +112,7 @@ export class UpstreamNode {
   publishConditions: readonly NodeCondition[] = [];
   freshSessions = 0;
   groups: readonly string[] = [];
+  leftGroups: readonly string[] = [];
   clockTrusted = true;
   /** Whoever gets the messages throws. */
   stumbles = false;
@@ -144,6 +145,7 @@ export class UpstreamNode {
       incarnation: "cafe",
       clockTrusted: () => this.clockTrusted,
       groups: () => this.groups,
+      leftGroups: () => this.leftGroups,
       nextSession: () => (this.#sessions += 1),
       about: () => ({ bootID: "boot", agent: "0.1.0" }),
       onMessage: ({ topic, payload, retain: retained }) => {

@@ -12,6 +12,7 @@ import type { MqttSource } from "../source/mqtt-source.ts";
 import type { Trust } from "../source/trust.ts";
 import { Claims } from "../volume/claims.ts";
 import { Volumes } from "../volume/mount-volumes.ts";
+import { awaitPauseImage } from "./await-pause-image.ts";
 import { buildUpstream } from "./build-upstream.ts";
 import { findCgroupDriver } from "./cgroup-driver.ts";
 import type { DesiredPods } from "./desired-pods.ts";
@@ -24,7 +25,13 @@ import { NodeView } from "./node-view.ts";
 import { Quiet, trimmer } from "./quiet.ts";
 import type { Pods } from "./pods.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
-import { buildDocuments, buildFileSource, buildTrust, trustDoor } from "./sources.ts";
+import {
+  buildDocuments,
+  buildFileSource,
+  buildTrust,
+  staleDocuments,
+  trustDoor,
+} from "./sources.ts";
 import { SyncLoop, type LoopEvent } from "./sync-loop.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -39,9 +46,6 @@ export interface AgentOptions {
 
 /** A burst (the start, many pods at once) leaves free memory behind; it is over when nothing has changed for so long. */
 const QUIET_MS = 15_000;
-/** Pods that need no new sandbox wait no longer for the image of sandboxes. */
-const PAUSE_IMAGE_MS = 10_000;
-
 export class Agent {
   readonly #options: AgentOptions;
   readonly #stop = new AbortController();
@@ -135,10 +139,12 @@ export class Agent {
       areFilesKnown: () => this.#desired.hasHeard("file"),
       arePodsKnown: () => this.#loop.hasApplied,
       problems: () => this.#problems(),
-      conditions: () => {
-        const own = [...options.conditions, ...this.#trust.conditions()];
-        return [...own, ...(this.#upstream?.conditions() ?? [])];
-      },
+      conditions: () => [
+        ...options.conditions,
+        ...this.#trust.conditions(),
+        ...staleDocuments(edges, this.#documents),
+        ...(this.#upstream?.conditions() ?? []),
+      ],
       updates: this.#side.door,
       trust: trustDoor(this.#trust, this.#documents),
       linkBytes: () => this.#upstream?.bytes(),
@@ -199,7 +205,10 @@ export class Agent {
     const { signal } = this.#stop;
     this.#events = edges.runtimeEvents(version);
     this.#cgroupDriver = await findCgroupDriver(edges.cri, config.cgroupDriver);
-    const brought = isContainerd(version) ? this.#bringPauseImage() : undefined;
+    const untilStopped = (loop: Promise<void>): void => this.#untilStopped(loop);
+    const brought = isContainerd(version)
+      ? awaitPauseImage(edges, { signal, untilStopped })
+      : undefined;
     await this.#pods.lifecycle.relist(signal);
     await brought;
     edges.log.info("the runtime is known", {
@@ -209,15 +218,6 @@ export class Agent {
     this.#mailbox.send({ type: "RuntimeKnown" });
     this.#untilStopped(this.#pods.lifecycle.runEvents(signal));
     this.#untilStopped(this.#pods.lifecycle.runRelist(signal));
-  }
-
-  /** Before the first pod: no sandbox can be made without it, and a registry that is asked for it may never answer. */
-  async #bringPauseImage(): Promise<void> {
-    const { clock, bringPauseImage } = this.#options.edges;
-    const { signal } = this.#stop;
-    const brought = bringPauseImage(signal);
-    this.#untilStopped(brought);
-    await Promise.race([brought, clock.sleep(PAUSE_IMAGE_MS, signal)]);
   }
 
   /** A loop that throws ends the agent: systemd starts it again, the pods run on. */

@@ -3,7 +3,9 @@
 import { dirname } from "node:path";
 import type { AgentConfig } from "../api/config.ts";
 import type { SourceSnapshot } from "../api/desired-pod.ts";
+import type { NodeCondition } from "../api/pod-status.ts";
 import { normalizedName, parseImageReference } from "../image/image-reference.ts";
+import { staleConditions } from "../source/desired-stale.ts";
 import { FileSource } from "../source/file-source.ts";
 import { MqttSource } from "../source/mqtt-source.ts";
 import { Trust } from "../source/trust.ts";
@@ -95,6 +97,15 @@ export function buildDocuments(
     emit,
     onState,
   });
+}
+
+/** Documents that run although their time is over, as far as the clock can be believed. */
+export function staleDocuments(
+  { clock, clockSynchronised }: Pick<Edges, "clock" | "clockSynchronised">,
+  documents: MqttSource | undefined,
+): readonly NodeCondition[] {
+  const now = clockSynchronised() ? clock.now() : undefined;
+  return staleConditions(documents?.states() ?? [], now);
 }
 
 /** Whoever may write there is root on this node, or decides what runs here. */

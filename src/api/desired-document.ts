@@ -14,6 +14,8 @@ export interface DesiredDocument extends DocumentTerms {
   readonly digest: string;
   /** A signature was verified when it was accepted; absent = no. */
   readonly signed?: boolean;
+  /** Wall ms from which on it should no longer be what runs; it runs all the same. */
+  readonly expiresAt?: number;
   readonly pods: readonly DesiredPod[];
   /** ConfigMaps, Secrets and claims. */
   readonly objects: readonly DesiredObject[];

@@ -70,7 +70,10 @@ export class ActionPerformer {
       const restarts = new Map(life.restarts);
       if (action.type === "StartContainer") life.starting.add(action.container);
       try {
-        progress = await this.#one(action, progress, input);
+        const next = await this.#one(action, progress, input);
+        // Whatever follows of the order is not wanted either.
+        if (next === "Withdrawn") break;
+        progress = next;
       } catch (error) {
         if (signal.aborted) break;
         if (action.type === "StartContainer" && NEVER_BEGUN.includes(reasonOf(error, "")))
@@ -89,12 +92,17 @@ export class ActionPerformer {
     return firstError;
   }
 
-  async #one(action: PodAction, progress: Progress, input: PerformInput): Promise<Progress> {
+  async #one(
+    action: PodAction,
+    progress: Progress,
+    input: PerformInput,
+  ): Promise<Progress | "Withdrawn"> {
     const { desired, observed, life, signal, onHook } = input;
     // Whoever is ended to read anew must be able to start: until it is, it runs on.
     if (startsAnew(action))
       await this.#options.runtime.fetchImage(action.container, desired, signal);
     const ready = await this.#orSay(input, () => this.#ready(action, input, progress.volumes));
+    if (isWithdrawn(action, life)) return "Withdrawn";
     note(action, input);
     life.unsure = true;
     const doing = this.#options.runtime.perform(action, {
@@ -176,6 +184,12 @@ function startsAnew(action: PodAction): action is Ending {
     action.type === "KillContainer" &&
     (action.reason === "ConfigChanged" || action.reason === "RestartOrdered")
   );
+}
+
+/** Its restart was ordered when this was decided, and whoever ordered it has been told since that it did not come. */
+function isWithdrawn(action: PodAction, { ordered }: PodLife): boolean {
+  if (action.type !== "KillContainer" || action.reason !== "RestartOrdered") return false;
+  return !ordered.has(action.id);
 }
 
 /** Before the deed: a power cut must not make it cost nothing. */

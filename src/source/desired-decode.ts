@@ -116,6 +116,8 @@ export function readCheckpoint(
   of: DocumentOf,
 ): FleetWord & {
   readonly policy: UpdatePolicy;
+  /** Wall ms. */
+  readonly expiresAt?: number;
   readonly resources: readonly WrittenResource[];
   readonly errors: readonly FieldError[];
 } {
@@ -136,7 +138,9 @@ export function readCheckpoint(
   const policy = readPolicy(leniently, passedOver);
   const word = of === "node" ? readFleetWord(leniently) : NO_FLEET_WORD;
   const resources = readResources({ findings, path: [], value }, document.locate);
-  return { ...word, policy, resources, errors: findings.errors };
+  const expiresAt = timeField(leniently, "expiresAt");
+  const expiry = expiresAt === undefined ? {} : { expiresAt };
+  return { ...word, ...expiry, policy, resources, errors: findings.errors };
 }
 
 function asDocumentError(error: FieldError): FieldError {

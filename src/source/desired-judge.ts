@@ -6,7 +6,7 @@ import type { Rejection } from "../api/desired-pod.ts";
 import type { DesiredObject } from "../api/local-object.ts";
 import type { FieldError } from "../lib/result.ts";
 import { readEnvelope, type Envelope } from "./desired-decode.ts";
-import { unpinnedImages } from "./desired-images.ts";
+import { sharedSecrets, unpinned } from "./desired-notices.ts";
 import { wordOf } from "./desired-membership.ts";
 import { forbiddenByPolicy, type PodRules } from "./desired-pod-policy.ts";
 import { documentRejections, refusal, refusalFor, type Refusal } from "./desired-refusal.ts";
@@ -19,6 +19,7 @@ import {
   refusedAmong,
   type DecodedResources,
 } from "./desired-resources.ts";
+import { expiryOf } from "./desired-stale.ts";
 import { digestOf, openDocument, type OpenedDocument, type Trusted } from "./desired-signature.ts";
 import {
   documentName,
@@ -245,7 +246,15 @@ function accept(
   const holdsSecrets = objects.some(({ object }) => object.kind === "Secret");
   return {
     type: "Accepted",
-    document: { ...version, policy, ...wordOf(envelope), pods, written, objects },
+    document: {
+      ...version,
+      policy,
+      ...expiryOf(envelope),
+      ...wordOf(envelope),
+      pods,
+      written,
+      objects,
+    },
     accepted: {
       ...version,
       payload,
@@ -260,32 +269,6 @@ function accept(
       ...(signature === undefined ? [] : unpinned(pods, address)),
     ],
   };
-}
-
-/** Every member of the group, and whoever may read its topic, has them. */
-function sharedSecrets(
-  objects: readonly DesiredObject[],
-  { source, topic }: DocumentAddress,
-): readonly Rejection[] {
-  if (!source.startsWith("mqtt:group/")) return [];
-  return objects.flatMap(({ object: { kind, metadata } }): readonly Rejection[] => {
-    if (kind !== "Secret") return [];
-    const { namespace, name } = metadata;
-    const message = "the whole group can read this Secret; put it into the document of each node";
-    const code = "SecretInSharedDocument";
-    return [{ source, ref: topic, kind, namespace, name, code, path: "", message }];
-  });
-}
-
-function unpinned(
-  pods: DecodedResources["pods"],
-  { source, topic }: DocumentAddress,
-): readonly Rejection[] {
-  return pods.flatMap(({ pod }) => {
-    const { namespace, name } = pod.metadata;
-    const object = { source, ref: topic, kind: "Pod", namespace, name };
-    return unpinnedImages(pod).map((error) => ({ ...object, ...error }));
-  });
 }
 
 function refusalOf(

@@ -53,7 +53,7 @@ const OFFLINE: UpstreamFacts = { isConnected: false, reachedAt: undefined };
 export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
   const { edges, config, nodeName, record, hush, pods, upstream } = options;
   const { onPodChanged, onReview } = options;
-  const images = new ImageLedger();
+  const images = new ImageLedger(() => edges.clock.monotonic());
   const fleet = (): FleetFacts => options.documents()?.fleet() ?? NO_FLEET_FACTS;
   const node = { edges, config, nodeName, fleet };
   const haveAllSpoken = (): boolean =>
@@ -130,7 +130,6 @@ function buildHolds({ edges, config, pods }: DesiredSideOptions): UpdateHolds {
       clock,
       files,
       stateDir: config.stateDir,
-      clockTrusted: edges.clockSynchronised,
       observed: (uid) => pods().cache.get(uid),
     }),
     running: (name) =>

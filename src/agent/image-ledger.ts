@@ -6,12 +6,13 @@ import type { ObservedPod } from "../api/observed-pod.ts";
 import { allContainers, type PodUID } from "../api/pod.ts";
 import type { Failure } from "../api/rollout.ts";
 import { pullFailure } from "../image/pull-failure.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 
 type Outcome =
   | { readonly type: "Here" }
   /** No waiting helps. */
-  | { readonly type: "Fatal"; readonly why: Failure }
+  | { readonly type: "Fatal"; readonly why: Failure; readonly at: Monotonic }
   /** Nobody answers who could say whether it is to be had. */
   | { readonly type: "Silent" }
   | { readonly type: "Failed" };
@@ -24,21 +25,29 @@ const FATAL_REASONS = ["InvalidImageName", "ErrImageNeverPull"];
 const REMEMBERED = 500;
 
 export class ImageLedger {
+  readonly #now: () => Monotonic;
   readonly #byPod = new Map<PodUID, Map<string, Outcome>>();
+
+  constructor(now: () => Monotonic) {
+    this.#now = now;
+  }
 
   here(uid: PodUID, image: string): void {
     this.#of(uid).set(image, HERE);
   }
 
+  /** A pull that is only waited for says nothing new. */
   failed(uid: PodUID, image: string, thrown: unknown): void {
-    this.#of(uid).set(image, outcomeOf(thrown));
+    if (reasonOf(thrown, "") === "ImagePullBackOff") return;
+    this.#of(uid).set(image, outcomeOf(thrown, this.#now()));
   }
 
-  /** Why an image of the pod will never come; undefined = it may. */
-  fatal(uid: PodUID): Failure | undefined {
-    for (const outcome of this.#byPod.get(uid)?.values() ?? [])
-      if (outcome.type === "Fatal") return outcome.why;
-    return undefined;
+  /** Why an image of the pod will never come, and since when that is known; undefined = it may. */
+  fatal(uid: PodUID): { readonly why: Failure; readonly at: Monotonic } | undefined {
+    const found = [...(this.#byPod.get(uid)?.values() ?? [])].filter(
+      (outcome) => outcome.type === "Fatal",
+    );
+    return found.toSorted((a, b) => b.at - a.at)[0];
   }
 
   /** False = the last that was asked for an image of the pod has said nothing. */
@@ -73,16 +82,16 @@ export function imageProgress(
   return { images: all.length, imagesDone: all.filter((isHere) => isHere).length };
 }
 
-function outcomeOf(thrown: unknown): Outcome {
+function outcomeOf(thrown: unknown, at: Monotonic): Outcome {
   const reason = reasonOf(thrown, "ErrImagePull");
   if (FATAL_REASONS.includes(reason))
-    return { type: "Fatal", why: { reason, message: messageOf(thrown) } };
+    return { type: "Fatal", why: { reason, message: messageOf(thrown) }, at };
   if (!(thrown instanceof Error)) return { type: "Failed" };
   switch (pullFailure(thrown.cause)) {
     case "NotFound":
-      return { type: "Fatal", why: { reason: "ImageNotFound", message: messageOf(thrown) } };
+      return { type: "Fatal", why: { reason: "ImageNotFound", message: messageOf(thrown) }, at };
     case "Denied":
-      return { type: "Fatal", why: { reason: "ImageDenied", message: messageOf(thrown) } };
+      return { type: "Fatal", why: { reason: "ImageDenied", message: messageOf(thrown) }, at };
     case "Unreachable":
     case "Runtime":
       return { type: "Silent" };

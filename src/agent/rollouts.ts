@@ -9,9 +9,11 @@ import { revisionOf } from "../api/revision.ts";
 import type { PodStanding } from "../api/rollout.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import { DocumentRollouts, type RolloutOutcome } from "../source/document-rollouts.ts";
+import { DocumentRollouts } from "../source/document-rollouts.ts";
+import type { RolloutOutcome } from "../source/rollout-document.ts";
 import type { UpstreamFacts } from "../source/trial-facts.ts";
 import type { Edges } from "./edges.ts";
+import { imagesOf, isThere } from "./pods-of-source.ts";
 import type { Prefetch } from "./prefetch.ts";
 import { standingEvent } from "./standing-event.ts";
 import type { UpdateHolds } from "./update-holds.ts";
@@ -26,19 +28,24 @@ export interface RolloutView {
   isShadowed(desired: DesiredPod): boolean;
 }
 
-export interface RolloutsOptions extends TrialProgressOptions {
+export interface RolloutsOptions extends Omit<TrialProgressOptions, "configDigest"> {
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "sha256" | "bootId">;
   readonly nodeName: string;
   readonly record: RecordEvent;
   readonly view: RolloutView;
   readonly upstream: () => UpstreamFacts;
   /** Who keeps this pod from being updated. */
-  readonly holds: Pick<UpdateHolds, "of">;
+  readonly holds: Pick<UpdateHolds, "of" | "ofRunning">;
   readonly prefetch: Pick<Prefetch, "want">;
   readonly progress: (pods: readonly DesiredPod[]) => ImageProgress;
   /** Something may have to be decided. */
   readonly onDue: () => void;
 }
+
+/** Whatever time alone may change can wait so long. */
+const SOONEST_MS = 20;
+/** Images of a held update that did not come are asked for again. */
+const PREFETCH_AGAIN_MS = 301_000;
 
 interface Known {
   readonly rollouts: DocumentRollouts;
@@ -57,7 +64,11 @@ export class Rollouts implements Disposable {
 
   constructor(options: RolloutsOptions) {
     this.#options = options;
-    this.#progress = new TrialProgress(options);
+    const { secrets } = options.edges.store;
+    this.#progress = new TrialProgress({
+      ...options,
+      configDigest: (text) => secrets.configDigest(text),
+    });
   }
 
   /** The newest word of a source; one that is no document, or cannot be read whole, is not judged. */
@@ -107,14 +118,20 @@ export class Rollouts implements Disposable {
       return outcome;
     });
     this.#tell();
-    this.#comeBack(outcomes.flatMap(({ reviewAt }) => reviewAt ?? []));
+    const held = outcomes.some(({ steps }) =>
+      steps.some(({ standing }) => standing.type === "Held"),
+    );
+    const again = held ? [this.#options.edges.clock.monotonic() + PREFETCH_AGAIN_MS] : [];
+    this.#comeBack([...again, ...outcomes.flatMap(({ reviewAt }) => reviewAt ?? [])]);
     return outcomes.flatMap(({ repinned }) => repinned);
   }
 
   /** What may run of a source's word. */
   effective(snapshot: SourceSnapshot): SourceSnapshot {
     const outcome = this.#documents.get(snapshot.source)?.outcome;
-    return outcome === undefined ? snapshot : { ...snapshot, pods: outcome.pods };
+    return outcome === undefined
+      ? snapshot
+      : { ...snapshot, pods: outcome.pods, held: outcome.held };
   }
 
   /** By the document of `source`; empty = nothing of it was judged yet. */
@@ -220,29 +237,17 @@ export class Rollouts implements Disposable {
       objects: (desired) => view.objectsFor(desired),
       isLate: (desired) => view.isLate(desired),
       isShadowed: (desired) => view.isShadowed(desired),
-      isThere: (name) => this.#isThere(name),
+      isThere: (name) => isThere(this.#options.pods(), source, name),
+      isKnown: (uid) => this.#options.pods().cache.get(uid) !== undefined,
+      holdOf: (running, { maxLockSeconds }) => holds.ofRunning(running, maxLockSeconds),
       progress: (desired, { maxLockSeconds }) => ({
         ...this.#progress.of(desired),
         ...holds.of(desired, maxLockSeconds),
       }),
       upstream,
-      images: (uid) => this.#images(uid),
+      images: (uid) => imagesOf(this.#options.pods(), uid),
       now: () => clock.monotonic(),
     });
-  }
-
-  #images(uid: PodUID): Readonly<Record<string, string>> {
-    const containers = this.#options.pods().cache.get(uid)?.containers ?? [];
-    // The newest of a name stands first.
-    return Object.fromEntries(
-      containers.toReversed().map(({ name, imageID }) => [name, imageID] as const),
-    );
-  }
-
-  #isThere(name: string): boolean {
-    const { workers, cache } = this.#options.pods();
-    if (workers.hasName(name)) return true;
-    return [...cache.all().values()].some((pod) => `${pod.namespace}/${pod.name}` === name);
   }
 
   /** Once for each turn; after a restart what was taken back is told again. */
@@ -279,7 +284,7 @@ export class Rollouts implements Disposable {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
     if (times.length === 0) return;
-    const wait = Math.max(0, Math.min(...times) - edges.clock.monotonic());
+    const wait = Math.max(SOONEST_MS, Math.min(...times) - edges.clock.monotonic());
     this.#timer = edges.clock.after(wait, onDue);
   }
 }

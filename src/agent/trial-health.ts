@@ -14,9 +14,12 @@ export function trialHealth(
 ): TrialHealth {
   const { stage, readySince, reason, message } = health;
   const ends = allContainers(pod.spec).map((container) => endsOf(pod.spec, container, status));
+  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return {
     stage,
     readySince,
+    hasBegun: all.some(hasBegun),
+    isWaiting: reason === "DependencyNotReady",
     crashes: Math.max(0, ...ends),
     ...(reason === undefined ? {} : { reason }),
     ...(message === undefined ? {} : { message }),
@@ -38,4 +41,9 @@ function endsOf(spec: PodSpec, container: Container, status: PodStatus | undefin
 function lastEnd({ state, lastState }: ContainerStatus): { readonly exitCode: number } | undefined {
   if (state.terminated !== undefined) return state.terminated;
   return state.waiting === undefined ? undefined : lastState.terminated;
+}
+
+/** It runs, or has run. */
+function hasBegun({ state, lastState, restartCount }: ContainerStatus): boolean {
+  return state.waiting === undefined || lastState.terminated !== undefined || restartCount > 0;
 }

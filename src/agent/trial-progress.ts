@@ -1,16 +1,17 @@
 // How the pods of documents do by now: what their trials are judged by.
 
 import type { DesiredPod } from "../api/desired-pod.ts";
-import { findObject, type LocalObjects } from "../api/local-object.ts";
-import { referencesOf } from "../api/object-references.ts";
+import type { LocalObjects } from "../api/local-object.ts";
 import { allContainers, type PodUID } from "../api/pod.ts";
 import { isMeantToFinish } from "../api/restart-policy.ts";
 import { configText } from "../runtime/config-digests.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import type { TrialHealth } from "../source/rollout-trial.ts";
 import type { PodProgress } from "../source/trial-facts.ts";
 import { podHealth, type PodHealth } from "../upstream/pod-health.ts";
 import type { Edges } from "./edges.ts";
 import type { ImageLedger } from "./image-ledger.ts";
+import { newsOf } from "./news.ts";
 import type { Pods } from "./pods.ts";
 import { trialHealth } from "./trial-health.ts";
 
@@ -20,6 +21,8 @@ export interface TrialProgressOptions {
   readonly images: Pick<ImageLedger, "fatal" | "registryAnswers">;
   /** What pods find by the newest word of the sources. */
   readonly view: { objectsFor(desired: DesiredPod): LocalObjects };
+  /** Keyed: it stands on containers that are there for all to see. */
+  readonly configDigest: (text: string) => string;
   /** A text of a pod's own as it may leave the node. */
   readonly hush: (text: string) => string;
 }
@@ -27,6 +30,8 @@ export interface TrialProgressOptions {
 export class TrialProgress {
   readonly #options: TrialProgressOptions;
   #health: ReadonlyMap<PodUID, PodHealth> = new Map();
+  /** What each pod was ready with, and since when. */
+  readonly #read = new Map<PodUID, { readonly content: string; readonly since: Monotonic }>();
 
   constructor(options: TrialProgressOptions) {
     this.#options = options;
@@ -43,6 +48,8 @@ export class TrialProgress {
     );
     const now = edges.clock.monotonic();
     const there = judged.filter(({ uid }) => workers.has(uid));
+    const uids = new Set(there.map(({ uid }) => uid));
+    for (const uid of this.#read.keys()) if (!uids.has(uid)) this.#read.delete(uid);
     this.#health = new Map(
       there.map((desired) => {
         const { uid } = desired;
@@ -59,24 +66,17 @@ export class TrialProgress {
     const { images, view } = this.#options;
     const { uid, pod } = desired;
     const fatal = images.fatal(uid);
+    const objects = view.objectsFor(desired);
     const reads = allContainers(pod.spec).some(
-      (container) => configText(pod, container, view.objectsFor(desired)) !== undefined,
+      (one) => configText(pod, one, objects) !== undefined,
     );
     return {
       health: this.#trialHealth(desired),
       isMeantToFinish: isMeantToFinish(pod.spec),
       registryAnswers: images.registryAnswers(uid),
       orderedRestarts: reads ? 1 : 0,
-      ...(fatal === undefined ? {} : { fatal }),
+      ...(fatal === undefined ? {} : { fatal: fatal.why, fatalAt: fatal.at }),
     };
-  }
-
-  #misses(desired: DesiredPod): boolean {
-    const objects = this.#options.view.objectsFor(desired);
-    return referencesOf(desired.pod).some(
-      ({ kind, namespace, name, optional }) =>
-        !optional && findObject(objects, { kind, namespace, name }) === undefined,
-    );
   }
 
   #trialHealth(desired: DesiredPod): TrialHealth | undefined {
@@ -84,9 +84,28 @@ export class TrialProgress {
     const known = this.#health.get(desired.uid);
     if (known === undefined) return undefined;
     const status = pods().statuses.status(desired.uid);
-    // What could not start again has proved nothing, however well it runs.
-    const whole = { ...known, readySince: this.#misses(desired) ? undefined : known.readySince };
-    const health = trialHealth(desired, whole, status);
+    const readySince = this.#provenSince(desired, known);
+    const health = trialHealth(desired, { ...known, readySince }, status);
     return health.message === undefined ? health : { ...health, message: hush(health.message) };
+  }
+
+  /** Since when it is ready with what it would read by now: what ran before proves nothing of that. */
+  #provenSince(desired: DesiredPod, { readySince }: PodHealth): Monotonic | undefined {
+    const { edges, view, pods, configDigest: digest } = this.#options;
+    const { uid } = desired;
+    const news = newsOf(desired, {
+      objects: view.objectsFor(desired),
+      digest,
+      observed: pods().cache.get(uid),
+    });
+    const before = this.#read.get(uid);
+    if (news.type !== "Read" || readySince === undefined) {
+      this.#read.delete(uid);
+      return undefined;
+    }
+    const isKnown = before?.content === news.content;
+    const since = isKnown ? before.since : edges.clock.monotonic();
+    this.#read.set(uid, { content: news.content, since });
+    return Math.max(readySince, news.content === "" ? 0 : since);
   }
 }

@@ -7,7 +7,7 @@ import type { Rollouts } from "./rollouts.ts";
 import type { UpdateHolds } from "./update-holds.ts";
 
 export interface UpdateDoorOptions {
-  readonly holds: Pick<UpdateHolds, "hold" | "release">;
+  readonly holds: Pick<UpdateHolds, "hold" | "release" | "isOrdered">;
   readonly rollouts: Pick<Rollouts, "release" | "names">;
   /** As the sources want it, under this `namespace/name`. */
   readonly wanted: (name: string) => DesiredPod | undefined;
@@ -26,7 +26,8 @@ export class UpdateDoor {
     const { holds, rollouts, wanted, onChange } = this.#options;
     const name = pod === undefined ? undefined : `${pod.namespace}/${pod.name}`;
     const desired = name === undefined ? undefined : wanted(name);
-    if (name !== undefined && desired === undefined) return { type: "NotFound" };
+    const isOrdered = name !== undefined && verb === "release" && holds.isOrdered(name);
+    if (name !== undefined && desired === undefined && !isOrdered) return { type: "NotFound" };
     if (desired !== undefined && !desired.source.startsWith("mqtt:"))
       return { type: "OfFile", file: desired.sourceRef.replace(/#\d+$/, "") };
     if (verb === "hold") holds.hold(name);

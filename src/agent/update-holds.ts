@@ -33,17 +33,25 @@ export class UpdateHolds {
 
   /** Of the pod as its document wants it. */
   of(desired: DesiredPod, maxLockSeconds: number): Hold {
-    const { clock, rows, locks, running } = this.#options;
+    const { clock, rows, running } = this.#options;
     const name = podName(desired.pod);
     const ordered = this.#ordered(name);
     if (ordered !== undefined) return { hold: ordered };
     if (holdsUpgrade(desired.pod) && !rows.isReleased(name, desired.uid))
       return { hold: "held by its annotation agent/hold-upgrade; agent release ends it" };
     const runs = running(name);
-    const lock = runs === undefined ? undefined : locks.of(runs, maxLockSeconds);
-    if (lock === undefined) return {};
-    const hold = `locked by container ${lock.container} for ${ageOf(lock.ageMs)}`;
-    return { hold, holdReviewAt: clock.monotonic() + LOOK_AGAIN_MS };
+    const hold = runs === undefined ? undefined : this.#locked(runs, maxLockSeconds);
+    return hold === undefined ? {} : { hold, holdReviewAt: clock.monotonic() + LOOK_AGAIN_MS };
+  }
+
+  /** Of a pod that runs and that its document no longer names; undefined = nobody. */
+  ofRunning(running: DesiredPod, maxLockSeconds: number): string | undefined {
+    return this.#ordered(podName(running.pod)) ?? this.#locked(running, maxLockSeconds);
+  }
+
+  /** Whether somebody has ordered it. */
+  isOrdered(name: string): boolean {
+    return this.#options.rows.since(name) !== undefined;
   }
 
   /** `name` undefined = the whole node. Throws what the checkpoint throws. */
@@ -62,6 +70,12 @@ export class UpdateHolds {
   /** Since when somebody holds the whole node, as wall ms. */
   nodeHeldSince(): number | undefined {
     return this.#options.rows.since(NODE);
+  }
+
+  #locked(running: DesiredPod, maxSeconds: number): string | undefined {
+    const lock = this.#options.locks.of(running, maxSeconds);
+    if (lock === undefined) return undefined;
+    return `locked by container ${lock.container} for ${ageOf(lock.ageMs)}`;
   }
 
   #ordered(name: string): string | undefined {

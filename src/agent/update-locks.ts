@@ -4,7 +4,7 @@
 import type { DesiredPod } from "../api/desired-pod.ts";
 import { newestContainer } from "../api/newest-observed.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
-import { allContainers, type PodUID } from "../api/pod.ts";
+import { allContainers, podName, type PodUID } from "../api/pod.ts";
 import { lockVolumeOf } from "../api/update-annotations.ts";
 import type { Files } from "../host/files.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
@@ -12,8 +12,6 @@ import { emptyDirPath } from "../volume/volume-paths.ts";
 
 export interface UpdateLocksOptions {
   readonly clock: Clock;
-  /** Whether the wall clock may be believed. */
-  readonly clockTrusted: () => boolean;
   readonly files: Pick<Files, "info">;
   readonly stateDir: string;
   readonly observed: (uid: PodUID) => ObservedPod | undefined;
@@ -26,6 +24,7 @@ export interface UpdateLock {
 
 /** A lock file as it was met first. */
 interface Known {
+  readonly path: string;
   /** Another file, or the same one touched again, is another lock. */
   readonly identity: string;
   readonly mtimeMs: number;
@@ -33,11 +32,12 @@ interface Known {
   readonly seenAt: Monotonic;
 }
 
-/** A file system counts time in coarser steps than a runtime. */
+/** Between two readings of one clock. */
 const SLACK_MS = 2_000;
 
 export class UpdateLocks {
   readonly #options: UpdateLocksOptions;
+  /** By pod and container name: pods come and go, their names stay. */
   readonly #known = new Map<string, Known>();
 
   constructor(options: UpdateLocksOptions) {
@@ -50,31 +50,48 @@ export class UpdateLocks {
     if (volume === undefined) return undefined;
     const directory = emptyDirPath(this.#options.stateDir, uid, volume);
     const locks = allContainers(pod.spec).flatMap(
-      ({ name }) => this.#lockOf({ uid, name, path: `${directory}/${name}` }) ?? [],
+      ({ name }) =>
+        this.#lockOf({ uid, name, path: `${directory}/${name}`, key: `${podName(pod)} ${name}` }) ??
+        [],
     );
     const counting = locks.filter(({ ageMs }) => ageMs < maxSeconds * 1000);
     return counting.toSorted((a, b) => b.ageMs - a.ageMs)[0];
   }
 
-  #lockOf(place: { uid: PodUID; name: string; path: string }): UpdateLock | undefined {
-    const { clock, clockTrusted, files, observed } = this.#options;
-    const { uid, name, path } = place;
+  #lockOf(place: {
+    readonly uid: PodUID;
+    readonly name: string;
+    readonly path: string;
+    readonly key: string;
+  }): UpdateLock | undefined {
+    const { clock, files, observed } = this.#options;
+    const { uid, name, path, key } = place;
     const file = files.info(path);
     const container = newestContainer(observed(uid), name);
     if (file?.kind !== "file" || container?.state !== "Running") {
-      if (file === undefined) this.#known.delete(path);
+      if (file === undefined) this.#known.delete(key);
       return undefined;
     }
     const { identity, mtimeMs } = file;
-    const before = this.#known.get(path);
-    const isKnown = before?.identity === identity && before.mtimeMs === mtimeMs;
+    const before = this.#known.get(key);
+    const isKnown =
+      before?.path === path && before.identity === identity && before.mtimeMs === mtimeMs;
     // Of an earlier instance of the container: it was left behind.
     if (isKnown && before.containerId !== container.id) return undefined;
-    if (!isKnown && mtimeMs < container.startedAt - SLACK_MS) return undefined;
+    if (!isKnown && this.#isOlder(mtimeMs, container.createdAt)) return undefined;
     const now = clock.monotonic();
     const seenAt = isKnown ? before.seenAt : now;
-    this.#known.set(path, { identity, mtimeMs, containerId: container.id, seenAt });
-    const byWall = clockTrusted() ? clock.now() - mtimeMs : 0;
-    return { container: name, ageMs: Math.max(now - seenAt, byWall, 0) };
+    this.#known.set(key, { path, identity, mtimeMs, containerId: container.id, seenAt });
+    // From when it was first met: a wall clock that was set since makes any file look old.
+    return { container: name, ageMs: now - seenAt };
+  }
+
+  /**
+   * What a container left behind is older than the next one, which is made only then and needs longer to run than a file
+   * system's time is coarse. A clock that was ahead then proves nothing now.
+   */
+  #isOlder(mtimeMs: number, createdAt: number): boolean {
+    const isPlausible = createdAt <= this.#options.clock.now() + SLACK_MS;
+    return isPlausible && mtimeMs < createdAt;
   }
 }

@@ -52,6 +52,8 @@ export interface SourceSnapshot {
   readonly rejected: readonly Rejection[];
   /** The accepted document that says it, if it is one and could be read whole: its pods are judged when they change. */
   readonly document?: DocumentTerms;
+  /** namespace/name under which whatever runs goes on; absent = none. */
+  readonly held?: readonly string[];
 }
 
 /** What the whole node shall run: the merge of all snapshots by precedence. */

@@ -24,8 +24,9 @@ export async function changeHold(options: HoldOptions): Promise<0> {
     throw new CliError(2, `name a pod, or --all: agent ${verb} NAME`);
   const pod = bare === undefined || all ? undefined : { namespace, name: bare };
   await client.changeHold(verb, pod);
-  const done = verb === "hold" ? "held: updates wait until" : "released: updates go on";
   const what = pod === undefined ? "all pods" : `pod/${printable(pod.name)}`;
-  terminal.out(verb === "hold" ? `${what} ${done} agent release\n` : `${what} ${done}\n`);
+  const release = pod === undefined ? "agent release --all" : "agent release";
+  const done = verb === "hold" ? `held: updates wait until ${release}` : "released: updates go on";
+  terminal.out(`${what} ${done}\n`);
   return 0;
 }

@@ -45,9 +45,9 @@ interface Ask {
 
 const TIMEOUT_MS = 10_000;
 
-/** Every method throws CliError (exit code 1). */
 export type HoldVerb = "hold" | "release";
 
+/** Every method throws CliError (exit code 1). */
 export class LocalClient {
   readonly #socket: string;
   readonly #clock: Clock;

@@ -15,20 +15,42 @@ interface LogFlags extends CommandFlags {
 /** A pod may take its grace period, and its images may have to be pulled. */
 const CHANGE_TIMEOUT = "5m";
 const LOG_TIMEOUT = "30s";
-const CHANGES = {
-  restart: "stop a pod gracefully and start it again",
-  hold: "keep a pod from being updated until it is released",
+const HOLDS = {
+  hold: "keep a pod, or all of a node, from being updated until it is released",
   release: "end a hold, and let a failed revision be tried again",
 } as const;
 
+interface HoldFlags extends CommandFlags {
+  readonly all?: boolean;
+}
+
 export function addCommandVerbs(fleet: Command, parts: VerbParts): void {
   addLogs(fleet, parts);
-  for (const verb of ["restart", "hold", "release"] as const) {
-    podCommand(fleet.command(`${verb} <node> <pod>`), CHANGE_TIMEOUT)
-      .description(CHANGES[verb])
-      .action(async (node: string, pod: string, _flags: unknown, command: Command) => {
-        const flags = command.optsWithGlobals<CommandFlags>();
-        const args = podArgs(pod, flags.namespace);
+  addRestart(fleet, parts);
+  addHolds(fleet, parts);
+}
+
+function addRestart(fleet: Command, parts: VerbParts): void {
+  podCommand(fleet.command("restart <node> <pod>"), CHANGE_TIMEOUT)
+    .description("stop a pod gracefully and start it again")
+    .action(async (node: string, pod: string, _flags: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<CommandFlags>();
+      const args = podArgs(pod, flags.namespace);
+      await ask(parts, flags, () => ({ node: named(node), verb: "restart", args }));
+    });
+}
+
+function addHolds(fleet: Command, parts: VerbParts): void {
+  for (const verb of ["hold", "release"] as const) {
+    podCommand(fleet.command(`${verb} <node> [pod]`), CHANGE_TIMEOUT)
+      .description(HOLDS[verb])
+      .option("--all", "all pods of the node")
+      .action(async (node: string, pod: string | undefined, _flags: unknown, command: Command) => {
+        const flags = command.optsWithGlobals<HoldFlags>();
+        const { all = false, namespace } = flags;
+        if ((pod === undefined) !== all)
+          throw new CliError(2, `name a pod, or --all: agent fleet ${verb} NODE POD`);
+        const args = pod === undefined ? { all } : podArgs(pod, namespace);
         await ask(parts, flags, () => ({ node: named(node), verb, args }));
       });
   }

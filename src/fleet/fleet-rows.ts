@@ -105,10 +105,14 @@ export function summaryLine(nodes: readonly KnownNode[]): string {
   const count = (test: (node: KnownNode) => boolean): number => nodes.filter(test).length;
   const online = count(({ state }) => state?.state === "online");
   const trouble = count(
-    ({ report }) =>
-      report?.desired.some(({ code }) => code >= 400) === true || report?.ready === "False",
+    ({ report }) => report?.desired.some(isTrouble) === true || report?.ready === "False",
   );
   const away = nodes.length - online;
   const what = nodes.length === 1 ? "node" : "nodes";
   return `${nodes.length} ${what}: ${online} online, ${away} away; ${trouble} in trouble`;
+}
+
+/** Who holds an update back wants it so. */
+function isTrouble({ code, phase }: ToldAck): boolean {
+  return code >= 400 && phase !== "Held";
 }

@@ -1,11 +1,11 @@
 // Carries the pods of one document through their updates: asks how they do, writes down what was decided, and says what
 // may run. What it has said is on the disk.
 
-import type { DecodeContext } from "../api/decode-context.ts";
-import type { DesiredPod, SourceName } from "../api/desired-pod.ts";
+import type { DesiredPod } from "../api/desired-pod.ts";
 import type { LocalObject, LocalObjects } from "../api/local-object.ts";
 import { podName, type PodUID } from "../api/pod.ts";
 import { NO_ROLLOUT, type Revision, type RolloutState } from "../api/rollout.ts";
+import { isMeantToFinish } from "../api/restart-policy.ts";
 import { policyOf } from "../api/update-annotations.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { goodCopy, pinnedObjects, type GoodPod } from "./good-copy.ts";
@@ -13,55 +13,27 @@ import { GoodPods } from "./good-pods.ts";
 import {
   planRollout,
   released,
-  runByDisk,
+  stepByDisk,
+  unattended,
   type PodOnRollout,
   type RolloutStep,
 } from "./rollout.ts";
-import type { RolloutDocument, RolloutPod, RolloutStore } from "./rollout-document.ts";
-import { rolloutPods } from "./rollout-pods.ts";
-import {
-  trialFacts,
-  type PodProgress,
-  type TrialPolicy,
-  type UpstreamFacts,
-} from "./trial-facts.ts";
+import type {
+  DocumentRolloutsOptions,
+  RolloutDocument,
+  RolloutOutcome,
+  RolloutPod,
+} from "./rollout-document.ts";
+import { rolloutPods, type ListedPod, type UnlistedPod } from "./rollout-pods.ts";
+import { trialFacts, withStrategy } from "./trial-facts.ts";
 
-export interface DocumentRolloutsOptions {
-  readonly source: SourceName;
-  readonly store: RolloutStore;
-  readonly bootId: string;
-  /** To read a good copy with. */
-  readonly context: Omit<DecodeContext, "lenient" | "locate" | "source" | "sourceRef">;
-  readonly revision: (desired: DesiredPod, objects: LocalObjects) => Revision;
-  /** What the pod finds at this moment, by the newest word of all sources. */
-  readonly objects: (desired: DesiredPod) => LocalObjects;
-  /** What it reads may still come: what is missing says nothing yet. */
-  readonly isLate: (desired: DesiredPod) => boolean;
-  /** Another source has its name: it is not this document's to run. */
-  readonly isShadowed: (desired: DesiredPod) => boolean;
-  /** Something of this `namespace/name` is there. */
-  readonly isThere: (name: string) => boolean;
-  /** How the pod of this UID does, and what else its trial depends on. */
-  readonly progress: (desired: DesiredPod, policy: TrialPolicy) => PodProgress;
-  readonly upstream: () => UpstreamFacts;
-  /** Container name → what the runtime calls the image that the pod of this UID runs. */
-  readonly images: (uid: PodUID) => Readonly<Record<string, string>>;
-  readonly now: () => Monotonic;
+interface Unlisted extends UnlistedPod {
+  /** Of one that is held. */
+  readonly step?: RolloutStep;
 }
 
-/** What may run, and how it stands. */
-export interface RolloutOutcome {
-  readonly pods: readonly DesiredPod[];
-  readonly steps: readonly RolloutStep[];
-  /** Pods that find other objects or images from now on than they did before. */
-  readonly repinned: readonly PodUID[];
-  /** When time alone may change it. */
-  readonly reviewAt: Monotonic | undefined;
-  /** What could not be written down, so that only what the disk knows is done; absent = nothing. */
-  readonly trouble?: unknown;
-}
-
-/** What could not be written down is tried again. */
+const NOTHING = { pods: [], held: [], steps: [], repinned: [], reviewAt: undefined };
+const HELD_AGAIN_MS = 5_000;
 const SAVE_AGAIN_MS = 30_000;
 
 export class DocumentRollouts {
@@ -69,6 +41,8 @@ export class DocumentRollouts {
   readonly #good: GoodPods;
   #document: RolloutDocument | undefined;
   #states = new Map<string, RolloutState>();
+  /** `name revision` of copies that are there, or were tried. */
+  readonly #sealed = new Set<string>();
   readonly #watched = new Map<string, { readonly revision: Revision; readonly since: Monotonic }>();
   /** What runs the good revision although the document wants another. */
   #pinned: ReadonlyMap<PodUID, GoodPod> = new Map();
@@ -100,12 +74,10 @@ export class DocumentRollouts {
 
   /** The accepted document; `review` tells what it means. */
   update(document: RolloutDocument): void {
-    const pods = document.pods.map(({ desired, written }) => {
-      const { strategy } = policyOf(desired.pod, document.policy);
-      return strategy === "stop-then-pull"
-        ? { desired: { ...desired, stopFirst: true }, written }
-        : { desired, written };
-    });
+    const pods = document.pods.map(({ desired, written }) => ({
+      desired: withStrategy(desired, document.policy),
+      written,
+    }));
     this.#document = { ...document, pods };
   }
 
@@ -121,7 +93,7 @@ export class DocumentRollouts {
   review(): RolloutOutcome {
     const { isShadowed, store, source, now } = this.#options;
     const document = this.#document;
-    if (document === undefined) return { pods: [], steps: [], repinned: [], reviewAt: undefined };
+    if (document === undefined) return NOTHING;
     const judged = document.pods.filter(({ desired }) => !isShadowed(desired));
     const byName = new Map(judged.map((pod) => [podName(pod.desired.pod), pod]));
     const onRollout = [...byName].map(([name, pod]) => this.#onRollout(name, pod, document));
@@ -132,17 +104,22 @@ export class DocumentRollouts {
     );
     const saved = this.#save(planned, byName);
     const steps = saved.ok ? planned : this.#byDisk(planned, byName);
-    for (const { name, state } of saved.ok ? steps : []) this.#states.set(name, state);
+    for (const { name, state } of planned) this.#states.set(name, state);
     const repinned = this.#pin(steps, byName);
+    const unlisted = this.#unlisted(document);
+    const { pods, held } = rolloutPods(this.#listed(steps, byName), unlisted);
+    const stays = unlisted.flatMap(({ step }) => step ?? []);
     const times = [
       ...steps.map(({ reviewAt }) => reviewAt),
       ...onRollout.map(({ reviewAt }) => reviewAt),
+      ...(stays.length === 0 ? [] : [now() + HELD_AGAIN_MS]),
       ...(saved.ok ? [] : [now() + SAVE_AGAIN_MS]),
     ].filter((at) => at !== undefined);
     const shadowed = document.pods.filter(({ desired }) => isShadowed(desired));
     return {
-      pods: [...this.#pods(steps, byName), ...shadowed.map(({ desired }) => desired)],
-      steps,
+      pods: [...pods, ...shadowed.map(({ desired }) => desired)],
+      held,
+      steps: [...steps, ...stays],
       repinned,
       reviewAt: times.length === 0 ? undefined : Math.max(now(), Math.min(...times)),
       ...(saved.ok ? {} : { trouble: saved.trouble }),
@@ -173,10 +150,11 @@ export class DocumentRollouts {
     const revision = this.#revisionOf(desired, state, good);
     // A way back that cannot be read is none.
     const usable = good !== undefined || state.good?.revision === revision;
-    const { good: _, ...withoutGood } = state;
+    const { good: lost, ...withoutGood } = state;
     const progress = progressOf(desired, policy);
     const facts = trialFacts({
       desired,
+      before: good?.desired,
       revision,
       generation,
       policy,
@@ -188,9 +166,10 @@ export class DocumentRollouts {
       bootId,
     });
     const { onFailure } = policyOf(desired.pod, policy);
-    const known = usable ? state : withoutGood;
     const reviewAt = progress.hold === undefined ? undefined : progress.holdReviewAt;
-    return { pod: { name, state: known, facts, onFailure }, reviewAt };
+    const pod = { name, state, facts, onFailure };
+    if (usable || lost === undefined) return { pod, reviewAt };
+    return { pod: { ...pod, state: withoutGood, lost }, reviewAt };
   }
 
   #watchedSince(name: string, revision: Revision): Monotonic {
@@ -216,11 +195,13 @@ export class DocumentRollouts {
   ): { readonly ok: true } | { readonly ok: false; readonly trouble: unknown } {
     const { source, store, objects, images } = this.#options;
     const saved = store.of(source);
+    const unsealed = this.#unsealed(steps);
     const changes = steps
-      .filter(({ save }) => save)
+      .filter(({ save, name }) => save || unsealed.has(name))
       .map(({ name, state }) => {
         const pod = pods.get(name);
-        const isNew = state.good?.revision !== saved.get(name)?.good?.revision;
+        const isNew =
+          state.good?.revision !== saved.get(name)?.good?.revision || unsealed.has(name);
         if (state.good === undefined || pod === undefined || !isNew) return { source, name, state };
         const { desired, written } = pod;
         const found = { objects: objects(desired), images: images(desired.uid) };
@@ -234,6 +215,18 @@ export class DocumentRollouts {
     }
   }
 
+  /** What is good and wanted, and whose copy is lost with its key: the way back is made anew, once. */
+  #unsealed(steps: readonly RolloutStep[]): ReadonlySet<string> {
+    const lost = steps.filter(({ name, state, standing }) => {
+      if (standing.type !== "Good" || state.good === undefined) return false;
+      const key = `${name} ${state.good.revision}`;
+      if (this.#sealed.has(key)) return false;
+      this.#sealed.add(key);
+      return this.#good.of(name, state) === undefined;
+    });
+    return new Set(lost.map(({ name }) => name));
+  }
+
   /** Nothing new begins that a power cut could not find again. */
   #byDisk(
     steps: readonly RolloutStep[],
@@ -243,9 +236,9 @@ export class DocumentRollouts {
     const saved = store.of(source);
     return steps.map((step) => {
       const pod = pods.get(step.name)?.desired;
-      if (pod === undefined) return step;
-      const run = runByDisk(revision(pod, objects(pod)), saved.get(step.name));
-      return step.run === run ? step : { ...step, run, standing: { type: "OnTrial" } };
+      return pod === undefined
+        ? step
+        : stepByDisk(step, revision(pod, objects(pod)), saved.get(step.name));
     });
   }
 
@@ -265,29 +258,38 @@ export class DocumentRollouts {
     );
   }
 
-  #pods(
+  #listed(
     steps: readonly RolloutStep[],
     pods: ReadonlyMap<string, RolloutPod>,
-  ): readonly DesiredPod[] {
-    const { isThere } = this.#options;
-    const listed = steps.flatMap((step) => {
+  ): readonly ListedPod[] {
+    return steps.flatMap((step) => {
       const pod = pods.get(step.name);
       const good = this.#good.of(step.name, step.state)?.desired;
-      return pod === undefined ? [] : [{ wanted: pod.desired, good, step }];
+      if (pod === undefined) return [];
+      const isDone =
+        good !== undefined && isMeantToFinish(good.pod.spec) && !this.#options.isKnown(good.uid);
+      return [{ wanted: pod.desired, good, isDone, step }];
     });
-    const named = new Set(this.#document?.pods.map(({ desired }) => podName(desired.pod)));
-    const unlisted = [...this.#states].flatMap(([name, state]) => {
-      if (named.has(name) || !isThere(name)) return [];
-      return this.#good.of(name, state)?.desired ?? [];
-    });
-    return rolloutPods(listed, unlisted).pods;
   }
-}
 
-/** While no agent ran, nobody tried what had not begun: that time does not count. */
-function unattended(state: RolloutState): RolloutState {
-  const { trial } = state;
-  return trial === undefined || trial.started
-    ? state
-    : { ...state, trial: { ...trial, counts: false } };
+  #unlisted({ pods, policy }: RolloutDocument): readonly Unlisted[] {
+    const { isThere, holdOf } = this.#options;
+    const named = new Set(pods.map(({ desired }) => podName(desired.pod)));
+    return [...this.#states].flatMap(([name, state]): readonly Unlisted[] => {
+      const good = named.has(name) || !isThere(name) ? undefined : this.#good.of(name, state);
+      if (good === undefined) return [];
+      const why = holdOf(good.desired, policy);
+      if (why === undefined) return [{ good: good.desired, isHeld: false }];
+      const standing = { type: "Held", why } as const;
+      const step = {
+        name,
+        run: "Good",
+        standing,
+        state,
+        save: false,
+        reviewAt: undefined,
+      } as const;
+      return [{ good: good.desired, isHeld: true, step }];
+    });
+  }
 }

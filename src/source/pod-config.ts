@@ -63,7 +63,7 @@ export function mergeSnapshots(
   return {
     pods: candidates.filter((pod) => !refusals.has(pod)),
     objects: merged.objects,
-    held,
+    held: new Set([...held, ...ordered.flatMap((snapshot) => snapshot.held ?? [])]),
     ready: new Set(ready),
     rejected: [...rejected, ...refusals.values(), ...merged.rejected],
   };

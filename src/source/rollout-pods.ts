@@ -3,7 +3,7 @@
 import type { DesiredPod } from "../api/desired-pod.ts";
 import { devicesOf } from "../api/devices.ts";
 import { claimsConflict, hostPortClaims } from "../api/host-ports.ts";
-import { allContainers, type Pod } from "../api/pod.ts";
+import { allContainers, podName, type Pod } from "../api/pod.ts";
 import type { RolloutStep } from "./rollout.ts";
 
 export interface ListedPod {
@@ -11,13 +11,23 @@ export interface ListedPod {
   readonly wanted: DesiredPod;
   /** The last good revision; absent = there is none, or it is lost. */
   readonly good: DesiredPod | undefined;
+  /** It has ended well, and nothing of it is there: it is not done twice. */
+  readonly isDone?: boolean;
   readonly step: Pick<RolloutStep, "run" | "standing">;
+}
+
+export interface UnlistedPod {
+  readonly good: DesiredPod;
+  /** Somebody keeps it from being changed. */
+  readonly isHeld: boolean;
 }
 
 export interface RolloutPods {
   readonly pods: readonly DesiredPod[];
   /** Of them those that go when the others are there. */
   readonly lingering: readonly DesiredPod[];
+  /** Names (`namespace/name`) under which whatever runs goes on: its spec is lost, and nothing else may take its place. */
+  readonly held: readonly string[];
 }
 
 /**
@@ -26,25 +36,42 @@ export interface RolloutPods {
  */
 export function rolloutPods(
   listed: readonly ListedPod[],
-  unlisted: readonly DesiredPod[],
+  unlisted: readonly UnlistedPod[],
 ): RolloutPods {
-  const chosen = listed.flatMap((pod) => choose(pod) ?? []);
+  const back = listed.flatMap(({ step, good }) => (step.run === "Good" ? (good ?? []) : []));
+  const chosen = listed.flatMap((pod) => choose(pod, back) ?? []);
   const areThere = listed.every(({ step }) => hasArrived(step));
   const newcomers = chosen.map(({ pod }) => pod);
-  const lingering = areThere ? [] : unlisted.filter(({ pod }) => !isInTheWay(pod, newcomers));
-  return { pods: [...chosen, ...lingering], lingering };
+  const lingering = unlisted
+    .filter(({ good, isHeld }) => isHeld || !(areThere || isInTheWay(good.pod, newcomers)))
+    .map(({ good }) => good);
+  const held = listed
+    .filter(({ step, good }) => step.run === "Good" && good === undefined)
+    .map(({ wanted }) => podName(wanted.pod));
+  return { pods: [...chosen, ...lingering], lingering, held };
 }
 
-/** A good copy that is lost cannot be run; what nobody has judged yet is better than nothing. */
-function choose({ wanted, good, step }: ListedPod): DesiredPod | undefined {
+function choose(
+  { wanted, good, step, isDone = false }: ListedPod,
+  back: readonly DesiredPod[],
+): DesiredPod | undefined {
   switch (step.run) {
     case "Wanted":
-      return wanted;
+      // Whoever was there before has the right to its place when it comes back.
+      return step.standing.type !== "Good" && takesPort(wanted, back) ? good : wanted;
     case "Good":
-      return good ?? wanted;
+      return isDone ? undefined : good;
     case "Nothing":
       return undefined;
   }
+}
+
+function takesPort(newcomer: DesiredPod, back: readonly DesiredPod[]): boolean {
+  const ports = hostPortClaims(newcomer.pod);
+  const others = back.filter(({ pod }) => podName(pod) !== podName(newcomer.pod));
+  return others.some(({ pod }) =>
+    hostPortClaims(pod).some((port) => ports.some((own) => claimsConflict(port, own))),
+  );
 }
 
 /** One that was taken back runs what ran before, and takes nobody's place. */

@@ -8,6 +8,10 @@ export interface TrialHealth {
   readonly stage:
     "Pending" | "Downloading" | "Starting" | "Running" | "Terminating" | "Succeeded" | "Failed";
   readonly readySince?: Monotonic | undefined;
+  /** A container of it has run, be it only to prepare; absent = by its stage. */
+  readonly hasBegun?: boolean;
+  /** Something else has to be there first: a pod that it depends on. */
+  readonly isWaiting?: boolean;
   /** How often its worst container has crashed in the life of this UID. */
   readonly crashes: number;
   readonly reason?: string;
@@ -56,7 +60,12 @@ export type Judgement =
     }
   /** `isOld`: it failed when an earlier document asked for it. */
   | { readonly type: "KnownBad"; readonly why: Failure; readonly isOld: boolean }
-  | { readonly type: "Held"; readonly why: string };
+  | {
+      readonly type: "Held";
+      readonly why: string;
+      /** Of what had not begun when the hold came: it goes on afterwards. */
+      readonly trial: Trial | undefined;
+    };
 
 const CRASHES = 3;
 const BOOTS = 3;
@@ -69,10 +78,8 @@ export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
   const bad = knownBad(state, facts);
   if (bad !== undefined) return bad;
   const trial = continued(state.trial, facts);
-  const hasBegun = state.trial?.revision === wanted.revision && trial.started;
-  // Without anything to keep running there is nothing that a hold could protect.
-  if (facts.hold !== undefined && !hasBegun && state.good !== undefined)
-    return { type: "Held", why: facts.hold };
+  const held = heldBack(state, trial, facts);
+  if (held !== undefined) return held;
   const provenAt = proofTime(trial, facts);
   if (provenAt !== undefined && facts.now >= provenAt && facts.upstream !== "Awaited")
     return { type: "Good" };
@@ -83,11 +90,19 @@ export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
   return { type: "OnTrial", trial, reviewAt: reviewTime(trial, facts, provenAt) };
 }
 
+/** Without anything to keep running there is nothing that a hold could protect. */
+function heldBack(state: RolloutState, trial: Trial, facts: TrialFacts): Judgement | undefined {
+  const isKnown = state.trial?.revision === facts.wanted.revision;
+  const hasBegun = isKnown && trial.started;
+  if (facts.hold === undefined || hasBegun || state.good === undefined) return undefined;
+  return { type: "Held", why: facts.hold, trial: isKnown ? trial : undefined };
+}
+
 /** A newer document may ask for one more try; the one that has just failed may not. */
-function knownBad({ bad, good }: RolloutState, facts: TrialFacts): Judgement | undefined {
+function knownBad({ bad }: RolloutState, facts: TrialFacts): Judgement | undefined {
   const { wanted, retryFailed } = facts;
   const known = bad.find(({ revision }) => revision === wanted.revision);
-  if (known === undefined || good === undefined) return undefined;
+  if (known === undefined) return undefined;
   const isOld = known.generation < wanted.generation;
   if (retryFailed && isOld) return undefined;
   const { reason, message } = known;
@@ -102,8 +117,7 @@ export function elapsedOf(trial: Trial, now: Monotonic): number {
 /** The trial up to this moment: begun now, gone on with in the same boot, or found by a later one. */
 function continued(before: Trial | undefined, facts: TrialFacts): Trial {
   const { wanted, now, bootId } = facts;
-  const isSame = before?.revision === wanted.revision;
-  const known = isSame ? before : undefined;
+  const known = isGoingOn(before, facts) ? before : undefined;
   const needsUpstream = (known ?? facts).needsUpstream === true;
   const started = known?.started === true || hasStarted(facts.health);
   const needs = needsUpstream ? { needsUpstream } : {};
@@ -122,6 +136,13 @@ function continued(before: Trial | undefined, facts: TrialFacts): Trial {
   };
 }
 
+/** What has failed gets a trial of its own when a newer document asks for one more try. */
+function isGoingOn(before: Trial | undefined, { wanted, retryFailed }: TrialFacts): boolean {
+  if (before?.revision !== wanted.revision) return false;
+  const isOver = before.failed !== undefined && before.generation < wanted.generation;
+  return !(isOver && retryFailed);
+}
+
 /** What ends to read the new content has not crashed. */
 function crashesSoFar({ health, orderedRestarts = 0 }: TrialFacts): number {
   return (health?.crashes ?? 0) + (hasStarted(health) ? orderedRestarts : 0);
@@ -129,13 +150,15 @@ function crashesSoFar({ health, orderedRestarts = 0 }: TrialFacts): number {
 
 function hasStarted(health: TrialHealth | undefined): boolean {
   if (health === undefined) return false;
+  if (health.hasBegun === true) return true;
   return health.crashes > 0 || ["Running", "Succeeded", "Failed"].includes(health.stage);
 }
 
 function countsNow(started: boolean, { health, registryAnswers, hold }: TrialFacts): boolean {
   if (started) return true;
-  if (hold !== undefined) return false;
-  return health?.stage !== "Downloading" || registryAnswers;
+  // Nobody has been able to try it.
+  if (hold !== undefined || health === undefined || health.isWaiting === true) return false;
+  return health.stage !== "Downloading" || registryAnswers;
 }
 
 /** When it will have proved itself, if nothing happens; undefined = something has to happen first. */
@@ -152,7 +175,7 @@ function failureOf(
   provenAt: Monotonic | undefined,
 ): Failure | undefined {
   const { health, fatal, progressDeadlineSeconds: deadline, now } = facts;
-  const isOver = now >= deadlineOf(trial, facts);
+  const isOver = now >= deadlineOf(trial, facts) && !isAtWork(facts);
   if (fatal !== undefined) return fatal;
   if (health?.stage === "Failed") return said(health, "PodFailed", "the pod has failed for good");
   const crashes = (health?.crashes ?? 0) - trial.crashesBefore;
@@ -171,6 +194,11 @@ function failureOf(
   return { reason: "ProgressDeadlineExceeded", message: withReason(message, health) };
 }
 
+/** What is meant to finish takes the time that it takes. */
+function isAtWork({ isMeantToFinish, health }: TrialFacts): boolean {
+  return isMeantToFinish && health?.stage === "Running" && health.readySince !== undefined;
+}
+
 function said(health: TrialHealth, reason: string, message: string): Failure {
   return { reason, message: withReason(message, health) };
 }
@@ -180,12 +208,15 @@ function withReason(message: string, health: TrialHealth | undefined): string {
   return more.length === 0 ? message : `${message} (${more.join(": ")})`;
 }
 
-/** When its time is over, if it counts from now on. Whoever has just begun to watch gives it the chance to show itself. */
+/**
+ * When its time is over, if it counts from now on. Whoever has just begun to watch gives it the chance to show itself,
+ * but not for ever: an update may be what ends the agent again and again.
+ */
 function deadlineOf(trial: Trial, facts: TrialFacts): Monotonic {
   const { now, progressDeadlineSeconds, minReadySeconds, watchedSince = trial.since } = facts;
   const own = now + progressDeadlineSeconds * 1000 - elapsedOf(trial, now);
   const look = Math.min(progressDeadlineSeconds, minReadySeconds + LOOK_SECONDS) * 1000;
-  return Math.max(own, watchedSince + look);
+  return Math.max(own, Math.min(watchedSince + look, own + progressDeadlineSeconds * 1000));
 }
 
 function reviewTime(
@@ -193,9 +224,11 @@ function reviewTime(
   facts: TrialFacts,
   provenAt: Monotonic | undefined,
 ): Monotonic | undefined {
-  const { now, upstream } = facts;
+  const { now } = facts;
   const deadline = trial.counts ? deadlineOf(trial, facts) : undefined;
-  const proof = upstream === "Awaited" && provenAt !== undefined && provenAt <= now;
-  const times = [deadline, proof ? undefined : provenAt].filter((time) => time !== undefined);
+  // What is over and has changed nothing will not do so by itself.
+  const times = [deadline, provenAt].filter(
+    (time): time is Monotonic => time !== undefined && time > now,
+  );
   return times.length === 0 ? undefined : Math.min(...times);
 }

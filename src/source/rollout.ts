@@ -4,9 +4,11 @@ import type {
   BadRevision,
   Failure,
   OnFailure,
+  Revision,
   RolloutStanding,
   RolloutState,
   Trial,
+  WantedRevision,
 } from "../api/rollout.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { judgeTrial, type Judgement, type TrialFacts } from "./rollout-trial.ts";
@@ -18,6 +20,8 @@ export interface PodOnRollout {
   readonly facts: TrialFacts;
   /** The pod's own word; absent = the document's. */
   readonly onFailure?: OnFailure;
+  /** What was good and cannot be read now: no way back, but remembered; `state` is without it. */
+  readonly lost?: WantedRevision;
 }
 
 export interface RolloutPolicy {
@@ -57,17 +61,34 @@ export function planRollout(
   const agreed = policy.atomic ? together(judged) : judged;
   return agreed.map(({ pod, judgement }) => {
     const step = settle(pod, judgement, pod.onFailure ?? policy.onFailure);
-    return { ...step, save: mustSave(step.state, saved.get(pod.name)) };
+    const isLost = pod.lost !== undefined && step.state.good === undefined;
+    const state = isLost ? { ...step.state, good: pod.lost } : step.state;
+    return { ...step, state, save: mustSave(state, saved.get(pod.name)) };
   });
 }
 
-/** What may run while nothing can be written down: what the disk knows has been decided, and nothing new. */
-export function runByDisk(
-  wanted: string,
+/** What may be done of a step while nothing can be written down: what the disk knows has been decided, and nothing new. */
+export function stepByDisk(
+  step: RolloutStep,
+  wanted: Revision,
   saved: RolloutState | undefined,
-): Exclude<RolloutStep["run"], "Nothing"> {
+): RolloutStep {
+  // The way back to what the disk knows needs no word of it: after a power cut it is found again.
+  if (step.run === "Good" && saved?.good?.revision === step.state.good?.revision) return step;
+  const run = runByDisk(wanted, saved);
+  return step.run === run ? step : { ...step, run, standing: { type: "OnTrial" } };
+}
+
+function runByDisk(wanted: Revision, saved: RolloutState | undefined): "Wanted" | "Good" {
   if (saved?.good === undefined || saved.good.revision === wanted) return "Wanted";
   return saved.trial?.revision === wanted ? "Wanted" : "Good";
+}
+
+/** As a new process finds it: while no agent ran, nobody tried what had not begun, and that time does not count. */
+export function unattended(state: RolloutState): RolloutState {
+  const { trial } = state;
+  if (trial === undefined || trial.started) return state;
+  return { ...state, trial: { ...trial, counts: false } };
 }
 
 /** Somebody gives a revision another chance. */
@@ -89,7 +110,8 @@ interface Judged {
 function together(judged: readonly Judged[]): readonly Judged[] {
   const has = (type: Judgement["type"]): boolean =>
     judged.some(({ judgement }) => judgement.type === type);
-  const isOver = has("Failed") || has("KnownBad");
+  const isOver =
+    has("Failed") || has("KnownBad") || judged.some(({ judgement }) => gaveUp(judgement));
   return judged.map(({ pod, judgement }) => {
     const isNew = pod.state.good?.revision !== pod.facts.wanted.revision;
     const isOpen = judgement.type === "OnTrial" || (judgement.type === "Good" && isNew);
@@ -97,16 +119,22 @@ function together(judged: readonly Judged[]): readonly Judged[] {
     if (isOver && pod.state.good !== undefined)
       return { pod, judgement: { type: "KnownBad", why: NOT_ALONE, isOld: false } };
     if (has("Held") && pod.state.trial?.started !== true && pod.state.good !== undefined)
-      return { pod, judgement: { type: "Held", why: WAITS_FOR_ALL } };
+      return { pod, judgement: { type: "Held", why: WAITS_FOR_ALL, trial: pod.state.trial } };
     if (judgement.type === "Good" && has("OnTrial"))
       return { pod, judgement: stillOnTrial(pod) ?? judgement };
     return { pod, judgement };
   });
 }
 
-/** It is ready, the others are not yet: its deadline is theirs. */
+/** It has failed before, and shows nothing wrong at this moment. */
+function gaveUp(judgement: Judgement): boolean {
+  return judgement.type === "OnTrial" && judgement.trial.failed !== undefined;
+}
+
+/** It is ready, the others are not yet: the deadline is theirs. */
 function stillOnTrial({ state, facts }: PodOnRollout): Judgement | undefined {
-  const judgement = judgeTrial(state, { ...facts, upstream: "Awaited" });
+  const progressDeadlineSeconds = Number.POSITIVE_INFINITY;
+  const judgement = judgeTrial(state, { ...facts, upstream: "Awaited", progressDeadlineSeconds });
   return judgement.type === "OnTrial" ? judgement : undefined;
 }
 
@@ -124,7 +152,8 @@ function settle(pod: PodOnRollout, judgement: Judgement, onFailure: OnFailure): 
     }
     case "Held": {
       const standing = { type: "Held", why: judgement.why } as const;
-      return { ...common, run: "Good", standing, state: { ...kept, bad } };
+      const trial = judgement.trial === undefined ? {} : { trial: judgement.trial };
+      return { ...common, run: "Good", standing, state: { ...kept, ...trial, bad } };
     }
     case "KnownBad": {
       const { why, isOld: isKnownBad } = judgement;
@@ -132,7 +161,7 @@ function settle(pod: PodOnRollout, judgement: Judgement, onFailure: OnFailure): 
       return { ...common, run: "Good", standing, state: { ...kept, bad } };
     }
     case "OnTrial":
-      return onTrial(pod, judgement);
+      return onTrial(pod, judgement, onFailure);
     case "Failed":
       return failed(pod, judgement, onFailure);
   }
@@ -141,11 +170,14 @@ function settle(pod: PodOnRollout, judgement: Judgement, onFailure: OnFailure): 
 function onTrial(
   { name, state, facts }: PodOnRollout,
   { trial, reviewAt }: Extract<Judgement, { type: "OnTrial" }>,
+  onFailure: OnFailure,
 ): Settled {
   const checkpoint = facts.now + CHECKPOINT_MS;
+  // What was stopped shows nothing wrong any more, and is not to begin anew.
+  const isStopped = trial.failed !== undefined && onFailure === "hold";
   return {
     name,
-    run: "Wanted",
+    run: isStopped ? "Nothing" : "Wanted",
     standing: trial.failed === undefined ? { type: "OnTrial" } : failure(trial.failed),
     state: { ...state, trial },
     reviewAt: reviewAt === undefined ? checkpoint : Math.min(reviewAt, checkpoint),

@@ -1,7 +1,7 @@
 // What the trial of one pod depends on: the document's policy with the pod's own words, and whether it may cut the node off. Pure.
 
 import type { DesiredPod } from "../api/desired-pod.ts";
-import { allContainers } from "../api/pod.ts";
+import { allContainers, type Pod } from "../api/pod.ts";
 import type { Revision, Trial } from "../api/rollout.ts";
 import { policyOf } from "../api/update-annotations.ts";
 import type { UpdatePolicy } from "../api/update-policy.ts";
@@ -25,6 +25,8 @@ export type PodProgress = Pick<
   TrialFacts,
   "health" | "isMeantToFinish" | "registryAnswers" | "fatal" | "hold" | "orderedRestarts"
 > & {
+  /** When `fatal` was found. */
+  readonly fatalAt?: Monotonic;
   /** When a hold may end by itself; absent = somebody has to end it. */
   readonly holdReviewAt?: Monotonic;
 };
@@ -39,6 +41,8 @@ export interface UpstreamFacts {
 
 export interface TrialInput {
   readonly desired: DesiredPod;
+  /** What runs until it has proved itself, if anything. */
+  readonly before: DesiredPod | undefined;
   readonly revision: Revision;
   readonly generation: number;
   readonly policy: TrialPolicy;
@@ -56,14 +60,20 @@ export function trialFacts(input: TrialInput): TrialFacts {
   const { desired, revision, generation, progress, now, bootId, upstream } = input;
   const policy = policyOf(desired.pod, input.policy);
   const trial = input.trial?.revision === revision ? input.trial : undefined;
-  const begins = upstream.isConnected && mayCutOff(desired, policy);
+  const both = input.before === undefined ? [desired] : [desired, input.before];
+  const begins = upstream.isConnected && mayCutOff(both, policy);
   const needsUpstream = trial === undefined ? begins : trial.needsUpstream === true;
-  const { minReadySeconds, progressDeadlineSeconds, retryFailed } = policy;
+  const { minReadySeconds, retryFailed } = policy;
+  const { fatal, fatalAt, ...known } = progress;
+  // What was found before says nothing of another try.
+  const isNews = fatalAt !== undefined && trial !== undefined && fatalAt >= trial.since;
   return {
-    ...progress,
+    ...known,
+    ...(fatal !== undefined && isNews ? { fatal } : {}),
     wanted: { revision, generation },
     minReadySeconds,
-    progressDeadlineSeconds,
+    // Whoever asks for more readiness than there is time would never have an update.
+    progressDeadlineSeconds: Math.max(policy.progressDeadlineSeconds, minReadySeconds + 1),
     retryFailed,
     watchedSince: input.watchedSince,
     now,
@@ -73,26 +83,36 @@ export function trialFacts(input: TrialInput): TrialFacts {
   };
 }
 
-/** After the switch: what was said before it proves nothing. */
-function reached({ progress, upstream }: TrialInput, trial: Trial | undefined) {
-  const { health } = progress;
-  const since = health?.readySince ?? trial?.since;
-  const { reachedAt } = upstream;
-  return since !== undefined && reachedAt !== undefined && reachedAt > since
-    ? "Confirmed"
-    : "Awaited";
+/** How the pod takes its predecessor's place. */
+export function withStrategy(desired: DesiredPod, policy: TrialPolicy): DesiredPod {
+  const { strategy } = policyOf(desired.pod, policy);
+  return strategy === "stop-then-pull" ? { ...desired, stopFirst: true } : desired;
 }
 
-function mayCutOff({ pod }: DesiredPod, { requireUpstream }: TrialPolicy): boolean {
+/** After the switch: what was said before it proves nothing. */
+function reached({ progress, upstream }: TrialInput, trial: Trial | undefined) {
+  const { reachedAt } = upstream;
+  if (trial === undefined || reachedAt === undefined) return "Awaited";
+  const since = Math.max(progress.health?.readySince ?? trial.since, trial.since);
+  return reachedAt > since ? "Confirmed" : "Awaited";
+}
+
+/** Also what goes: it may have been what held the line. */
+function mayCutOff(pods: readonly DesiredPod[], { requireUpstream }: TrialPolicy): boolean {
   switch (requireUpstream) {
     case "always":
       return true;
     case "never":
       return false;
     case "auto":
-      return (
-        pod.spec.hostNetwork ||
-        allContainers(pod.spec).some(({ securityContext }) => securityContext.privileged === true)
-      );
+      return pods.some(({ pod }) => isClose(pod));
   }
+}
+
+/** To the node's own network, or to all of it. */
+function isClose({ spec }: Pod): boolean {
+  return (
+    spec.hostNetwork ||
+    allContainers(spec).some(({ securityContext }) => securityContext.privileged === true)
+  );
 }

@@ -6,6 +6,7 @@ import type { CommandVerb } from "../../src/api/command.ts";
 import type { CommandOrder } from "../../src/upstream/command-order.ts";
 import type { CommandOutcome } from "../../src/upstream/command-response.ts";
 import { aContainer } from "../fakes/a-pod.ts";
+import type { Program } from "../fakes/fake-cri-world.ts";
 import { ulid } from "../unit/upstream/a-command.ts";
 import { PodWorld, pod } from "./pod-world.ts";
 
@@ -101,6 +102,20 @@ describe("an ordered restart", () => {
     world.images.add("local/busybox:1");
     await world.clock.advance(600_000);
     expect(world.running()).toEqual(["web/a/0"]);
+  });
+
+  test("that takes too long ends nobody more, also of those whose turn was to come", async () => {
+    const program = (): Program => ({ stopsAfterMs: Number.POSITIVE_INFINITY });
+    using world = new PodWorld({ program, latencyMs: { startContainer: 90_000 } });
+    await world.start();
+    await world.desire([
+      pod("web", "1", { containers: [aContainer("a"), aContainer("b"), aContainer("c")] }),
+    ]);
+    await world.clock.advance(300_000);
+    const outcome = await new Orders(world).restart({ pod: "web" }, 220_000);
+    expect(outcome).toMatchObject({ code: 504, error: { category: "Timeout" } });
+    await world.clock.advance(600_000);
+    expect(world.running()).toEqual(["web/a/1", "web/b/1", "web/c/0"]);
   });
 
   test("is lost with the process, and the pod runs on", async () => {

@@ -79,10 +79,9 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "an edit is told to nobody",
-    file: "src/agent/agent.ts",
-    search:
-      'for (const uid of readersOf(pods, changed)) this.#mailbox.send({ type: "PodChanged", uid });',
-    replacement: "void [pods, changed, readersOf];",
+    file: "src/agent/desired-side.ts",
+    search: "for (const uid of readersOf(all, changed)) onPodChanged(uid);",
+    replacement: "void [all, changed, readersOf];",
   },
   {
     name: "a missing object is an empty one",

@@ -2,6 +2,7 @@
 // README.md has the table of who finds what; mutate.ts performs them.
 
 import { CONFIG_MUTATIONS } from "./mutations-config.ts";
+import { TRUST_MUTATIONS } from "./mutations-trust.ts";
 
 export interface Mutation {
   readonly name: string;
@@ -78,7 +79,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "a silent broker wants nothing",
-    file: "src/source/mqtt-source.ts",
+    file: "src/source/document-source.ts",
     search: "ready: this.#ready,",
     replacement: "ready: true,",
   },
@@ -272,4 +273,8 @@ export function ourSelector(instance: string): Record<string, string> {
   },
 ];
 
-export const MUTATIONS: readonly Mutation[] = [...POD_MUTATIONS, ...CONFIG_MUTATIONS];
+export const MUTATIONS: readonly Mutation[] = [
+  ...POD_MUTATIONS,
+  ...CONFIG_MUTATIONS,
+  ...TRUST_MUTATIONS,
+];

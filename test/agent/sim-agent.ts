@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { Agent } from "../../src/agent/agent.ts";
 import type { Edges } from "../../src/agent/edges.ts";
-import type { NodeTruth } from "../../src/agent/upstream.ts";
+import type { NodeTruth } from "../../src/agent/node-truth.ts";
 import type { AgentConfig } from "../../src/api/config.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
 import type { PodFailure } from "../../src/api/pod-failure.ts";
@@ -13,6 +13,7 @@ import type { Clock, Monotonic } from "../../src/lib/clock.ts";
 import { messageOf } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
+import { verifyEd25519 } from "../../src/host/ed25519.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
@@ -32,11 +33,14 @@ export interface SimAgentOptions {
   readonly bootId: string;
   readonly runtime: FakeRuntime;
   readonly broker: FakeBroker;
-  readonly setup: Pick<SimSetup, "protocolVersion" | "specs" | "claimDisk">;
+  readonly setup: Pick<SimSetup, "protocolVersion" | "specs" | "claimDisk" | "mqtt">;
   readonly random: Random;
   readonly root: string;
   readonly manifests: SimDirectory;
   readonly mounts: SimMounts;
+  /** Root keys on its disk. */
+  readonly rootKeys: Edges["rootKeys"];
+  readonly clockSynchronised: () => boolean;
   readonly isWell: (container: FakeContainer) => boolean;
   readonly onKnock: (knock: Knock) => void;
   /** A pod has failed as a whole, which is written down now. */
@@ -128,9 +132,9 @@ export class SimAgent {
         machine: MACHINE,
         bootId: options.bootId,
         addresses: () => [{ interface: "eth0", family: 4, address: "192.0.2.1" }],
-        clockSynchronised: () => true,
-        verifySignature: () => false,
-        rootKeys: () => ({ keys: [], problems: [] }),
+        clockSynchronised: options.clockSynchronised,
+        verifySignature: verifyEd25519,
+        rootKeys: options.rootKeys,
         trimMemory: () => undefined,
         sha256,
       };
@@ -208,7 +212,7 @@ export class SimAgent {
 
 function configOf(
   root: string,
-  { protocolVersion, claimDisk }: Pick<SimSetup, "protocolVersion" | "claimDisk">,
+  { protocolVersion, claimDisk, mqtt }: Pick<SimSetup, "protocolVersion" | "claimDisk" | "mqtt">,
 ): AgentConfig {
   return {
     ...CONFIG_DEFAULTS,
@@ -224,6 +228,6 @@ function configOf(
     nodeStatusReportFrequencyMs: REFRESH_MS,
     ...(protocolVersion === undefined
       ? {}
-      : { mqtt: { ...MQTT_DEFAULTS, url: "mqtt://broker", protocolVersion } }),
+      : { mqtt: { ...MQTT_DEFAULTS, url: "mqtt://broker", protocolVersion, ...mqtt } }),
   };
 }

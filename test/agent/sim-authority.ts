@@ -39,11 +39,25 @@ export class SimAuthority {
   #wants: ReadonlyMap<SimName, Want> = new Map();
   #objects: ReadonlyMap<ObjectName, SimContent> = new Map();
   #generation = 0;
+  /** Good documents, the newest last. */
+  readonly #sent: object[] = [];
+  /** Good messages as they were sent, so that somebody may send them again. */
+  readonly #recorded: (string | object)[] = [];
+  /** How updates are carried out. */
+  policy: object = {};
+  onPublish: ((wants: ReadonlyMap<SimName, Want>) => void) | undefined;
   /** Whether the broker holds the newest good document. */
   isRetained = true;
+  /** What goes over the wire for a document: itself, where nothing is signed. */
+  sign: ((document: object) => string) | undefined;
 
   constructor(broker: FakeBroker) {
     this.#broker = broker;
+  }
+
+  /** The oldest message; undefined = it is the newest too. */
+  get recorded(): string | object | undefined {
+    return this.#recorded.length > 1 ? this.#recorded[0] : undefined;
   }
 
   get generation(): number {
@@ -72,7 +86,21 @@ export class SimAuthority {
       ...[...wants.values()].map(({ spec, revision }) => writtenPod(spec, revision)),
       ...[...objects].map(([name, content]) => writtenObject(name, content)),
     ];
-    this.#send({ resources, ...(resources.length === 0 ? { allowEmpty: true } : {}) });
+    this.onPublish?.(wants);
+    const empty = resources.length === 0 ? { allowEmpty: true } : {};
+    const more = { policy: this.policy, resources, ...empty };
+    this.#sent.push(this.#document(more));
+    this.resend();
+  }
+
+  /** The newest good document once more, signed by whoever signs now. */
+  resend(): void {
+    const document = this.#sent.at(-1);
+    if (document === undefined) return;
+    const message = this.sign?.(document) ?? document;
+    this.isRetained = true;
+    this.#recorded.push(message);
+    this.#broker.publish(TOPIC.desired, message);
   }
 
   publishBad(how: BadDocument): void {
@@ -97,7 +125,7 @@ export class SimAuthority {
       case "noResources":
         return this.#send({ generation: next, resources: [] });
       case "forbidden":
-        return this.#send({ generation: next, resources: [podOf({ hostNetwork: true })] });
+        return this.#send({ generation: next, resources: [podOf(this.#forbidden())] });
       case "resource":
         return this.#send({ generation: next, resources: [podOf({ containres: [] })] });
       case "object": {
@@ -108,13 +136,24 @@ export class SimAuthority {
   }
 
   #send(more: object): void {
-    this.#broker.publish(TOPIC.desired, {
+    const document = this.#document(more);
+    this.#broker.publish(TOPIC.desired, this.sign?.(document) ?? document);
+  }
+
+  #document(more: object): object {
+    return {
       apiVersion: "agent/v1",
       kind: "DesiredState",
       target: { node: NODE },
       generation: this.#generation,
       ...more,
-    });
+    };
+  }
+
+  /** Where signatures count, pods may have whatever does not give them the node's own files. */
+  #forbidden(): object {
+    if (this.sign === undefined) return { hostNetwork: true };
+    return { volumes: [{ name: "h", hostPath: { path: "/run/agent" } }] };
   }
 }
 

@@ -59,7 +59,9 @@ export function simFiles(options: DiskOptions): Files {
   };
   return mortal.files(files, (method) => {
     if (!CHANGING.has(method) || mayWrite()) return;
-    throw new AgentError({ reason: "FileError", message: "no space left on device" });
+    const message = "no space left on device";
+    const cause = Object.assign(new Error(message), { code: "ENOSPC" });
+    throw new AgentError({ reason: "FileError", message, cause });
   });
 }
 

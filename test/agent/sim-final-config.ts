@@ -15,7 +15,10 @@ import { filesShown } from "./sim-volumes.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 export function wrongConfig(world: SimWorld): string | undefined {
-  const pods = world.desired().filter((spec) => !waits(world, spec));
+  // What was taken back reads what was there when it was good.
+  const pods = world
+    .desired()
+    .filter((spec) => !waits(world, spec) && !world.rollouts.isOpen(spec.name));
   return (
     first(pods.flatMap((spec) => spec.containers.map((own) => wrongRead(world, spec, own)))) ??
     first(pods.map((spec) => wrongVolumes(world, spec))) ??

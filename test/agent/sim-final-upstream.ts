@@ -1,10 +1,12 @@
 // Whether the broker holds the truth about the node in the end.
 
 import type { PodStatus } from "../../src/api/pod-status.ts";
+import { UPDATE_CONDITIONS } from "../../src/api/update-condition.ts";
 import type { PodReport, ReportedState } from "../../src/upstream/reported-state.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { TOPIC } from "./sim-authority.ts";
 import { runsAgain } from "./sim-kubernetes.ts";
+import { NAMES } from "./sim-specs.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 export function wrongUpstream(world: SimWorld, agent: SimAgent): string | undefined {
@@ -12,6 +14,7 @@ export function wrongUpstream(world: SimWorld, agent: SimAgent): string | undefi
   return (
     wrongState(world, agent) ??
     wrongDocument(world, agent) ??
+    world.rollouts.wrong(world.policy, NAMES) ??
     wrongReport(world, agent) ??
     wrongTopics(world, agent)
   );
@@ -57,6 +60,7 @@ function wrongAck(world: SimWorld, agent: SimAgent, reported: ReportedState): st
     return (ack?.generation ?? 0) === 0 ? undefined : "a document that nobody has is acknowledged";
   if (ack?.generation !== accepted.generation || ack.digest !== accepted.digest)
     return `the report acknowledges generation ${ack?.generation}, not ${accepted.generation}`;
+  if (ack.phase === "RolledBack") return world.rollouts.wrongRollback(ack, NAMES);
   const shown = agent.facts.pods();
   // One that waits for another is on its way for ever.
   if (shown.some(({ pendingUpdate }) => pendingUpdate !== undefined)) return undefined;
@@ -94,7 +98,9 @@ function wrongTopics(world: SimWorld, agent: SimAgent): string | undefined {
 
 /** Why a successor waits is said beside the status on the node, and in it upstream. */
 function bare(status: PodStatus): string {
-  const conditions = status.conditions.filter(({ type }) => type !== "agent/UpdatePending");
+  const conditions = status.conditions.filter(
+    ({ type }) => !Object.hasOwn(UPDATE_CONDITIONS, type),
+  );
   return JSON.stringify({ ...status, conditions });
 }
 

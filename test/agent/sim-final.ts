@@ -16,6 +16,7 @@ import {
   wrongPods,
   wrongVolumes,
 } from "./sim-final-pods.ts";
+import { playOrders, playTrust } from "./sim-final-trust.ts";
 import { playScene } from "./sim-final-scenes.ts";
 import { wrongUpstream } from "./sim-final-upstream.ts";
 import type { SimAgent } from "./sim-agent.ts";
@@ -68,6 +69,8 @@ export async function verdict(world: SimWorld): Promise<string | undefined> {
     (await isSlow(world)) ??
     (await isNotReborn(world, agent)) ??
     (await playScene(world)) ??
+    (await playOrders(world)) ??
+    (await playTrust(world)) ??
     (await startsBlind(world)) ??
     (await lingers(world)) ??
     wrongForeigners(world) ??

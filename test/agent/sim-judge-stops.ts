@@ -4,6 +4,7 @@ import type { Monotonic } from "../../src/lib/clock.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { ConfigJudge } from "./sim-judge-config.ts";
+import type { OrderJudge } from "./sim-judge-orders.ts";
 import { isThrough, neverBegins } from "./sim-kubernetes.ts";
 import { uidOf, type Ledger } from "./sim-ledger.ts";
 import type { ProbeBook } from "./sim-judge-probes.ts";
@@ -13,10 +14,13 @@ export interface StopJudgeOptions {
   readonly ledger: Ledger;
   readonly probes: ProbeBook;
   readonly config: ConfigJudge;
+  readonly orders: OrderJudge;
   /** Its end was ordered for a good reason. */
   readonly onCause: (container: FakeContainer) => void;
   /** The reason may be what it has read. */
   readonly onConfigStop: (container: FakeContainer) => void;
+  /** The reason may be that somebody has ordered it. */
+  readonly onOrder: (container: FakeContainer) => void;
 }
 
 /** Why a container may be stopped. */
@@ -112,13 +116,18 @@ export class StopJudge {
 
   /** It will start once more, and may do so because what it reads has changed. */
   #noteCause(container: FakeContainer, { orderly }: Reason): void {
-    const { config, onCause, onConfigStop } = this.#options;
+    const { config, orders, onCause, onConfigStop, onOrder } = this.#options;
     const isOld = config.mayRestart(container);
-    if (!orderly || isOld) onCause(container);
+    const isOrdered = orders.mayRestart(container);
+    if (!orderly || isOld || isOrdered) onCause(container);
+    if (isOrdered) {
+      orders.onStop(container);
+      onOrder(container);
+    }
     if (!isOld) return;
     onConfigStop(container);
     // It may have been decided before the pod came to its end.
-    if (orderly) return;
+    if (orderly || isOrdered) return;
     const hasOther = this.#probes.sentences(container.id).length > 0;
     if (!hasOther && this.#ledger.isGood(container)) config.onStop(container);
   }
@@ -136,7 +145,8 @@ export class StopJudge {
       return { orderly: true, since, most, least: shortest };
     }
     const isGood = this.#ledger.isGood(container);
-    const isOld = this.#options.config.mayRestart(container);
+    const { config, orders } = this.#options;
+    const isOld = config.mayRestart(container) || orders.mayRestart(container);
     if (isGood && sentences.length === 0 && !isOld) return undefined;
     const since = Math.min(this.#ledger.processSince, ...sentences.map(({ at }) => at));
     // One that is in the way, or has read what is no more, may be ended for that alone.

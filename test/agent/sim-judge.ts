@@ -9,6 +9,7 @@ import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { ExitCause } from "../fakes/fake-runtime.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { ConfigJudge } from "./sim-judge-config.ts";
+import { OrderJudge } from "./sim-judge-orders.ts";
 import { ProbeBook } from "./sim-judge-probes.ts";
 import { StartJudge } from "./sim-judge-starts.ts";
 import { StopJudge } from "./sim-judge-stops.ts";
@@ -43,6 +44,7 @@ export class SimJudge {
   readonly #turns: TurnJudge;
   readonly #stops: StopJudge;
   readonly config: ConfigJudge;
+  readonly orders: OrderJudge;
 
   constructor(options: JudgeOptions) {
     this.#options = options;
@@ -51,12 +53,15 @@ export class SimJudge {
     this.#starts = new StartJudge(this.ledger, this.#probes);
     this.#turns = new TurnJudge(this.ledger, this.#probes);
     this.config = new ConfigJudge({ ...options, ledger: this.ledger });
+    this.orders = new OrderJudge(this.ledger);
     this.#stops = new StopJudge({
       ledger: this.ledger,
       probes: this.#probes,
       config: this.config,
+      orders: this.orders,
       onCause: (container) => this.#starts.onCause(container),
       onConfigStop: (container) => this.#starts.onConfigStop(container),
+      onOrder: (container) => this.#starts.onOrder(container),
     });
   }
 

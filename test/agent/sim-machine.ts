@@ -19,6 +19,7 @@ import { SimClock } from "./sim-clock.ts";
 import { SimDirectory } from "./sim-directory.ts";
 import { SimMounts } from "./sim-mounts.ts";
 import { LATER, type SimSetup } from "./sim-specs.ts";
+import { TrustDirectory } from "./sim-trust.ts";
 
 const RAM = "/dev/shm";
 
@@ -38,10 +39,13 @@ export class SimMachine implements Disposable {
   /** Files that containers have left in claims: nobody may remove them. */
   readonly kept = new Set<string>();
   readonly mounts = new SimMounts();
+  readonly trust = new TrustDirectory(this.root);
   readonly broker = new FakeBroker(this.clock);
   readonly runtime: FakeRuntime;
   bootedAt = 0;
   boots = 1;
+  /** What the kernel says of the clock. */
+  clockSynchronised = true;
   #imagesThere = true;
   readonly #hasClaimDisk: boolean;
 
@@ -75,7 +79,11 @@ export class SimMachine implements Disposable {
   /** As a process finds it now. */
   get facts() {
     const { clock, root, manifests, mounts, broker, runtime, bootId, bootedAt } = this;
-    return { clock, root, manifests, mounts, broker, runtime, bootId, bootedAt };
+    const trusted = {
+      rootKeys: this.trust.read,
+      clockSynchronised: () => this.clockSynchronised,
+    };
+    return { clock, root, manifests, mounts, broker, runtime, bootId, bootedAt, ...trusted };
   }
 
   get state(): string {

@@ -125,6 +125,7 @@ export class Mortal {
       ack: session.ack,
       ended: this.answer(session.ended),
       subscribe: (filters) => (this.act() ? this.answer(session.subscribe(filters)) : never()),
+      unsubscribe: (filters) => (this.act() ? this.answer(session.unsubscribe(filters)) : never()),
       publish: (message) => (this.act() ? this.answer(session.publish(message)) : never()),
       end: () => (this.act() ? this.answer(session.end()) : never()),
       abort: () => {

@@ -26,6 +26,8 @@ export interface ProcessOptions {
   readonly behaviour: Behaviour;
   /** Nobody remembers what files said before they were broken. */
   readonly onLostCopies: () => void;
+  /** A document is on the disk now. */
+  readonly onAccepted: (digest: string) => void;
 }
 
 export class SimProcess implements Disposable {
@@ -133,7 +135,10 @@ export class SimProcess implements Disposable {
       accuse: (text) => judge.accuse(text),
       onBegin: (fresh, agent) => judge.onBegin(fresh, agent),
       onSettle: (uid) => judge.onSettle(uid),
-      onAccepted: (generation, digest) => reports.onAccepted(generation, digest),
+      onAccepted: (generation, digest) => {
+        reports.onAccepted(generation, digest);
+        this.#options.onAccepted(digest);
+      },
       onFall: (why) => judge.accuse(`the agent fell: ${why}`),
     });
   }

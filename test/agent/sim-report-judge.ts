@@ -1,7 +1,7 @@
 // Watches what the node says of its pods and of its documents, and knows what it must never say.
 
 import type { PodStatus } from "../../src/api/pod-status.ts";
-import type { ReportedState } from "../../src/upstream/reported-state.ts";
+import type { Ack, ReportedState } from "../../src/upstream/reported-state.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { TOPIC } from "./sim-authority.ts";
@@ -13,6 +13,7 @@ export interface ReportJudgeOptions {
   /** The highest attempt of a container that was told to start. */
   readonly lastAttempt: (uid: string, name: string) => number;
   readonly accuse: (text: string) => void;
+  readonly onAck: (ack: Ack) => void;
 }
 
 const NO_DOCUMENT = { generation: 0, digest: "" };
@@ -118,6 +119,7 @@ export class ReportJudge {
       (said.session < before.session || (said.session === before.session && said.seq < before.seq));
     if (isOlder) accuse(`${topic} goes back to ${said.session}/${said.seq}`);
     const ack = said.desired?.find(({ source }) => source === "node");
+    if (ack !== undefined) this.#options.onAck(ack);
     if (ack === undefined || ack.generation === 0) return;
     if (this.#accepted.get(ack.generation)?.has(ack.digest) !== true)
       accuse(`generation ${ack.generation} is acknowledged, but was never on the disk`);

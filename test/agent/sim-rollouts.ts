@@ -73,6 +73,23 @@ export class SimRollouts {
     return agent?.store.rollouts.of("mqtt:node").get(`default/${name}`);
   }
 
+  /** What has failed and could be taken back was; nothing lingers when all the others have come. */
+  wrong({ onFailure }: SimPolicy, names: readonly SimName[]): string | undefined {
+    for (const name of names) {
+      const { trial, good } = this.state(name) ?? {};
+      if (onFailure !== "rollback" || good === undefined) continue;
+      if (trial?.failed !== undefined) return `${name} has failed and was not taken back`;
+    }
+    const listed = names.filter((name) => this.#options.wanted(name) !== undefined);
+    const isSettled = listed.every((name) => {
+      const { trial, good, bad = [] } = this.state(name) ?? {};
+      return good !== undefined && trial === undefined && bad.length === 0;
+    });
+    if (!isSettled) return undefined;
+    const left = names.find((name) => !listed.includes(name) && this.effective(name) !== undefined);
+    return left === undefined ? undefined : `${left} lingers although all the others have come`;
+  }
+
   /** An acknowledgement that something was taken back. */
   wrongRollback(ack: Ack, names: readonly SimName[]): string | undefined {
     const back = names.filter((name) => this.effective(name) !== this.#options.wanted(name));

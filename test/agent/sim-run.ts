@@ -6,8 +6,9 @@ import { throwSteps } from "./sim-dice.ts";
 import { withObjects } from "./sim-object-dice.ts";
 import { verdict } from "./sim-final.ts";
 import { isDeath } from "./sim-mortal.ts";
-import { hasObjects } from "./sim-specs.ts";
+import { hasObjects, throwSetup } from "./sim-specs.ts";
 import type { SimStep } from "./sim-steps.ts";
+import { throwTrust, withTrust } from "./sim-trust-dice.ts";
 import { SimWorld } from "./sim-world.ts";
 
 export interface SimOutcome {
@@ -23,7 +24,11 @@ export interface SimOutcome {
 
 export function stepsOf(seed: number): readonly SimStep[] {
   const steps = throwSteps(new Mulberry32(seed ^ 0x57e95));
-  return hasObjects(seed) ? withObjects(steps, new Mulberry32(seed ^ 0x0b5e1)) : steps;
+  const all = hasObjects(seed) ? withObjects(steps, new Mulberry32(seed ^ 0x0b5e1)) : steps;
+  const trust = throwTrust(seed);
+  const hasMore = trust.signed || trust.commands;
+  if (!hasMore || throwSetup(seed).protocolVersion === undefined) return all;
+  return withTrust(all, trust, new Mulberry32(seed ^ 0x7a0d1));
 }
 
 export async function simulate(

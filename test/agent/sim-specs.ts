@@ -1,5 +1,6 @@
 // The pods of a simulated world: a few names, a few versions each, everything else thrown by the seed.
 
+import type { MqttConfig } from "../../src/api/config.ts";
 import type { RestartPolicy } from "../../src/api/pod.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { Program } from "../fakes/fake-cri-world.ts";
@@ -72,6 +73,13 @@ export interface SimSpec {
   readonly startErrors: number;
 }
 
+export interface SimTrust {
+  /** The node has root keys: signatures count. */
+  readonly signed: boolean;
+  /** Somebody gives orders. */
+  readonly commands: boolean;
+}
+
 export interface SimSetup {
   readonly specs: ReadonlyMap<string, SimSpec>;
   /** Claims lie on a disk that may not be there. */
@@ -87,6 +95,10 @@ export interface SimSetup {
   readonly logs: boolean;
   /** undefined = an agent without a broker. */
   readonly protocolVersion: 4 | 5 | undefined;
+  /** Absent = nothing is signed, and nobody gives orders. */
+  readonly trust?: SimTrust;
+  /** Configured beyond the defaults. */
+  readonly mqtt?: Partial<Pick<MqttConfig, "fleet" | "requireSignature">>;
 }
 
 /** What pods read has dice of its own: whoever adds to that changes nothing else. */

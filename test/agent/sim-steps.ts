@@ -32,6 +32,43 @@ export type BrokerTrouble =
   | "closesOnDesired"
   | "well";
 
+/** `handOver`: other keys sign; `newRoots`: and a later root vouches for them. The rest is somebody's mischief. */
+export type TrustHow =
+  | "handOver"
+  | "newRoots"
+  | "forgedBundle"
+  | "oldBundle"
+  | "emptied"
+  | "unreadable"
+  | "mistyped"
+  | "mended";
+
+/** A document that must not count: signed by nobody who may, recorded, or meant for others. */
+export type Forgery =
+  | "unsigned"
+  | "stranger"
+  | "removed"
+  | "root"
+  | "herald"
+  | "elsewhere"
+  | "tampered"
+  | "replay"
+  | "otherNode"
+  | "otherFleet";
+
+/** `restart` is as it should be; `again`: the last such one, byte for byte. */
+export type CommandHow =
+  | "ping"
+  | "get"
+  | "restart"
+  | "again"
+  | "otherSession"
+  | "retained"
+  | "otherNode"
+  | "unsigned"
+  | "stranger"
+  | "desk";
+
 export type SimAct =
   | {
       readonly type: "Write";
@@ -70,6 +107,15 @@ export type SimAct =
       readonly type: "PublishObject";
       readonly object: ObjectName;
       readonly keys: EditedKeys | "none";
+    }
+  /** Where signatures count. */
+  | { readonly type: "Trust"; readonly how: TrustHow }
+  | { readonly type: "Forge"; readonly how: Forgery }
+  | {
+      readonly type: "Command";
+      readonly how: CommandHow;
+      readonly pod: SimName;
+      readonly container?: string;
     }
   | { readonly type: "Broker"; readonly how: BrokerTrouble }
   /** The will of a connection that is long over. */

@@ -18,6 +18,8 @@ export interface TruthOptions {
   /** Objects of files that nobody can read clearly. */
   readonly unclear: () => ReadonlySet<ObjectName>;
   readonly documents: () => ReadonlyMap<ObjectName, SimContent>;
+  /** Pods of signed documents may read Secrets of files too. */
+  readonly signed: boolean;
 }
 
 export class ObjectTruth {
@@ -44,11 +46,12 @@ export class ObjectTruth {
 
   /** What pods of this reader's source find: files win, keep Secrets and claims from others, and use nothing else. */
   word(name: ObjectName, reader: Reader): Word {
-    const { files, unclear, documents } = this.#options;
+    const { files, unclear, documents, signed } = this.#options;
     if (unclear().has(name)) return "Unclear";
     const own = files().get(name);
     if (reader === "file") return own ?? "Absent";
-    if (own !== undefined) return kindOf(name) === "ConfigMap" ? own : "Absent";
+    const mayRead = kindOf(name) === "ConfigMap" || (signed && kindOf(name) === "Secret");
+    if (own !== undefined) return mayRead ? own : "Absent";
     return documents().get(name) ?? "Absent";
   }
 

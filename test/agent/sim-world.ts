@@ -2,7 +2,9 @@
 
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import type { SimAgent } from "./sim-agent.ts";
+import { CommandHand } from "./sim-command-hand.ts";
 import { SimAuthor } from "./sim-author.ts";
+import { SimRollouts, throwPolicy, type SimPolicy } from "./sim-rollouts.ts";
 import { SimAuthority, type Want } from "./sim-authority.ts";
 import { Behaviour } from "./sim-behaviour.ts";
 import { lateWill, troubleBroker } from "./sim-broker-trouble.ts";
@@ -16,6 +18,8 @@ import { ObjectHand } from "./sim-object-hand.ts";
 import type { ObjectName } from "./sim-objects.ts";
 import { NAMES, throwSetup, type SimName, type SimSetup, type SimSpec } from "./sim-specs.ts";
 import { sayStep, type BrokerTrouble, type SimAct, type SimStep } from "./sim-steps.ts";
+import { throwTrust } from "./sim-trust-dice.ts";
+import { FLEET, TrustHand } from "./sim-trust-hand.ts";
 import { ObjectTruth, type Reader } from "./sim-truth.ts";
 
 const WALL = { "1970": 0, later: Date.UTC(2031, 0, 1), earlier: Date.UTC(2026, 10, 20) };
@@ -26,17 +30,29 @@ export class SimWorld implements Disposable {
   readonly judge: SimJudge;
   readonly reports: ReportJudge;
   readonly authority: SimAuthority;
+  readonly rollouts: SimRollouts;
+  /** Of all its documents. */
+  readonly policy: SimPolicy;
   readonly truth: ObjectTruth;
   readonly objects: ObjectHand;
   readonly process: SimProcess;
+  /** Where signatures count. */
+  readonly trust: TrustHand | undefined;
+  /** Where somebody gives orders. */
+  readonly commands: CommandHand | undefined;
   readonly #author: SimAuthor;
   readonly #behaviour: Behaviour;
   readonly #dice: Mulberry32;
   readonly seed: number;
 
-  constructor(seed: number) {
+  /** `changes`: what a told story needs to be otherwise than thrown. */
+  constructor(seed: number, changes: Partial<SimSetup> = {}) {
     this.seed = seed;
-    this.setup = throwSetup(seed);
+    const thrown = { ...throwSetup(seed), ...changes };
+    const hasBroker = thrown.protocolVersion !== undefined;
+    const trusts = thrown.trust ?? (hasBroker ? throwTrust(seed) : undefined);
+    const mqtt = trusts?.signed === true ? { fleet: FLEET } : {};
+    this.setup = { ...thrown, mqtt: { ...mqtt, ...thrown.mqtt } };
     this.#dice = new Mulberry32(seed ^ 0x5eed);
     const programDice = new Mulberry32(seed ^ 0xca5e);
     this.#behaviour = new Behaviour(programDice, () => this.judge.ledger);
@@ -51,11 +67,20 @@ export class SimWorld implements Disposable {
     const { specs, homes } = this.setup;
     const authority = new SimAuthority(broker);
     this.authority = authority;
-    const hasBroker = this.setup.protocolVersion !== undefined;
     this.truth = new ObjectTruth({
       files: () => this.#author.objects,
       unclear: () => this.#author.unclear,
       documents: () => (hasBroker ? authority.objects : new Map()),
+      signed: trusts?.signed === true,
+    });
+    this.policy = throwPolicy(seed);
+    authority.policy = this.policy;
+    authority.onPublish = (wants) =>
+      this.rollouts.onPublished([...wants.values()].map(({ spec }) => spec));
+    this.rollouts = new SimRollouts({
+      specs,
+      agent: () => this.agent,
+      wanted: (name) => (hasBroker ? authority.wants.get(name)?.spec : undefined),
     });
     const onChange = (): void => this.judge.config.onTruth();
     const onWanted = (uid: string): void => this.judge.onWanted(uid, "file");
@@ -85,17 +110,36 @@ export class SimWorld implements Disposable {
       reports: () => this.reports,
       behaviour: this.#behaviour,
       onLostCopies: () => this.#author.loseLastGood(),
+      onAccepted: (digest) => this.trust?.onAccepted(digest),
     });
+    if (trusts?.signed === true)
+      this.trust = new TrustHand({
+        broker,
+        authority,
+        directory: this.machine.trust,
+        agent: () => this.agent,
+        lostEverything: () => this.process.lostEverything,
+        accuse: (text) => this.judge.accuse(text),
+      });
+    if (trusts?.commands === true)
+      this.commands = new CommandHand({
+        broker,
+        orders: () => this.judge.orders,
+        signer: () => this.trust?.commander,
+      });
     this.reports = new ReportJudge({
       broker,
       agent: () => this.agent,
       keyOf: (uid) => specs.get(uid)?.key ?? uid,
       lastAttempt: (uid, name) => this.judge.ledger.lastAttempts.get(`${uid}/${name}`) ?? 0,
       accuse: (text) => this.judge.accuse(text),
+      onAck: (ack) => this.trust?.onAck(ack),
     });
     clock.onSettled = () => {
       this.judge.look();
       this.reports.look();
+      this.commands?.look();
+      this.trust?.look();
     };
   }
 
@@ -106,10 +150,9 @@ export class SimWorld implements Disposable {
 
   /** What shall run, whether anybody has told the agent or not: files win. */
   desired(): readonly SimSpec[] {
-    const documents = this.setup.protocolVersion === undefined ? undefined : this.authority.wants;
     return NAMES.flatMap((name) => {
-      const want = this.#author.files.get(name) ?? documents?.get(name);
-      return want === undefined ? [] : [want.spec];
+      const spec = this.#author.files.get(name)?.spec ?? this.rollouts.effective(name);
+      return spec === undefined ? [] : [spec];
     });
   }
 
@@ -156,6 +199,8 @@ export class SimWorld implements Disposable {
     runtime.events.end();
     await clock.advance(25_000);
     await this.mend();
+    this.trust?.calm();
+    this.commands?.calm();
     this.objects.provide();
     if (!this.authority.isRetained) this.authority.publish(this.authority.wants);
     broker.faults.latency = 0;
@@ -216,12 +261,17 @@ export class SimWorld implements Disposable {
         return this.objects.perform(act);
       case "BadDocument":
         return this.authority.publishBad(act.how);
+      case "Trust":
+      case "Forge":
+        return this.trust?.perform(act);
+      case "Command":
+        return this.commands?.perform(act);
       case "Broker":
         return this.#trouble(act.how);
       case "LateWill":
         return lateWill(broker);
       case "Database":
-        return this.process.damage(act.how);
+        return this.#damage(act.how);
       case "Health":
         return this.#behaviour.setHealth(act.name, act.healthy);
       case "Exit":
@@ -256,6 +306,11 @@ export class SimWorld implements Disposable {
     }
   }
 
+  #damage(how: Extract<SimAct, { type: "Database" }>["how"]): void {
+    if (this.agent === undefined && how === "everything") this.trust?.provide();
+    this.process.damage(how);
+  }
+
   #bringClaims(there: boolean): void {
     if (!this.machine.bringClaims(there))
       this.judge.accuse("something was written where the disk of claims should have been");
@@ -274,7 +329,10 @@ export class SimWorld implements Disposable {
   }
 
   #trouble(how: BrokerTrouble): void {
-    if (how === "wiped") this.authority.isRetained = false;
+    if (how === "wiped") {
+      this.authority.isRetained = false;
+      if (this.trust !== undefined) this.trust.isRetained = false;
+    }
     troubleBroker(this.machine.broker, how, this.#dice);
   }
 
@@ -289,10 +347,16 @@ export class SimWorld implements Disposable {
     return [...desired.map((spec) => [spec, this.readerOf(spec)] as const), ...leaving];
   }
 
+  #isOpen(name: SimName): boolean {
+    return !this.#author.files.has(name) && this.rollouts.isOpen(name);
+  }
+
   /** What is sure to run: names whose file nobody can read say nothing clear. */
   #certain(): ReadonlySet<string> {
     if (!this.machine.manifests.isThere) return new Set();
-    const clear = this.desired().filter(({ name }) => !this.#author.isBroken(name));
+    const clear = this.desired().filter(
+      ({ name }) => !this.#author.isBroken(name) && !this.#isOpen(name),
+    );
     return new Set(clear.map(({ uid }) => uid));
   }
 }

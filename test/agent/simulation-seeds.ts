@@ -8,4 +8,6 @@ export const FOUND: readonly { readonly seed: number; readonly mutation: string 
   { seed: 144, mutation: "a lost sandbox is forgotten" },
   { seed: 158, mutation: "who is replaced waits for nobody" },
   { seed: 179, mutation: "what ran before a reboot is there" },
+  { seed: 102, mutation: "a bundle that comes before the root keys is lost" },
+  { seed: 263, mutation: "an order outlives its answer" },
 ];

@@ -10,24 +10,6 @@ export class SocketClock extends VirtualClock {
   /** No timer fires before `work` has settled. */
   async during<T>(work: Promise<T>): Promise<T> {
     this.#pending += 1;
-    const t0 = performance.now();
-    const st = new Error().stack?.split("\n")[2];
-    work
-      .then(
-        () => "ok",
-        (e) => String(e),
-      )
-      .then((r) => {
-        const d = performance.now() - t0;
-        if (d > 300)
-          console.log(
-            "SLOW",
-            Math.round(d),
-            String(r).slice(0, 150),
-            st,
-            Math.round(this.monotonic()),
-          );
-      });
     try {
       return await work;
     } finally {

@@ -17,7 +17,7 @@ export const METADATA: Level = {
   ),
   annotations: field(
     "map[string]string",
-    "Facts for tools and for this node, which reads agent/depends-on, agent/backoff-max, agent/devices, agent/restart-on-config-change and agent/unknown-fields.",
+    "Facts for tools and for this node, which reads agent/depends-on, agent/backoff-max, agent/devices, agent/restart-on-config-change, agent/unknown-fields, and of updates agent/min-ready-seconds, agent/progress-deadline-seconds, agent/on-failure, agent/update-strategy, agent/hold-upgrade and agent/update-lock.",
   ),
   generateName: field("string", "Prefix of a name that an API server would make.", {
     rule: harmless,

@@ -1,7 +1,7 @@
 // Who keeps a pod from being updated, with a real database and real files.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { UpdateHolds } from "../../../src/agent/update-holds.ts";
 import { UpdateLocks } from "../../../src/agent/update-locks.ts";
@@ -30,8 +30,7 @@ class World {
   readonly old = podOf("old-uid", { "agent/update-lock": "lock" });
   readonly path = `${emptyDirPath(this.temp.path, this.old.uid, "lock")}/app`;
   wanted = podOf("new-uid", {});
-  container: Partial<ObservedContainer> = { id: "first", state: "Running", startedAt: 0 };
-  isTrusted = false;
+  container: Partial<ObservedContainer> = { id: "first", state: "Running", createdAt: 0 };
   store = this.#open();
   holds = this.#boot();
 
@@ -65,7 +64,6 @@ class World {
     const { clock } = this;
     const locks = new UpdateLocks({
       clock,
-      clockTrusted: () => this.isTrusted,
       files: realFiles(),
       stateDir: this.temp.path,
       observed: () =>
@@ -134,14 +132,26 @@ describe("an application's lock", () => {
     const one = begin();
     one.lock();
     one.why();
-    one.container = { id: "first", state: "Exited", startedAt: 0 };
+    one.container = { id: "first", state: "Exited", createdAt: 0 };
     expect(one.why()).toBeUndefined();
-    one.container = { id: "second", state: "Running", startedAt: Date.now() };
+    one.container = { id: "second", state: "Running", createdAt: Date.now() };
     expect(one.why()).toBeUndefined();
     // Not even for a process that sees it for the first time.
-    one.container = { id: "second", state: "Running", startedAt: Date.now() + 60_000 };
+    one.clock.stepWall(Date.now() + 120_000 - one.clock.now());
+    one.container = { id: "second", state: "Running", createdAt: Date.now() + 60_000 };
     one.restart();
     expect(one.why()).toBeUndefined();
+  });
+
+  test("that nobody saw before its container ended does not count for one that was made at once", () => {
+    const one = begin();
+    one.lock();
+    utimesSync(one.path, 100, 100);
+    one.container = { id: "second", state: "Running", createdAt: 100_001 };
+    expect(one.why()).toBeUndefined();
+    // The very first thing that a container does may be to lock.
+    one.container = { id: "second", state: "Running", createdAt: 99_990 };
+    expect(one.why()).toStartWith("locked by container app");
   });
 
   test("ends by itself after maxLockSeconds", async () => {
@@ -151,6 +161,24 @@ describe("an application's lock", () => {
     await one.clock.advance(HOUR_MS);
     expect(one.why(3_600)).toBeUndefined();
     expect(one.why(0)).toBeUndefined();
+  });
+
+  test("that was made before the clock was set is as old as this process knows it", async () => {
+    const one = begin();
+    one.lock();
+    one.why();
+    one.clock.stepWall(50 * 365 * 24 * HOUR_MS);
+    await one.clock.advance(HOUR_MS);
+    expect(one.why(DAY_S)).toBe("locked by container app for 1 h");
+  });
+
+  test("that is touched again counts anew", async () => {
+    const one = begin();
+    one.lock();
+    one.why();
+    await one.clock.advance(HOUR_MS);
+    utimesSync(one.path, 60, 60);
+    expect(one.why()).toBe("locked by container app for less than a minute");
   });
 
   test("is a plain file and nothing else", () => {

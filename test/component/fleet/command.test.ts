@@ -60,6 +60,28 @@ test("a refusal is told with its reason and ends with 1", async () => {
   });
 });
 
+test.each([
+  ["hold pi-1 web -n shop", "hold", { namespace: "shop", pod: "web" }],
+  ["hold pi-1 --all", "hold", { all: true }],
+  ["release pi-1 web", "release", { namespace: "default", pod: "web" }],
+  ["release pi-1 --all", "release", { all: true }],
+])("%s", async (command, verb, args) => {
+  const { code, stdout } = await stage.fleet(command, {
+    3000: () => answer({ phase: "done", code: 200 }),
+  });
+  expect(asked()).toMatchObject({ verb, args, session: 42 });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: `${verb} on pi-1: done\n` });
+});
+
+test.each(["hold pi-1", "release pi-1", "hold pi-1 web --all"])(
+  "%s asks nobody: one pod, or all of them",
+  async (command) => {
+    const { code, stderr } = await stage.fleet(command);
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: containing("name a pod, or --all") });
+    expect(stage.broker.texts(COMMAND)).toEqual([]);
+  },
+);
+
 test("no answer is told", async () => {
   const { code, stderr } = await stage.fleet("release pi-1 web --timeout 20s");
   expect({ code, stderr }).toEqual({ code: 1, stderr: "Error: pi-1 did not answer within 20s\n" });

@@ -170,12 +170,15 @@ test("status is one line on each node and a sum", async () => {
   });
   stage.state("pi-2", "offline");
   stage.report("pi-2", { clockTrusted: false });
+  stage.state("pi-3");
+  stage.report("pi-3", { desired: [anAck({ phase: "Held", code: 423, message: "pod web" })] });
   const { stdout } = await stage.fleet("status");
   expect(stdout.split("\n").map((line) => line.split(/ {3,}/).join(" | "))).toEqual([
     "NODE | STATE | AGENT | CLOCK | REPORTED | DOCUMENTS",
     "pi-1 | online | 1.2.3 | trusted | 60s ago | static Healthy 200; node 7 Healthy 200 (refused 400: bad); group/kiosks 3 Degraded 424: pod web",
     "pi-2 | offline | 1.2.3 | untrusted | 60s ago | <none>",
-    "2 nodes: 1 online, 1 away; 1 in trouble",
+    "pi-3 | online | 1.2.3 | trusted | 60s ago | node 1 Held 423: pod web",
+    "3 nodes: 2 online, 1 away; 1 in trouble",
     "",
   ]);
 });

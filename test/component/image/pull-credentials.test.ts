@@ -41,7 +41,7 @@ class World {
     record: (event) => void this.events.push(event),
     objects: () => localObjects(this.written),
     pinned: () => undefined,
-    ledger: new ImageLedger(),
+    ledger: new ImageLedger(() => 0),
   });
 
   /** Secrets by name, each with one user per registry. */

@@ -51,13 +51,7 @@ export class Mosquitto implements AsyncDisposable {
       stderr: "pipe",
     });
     this.#child = child;
-    let said = "";
-    const decoder = new TextDecoder();
-    for await (const chunk of child.stderr) {
-      said += decoder.decode(chunk, { stream: true });
-      if (/mosquitto version \S+ running/.test(said)) return;
-    }
-    throw new Error(`mosquitto does not start: ${said}`);
+    await running(child.stderr);
   }
 
   async stop(): Promise<void> {
@@ -75,4 +69,21 @@ export class Mosquitto implements AsyncDisposable {
     await this.stop();
     rmSync(this.#directory, { recursive: true, force: true });
   }
+}
+
+/** Reads on for ever: mosquitto stands still when nobody takes what it says of its clients. */
+function running(stderr: ReadableStream<Uint8Array>): Promise<void> {
+  const started = Promise.withResolvers<void>();
+  const read = async (): Promise<void> => {
+    let said = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of stderr) {
+      const text = decoder.decode(chunk, { stream: true });
+      said = (said + text).slice(-10_000);
+      if (/mosquitto version \S+ running/.test(said)) started.resolve();
+    }
+    started.reject(new Error(`mosquitto does not start: ${said}`));
+  };
+  read().catch(started.reject);
+  return started.promise;
 }

@@ -73,29 +73,6 @@ test(
 );
 
 test(
-  "the broker boots as well, and takes longer",
-  async () => {
-    await using broker = await Mosquitto.start();
-    await broker.stop();
-    await using fleet = await PowerFleet.make({
-      nodes: NODES,
-      url: broker.url,
-      uptime: JUST_BOOTED_MS,
-    });
-    fleet.start();
-    await fleet.clock.advance(25_000);
-    expect(fleet.perSecond("connect", 0)).toEqual([]);
-    const from = fleet.clock.monotonic();
-    await broker.start();
-    await fleet.clock.advance(60_000);
-    show("the broker is there 25 s later", fleet, from);
-    expectSpread(fleet, from);
-    await expectHeard(broker);
-  },
-  TIMEOUT_MS,
-);
-
-test(
   "the broker goes away for a minute, and all of them come back",
   async () => {
     await using broker = await Mosquitto.start();

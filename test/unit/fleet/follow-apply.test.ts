@@ -58,7 +58,16 @@ const cases: Readonly<
     "Waiting",
     "Downloading 3/5: pod web",
   ],
-  "waits while an update is held": [{ ...own, phase: "Held", code: 423 }, "Waiting", "Held"],
+  "waits while an update is held, and says by whom": [
+    { ...own, phase: "Held", code: 423, message: "pod default/web: locked by container app" },
+    "Waiting",
+    "Held: pod default/web: locked by container app",
+  ],
+  "fails at once when the node knows it as bad": [
+    { ...own, phase: "RolledBack", code: 424, message: "known bad", lastGood: { generation: 6 } },
+    "Failed",
+    "RolledBack to generation 6: known bad",
+  ],
   "is done at 200": [{ ...own, phase: "Healthy", code: 200 }, "Healthy", "Healthy"],
   "fails when the node went back": [
     { ...own, phase: "RolledBack", code: 424, message: "crashed", lastGood: { generation: 5 } },

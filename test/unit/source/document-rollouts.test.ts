@@ -78,6 +78,8 @@ class World {
       isLate: () => this.isLate,
       isShadowed: ({ pod }) => pod.metadata.name === this.shadowed,
       isThere: () => this.isThere,
+      isKnown: () => true,
+      holdOf: () => this.hold.hold,
       progress: ({ uid }) => this.#progress(uid),
       upstream: () => this.upstream,
       images: (uid) => ({ main: `image of ${uid}` }),
@@ -188,15 +190,16 @@ test("a bad ConfigMap is taken back for its reader, over a restart too", () => {
   expect(world.level(world.uid("web"))).toBe("info");
 });
 
-test("whatever cannot be written down is not done", () => {
+test("with a full disk nothing new begins, and the way back stays open", () => {
   const world = running();
   world.publish("web a:2");
   world.be("web", { stage: "Failed" });
   world.store.isFull = true;
-  expect(world.look()).toEqual(["web a:2"]);
+  expect(world.look()).toEqual(["web a:1"]);
+  expect(world.publish("web a:3")).toEqual(["web a:1"]);
   expect(world.rollouts.review().trouble).toEqual(new Error("no space left"));
   world.store.isFull = false;
-  expect(world.look()).toEqual(["web a:1"]);
+  expect(world.look()).toEqual(["web a:3"]);
 });
 
 test("with a full disk a node that boots runs what the disk knows", () => {

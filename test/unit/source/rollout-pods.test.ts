@@ -33,6 +33,8 @@ function listed(
   return { wanted: pod("new"), good: pod("old"), step: { run, standing }, ...more };
 }
 
+const free = (good: DesiredPod) => ({ good, isHeld: false });
+
 const uids = (pods: readonly DesiredPod[]): readonly string[] => pods.map(({ uid }) => uid);
 
 test.each(STANDINGS)("a pod that shall run %s (%o) runs %s", (run, standing, expected) => {
@@ -40,9 +42,18 @@ test.each(STANDINGS)("a pod that shall run %s (%o) runs %s", (run, standing, exp
   expect(uids(pods)).toEqual(expected === "none" ? [] : [expected]);
 });
 
-test("a good revision that is lost is not run; the pod goes on with the one that is there", () => {
+test("where a good revision is lost, whatever runs goes on, and nothing takes its place", () => {
   const lost = listed("Good", { type: "Held", why: "" }, { good: undefined });
-  expect(uids(rolloutPods([lost], []).pods)).toEqual(["new"]);
+  expect(rolloutPods([lost], [])).toMatchObject({ pods: [], held: ["default/web"] });
+});
+
+test("what has ended well is not done again", () => {
+  const done = listed(
+    "Good",
+    { type: "RolledBack", why: WHY, isKnownBad: false },
+    { isDone: true },
+  );
+  expect(rolloutPods([done], [])).toMatchObject({ pods: [], held: [] });
 });
 
 describe("what the document does not name any more", () => {
@@ -55,13 +66,18 @@ describe("what the document does not name any more", () => {
     [{ type: "Held", why: "" }, true],
     [{ type: "Failed", why: WHY }, true],
   ])("beside a pod that is %o: it runs on is %p", (standing, runsOn) => {
-    const { pods, lingering } = rolloutPods([listed("Wanted", standing)], [gone]);
+    const { pods, lingering } = rolloutPods([listed("Wanted", standing)], [free(gone)]);
     expect(uids(pods).includes("gone")).toBe(runsOn);
     expect(uids(lingering)).toEqual(runsOn ? ["gone"] : []);
   });
 
   test("goes at once with the last pod of the document", () => {
-    expect(rolloutPods([], [gone])).toEqual({ pods: [], lingering: [] });
+    expect(rolloutPods([], [free(gone)])).toEqual({ pods: [], lingering: [], held: [] });
+  });
+
+  test("stays while somebody holds it, whatever the others do", () => {
+    const { pods } = rolloutPods([], [{ good: gone, isHeld: true }]);
+    expect(uids(pods)).toEqual(["gone"]);
   });
 
   const port = {
@@ -77,8 +93,21 @@ describe("what the document does not name any more", () => {
     ["a claim", claim],
   ])("makes way at once for who needs %s of it", (_name, spec) => {
     const newcomer = listed("Wanted", { type: "OnTrial" }, { wanted: pod("new", spec) });
-    expect(uids(rolloutPods([newcomer], [pod("gone", spec)]).pods)).toEqual(["new"]);
-    expect(uids(rolloutPods([newcomer], [gone]).pods)).toEqual(["new", "gone"]);
+    expect(uids(rolloutPods([newcomer], [free(pod("gone", spec))]).pods)).toEqual(["new"]);
+    expect(uids(rolloutPods([newcomer], [free(gone)]).pods)).toEqual(["new", "gone"]);
+  });
+
+  test("a newcomer gives a host port back to whom it was taken from", () => {
+    const back = listed(
+      "Good",
+      { type: "RolledBack", why: WHY, isKnownBad: false },
+      { good: pod("old", port) },
+    );
+    const other = pod("db", port);
+    const named = { ...other.pod, metadata: { ...other.pod.metadata, name: "db" } };
+    const wanted = { ...other, pod: named };
+    const newcomer = listed("Wanted", { type: "OnTrial" }, { wanted, good: undefined });
+    expect(uids(rolloutPods([back, newcomer], []).pods)).toEqual(["old"]);
   });
 
   test("makes way at once for who needs its device", () => {
@@ -88,6 +117,6 @@ describe("what the document does not name any more", () => {
       return { ...base, pod: { ...base.pod, metadata: { ...base.pod.metadata, annotations } } };
     };
     const newcomer = listed("Wanted", { type: "OnTrial" }, { wanted: withDevice("new") });
-    expect(uids(rolloutPods([newcomer], [withDevice("gone")]).pods)).toEqual(["new"]);
+    expect(uids(rolloutPods([newcomer], [free(withDevice("gone"))]).pods)).toEqual(["new"]);
   });
 });

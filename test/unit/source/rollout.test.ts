@@ -215,6 +215,18 @@ describe("a revision that has failed", () => {
       trial: { failed: { reason: "PodFailed" } },
     });
   });
+
+  test("what is stopped stays stopped, although nothing is wrong with it any more, until a newer document asks", () => {
+    const hold: RolloutPolicy = { onFailure: "hold", atomic: false };
+    const failed = step(GOOD, { health: health("Failed") }, hold);
+    const gone = step(failed.state, { health: undefined, now: 1_000 }, hold);
+    expect(saidOf(gone)).toBe("Nothing: Failed PodFailed");
+    const newer = { health: undefined, wanted: { ...NEW, generation: NEW.generation + 1 } };
+    expect(saidOf(step(gone.state, newer, hold))).toBe("Nothing: Failed PodFailed");
+    const again = step(gone.state, { ...newer, retryFailed: true }, hold);
+    expect(saidOf(again)).toBe("Wanted: OnTrial");
+    expect(again.save).toBe(true);
+  });
 });
 
 test("of a pod that goes on with a new content what was before counts for nothing", () => {

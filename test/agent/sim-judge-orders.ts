@@ -1,0 +1,98 @@
+// Judges commands that end containers: who ordered it may, once each and while his command is at work; whoever was
+// refused has changed nothing.
+
+import type { CommandResponse } from "../../src/api/command.ts";
+import type { Monotonic } from "../../src/lib/clock.ts";
+import type { FakeContainer } from "../fakes/fake-cri-world.ts";
+import { podNameOf, uidOf, type Ledger } from "./sim-ledger.ts";
+import type { SimName } from "./sim-specs.ts";
+
+export interface ValidOrder {
+  readonly id: string;
+  readonly pod: SimName;
+  /** Absent = all of them. */
+  readonly container?: string | undefined;
+}
+
+interface Order extends ValidOrder {
+  /** The process to which it was given; no other one may do anything for it. */
+  readonly process: number;
+  readonly at: Monotonic;
+  /** `uid/name` → the instance that was ended for it. */
+  readonly ended: Map<string, string>;
+  answered: boolean;
+}
+
+export class OrderJudge {
+  readonly #ledger: Ledger;
+  readonly #orders: Order[] = [];
+  /** Ids of commands that must not be obeyed. */
+  readonly #forbidden = new Map<string, string>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  /** It is sent now, and nothing is wrong with it. */
+  expect(order: ValidOrder): void {
+    const { process, now } = this.#ledger;
+    this.#orders.push({ ...order, process, at: now, ended: new Map(), answered: false });
+  }
+
+  /** It is sent now, and `why` it must not be obeyed. */
+  forbid(id: string, why: string): void {
+    this.#forbidden.set(id, why);
+  }
+
+  mayRestart(container: FakeContainer): boolean {
+    return this.#orderFor(container) !== undefined;
+  }
+
+  onStop(container: FakeContainer): void {
+    this.#orderFor(container)?.ended.set(nameOf(container), container.id);
+  }
+
+  onAnswer({ id, phase, data }: CommandResponse): void {
+    const why = this.#forbidden.get(id);
+    if (why !== undefined && (phase === "done" || phase === "running"))
+      this.#ledger.accuse(`a command is ${phase} though ${why}`);
+    if (phase === "accepted" || phase === "running") return;
+    const order = this.#orders.find((one) => one.id === id);
+    // Answers may be told twice.
+    if (order === undefined || order.answered) return;
+    order.answered = true;
+    if (phase === "done") this.#mustBeDone(order, data as Done);
+  }
+
+  #mustBeDone({ pod, at }: Order, { containers }: Done): void {
+    const ledger = this.#ledger;
+    for (const { name } of containers) {
+      const all = [...ledger.runtime.containers.values()].filter((one) => {
+        const isOwn = one.config.metadata?.name === name && !ledger.isForeign(one);
+        return isOwn && podNameOf(one) === `default/${pod}`;
+      });
+      const isNew = all.some(({ id }) => (ledger.startedAt.get(id) ?? 0) >= at);
+      if (all.length > 0 && !isNew)
+        ledger.accuse(`${pod}/${name} is said to be restarted, and is not`);
+    }
+  }
+
+  #orderFor(container: FakeContainer): Order | undefined {
+    const name = container.config.metadata?.name;
+    return this.#orders.find((order) => {
+      if (order.answered || order.process !== this.#ledger.process) return false;
+      if (podNameOf(container) !== `default/${order.pod}`) return false;
+      if (order.container !== undefined && order.container !== name) return false;
+      const ended = order.ended.get(nameOf(container));
+      return ended === undefined || ended === container.id;
+    });
+  }
+}
+
+interface Done {
+  readonly containers: readonly { readonly name: string }[];
+}
+
+function nameOf(container: FakeContainer): string {
+  return `${uidOf(container)}/${container.config.metadata?.name}`;
+}

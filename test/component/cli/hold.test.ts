@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runCli } from "../../../src/cli/program.ts";
+import { startFakeAgent, type FakeAgent } from "./fake-agent.ts";
+import { FakeTerminal } from "./fake-terminal.ts";
+
+let directory: string;
+let agent: FakeAgent;
+let terminal: FakeTerminal;
+/** What the agent was asked for. */
+let asked: string[];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "agent-cli-"));
+  agent = startFakeAgent(join(directory, "agent.sock"));
+  terminal = new FakeTerminal();
+  terminal.environment = { AGENT_SOCKET: agent.socket };
+  asked = [];
+  for (const place of ["", "/pods/default/web", "/pods/shop/db"])
+    for (const verb of ["hold", "release"])
+      answer(`${place}/${verb}`, () => Response.json({ kind: "Status", status: "Success" }));
+});
+
+afterEach(() => {
+  agent[Symbol.dispose]();
+  rmSync(directory, { recursive: true });
+});
+
+function answer(path: string, response: () => Response): void {
+  agent.answers.set(path, ({ method, url }) => {
+    asked.push(`${method} ${new URL(url).pathname}`);
+    return response();
+  });
+}
+
+function run(command: string): Promise<number> {
+  const loadAgent = () => Promise.reject(new Error("the agent was loaded"));
+  return runCli({ argv: command.split(" "), version: "1.2.3", terminal, loadAgent });
+}
+
+test.each([
+  ["hold web", "POST /pods/default/web/hold", "pod/web held: updates wait until agent release"],
+  ["hold pod/web", "POST /pods/default/web/hold", "pod/web held: updates wait until agent release"],
+  ["hold db -n shop", "POST /pods/shop/db/hold", "pod/db held: updates wait until agent release"],
+  ["hold --all", "POST /hold", "all pods held: updates wait until agent release --all"],
+  ["release web", "POST /pods/default/web/release", "pod/web released: updates go on"],
+  ["release po/db -n shop", "POST /pods/shop/db/release", "pod/db released: updates go on"],
+  ["release --all", "POST /release", "all pods released: updates go on"],
+])("%s", async (command, request, sentence) => {
+  expect(await run(command)).toBe(0);
+  expect(asked).toEqual([request]);
+  expect([terminal.stdout, terminal.stderr]).toEqual([`${sentence}\n`, ""]);
+});
+
+describe.each(["hold", "release"])("%s", (verb) => {
+  test.each([
+    ["of a pod that nobody knows", 404, 'pods "web" not found in namespace "default"'],
+    ["of a pod of a file", 409, "pod default/web is declared by /m/web.yaml: edits are not held"],
+  ])("%s is exit code 1 and the agent's own sentence", async (_case, status, sentence) => {
+    answer(`/pods/default/web/${verb}`, () => new Response(`${sentence}\n`, { status }));
+    expect(await run(`${verb} web`)).toBe(1);
+    expect([terminal.stdout, terminal.stderr]).toEqual(["", `Error: ${sentence}\n`]);
+  });
+
+  test("that could not be written down is exit code 1, and says where it came from", async () => {
+    const sentence = "nothing was changed: the disk is full; try again";
+    answer(`/${verb}`, () => new Response(`${sentence}\n`, { status: 500 }));
+    expect(await run(`${verb} --all`)).toBe(1);
+    expect(terminal.stdout).toBe("");
+    expect(terminal.stderr).toBe(
+      `Error: the agent on ${agent.socket} answered /${verb} with HTTP 500: ${sentence}\n`,
+    );
+  });
+
+  test.each([
+    ["without a pod", verb, `name a pod, or --all: agent ${verb} NAME`],
+    ["with a kind and no name", `${verb} pod/`, `name a pod, or --all: agent ${verb} NAME`],
+    ["with a pod and --all", `${verb} web --all`, `name a pod, or --all: agent ${verb} NAME`],
+    ["with two pods", `${verb} web db`, "too many arguments"],
+  ])("%s is exit code 2 and asks nobody", async (_case, command, sentence) => {
+    expect(await run(command)).toBe(2);
+    expect(terminal.stderr).toStartWith(`Error: ${sentence}`);
+    expect(asked).toEqual([]);
+  });
+});

@@ -259,7 +259,7 @@ export class Agent {
       nodeName,
       desired: this.#desired,
       images: this.#side.images,
-      pinnedImage: (uid, container) => this.#side.rollouts.imageOf(uid, container),
+      rollouts: this.#side.rollouts,
       record: this.#sink.record,
       cgroupDriver: () => this.#cgroupDriver,
       features: () => this.#watch.features,

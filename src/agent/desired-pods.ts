@@ -149,17 +149,17 @@ export class DesiredPods {
   get written(): RolloutView {
     return {
       objectsFor: (desired) => this.#objects.for(desired),
-      isLate: (desired) => this.#isLate(desired),
+      late: (desired) => this.#lateFor(desired),
       isShadowed: (desired) => this.#isShadowed(desired),
     };
   }
 
-  #isLate({ pod, source }: DesiredPod): boolean {
-    if (this.isSettledFor(source)) return false;
+  #lateFor({ pod, source }: DesiredPod): readonly string[] {
+    if (this.isSettledFor(source)) return [];
     const there = new Set(this.#written.objects.map(({ object }) => objectKey(object)));
-    return referencesOf(pod).some(
-      ({ kind, namespace, name }) => !there.has(`${kind} ${namespace}/${name}`),
-    );
+    return referencesOf(pod)
+      .map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)
+      .filter((key) => !there.has(key));
   }
 
   #isShadowed({ pod, source }: DesiredPod): boolean {

@@ -62,6 +62,7 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
   const prefetch = new Prefetch({
     ...edges,
     fetchImages: (pod, signal) => pods().fetchImages(pod, signal),
+    onFetched: onReview,
   });
   const rollouts: Rollouts = new Rollouts({
     edges,
@@ -72,7 +73,7 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
     images,
     view: {
       objectsFor: (pod) => desired.written.objectsFor(pod),
-      isLate: (pod) => desired.written.isLate(pod),
+      late: (pod) => desired.written.late(pod),
       isShadowed: (pod) => desired.written.isShadowed(pod),
     },
     upstream: () => upstream() ?? OFFLINE,

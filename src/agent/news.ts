@@ -37,9 +37,10 @@ export function newsOf({ pod }: DesiredPod, { objects, digest, observed }: NewsF
   const followers = restartsOnConfigChange(pod)
     ? readers.filter((container) => followsNews(pod.spec, container))
     : [];
-  const isBehind = followers.some(
-    ({ name }) => newestContainer(observed, name)?.configDigest !== digests[name],
-  );
+  const isBehind = followers.some(({ name }) => {
+    const newest = newestContainer(observed, name);
+    return newest === undefined || differ(newest.configDigest, digests[name]);
+  });
   if (isBehind) return { type: "Unread" };
   return { type: "Read", content: readers.map(({ name }) => digests[name]).join(" ") };
 }
@@ -49,4 +50,11 @@ function followsNews(spec: PodSpec, container: Container): boolean {
   if (isSidecar(spec, container)) return true;
   const isInit = spec.initContainers.includes(container);
   return !isInit && restartPolicyOf(spec, container) !== "Never";
+}
+
+/** Digests of two keys tell nothing of each other, nor does a container that an older agent has made. */
+function differ(read: string | undefined, now: string | undefined): boolean {
+  if (read === undefined || now === undefined) return false;
+  const keyOf = (digest: string): string => digest.slice(0, digest.lastIndexOf(":"));
+  return keyOf(read) === keyOf(now) && read !== now;
 }

@@ -2,7 +2,7 @@
 
 import { NO_OBJECTS, type LocalObjects } from "../api/local-object.ts";
 import type { DesiredPod } from "../api/desired-pod.ts";
-import type { Pod, PodUID } from "../api/pod.ts";
+import type { Pod } from "../api/pod.ts";
 import type { CgroupDriver } from "../runtime/cgroup-parent.ts";
 import type { RuntimeFeatures } from "../runtime/features.ts";
 import { containerWorld, nodeAllocatable, podObjects } from "./container-world.ts";
@@ -14,6 +14,7 @@ import { MissingDevices } from "./missing-devices.ts";
 import { activePods } from "./node-facts.ts";
 import { podConfigs } from "./pod-configs.ts";
 import { PodVolumes } from "./pod-volumes.ts";
+import type { Rollouts } from "./rollouts.ts";
 import { buildPods, type Pods, type PodsOptions } from "./pods.ts";
 
 export interface NodePodsOptions extends Pick<
@@ -32,8 +33,7 @@ export interface NodePodsOptions extends Pick<
   readonly nodeName: string;
   readonly desired: DesiredPods;
   readonly images: ImageLedger;
-  /** What the runtime calls the image that this container must run; undefined = as its spec says. */
-  readonly pinnedImage: (uid: PodUID, container: string) => string | undefined;
+  readonly rollouts: Pick<Rollouts, "imageOf" | "isHeld">;
   /** Known once the runtime has answered, which is before the first pod is made. */
   readonly cgroupDriver: () => CgroupDriver;
   /** Likewise. */
@@ -78,7 +78,7 @@ export function buildNodePods(options: NodePodsOptions): Pods {
       edges,
       record,
       objects,
-      pinned: options.pinnedImage,
+      pinned: (uid, container) => options.rollouts.imageOf(uid, container),
       ledger: options.images,
     }),
     world: containerWorld({
@@ -89,6 +89,7 @@ export function buildNodePods(options: NodePodsOptions): Pods {
       prepareSubPath: (pod, part) => volumes.prepareSubPath(pod, part),
     }),
     objects: podObjects({ edges, desired, refreshVolumes: (pod) => volumes.refresh(pod) }),
+    isHeld: (pod) => options.rollouts.isHeld(pod),
     shareLargeClaims: (pod) => volumes.shareLargeClaims(pod),
     checkVolumes: (pod) => volumes.check(pod),
     setUpVolumes: (pod) => volumes.setUp(pod),

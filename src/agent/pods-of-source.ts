@@ -28,3 +28,8 @@ export function imagesOf(
   const containers = (cache.get(uid)?.containers ?? []).toReversed();
   return Object.fromEntries(containers.map(({ name, imageID }) => [name, imageID] as const));
 }
+
+/** Whether a container of this UID runs. */
+export function isRunning({ cache }: Pick<Pods, "cache">, uid: PodUID): boolean {
+  return cache.get(uid)?.containers.some(({ state }) => state === "Running") === true;
+}

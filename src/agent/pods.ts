@@ -50,6 +50,8 @@ export interface PodsOptions {
   readonly emptyLargeVolumes?: (uid: PodUID) => Iterable<void>;
   readonly tearDownVolumes: (uid: PodUID) => void;
   readonly removeCgroup: (uid: PodUID) => void;
+  /** Somebody keeps the pod from taking its predecessor's place; absent = nobody does. */
+  readonly isHeld?: (desired: DesiredPod) => boolean;
   readonly requireNetwork: () => Promise<void>;
   readonly hostIPs: () => readonly string[];
   /** What of the desired state cannot be. */
@@ -166,6 +168,7 @@ export function buildPods(options: PodsOptions): Pods {
       observed: () => cache.all(),
       status: (uid) => statuses.status(uid),
       fetchImages,
+      isHeld: options.isHeld,
       beginLife: (desired) => remains.beginLife(desired),
       onChange: (uid) => {
         const isGone = !workers.has(uid);

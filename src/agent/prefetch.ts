@@ -11,6 +11,8 @@ export interface PrefetchOptions {
   readonly log: Logger;
   /** Resolves when all images of the pod are on this node. */
   readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
+  /** All of some pod are here. */
+  readonly onFetched: () => void;
 }
 
 interface Fetch {
@@ -55,6 +57,7 @@ export class Prefetch implements Disposable {
     this.#fetches.set(uid, fetch);
     try {
       await fetchImages(pod, fetch.abort.signal);
+      if (!fetch.abort.signal.aborted) this.#options.onFetched();
     } catch (error) {
       if (fetch.abort.signal.aborted) return;
       fetch.retryAt = clock.monotonic() + AGAIN_MS;

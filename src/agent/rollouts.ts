@@ -13,17 +13,17 @@ import { DocumentRollouts } from "../source/document-rollouts.ts";
 import type { RolloutOutcome } from "../source/rollout-document.ts";
 import type { UpstreamFacts } from "../source/trial-facts.ts";
 import type { Edges } from "./edges.ts";
-import { imagesOf, isThere } from "./pods-of-source.ts";
+import { imagesOf, isRunning, isThere } from "./pods-of-source.ts";
 import type { Prefetch } from "./prefetch.ts";
-import { standingEvent } from "./standing-event.ts";
+import { StandingsTold, type PodTurn } from "./standings-told.ts";
 import type { UpdateHolds } from "./update-holds.ts";
 import { TrialProgress, type TrialProgressOptions } from "./trial-progress.ts";
 
 /** What all sources say by now. */
 export interface RolloutView {
   objectsFor(desired: DesiredPod): LocalObjects;
-  /** What the pod reads may still come. */
-  isLate(desired: DesiredPod): boolean;
+  /** What the pod reads and may still come (`ConfigMap default/web`). */
+  late(desired: DesiredPod): readonly string[];
   /** Another source has its name. */
   isShadowed(desired: DesiredPod): boolean;
 }
@@ -57,13 +57,14 @@ export class Rollouts implements Disposable {
   readonly #options: RolloutsOptions;
   readonly #documents = new Map<SourceName, Known>();
   readonly #progress: TrialProgress;
-  #said: ReadonlyMap<string, PodStanding["standing"]> = new Map();
+  readonly #told: StandingsTold;
   /** On trial, or failed without a way back. */
   #open: ReadonlySet<PodUID> = new Set();
   #timer: Disposable | undefined;
 
   constructor(options: RolloutsOptions) {
     this.#options = options;
+    this.#told = new StandingsTold({ log: options.edges.log, record: options.record });
     const { secrets } = options.edges.store;
     this.#progress = new TrialProgress({
       ...options,
@@ -117,7 +118,9 @@ export class Rollouts implements Disposable {
         });
       return outcome;
     });
-    this.#tell();
+    const { open, waiting } = this.#told.tell(this.#turns());
+    this.#open = open;
+    this.#options.prefetch.want(waiting);
     const held = outcomes.some(({ steps }) =>
       steps.some(({ standing }) => standing.type === "Held"),
     );
@@ -132,6 +135,18 @@ export class Rollouts implements Disposable {
     return outcome === undefined
       ? snapshot
       : { ...snapshot, pods: outcome.pods, held: outcome.held };
+  }
+
+  #turns(): readonly PodTurn[] {
+    return [...this.#documents].flatMap(([source, { snapshot, outcome }]) => {
+      const pods = new Map(snapshot.pods.map((desired) => [podName(desired.pod), desired]));
+      const runs = new Map(outcome?.steps.map(({ name, run }) => [name, run]));
+      return this.standings(source).flatMap((standing): readonly PodTurn[] => {
+        const desired = pods.get(standing.name);
+        const isBack = runs.get(standing.name) === "Good";
+        return desired === undefined ? [] : [{ source, desired, standing, isBack }];
+      });
+    });
   }
 
   /** By the document of `source`; empty = nothing of it was judged yet. */
@@ -174,6 +189,21 @@ export class Rollouts implements Disposable {
       rollout: this.standings(state.source),
       images: progress(state.document?.pods ?? []),
     }));
+  }
+
+  /** Whether somebody keeps this pod from taking its predecessor's place, right now. */
+  isHeld(desired: DesiredPod): boolean {
+    const known = this.#documents.get(desired.source);
+    if (known === undefined) return false;
+    const { policy } = known.snapshot.document ?? {};
+    const isOpen = this.#open.has(desired.uid);
+    const hasBefore = this.standings(desired.source).some(
+      ({ name, goodGeneration }) => name === podName(desired.pod) && goodGeneration !== undefined,
+    );
+    if (policy === undefined || !isOpen || !hasBefore) return false;
+    const { hold } = this.#options.holds.of(desired, policy.maxLockSeconds);
+    if (hold !== undefined) this.#options.onDue();
+    return hold !== undefined;
   }
 
   /** The broker has answered: some update may have waited for that. */
@@ -235,10 +265,12 @@ export class Rollouts implements Disposable {
       context: { ref: source, nodeName, sha256 },
       revision: (desired, objects) => revisionOf(desired, { objects, sha256, secretDigest }),
       objects: (desired) => view.objectsFor(desired),
-      isLate: (desired) => view.isLate(desired),
+      late: (desired) => view.late(desired),
       isShadowed: (desired) => view.isShadowed(desired),
       isThere: (name) => isThere(this.#options.pods(), source, name),
       isKnown: (uid) => this.#options.pods().cache.get(uid) !== undefined,
+      isRunning: (uid) => isRunning(this.#options.pods(), uid),
+      areImagesHere: (desired) => isComplete(this.#options.progress([desired])),
       holdOf: (running, { maxLockSeconds }) => holds.ofRunning(running, maxLockSeconds),
       progress: (desired, { maxLockSeconds }) => ({
         ...this.#progress.of(desired),
@@ -250,35 +282,6 @@ export class Rollouts implements Disposable {
     });
   }
 
-  /** Once for each turn; after a restart what was taken back is told again. */
-  #tell(): void {
-    const { record, edges } = this.#options;
-    const before = this.#said;
-    const now = new Map<string, PodStanding["standing"]>();
-    const open = new Set<PodUID>();
-    const held: DesiredPod[] = [];
-    for (const [source, { snapshot }] of this.#documents) {
-      const pods = new Map(snapshot.pods.map((desired) => [podName(desired.pod), desired]));
-      for (const one of this.standings(source)) {
-        const key = `${source} ${one.name}`;
-        now.set(key, one.standing);
-        const desired = pods.get(one.name);
-        if (desired === undefined) continue;
-        const { type } = one.standing;
-        if (type === "OnTrial" || type === "Failed") open.add(desired.uid);
-        if (type === "Held" && desired.stopFirst !== true) held.push(desired);
-        const said = standingEvent(one, before.get(key));
-        if (said === undefined) continue;
-        const { reason, message } = said;
-        edges.log.warn("an update", { source, pod: one.name, reason, message });
-        record(podEvent(desired.pod.metadata, said));
-      }
-    }
-    this.#options.prefetch.want(held);
-    this.#said = now;
-    this.#open = open;
-  }
-
   #comeBack(times: readonly Monotonic[]): void {
     const { edges, onDue } = this.#options;
     this.#timer?.[Symbol.dispose]();
@@ -287,4 +290,8 @@ export class Rollouts implements Disposable {
     const wait = Math.max(SOONEST_MS, Math.min(...times) - edges.clock.monotonic());
     this.#timer = edges.clock.after(wait, onDue);
   }
+}
+
+function isComplete({ images, imagesDone }: ImageProgress): boolean {
+  return images === imagesDone;
 }

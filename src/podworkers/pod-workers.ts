@@ -38,6 +38,8 @@ export interface PodWorkersOptions {
   readonly observed: () => ReadonlyMap<PodUID, ObservedPod>;
   /** Resolves when all images of the pod are on this node. */
   readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
+  /** As in Succession. */
+  readonly isHeld?: ((desired: DesiredPod) => boolean) | undefined;
   readonly status: (uid: PodUID) => PodStatus | undefined;
   readonly bootId: string;
   readonly record: RecordEvent;

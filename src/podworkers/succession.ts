@@ -22,6 +22,8 @@ export interface SuccessionOptions {
   readonly observed: () => ReadonlyMap<PodUID, ObservedPod>;
   readonly status: (uid: PodUID) => PodStatus | undefined;
   readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
+  /** Somebody keeps the pod from taking its predecessor's place; asked right before it does. Absent = nobody does. */
+  readonly isHeld?: ((desired: DesiredPod) => boolean) | undefined;
   /** Writes the removals down and gives the orders. */
   readonly remove: (removals: readonly Removal[]) => void;
   /** Publishes what is true of a pod that may not act yet. */
@@ -38,6 +40,7 @@ export interface WhyPending {
 const SILENT = { reason: "SourceNotReady", message: "the old pod's source has not spoken yet" };
 export const PULLING = { reason: "Pulling", message: "pulling the images of the new spec" };
 const STOPPING = { reason: "Stopping", message: "waiting for the old pod to stop" };
+const HELD = { reason: "Held", message: "somebody holds the update back" };
 const DEPENDENCY = "DependencyNotReady";
 
 export class Succession {
@@ -107,6 +110,10 @@ export class Succession {
       await this.#pullFirst(own, life, signal);
     }
     if (signal.aborted || !this.isCurrent(own)) return false;
+    if (this.#isHeld(own)) {
+      this.#say(own, HELD);
+      return false;
+    }
     this.#say(own, STOPPING);
     const running = this.#others(own);
     this.#options.remove(
@@ -155,6 +162,12 @@ export class Succession {
         return shown === undefined ? undefined : status(shown.uid);
       },
     };
+  }
+
+  /** Not of one that has begun: from there on there is only forward, or back by its own document. */
+  #isHeld(own: PodWorker): boolean {
+    if (own.desired === undefined || this.#exists(own)) return false;
+    return this.#options.isHeld?.(own.desired) === true;
   }
 
   async #pullFirst(own: PodWorker, life: PodLife, signal: AbortSignal): Promise<void> {

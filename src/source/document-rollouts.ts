@@ -5,12 +5,13 @@ import type { DesiredPod } from "../api/desired-pod.ts";
 import type { LocalObject, LocalObjects } from "../api/local-object.ts";
 import { podName, type PodUID } from "../api/pod.ts";
 import { NO_ROLLOUT, type Revision, type RolloutState } from "../api/rollout.ts";
-import { isMeantToFinish } from "../api/restart-policy.ts";
 import { policyOf } from "../api/update-annotations.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { goodCopy, pinnedObjects, type GoodPod } from "./good-copy.ts";
 import { GoodPods } from "./good-pods.ts";
 import {
+  isSameGood,
+  paused,
   planRollout,
   released,
   stepByDisk,
@@ -24,13 +25,9 @@ import type {
   RolloutOutcome,
   RolloutPod,
 } from "./rollout-document.ts";
-import { rolloutPods, type ListedPod, type UnlistedPod } from "./rollout-pods.ts";
+import { rolloutPods } from "./rollout-pods.ts";
+import { listedPods, unlistedPods, untilFetched } from "./rollout-choice.ts";
 import { trialFacts, withStrategy } from "./trial-facts.ts";
-
-interface Unlisted extends UnlistedPod {
-  /** Of one that is held. */
-  readonly step?: RolloutStep;
-}
 
 const NOTHING = { pods: [], held: [], steps: [], repinned: [], reviewAt: undefined };
 const HELD_AGAIN_MS = 5_000;
@@ -103,11 +100,14 @@ export class DocumentRollouts {
       store.of(source),
     );
     const saved = this.#save(planned, byName);
-    const steps = saved.ok ? planned : this.#byDisk(planned, byName);
-    for (const { name, state } of planned) this.#states.set(name, state);
+    const decided = saved.ok ? planned : this.#byDisk(planned, byName);
+    const world = { ...this.#options, good: this.#good, states: this.#states };
+    const steps = decided.map((step) => untilFetched(step, byName.get(step.name)?.desired, world));
+    for (const { name, state } of planned)
+      if (saved.ok || isSameGood(state, store.of(source).get(name))) this.#states.set(name, state);
     const repinned = this.#pin(steps, byName);
-    const unlisted = this.#unlisted(document);
-    const { pods, held } = rolloutPods(this.#listed(steps, byName), unlisted);
+    const unlisted = unlistedPods(document, world);
+    const { pods, held } = rolloutPods(listedPods(steps, byName, world), unlisted);
     const stays = unlisted.flatMap(({ step }) => step ?? []);
     const times = [
       ...steps.map(({ reviewAt }) => reviewAt),
@@ -116,6 +116,7 @@ export class DocumentRollouts {
       ...(saved.ok ? [] : [now() + SAVE_AGAIN_MS]),
     ].filter((at) => at !== undefined);
     const shadowed = document.pods.filter(({ desired }) => isShadowed(desired));
+    for (const { desired } of shadowed) this.#pause(podName(desired.pod));
     return {
       pods: [...pods, ...shadowed.map(({ desired }) => desired)],
       held,
@@ -172,6 +173,12 @@ export class DocumentRollouts {
     return { pod: { ...pod, state: withoutGood, lost }, reviewAt };
   }
 
+  /** Nobody can try it as long as another source has its name. */
+  #pause(name: string): void {
+    const state = this.#states.get(name);
+    if (state?.trial !== undefined) this.#states.set(name, paused(state, this.#options.now()));
+  }
+
   #watchedSince(name: string, revision: Revision): Monotonic {
     const known = this.#watched.get(name);
     if (known?.revision === revision) return known.since;
@@ -182,9 +189,11 @@ export class DocumentRollouts {
 
   /** While what it reads may still come, it is taken for what it was. */
   #revisionOf(desired: DesiredPod, state: RolloutState, good: GoodPod | undefined): Revision {
-    const { revision, objects, isLate } = this.#options;
+    const { revision, objects, late } = this.#options;
     const isSameSpec = good !== undefined && good.desired.uid === desired.uid;
-    if (isSameSpec && state.good !== undefined && isLate(desired)) return state.good.revision;
+    // What was not there when it was good is not missed.
+    const isLate = isSameSpec && late(desired).some((key) => good.objects.has(key));
+    if (isLate && state.good !== undefined) return state.good.revision;
     return revision(desired, objects(desired));
   }
 
@@ -195,7 +204,7 @@ export class DocumentRollouts {
   ): { readonly ok: true } | { readonly ok: false; readonly trouble: unknown } {
     const { source, store, objects, images } = this.#options;
     const saved = store.of(source);
-    const unsealed = this.#unsealed(steps);
+    const unsealed = this.#unsealed(steps, saved);
     const changes = steps
       .filter(({ save, name }) => save || unsealed.has(name))
       .map(({ name, state }) => {
@@ -216,9 +225,14 @@ export class DocumentRollouts {
   }
 
   /** What is good and wanted, and whose copy is lost with its key: the way back is made anew, once. */
-  #unsealed(steps: readonly RolloutStep[]): ReadonlySet<string> {
+  #unsealed(
+    steps: readonly RolloutStep[],
+    saved: ReadonlyMap<string, RolloutState>,
+  ): ReadonlySet<string> {
     const lost = steps.filter(({ name, state, standing }) => {
       if (standing.type !== "Good" || state.good === undefined) return false;
+      // What has just become good has no copy yet: the one that is there is its predecessor's.
+      if (saved.get(name)?.good?.revision !== state.good.revision) return false;
       const key = `${name} ${state.good.revision}`;
       if (this.#sealed.has(key)) return false;
       this.#sealed.add(key);
@@ -256,40 +270,5 @@ export class DocumentRollouts {
     return [...new Set([...before.keys(), ...this.#pinned.keys()])].filter(
       (uid) => before.get(uid) !== this.#pinned.get(uid),
     );
-  }
-
-  #listed(
-    steps: readonly RolloutStep[],
-    pods: ReadonlyMap<string, RolloutPod>,
-  ): readonly ListedPod[] {
-    return steps.flatMap((step) => {
-      const pod = pods.get(step.name);
-      const good = this.#good.of(step.name, step.state)?.desired;
-      if (pod === undefined) return [];
-      const isDone =
-        good !== undefined && isMeantToFinish(good.pod.spec) && !this.#options.isKnown(good.uid);
-      return [{ wanted: pod.desired, good, isDone, step }];
-    });
-  }
-
-  #unlisted({ pods, policy }: RolloutDocument): readonly Unlisted[] {
-    const { isThere, holdOf } = this.#options;
-    const named = new Set(pods.map(({ desired }) => podName(desired.pod)));
-    return [...this.#states].flatMap(([name, state]): readonly Unlisted[] => {
-      const good = named.has(name) || !isThere(name) ? undefined : this.#good.of(name, state);
-      if (good === undefined) return [];
-      const why = holdOf(good.desired, policy);
-      if (why === undefined) return [{ good: good.desired, isHeld: false }];
-      const standing = { type: "Held", why } as const;
-      const step = {
-        name,
-        run: "Good",
-        standing,
-        state,
-        save: false,
-        reviewAt: undefined,
-      } as const;
-      return [{ good: good.desired, isHeld: true, step }];
-    });
   }
 }

@@ -4,13 +4,7 @@ import { base64Values } from "../api/base64.ts";
 import type { DecodeContext, JsonObject } from "../api/decode-context.ts";
 import { decodeObject } from "../api/decode-object.ts";
 import type { DesiredPod } from "../api/desired-pod.ts";
-import {
-  objectKey,
-  type ConfigMap,
-  type DesiredObject,
-  type LocalObjects,
-  type Secret,
-} from "../api/local-object.ts";
+import { findObject, objectKey, type LocalObject, type LocalObjects } from "../api/local-object.ts";
 import { NODE_CONFIG_MAP } from "../api/node-object.ts";
 import { referencesOf } from "../api/object-references.ts";
 import type { GoodCopy } from "../api/rollout.ts";
@@ -18,8 +12,8 @@ import type { GoodCopy } from "../api/rollout.ts";
 /** The same, ready to run. */
 export interface GoodPod {
   readonly desired: DesiredPod;
-  /** What it finds of ConfigMaps and Secrets; claims, and the node's own, are looked up as ever. */
-  readonly objects: ReadonlyMap<string, ConfigMap | Secret>;
+  /** What it found; of claims, and of the node's own, what is there now counts, where it is there. */
+  readonly objects: ReadonlyMap<string, LocalObject>;
   readonly images: Readonly<Record<string, string>>;
 }
 
@@ -29,9 +23,8 @@ export function goodCopy(
   found: { readonly objects: LocalObjects; readonly images: Readonly<Record<string, string>> },
 ): GoodCopy {
   const read = referencesOf(desired.pod).flatMap(({ kind, namespace, name }) => {
-    if (kind === "Secret") return found.objects.secret(namespace, name) ?? [];
-    const isOwn = kind === "ConfigMap" && name !== NODE_CONFIG_MAP;
-    return isOwn ? (found.objects.configMap(namespace, name) ?? []) : [];
+    const isOwn = kind !== "ConfigMap" || name !== NODE_CONFIG_MAP;
+    return isOwn ? (findObject(found.objects, { kind, namespace, name }) ?? []) : [];
   });
   const byKey = new Map(
     read.map((object) => [objectKey(object), JSON.stringify(manifestOf(object))]),
@@ -49,17 +42,17 @@ export function readGoodCopy(
   );
   const [first] = decoded.flatMap(({ pods }) => pods);
   if (first === undefined || decoded.some(({ errors }) => errors.length > 0)) return undefined;
-  const objects = decoded.flatMap((one) => one.objects.map(({ desired }) => contentOf(desired)));
+  const objects = decoded.flatMap((one) => one.objects.map(({ desired }) => desired.object));
   return {
     desired: first.desired,
-    objects: new Map(objects.flat().map((object) => [objectKey(object), object])),
+    objects: new Map(objects.map((object) => [objectKey(object), object])),
     images: copy.images,
   };
 }
 
 /** What a pod finds that runs a good revision again: of ConfigMaps and Secrets only what was there then. */
 export function pinnedObjects({ objects }: GoodPod, live: LocalObjects): LocalObjects {
-  const find = (kind: "ConfigMap" | "Secret", namespace: string, name: string) =>
+  const find = (kind: LocalObject["kind"], namespace: string, name: string) =>
     objects.get(`${kind} ${namespace}/${name}`);
   return {
     configMap: (namespace, name) => {
@@ -71,23 +64,23 @@ export function pinnedObjects({ objects }: GoodPod, live: LocalObjects): LocalOb
       const object = find("Secret", namespace, name);
       return object?.kind === "Secret" ? object : undefined;
     },
-    claim: (namespace, name) => live.claim(namespace, name),
+    claim: (namespace, name) => {
+      const object = live.claim(namespace, name) ?? find("PersistentVolumeClaim", namespace, name);
+      return object?.kind === "PersistentVolumeClaim" ? object : undefined;
+    },
   };
 }
 
-function contentOf({ object }: DesiredObject): readonly (ConfigMap | Secret)[] {
-  return object.kind === "PersistentVolumeClaim" ? [] : [object];
-}
-
-function manifestOf(object: ConfigMap | Secret): JsonObject {
-  const { kind, metadata, immutable } = object;
+function manifestOf(object: LocalObject): JsonObject {
+  const { kind, metadata } = object;
   const { name, namespace, labels, annotations } = metadata;
-  const common = {
-    apiVersion: "v1",
-    kind,
-    metadata: { name, namespace, labels, annotations },
-    immutable,
-  };
+  const named = { apiVersion: "v1", kind, metadata: { name, namespace, labels, annotations } };
+  if (object.kind === "PersistentVolumeClaim") {
+    const { accessModes, storage } = object;
+    const resources = storage === undefined ? {} : { resources: { requests: { storage } } };
+    return { ...named, spec: { accessModes, ...resources } };
+  }
+  const common = { ...named, immutable: object.immutable };
   if (object.kind === "Secret")
     return { ...common, type: object.type, data: base64Values(object.data) };
   return { ...common, data: object.data, binaryData: base64Values(object.binaryData) };

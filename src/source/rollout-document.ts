@@ -43,14 +43,17 @@ export interface DocumentRolloutsOptions {
   readonly revision: (desired: DesiredPod, objects: LocalObjects) => Revision;
   /** What the pod finds at this moment, by the newest word of all sources. */
   readonly objects: (desired: DesiredPod) => LocalObjects;
-  /** What it reads may still come: what is missing says nothing yet. */
-  readonly isLate: (desired: DesiredPod) => boolean;
+  /** What it reads and may still come (`ConfigMap default/web`): that it is missing says nothing yet. */
+  readonly late: (desired: DesiredPod) => readonly string[];
   /** Another source has its name: it is not this document's to run. */
   readonly isShadowed: (desired: DesiredPod) => boolean;
   /** Something of this source and `namespace/name` is there. */
   readonly isThere: (name: string) => boolean;
   /** The runtime has something of this UID. */
   readonly isKnown: (uid: PodUID) => boolean;
+  /** A container of this UID runs. */
+  readonly isRunning: (uid: PodUID) => boolean;
+  readonly areImagesHere: (desired: DesiredPod) => boolean;
   /** Who keeps a pod that runs from being taken away; undefined = nobody. */
   readonly holdOf: (running: DesiredPod, policy: TrialPolicy) => string | undefined;
   /** How the pod of this UID does, and what else its trial depends on. */

@@ -30,6 +30,8 @@ export interface TrialFacts {
   readonly health: TrialHealth | undefined;
   /** It is meant to end by itself: it is good when it has succeeded. */
   readonly isMeantToFinish: boolean;
+  /** Its predecessor stops before its images are here: nothing runs meanwhile; absent = no. */
+  readonly stopsFirst?: boolean;
   /** While it pulls: whether the registry says anything at all. */
   readonly registryAnswers: boolean;
   /** What no waiting can mend, such as an image that does not exist. */
@@ -154,11 +156,12 @@ function hasStarted(health: TrialHealth | undefined): boolean {
   return health.crashes > 0 || ["Running", "Succeeded", "Failed"].includes(health.stage);
 }
 
-function countsNow(started: boolean, { health, registryAnswers, hold }: TrialFacts): boolean {
+function countsNow(started: boolean, facts: TrialFacts): boolean {
+  const { health, registryAnswers, hold, stopsFirst } = facts;
   if (started) return true;
   // Nobody has been able to try it.
   if (hold !== undefined || health === undefined || health.isWaiting === true) return false;
-  return health.stage !== "Downloading" || registryAnswers;
+  return stopsFirst === true || health.stage !== "Downloading" || registryAnswers;
 }
 
 /** When it will have proved itself, if nothing happens; undefined = something has to happen first. */

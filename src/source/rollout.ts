@@ -1,17 +1,18 @@
 // What the pods of one document do next, each by itself or all together: try the new revision, go back, or wait. Pure.
 
-import type {
-  BadRevision,
-  Failure,
-  OnFailure,
-  Revision,
-  RolloutStanding,
-  RolloutState,
-  Trial,
-  WantedRevision,
+import {
+  NO_ROLLOUT,
+  type BadRevision,
+  type Failure,
+  type OnFailure,
+  type Revision,
+  type RolloutStanding,
+  type RolloutState,
+  type Trial,
+  type WantedRevision,
 } from "../api/rollout.ts";
 import type { Monotonic } from "../lib/clock.ts";
-import { judgeTrial, type Judgement, type TrialFacts } from "./rollout-trial.ts";
+import { elapsedOf, judgeTrial, type Judgement, type TrialFacts } from "./rollout-trial.ts";
 
 export interface PodOnRollout {
   /** `namespace/name`. */
@@ -89,6 +90,16 @@ export function unattended(state: RolloutState): RolloutState {
   const { trial } = state;
   if (trial === undefined || trial.started) return state;
   return { ...state, trial: { ...trial, counts: false } };
+}
+
+/** Its time stands still from now on. */
+export function paused(state: RolloutState, now: Monotonic): RolloutState {
+  const { trial } = state;
+  if (trial === undefined) return state;
+  return {
+    ...state,
+    trial: { ...trial, elapsedMs: elapsedOf(trial, now), at: now, counts: false },
+  };
 }
 
 /** Somebody gives a revision another chance. */
@@ -239,7 +250,11 @@ function differs(trial: Trial, saved: Trial): boolean {
   return trial.elapsedMs - saved.elapsedMs >= CHECKPOINT_MS;
 }
 
-function isSameGood({ good: a }: RolloutState, { good: b }: RolloutState): boolean {
+/** Whether what was good last is the same. */
+export function isSameGood(
+  { good: a }: RolloutState,
+  { good: b }: RolloutState = NO_ROLLOUT,
+): boolean {
   return a?.revision === b?.revision && a?.generation === b?.generation;
 }
 

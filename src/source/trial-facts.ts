@@ -75,6 +75,7 @@ export function trialFacts(input: TrialInput): TrialFacts {
     // Whoever asks for more readiness than there is time would never have an update.
     progressDeadlineSeconds: Math.max(policy.progressDeadlineSeconds, minReadySeconds + 1),
     retryFailed,
+    stopsFirst: policy.strategy === "stop-then-pull",
     watchedSince: input.watchedSince,
     now,
     bootId,

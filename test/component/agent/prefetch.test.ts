@@ -14,6 +14,7 @@ interface Ask {
 function world() {
   const clock = new VirtualClock();
   const asks: Ask[] = [];
+  const told = { fetched: 0 };
   const prefetch = new Prefetch({
     clock,
     log: createLogger({ clock, level: "error", write: () => undefined }),
@@ -22,8 +23,9 @@ function world() {
       asks.push({ image: spec.containers[0]?.image ?? "", signal, done });
       return done.promise;
     },
+    onFetched: () => void (told.fetched += 1),
   });
-  return { clock, asks, prefetch };
+  return { clock, asks, prefetch, told };
 }
 
 function held(uid: string): DesiredPod {
@@ -35,13 +37,15 @@ function held(uid: string): DesiredPod {
 
 const images = (asks: readonly Ask[]): readonly string[] => asks.map(({ image }) => image);
 
-test("the images of a held pod are fetched once, however often it is looked at", async () => {
-  const { clock, asks, prefetch } = world();
+test("the images of a held pod are fetched once, however often it is looked at, and that is told", async () => {
+  const { clock, asks, prefetch, told } = world();
   prefetch.want([held("1")]);
   prefetch.want([held("1"), held("2")]);
   expect(images(asks)).toEqual(["app:1", "app:2"]);
+  expect(told.fetched).toBe(0);
   asks[0]?.done.resolve();
   await clock.advance(3_600_000);
+  expect(told.fetched).toBe(1);
   prefetch.want([held("1"), held("2")]);
   expect(images(asks)).toEqual(["app:1", "app:2"]);
 });
@@ -58,8 +62,8 @@ test("what failed is tried again after five minutes, not before", async () => {
   expect(asks).toHaveLength(2);
 });
 
-test("who is no longer held is left alone, and may be held again", () => {
-  const { asks, prefetch } = world();
+test("who is no longer held is left alone, and may be held again", async () => {
+  const { clock, asks, prefetch, told } = world();
   prefetch.want([held("1"), held("2")]);
   prefetch.want([held("2")]);
   expect(asks.map(({ signal }) => signal.aborted)).toEqual([true, false]);
@@ -67,4 +71,7 @@ test("who is no longer held is left alone, and may be held again", () => {
   expect(images(asks)).toEqual(["app:1", "app:2", "app:1"]);
   prefetch[Symbol.dispose]();
   expect(asks.every(({ signal }) => signal.aborted)).toBe(true);
+  for (const { done } of asks) done.resolve();
+  await clock.advance(1);
+  expect(told.fetched).toBe(0);
 });

@@ -61,6 +61,8 @@ class World {
   upstream: UpstreamFacts = { isConnected: false, reachedAt: undefined };
   isLate = false;
   isThere = true;
+  isRunning = true;
+  areImagesHere = true;
   shadowed = "";
   policy: RolloutDocument["policy"] = POLICY;
   #document: RolloutDocument = { generation: 0, policy: POLICY, pods: [] };
@@ -75,7 +77,9 @@ class World {
       revision: (desired, objects) =>
         revisionOf(desired, { objects, sha256, secretDigest: sha256 }),
       objects: () => localObjects(this.objects),
-      isLate: () => this.isLate,
+      late: () => (this.isLate ? ["ConfigMap default/web"] : []),
+      isRunning: () => this.isRunning,
+      areImagesHere: () => this.areImagesHere,
       isShadowed: ({ pod }) => pod.metadata.name === this.shadowed,
       isThere: () => this.isThere,
       isKnown: () => true,
@@ -342,4 +346,15 @@ describe("an update that could cut the node off", () => {
     world.look();
     expect(world.store.states.get("default/web")?.good?.generation).toBe(2);
   });
+});
+
+test("a node that boots while images are awaited runs what was good, and the new one when they are here", () => {
+  const world = running();
+  world.areImagesHere = false;
+  expect(world.publish("web a:2")).toEqual(["web a:2"]);
+  world.isRunning = false;
+  world.boot();
+  expect(world.look()).toEqual(["web a:1"]);
+  world.areImagesHere = true;
+  expect(world.look()).toEqual(["web a:2"]);
 });

@@ -23,7 +23,8 @@ Usage: ./build.sh [COMMAND]
   (none)                      build dist/agent-linux-x64 or -arm64 for this machine
   --target linux-arm64|linux-x64|all
                               build for another machine, or for both
-  demo [--once]               start a private containerd and broker, run the example pods, add one over MQTT;
+  demo [--once]               start a private containerd and broker, run the example pods, add one over MQTT,
+                              update it, and show how a bad update is taken back;
                               Ctrl-C ends it and leaves nothing behind; --once ends by itself (needs root)
   test [FILTER...]            every test, on the real parts (needs root)
   verify                      format, types, lint, architecture and unit tests, in seconds

@@ -88,9 +88,9 @@ function followerOf(
   { id, name }: ObservedContainer,
 ): ObservedContainer | undefined {
   const newest = newestContainer(pod, name);
-  return newest === undefined || newest.id === id || newest.state === "Created"
-    ? undefined
-    : newest;
+  const isOther = newest !== undefined && newest.id !== id && newest.state !== "Created";
+  // One whose start has failed was never started.
+  return isOther && newest.startedAt > 0 ? newest : undefined;
 }
 
 export async function pull(

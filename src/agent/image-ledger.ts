@@ -55,6 +55,11 @@ export class ImageLedger {
     return [...(this.#byPod.get(uid)?.values() ?? [])].every(({ type }) => type !== "Silent");
   }
 
+  /** One of its images was asked for and did not come. */
+  areAway(uid: PodUID): boolean {
+    return [...(this.#byPod.get(uid)?.values() ?? [])].some(({ type }) => type !== "Here");
+  }
+
   isHere(uid: PodUID, image: string): boolean {
     return this.#byPod.get(uid)?.get(image) === HERE;
   }

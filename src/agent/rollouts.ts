@@ -270,7 +270,7 @@ export class Rollouts implements Disposable {
       isThere: (name) => isThere(this.#options.pods(), source, name),
       isKnown: (uid) => this.#options.pods().cache.get(uid) !== undefined,
       isRunning: (uid) => isRunning(this.#options.pods(), uid),
-      areImagesHere: (desired) => isComplete(this.#options.progress([desired])),
+      areImagesAway: (uid) => this.#options.images.areAway(uid),
       holdOf: (running, { maxLockSeconds }) => holds.ofRunning(running, maxLockSeconds),
       progress: (desired, { maxLockSeconds }) => ({
         ...this.#progress.of(desired),
@@ -290,8 +290,4 @@ export class Rollouts implements Disposable {
     const wait = Math.max(SOONEST_MS, Math.min(...times) - edges.clock.monotonic());
     this.#timer = edges.clock.after(wait, onDue);
   }
-}
-
-function isComplete({ images, imagesDone }: ImageProgress): boolean {
-  return images === imagesDone;
 }

@@ -18,7 +18,7 @@ import { trialHealth } from "./trial-health.ts";
 export interface TrialProgressOptions {
   readonly edges: Pick<Edges, "clock">;
   readonly pods: () => Pick<Pods, "cache" | "statuses" | "workers">;
-  readonly images: Pick<ImageLedger, "fatal" | "registryAnswers">;
+  readonly images: Pick<ImageLedger, "fatal" | "registryAnswers" | "areAway">;
   /** What pods find by the newest word of the sources. */
   readonly view: { objectsFor(desired: DesiredPod): LocalObjects };
   /** Keyed: it stands on containers that are there for all to see. */

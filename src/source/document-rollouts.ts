@@ -41,6 +41,8 @@ export class DocumentRollouts {
   /** `name revision` of copies that are there, or were tried. */
   readonly #sealed = new Set<string>();
   readonly #watched = new Map<string, { readonly revision: Revision; readonly since: Monotonic }>();
+  /** Pods that read newer content than was good. */
+  readonly #beyond = new Set<PodUID>();
   /** What runs the good revision although the document wants another. */
   #pinned: ReadonlyMap<PodUID, GoodPod> = new Map();
 
@@ -256,15 +258,28 @@ export class DocumentRollouts {
     });
   }
 
+  /** What has gone on to newer content does not go back to the old one only because its successor comes. */
+  #noteBeyond(steps: readonly RolloutStep[], pods: ReadonlyMap<string, RolloutPod>): void {
+    for (const { name, state, run, standing } of steps) {
+      const uid = pods.get(name)?.desired.uid;
+      const isSame = uid !== undefined && this.#good.of(name, state)?.desired.uid === uid;
+      if (!isSame) continue;
+      if (run === "Wanted" && standing.type !== "Good") this.#beyond.add(uid);
+      else this.#beyond.delete(uid);
+    }
+  }
+
   /** Also of a pod that runs on until the images of its successor are here. Whoever finds something else from now on. */
   #pin(steps: readonly RolloutStep[], pods: ReadonlyMap<string, RolloutPod>): readonly PodUID[] {
     const before = this.#pinned;
+    this.#noteBeyond(steps, pods);
     this.#pinned = new Map(
       steps.flatMap(({ name, state, run }): [PodUID, GoodPod][] => {
         const good = this.#good.of(name, state);
         if (good === undefined) return [];
-        const isBefore = good.desired.uid !== pods.get(name)?.desired.uid;
-        return run === "Good" || isBefore ? [[good.desired.uid, good]] : [];
+        const { uid } = good.desired;
+        const isBefore = uid !== pods.get(name)?.desired.uid && !this.#beyond.has(uid);
+        return run === "Good" || isBefore ? [[uid, good]] : [];
       }),
     );
     return [...new Set([...before.keys(), ...this.#pinned.keys()])].filter(

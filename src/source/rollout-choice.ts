@@ -11,7 +11,7 @@ import type { RolloutStep } from "./rollout.ts";
 
 export interface RolloutWorld extends Pick<
   DocumentRolloutsOptions,
-  "isThere" | "isKnown" | "isRunning" | "areImagesHere" | "holdOf"
+  "isThere" | "isKnown" | "isRunning" | "areImagesAway" | "holdOf"
 > {
   readonly good: GoodPods;
   readonly states: ReadonlyMap<string, RolloutState>;
@@ -26,13 +26,13 @@ export interface Unlisted extends UnlistedPod {
 export function untilFetched(
   step: RolloutStep,
   wanted: DesiredPod | undefined,
-  { isRunning, areImagesHere, good: goodPods }: RolloutWorld,
+  { isRunning, areImagesAway, good: goodPods }: RolloutWorld,
 ): RolloutStep {
   const { run, standing, state } = step;
   const isOpen = run === "Wanted" && standing.type === "OnTrial" && state.trial?.started !== true;
   const good = isOpen ? goodPods.of(step.name, state)?.desired : undefined;
   if (wanted === undefined || good === undefined || wanted.stopFirst === true) return step;
-  if (good.uid === wanted.uid || areImagesHere(wanted) || isRunning(good.uid)) return step;
+  if (good.uid === wanted.uid || !areImagesAway(wanted.uid) || isRunning(good.uid)) return step;
   return { ...step, run: "Good" };
 }
 

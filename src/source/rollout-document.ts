@@ -53,7 +53,8 @@ export interface DocumentRolloutsOptions {
   readonly isKnown: (uid: PodUID) => boolean;
   /** A container of this UID runs. */
   readonly isRunning: (uid: PodUID) => boolean;
-  readonly areImagesHere: (desired: DesiredPod) => boolean;
+  /** An image of it was asked for and did not come. */
+  readonly areImagesAway: (uid: PodUID) => boolean;
   /** Who keeps a pod that runs from being taken away; undefined = nobody. */
   readonly holdOf: (running: DesiredPod, policy: TrialPolicy) => string | undefined;
   /** How the pod of this UID does, and what else its trial depends on. */

@@ -158,7 +158,7 @@ function hasStarted(health: TrialHealth | undefined): boolean {
 
 function countsNow(started: boolean, facts: TrialFacts): boolean {
   const { health, registryAnswers, hold, stopsFirst } = facts;
-  if (started) return true;
+  if (started) return !isAtWork(facts);
   // Nobody has been able to try it.
   if (hold !== undefined || health === undefined || health.isWaiting === true) return false;
   return stopsFirst === true || health.stage !== "Downloading" || registryAnswers;

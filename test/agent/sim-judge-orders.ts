@@ -56,7 +56,7 @@ export class OrderJudge {
     const why = this.#forbidden.get(id);
     if (why !== undefined && (phase === "done" || phase === "running"))
       this.#ledger.accuse(`a command is ${phase} though ${why}`);
-    if (phase === "accepted" || phase === "running") return;
+    if (phase === "accepted" || phase === "running" || phase === "duplicate") return;
     const order = this.#orders.find((one) => one.id === id);
     // Answers may be told twice.
     if (order === undefined || order.answered) return;

@@ -67,6 +67,8 @@ export class TrustHand {
   #signer: KeyName = "root";
   #roots: readonly KeyName[] = ["root"];
   #count = 0;
+  /** An agent was seen that had found the keys. */
+  #hasLived = false;
   /** Of the TrustBundle that the node has. */
   #heard = 0;
   /** Whether the broker holds the newest good TrustBundle. */
@@ -89,6 +91,7 @@ export class TrustHand {
   }
 
   perform(act: TrustAct): void {
+    if (this.#options.agent() !== undefined) this.#hasLived = true;
     if (act.type === "Forge") return void this.forge(act.how);
     const { directory } = this.#options;
     switch (act.how) {
@@ -106,8 +109,8 @@ export class TrustHand {
       case "emptied":
       case "unreadable":
       case "mistyped":
-        // A node that knows nothing any more, and finds no key, is one that has never seen any.
-        if (!this.#options.lostEverything()) directory.trouble(act.how);
+        // A node that knows nothing any more, or nothing yet, and finds no key is one that has never seen any.
+        if (this.#hasLived && !this.#options.lostEverything()) directory.trouble(act.how);
     }
   }
 
@@ -142,12 +145,14 @@ export class TrustHand {
     }
     const removed = this.#removed();
     if ((how === "removed" || how === "root") && removed === undefined) return undefined;
+    // A key that comes back makes its old words count: they must be nobody's news by then.
+    if (how === "removed" && authority.generation === 0) return undefined;
     this.#count += 1;
     const document = this.#forgedDocument(how);
     const payload = JSON.stringify(document);
     const digest = `sha256:${sha256(payload)}`;
     const code = ANSWERS[how];
-    this.#forged.set(digest, [code, 401]);
+    this.#forged.set(digest, how === "removed" ? [code, 401, 409, 410] : [code, 401]);
     authority.isRetained = false;
     broker.publish(TOPIC.desired, this.#forgedText(how, document, removed));
     return { code, digest };
@@ -224,7 +229,7 @@ export class TrustHand {
       apiVersion: "agent/v1",
       kind: "DesiredState",
       target: { node, fleet },
-      generation: this.#options.authority.generation + 1,
+      generation: this.#options.authority.generation + (how === "removed" ? 0 : 1),
       labels: { forged: `${this.#count}` },
       resources: [],
       allowEmpty: true,

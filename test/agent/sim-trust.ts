@@ -1,7 +1,7 @@
 // The keys of a simulated fleet, what is signed with them, and the directory of root keys on the node's disk.
 
 import { createPrivateKey, createPublicKey, sign, type KeyObject } from "node:crypto";
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   keyIdOf,
@@ -144,7 +144,7 @@ export class TrustDirectory {
         rmSync(this.#path, { recursive: true, force: true });
         return writeFileSync(this.#path, "a file where a directory should be");
       case "mistyped":
-        return renameSync(this.#path, away);
+        if (existsSync(this.#path)) renameSync(this.#path, away);
     }
   }
 

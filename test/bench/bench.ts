@@ -1,5 +1,5 @@
 // Measures the agent against bare CRI calls on one private containerd, and prints a table. Times are shown, never judged by an exit code.
-// bun test/bench/bench.ts [--quick] [--json FILE] [--markdown FILE] [--only one,rich,ready,edit,crash,mqtt,many,idle,probes] [--logs DIRECTORY]
+// bun test/bench/bench.ts [--quick] [--json FILE] [--markdown FILE] [--only one,rich,ready,edit,crash,mqtt,many,idle,probes,link] [--logs DIRECTORY]
 
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -19,6 +19,7 @@ import {
   type Idle,
   type Starts,
 } from "./idle-lines.ts";
+import { linkCosts, linkLine } from "./link-lines.ts";
 import { bestWidths, manyPods, MANY, type Widths } from "./many-lines.ts";
 import type { Bench } from "./pairs.ts";
 import { crash, edit, onePod, overMqtt } from "./pod-lines.ts";
@@ -40,6 +41,7 @@ const FULL = {
   idle: 60,
   alone: 30,
   starts: 7,
+  link: { first: 65, quiet: 15, idle: 60 },
 };
 const QUICK = {
   pairs: 3,
@@ -52,6 +54,7 @@ const QUICK = {
   idle: 8,
   alone: 5,
   starts: 3,
+  link: { first: 65, quiet: 5, idle: 20 },
 };
 
 const { values: flags } = parseArgs({
@@ -235,6 +238,9 @@ async function main(): Promise<void> {
   if (agent !== undefined) {
     await idleLines(bench, agent, empty);
     await probeLine(bench, agent);
+    await measure("link", async () =>
+      (await linkCosts(world, size.link)).map((cost) => linkLine(cost, size.link)),
+    );
   }
   console.log(printed(lines));
   const seconds = Math.round((performance.now() - begin) / 1_000);

@@ -104,4 +104,10 @@ export const BUDGETS = {
     limit: 1_000,
     kubelet: "–",
   },
+  link: {
+    what: "idle line, bytes a minute of TCP",
+    budget: "≤ 1 kB of MQTT",
+    limit: 1_000,
+    kubelet: "–",
+  },
 } as const satisfies Readonly<Record<string, Labels>>;

@@ -2,12 +2,12 @@
 
 import { dockerArchive, type ImageSpec } from "../harness/images.ts";
 
-const MANIFEST = "application/vnd.docker.distribution.manifest.v2+json";
+export const MANIFEST = "application/vnd.docker.distribution.manifest.v2+json";
 const CONFIG = "application/vnd.docker.container.image.v1+json";
 const LAYER = "application/vnd.docker.image.rootfs.diff.tar";
 const BLOCK = 512;
 
-interface Blob {
+export interface Blob {
   readonly digest: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
@@ -71,7 +71,7 @@ function userOf(header: string): string {
   return text.slice(0, text.indexOf(":"));
 }
 
-function manifestOf(config: Blob, layer: Blob): object {
+export function manifestOf(config: Blob, layer: Blob): object {
   const descriptor = (mediaType: string, { digest, bytes }: Blob): object => ({
     mediaType,
     digest,
@@ -86,7 +86,7 @@ function manifestOf(config: Blob, layer: Blob): object {
 }
 
 /** Configuration and layer of a docker-archive, which lie behind its manifest in this order. */
-function partsOf(archive: Uint8Array): readonly [Blob, Blob] {
+export function partsOf(archive: Uint8Array): readonly [Blob, Blob] {
   const parts: Blob[] = [];
   const bytes = Buffer.from(archive);
   for (let at = 0; parts.length < 3;) {
@@ -99,7 +99,7 @@ function partsOf(archive: Uint8Array): readonly [Blob, Blob] {
   return [config, layer];
 }
 
-function blob(data: Uint8Array): Blob {
+export function blob(data: Uint8Array): Blob {
   const bytes = new Uint8Array(data);
   return { bytes, digest: `sha256:${new Bun.CryptoHasher("sha256").update(bytes).digest("hex")}` };
 }

@@ -11,6 +11,7 @@ const podList = z.object({
       status: z
         .object({
           phase: z.string().optional(),
+          conditions: z.array(z.object({ type: z.string(), status: z.string() })).optional(),
           containerStatuses: z
             .array(
               z.object({
@@ -41,6 +42,8 @@ export function podsKey(pods: PodList): string {
       metadata.namespace,
       metadata.name,
       status?.phase,
+      // What is ours among them stands beside the status.
+      status?.conditions?.filter(({ type }) => type.startsWith("agent/")),
       status?.containerStatuses?.map((each) => [
         each.ready,
         each.restartCount,

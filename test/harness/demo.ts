@@ -1,4 +1,5 @@
-// Shows the agent at work on real parts: two pods from files, a third over MQTT, and what the broker learns of them.
+// Shows the agent at work on real parts: two pods from files, a third over MQTT, its update, an update that goes wrong
+// and is taken back, and what the broker learns of all that.
 // Ctrl-C ends it; with --once it ends by itself when everything was seen running (exit 1 when it was not).
 
 import { cpSync, existsSync } from "node:fs";
@@ -7,18 +8,17 @@ import { join, resolve } from "node:path";
 import { messageOf } from "../../src/lib/errors.ts";
 import { AgentProcess, agentBinary } from "./agent-process.ts";
 import { startBroker } from "./broker.ts";
-import { describeReported, isConverged } from "./demo-report.ts";
+import { DEMO_STEPS, FROM_MQTT, NODE } from "./demo-documents.ts";
+import { describeReported } from "./demo-report.ts";
 import { listPods, podsKey, runningPods } from "./demo-pods.ts";
 import { BUSYBOX_1, importImages } from "./images.ts";
 import { isUnavailable, startPrivateContainerd } from "./private-containerd.ts";
 import { makeTempDirectory } from "./temp-directory.ts";
 
 const MANIFESTS = resolve(import.meta.dir, "../../manifests");
-const NODE = "demo";
 const FROM_FILES = ["hello", "two-containers"] as const;
-const FROM_MQTT = "from-mqtt";
 /** Bound of --once, in ms. */
-const PATIENCE = 120_000;
+const PATIENCE = 180_000;
 
 const once = process.argv.includes("--once");
 const start = performance.now();
@@ -33,36 +33,6 @@ function fail(text: string): never {
   console.error(text);
   process.exit(1);
 }
-
-/** What somebody would send with `mosquitto_pub -r`. */
-const desired = {
-  apiVersion: "agent/v1",
-  kind: "DesiredState",
-  target: { node: NODE },
-  generation: 1,
-  policy: { minReadySeconds: 1 },
-  resources: [
-    {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: FROM_MQTT, namespace: "default" },
-      spec: {
-        terminationGracePeriodSeconds: 5,
-        containers: [
-          {
-            name: "main",
-            image: BUSYBOX_1.name,
-            command: [
-              "sh",
-              "-c",
-              "trap 'exit 0' TERM; while true; do date; sleep 5 & wait $!; done",
-            ],
-          },
-        ],
-      },
-    },
-  ],
-};
 
 async function main(): Promise<void> {
   if (!existsSync(agentBinary())) fail(`${agentBinary()} is missing; run ./build.sh first`);
@@ -92,8 +62,8 @@ async function main(): Promise<void> {
     desired: `agent/v1/node/${NODE}/desired`,
     reported: `agent/v1/node/${NODE}/reported`,
   };
-  let published = false;
-  let done = false;
+  let published = 0;
+  let told = 0;
   let shown = { pods: "", reported: "" };
   for (;;) {
     if (!agent.running) fail(`the agent ended\n${agent.logTail()}`);
@@ -107,24 +77,32 @@ async function main(): Promise<void> {
     shown = { pods: key, reported: line };
 
     const running = runningPods(pods);
-    if (!published && FROM_FILES.every((name) => running.includes(name))) {
-      published = true;
-      await client.publish(topics.desired, desired, { retain: true });
-      say(`published to ${topics.desired} (retained): generation 1, pod ${FROM_MQTT}\n`);
-    }
+    const runAll = (names: readonly string[]): boolean =>
+      names.every((name) => running.includes(name));
+    const current = DEMO_STEPS[told];
     if (
-      !done &&
-      isConverged(reported) &&
-      [...FROM_FILES, FROM_MQTT].every((name) => running.includes(name))
+      told < published &&
+      current?.isTold(reported) === true &&
+      runAll([...FROM_FILES, FROM_MQTT])
     ) {
-      done = true;
-      say("all three pods run, and the broker knows it");
-      if (once) break;
-      hints(agent, broker.url);
+      told = published;
+      say(`${current.told}\n`);
+      if (told === DEMO_STEPS.length) {
+        if (once) break;
+        hints(agent, broker.url);
+      }
+    }
+    const next = DEMO_STEPS[published];
+    if (next !== undefined && told === published && runAll(FROM_FILES)) {
+      published += 1;
+      await client.publish(topics.desired, next.document, { retain: true });
+      say(
+        `published to ${topics.desired} (retained): generation ${next.generation}, ${next.what}\n`,
+      );
     }
     if (once && performance.now() - start > PATIENCE)
       fail(
-        `not everything ran within ${PATIENCE / 1000} s\n${agent.logTail()}\n${containerd.logTail()}`,
+        `not everything was seen within ${PATIENCE / 1000} s\n${agent.logTail()}\n${containerd.logTail()}`,
       );
     await Bun.sleep(200);
   }

@@ -245,3 +245,32 @@ e2e.concurrent(
     await ends(node);
   },
 );
+
+e2e.concurrent(
+  "a newer document while an older one is applied takes over, and the older one is superseded",
+  async () => {
+    const node = await answering(stage, "newer");
+    const { name, broker, upstream, agent } = node;
+    const command = ["sh", "-c", "trap 'exit 0' TERM; sleep 2147483647 & wait $!"];
+    const never = { exec: { command: ["false"] }, periodSeconds: 1 };
+    const main = { name: "main", image: BUSYBOX_1.name, command };
+    const sick = goodPod(name, { containers: [{ ...main, readinessProbe: never }] });
+    await publishDesired(broker, name, nextDocument(name, { resources: [sick] }));
+    const told = ({ generation, phase }: { generation: number; phase: string }): boolean =>
+      generation === 6 && ["Applying", "Progressing"].includes(phase);
+    await upstream.ack("the older one is applied", told);
+    const well = goodPod(name, { containers: [main] });
+    const newer = nextDocument(name, { generation: 7, resources: [well] });
+    await publishDesired(broker, name, newer);
+    const ack = await upstream.ack("200 is told", ({ generation, code }) => {
+      return generation === 7 && code === 200;
+    });
+    expect(ack).toMatchObject({ observedGeneration: 7 });
+    expect(await runningApps(containerd(), name)).toHaveLength(1);
+    const { stdout } = await agent.cli("get", "events");
+    expect(stdout).toContain(
+      "generation 6 of mqtt:node was superseded by generation 7 before it had converged",
+    );
+    await ends(node);
+  },
+);

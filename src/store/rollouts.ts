@@ -3,6 +3,7 @@
 import type { GoodCopy, PodOfSource, RolloutState } from "../api/rollout.ts";
 import type { SourceName } from "../api/source-name.ts";
 import type { Database, Query } from "./database.ts";
+import type { CopyRow, RolloutFile, RolloutRow } from "./rollout-file.ts";
 import { readCopy, readState } from "./rollout-text.ts";
 import type { SecretBox } from "./secret-box.ts";
 
@@ -12,10 +13,12 @@ export interface RolloutChange extends PodOfSource {
   readonly copy?: GoodCopy;
 }
 
-interface Row {
-  readonly source: SourceName;
-  readonly name: string;
-  readonly state: string;
+export interface RolloutsOptions {
+  readonly database: Database;
+  readonly secrets: SecretBox;
+  readonly file: RolloutFile;
+  /** The database has just been made: an empty table is no fact. */
+  readonly isNew: boolean;
 }
 
 export type FoundCopy =
@@ -31,12 +34,16 @@ export class Rollouts {
   readonly #copy: Query<[string, string, string], { readonly content: Uint8Array }>;
   readonly #delete: Query<[string, string], unknown>;
   readonly #deleteCopy: Query<[string, string], unknown>;
+  readonly #allStates: Query<[], RolloutRow>;
+  readonly #allCopies: Query<[], CopyRow>;
+  readonly #file: RolloutFile;
   /** What the table says, so that asking costs nothing. */
   readonly #known = new Map<SourceName, Map<string, RolloutState>>();
 
-  constructor(database: Database, secrets: SecretBox) {
+  constructor({ database, secrets, file, isNew }: RolloutsOptions) {
     this.#database = database;
     this.#secrets = secrets;
+    this.#file = file;
     this.#upsert = database.query(
       `INSERT INTO rollout (source, name, state) VALUES (?, ?, ?)
        ON CONFLICT (source, name) DO UPDATE SET state = excluded.state`,
@@ -50,7 +57,10 @@ export class Rollouts {
     );
     this.#delete = database.query("DELETE FROM rollout WHERE source = ? AND name = ?");
     this.#deleteCopy = database.query("DELETE FROM good_copy WHERE source = ? AND name = ?");
-    for (const { source, name, state } of database.query<[], Row>("SELECT * FROM rollout").all()) {
+    this.#allStates = database.query("SELECT source, name, state FROM rollout");
+    this.#allCopies = database.query("SELECT source, name, revision, content FROM good_copy");
+    if (isNew) this.#restore();
+    for (const { source, name, state } of this.#allStates.all()) {
       const read = readState(state);
       if (read !== undefined) this.#of(source).set(name, read);
     }
@@ -89,6 +99,7 @@ export class Rollouts {
       }
     }, "full");
     for (const { source, name, state } of changes) this.#of(source).set(name, state);
+    this.#mirror();
   }
 
   /** Pods that their document does not name any more and that are gone; nothing there = fine. */
@@ -102,6 +113,22 @@ export class Rollouts {
       }
     });
     for (const { source, name } of known) this.#of(source).delete(name);
+    this.#mirror();
+  }
+
+  #mirror(): void {
+    this.#file.write({ states: this.#allStates.all(), copies: this.#allCopies.all() });
+  }
+
+  /** The database was lost: what the file says is the newest that is known. */
+  #restore(): void {
+    const rows = this.#file.read();
+    if (rows === undefined) return;
+    this.#database.transaction(() => {
+      for (const { source, name, state } of rows.states) this.#upsert.run(source, name, state);
+      for (const { source, name, revision, content } of rows.copies)
+        this.#upsertCopy.run(source, name, revision, content);
+    }, "full");
   }
 
   #writeCopy(pod: PodOfSource, revision: string, copy: GoodCopy): void {

@@ -19,6 +19,7 @@ import { Outbox } from "./outbox.ts";
 import type { EventCaps } from "./event-ring.ts";
 import { Removals } from "./removals.ts";
 import { Responses } from "./responses.ts";
+import { RolloutFile } from "./rollout-file.ts";
 import { Rollouts } from "./rollouts.ts";
 import { SecretBox } from "./secret-box.ts";
 import { loadSecretKey } from "./secret-key.ts";
@@ -90,7 +91,8 @@ export class Store implements Disposable {
     this.removals = new Removals(database);
     this.failures = new Failures(database);
     this.killed = new KilledContainers(database);
-    this.rollouts = new Rollouts(database, secrets);
+    const file = new RolloutFile({ files: options.files, path: join(directory, "rollouts") });
+    this.rollouts = new Rollouts({ database, secrets, file, isNew: opened.origin !== "opened" });
     this.holds = new Holds(database);
     this.commands = new Commands(database);
     this.responses = new Responses(database);

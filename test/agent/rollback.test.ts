@@ -75,6 +75,17 @@ describe("a bad update is taken back", () => {
     await stage.stays({ generation: 4, observedGeneration: 4, phase: "Healthy", code: 200 });
   });
 
+  test("and stays so when the database is lost", async () => {
+    using stage = await good();
+    await publish(stage, 2, { pods: [CRASHES], pause: OVER_MS });
+    const before = stage.running();
+    await stage.act({ type: "Kill", acts: 0 }, 0);
+    await stage.act({ type: "Database", how: "lost" }, 0);
+    await stage.act({ type: "Start" }, OVER_MS);
+    expect(stage.running()).toEqual(before);
+    expect(stage.answer).toMatchObject({ generation: 2, phase: "RolledBack", code: 424 });
+  });
+
   test("for all pods of an atomic document", async () => {
     using stage = await good([WEB, DB]);
     const pods = [CRASHES, aSpec("db", 1, IMAGE)];

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import type { GoodCopy, RolloutState } from "../../../src/api/rollout.ts";
@@ -101,5 +101,42 @@ test("several are written together or not at all", () => {
     state: { bad: [1n] } as unknown as RolloutState,
   };
   expect(() => store.rollouts.save([{ ...WEB, state: GOOD }, broken])).toThrow();
+  expect(store.rollouts.of("mqtt:node").size).toBe(0);
+});
+
+test("a lost database finds what was good and bad in the file beside it", () => {
+  const stateDir = newDirectory();
+  {
+    using store = openStore(stateDir);
+    store.rollouts.save([{ ...WEB, state: ON_TRIAL, copy: COPY }]);
+  }
+  for (const suffix of ["", "-wal", "-shm"])
+    rmSync(join(stateDir, `agent.db${suffix}`), { force: true });
+  {
+    using store = openStore(stateDir);
+    expect(store.rollouts.of("mqtt:node").get(WEB.name)).toEqual(ON_TRIAL);
+    expect(store.rollouts.copy(WEB)).toEqual({ type: "Found", copy: COPY });
+    store.rollouts.forget([WEB]);
+  }
+  expect(existsSync(join(stateDir, "desired/rollouts"))).toBe(false);
+});
+
+test("a file that was changed counts as none, and a database that is there outweighs it", () => {
+  const stateDir = newDirectory();
+  const path = join(stateDir, "desired/rollouts");
+  {
+    using store = openStore(stateDir);
+    store.rollouts.save([{ ...WEB, state: ON_TRIAL, copy: COPY }]);
+  }
+  const whole = readFileSync(path, "utf8");
+  expect(whole).not.toContain("very-private");
+  writeFileSync(path, whole.replace("ba", "ab"));
+  {
+    using store = openStore(stateDir);
+    expect(store.rollouts.of("mqtt:node").get(WEB.name)).toEqual(ON_TRIAL);
+  }
+  for (const suffix of ["", "-wal", "-shm"])
+    rmSync(join(stateDir, `agent.db${suffix}`), { force: true });
+  using store = openStore(stateDir);
   expect(store.rollouts.of("mqtt:node").size).toBe(0);
 });

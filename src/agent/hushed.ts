@@ -27,6 +27,26 @@ export function hushedStatus(status: PodStatus, secrets: ReadonlySet<string>): P
   };
 }
 
+/** A value that was replaced may still stand in the last words of a container that had read it. */
+const REMEMBERED = 300;
+
+export class SecretMemory {
+  readonly #known = new Set<string>();
+
+  /** Those of now, and the latest of before. */
+  with(texts: ReadonlySet<string>): ReadonlySet<string> {
+    for (const text of texts) {
+      this.#known.delete(text);
+      this.#known.add(text);
+    }
+    for (const oldest of this.#known) {
+      if (this.#known.size <= Math.max(REMEMBERED, texts.size)) break;
+      this.#known.delete(oldest);
+    }
+    return this.#known;
+  }
+}
+
 type Say = (text: string) => string;
 
 function container(status: ContainerStatus, say: Say): ContainerStatus {

@@ -24,7 +24,7 @@ import type { Claims } from "../volume/claims.ts";
 import { removeClaimData, type ClaimUsers } from "./claim-data.ts";
 import { secretTexts } from "./command-views.ts";
 import type { Edges } from "./edges.ts";
-import { hushed, hushedStatus } from "./hushed.ts";
+import { hushed, hushedStatus, SecretMemory } from "./hushed.ts";
 import { nodeIdentity, nodeLabels, nodeRoom } from "./node-facts.ts";
 import { objectEntries } from "./object-entries.ts";
 import type { Pods } from "./pods.ts";
@@ -67,6 +67,7 @@ const ADDRESSES_MS = 60_000;
 
 export class NodeView implements ServerFacts {
   readonly #options: NodeViewOptions;
+  readonly #former = new SecretMemory();
   #addresses: readonly string[] = [];
   #addressesAt: number | undefined;
   #status: NodeStatus | undefined;
@@ -190,10 +191,11 @@ export class NodeView implements ServerFacts {
   #secrets(): ReadonlySet<string> {
     const { pods, desired, rollouts } = this.#options;
     const running = pods.workers.all().map((entry) => entry.desired.pod);
-    return secretTexts(
+    const now = secretTexts(
       [...desired().objects.map(({ object }) => object), ...rollouts.pinnedObjects()],
       [...desired().pods.map(({ pod }) => pod), ...running],
     );
+    return this.#former.with(now);
   }
 
   truth(): NodeTruth {

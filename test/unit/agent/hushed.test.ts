@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 
-import { hushed, hushedStatus } from "../../../src/agent/hushed.ts";
+import { hushed, hushedStatus, SecretMemory } from "../../../src/agent/hushed.ts";
 import type { ContainerStatus, PodStatus } from "../../../src/api/pod-status.ts";
 
 const SECRETS = new Set(["hunter2", "hunter2-long"]);
@@ -40,4 +40,15 @@ test("in every message of a status, and in nothing else", () => {
   expect(told.reason).toBe("hunter2");
   expect(told.containerStatuses[0]?.name).toBe("hunter2");
   expect(hushedStatus(status, new Set())).toBe(status);
+});
+
+test("what was a Secret before is still hidden, the latest three hundred", () => {
+  const memory = new SecretMemory();
+  memory.with(new Set(["first-value"]));
+  expect(hushed("was first-value, is other", memory.with(new Set(["other"])))).toBe(
+    "was <hidden>, is <hidden>",
+  );
+  for (let value = 0; value < 300; value += 1) memory.with(new Set([`value-${value}-value`]));
+  expect(memory.with(new Set()).has("first-value")).toBe(false);
+  expect(memory.with(new Set()).size).toBe(300);
 });

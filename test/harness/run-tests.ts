@@ -1,9 +1,9 @@
 // Runs everything: the checks of the source, the tests in process in random order, the tests on the real parts.
 // The last line is `N passed, N failed`; with arguments, only the test files that match them.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 
 import { addCounts, countJUnit, NO_TESTS, summary, type TestCounts } from "./junit.ts";
 import { SKIPS_VARIABLE } from "./skip-reasons.ts";
@@ -17,10 +17,22 @@ const IN_PROCESS = [
   "test/component",
   "test/agent",
 ];
-const ON_REAL_PARTS = ["test/e2e"];
+const ON_REAL_PARTS = "test/e2e/**/*.test.ts";
+const LANES = 3;
+const LONG = [
+  "rollback",
+  "rollback-killed",
+  "answers",
+  "broker-trouble",
+  "holds",
+  "fleet",
+  "trust",
+];
 const bun = process.execPath;
 const reports = mkdtempSync(join(tmpdir(), "agent-reports-"));
 const skips = join(reports, "skips");
+/** Files that have said something. */
+let reported = 0;
 
 /** A check of the source counts as one test. */
 async function check(name: string, command: readonly string[]): Promise<TestCounts> {
@@ -29,9 +41,14 @@ async function check(name: string, command: readonly string[]): Promise<TestCoun
   return code === 0 ? { ...NO_TESTS, passed: 1 } : { ...NO_TESTS, failed: 1 };
 }
 
-async function suite(name: string, args: readonly string[]): Promise<TestCounts> {
+/** `run`: performs the command and gives its exit code. */
+async function suite(
+  name: string,
+  args: readonly string[],
+  run: (command: readonly string[]) => Promise<number> = inherit,
+): Promise<TestCounts> {
   const report = join(reports, `${name}.xml`);
-  const code = await inherit([
+  const code = await run([
     bun,
     "test",
     "--isolate",
@@ -44,15 +61,48 @@ async function suite(name: string, args: readonly string[]): Promise<TestCounts>
   return code !== 0 && counts.failed === 0 ? addCounts(counts, { ...NO_TESTS, failed: 1 }) : counts;
 }
 
+/** Each file in a process of its own, a few at once: they mostly wait, and what one says stays together. */
+async function sideBySide(files: readonly string[]): Promise<TestCounts> {
+  const waiting = [...files].toSorted((a, b) => rank(a) - rank(b));
+  const all: TestCounts[] = [];
+  const lane = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
+      all.push(await suite(basename(file), ["--timeout=180000", file], (command) => told(command)));
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  return all.reduce(addCounts, NO_TESTS);
+}
+
+/** The longest begin first. */
+function rank(file: string): number {
+  const place = LONG.indexOf(basename(file, ".test.ts"));
+  return place < 0 ? LONG.length : place;
+}
+
 async function inherit(command: readonly string[]): Promise<number> {
-  const child = Bun.spawn([...command], {
+  return start(command, "inherit").exited;
+}
+
+/** Says everything when it has ended. */
+async function told(command: readonly string[]): Promise<number> {
+  const said = join(reports, `${reported}.log`);
+  reported += 1;
+  const log = openSync(said, "a");
+  const code = await start(command, log).exited;
+  closeSync(log);
+  process.stdout.write(readFileSync(said));
+  rmSync(said);
+  return code;
+}
+
+function start(command: readonly string[], output: "inherit" | number): Bun.Subprocess {
+  return Bun.spawn([...command], {
     cwd: ROOT,
     stdin: "ignore",
-    stdout: "inherit",
-    stderr: "inherit",
+    stdout: output,
+    stderr: output,
     env: { ...process.env, [SKIPS_VARIABLE]: skips },
   });
-  return child.exited;
 }
 
 function withTests(paths: readonly string[]): readonly string[] {
@@ -71,10 +121,8 @@ async function everything(): Promise<TestCounts> {
   const inProcess = withTests(IN_PROCESS);
   if (inProcess.length > 0)
     counts = addCounts(counts, await suite("in-process", ["--randomize", ...inProcess]));
-  const real = withTests(ON_REAL_PARTS);
-  if (real.length > 0)
-    counts = addCounts(counts, await suite("real-parts", ["--timeout=180000", ...real]));
-  return counts;
+  const real = [...new Bun.Glob(ON_REAL_PARTS).scanSync(ROOT)].toSorted();
+  return addCounts(counts, await sideBySide(real));
 }
 
 const filters = process.argv.slice(2);

@@ -7,10 +7,11 @@ import {
   type SourceName,
   type SourceSnapshot,
 } from "../api/desired-pod.ts";
-import { objectKey, type LocalObjects } from "../api/local-object.ts";
+import { objectKey, type DesiredObject, type LocalObjects } from "../api/local-object.ts";
 import type { NodeIdentity } from "../api/node-object.ts";
 import { referencesOf } from "../api/object-references.ts";
 import { podName, type PodUID } from "../api/pod.ts";
+import { isSameList } from "../lib/same-list.ts";
 import { listensTo } from "../source/object-access.ts";
 import { mergeSnapshots, type Admission, type Standing } from "../source/pod-config.ts";
 import { ObjectIndex } from "./object-index.ts";
@@ -105,9 +106,9 @@ export class DesiredPods {
       this.#late += 1;
       rollouts.onRepinned(repinned);
     }
-    const asked = this.#effective().flatMap(({ pods }) => pods);
-    return (
-      asked.length !== this.#asked.length || asked.some((pod, index) => pod !== this.#asked[index])
+    return !isSameList(
+      this.#effective().flatMap(({ pods }) => pods),
+      this.#asked,
     );
   }
 
@@ -133,11 +134,7 @@ export class DesiredPods {
   #missingSince(hadSpoken: ReadonlySet<SourceName>): readonly string[] {
     const { pods, objects, ready } = this.#state;
     if ([...ready].every((source) => hadSpoken.has(source))) return [];
-    const there = new Set(objects.map(({ object }) => objectKey(object)));
-    return pods
-      .flatMap(({ pod }) => referencesOf(pod))
-      .map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)
-      .filter((key) => !there.has(key));
+    return missingFor(pods, objects);
   }
 
   /** What this pod finds: the newest word at every look-up, or what was there when it was good. */
@@ -154,12 +151,8 @@ export class DesiredPods {
     };
   }
 
-  #lateFor({ pod, source }: DesiredPod): readonly string[] {
-    if (this.isSettledFor(source)) return [];
-    const there = new Set(this.#written.objects.map(({ object }) => objectKey(object)));
-    return referencesOf(pod)
-      .map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)
-      .filter((key) => !there.has(key));
+  #lateFor(desired: DesiredPod): readonly string[] {
+    return this.isSettledFor(desired.source) ? [] : missingFor([desired], this.#written.objects);
   }
 
   #isShadowed({ pod, source }: DesiredPod): boolean {
@@ -208,4 +201,16 @@ export class DesiredPods {
       ({ source, ready }) => ready || !listensTo(reader, source),
     );
   }
+}
+
+/** Keys (`ConfigMap default/web`) of what the pods refer to and nobody has. */
+function missingFor(
+  pods: readonly DesiredPod[],
+  objects: readonly DesiredObject[],
+): readonly string[] {
+  const there = new Set(objects.map(({ object }) => objectKey(object)));
+  return pods
+    .flatMap(({ pod }) => referencesOf(pod))
+    .map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)
+    .filter((key) => !there.has(key));
 }

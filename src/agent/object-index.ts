@@ -10,6 +10,7 @@ import {
 } from "../api/local-object.ts";
 import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/node-object.ts";
 import { mayUse, type Reader } from "../source/object-access.ts";
+import { isSameList } from "../lib/same-list.ts";
 import { sameObject } from "../source/same-object.ts";
 
 export class ObjectIndex {
@@ -95,8 +96,4 @@ export class ObjectIndex {
     // From another source it may be there for other pods.
     return was.source !== is.source || !sameObject(was.object, is.object);
   }
-}
-
-function isSameList(a: readonly DesiredObject[], b: readonly DesiredObject[]): boolean {
-  return a.length === b.length && a.every((one, index) => one === b[index]);
 }

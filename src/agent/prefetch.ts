@@ -2,7 +2,7 @@
 
 import type { DesiredPod } from "../api/desired-pod.ts";
 import type { Pod, PodUID } from "../api/pod.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 
@@ -17,8 +17,8 @@ export interface PrefetchOptions {
 
 interface Fetch {
   readonly abort: AbortController;
-  /** When to try again; undefined = it is under way, or done. */
-  retryAt: Monotonic | undefined;
+  /** For the next try; undefined = it is under way, or done. */
+  again: Disposable | undefined;
 }
 
 const AGAIN_MS = 300_000;
@@ -34,17 +34,13 @@ export class Prefetch implements Disposable {
   /** Those that wait by now; whatever else is under way is nobody's wish any more. */
   want(pods: readonly DesiredPod[]): void {
     const wanted = new Map(pods.map((desired) => [desired.uid, desired]));
-    for (const [uid, { abort }] of this.#fetches) {
+    for (const [uid, { abort, again }] of this.#fetches) {
       if (wanted.has(uid)) continue;
       abort.abort();
+      again?.[Symbol.dispose]();
       this.#fetches.delete(uid);
     }
-    const now = this.#options.clock.monotonic();
-    for (const [uid, { pod }] of wanted) {
-      const before = this.#fetches.get(uid);
-      if (before === undefined || (before.retryAt !== undefined && before.retryAt <= now))
-        void this.#fetch(uid, pod);
-    }
+    for (const [uid, { pod }] of wanted) if (!this.#fetches.has(uid)) void this.#fetch(uid, pod);
   }
 
   [Symbol.dispose](): void {
@@ -53,14 +49,14 @@ export class Prefetch implements Disposable {
 
   async #fetch(uid: PodUID, pod: Pod): Promise<void> {
     const { clock, log, fetchImages } = this.#options;
-    const fetch: Fetch = { abort: new AbortController(), retryAt: undefined };
+    const fetch: Fetch = { abort: new AbortController(), again: undefined };
     this.#fetches.set(uid, fetch);
     try {
       await fetchImages(pod, fetch.abort.signal);
       if (!fetch.abort.signal.aborted) this.#options.onFetched();
     } catch (error) {
       if (fetch.abort.signal.aborted) return;
-      fetch.retryAt = clock.monotonic() + AGAIN_MS;
+      fetch.again = clock.after(AGAIN_MS, () => void this.#fetch(uid, pod));
       log.warn("cannot fetch the images of a held update", { uid, error: messageOf(error) });
     }
   }

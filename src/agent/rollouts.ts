@@ -13,6 +13,8 @@ import { DocumentRollouts } from "../source/document-rollouts.ts";
 import type { RolloutOutcome } from "../source/rollout-document.ts";
 import type { UpstreamFacts } from "../source/trial-facts.ts";
 import type { Edges } from "./edges.ts";
+import type { ImageLedger } from "./image-ledger.ts";
+import { isSameList } from "../lib/same-list.ts";
 import { imagesOf, isRunning, isThere } from "./pods-of-source.ts";
 import type { Prefetch } from "./prefetch.ts";
 import { StandingsTold, type PodTurn } from "./standings-told.ts";
@@ -33,6 +35,7 @@ export interface RolloutsOptions extends Omit<TrialProgressOptions, "configDiges
   readonly nodeName: string;
   readonly record: RecordEvent;
   readonly view: RolloutView;
+  readonly images: Pick<ImageLedger, "fatal" | "registryAnswers" | "areAway">;
   readonly upstream: () => UpstreamFacts;
   /** Who keeps this pod from being updated. */
   readonly holds: Pick<UpdateHolds, "of" | "ofRunning">;
@@ -44,8 +47,6 @@ export interface RolloutsOptions extends Omit<TrialProgressOptions, "configDiges
 
 /** Whatever time alone may change can wait so long. */
 const SOONEST_MS = 20;
-/** Images of a held update that did not come are asked for again. */
-const PREFETCH_AGAIN_MS = 301_000;
 
 interface Known {
   readonly rollouts: DocumentRollouts;
@@ -121,20 +122,18 @@ export class Rollouts implements Disposable {
     const { open, waiting } = this.#told.tell(this.#turns());
     this.#open = open;
     this.#options.prefetch.want(waiting);
-    const held = outcomes.some(({ steps }) =>
-      steps.some(({ standing }) => standing.type === "Held"),
-    );
-    const again = held ? [this.#options.edges.clock.monotonic() + PREFETCH_AGAIN_MS] : [];
-    this.#comeBack([...again, ...outcomes.flatMap(({ reviewAt }) => reviewAt ?? [])]);
+    this.#comeBack(outcomes.flatMap(({ reviewAt }) => reviewAt ?? []));
     return outcomes.flatMap(({ repinned }) => repinned);
   }
 
-  /** What may run of a source's word. */
+  /** What may run of a source's word; the snapshot itself where that is all of it. */
   effective(snapshot: SourceSnapshot): SourceSnapshot {
     const outcome = this.#documents.get(snapshot.source)?.outcome;
-    return outcome === undefined
+    if (outcome === undefined) return snapshot;
+    const { pods, held } = outcome;
+    return held.length === 0 && isSameList(pods, snapshot.pods)
       ? snapshot
-      : { ...snapshot, pods: outcome.pods, held: outcome.held };
+      : { ...snapshot, pods, held };
   }
 
   #turns(): readonly PodTurn[] {
@@ -218,10 +217,9 @@ export class Rollouts implements Disposable {
     return [...new Set(all.map(({ pod }) => podName(pod)))];
   }
 
-  /** What has failed under this `namespace/name` is tried again; false = nothing is known of it. */
-  release(name: string): boolean {
-    const released = [...this.#documents.values()].map(({ rollouts }) => rollouts.release(name));
-    return released.includes(true);
+  /** What has failed under this `namespace/name` is tried again. */
+  release(name: string): void {
+    for (const { rollouts } of this.#documents.values()) rollouts.release(name);
   }
 
   /** Pods may be gone for good. */

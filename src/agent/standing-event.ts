@@ -2,6 +2,7 @@
 
 import type { Said } from "../api/events.ts";
 import type { PodStanding } from "../api/rollout.ts";
+import { failureWords, runsInstead, takenBack } from "../api/update-condition.ts";
 
 /** undefined = nothing new, or nothing that anybody has to know. */
 export function standingEvent(
@@ -15,14 +16,11 @@ export function standingEvent(
       return undefined;
     case "Held":
       return { type: "Normal", reason: "UpdateHeld", message: standing.why };
-    case "Failed": {
-      const { reason, message } = standing.why;
-      return { type: "Warning", reason: "UpdateFailed", message: `${reason}: ${message}` };
-    }
+    case "Failed":
+      return { type: "Warning", reason: "UpdateFailed", message: failureWords(standing.why) };
     case "RolledBack": {
-      const { why, isKnownBad } = standing;
-      const known = isKnownBad ? "known bad, not tried again: " : "";
-      const message = `${known}${why.reason}: ${why.message}; generation ${goodGeneration} runs`;
+      const why = failureWords(standing.why);
+      const message = takenBack(standing, why) + runsInstead(goodGeneration);
       return { type: "Warning", reason: "RolledBack", message };
     }
   }

@@ -1,5 +1,6 @@
 // How a pod on trial does: its health, and how often its worst container has ended in the life of its UID.
 
+import { allStatuses } from "../api/container-statuses.ts";
 import type { DesiredPod } from "../api/desired-pod.ts";
 import { allContainers, type Container, type PodSpec } from "../api/pod.ts";
 import type { ContainerStatus, PodStatus } from "../api/pod-status.ts";
@@ -13,8 +14,8 @@ export function trialHealth(
   status: PodStatus | undefined,
 ): TrialHealth {
   const { stage, readySince, reason, message } = health;
-  const ends = allContainers(pod.spec).map((container) => endsOf(pod.spec, container, status));
-  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const all = allStatuses(status);
+  const ends = allContainers(pod.spec).map((container) => endsOf(pod.spec, container, all));
   return {
     stage,
     readySince,
@@ -27,8 +28,7 @@ export function trialHealth(
 }
 
 /** How often it has ended when it should not have. */
-function endsOf(spec: PodSpec, container: Container, status: PodStatus | undefined): number {
-  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+function endsOf(spec: PodSpec, container: Container, all: readonly ContainerStatus[]): number {
   const own = all.find(({ name }) => name === container.name);
   if (own === undefined) return 0;
   const last = lastEnd(own);

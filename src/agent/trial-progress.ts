@@ -2,23 +2,22 @@
 
 import type { DesiredPod } from "../api/desired-pod.ts";
 import type { LocalObjects } from "../api/local-object.ts";
-import { allContainers, type PodUID } from "../api/pod.ts";
+import type { PodUID } from "../api/pod.ts";
 import { isMeantToFinish } from "../api/restart-policy.ts";
-import { configText } from "../runtime/config-digests.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import type { TrialHealth } from "../source/rollout-trial.ts";
 import type { PodProgress } from "../source/trial-facts.ts";
 import { podHealth, type PodHealth } from "../upstream/pod-health.ts";
 import type { Edges } from "./edges.ts";
 import type { ImageLedger } from "./image-ledger.ts";
-import { newsOf } from "./news.ts";
+import { newsOf, type News } from "./news.ts";
 import type { Pods } from "./pods.ts";
 import { trialHealth } from "./trial-health.ts";
 
 export interface TrialProgressOptions {
   readonly edges: Pick<Edges, "clock">;
   readonly pods: () => Pick<Pods, "cache" | "statuses" | "workers">;
-  readonly images: Pick<ImageLedger, "fatal" | "registryAnswers" | "areAway">;
+  readonly images: Pick<ImageLedger, "fatal" | "registryAnswers">;
   /** What pods find by the newest word of the sources. */
   readonly view: { objectsFor(desired: DesiredPod): LocalObjects };
   /** Keyed: it stands on containers that are there for all to see. */
@@ -63,48 +62,42 @@ export class TrialProgress {
 
   /** At the last look. */
   of(desired: DesiredPod): PodProgress {
-    const { images, view } = this.#options;
+    const { images, view, pods, configDigest: digest } = this.#options;
     const { uid, pod } = desired;
     const fatal = images.fatal(uid);
-    const objects = view.objectsFor(desired);
-    const reads = allContainers(pod.spec).some(
-      (one) => configText(pod, one, objects) !== undefined,
-    );
-    return {
-      health: this.#trialHealth(desired),
-      isMeantToFinish: isMeantToFinish(pod.spec),
-      registryAnswers: images.registryAnswers(uid),
-      orderedRestarts: reads ? 1 : 0,
-      ...(fatal === undefined ? {} : { fatal: fatal.why, fatalAt: fatal.at }),
-    };
-  }
-
-  #trialHealth(desired: DesiredPod): TrialHealth | undefined {
-    const { pods, hush } = this.#options;
-    const known = this.#health.get(desired.uid);
-    if (known === undefined) return undefined;
-    const status = pods().statuses.status(desired.uid);
-    const readySince = this.#provenSince(desired, known);
-    const health = trialHealth(desired, { ...known, readySince }, status);
-    return health.message === undefined ? health : { ...health, message: hush(health.message) };
-  }
-
-  /** Since when it is ready with what it would read by now: what ran before proves nothing of that. */
-  #provenSince(desired: DesiredPod, { readySince }: PodHealth): Monotonic | undefined {
-    const { edges, view, pods, configDigest: digest } = this.#options;
-    const { uid } = desired;
     const news = newsOf(desired, {
       objects: view.objectsFor(desired),
       digest,
       observed: pods().cache.get(uid),
     });
+    return {
+      health: this.#trialHealth(desired, news),
+      isMeantToFinish: isMeantToFinish(pod.spec),
+      registryAnswers: images.registryAnswers(uid),
+      orderedRestarts: news.reads ? 1 : 0,
+      ...(fatal === undefined ? {} : { fatal: fatal.why, fatalAt: fatal.at }),
+    };
+  }
+
+  #trialHealth(desired: DesiredPod, news: News): TrialHealth | undefined {
+    const { pods, hush } = this.#options;
+    const known = this.#health.get(desired.uid);
+    if (known === undefined) return undefined;
+    const status = pods().statuses.status(desired.uid);
+    const readySince = this.#provenSince(known, news);
+    const health = trialHealth(desired, { ...known, readySince }, status);
+    return health.message === undefined ? health : { ...health, message: hush(health.message) };
+  }
+
+  /** Since when it is ready with what it would read by now: what ran before proves nothing of that. */
+  #provenSince({ uid, readySince }: PodHealth, news: News): Monotonic | undefined {
     const before = this.#read.get(uid);
     if (news.type !== "Read" || readySince === undefined) {
       this.#read.delete(uid);
       return undefined;
     }
     const isKnown = before?.content === news.content;
-    const since = isKnown ? before.since : edges.clock.monotonic();
+    const since = isKnown ? before.since : this.#options.edges.clock.monotonic();
     this.#read.set(uid, { content: news.content, since });
     return Math.max(readySince, news.content === "" ? 0 : since);
   }

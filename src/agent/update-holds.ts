@@ -67,11 +67,6 @@ export class UpdateHolds {
     else rows.release(name ?? NODE);
   }
 
-  /** Since when somebody holds the whole node, as wall ms. */
-  nodeHeldSince(): number | undefined {
-    return this.#options.rows.since(NODE);
-  }
-
   #locked(running: DesiredPod, maxSeconds: number): string | undefined {
     const lock = this.#options.locks.of(running, maxSeconds);
     if (lock === undefined) return undefined;

@@ -1,7 +1,7 @@
 // How a pod tells that it does not run what its document asks for, or not surely: a condition of ours. Pure.
 
 import type { PodCondition } from "./pod-status.ts";
-import type { PodStanding } from "./rollout.ts";
+import type { Failure, PodStanding } from "./rollout.ts";
 
 /** Types of conditions about an update, and what a person reads beside the status. */
 export const UPDATE_CONDITIONS: Readonly<Record<string, string>> = {
@@ -25,12 +25,25 @@ export function updateCondition({
     case "Failed":
       return condition("agent/UpdateFailed", standing.why.reason, standing.why.message);
     case "RolledBack": {
-      const runs = goodGeneration === undefined ? "" : `; generation ${goodGeneration} runs`;
-      const known = standing.isKnownBad ? "known bad, not tried again: " : "";
       const { reason, message } = standing.why;
-      return condition("agent/RolledBack", reason, `${known}${message}${runs}`);
+      const words = takenBack(standing, message) + runsInstead(goodGeneration);
+      return condition("agent/RolledBack", reason, words);
     }
   }
+}
+
+/** `why`: in words. */
+export function takenBack({ isKnownBad }: { readonly isKnownBad: boolean }, why: string): string {
+  return isKnownBad ? `known bad, not tried again: ${why}` : why;
+}
+
+/** What to say behind that of what runs now. */
+export function runsInstead(goodGeneration: number | undefined): string {
+  return goodGeneration === undefined ? "" : `; generation ${goodGeneration} runs`;
+}
+
+export function failureWords({ reason, message }: Failure): string {
+  return `${reason}: ${message}`;
 }
 
 function condition(type: string, reason: string, message: string): PodCondition {

@@ -67,7 +67,7 @@ function runsWell(
 }
 
 /** Those that run on and on; what an init container read has had its effect. */
-function readers({ spec }: Pod): readonly Container[] {
+export function readers({ spec }: Pod): readonly Container[] {
   return allContainers(spec).filter((container) => {
     const isInit = spec.initContainers.includes(container) && !isSidecar(spec, container);
     return !isInit && restartPolicyOf(spec, container) !== "Never";
@@ -75,7 +75,7 @@ function readers({ spec }: Pod): readonly Container[] {
 }
 
 /** Digests of another key or version say nothing: they restart nothing. */
-function hasChanged(written: string | undefined, current: string | undefined): boolean {
+export function hasChanged(written: string | undefined, current: string | undefined): boolean {
   if (written === undefined || current === undefined || written === current) return false;
   const maker = makerOf(written);
   return maker !== undefined && maker === makerOf(current);

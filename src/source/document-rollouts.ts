@@ -38,8 +38,8 @@ export class DocumentRollouts {
   readonly #good: GoodPods;
   #document: RolloutDocument | undefined;
   #states = new Map<string, RolloutState>();
-  /** `name revision` of copies that are there, or were tried. */
-  readonly #sealed = new Set<string>();
+  /** By name, of copies that are there, or were tried. */
+  readonly #sealed = new Map<string, Revision>();
   readonly #watched = new Map<string, { readonly revision: Revision; readonly since: Monotonic }>();
   /** Pods that read newer content than was good. */
   readonly #beyond = new Set<PodUID>();
@@ -137,7 +137,7 @@ export class DocumentRollouts {
     const gone = [...this.#states.keys()].filter((name) => !listed.has(name) && !isThere(name));
     store.forget(gone.map((name) => ({ source, name })));
     for (const name of gone) {
-      this.#states.delete(name);
+      for (const known of [this.#states, this.#sealed, this.#watched]) known.delete(name);
       this.#good.forget(name);
     }
   }
@@ -235,9 +235,8 @@ export class DocumentRollouts {
       if (standing.type !== "Good" || state.good === undefined) return false;
       // What has just become good has no copy yet: the one that is there is its predecessor's.
       if (saved.get(name)?.good?.revision !== state.good.revision) return false;
-      const key = `${name} ${state.good.revision}`;
-      if (this.#sealed.has(key)) return false;
-      this.#sealed.add(key);
+      if (this.#sealed.get(name) === state.good.revision) return false;
+      this.#sealed.set(name, state.good.revision);
       return this.#good.of(name, state) === undefined;
     });
     return new Set(lost.map(({ name }) => name));

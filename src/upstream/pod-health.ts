@@ -1,5 +1,6 @@
 // How far one pod is on its way, as acknowledgements judge it; counts time since boot, never the wall clock (law 8).
 
+import { allStatuses } from "../api/container-statuses.ts";
 import type { ContainerStatus, PodStatus } from "../api/pod-status.ts";
 import type { DesiredPod } from "../api/desired-pod.ts";
 import type { PodSpec, PodUID } from "../api/pod.ts";
@@ -63,7 +64,7 @@ export function podHealth(desired: DesiredPod, facts: HealthFacts, before?: PodH
 /** What failed on the way of a pod that finished well is forgiven. */
 function crashesOf(status: PodStatus | undefined): number {
   if (status === undefined || status.phase === "Succeeded") return 0;
-  return Math.max(...containersOf(status).map(failuresOf), 0);
+  return Math.max(...allStatuses(status).map(failuresOf), 0);
 }
 
 type Why = Pick<PodHealth, "reason" | "message">;
@@ -98,14 +99,10 @@ function stageOf({ status, pulling, terminating }: HealthFacts): PodStage {
   if (status?.phase === "Succeeded" || status?.phase === "Failed") return status.phase;
   if (pulling === true) return "Downloading";
   if (status === undefined) return "Pending";
-  const containers = containersOf(status);
+  const containers = allStatuses(status);
   if (containers.some(isPulling)) return "Downloading";
   if (status.phase === "Running") return containers.every(isGoing) ? "Running" : "Starting";
   return status.initContainerStatuses.some(hasBegun) ? "Starting" : "Pending";
-}
-
-function containersOf(status: PodStatus): readonly ContainerStatus[] {
-  return [...status.initContainerStatuses, ...status.containerStatuses];
 }
 
 function isPulling({ state }: ContainerStatus): boolean {

@@ -1,7 +1,8 @@
 // One pod as one line of the report, in the words of `kubectl get pods`. Pure.
 
+import { allStatuses } from "../api/container-statuses.ts";
 import type { DesiredPod } from "../api/desired-pod.ts";
-import type { ContainerStatus, PodCondition, PodStatus } from "../api/pod-status.ts";
+import type { PodCondition, PodStatus } from "../api/pod-status.ts";
 import {
   initBlock,
   isConditionTrue,
@@ -30,10 +31,6 @@ export function podLine(desired: DesiredPod, status: PodStatus | undefined): Pod
     ...(reason === undefined ? {} : { reason: wireText(reason) }),
     since: sinceOf(status),
   };
-}
-
-function allStatuses(status: PodStatus | undefined): readonly ContainerStatus[] {
-  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
 /** The pod's own reason, else that of the container that keeps it from running. */

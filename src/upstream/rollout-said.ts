@@ -1,6 +1,7 @@
 // What an update's turn makes of the acknowledgement of its document: rolled back, failed, held, or not proven yet. Pure.
 
-import type { Failure, PodStanding } from "../api/rollout.ts";
+import type { PodStanding } from "../api/rollout.ts";
+import { failureWords, takenBack } from "../api/update-condition.ts";
 import type { Ack } from "./reported-state.ts";
 import { wireText } from "./wire-text.ts";
 
@@ -13,17 +14,16 @@ export function rolloutSaid(standings: readonly PodStanding[]): RolloutSaid | un
   );
   const [first] = rolledBack;
   if (first !== undefined) {
-    const { why, isKnownBad } = first.standing;
     const generations = rolledBack.flatMap(({ goodGeneration }) => goodGeneration ?? []);
-    const known = isKnownBad ? "known bad, not tried again: " : "";
-    const message = wireText(`pod ${first.name} was taken back: ${known}${saidOf(why)}`);
+    const why = takenBack(first.standing, failureWords(first.standing.why));
+    const message = wireText(`pod ${first.name} was taken back: ${why}`);
     const said = { phase: "RolledBack", code: 424, message } as const;
     if (generations.length === 0) return said;
     return { ...said, lastGood: { generation: Math.min(...generations) } };
   }
   for (const { name, standing } of standings) {
     if (standing.type !== "Failed") continue;
-    const message = wireText(`pod ${name}: ${saidOf(standing.why)}`);
+    const message = wireText(`pod ${name}: ${failureWords(standing.why)}`);
     return { phase: "Degraded", code: 424, message };
   }
   for (const { name, standing } of standings) {
@@ -36,8 +36,4 @@ export function rolloutSaid(standings: readonly PodStanding[]): RolloutSaid | un
 /** Some pod has not proved itself yet. */
 export function isOnTrial(standings: readonly PodStanding[]): boolean {
   return standings.some(({ standing }) => standing.type === "OnTrial");
-}
-
-function saidOf({ reason, message }: Failure): string {
-  return `${reason}: ${message}`;
 }

@@ -54,14 +54,7 @@ export function startWithHostname(agent: AgentProcess, hostname: string): void {
     `#!/bin/sh\nexec unshare --uts sh -c '${inside}' ${agentBinary()} "$@"\n`,
     { mode: 0o755 },
   );
-  const before = process.env["AGENT_BINARY"];
-  process.env["AGENT_BINARY"] = wrapper;
-  try {
-    agent.start();
-  } finally {
-    if (before === undefined) delete process.env["AGENT_BINARY"];
-    else process.env["AGENT_BINARY"] = before;
-  }
+  agent.start(wrapper);
 }
 
 async function json(agent: AgentProcess, ...args: readonly string[]): Promise<unknown> {

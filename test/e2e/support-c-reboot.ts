@@ -19,12 +19,5 @@ export function startAfterReboot(agent: AgentProcess): void {
     `#!/bin/sh\nexec unshare --mount --propagation slave sh -c '${inside}' ${agentBinary()} "$@"\n`,
     { mode: 0o755 },
   );
-  const before = process.env["AGENT_BINARY"];
-  process.env["AGENT_BINARY"] = wrapper;
-  try {
-    agent.start();
-  } finally {
-    if (before === undefined) delete process.env["AGENT_BINARY"];
-    else process.env["AGENT_BINARY"] = before;
-  }
+  agent.start(wrapper);
 }

@@ -110,12 +110,5 @@ mount --bind ${stub} /etc/resolv.conf && exec "$0" "$@"`;
     `#!/bin/sh\nexec unshare --mount --propagation private sh -c '${inside}' ${agentBinary()} "$@"\n`,
     { mode: 0o755 },
   );
-  const before = process.env["AGENT_BINARY"];
-  process.env["AGENT_BINARY"] = wrapper;
-  try {
-    agent.start();
-  } finally {
-    if (before === undefined) delete process.env["AGENT_BINARY"];
-    else process.env["AGENT_BINARY"] = before;
-  }
+  agent.start(wrapper);
 }

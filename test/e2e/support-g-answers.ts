@@ -180,12 +180,5 @@ function startWithClock(agent: AgentProcess, clock: AnsweringOptions["clock"]): 
   const wrapper = join(agent.paths.directory, "agent-with-clock");
   const words = [process.execPath, CLOCK_PROGRAM, clock, agentBinary()].join(" ");
   writeFileSync(wrapper, `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
-  const before = process.env["AGENT_BINARY"];
-  process.env["AGENT_BINARY"] = wrapper;
-  try {
-    agent.start();
-  } finally {
-    if (before === undefined) delete process.env["AGENT_BINARY"];
-    else process.env["AGENT_BINARY"] = before;
-  }
+  agent.start(wrapper);
 }

@@ -109,9 +109,10 @@ export class AgentProcess {
   }
 
   /** Starts the process and returns at once. */
-  start(): void {
+  /** `binary`: also a program that starts the agent in some surroundings. */
+  start(binary = agentBinary()): void {
     const log = openSync(this.paths.log, "a");
-    this.#child = Bun.spawn([agentBinary(), "run", "--config", this.paths.config], {
+    this.#child = Bun.spawn([binary, "run", "--config", this.paths.config], {
       cwd: "/",
       detached: true,
       stdin: "ignore",

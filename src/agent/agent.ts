@@ -29,7 +29,7 @@ import {
   buildDocuments,
   buildFileSource,
   buildTrust,
-  staleDocuments,
+  timeConditions,
   trustDoor,
 } from "./sources.ts";
 import { SyncLoop, type LoopEvent } from "./sync-loop.ts";
@@ -116,11 +116,11 @@ export class Agent {
     });
     const emit = (snapshot: SourceSnapshot): void =>
       this.#mailbox.send({ type: "Snapshot", snapshot });
-    const sources = { edges, config, version, nodeName, emit };
+    const sources = { edges, config, version, nodeName, emit, hasFailed: this.#side.hasFailed };
     this.#files = buildFileSource(sources);
     const onConditions = (): void => this.#upstream?.changed();
     this.#trust = buildTrust(sources, onConditions, () => this.#documents?.judgeAgain());
-    this.#documents = buildDocuments(sources, this.#trust, onConditions);
+    this.#documents = buildDocuments({ ...sources, trust: this.#trust, onState: onConditions });
     this.#upstream = this.#buildUpstream();
     this.#view = new NodeView({
       edges,
@@ -142,7 +142,7 @@ export class Agent {
       conditions: () => [
         ...options.conditions,
         ...this.#trust.conditions(),
-        ...staleDocuments(edges, this.#documents),
+        ...timeConditions(edges, this.#documents),
         ...(this.#upstream?.conditions() ?? []),
       ],
       updates: this.#side.door,

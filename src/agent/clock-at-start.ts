@@ -2,6 +2,7 @@
 
 import type { Clock } from "../lib/clock.ts";
 import { rfc3339 } from "../lib/clock.ts";
+import { ClockFloor } from "../lib/clock-floor.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { ClockMark } from "../store/clock-mark.ts";
@@ -20,8 +21,8 @@ export interface ClockAtStartOptions {
   readonly set: (wall: number) => number;
 }
 
-/** Before the first connection: a certificate is not valid yet in 1970. */
-export function settleClock(options: ClockAtStartOptions): void {
+/** Before the first connection: a certificate is not valid yet in 1970. Returns what the clock cannot be earlier than. */
+export function settleClock(options: ClockAtStartOptions): ClockFloor {
   const { clock, log, mark, mayStep, built, synchronised, set } = options;
   const now = clock.now();
   const floor = clockFloor({ built, marked: mark.marked });
@@ -36,6 +37,7 @@ export function settleClock(options: ClockAtStartOptions): void {
     const time = clock.now();
     return markIsDue(time, marked) && synchronised() ? time : undefined;
   });
+  return new ClockFloor(floor);
 }
 
 /** At a clean stop. Never throws. */

@@ -90,6 +90,10 @@ export class NodeCommands {
       atomically: (run) => store.database.transaction(run),
       execute: (order) => this.#execute(order),
       onResponse,
+      onIssued: (at) => {
+        // Whoever looks at the node next is told.
+        edges.clockFloor.raise(at);
+      },
     });
   }
 

@@ -2,6 +2,7 @@
 
 import type { AgentConfig } from "../api/config.ts";
 import type { RecordEvent } from "../api/events.ts";
+import type { SourceName } from "../api/desired-pod.ts";
 import { NO_FLEET_FACTS, type FleetFacts } from "../api/groups.ts";
 import { podName, type PodUID } from "../api/pod.ts";
 import type { MqttSource } from "../source/mqtt-source.ts";
@@ -44,6 +45,8 @@ export interface DesiredSide {
   readonly door: UpdateDoor;
   /** What the node is to the fleet by now. */
   readonly fleet: () => FleetFacts;
+  /** Whether the accepted document of a source has failed. */
+  readonly hasFailed: (source: SourceName) => boolean;
   /** Every local source has said something, be it that it knows nothing: before that, precedence is a guess. */
   readonly haveAllSpoken: () => boolean;
 }
@@ -119,7 +122,8 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
     wanted: (name) => desired.wanted(name),
     onChange: onReview,
   });
-  return { desired, rollouts, images, door, fleet, haveAllSpoken };
+  const hasFailed = (source: SourceName): boolean => rollouts.hasFailed(source);
+  return { desired, rollouts, images, door, fleet, hasFailed, haveAllSpoken };
 }
 
 function buildHolds({ edges, config, pods }: DesiredSideOptions): UpdateHolds {

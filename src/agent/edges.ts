@@ -10,6 +10,7 @@ import type { Cgroups } from "../host/pod-cgroup.ts";
 import type { MachineFacts, NodeAddress } from "../host/machine.ts";
 import type { Mounts } from "../host/mounts.ts";
 import type { ProbeEdge } from "../host/probe-edge.ts";
+import type { ClockFloor } from "../lib/clock-floor.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
@@ -36,6 +37,7 @@ export interface Edges {
   readonly bootId: string;
   readonly addresses: () => readonly NodeAddress[];
   readonly clockSynchronised: () => boolean;
+  readonly clockFloor: ClockFloor;
   readonly sha256: Sha256;
   readonly verifySignature: VerifySignature;
   /** What lies in `trustPath` at this moment; throws nothing. */

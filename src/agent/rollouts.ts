@@ -6,7 +6,7 @@ import type { DesiredPod, SourceName, SourceSnapshot } from "../api/desired-pod.
 import type { LocalObject, LocalObjects } from "../api/local-object.ts";
 import { podName, type PodUID } from "../api/pod.ts";
 import { revisionOf } from "../api/revision.ts";
-import type { PodStanding } from "../api/rollout.ts";
+import type { PodStanding, RolloutStanding } from "../api/rollout.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import { DocumentRollouts } from "../source/document-rollouts.ts";
@@ -47,6 +47,8 @@ export interface RolloutsOptions extends Omit<TrialProgressOptions, "configDiges
 
 /** Whatever time alone may change can wait so long. */
 const SOONEST_MS = 20;
+
+const FAILED: readonly RolloutStanding["type"][] = ["RolledBack", "Failed"];
 
 interface Known {
   readonly rollouts: DocumentRollouts;
@@ -157,6 +159,11 @@ export class Rollouts implements Disposable {
     });
   }
 
+  /** Something of the document of `source` was taken back, or cannot be. */
+  hasFailed(source: SourceName): boolean {
+    return this.standings(source).some(({ standing }) => FAILED.includes(standing.type));
+  }
+
   objectsOf(desired: DesiredPod): LocalObjects {
     const { rollouts } = this.#documents.get(desired.source) ?? {};
     return rollouts?.objectsOf(desired) ?? this.#options.view.objectsFor(desired);
@@ -244,7 +251,7 @@ export class Rollouts implements Disposable {
   #supersede({ source, document, pods }: SourceSnapshot, by: number): void {
     const { edges, record } = this.#options;
     const open = pods.filter(({ uid }) => this.#open.has(uid));
-    if (document === undefined || open.length === 0) return;
+    if (document === undefined || open.length === 0 || this.hasFailed(source)) return;
     const { generation } = document;
     const message = `generation ${generation} of ${source} was superseded by generation ${by} before it had converged`;
     edges.log.info("Superseded", { source, generation, by });

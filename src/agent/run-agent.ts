@@ -77,7 +77,7 @@ async function live(
     synchronised: clockSynchronised,
     set: setSystemClock,
   };
-  settleClock(time);
+  const clockFloor = settleClock(time);
   using channel = new GrpcChannel({ endpoint: config.containerRuntimeEndpoint, clock });
   using cri = new StrayTaskClient({
     endpoint: config.containerRuntimeEndpoint,
@@ -113,6 +113,7 @@ async function live(
     bootId: bootId(),
     addresses: () => readNodeAddresses(),
     clockSynchronised,
+    clockFloor,
     trimMemory,
     sha256: (data) => createHash("sha256").update(data).digest("hex"),
     verifySignature: verifyEd25519,

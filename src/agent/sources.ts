@@ -2,13 +2,14 @@
 
 import { dirname } from "node:path";
 import type { AgentConfig } from "../api/config.ts";
-import type { SourceSnapshot } from "../api/desired-pod.ts";
+import type { SourceName, SourceSnapshot } from "../api/desired-pod.ts";
 import type { NodeCondition } from "../api/pod-status.ts";
 import { normalizedName, parseImageReference } from "../image/image-reference.ts";
 import { staleConditions } from "../source/desired-stale.ts";
 import { FileSource } from "../source/file-source.ts";
 import { MqttSource } from "../source/mqtt-source.ts";
 import { Trust } from "../source/trust.ts";
+import { behindConditions } from "../upstream/clock-floor.ts";
 import type { Edges } from "./edges.ts";
 import type { TrustDoor } from "./trust-entry.ts";
 
@@ -64,13 +65,17 @@ export function trustDoor(trust: Trust, documents: MqttSource | undefined): Trus
   };
 }
 
-/** `onState`: there is another answer to a document. */
-export function buildDocuments(
-  options: SourcesOptions,
-  trust: Trust,
-  onState: () => void,
-): MqttSource | undefined {
-  const { edges, config, nodeName, version, emit } = options;
+export interface DocumentsOptions extends SourcesOptions {
+  readonly trust: Trust;
+  /** There is another answer to a document, or another condition. */
+  readonly onState: () => void;
+  /** Whether the accepted document of a source has failed. */
+  readonly hasFailed: (source: SourceName) => boolean;
+}
+
+/** undefined = no broker is configured. */
+export function buildDocuments(options: DocumentsOptions): MqttSource | undefined {
+  const { edges, config, nodeName, version, emit, trust, onState, hasFailed } = options;
   const { mqtt } = config;
   if (mqtt === undefined) return undefined;
   const { fleet, topicRoot, podPolicy: policy, requireDigest, groups = [] } = mqtt;
@@ -94,18 +99,30 @@ export function buildDocuments(
       fullImageName,
     },
     clockTrusted: clockSynchronised,
+    onIssued: (at) => {
+      if (edges.clockFloor.raise(at)) onState();
+    },
+    hasFailed,
     emit,
     onState,
   });
 }
 
-/** Documents that run although their time is over, as far as the clock can be believed. */
-export function staleDocuments(
-  { clock, clockSynchronised }: Pick<Edges, "clock" | "clockSynchronised">,
+/** Documents that run although their time is over, as far as the clock can be believed; and a clock that cannot. */
+export function timeConditions(
+  {
+    clock,
+    clockSynchronised,
+    clockFloor,
+  }: Pick<Edges, "clock" | "clockSynchronised" | "clockFloor">,
   documents: MqttSource | undefined,
 ): readonly NodeCondition[] {
-  const now = clockSynchronised() ? clock.now() : undefined;
-  return staleConditions(documents?.states() ?? [], now);
+  const synchronised = clockSynchronised();
+  const now = clock.now();
+  return [
+    ...staleConditions(documents?.states() ?? [], synchronised ? now : undefined),
+    ...behindConditions({ synchronised, now, floor: clockFloor.at }),
+  ];
 }
 
 /** Whoever may write there is root on this node, or decides what runs here. */

@@ -280,7 +280,11 @@ export class Upstream {
     const answers = [files, ...documents];
     this.#acks = new Map(answers.map(({ ack }) => [ack.source, ack]));
     this.#comeBack(answers.map(({ reviewAt }) => reviewAt).filter((at) => at !== undefined));
-    return answers.map(({ ack }) => ack);
+    // What runs comes first: who asks for a source without a digest asks for that.
+    return [
+      ...answers.map(({ ack }) => ack),
+      ...documents.flatMap(({ superseded }) => superseded ?? []),
+    ];
   }
 
   #comeBack(times: readonly number[]): void {

@@ -14,6 +14,8 @@ export interface DesiredDocument extends DocumentTerms {
   readonly digest: string;
   /** A signature was verified when it was accepted; absent = no. */
   readonly signed?: boolean;
+  /** Wall ms at which whoever signed it says to have done so; absent = nobody whose signature counts says anything. */
+  readonly issuedAt?: number;
   /** Wall ms from which on it should no longer be what runs; it runs all the same. */
   readonly expiresAt?: number;
   readonly pods: readonly DesiredPod[];
@@ -24,26 +26,32 @@ export interface DesiredDocument extends DocumentTerms {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** The checkpoint of one source: the truth is `payload`, the rest saves reading it. */
-export interface AcceptedDocument {
-  readonly source: SourceName;
+/** What one document is told apart by. */
+export interface DocumentVersion {
   readonly epoch: string;
   readonly generation: number;
   readonly digest: string;
+  /** A signature was verified when it was accepted; absent = no. */
+  readonly signed?: boolean;
+  /** Highest generation of this epoch that has converged; 0 = none. */
+  readonly observedGeneration: number;
+}
+
+/** The checkpoint of one source: the truth is `payload`, the rest saves reading it. */
+export interface AcceptedDocument extends DocumentVersion {
+  readonly source: SourceName;
   /** Empty when it is lost. */
   readonly payload: Uint8Array;
-  /** A signature was verified when it was accepted, once and for all; absent = no. */
-  readonly signed?: boolean;
   /** Whether the payload holds a Secret, and is encrypted at rest; absent = no. */
   readonly holdsSecrets?: boolean;
   /** Why the payload is there and cannot be opened any more; its version counts all the same. */
   readonly lost?: string;
   /** Trust was reset since: a document of any epoch and generation follows it. */
   readonly versionForgotten?: boolean;
-  /** Highest generation of this epoch that has converged; 0 = none. */
-  readonly observedGeneration: number;
   /** Wall ms of acceptance; for showing only. */
   readonly acceptedAt: number;
+  /** Whose place it took before that had come to an end, well or badly; absent = nobody's. */
+  readonly superseded?: DocumentVersion;
 }
 
 export interface RefusedDocument {
@@ -63,6 +71,8 @@ export interface DocumentState {
   readonly document: DesiredDocument | undefined;
   readonly observedGeneration: number;
   readonly acceptedAt: number;
+  /** As in the checkpoint. */
+  readonly superseded?: DocumentVersion;
   readonly lastRejected: RefusedDocument | undefined;
   /** How its pods stand to it; those that are not in it were not judged. */
   readonly rollout?: readonly PodStanding[];

@@ -112,7 +112,7 @@ export function summaryLine(nodes: readonly KnownNode[]): string {
   return `${nodes.length} ${what}: ${online} online, ${away} away; ${trouble} in trouble`;
 }
 
-/** Who holds an update back wants it so. */
+/** Who holds an update back, or publishes another one, wants it so. */
 function isTrouble({ code, phase }: ToldAck): boolean {
-  return code >= 400 && phase !== "Held";
+  return code >= 400 && phase !== "Held" && phase !== "Superseded";
 }

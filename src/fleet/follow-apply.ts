@@ -24,8 +24,11 @@ export function followApply(
   report: NodeReport | undefined,
   state: NodeState | undefined,
 ): Step {
-  const ack = report?.desired.find(({ source }) => source === published.source);
-  if (ack?.digest === published.digest) return ownStep(ack);
+  const acks = report?.desired.filter(({ source }) => source === published.source) ?? [];
+  const own = acks.find(({ digest }) => digest === published.digest);
+  if (own !== undefined) return ownStep(own);
+  // A document whose place another one took comes after that.
+  const [ack] = acks;
   const refused = ack?.lastRejected;
   if (refused?.digest === published.digest)
     return failed(`Rejected ${refused.code}: ${refused.message}`);
@@ -46,7 +49,7 @@ function ownStep(ack: ToldAck): Step {
   const why = message === undefined || message === "" ? "" : `: ${message}`;
   const line = `${phase}${counted}${back}${why}`;
   if (code === 200) return { line, outcome: "Healthy" };
-  if (!GOING_ON.includes(code) || phase === "Superseded") return failed(line);
+  if (!GOING_ON.includes(code)) return failed(line);
   return { line, outcome: "Waiting" };
 }
 

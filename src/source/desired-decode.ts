@@ -15,11 +15,11 @@ import {
   type Node,
 } from "../api/field-reader.ts";
 import { Findings } from "../api/findings.ts";
-import { timeField } from "../api/time-field.ts";
 import { decodeText, readDocuments, type YamlDocument } from "../api/yaml-documents.ts";
 import type { FieldError } from "../lib/result.ts";
 import { NO_FLEET_WORD, readFleetWord, type FleetWord } from "./desired-membership.ts";
 import { readRequires, type Requires } from "./desired-requires.ts";
+import { readTimes, type DocumentTimes } from "./desired-times.ts";
 import { DEFAULT_POLICY, didYouMean, readPolicy } from "./desired-update-policy.ts";
 
 /** One entry of `resources`, not judged yet. */
@@ -35,16 +35,12 @@ export interface Target {
   readonly fleet?: string;
 }
 
-export interface Envelope extends FleetWord {
+export interface Envelope extends FleetWord, DocumentTimes {
   readonly target: Target;
   /** "" when absent. */
   readonly epoch: string;
   readonly previousEpoch?: string;
   readonly generation: number;
-  /** Wall ms. */
-  readonly issuedAt?: number;
-  /** Wall ms. */
-  readonly expiresAt?: number;
   readonly requires: Requires;
   readonly policy: UpdatePolicy;
   readonly allowEmpty: boolean;
@@ -114,13 +110,12 @@ export function readEnvelope(payload: Uint8Array, of: DocumentOf = "node"): Read
 export function readCheckpoint(
   payload: Uint8Array,
   of: DocumentOf,
-): FleetWord & {
-  readonly policy: UpdatePolicy;
-  /** Wall ms. */
-  readonly expiresAt?: number;
-  readonly resources: readonly WrittenResource[];
-  readonly errors: readonly FieldError[];
-} {
+): FleetWord &
+  DocumentTimes & {
+    readonly policy: UpdatePolicy;
+    readonly resources: readonly WrittenResource[];
+    readonly errors: readonly FieldError[];
+  } {
   const nothing = { policy: DEFAULT_POLICY, resources: [], ...NO_FLEET_WORD };
   const text = decodeText(payload);
   if (!text.ok) return { ...nothing, errors: text.errors.map(asDocumentError) };
@@ -138,9 +133,7 @@ export function readCheckpoint(
   const policy = readPolicy(leniently, passedOver);
   const word = of === "node" ? readFleetWord(leniently) : NO_FLEET_WORD;
   const resources = readResources({ findings, path: [], value }, document.locate);
-  const expiresAt = timeField(leniently, "expiresAt");
-  const expiry = expiresAt === undefined ? {} : { expiresAt };
-  return { ...word, ...expiry, policy, resources, errors: findings.errors };
+  return { ...word, ...readTimes(leniently), policy, resources, errors: findings.errors };
 }
 
 function asDocumentError(error: FieldError): FieldError {
@@ -167,8 +160,7 @@ function readDesiredState(document: YamlDocument, of: DocumentOf): ReadEnvelope 
     resources: readResources(node, document.locate),
     ...(of === "node" ? readFleetWord(node) : NO_FLEET_WORD),
   };
-  const issuedAt = timeField(node, "issuedAt");
-  const expiresAt = timeField(node, "expiresAt");
+  const times = readTimes(node);
   readReserved(node, unsupported);
   warnUnknown(node, of);
   if (findings.errors.length > 0 || generation === undefined)
@@ -182,8 +174,7 @@ function readDesiredState(document: YamlDocument, of: DocumentOf): ReadEnvelope 
     envelope: {
       ...envelope,
       generation,
-      ...(issuedAt === undefined ? {} : { issuedAt }),
-      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...times,
       unsupported: unsupported.errors,
       ignored: findings.warnings,
     },

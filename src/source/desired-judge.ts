@@ -19,7 +19,7 @@ import {
   refusedAmong,
   type DecodedResources,
 } from "./desired-resources.ts";
-import { expiryOf } from "./desired-stale.ts";
+import { timesOf } from "./desired-times.ts";
 import { digestOf, openDocument, type OpenedDocument, type Trusted } from "./desired-signature.ts";
 import {
   documentName,
@@ -249,7 +249,7 @@ function accept(
     document: {
       ...version,
       policy,
-      ...expiryOf(envelope),
+      ...timesOf(envelope, signature !== undefined),
       ...wordOf(envelope),
       pods,
       written,

@@ -6,7 +6,7 @@ import type { Rejection } from "../api/desired-pod.ts";
 import type { FieldError } from "../lib/result.ts";
 import { readCheckpoint } from "./desired-decode.ts";
 import { wordOf } from "./desired-membership.ts";
-import { expiryOf } from "./desired-stale.ts";
+import { timesOf } from "./desired-times.ts";
 import { documentRejections } from "./desired-refusal.ts";
 import { decodeResources } from "./desired-resources.ts";
 import { documentOf, type DocumentAddress } from "./desired-version.ts";
@@ -48,7 +48,7 @@ export function restoreDocument(
       digest,
       ...(signed ? { signed } : {}),
       policy,
-      ...expiryOf(read),
+      ...timesOf(read, signed),
       ...wordOf(read),
       pods: decoded.pods,
       written: decoded.written,

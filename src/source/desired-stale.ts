@@ -4,13 +4,6 @@ import type { DocumentState } from "../api/desired-document.ts";
 import type { NodeCondition } from "../api/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
 
-/** Of whatever may expire. */
-export function expiryOf({ expiresAt }: { readonly expiresAt?: number | undefined }): {
-  readonly expiresAt?: number;
-} {
-  return expiresAt === undefined ? {} : { expiresAt };
-}
-
 /** `now`: wall ms of a clock that somebody vouches for; undefined = of none, so that nobody can say. */
 export function staleConditions(
   states: readonly Pick<DocumentState, "source" | "document">[],

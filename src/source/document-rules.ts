@@ -30,4 +30,8 @@ export interface DocumentRules {
   readonly podRules: PodRules;
   /** Whether the kernel says that the clock is synchronised. */
   readonly clockTrusted: () => boolean;
+  /** It is that late at least, wall ms: a signature that counts says so. */
+  readonly onIssued: (at: number) => void;
+  /** Whether the accepted document of a source has failed: nothing of it is on its way any more. */
+  readonly hasFailed: (source: SourceName) => boolean;
 }

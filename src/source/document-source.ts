@@ -13,6 +13,7 @@ import type { DocumentAddress } from "./desired-version.ts";
 import type { DocumentRules } from "./document-rules.ts";
 import { RefusalMemory } from "./mqtt-refusals.ts";
 import { storageRefusal } from "./storage-refusal.ts";
+import { supersededBy } from "./desired-superseded.ts";
 
 export interface DocumentSourceOptions {
   readonly rules: DocumentRules;
@@ -159,11 +160,13 @@ export class DocumentSource implements Disposable {
   }
 
   state(): DocumentState {
+    const { superseded } = this.#stored ?? {};
     return {
       source: this.source,
       document: this.#document,
       observedGeneration: this.#stored?.observedGeneration ?? 0,
       acceptedAt: this.#stored?.acceptedAt ?? 0,
+      ...(superseded === undefined ? {} : { superseded }),
       lastRejected: this.#refusals.last(),
     };
   }
@@ -190,12 +193,18 @@ export class DocumentSource implements Disposable {
     this.#refusedMessage = verdict.type === "Refused" ? { payload, code: verdict.code } : undefined;
     switch (verdict.type) {
       case "Accepted":
-        return this.#accept(verdict, payload);
+        this.#accept(verdict, payload);
+        return this.#proveTime(verdict.document);
       case "Unchanged":
-        return this.#setRefused([]);
+        this.#setRefused([]);
+        return this.#proveTime(this.#document);
       case "Refused":
         return this.#refuse(verdict);
     }
+  }
+
+  #proveTime(document: DesiredDocument | undefined): void {
+    if (document?.issuedAt !== undefined) this.#rules.onIssued(document.issuedAt);
   }
 
   #judge(payload: Uint8Array): Verdict {
@@ -220,7 +229,10 @@ export class DocumentSource implements Disposable {
   }
 
   #accept(verdict: Extract<Verdict, { type: "Accepted" }>, payload: Uint8Array): void {
-    const { accepted, document, notices } = verdict;
+    const { document, notices } = verdict;
+    const hasFailed = this.#rules.hasFailed(this.source);
+    const superseded = supersededBy(verdict.accepted, this.#stored, hasFailed);
+    const accepted = { ...verdict.accepted, ...(superseded === undefined ? {} : { superseded }) };
     const { digest, generation } = accepted;
     try {
       this.#rules.documents.accept(accepted);

@@ -1,6 +1,6 @@
 // An accepted document as a row of the database, and when two of them are the same.
 
-import type { AcceptedDocument } from "../api/desired-document.ts";
+import type { AcceptedDocument, DocumentVersion } from "../api/desired-document.ts";
 import type { SourceName } from "../api/desired-pod.ts";
 import { encodeDocument, type StoredDocument } from "./document-file.ts";
 
@@ -16,6 +16,8 @@ export interface DocumentRow {
   /** What was signed, and whose version was forgotten: of this row only if it is its digest. An older agent leaves both as they are. */
   readonly signed_digest: string;
   readonly forgotten_digest: string;
+  /** What it took the place of, JSON with the digest of this row as `by`; "" = nothing. An older agent leaves it as it is. */
+  readonly superseded: string;
 }
 
 export function stored(row: DocumentRow): StoredDocument {
@@ -30,8 +32,22 @@ export function stored(row: DocumentRow): StoredDocument {
     ...(row.forgotten_digest === digest ? { versionForgotten: true } : {}),
     observedGeneration: row.observed_generation,
     acceptedAt: row.accepted_at,
+    ...supersededIn(row),
   };
   return { serial, document };
+}
+
+/** For the column `superseded`. */
+export function supersededText({ superseded, digest: by }: AcceptedDocument): string {
+  return superseded === undefined ? "" : JSON.stringify({ ...superseded, by });
+}
+
+function supersededIn({ superseded: text, digest }: DocumentRow): {
+  readonly superseded?: DocumentVersion;
+} {
+  if (text === "") return {};
+  const { by, ...superseded } = JSON.parse(text) as DocumentVersion & { readonly by: string };
+  return by === digest ? { superseded } : {};
 }
 
 /** Nothing of `next` would be news. */

@@ -12,7 +12,7 @@ import {
   isSource,
   type StoredDocument,
 } from "./document-file.ts";
-import { isSame, isSameFile, stored, type DocumentRow } from "./document-row.ts";
+import { isSame, isSameFile, stored, supersededText, type DocumentRow } from "./document-row.ts";
 import type { Meta } from "./meta.ts";
 import { isSealed, type SecretBox } from "./secret-box.ts";
 import type { StoreFiles } from "./store-files.ts";
@@ -45,7 +45,7 @@ export class Documents {
   readonly #select: Query<[string], DocumentRow>;
   readonly #selectAll: Query<[], DocumentRow>;
   readonly #upsert: Query<
-    [string, number, string, number, string, Uint8Array, number, number, string],
+    [string, number, string, number, string, Uint8Array, number, number, string, string],
     unknown
   >;
   readonly #observe: Query<[number, string, number], unknown>;
@@ -58,12 +58,13 @@ export class Documents {
     this.#select = database.query("SELECT * FROM document WHERE source = ?");
     this.#selectAll = database.query("SELECT * FROM document ORDER BY source");
     this.#upsert = database.query(
-      `INSERT INTO document (source, serial, epoch, generation, digest, payload, observed_generation, accepted_at, signed_digest)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO document (source, serial, epoch, generation, digest, payload, observed_generation, accepted_at, signed_digest, superseded)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (source) DO UPDATE SET serial = excluded.serial, epoch = excluded.epoch,
          generation = excluded.generation, digest = excluded.digest, payload = excluded.payload,
          observed_generation = excluded.observed_generation, accepted_at = excluded.accepted_at,
-         signed_digest = excluded.signed_digest, forgotten_digest = excluded.forgotten_digest`,
+         signed_digest = excluded.signed_digest, forgotten_digest = excluded.forgotten_digest,
+         superseded = excluded.superseded`,
     );
     this.#observe = database.query(
       "UPDATE document SET observed_generation = ? WHERE source = ? AND observed_generation <> ?",
@@ -168,7 +169,8 @@ export class Documents {
     const observed = document.observedGeneration;
     const version = [source, serial, epoch, generation, digest] as const;
     const signedDigest = document.signed === true ? digest : "";
-    this.#upsert.run(...version, payload, observed, acceptedAt, signedDigest);
+    const times = [observed, acceptedAt] as const;
+    this.#upsert.run(...version, payload, ...times, signedDigest, supersededText(document));
     this.#options.meta.set(spokenKey(source), "1");
   }
 

@@ -129,6 +129,10 @@ export const SCHEMA_STEPS: readonly string[] = [
     released TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  // Which document this one took the place of before that had converged (document-row).
+  `
+  ALTER TABLE document ADD COLUMN superseded TEXT NOT NULL DEFAULT '';
+  `,
 ];
 
 /** Of the first step; a database without one of them is not usable. */

@@ -30,6 +30,8 @@ export interface RunningFacts {
 
 export interface Acknowledgement {
   readonly ack: Ack;
+  /** Of the document whose place this one took; the last time beside the word that this one has converged. */
+  readonly superseded?: Ack;
   /** Every pod is where the document wants it; `observedGeneration` is to be written down. */
   readonly converged: boolean;
   /** When time alone may change the answer; undefined = only events can. */
@@ -76,9 +78,23 @@ export function acknowledge(
   const ack = dated({ ...version, ...judged.said }, { ...facts, previous });
   return {
     ack: { ...ack, ...(rejected === undefined ? {} : { lastRejected: rejected }) },
+    ...(hasConverged ? {} : overtaken(state, source)),
     converged: judged.converged,
     reviewAt: judged.reviewAt,
   };
+}
+
+/** The last word about a document that had not come to an end when a newer one took its place. */
+function overtaken(
+  { superseded, document, acceptedAt }: DocumentState,
+  source: string,
+): Pick<Acknowledgement, "superseded"> {
+  if (superseded === undefined) return {};
+  const { epoch, generation, observedGeneration, digest, signed = false } = superseded;
+  const version = { source, epoch, generation, observedGeneration, digest, signed };
+  const message = `generation ${document?.generation} took its place before it had converged`;
+  const said = { phase: "Superseded", code: 410, message, since: rfc3339(acceptedAt) } as const;
+  return { superseded: { ...version, ...said } };
 }
 
 /** Its pods may do well although what runs is not what it asks for. */

@@ -1,5 +1,8 @@
 // Decides below which moment the wall clock is certainly wrong, and what to do about it at the start (MQTT.md §7). Pure.
 
+import type { NodeCondition } from "../api/pod-status.ts";
+import { rfc3339 } from "../lib/clock.ts";
+
 export interface KnownTimes {
   /** Wall ms of the agent's sources; 0 = unknown. */
   readonly built: number;
@@ -24,6 +27,20 @@ export interface ClockAtStart {
 /** Where to step the clock to; undefined = leave it. It is never set back, and never against what keeps it in step. */
 export function stepTo({ mayStep, synchronised, now, floor }: ClockAtStart): number | undefined {
   return mayStep && !synchronised && now < floor ? floor : undefined;
+}
+
+/** How far ahead the clock of whoever signs may be. */
+const SKEW_MS = 60_000;
+
+/** The clock says less than what is proven. A clock that somebody keeps in step is right, whatever was signed. */
+export function behindConditions({
+  synchronised,
+  now,
+  floor,
+}: Omit<ClockAtStart, "mayStep">): readonly NodeCondition[] {
+  if (synchronised || now >= floor - SKEW_MS) return [];
+  const message = `the clock says ${rfc3339(now)}, and it is ${rfc3339(floor)} at least; keep it in step (NTP), or let setClock: true step it forward when the agent starts`;
+  return [{ type: "ClockBehind", status: "True", reason: "BelowFloor", message }];
 }
 
 const MARK_APART_MS = 3_600_000;

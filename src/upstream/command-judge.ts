@@ -3,6 +3,7 @@
 import type { Command } from "../api/command.ts";
 import { decodeCommand, MAX_COMMAND_BYTES, type CommandError } from "../api/decode-command.ts";
 import { isEnvelope, readSignedEnvelope } from "../api/dsse.ts";
+import { optional } from "../api/optional-field.ts";
 import { parseTopic, topicFor } from "../api/mqtt-topics.ts";
 import {
   CHANGING,
@@ -37,6 +38,8 @@ export type CommandJudgement =
       readonly statusOnly: boolean;
       /** Signed, and it changes something: whoever overheard it could send it again while the session lasts. */
       readonly replayable: boolean;
+      /** Wall ms; a signature that counts says that it was issued then. */
+      readonly provenAt?: number;
       readonly replyTo: string;
     };
 
@@ -100,7 +103,8 @@ function judgeRead(command: Command, of: CommandCase, own: string): CommandJudge
     repetition(command, facts);
   if (denial !== undefined) return refuse({ id, replyTo, stranger }, denial);
   const replayable = signed && CHANGING.includes(verb);
-  return { type: "Run", command, statusOnly: stranger, replayable, replyTo };
+  const proven = optional("provenAt", signed ? command.issuedAt : undefined);
+  return { type: "Run", command, statusOnly: stranger, replayable, ...proven, replyTo };
 }
 
 interface Reading {

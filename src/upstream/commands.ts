@@ -34,6 +34,8 @@ export interface CommandsOptions {
   readonly atomically: (run: () => void) => void;
   /** An answer waits to be published. */
   readonly onResponse: () => void;
+  /** It is that late at least, wall ms: a signature that counts says so. */
+  readonly onIssued: (at: number) => void;
 }
 
 type Runnable = Extract<CommandJudgement, { type: "Run" }>;
@@ -118,6 +120,7 @@ export class Commands {
         return this.#refuse(judgement, correlation);
       case "Run": {
         const problem = this.#noRoom(judgement);
+        if (judgement.provenAt !== undefined) this.#options.onIssued(judgement.provenAt);
         if (problem !== undefined) return this.#refuse(tooMany(judgement, problem), correlation);
         this.#take(this.#workOf(judgement, correlation));
       }

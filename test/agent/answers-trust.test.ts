@@ -181,3 +181,25 @@ test("a broker that is full of junk for an hour changes nothing on a node with k
   expect(stage.running()).toEqual(before);
   expect(stage.answer).toMatchObject({ generation: 3, phase: "Healthy", code: 200 });
 });
+
+test("a clock that nobody keeps in step is behind as soon as a signature proves it, until that process ends", async () => {
+  using stage = await trusting();
+  stage.world.machine.clockSynchronised = false;
+  await stage.act({ type: "Wall", to: "1970" });
+  expect(stage.conditions()).not.toContain("ClockBehind");
+  // Nobody whom the node trusts has said so.
+  const issuedAt = "2026-11-21T08:00:00Z";
+  const word = documentOf(4, [NEXT], { epoch, issuedAt });
+  await stage.publish(signedDocument(word, "stranger"));
+  expect(stage.conditions()).not.toContain("ClockBehind");
+  await stage.publish(signedDocument(word, "desk"));
+  expect(stage.conditions()).toContain("ClockBehind");
+  const said = stage.reported.status.conditions.find(({ type }) => type === "ClockBehind");
+  expect(said?.message).toContain("it is 2026-11-21T08:00:00Z at least");
+  // The broker gives what is retained to the next process, which has accepted it before.
+  await stage.restart();
+  expect(stage.conditions()).toContain("ClockBehind");
+  stage.world.machine.clockSynchronised = true;
+  await stage.pass(2 * HOUR_MS);
+  expect(stage.conditions()).not.toContain("ClockBehind");
+});

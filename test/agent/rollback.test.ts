@@ -2,6 +2,7 @@
 // machine booted in between. It ends at the new revision or at the last good one, and says which.
 
 import { describe, expect, test } from "bun:test";
+import type { Ack } from "../../src/upstream/reported-state.ts";
 import { AnswerStage, aSpec, DB, documentOf, NEXT, WEB } from "./answer-stage.ts";
 import { IMAGE } from "./pod-world.ts";
 import type { SimSpec } from "./sim-specs.ts";
@@ -11,17 +12,15 @@ const CRASHES = aSpec("web", 4, IMAGE, {
   program: { stopsAfterMs: 0, exitsAfterMs: 50, exitCode: 3 },
 });
 const NEVER_HERE = aSpec("web", 5, "NOT/an image");
-const PROBED = aSpec("web", 6, IMAGE, {
-  probes: [
-    {
-      type: "readiness",
-      failureThreshold: 3,
-      grace: undefined,
-      written: { exec: { command: ["probe", "readiness"] }, periodSeconds: 1 },
-    },
-  ],
-});
-const SPECS = [CRASHES, NEVER_HERE, PROBED];
+const READINESS = {
+  type: "readiness",
+  failureThreshold: 3,
+  grace: undefined,
+  written: { exec: { command: ["probe", "readiness"] }, periodSeconds: 1 },
+} as const;
+const PROBED = aSpec("web", 6, IMAGE, { probes: [READINESS] });
+const PROBED_TOO = aSpec("web", 7, IMAGE, { probes: [READINESS] });
+const SPECS = [CRASHES, NEVER_HERE, PROBED, PROBED_TOO];
 /** Longer than any judgement here, with what a report takes. */
 const OVER_MS = 180_000;
 /** An update here, or one that is taken back, with its report. */
@@ -120,6 +119,16 @@ describe("onFailure", () => {
   });
 });
 
+test("what was taken back has had its last word before a newer document comes", async () => {
+  using stage = await good();
+  await publish(stage, 2, { pods: [CRASHES], pause: OVER_MS });
+  expect(stage.answer).toMatchObject(BACK);
+  await stage.act({ type: "Health", name: "web", healthy: false }, 0);
+  await publish(stage, 3, { pods: [PROBED], pause: 20_000 });
+  expect(stage.answer).toMatchObject({ generation: 3, code: 202 });
+  expect(stage.reported.desired.map(({ phase }) => phase)).not.toContain("Superseded");
+});
+
 describe("a hold", () => {
   test("keeps what runs over a restart, is told as 423, and ends with a release", async () => {
     using stage = await good();
@@ -138,12 +147,41 @@ test("a newer document takes over while an older one is applied, which is told a
   using stage = await good();
   await stage.act({ type: "Health", name: "web", healthy: false }, 0);
   await publish(stage, 2, { pods: [PROBED], pause: 20_000 });
-  await publish(stage, 3, { pods: [NEXT], pause: OVER_MS });
-  expect(names(stage)).toEqual(["web-2"]);
-  expect(stage.answer).toMatchObject({ generation: 3, observedGeneration: 3, code: 200 });
-  const said = stage.agent.facts.events().filter(({ reason }) => reason === "Superseded");
-  expect(said.map(({ message }) => message)).toEqual([
+  const before = stage.answer;
+  const policy = { progressDeadlineSeconds: 600 };
+  await publish(stage, 3, { pods: [PROBED_TOO], pause: 20_000, policy });
+  const superseded = {
+    source: "node",
+    epoch: "",
+    generation: 2,
+    observedGeneration: 1,
+    digest: before?.digest,
+    signed: false,
+    phase: "Superseded",
+    code: 410,
+    message: "generation 3 took its place before it had converged",
+  };
+  const told = (): readonly Ack[] => stage.reported.desired.slice(1);
+  expect(told()).toMatchObject([{ generation: 3, phase: "Progressing" }, superseded]);
+  // Killed and started again, it says the same.
+  const said = told()[1];
+  const events = (): readonly string[] =>
+    stage.agent.facts
+      .events()
+      .filter(({ reason }) => reason === "Superseded")
+      .map(({ message }) => message);
+  expect(events()).toEqual([
     "generation 2 of mqtt:node was superseded by generation 3 before it had converged",
+  ]);
+  await stage.restart();
+  expect(told()[1]).toEqual(said);
+  expect(told()[0]).toMatchObject({ generation: 3, phase: "Progressing" });
+  await publish(stage, 4, { pods: [NEXT], pause: OVER_MS });
+  expect(names(stage)).toEqual(["web-2"]);
+  expect(stage.answer).toMatchObject({ generation: 4, observedGeneration: 4, code: 200 });
+  expect(told()).toHaveLength(1);
+  expect(events()).toEqual([
+    "generation 3 of mqtt:node was superseded by generation 4 before it had converged",
   ]);
 });
 

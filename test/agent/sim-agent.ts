@@ -11,6 +11,7 @@ import type { DesiredState } from "../../src/api/desired-pod.ts";
 import type { Removal } from "../../src/api/removal.ts";
 import type { Clock, Monotonic } from "../../src/lib/clock.ts";
 import { messageOf } from "../../src/lib/errors.ts";
+import { ClockFloor } from "../../src/lib/clock-floor.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { verifyEd25519 } from "../../src/host/ed25519.ts";
@@ -133,6 +134,7 @@ export class SimAgent {
         bootId: options.bootId,
         addresses: () => [{ interface: "eth0", family: 4, address: "192.0.2.1" }],
         clockSynchronised: options.clockSynchronised,
+        clockFloor: new ClockFloor(0),
         verifySignature: verifyEd25519,
         rootKeys: options.rootKeys,
         trimMemory: () => undefined,

@@ -118,10 +118,15 @@ export class ReportJudge {
       before?.incarnation === said.incarnation &&
       (said.session < before.session || (said.session === before.session && said.seq < before.seq));
     if (isOlder) accuse(`${topic} goes back to ${said.session}/${said.seq}`);
-    const ack = said.desired?.find(({ source }) => source === "node");
-    if (ack !== undefined) this.#options.onAck(ack);
-    if (ack === undefined || ack.generation === 0) return;
-    if (this.#accepted.get(ack.generation)?.has(ack.digest) !== true)
-      accuse(`generation ${ack.generation} is acknowledged, but was never on the disk`);
+    const [ack, ...superseded] = said.desired?.filter(({ source }) => source === "node") ?? [];
+    if (ack === undefined) return;
+    this.#options.onAck(ack);
+    for (const { generation, digest } of [ack, ...superseded])
+      if (generation > 0 && this.#accepted.get(generation)?.has(digest) !== true)
+        accuse(`generation ${generation} is acknowledged, but was never on the disk`);
+    const [last, more] = superseded;
+    if (last === undefined) return;
+    if (more !== undefined || last.phase !== "Superseded" || last.digest === ack.digest)
+      accuse(`generation ${last.generation} is told as ${last.phase} beside ${ack.generation}`);
   }
 }

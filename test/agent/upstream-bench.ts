@@ -9,6 +9,7 @@ import type { AgentConfig, MqttConfig } from "../../src/api/config.ts";
 import { CONFIG_DEFAULTS, METERED_DEFAULTS, MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
 import type { Files } from "../../src/host/files.ts";
 import { realFiles } from "../../src/host/real-files.ts";
+import { ClockFloor } from "../../src/lib/clock-floor.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { MqttLink } from "../../src/mqtt/mqtt-link.ts";
 import { Store } from "../../src/store/store.ts";
@@ -139,6 +140,7 @@ export class UpstreamBench implements Disposable {
       bootId: "00000000-0000-4000-8000-000000000001",
       addresses: () => [{ interface: "eth0", family: 4, address: "192.0.2.1" }],
       clockSynchronised: () => true,
+      clockFloor: new ClockFloor(0),
       verifySignature: () => false,
       rootKeys: () => ({ keys: [], problems: [] }),
       trimMemory: () => undefined,

@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
+import type { ReportedState } from "../../src/upstream/reported-state.ts";
 import { always, eventually } from "../harness/eventually.ts";
 import { freePort } from "../harness/free-port.ts";
 import { BUSYBOX_1 } from "../harness/images.ts";
@@ -261,11 +262,36 @@ e2e.concurrent(
     await upstream.ack("the older one is applied", told);
     const well = goodPod(name, { containers: [main] });
     const newer = nextDocument(name, { generation: 7, resources: [well] });
+    const older = upstream.acks().at(-1);
     await publishDesired(broker, name, newer);
+    await eventually("the older one is told as superseded, after the newer one", () => {
+      const said = upstream
+        .reports()
+        .at(-1)
+        ?.desired.filter(({ source }) => source === "node");
+      expect(said).toMatchObject([
+        { generation: 7 },
+        {
+          generation: 6,
+          observedGeneration: 5,
+          digest: older?.digest,
+          phase: "Superseded",
+          code: 410,
+          message: "generation 7 took its place before it had converged",
+        },
+      ]);
+      return true;
+    });
     const ack = await upstream.ack("200 is told", ({ generation, code }) => {
       return generation === 7 && code === 200;
     });
     expect(ack).toMatchObject({ observedGeneration: 7 });
+    const last = (): ReportedState | undefined => upstream.reports().at(-1);
+    await eventually(
+      "nothing is said of the older one any more",
+      () => last()?.desired.every(({ generation }) => generation !== 6),
+      { timeout: 30_000 },
+    );
     expect(await runningApps(containerd(), name)).toHaveLength(1);
     const { stdout } = await agent.cli("get", "events");
     expect(stdout).toContain(

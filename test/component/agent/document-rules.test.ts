@@ -9,6 +9,7 @@ import type { RootKeys } from "../../../src/api/trust-record.ts";
 import type { Edges } from "../../../src/agent/edges.ts";
 import { buildDocuments, buildTrust, trustDoor } from "../../../src/agent/sources.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
+import { ClockFloor } from "../../../src/lib/clock-floor.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { MqttSource } from "../../../src/source/mqtt-source.ts";
 import type { Trust } from "../../../src/source/trust.ts";
@@ -45,6 +46,7 @@ function worldOf(mqtt: Partial<MqttConfig>, more: Partial<AgentConfig> = {}): Wo
     sha256,
     machine: { architecture: "arm64" },
     clockSynchronised: () => true,
+    clockFloor: new ClockFloor(0),
     verifySignature: verifyEd25519,
     rootKeys: () => world.rootKeys,
   };
@@ -68,7 +70,12 @@ function worldOf(mqtt: Partial<MqttConfig>, more: Partial<AgentConfig> = {}): Wo
     () => undefined,
     () => built?.judgeAgain(),
   );
-  const documents = buildDocuments(options, trust, () => undefined);
+  const documents = buildDocuments({
+    ...options,
+    trust,
+    onState: () => undefined,
+    hasFailed: () => false,
+  });
   if (documents === undefined) throw new Error("no documents");
   built = documents;
   open.push(store, documents, trust);

@@ -46,6 +46,8 @@ class Node {
   readonly source: MqttSource;
   trustd: RootKeys;
   conditionsTold = 0;
+  /** What signatures say of the time. */
+  readonly issued: number[] = [];
 
   constructor(stateDir: string, keys: readonly Signer[], options: NodeOptions = {}) {
     closeAll();
@@ -78,6 +80,8 @@ class Node {
       facts: { agentVersion: "1.0.0", arch: "arm64", features: new Set() },
       trust: this.trust,
       podRules: POD_RULES,
+      onIssued: (at) => this.issued.push(at),
+      hasFailed: () => false,
       clockTrusted: () => true,
       emit: (snapshot) => this.snapshots.push(snapshot),
       onState: () => undefined,
@@ -504,5 +508,34 @@ describe("agent trust reset", () => {
     node.bundle(aTrustBundle(1, [root]));
     expect(() => reset(node)).toThrow("no space left");
     expect(node.trust.current()).toMatchObject({ required: true, bundleVersion: 1 });
+  });
+});
+
+describe("the time that a signature proves", () => {
+  const issuedAt = "2026-11-21T08:00:00Z";
+  const proven = Date.parse(issuedAt);
+
+  test("is that of a document that is accepted, and of the same one in a later life", () => {
+    const directory = newDirectory();
+    const node = new Node(directory, [root]);
+    node.desired(from(root, 1, { issuedAt }));
+    expect(node.issued).toEqual([proven]);
+    const later = new Node(directory, [root]);
+    expect(later.issued).toEqual([]);
+    later.desired(from(root, 1, { issuedAt }));
+    expect(later.issued).toEqual([proven]);
+  });
+
+  test("is not that of a stranger's document, nor of one that is refused", () => {
+    const node = new Node(newDirectory(), [root]);
+    node.desired(from(deploy, 1, { issuedAt }));
+    node.desired(from(root, 1, { issuedAt, kind: "Nothing" }));
+    expect(node.issued).toEqual([]);
+  });
+
+  test("is not that of a plain document", () => {
+    const node = new Node(newDirectory(), []);
+    node.desired(document(1, { issuedAt }));
+    expect([node.pods, node.issued]).toEqual([["web-1"], []]);
   });
 });

@@ -1,9 +1,18 @@
-// What a source of documents has to know of trust where nobody has ever seen a key.
+// What a source of documents has to know of its node where nothing of that matters.
 
 import type { MqttSourceOptions } from "../../../src/source/mqtt-source.ts";
 import { NO_KEYRING, POD_RULES } from "../../unit/source/desired-arrival.ts";
 
-export const withoutKeys: Pick<MqttSourceOptions, "trust" | "podRules"> = {
-  trust: { look: () => NO_KEYRING, receive: () => undefined, verify: () => false },
-  podRules: POD_RULES,
+/** Nothing ever fails, and nobody wants to know the time. */
+export const allWell: Pick<MqttSourceOptions, "onIssued" | "hasFailed"> = {
+  onIssued: () => undefined,
+  hasFailed: () => false,
 };
+
+/** Nobody has ever seen a key. */
+export const withoutKeys: Pick<MqttSourceOptions, "trust" | "podRules" | "onIssued" | "hasFailed"> =
+  {
+    ...allWell,
+    trust: { look: () => NO_KEYRING, receive: () => undefined, verify: () => false },
+    podRules: POD_RULES,
+  };

@@ -55,6 +55,33 @@ describe("accepting", () => {
     expect(readFileSync(prev(stateDir)).subarray(-6)).toEqual(Buffer.from(aDocument(1).payload));
   });
 
+  test("remembers what it took the place of, until the next one", () => {
+    const stateDir = accepted(1);
+    const { epoch, generation, digest } = aDocument(1);
+    const superseded = { epoch, generation, digest, observedGeneration: 0, signed: true };
+    {
+      using store = openStore(stateDir);
+      store.documents.accept(aDocument(2, { superseded }));
+    }
+    {
+      using store = openStore(stateDir);
+      expect(store.documents.get("mqtt:node")).toEqual(aDocument(2, { superseded }));
+      store.documents.accept(aDocument(3));
+    }
+    using store = openStore(stateDir);
+    expect(store.documents.get("mqtt:node")).toEqual(aDocument(3));
+  });
+
+  test("says nothing of that when an older agent has accepted another one since", () => {
+    const stateDir = accepted(1);
+    const { epoch, generation, digest } = aDocument(1);
+    const superseded = { epoch, generation, digest, observedGeneration: 0 };
+    using store = openStore(stateDir);
+    store.documents.accept(aDocument(2, { superseded }));
+    store.database.query("UPDATE document SET generation = 3, digest = 'sha256:3'").run();
+    expect(store.documents.get("mqtt:node")?.superseded).toBeUndefined();
+  });
+
   test("remembers the highest generation that converged", () => {
     const stateDir = accepted(3);
     {

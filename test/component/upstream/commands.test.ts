@@ -78,6 +78,8 @@ class World {
   readonly commands: Commands;
   readonly #ends: ((outcome: CommandOutcome) => void)[] = [];
   wakes = 0;
+  /** What signatures say of the time. */
+  readonly issued: number[] = [];
 
   constructor(rows = new Rows(), facts: Partial<CommandFacts> = {}) {
     this.rows = rows;
@@ -94,6 +96,7 @@ class World {
       },
       atomically: (run) => run(),
       onResponse: () => (this.wakes += 1),
+      onIssued: (at) => this.issued.push(at),
     });
   }
 
@@ -344,6 +347,7 @@ test("a signed restart is not done again after a thousand pings, nor after days"
     },
     atomically: (run) => store.database.transaction(run),
     onResponse: () => undefined,
+    onIssued: () => undefined,
   });
   commands.sessionBegan(7);
   const recorded = arriving(signed(aCommand({ ...restart, session: 7 })));
@@ -369,4 +373,15 @@ test("what cannot be written down is not begun, and comes again when asked again
   expect(world.orders).toHaveLength(1);
   await world.end(0);
   expect(world.rows.phases()).toEqual(["accepted 202", "done 200"]);
+});
+
+test("a signed command that is obeyed proves the time; a plain or a refused one does not", () => {
+  const issuedAt = "2026-11-21T08:00:00Z";
+  const world = new World(new Rows(), { clockTrusted: false });
+  world.hear({ id: ulid(1), issuedAt });
+  world.hearSigned({ id: ulid(2), issuedAt, session: 6 });
+  expect(world.issued).toEqual([]);
+  world.hearSigned({ id: ulid(3), issuedAt });
+  world.hearSigned({ id: ulid(4) });
+  expect(world.issued).toEqual([Date.parse(issuedAt)]);
 });

@@ -12,14 +12,23 @@ import { verifyEd25519 } from "../../../src/host/ed25519.ts";
 import { readEnvelope } from "../../../src/source/desired-decode.ts";
 import { stateMessage } from "../../../src/upstream/state-message.ts";
 import { sha256 } from "../api/digest.ts";
-import { COMMAND, EVENTS, LOG, POD_REPORT, REPORTED, RESPONSE, STATE } from "./mqtt-examples.ts";
+import {
+  COMMAND,
+  EVENTS,
+  LOG,
+  POD_REPORT,
+  REPORTED,
+  RESPONSE,
+  STATE,
+  SUPERSEDED,
+} from "./mqtt-examples.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/mqtt-api.md"), "utf8");
 
 /** The block behind the heading. */
 function example(heading: string): string {
-  const at = PAGE.indexOf(`\n## ${heading}\n`);
+  const at = Math.max(...["##", "###"].map((mark) => PAGE.indexOf(`\n${mark} ${heading}\n`)));
   const block = /```(?:json|yaml)\n([^]*?)```/.exec(at < 0 ? "" : PAGE.slice(at))?.[1];
   if (block === undefined) throw new Error(`no example under "${heading}"`);
   return block;
@@ -30,6 +39,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 test.each<[string, unknown]>([
   ["Report", REPORTED],
+  ["Superseded", SUPERSEDED],
   ["Pod", POD_REPORT],
   ["Events", EVENTS],
   ["Response", RESPONSE],

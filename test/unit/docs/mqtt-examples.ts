@@ -3,7 +3,7 @@
 import type { Command, CommandResponse } from "../../../src/api/command.ts";
 import type { LogBatch } from "../../../src/api/log-batch.ts";
 import type { EventBatch } from "../../../src/upstream/event-batch.ts";
-import type { PodReport, ReportedState } from "../../../src/upstream/reported-state.ts";
+import type { Ack, PodReport, ReportedState } from "../../../src/upstream/reported-state.ts";
 
 const INCARNATION = "8c0ff7a1b2c34d5e";
 const UID = "0fccd994-a2eb-82c9-b101-260e1f0ea161";
@@ -20,6 +20,19 @@ export const STATE = {
   agent: "0.1.0",
   protocol: 1,
 } as const;
+
+export const SUPERSEDED: Ack = {
+  source: "node",
+  epoch: "3f0c",
+  generation: 6,
+  observedGeneration: 5,
+  digest: OTHER,
+  signed: true,
+  phase: "Superseded",
+  code: 410,
+  message: "generation 7 took its place before it had converged",
+  since: "2026-11-21T08:00:02Z",
+};
 
 export const REPORTED: ReportedState = {
   apiVersion: "agent/v1",

@@ -14,8 +14,8 @@ const old = {
 };
 const refused = { digest: "sha256:own", code: 400, message: "spec.x: unknown field" };
 
-function step(ack: object | undefined, state?: string): Step {
-  const report = ack === undefined ? undefined : { kind: "ReportedState", desired: [ack] };
+function step(acks: object | readonly object[] | undefined, state?: string): Step {
+  const report = acks === undefined ? undefined : { kind: "ReportedState", desired: [acks].flat() };
   const bytes = new TextEncoder().encode(JSON.stringify(report ?? null));
   const told: NodeState | undefined =
     state === undefined ? undefined : { state, incarnation: "i", session: 1 };
@@ -25,7 +25,12 @@ function step(ack: object | undefined, state?: string): Step {
 const cases: Readonly<
   Record<
     string,
-    readonly [ack: object | undefined, outcome: Step["outcome"], line: string, state?: string]
+    readonly [
+      acks: object | readonly object[] | undefined,
+      outcome: Step["outcome"],
+      line: string,
+      state?: string,
+    ]
   >
 > = {
   "waits for a node that has said nothing": [undefined, "Waiting", "has not reported yet"],
@@ -94,6 +99,22 @@ const cases: Readonly<
     { ...old, generation: 7, digest: "sha256:rival" },
     "Failed",
     "has generation 7 of somebody else (sha256:rival)",
+  ],
+  "fails when another one took its place, which comes first": [
+    [
+      { ...old, generation: 8, digest: "sha256:rival", phase: "Progressing", code: 202 },
+      { ...own, phase: "Superseded", code: 410, message: "generation 8 took its place" },
+    ],
+    "Failed",
+    "Superseded: generation 8 took its place",
+  ],
+  "is done at 200, whatever it took the place of": [
+    [
+      { ...own, phase: "Healthy", code: 200 },
+      { ...old, phase: "Superseded", code: 410 },
+    ],
+    "Healthy",
+    "Healthy",
   ],
   "waits while the node is in another epoch": [
     { ...old, epoch: "e0", generation: 9 },

@@ -424,3 +424,49 @@ describe("every acknowledgement", () => {
     );
   });
 });
+
+describe("a document whose place a newer one took", () => {
+  const superseded = {
+    epoch: "e0",
+    generation: 6,
+    digest: "sha256:d6",
+    signed: true,
+    observedGeneration: 5,
+  };
+
+  test("is told as Superseded, for good, since the newer one was accepted", () => {
+    const state = aState([web], { superseded, acceptedAt: WALL - 5_000 });
+    const { ack, superseded: said } = ackOf(state, facts([readyFor("web", 4)]));
+    expect(ack).toMatchObject({ generation: 7, phase: "Progressing" });
+    expect(said).toEqual({
+      ...superseded,
+      source: "node",
+      phase: "Superseded",
+      code: 410,
+      message: "generation 7 took its place before it had converged",
+      since: rfc3339(WALL - 5_000),
+    });
+    const plain = aState([web], { superseded: { ...superseded, signed: false } });
+    expect(ackOf(plain, facts([])).superseded?.signed).toBe(false);
+  });
+
+  test("is told also while the newer one is taken back", () => {
+    const rollout = [standing("web", { type: "RolledBack", why: WHY, isKnownBad: false }, 5)];
+    const state = aState([web], { superseded, rollout });
+    expect(ackOf(state, facts([])).superseded?.phase).toBe("Superseded");
+  });
+
+  test("is told once more beside the word that the newer one has converged: both may be news at once", () => {
+    const converged = ackOf(aState([web], { superseded }), facts([readyFor("web", 10)]));
+    expect(converged).toMatchObject({ ack: { phase: "Healthy" }, converged: true });
+    expect(converged.superseded?.phase).toBe("Superseded");
+  });
+
+  test("is told no more after that, whatever becomes of the newer one", () => {
+    const later = aState([web], { superseded, observedGeneration: 7 });
+    const previous = previously("Healthy");
+    const degraded = ackOf(later, facts([healthOf("web", { stage: "Failed" })], { previous }));
+    expect(degraded.ack.phase).toBe("Degraded");
+    expect(degraded.superseded).toBeUndefined();
+  });
+});

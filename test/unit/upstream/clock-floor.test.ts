@@ -1,6 +1,11 @@
 import { expect, test } from "bun:test";
 
-import { clockFloor, markIsDue, stepTo } from "../../../src/upstream/clock-floor.ts";
+import {
+  behindConditions,
+  clockFloor,
+  markIsDue,
+  stepTo,
+} from "../../../src/upstream/clock-floor.ts";
 
 const BUILT = Date.UTC(2026, 5, 1);
 const HOUR = 3_600_000;
@@ -29,4 +34,21 @@ test("a mark is taken along hourly, at first, and when the last one lies in the 
   expect(markIsDue(BUILT + HOUR - 1, BUILT)).toBe(false);
   expect(markIsDue(BUILT + HOUR, BUILT)).toBe(true);
   expect(markIsDue(BUILT - 1, BUILT)).toBe(true);
+});
+
+test("a clock is behind when nobody keeps it in step and what is proven is a minute later", () => {
+  const proven = { synchronised: false, floor: BUILT };
+  expect(behindConditions({ ...proven, now: 12_000 })).toEqual([
+    {
+      type: "ClockBehind",
+      status: "True",
+      reason: "BelowFloor",
+      message:
+        "the clock says 1970-01-01T00:00:12Z, and it is 2026-06-01T00:00:00Z at least; keep it in step (NTP), or let setClock: true step it forward when the agent starts",
+    },
+  ]);
+  expect(behindConditions({ ...proven, now: BUILT - 60_001 })).toHaveLength(1);
+  expect(behindConditions({ ...proven, now: BUILT - 60_000 })).toEqual([]);
+  expect(behindConditions({ ...proven, now: BUILT + HOUR })).toEqual([]);
+  expect(behindConditions({ ...proven, now: 0, synchronised: true })).toEqual([]);
 });

@@ -1,0 +1,9 @@
+import { expect, test } from "bun:test";
+
+import { ClockFloor } from "../../../src/lib/clock-floor.ts";
+
+test("it only rises, and says when that is news", () => {
+  const floor = new ClockFloor(100);
+  expect([floor.raise(99), floor.raise(100), floor.at]).toEqual([false, false, 100]);
+  expect([floor.raise(101), floor.at]).toEqual([true, 101]);
+});

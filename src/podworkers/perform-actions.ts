@@ -9,7 +9,12 @@ import type { ObservedPod } from "../api/observed-pod.ts";
 import type { Pod } from "../api/pod.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
-import type { ImageRefs, SandboxRef } from "../runtime/action-input.ts";
+import type {
+  ActionInput,
+  ContainerDraftRefs,
+  ImageRefs,
+  SandboxRef,
+} from "../runtime/action-input.ts";
 import { isLive, usableSandbox } from "../runtime/newest.ts";
 import type { KillReason, PodAction } from "../runtime/pod-action.ts";
 import type { PodRuntime } from "../runtime/pod-runtime.ts";
@@ -42,9 +47,19 @@ export interface PerformInput {
 /** The runtime was asked in vain, or not at all: no start that a container could have failed. */
 const NEVER_BEGUN: readonly string[] = ["NameReserved", "CreateContainerConfigError"];
 
+/** The runtime works alone for so long before anything is done beside it. */
+const HEAD_START_MS = 5;
+
+interface OneInput extends PerformInput {
+  readonly fetchImages: () => ImageRefs;
+  /** The action after this one. */
+  readonly next: PodAction | undefined;
+}
+
 /** What one action leaves for the next. */
 interface Progress {
   readonly images: ImageRefs;
+  readonly drafts: ContainerDraftRefs;
   readonly volumes: ReadonlyMap<string, string>;
   readonly sandbox: SandboxRef | undefined;
 }
@@ -60,20 +75,25 @@ export class ActionPerformer {
   async perform(work: readonly PodAction[], input: PerformInput): Promise<unknown> {
     const { desired, observed, life, signal } = input;
     let progress: Progress = {
-      images: this.#options.runtime.fetchImages(work, desired, signal),
+      images: new Map(),
+      drafts: new Map(),
       volumes: new Map(),
       sandbox: refOf(usableSandbox(desired.pod, observed), life),
     };
+    const fetchImages = (): ImageRefs => this.#options.runtime.fetchImages(work, desired, signal);
+    // A sandbox that comes first has a start of them.
+    if (work[0]?.type !== "CreateSandbox") progress = { ...progress, images: fetchImages() };
     let firstError: unknown;
-    for (const action of work) {
+    for (const [index, action] of work.entries()) {
       if (signal.aborted) break;
       const restarts = new Map(life.restarts);
       if (action.type === "StartContainer") life.starting.add(action.container);
       try {
-        const next = await this.#one(action, progress, input);
+        const one = { ...input, fetchImages, next: work[index + 1] };
+        const after = await this.#one(action, progress, one);
         // Whatever follows of the order is not wanted either.
-        if (next === "Withdrawn") break;
-        progress = next;
+        if (after === "Withdrawn") break;
+        progress = after;
       } catch (error) {
         if (signal.aborted) break;
         if (action.type === "StartContainer" && NEVER_BEGUN.includes(reasonOf(error, "")))
@@ -95,9 +115,9 @@ export class ActionPerformer {
   async #one(
     action: PodAction,
     progress: Progress,
-    input: PerformInput,
+    input: OneInput,
   ): Promise<Progress | "Withdrawn"> {
-    const { desired, observed, life, signal, onHook } = input;
+    const { desired, life, signal } = input;
     // Whoever is ended to read anew must be able to start: until it is, it runs on.
     if (startsAnew(action))
       await this.#options.runtime.fetchImage(action.container, desired, signal);
@@ -105,43 +125,43 @@ export class ActionPerformer {
     if (isWithdrawn(action, life)) return "Withdrawn";
     note(action, input);
     life.unsure = true;
-    const doing = this.#options.runtime.perform(action, {
-      desired,
-      observed,
-      ...progress,
-      volumes: ready,
-      signal,
-      activeSince: life.begin(),
-      reserved: life.reserved,
-      grace: (seconds) => life.grace(seconds),
-      onHook,
-      onHookFailed: (id) => life.hookFailed.add(id),
-    });
-    const isNew = action.type === "CreateSandbox" && desired.pod.spec.volumes.length > 0;
-    const volumes = isNew ? await this.#setUpBeside(doing, input) : ready;
+    const actionInput = actionInputOf(input, { ...progress, volumes: ready });
+    const doing = this.#options.runtime.perform(action, actionInput);
+    if (action.type === "CreateSandbox") {
+      const beside = await this.#besides(doing, progress, input);
+      life.forgetPodFailure();
+      return { ...progress, ...beside };
+    }
     const sandbox = await doing;
     if (action.type === "StartContainer") life.waiting.delete(action.container);
-    if (action.type === "CreateSandbox") life.forgetPodFailure();
-    return { ...progress, volumes, sandbox: sandbox ?? progress.sandbox };
+    return { ...progress, volumes: ready, sandbox: sandbox ?? progress.sandbox };
   }
 
-  /** While the runtime makes the sandbox: both take their time. Rejects when both have come to their end. */
-  async #setUpBeside(
-    making: Promise<unknown>,
-    input: PerformInput,
-  ): Promise<ReadonlyMap<string, string>> {
-    const { clock, setUpVolumes } = this.#options;
-    const { desired, signal } = input;
-    const filling = this.#orSay(input, async () => {
-      // The runtime's request shall be on its way.
-      await clock.sleep(0, signal);
-      signal.throwIfAborted();
-      return setUpVolumes(desired.pod);
-    });
-    const [made, filled] = await Promise.allSettled([making, filling]);
+  /** What can be done while the runtime makes the sandbox is done then. Rejects when both have come to their end. */
+  async #besides(
+    making: Promise<SandboxRef | undefined>,
+    progress: Progress,
+    input: OneInput,
+  ): Promise<Progress> {
+    const preparing = this.#orSay(input, () => this.#prepare(progress, input));
+    const [made, prepared] = await Promise.allSettled([making, preparing]);
     if (made.status === "rejected") throw made.reason;
-    if (filled.status === "rejected") throw filled.reason;
-    return filled.value;
+    if (prepared.status === "rejected") throw prepared.reason;
+    return { ...prepared.value, sandbox: made.value ?? progress.sandbox };
+  }
+
+  /** Images on their way, volumes, and the first container but for making it. */
+  async #prepare(progress: Progress, input: OneInput): Promise<Progress> {
+    const { clock, setUpVolumes, runtime } = this.#options;
+    const { desired, signal, fetchImages, next } = input;
+    // The runtime's request shall be on its way, and its first steps are many.
+    await clock.sleep(HEAD_START_MS, signal);
+    const images = progress.images.size > 0 ? progress.images : fetchImages();
+    signal.throwIfAborted();
+    const ready = { ...progress, images, volumes: setUpVolumes(desired.pod) };
+    if (next?.type !== "StartContainer") return ready;
+    const draft = runtime.draft(next, actionInputOf(input, ready));
+    return { ...ready, drafts: new Map([[next.container, draft]]) };
   }
 
   async #orSay<T>({ desired, signal }: PerformInput, run: () => Promise<T>): Promise<T> {
@@ -174,6 +194,23 @@ export class ActionPerformer {
     }
     return action.type === "CreateSandbox" ? volumes : setUpVolumes(desired.pod);
   }
+}
+
+function actionInputOf(
+  { desired, observed, life, signal, onHook }: PerformInput,
+  progress: Progress,
+): ActionInput {
+  return {
+    desired,
+    observed,
+    ...progress,
+    signal,
+    activeSince: life.begin(),
+    reserved: life.reserved,
+    grace: (seconds) => life.grace(seconds),
+    onHook,
+    onHookFailed: (id) => life.hookFailed.add(id),
+  };
 }
 
 type Ending = Extract<PodAction, { type: "KillContainer" }>;

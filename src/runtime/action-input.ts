@@ -2,6 +2,7 @@
 
 import type { DesiredPod } from "../api/desired-pod.ts";
 import type { NodeAllocatable } from "../api/downward.ts";
+import type { Said } from "../api/events.ts";
 import type { LocalObjects } from "../api/local-object.ts";
 import type { ObservedPod } from "../api/observed-pod.ts";
 import type { Container, Pod, PodUID } from "../api/pod.ts";
@@ -112,8 +113,22 @@ export interface SandboxRef {
   readonly config?: PodSandboxConfigInit;
 }
 
+/** Everything that a container is made of, before the runtime is asked for it. */
+export interface ContainerDraft {
+  readonly container: Container;
+  readonly attempt: number;
+  readonly config: ContainerConfigInit;
+  /** To be said when it is used. */
+  readonly said: readonly Said[];
+  /** The hosts file has yet to get the pod's address. */
+  readonly needsAddress: boolean;
+}
+
 /** Container name → its image, as soon as it is here. */
 export type ImageRefs = ReadonlyMap<string, Promise<LocalImage>>;
+
+/** Container name → its draft; undefined = it could not be made yet. */
+export type ContainerDraftRefs = ReadonlyMap<string, Promise<ContainerDraft | undefined>>;
 
 /** What an action needs beside itself. */
 export interface ActionInput {
@@ -124,6 +139,8 @@ export interface ActionInput {
   readonly volumes: ReadonlyMap<string, string>;
   /** By container, where fetching has begun already. */
   readonly images: ImageRefs;
+  /** By container, where drafting began before there was a sandbox. */
+  readonly drafts?: ContainerDraftRefs;
   /** Lowest attempts that no unanswered call can have taken; raised here when a name turns out reserved. */
   readonly reserved: ReservedAttempts;
   /** Ends waiting, pulling and hooks; never a call that changes something. */

@@ -1,7 +1,7 @@
 // Gathers what a container finds when it starts, beside its image and whole volumes: environment, hosts file,
 // parts of volumes, and the digest of what it read. kubelet: GenerateRunContainerOptions, makeMounts
 
-import { containerEvent, type RecordEvent } from "../api/events.ts";
+import type { Said } from "../api/events.ts";
 import type { Container, Pod } from "../api/pod.ts";
 import type { VolumeMount } from "../api/volumes.ts";
 import type { Files } from "../host/files.ts";
@@ -24,7 +24,6 @@ export interface SurroundingsOptions {
   readonly world: ContainerWorld;
   readonly configs: Pick<PodConfigs, "etcHosts">;
   readonly files: Files;
-  readonly record: RecordEvent;
 }
 
 export type SurroundingFacts = Pick<
@@ -34,13 +33,13 @@ export type SurroundingFacts = Pick<
 
 export interface Surroundings {
   readonly facts: SurroundingFacts;
-  /** Resolves when the hosts file has the pod's address; the container may be made before, and started after it. */
-  readonly settled: Promise<void>;
+  readonly said: readonly Said[];
+  /** The container may be made, and be started when `settle` has resolved. */
+  readonly needsAddress: boolean;
 }
 
 interface Newborn {
   readonly container: Container;
-  readonly sandbox: SandboxRef;
   readonly input: ActionInput;
 }
 
@@ -57,9 +56,9 @@ export class ContainerSurroundings {
   }
 
   /** Throws AgentError `CreateContainerConfigError` for what it reads and nobody has. */
-  async gather(newborn: Newborn): Promise<Surroundings> {
+  async gather(container: Container, input: ActionInput): Promise<Surroundings> {
     const { world } = this.#options;
-    const { container, input } = newborn;
+    const newborn = { container, input };
     const ips = await this.#addresses(newborn);
     // From here on nothing waits: the digest speaks of the same objects as the environment.
     const objects = world.objects(input.desired);
@@ -67,7 +66,6 @@ export class ContainerSurroundings {
     const { nodeName, allocatable: node } = world;
     const downward = { nodeName, hostIPs: world.hostIPs(), podIPs: ips ?? [] };
     const { env, said } = resolveEnvironment(pod, container, { objects, downward, node });
-    for (const one of said) this.#options.record(containerEvent(pod, container.name, one));
     const read = configText(pod, container, objects);
     if (read !== undefined) this.#showNewest(pod, container);
     const facts = {
@@ -76,16 +74,19 @@ export class ContainerSurroundings {
       ...this.#etcHosts(newborn, ips),
       ...(read === undefined ? {} : { configDigest: world.configDigest(read) }),
     };
-    const settled = ips === undefined ? this.#completeHosts(newborn) : Promise.resolve();
-    // Whoever starts the container learns of a failure; it may never come to that.
-    settled.catch(() => undefined);
-    return { facts, settled };
+    return { facts, said, needsAddress: ips === undefined };
+  }
+
+  /** Resolves when the hosts file has the pod's address. Rejects with AgentError `CreateContainerConfigError`. */
+  async settle(sandbox: SandboxRef, input: ActionInput): Promise<void> {
+    const ips = await sandbox.ips();
+    this.#writeHosts(this.#options.configs.etcHosts(input.desired), this.#hostsText(input, ips));
   }
 
   /** undefined = of a pod with a network of its own whose containers can be made without it: the runtime's answer takes its time. */
-  async #addresses({ container, sandbox, input }: Newborn): Promise<readonly string[] | undefined> {
+  async #addresses({ container, input }: Newborn): Promise<readonly string[] | undefined> {
     if (input.desired.pod.spec.hostNetwork) return this.#options.world.hostIPs();
-    return readsAddress(container) ? sandbox.ips() : undefined;
+    return readsAddress(container) ? input.sandbox?.ips() : undefined;
   }
 
   /** An image may have taken its time: parts of volumes are mounted as the digest has them. */
@@ -133,11 +134,6 @@ export class ContainerSurroundings {
     return { etcHosts };
   }
 
-  async #completeHosts({ sandbox, input }: Newborn): Promise<void> {
-    const ips = await sandbox.ips();
-    this.#writeHosts(this.#options.configs.etcHosts(input.desired), this.#hostsText(input, ips));
-  }
-
   #hostsText({ desired: { pod } }: ActionInput, ips: readonly string[]): string {
     const { world } = this.#options;
     const { hostAliases: aliases, hostNetwork } = pod.spec;
@@ -162,7 +158,8 @@ export class ContainerSurroundings {
   }
 }
 
-function readsAddress({ env }: Container): boolean {
+/** A variable of it is the pod's address. */
+export function readsAddress({ env }: Container): boolean {
   return env.some(
     (variable) =>
       "valueFrom" in variable &&

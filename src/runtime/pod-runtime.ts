@@ -11,6 +11,7 @@ import type { Limiter } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
 import type {
   ActionInput,
+  ContainerDraft,
   EnsureImage,
   ImageRefs,
   PodConfigs,
@@ -77,6 +78,12 @@ export class PodRuntime {
           return [container.name, image];
         }),
     );
+  }
+
+  /** Drafts the container that an action starts; undefined = it has to wait for the sandbox. Never rejects. */
+  async draft(action: PodAction, input: ActionInput): Promise<ContainerDraft | undefined> {
+    if (action.type !== "StartContainer") return undefined;
+    return this.#options.starter.draft({ ...action, name: action.container }, input);
   }
 
   /** Resolves when the image of a container is on this node; rejects with Kubernetes' reasons. */

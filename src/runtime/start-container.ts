@@ -1,42 +1,28 @@
-// Brings one container of a pod to life: image, surroundings, number, record for its last words, create, start, postStart.
+// Brings one container of a pod to life, as it was drafted: create, start, postStart.
 // kubelet: startContainer
 
 import { containerEvent, type RecordEvent, type Said } from "../api/events.ts";
-import { allContainers, podName, type Container } from "../api/pod.ts";
-import type { ContainerConfigInit, CriClient } from "../cri/cri-client.ts";
+import { allContainers, podName, type Container, type Pod } from "../api/pod.ts";
+import type { CriClient } from "../cri/cri-client.ts";
 import { isNameReserved } from "../cri/cri-error.ts";
-import type { Files } from "../host/files.ts";
 import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Limiter } from "../lib/limiter.ts";
+import type { ActionInput, ContainerDraft, PodConfigs, SandboxRef } from "./action-input.ts";
+import { canBeDraftedEarly, type ContainerDrafts } from "./container-draft.ts";
+import type { ContainerSurroundings } from "./container-surroundings.ts";
 import { asWritten } from "./expansion.ts";
 import type { LifecycleRunner } from "./lifecycle.ts";
-import { highestLogAttempt } from "./log-attempts.ts";
-import { volumeImages } from "./volume-images.ts";
-import { newestContainer } from "../api/newest-observed.ts";
-import type {
-  ActionInput,
-  ContainerFacts,
-  ContainerWorld,
-  EnsureImage,
-  LocalImage,
-  PodConfigs,
-  SandboxRef,
-} from "./action-input.ts";
-import type { ContainerSurroundings, SurroundingFacts } from "./container-surroundings.ts";
 
 export interface ContainerStarterOptions {
   readonly cri: CriClient;
-  readonly files: Files;
   readonly log: Logger;
-  readonly configs: PodConfigs;
-  /** The image on this node, pulled if the policy says so; rejects with Kubernetes' reasons. */
-  readonly ensureImage: EnsureImage;
+  readonly configs: Pick<PodConfigs, "sandbox">;
   /** How many creating calls the runtime gets at once: more would only queue inside it. */
   readonly creating: Limiter;
   readonly lifecycle: LifecycleRunner;
-  readonly world: Pick<ContainerWorld, "mountsImages">;
-  readonly surroundings: ContainerSurroundings;
+  readonly drafts: ContainerDrafts;
+  readonly surroundings: Pick<ContainerSurroundings, "settle">;
   readonly record: RecordEvent;
 }
 
@@ -47,8 +33,7 @@ export interface ContainerStart {
 }
 
 interface Birth {
-  readonly container: Container;
-  readonly attempt: number;
+  readonly draft: ContainerDraft;
   readonly sandbox: SandboxRef;
   readonly input: ActionInput;
   /** Before it, the container may not start. */
@@ -63,103 +48,83 @@ export class ContainerStarter {
   }
 
   /** Resolves when the container runs and its postStart hook has ended well. */
-  async start({ name, attempt: wanted }: ContainerStart, input: ActionInput): Promise<void> {
+  async start({ name, attempt }: ContainerStart, input: ActionInput): Promise<void> {
+    const { drafts } = this.#options;
     const { desired, sandbox } = input;
-    const container = allContainers(desired.pod.spec).find((one) => one.name === name);
+    const container = named(desired.pod, name);
     if (container === undefined || sandbox === undefined) return;
-    const image = await (input.images.get(name) ??
-      this.#options.ensureImage(desired.pod, container, input.signal));
-    const imageVolumes = await this.#imageVolumes(container, input);
+    const early = await input.drafts?.get(name);
+    const images = early === undefined ? await drafts.images(container, input) : undefined;
     try {
-      const { facts, settled } = await this.#options.surroundings.gather({
-        container,
-        sandbox,
-        input,
-      });
-      const attempt = this.#freeAttempt(name, wanted, input);
-      const birth = { container, attempt, sandbox, input, settled };
-      const config = this.#config(birth, image, { ...facts, imageVolumes });
-      const id = await this.#options.creating.run(() => this.#create(config, birth));
-      await this.#postStart(id, birth);
+      const draft =
+        images === undefined ? early : await drafts.make({ container, attempt }, images, input);
+      if (draft !== undefined) await this.#bear(draft, sandbox, input);
     } catch (error) {
       const isNews = !input.signal.aborted && !SPOKEN.includes(reasonOf(error, ""));
       const message = `Error: ${messageOf(error)}`;
-      if (isNews) this.#say({ container, input }, { type: "Warning", reason: "Failed", message });
+      if (isNews) this.#say(container, input, { type: "Warning", reason: "Failed", message });
       throw error;
     }
   }
 
-  /** Their images are fetched as the container's own is. */
-  async #imageVolumes(
-    container: Container,
-    { desired: { pod }, signal }: ActionInput,
-  ): Promise<ReadonlyMap<string, string>> {
-    const { ensureImage, world } = this.#options;
-    const refs = new Map<string, string>();
-    if (!world.mountsImages()) return refs;
-    for (const [volume, wanted] of volumeImages(pod, container))
-      refs.set(volume, (await ensureImage(pod, wanted, signal)).ref);
-    return refs;
-  }
-
-  /** Also makes the log directory: the runtime does not. */
-  #freeAttempt(name: string, wanted: number, input: ActionInput): number {
-    const { configs, files } = this.#options;
-    const directory = configs.containerLogDirectory(input.desired, name);
-    files.makeDirectory(directory, 0o755);
-    const reserved = input.reserved.containers.get(name) ?? 0;
-    if (newestContainer(input.observed, name) !== undefined) return Math.max(wanted, reserved);
-    return Math.max(wanted, reserved, highestLogAttempt(files.list(directory)) + 1);
-  }
-
-  #config(
-    { container, attempt, input }: Birth,
-    image: LocalImage,
-    found: SurroundingFacts & Pick<ContainerFacts, "imageVolumes">,
-  ): ContainerConfigInit {
-    const { configs, files } = this.#options;
-    const terminationLog = configs.terminationLog(input.desired, container.name, attempt);
-    const { volumes } = input;
-    const config = configs.container(input.desired, container, {
-      attempt,
-      image,
-      volumes,
-      terminationLog,
-      ...found,
-    });
-    // Whoever the container runs as may write its last words.
-    files.makeDirectory(terminationLog.slice(0, terminationLog.lastIndexOf("/")), 0o755);
-    files.writeEmpty(terminationLog, 0o666);
-    return config;
-  }
-
-  async #create(config: ContainerConfigInit, birth: Birth): Promise<string> {
+  /** Before there is a sandbox; undefined = it has to wait for that, or cannot be drafted: `start` says why. */
+  async draft(
+    { name, attempt }: ContainerStart,
+    input: ActionInput,
+  ): Promise<ContainerDraft | undefined> {
+    const { drafts } = this.#options;
+    const container = named(input.desired.pod, name);
+    if (container === undefined || !canBeDraftedEarly(container, input.desired.pod))
+      return undefined;
     try {
-      return await this.#createAndStart(config, birth);
-    } catch (error) {
-      throw withoutValues(error, birth.container, config);
+      const images = await drafts.images(container, input);
+      return await drafts.make({ container, attempt }, images, input);
+    } catch {
+      return undefined;
     }
   }
 
-  async #createAndStart(config: ContainerConfigInit, birth: Birth): Promise<string> {
-    const { signal } = birth.input;
+  async #bear(draft: ContainerDraft, sandbox: SandboxRef, input: ActionInput): Promise<void> {
+    const { surroundings, creating } = this.#options;
+    for (const one of draft.said) this.#say(draft.container, input, one);
+    const settled = draft.needsAddress ? surroundings.settle(sandbox, input) : Promise.resolve();
+    // Whoever starts the container learns of a failure; it may never come to that.
+    settled.catch(() => undefined);
+    const birth = { draft, sandbox, input, settled };
+    const id = await creating.run(() => this.#create(birth));
+    await this.#postStart(id, birth);
+  }
+
+  async #create(birth: Birth): Promise<string> {
+    try {
+      return await this.#createAndStart(birth);
+    } catch (error) {
+      throw withoutValues(error, birth.draft);
+    }
+  }
+
+  async #createAndStart(birth: Birth): Promise<string> {
+    const { input, draft } = birth;
+    const { container } = draft;
+    const { signal } = input;
     signal.throwIfAborted();
-    const id = await this.#createContainer(config, birth);
-    const { name } = birth.container;
+    const id = await this.#createContainer(birth);
+    const { name } = container;
     const message = `Created container: ${name}`;
-    this.#say(birth, { type: "Normal", reason: "Created", message });
+    this.#say(container, input, { type: "Normal", reason: "Created", message });
     await birth.settled;
     signal.throwIfAborted();
     await this.#options.cri.startContainer(id).catch((error: unknown) => {
       throw inWords("RunContainerError", error);
     });
-    this.#say(birth, { type: "Normal", reason: "Started", message: `Started container ${name}` });
+    const started = `Started container ${name}`;
+    this.#say(container, input, { type: "Normal", reason: "Started", message: started });
     return id;
   }
 
-  async #createContainer(config: ContainerConfigInit, birth: Birth): Promise<string> {
+  async #createContainer({ draft, sandbox, input }: Birth): Promise<string> {
     const { cri, configs } = this.#options;
-    const { container, attempt, sandbox, input } = birth;
+    const { container, attempt, config } = draft;
     const sandboxConfig = sandbox.config ?? configs.sandbox(input.desired, sandbox);
     try {
       return await cri.createContainer({ sandboxId: sandbox.id, config, sandboxConfig });
@@ -174,7 +139,8 @@ export class ContainerStarter {
 
   /** A container whose hook failed shall not run half prepared: the next decision ends it. */
   async #postStart(id: string, birth: Birth): Promise<void> {
-    const { container, input } = birth;
+    const { draft, input } = birth;
+    const { container } = draft;
     const hook = container.lifecycle.postStart;
     if (hook === undefined) return;
     input.onHook();
@@ -189,7 +155,7 @@ export class ContainerStarter {
         const facts = { pod, container: container.name, error: messageOf(error) };
         this.#options.log.warn("postStart hook failed", facts);
         const message = "PostStartHook failed";
-        this.#say(birth, { type: "Warning", reason: "FailedPostStartHook", message });
+        this.#say(container, input, { type: "Warning", reason: "FailedPostStartHook", message });
         input.onHookFailed(id);
       }
       const message = "PostStartHook failed";
@@ -202,9 +168,13 @@ export class ContainerStarter {
     return (await sandbox.ips())[0];
   }
 
-  #say({ container, input }: Pick<Birth, "container" | "input">, said: Said): void {
+  #say(container: Container, input: ActionInput, said: Said): void {
     this.#options.record(containerEvent(input.desired.pod, container.name, said));
   }
+}
+
+function named({ spec }: Pod, name: string): Container | undefined {
+  return allContainers(spec).find((one) => one.name === name);
 }
 
 /** Failures that have their own event, or are nobody's. */
@@ -215,12 +185,9 @@ function inWords(reason: Reason, cause: unknown): AgentError {
 }
 
 /** Runtimes quote the words that they cannot run; what the environment put into them may be secret. */
-function withoutValues(
-  error: unknown,
-  { command, args }: Container,
-  config: ContainerConfigInit,
-): unknown {
+function withoutValues(error: unknown, { container, config }: ContainerDraft): unknown {
   if (!(error instanceof AgentError)) return error;
+  const { command, args } = container;
   const expanded = [...(config.command ?? []), ...(config.args ?? [])];
   const words = [...command, ...args].map((written, index) => {
     return { written, expanded: expanded[index] ?? written };

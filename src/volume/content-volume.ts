@@ -53,10 +53,10 @@ function shownIn(
   pod: Pod,
 ): AtomicDirectory | undefined {
   const path = contentPath(stateDir, pod.metadata.uid, volume);
-  // On the directory below a tmpfs a Secret would be on the disk.
-  if (holdsSecrets(volume) && !mounts.isMountPoint(path)) return undefined;
   const directory = new AtomicDirectory(files, path);
-  return directory.isWritten ? directory : undefined;
+  if (!directory.isWritten) return undefined;
+  // On the directory below a tmpfs a Secret would be on the disk.
+  return holdsSecrets(volume) && !mounts.isMountPoint(path) ? undefined : directory;
 }
 
 function mustBeWhole(missing: readonly string[]): void {

@@ -1,5 +1,9 @@
 // The same pods through the agent: manifests renamed into place, documents published; judged from containerd's events only.
 
+import { renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { stringify } from "yaml";
+
 import type { AgentProcess } from "../harness/agent-process.ts";
 import type { BrokerClient } from "../harness/broker-client.ts";
 import { COMMAND } from "./bare-calls.ts";
@@ -47,6 +51,14 @@ export class AgentSide {
 
   put(name: string, revision = 0): void {
     this.process.writeManifest(`${name}.yaml`, podManifest(name, revision));
+  }
+
+  /** Written where the agent does not look; the answer renames it into place: what writing takes is not the agent's. */
+  prepare(name: string, manifest: object): () => void {
+    const { manifests } = this.process.paths;
+    const aside = join(dirname(manifests), `${name}.aside`);
+    writeFileSync(aside, stringify(manifest));
+    return () => renameSync(aside, join(manifests, `${name}.yaml`));
   }
 
   drop(name: string): void {

@@ -33,6 +33,7 @@ export interface BareContainer {
   readonly command?: readonly string[];
   readonly envs?: ContainerConfigInit["envs"];
   readonly mounts?: ContainerConfigInit["mounts"];
+  readonly securityContext?: NonNullable<ContainerConfigInit["linux"]>["securityContext"];
 }
 
 interface BareStart {
@@ -111,7 +112,7 @@ export class BareCalls {
   }
 
   #containerConfig({ attempt, container }: BareStart): ContainerConfigInit {
-    const { command = COMMAND, envs = [], mounts = [] } = container;
+    const { command = COMMAND, envs = [], mounts = [], securityContext } = container;
     return {
       metadata: { name: "main", attempt },
       image: { image: this.#options.image },
@@ -120,7 +121,10 @@ export class BareCalls {
       mounts,
       logPath: `main/${attempt}.log`,
       labels: { "io.kubernetes.container.name": "main" },
-      linux: { resources: { cpuShares: 2n } },
+      linux: {
+        resources: { cpuShares: 2n },
+        ...(securityContext === undefined ? {} : { securityContext }),
+      },
     };
   }
 }

@@ -1,5 +1,5 @@
 // Measures the agent against bare CRI calls on one private containerd, and prints a table. Times are shown, never judged by an exit code.
-// bun test/bench/bench.ts [--quick] [--json FILE] [--markdown FILE] [--only one,rich,ready,edit,crash,mqtt,many,idle,probes,link] [--logs DIRECTORY]
+// bun test/bench/bench.ts [--quick] [--pairs N] [--json FILE] [--markdown FILE] [--only one,rich,ready,edit,crash,mqtt,many,idle,probes,link] [--logs DIRECTORY]
 
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -60,13 +60,15 @@ const QUICK = {
 const { values: flags } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
+    pairs: { type: "string" },
     json: { type: "string" },
     only: { type: "string" },
     logs: { type: "string" },
     markdown: { type: "string" },
   },
 });
-const size = flags.quick ? QUICK : FULL;
+const whole = flags.quick ? QUICK : FULL;
+const size = { ...whole, pairs: Number(flags.pairs ?? whole.pairs) };
 const begin = performance.now();
 const lines: Line[] = [];
 const failures: string[] = [];

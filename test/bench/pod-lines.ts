@@ -1,7 +1,7 @@
 // The lines of one pod: start, edit, crash, start over MQTT.
 
 import type { BarePod } from "./bare-calls.ts";
-import type { AgentSide } from "./agent-side.ts";
+import { podManifest, type AgentSide } from "./agent-side.ts";
 import { CallTimes } from "./call-times.ts";
 import { inPairs, type Bench, type Pairs } from "./pairs.ts";
 import type { World } from "./world.ts";
@@ -16,10 +16,11 @@ export async function onePod(bench: Bench, count: number): Promise<Pairs> {
   const pairs = await inPairs(bench, {
     count,
     agent: async (agent) => {
+      const place = agent.prepare("one", podManifest("one"));
       const mark = log.mark();
       await calls.reset();
       const start = performance.now();
-      agent.put("one");
+      place();
       const { at } = await log.lastStart(mark, 1);
       split.add("agent", start, at);
       await Bun.sleep(100);
@@ -52,10 +53,11 @@ export async function edit(bench: Bench, count: number): Promise<Pairs> {
   const pairs = await inPairs(bench, {
     count,
     agent: async (side) => {
+      const place = side.prepare("edited", podManifest("edited", (revision += 1)));
       const mark = log.mark();
       await calls.reset();
       const start = performance.now();
-      side.put("edited", (revision += 1));
+      place();
       const started = await log.lastStart(mark, 1);
       const exited = log.appsSince(mark, "exited")[0];
       split.add("agent", start, started.at);

@@ -21,16 +21,17 @@ export async function onePodReady(bench: Bench, count: number): Promise<Pairs> {
   return inPairs(bench, {
     count,
     agent: async (agent) => {
+      const place = agent.prepare("ready", servingPod());
       const mark = log.mark();
       const start = performance.now();
-      agent.process.writeManifest("ready.yaml", servingPod());
+      place();
       await eventually("the pod is ready", async () => isReady(await podsOf(agent), "ready"), {
         timeout: 30_000,
         interval: LOOK_MS,
         explain: () => agent.process.logTail(),
       });
       const elapsed = performance.now() - start;
-      agent.process.removeManifest("ready.yaml");
+      agent.drop("ready");
       await log.lastGone(mark, 1);
       return elapsed;
     },

@@ -1,8 +1,10 @@
 // The line of an ordinary pod: five volumes and twenty variables, some of them from a ConfigMap and a Secret.
 
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
+import { NamespaceMode } from "../../src/cri/gen/runtime/v1/api_pb.ts";
+import { hiddenPaths } from "../../src/runtime/masked-paths.ts";
 import type { BareContainer } from "./bare-calls.ts";
 import { podManifest } from "./agent-side.ts";
 import { CallTimes } from "./call-times.ts";
@@ -11,7 +13,6 @@ import { inPairs, type Bench, type Pairs } from "./pairs.ts";
 const VARIABLES = 20;
 const VOLUMES = ["config", "secret", "podinfo", "all", "scratch"] as const;
 const OBJECTS = "rich-objects.yaml";
-const POD = "rich.yaml";
 
 /** Manifest renamed into place → container running; the bare half has the same mounts and variables, made beforehand. */
 export async function richPod(bench: Bench, count: number, directory: string): Promise<Pairs> {
@@ -23,15 +24,16 @@ export async function richPod(bench: Bench, count: number, directory: string): P
   const pairs = await inPairs(bench, {
     count,
     agent: async (agent) => {
+      const place = agent.prepare("rich", richManifest());
       const mark = log.mark();
       await calls.reset();
       const start = performance.now();
-      agent.process.writeManifest(POD, richManifest());
+      place();
       const { at } = await log.lastStart(mark, 1);
       split.add("agent", start, at);
       await Bun.sleep(100);
       counted = await calls.perPod(1);
-      agent.process.removeManifest(POD);
+      agent.drop("rich");
       await log.lastGone(mark, 1);
       return at - start;
     },
@@ -53,17 +55,27 @@ export async function richPod(bench: Bench, count: number, directory: string): P
   return { ...pairs, notes: [...split.describe(), ...told] };
 }
 
-/** The same number of binds and variables, with content of the same size. */
+/** The same binds and variables, with content of the same size, and the paths that Kubernetes hides from containers. */
 function bareContainer(directory: string): BareContainer {
-  const mounts = VOLUMES.map((name) => {
+  const volumes = VOLUMES.map((name) => {
     const hostPath = join(directory, name);
     mkdirSync(hostPath, { recursive: true });
     writeFileSync(join(hostPath, "a.conf"), "key = value\n");
     return { hostPath, containerPath: `/mnt/${name}`, readonly: name !== "scratch" };
   });
+  const files = ["/etc/hosts", "/dev/termination-log"].map((containerPath) => {
+    const hostPath = join(directory, basename(containerPath));
+    writeFileSync(hostPath, "127.0.0.1\tlocalhost\n");
+    return { hostPath, containerPath };
+  });
+  const mounts = [...volumes, ...files];
+  const securityContext = {
+    namespaceOptions: { pid: NamespaceMode.CONTAINER },
+    ...hiddenPaths({}, []),
+  };
   const value = new TextEncoder().encode("some value of a variable");
   const envs = Array.from({ length: VARIABLES }, (_, index) => ({ key: `V${index}`, value }));
-  return { mounts, envs };
+  return { mounts, envs, securityContext };
 }
 
 const IN_BENCH = { namespace: "default" };

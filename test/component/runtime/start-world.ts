@@ -15,6 +15,7 @@ import type {
   PodConfigs,
   SandboxRef,
 } from "../../../src/runtime/action-input.ts";
+import { ContainerDrafts } from "../../../src/runtime/container-draft.ts";
 import { ContainerSurroundings } from "../../../src/runtime/container-surroundings.ts";
 import { valuesOf } from "../../../src/runtime/environment.ts";
 import { expand } from "../../../src/runtime/expansion.ts";
@@ -69,14 +70,9 @@ export class StartWorld implements Disposable {
       return Promise.resolve({ ref: `sha256:${image}`, username: "" });
     };
     const common = { cri, log, configs, ensureImage, creating: new Limiter(1), record };
-    const surroundings = new ContainerSurroundings({ world: node, configs, files, record });
-    const starter = new ContainerStarter({
-      ...common,
-      files,
-      lifecycle,
-      world: node,
-      surroundings,
-    });
+    const surroundings = new ContainerSurroundings({ world: node, configs, files });
+    const drafts = new ContainerDrafts({ files, configs, ensureImage, world: node, surroundings });
+    const starter = new ContainerStarter({ ...common, lifecycle, drafts, surroundings });
     const killer = new PodKiller({ cri, lifecycle, clock, log, record });
     this.#runtime = new PodRuntime({ ...common, starter, killer });
   }

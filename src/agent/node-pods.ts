@@ -14,6 +14,7 @@ import { MissingDevices } from "./missing-devices.ts";
 import { activePods } from "./node-facts.ts";
 import { podConfigs } from "./pod-configs.ts";
 import { PodVolumes } from "./pod-volumes.ts";
+import { requireConfig } from "./required-config.ts";
 import type { Rollouts } from "./rollouts.ts";
 import { buildPods, type Pods, type PodsOptions } from "./pods.ts";
 
@@ -90,6 +91,11 @@ export function buildNodePods(options: NodePodsOptions): Pods {
     }),
     objects: podObjects({ edges, desired, refreshVolumes: (pod) => volumes.refresh(pod) }),
     isHeld: (pod) => options.rollouts.isHeld(pod),
+    requireConfig: (wanted) => {
+      const checkVolumes = (pod: Pod): void => volumes.check(pod);
+      const own = { objects: desired.objectsFor(wanted), allocatable, nodeName, checkVolumes };
+      requireConfig(wanted.pod, own);
+    },
     shareLargeClaims: (pod) => volumes.shareLargeClaims(pod),
     checkVolumes: (pod) => volumes.check(pod),
     setUpVolumes: (pod) => volumes.setUp(pod),

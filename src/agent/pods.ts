@@ -53,6 +53,8 @@ export interface PodsOptions {
   readonly removeCgroup: (uid: PodUID) => void;
   /** Somebody keeps the pod from taking its predecessor's place; absent = nobody does. */
   readonly isHeld?: (desired: DesiredPod) => boolean;
+  /** Throws AgentError `CreateContainerConfigError` for what it reads and nobody has; absent = it needs nothing. */
+  readonly requireConfig?: (desired: DesiredPod) => void;
   readonly requireNetwork: () => Promise<void>;
   readonly hostIPs: () => readonly string[];
   /** What of the desired state cannot be. */
@@ -170,6 +172,7 @@ export function buildPods(options: PodsOptions): Pods {
       status: (uid) => statuses.status(uid),
       fetchImages,
       isHeld: options.isHeld,
+      requireConfig: options.requireConfig,
       beginLife: (desired) => remains.beginLife(desired),
       onChange: (uid) => {
         const isGone = !workers.has(uid);

@@ -47,9 +47,6 @@ export interface PerformInput {
 /** The runtime was asked in vain, or not at all: no start that a container could have failed. */
 const NEVER_BEGUN: readonly string[] = ["NameReserved", "CreateContainerConfigError"];
 
-/** The runtime works alone for so long before anything is done beside it. */
-const HEAD_START_MS = 5;
-
 interface OneInput extends PerformInput {
   readonly fetchImages: () => ImageRefs;
   /** The action after this one. */
@@ -154,8 +151,8 @@ export class ActionPerformer {
   async #prepare(progress: Progress, input: OneInput): Promise<Progress> {
     const { clock, setUpVolumes, runtime } = this.#options;
     const { desired, signal, fetchImages, next } = input;
-    // The runtime's request shall be on its way, and its first steps are many.
-    await clock.sleep(HEAD_START_MS, signal);
+    // The runtime's request shall be on its way.
+    await clock.sleep(0, signal);
     const images = progress.images.size > 0 ? progress.images : fetchImages();
     signal.throwIfAborted();
     const ready = { ...progress, images, volumes: setUpVolumes(desired.pod) };

@@ -39,6 +39,8 @@ export interface PodWorkersOptions {
   /** Resolves when all images of the pod are on this node. */
   readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
   /** As in Succession. */
+  readonly requireConfig?: ((desired: DesiredPod) => void) | undefined;
+  /** As in Succession. */
   readonly isHeld?: ((desired: DesiredPod) => boolean) | undefined;
   readonly status: (uid: PodUID) => PodStatus | undefined;
   readonly bootId: string;

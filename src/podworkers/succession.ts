@@ -22,6 +22,8 @@ export interface SuccessionOptions {
   readonly observed: () => ReadonlyMap<PodUID, ObservedPod>;
   readonly status: (uid: PodUID) => PodStatus | undefined;
   readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
+  /** Throws AgentError `CreateContainerConfigError` for what the pod reads and nobody has. Absent = it needs nothing. */
+  readonly requireConfig?: ((desired: DesiredPod) => void) | undefined;
   /** Somebody keeps the pod from taking its predecessor's place; asked right before it does. Absent = nobody does. */
   readonly isHeld?: ((desired: DesiredPod) => boolean) | undefined;
   /** Writes the removals down and gives the orders. */
@@ -42,6 +44,8 @@ export const PULLING = { reason: "Pulling", message: "pulling the images of the 
 const STOPPING = { reason: "Stopping", message: "waiting for the old pod to stop" };
 const HELD = { reason: "Held", message: "somebody holds the update back" };
 const DEPENDENCY = "DependencyNotReady";
+/** Whoever waits for one of these pulls nothing. */
+const OTHER_WAITS = [STOPPING.reason, DEPENDENCY, "CreateContainerConfigError"];
 
 export class Succession {
   readonly #options: SuccessionOptions;
@@ -67,7 +71,7 @@ export class Succession {
   /** Whether the pod waits for images before it takes over its name. */
   isPulling(uid: PodUID): boolean {
     const reason = this.#pending.get(uid)?.reason;
-    return reason !== undefined && reason !== STOPPING.reason && reason !== DEPENDENCY;
+    return reason !== undefined && !OTHER_WAITS.includes(reason);
   }
 
   forget(uid: PodUID): void {
@@ -92,7 +96,7 @@ export class Succession {
     return [...observed().values()].filter(({ uid }) => !workers.has(uid));
   }
 
-  /** Never both: a wanted pod ends every other UID of its name first, but not before its own images are here. */
+  /** Never both: a wanted pod ends every other UID of its name first, but not before its own images and objects are here. */
   async clearName(own: PodWorker, life: PodLife, signal: AbortSignal): Promise<boolean> {
     if (!this.isCurrent(own)) return this.#exists(own) && !this.#mustWait(own, life);
     if (this.#mustWait(own, life)) return false;
@@ -108,6 +112,7 @@ export class Succession {
     if (!this.#exists(own)) {
       if ((this.#pending.get(own.uid) ?? SILENT) === SILENT) this.#say(own, PULLING);
       await this.#pullFirst(own, life, signal);
+      this.#readFirst(own, life);
     }
     if (signal.aborted || !this.isCurrent(own)) return false;
     if (this.#isHeld(own)) {
@@ -177,6 +182,18 @@ export class Succession {
       await this.#options.fetchImages(own.desired.pod, signal);
     } catch (error) {
       if (!signal.aborted) this.#note(own, life, error);
+      throw error;
+    }
+  }
+
+  /** Whoever could not start must not end what runs: it is tried again, and whenever an object comes. */
+  #readFirst(own: PodWorker, life: PodLife): void {
+    if (own.desired === undefined) return;
+    try {
+      this.#options.requireConfig?.(own.desired);
+    } catch (error) {
+      this.#note(own, life, error);
+      this.#options.say(own.desired, life);
       throw error;
     }
   }

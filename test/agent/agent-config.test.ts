@@ -1,6 +1,6 @@
 // The whole agent: ConfigMaps and Secrets from files, as the containers of a pod find them.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { LABEL } from "../../src/api/labels.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
@@ -77,6 +77,16 @@ class ReaderWorld implements Disposable {
     return found;
   }
 
+  uid(): string | undefined {
+    return this.#containers()[0]?.config.labels[LABEL.podUID];
+  }
+
+  /** What the pod that runs shows of its successor. */
+  waitsFor(): { readonly reason: string; readonly message: string } | undefined {
+    const all = this.#sim.agent?.facts.pods() ?? [];
+    return all.find(({ pod }) => pod.metadata.name === "reader")?.pendingUpdate;
+  }
+
   env(container: string): Readonly<Record<string, string>> {
     const { envs } = this.container(container).config;
     const decoder = new TextDecoder();
@@ -129,6 +139,48 @@ test("a pod waits for its ConfigMap, and follows it", async () => {
 
   await world.wait(120_000);
   expect(world.running()).toEqual(["env/1", "part/1", "whole/0"]);
+});
+
+describe("an edit that reads what nobody has", () => {
+  const plain = POD.replace(/ {4}env:\n( {4}- .*\n)+/, "");
+  const edits: Readonly<Record<string, string>> = {
+    "as environment": plain.replace(
+      "  - name: env\n",
+      "  - name: env\n    env: [{name: X, valueFrom: {configMapKeyRef: {name: later, key: greeting}}}]\n",
+    ),
+    "as a key": plain.replace(
+      "  - name: env\n",
+      "  - name: env\n    env: [{name: X, valueFrom: {configMapKeyRef: {name: web, key: gone}}}]\n",
+    ),
+    "as a volume": plain.replace("{name: web}", "{name: later}"),
+  };
+
+  test.each(Object.entries(edits))("%s ends nothing before it is there", async (_, edited) => {
+    using world = new ReaderWorld();
+    await world.start();
+    world.write("web.yaml", configMap("hello"));
+    world.write("reader.yaml", plain);
+    await world.wait(10_000);
+    const before = world.uid();
+    expect(world.running()).toEqual(["env/0", "part/0", "whole/0"]);
+    world.write("reader.yaml", edited);
+    await world.wait(120_000);
+    expect(world.uid()).toBe(before);
+    expect(world.waitsFor()?.reason).toBe("CreateContainerConfigError");
+    expect(world.waitsFor()?.message).toMatch(
+      /configmap "later" not found|couldn't find key gone in ConfigMap default\/web/,
+    );
+    // Also when the agent starts anew: what waits is not in the runtime yet.
+    await world.restart();
+    await world.wait(60_000);
+    expect(world.uid()).toBe(before);
+    world.write("later.yaml", configMap("hello").replace("name: web", "name: later"));
+    world.write("web.yaml", configMap("hello, gone: by"));
+    await world.wait(10_000);
+    expect(world.uid()).not.toBe(before);
+    expect(world.running()).toHaveLength(3);
+    expect(world.waitsFor()).toBeUndefined();
+  });
 });
 
 const SECRET_POD = `

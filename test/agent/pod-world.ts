@@ -67,14 +67,14 @@ export class PodWorld implements Disposable {
     await process.pods.lifecycle.relist(process.stop.signal);
     void process.pods.lifecycle.runEvents(process.stop.signal);
     void process.pods.lifecycle.runRelist(process.stop.signal);
-    await this.clock.settle();
+    await this.clock.advance(0);
   }
 
   /** Ends it as kill -9 would: no call, timer or write of it has any effect any more. */
   async kill(): Promise<void> {
     this.#process?.kill();
     this.#process = undefined;
-    await this.clock.settle();
+    await this.clock.advance(0);
   }
 
   async restart(): Promise<void> {
@@ -89,7 +89,7 @@ export class PodWorld implements Disposable {
   ): Promise<void> {
     const desired: DesiredState = { ...NOTHING_DESIRED, pods, ready: new Set(ready) };
     this.pods.workers.apply(desired);
-    await this.clock.settle();
+    await this.clock.advance(0);
   }
 
   /** `pod/container/attempt` of what runs, sorted. */

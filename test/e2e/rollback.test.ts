@@ -96,6 +96,7 @@ const BAD: readonly BadUpdate[] = [
       resources: [...node.objects(), node.app({ variant: "bad", config: "elsewhere" })],
       policy: { progressDeadlineSeconds: 8 },
     }),
+    harmless: true,
   },
   {
     what: "a ConfigMap that is taken away from under the same pod",

@@ -338,3 +338,61 @@ test("a sandbox that cannot be described is refused as one that cannot be made",
     },
   ]);
 });
+
+describe("a container that is drafted before there is a sandbox", () => {
+  const from = { type: "configMap", name: "web", prefix: "", optional: false } as const;
+  const container = aContainer("a", { envFrom: [from] });
+
+  test("is made as it was drafted, and has the address before it starts", async () => {
+    let greeting = "hello";
+    const objects = () => localObjects({ configMaps: { web: { GREETING: greeting, "a=b": "1" } } });
+    const configDigest = (text: string): string => text;
+    using world = worldOf({ containers: [container] }, { objects, configDigest });
+    expect(await world.draft("a")).toBe(true);
+    expect(world.runtime.callNames()).toEqual([]);
+    expect(world.events).toEqual([]);
+    greeting = "bye";
+    const found = await world.startAll();
+    // What it says it has read is what it has read.
+    expect(found.env.find(({ name }) => name === "GREETING")?.value).toBe("hello");
+    expect(found.configDigest).toContain("hello");
+    expect(hosts(world).at(-1)).toMatch(/^[0-9.]+\tweb$/);
+    const said = world.events.filter(({ reason }) => reason === "InvalidEnvironmentVariableNames");
+    expect(said).toHaveLength(1);
+  });
+
+  test("has to wait for what is not there, and says so when it starts", async () => {
+    using world = worldOf({ containers: [container] });
+    expect(await world.draft("a")).toBe(false);
+    expect(world.events).toEqual([]);
+    expect((await laterRefusal(world.startAll()))?.reason).toBe("CreateContainerConfigError");
+    expect(world.events.filter(({ reason }) => reason === "Failed")).toHaveLength(1);
+  });
+
+  const field = { fieldPath: "status.podIP" };
+  const ip = { env: [{ name: "IP", valueFrom: { type: "field", field } } as const] };
+  const mounts = [{ name: "data", mountPath: "/data", readOnly: false }];
+  const emptyDir = { volumes: [{ name: "data", emptyDir: { medium: "" } } as const] };
+  const hostPath = { volumes: [{ name: "data", hostPath: { path: "/srv", type: "" } } as const] };
+  const part = { volumeMounts: mounts.map((mount) => ({ ...mount, subPath: "x" })) };
+  test.each<[string, Partial<PodSpec>, boolean]>([
+    ["that reads the pod's address waits", { containers: [aContainer("a", ip)] }, false],
+    [
+      "on the host's network has it",
+      { containers: [aContainer("a", ip)], hostNetwork: true },
+      true,
+    ],
+    ["with a host path waits", { containers: [aContainer("a")], ...hostPath }, false],
+    ["with a part of a volume waits", { containers: [aContainer("a", part)], ...emptyDir }, false],
+    [
+      "with a whole volume does not",
+      { containers: [aContainer("a", { volumeMounts: mounts })], ...emptyDir },
+      true,
+    ],
+  ])("%s", async (_, spec, early) => {
+    using world = worldOf(spec);
+    expect(await world.draft("a")).toBe(early);
+    await world.startAll();
+    expect(world.runtime.containers.size).toBe(1);
+  });
+});

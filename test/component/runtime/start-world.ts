@@ -10,6 +10,7 @@ import { Limiter } from "../../../src/lib/limiter.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type {
   ActionInput,
+  ContainerDraft,
   ContainerFacts,
   ContainerWorld,
   PodConfigs,
@@ -51,6 +52,7 @@ export class StartWorld implements Disposable {
   refusal: AgentError | undefined;
   readonly #runtime: PodRuntime;
   #sandbox: SandboxRef | undefined;
+  readonly #drafts = new Map<string, Promise<ContainerDraft | undefined>>();
 
   constructor(pod: Pod, world: Partial<ContainerWorld> = {}) {
     this.pod = pod;
@@ -92,6 +94,14 @@ export class StartWorld implements Disposable {
     await this.#perform({ type: "StartContainer", container, attempt });
   }
 
+  /** Before there is a sandbox; false = it has to wait for one. */
+  async draft(container: string): Promise<boolean> {
+    const action = { type: "StartContainer", container, attempt: 0 } as const;
+    const draft = await this.#runtime.draft(action, this.#input());
+    this.#drafts.set(container, Promise.resolve(draft));
+    return draft !== undefined;
+  }
+
   /** Sandbox and all containers, and what the last of them found. */
   async startAll(): Promise<ContainerFacts> {
     await this.createSandbox();
@@ -111,20 +121,24 @@ export class StartWorld implements Disposable {
   }
 
   #perform(action: Parameters<PodRuntime["perform"]>[0]): Promise<SandboxRef | undefined> {
-    const input: ActionInput = {
+    return this.#runtime.perform(action, this.#input());
+  }
+
+  #input(): ActionInput {
+    return {
       desired: aDesiredPod(this.pod),
       observed: undefined,
       sandbox: this.#sandbox,
       activeSince: 0,
       volumes: new Map(this.pod.spec.volumes.map(({ name }) => [name, `/volumes/${name}`])),
       images: new Map(),
+      drafts: this.#drafts,
       reserved: { sandbox: 0, containers: new Map() },
       signal: new AbortController().signal,
       grace: (seconds) => new GracePeriod(seconds),
       onHook: () => undefined,
       onHookFailed: () => undefined,
     };
-    return this.#runtime.perform(action, input);
   }
 
   #configs(): PodConfigs {

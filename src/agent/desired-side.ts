@@ -45,8 +45,8 @@ export interface DesiredSide {
   readonly door: UpdateDoor;
   /** What the node is to the fleet by now. */
   readonly fleet: () => FleetFacts;
-  /** Whether the accepted document of a source has failed. */
-  readonly hasFailed: (source: SourceName) => boolean;
+  /** Whether this generation of a source was judged and has failed. */
+  readonly hasFailed: (source: SourceName, generation: number) => boolean;
   /** Every local source has said something, be it that it knows nothing: before that, precedence is a guess. */
   readonly haveAllSpoken: () => boolean;
 }
@@ -122,7 +122,8 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
     wanted: (name) => desired.wanted(name),
     onChange: onReview,
   });
-  const hasFailed = (source: SourceName): boolean => rollouts.hasFailed(source);
+  const hasFailed: DesiredSide["hasFailed"] = (source, generation) =>
+    rollouts.hasFailed(source, generation);
   return { desired, rollouts, images, door, fleet, hasFailed, haveAllSpoken };
 }
 

@@ -6,7 +6,7 @@ import type { DesiredPod, SourceName, SourceSnapshot } from "../api/desired-pod.
 import type { LocalObject, LocalObjects } from "../api/local-object.ts";
 import { podName, type PodUID } from "../api/pod.ts";
 import { revisionOf } from "../api/revision.ts";
-import type { PodStanding, RolloutStanding } from "../api/rollout.ts";
+import type { PodStanding } from "../api/rollout.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import { DocumentRollouts } from "../source/document-rollouts.ts";
@@ -47,8 +47,6 @@ export interface RolloutsOptions extends Omit<TrialProgressOptions, "configDiges
 
 /** Whatever time alone may change can wait so long. */
 const SOONEST_MS = 20;
-
-const FAILED: readonly RolloutStanding["type"][] = ["RolledBack", "Failed"];
 
 interface Known {
   readonly rollouts: DocumentRollouts;
@@ -159,9 +157,11 @@ export class Rollouts implements Disposable {
     });
   }
 
-  /** Something of the document of `source` was taken back, or cannot be. */
-  hasFailed(source: SourceName): boolean {
-    return this.standings(source).some(({ standing }) => FAILED.includes(standing.type));
+  /** Something of this generation of `source` was taken back, or cannot be. */
+  hasFailed(source: SourceName, generation: number): boolean {
+    const outcome = this.#documents.get(source)?.outcome;
+    if (outcome?.generation !== generation) return false;
+    return outcome.steps.some(({ standing }) => ["RolledBack", "Failed"].includes(standing.type));
   }
 
   objectsOf(desired: DesiredPod): LocalObjects {
@@ -251,8 +251,9 @@ export class Rollouts implements Disposable {
   #supersede({ source, document, pods }: SourceSnapshot, by: number): void {
     const { edges, record } = this.#options;
     const open = pods.filter(({ uid }) => this.#open.has(uid));
-    if (document === undefined || open.length === 0 || this.hasFailed(source)) return;
+    if (document === undefined || open.length === 0) return;
     const { generation } = document;
+    if (this.hasFailed(source, generation)) return;
     const message = `generation ${generation} of ${source} was superseded by generation ${by} before it had converged`;
     edges.log.info("Superseded", { source, generation, by });
     for (const { pod } of open)
@@ -275,7 +276,8 @@ export class Rollouts implements Disposable {
       isThere: (name) => isThere(this.#options.pods(), source, name),
       isKnown: (uid) => this.#options.pods().cache.get(uid) !== undefined,
       isRunning: (uid) => isRunning(this.#options.pods(), uid),
-      areImagesAway: (uid) => this.#options.images.areAway(uid),
+      isKeptWaiting: (desired) =>
+        this.#options.images.areAway(desired.uid) || this.#progress.misses(desired),
       holdOf: (running, { maxLockSeconds }) => holds.ofRunning(running, maxLockSeconds),
       progress: (desired, { maxLockSeconds }) => ({
         ...this.#progress.of(desired),

@@ -69,8 +69,8 @@ export interface DocumentsOptions extends SourcesOptions {
   readonly trust: Trust;
   /** There is another answer to a document, or another condition. */
   readonly onState: () => void;
-  /** Whether the accepted document of a source has failed. */
-  readonly hasFailed: (source: SourceName) => boolean;
+  /** Whether this generation of a source was judged and has failed. */
+  readonly hasFailed: (source: SourceName, generation: number) => boolean;
 }
 
 /** undefined = no broker is configured. */

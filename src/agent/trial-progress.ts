@@ -62,21 +62,29 @@ export class TrialProgress {
 
   /** At the last look. */
   of(desired: DesiredPod): PodProgress {
-    const { images, view, pods, configDigest: digest } = this.#options;
+    const { images } = this.#options;
     const { uid, pod } = desired;
     const fatal = images.fatal(uid);
-    const news = newsOf(desired, {
-      objects: view.objectsFor(desired),
-      digest,
-      observed: pods().cache.get(uid),
-    });
+    const news = this.#newsOf(desired);
     return {
       health: this.#trialHealth(desired, news),
       isMeantToFinish: isMeantToFinish(pod.spec),
       registryAnswers: images.registryAnswers(uid),
       orderedRestarts: news.reads ? 1 : 0,
+      misses: news.type === "Unusable",
       ...(fatal === undefined ? {} : { fatal: fatal.why, fatalAt: fatal.at }),
     };
+  }
+
+  /** Nobody has what it would read if it started now. */
+  misses(desired: DesiredPod): boolean {
+    return this.#newsOf(desired).type === "Unusable";
+  }
+
+  #newsOf(desired: DesiredPod): News {
+    const { view, pods, configDigest: digest } = this.#options;
+    const observed = pods().cache.get(desired.uid);
+    return newsOf(desired, { objects: view.objectsFor(desired), digest, observed });
   }
 
   #trialHealth(desired: DesiredPod, news: News): TrialHealth | undefined {

@@ -9,12 +9,7 @@ import type { ObservedPod } from "../api/observed-pod.ts";
 import type { Pod } from "../api/pod.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
-import type {
-  ActionInput,
-  ContainerDraftRefs,
-  ImageRefs,
-  SandboxRef,
-} from "../runtime/action-input.ts";
+import type { ActionInput, EarlyStarts, ImageRefs, SandboxRef } from "../runtime/action-input.ts";
 import { isLive, usableSandbox } from "../runtime/newest.ts";
 import type { KillReason, PodAction } from "../runtime/pod-action.ts";
 import type { PodRuntime } from "../runtime/pod-runtime.ts";
@@ -48,7 +43,6 @@ export interface PerformInput {
 const NEVER_BEGUN: readonly string[] = ["NameReserved", "CreateContainerConfigError"];
 
 interface OneInput extends PerformInput {
-  readonly fetchImages: () => ImageRefs;
   /** The action after this one. */
   readonly next: PodAction | undefined;
 }
@@ -56,7 +50,7 @@ interface OneInput extends PerformInput {
 /** What one action leaves for the next. */
 interface Progress {
   readonly images: ImageRefs;
-  readonly drafts: ContainerDraftRefs;
+  readonly early: EarlyStarts;
   readonly volumes: ReadonlyMap<string, string>;
   readonly sandbox: SandboxRef | undefined;
 }
@@ -72,22 +66,18 @@ export class ActionPerformer {
   async perform(work: readonly PodAction[], input: PerformInput): Promise<unknown> {
     const { desired, observed, life, signal } = input;
     let progress: Progress = {
-      images: new Map(),
-      drafts: new Map(),
+      images: this.#options.runtime.fetchImages(work, desired, signal),
+      early: new Map(),
       volumes: new Map(),
       sandbox: refOf(usableSandbox(desired.pod, observed), life),
     };
-    const fetchImages = (): ImageRefs => this.#options.runtime.fetchImages(work, desired, signal);
-    // A sandbox that comes first has a start of them.
-    if (work[0]?.type !== "CreateSandbox") progress = { ...progress, images: fetchImages() };
     let firstError: unknown;
     for (const [index, action] of work.entries()) {
       if (signal.aborted) break;
       const restarts = new Map(life.restarts);
       if (action.type === "StartContainer") life.starting.add(action.container);
       try {
-        const one = { ...input, fetchImages, next: work[index + 1] };
-        const after = await this.#one(action, progress, one);
+        const after = await this.#one(action, progress, { ...input, next: work[index + 1] });
         // Whatever follows of the order is not wanted either.
         if (after === "Withdrawn") break;
         progress = after;
@@ -140,25 +130,28 @@ export class ActionPerformer {
     progress: Progress,
     input: OneInput,
   ): Promise<Progress> {
-    const preparing = this.#orSay(input, () => this.#prepare(progress, input));
+    const inVain = new AbortController();
+    const signal = AbortSignal.any([input.signal, inVain.signal]);
+    const preparing = this.#orSay(input, () => this.#prepare(progress, { ...input, signal }));
     const [made, prepared] = await Promise.allSettled([making, preparing]);
-    if (made.status === "rejected") throw made.reason;
-    if (prepared.status === "rejected") throw prepared.reason;
-    return { ...prepared.value, sandbox: made.value ?? progress.sandbox };
+    if (made.status === "fulfilled" && prepared.status === "fulfilled")
+      return { ...prepared.value, sandbox: made.value ?? progress.sandbox };
+    // A draft that waits for an image belongs to no sandbox any more.
+    inVain.abort(new Error("there is no sandbox"));
+    throw made.status === "rejected" ? made.reason : (prepared as PromiseRejectedResult).reason;
   }
 
-  /** Images on their way, volumes, and the first container but for making it. */
+  /** Volumes, and the first container but for making it. */
   async #prepare(progress: Progress, input: OneInput): Promise<Progress> {
     const { clock, setUpVolumes, runtime } = this.#options;
-    const { desired, signal, fetchImages, next } = input;
+    const { desired, signal, next } = input;
     // The runtime's request shall be on its way.
     await clock.sleep(0, signal);
-    const images = progress.images.size > 0 ? progress.images : fetchImages();
     signal.throwIfAborted();
-    const ready = { ...progress, images, volumes: setUpVolumes(desired.pod) };
+    const ready = { ...progress, volumes: setUpVolumes(desired.pod) };
     if (next?.type !== "StartContainer") return ready;
-    const draft = runtime.draft(next, actionInputOf(input, ready));
-    return { ...ready, drafts: new Map([[next.container, draft]]) };
+    const begun = runtime.beginStart(next, actionInputOf(input, ready));
+    return { ...ready, early: new Map([[next.container, begun]]) };
   }
 
   async #orSay<T>({ desired, signal }: PerformInput, run: () => Promise<T>): Promise<T> {

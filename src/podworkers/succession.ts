@@ -44,8 +44,9 @@ export const PULLING = { reason: "Pulling", message: "pulling the images of the 
 const STOPPING = { reason: "Stopping", message: "waiting for the old pod to stop" };
 const HELD = { reason: "Held", message: "somebody holds the update back" };
 const DEPENDENCY = "DependencyNotReady";
+const MISSING = "CreateContainerConfigError";
 /** Whoever waits for one of these pulls nothing. */
-const OTHER_WAITS = [STOPPING.reason, DEPENDENCY, "CreateContainerConfigError"];
+const OTHER_WAITS = [STOPPING.reason, DEPENDENCY, MISSING];
 
 export class Succession {
   readonly #options: SuccessionOptions;
@@ -110,6 +111,8 @@ export class Succession {
       return false;
     }
     if (!this.#exists(own)) {
+      // Nobody is asked for images of a pod that misses something else.
+      if (this.#pending.get(own.uid)?.reason === MISSING) this.#readFirst(own, life);
       if ((this.#pending.get(own.uid) ?? SILENT) === SILENT) this.#say(own, PULLING);
       await this.#pullFirst(own, life, signal);
       this.#readFirst(own, life);
@@ -189,13 +192,23 @@ export class Succession {
   /** Whoever could not start must not end what runs: it is tried again, and whenever an object comes. */
   #readFirst(own: PodWorker, life: PodLife): void {
     if (own.desired === undefined) return;
+    const { requireConfig, record, say } = this.#options;
+    const before = this.#pending.get(own.uid);
     try {
-      this.#options.requireConfig?.(own.desired);
+      requireConfig?.(own.desired);
     } catch (error) {
-      this.#note(own, life, error);
-      this.#options.say(own.desired, life);
+      const message = messageOf(error);
+      if (before?.message !== message) {
+        this.#note(own, life, error);
+        const said = { type: "Warning", reason: "Failed", message: `Error: ${message}` } as const;
+        record(podEvent(own.desired.pod.metadata, said));
+        say(own.desired, life);
+      }
       throw error;
     }
+    if (before?.reason !== MISSING) return;
+    life.forgetPodFailure();
+    this.#say(own, PULLING);
   }
 
   /** Also for the status of the pod itself. */

@@ -127,8 +127,22 @@ export interface ContainerDraft {
 /** Container name → its image, as soon as it is here. */
 export type ImageRefs = ReadonlyMap<string, Promise<LocalImage>>;
 
-/** Container name → its draft; undefined = it could not be made yet. */
-export type ContainerDraftRefs = ReadonlyMap<string, Promise<ContainerDraft | undefined>>;
+/** The images of a container, once they are here. */
+export interface ContainerImages {
+  readonly image: LocalImage;
+  /** Volume name → what the runtime calls the image in it. */
+  readonly imageVolumes: ReadonlyMap<string, string>;
+}
+
+/** A start that began before there was a sandbox. */
+export interface EarlyStart {
+  readonly images: Promise<ContainerImages>;
+  /** undefined = it cannot be made yet. */
+  readonly draft: ContainerDraft | undefined;
+}
+
+/** Container name → what of its start is done; undefined = nothing. */
+export type EarlyStarts = ReadonlyMap<string, Promise<EarlyStart | undefined>>;
 
 /** What an action needs beside itself. */
 export interface ActionInput {
@@ -139,8 +153,8 @@ export interface ActionInput {
   readonly volumes: ReadonlyMap<string, string>;
   /** By container, where fetching has begun already. */
   readonly images: ImageRefs;
-  /** By container, where drafting began before there was a sandbox. */
-  readonly drafts?: ContainerDraftRefs;
+  /** By container, where that began before there was a sandbox. */
+  readonly early?: EarlyStarts;
   /** Lowest attempts that no unanswered call can have taken; raised here when a name turns out reserved. */
   readonly reserved: ReservedAttempts;
   /** Ends waiting, pulling and hooks; never a call that changes something. */

@@ -9,9 +9,9 @@ import type {
   ActionInput,
   ContainerDraft,
   ContainerFacts,
+  ContainerImages,
   ContainerWorld,
   EnsureImage,
-  LocalImage,
   PodConfigs,
 } from "./action-input.ts";
 import type { ContainerSurroundings, SurroundingFacts } from "./container-surroundings.ts";
@@ -26,13 +26,6 @@ export interface ContainerDraftsOptions {
   readonly ensureImage: EnsureImage;
   readonly world: Pick<ContainerWorld, "mountsImages">;
   readonly surroundings: ContainerSurroundings;
-}
-
-/** The images of a container, once they are here. */
-export interface ContainerImages {
-  readonly image: LocalImage;
-  /** Volume name → what the runtime calls the image in it. */
-  readonly imageVolumes: ReadonlyMap<string, string>;
 }
 
 export class ContainerDrafts {
@@ -61,6 +54,8 @@ export class ContainerDrafts {
     images: ContainerImages,
     input: ActionInput,
   ): Promise<ContainerDraft> {
+    // An image may have taken its time.
+    input.signal.throwIfAborted();
     const found = await this.#options.surroundings.gather(container, input);
     const attempt = this.#freeAttempt(container.name, wanted, input);
     const config = this.#config({ container, attempt, input }, { ...images, ...found.facts });

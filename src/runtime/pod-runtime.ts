@@ -11,7 +11,7 @@ import type { Limiter } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
 import type {
   ActionInput,
-  ContainerDraft,
+  EarlyStart,
   EnsureImage,
   ImageRefs,
   PodConfigs,
@@ -80,10 +80,10 @@ export class PodRuntime {
     );
   }
 
-  /** Drafts the container that an action starts; undefined = it has to wait for the sandbox. Never rejects. */
-  async draft(action: PodAction, input: ActionInput): Promise<ContainerDraft | undefined> {
+  /** Begins what an action starts, before there is a sandbox; undefined = it has to wait for that. Never rejects. */
+  async beginStart(action: PodAction, input: ActionInput): Promise<EarlyStart | undefined> {
     if (action.type !== "StartContainer") return undefined;
-    return this.#options.starter.draft({ ...action, name: action.container }, input);
+    return this.#options.starter.begin({ ...action, name: action.container }, input);
   }
 
   /** Resolves when the image of a container is on this node; rejects with Kubernetes' reasons. */

@@ -8,7 +8,13 @@ import { isNameReserved } from "../cri/cri-error.ts";
 import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Limiter } from "../lib/limiter.ts";
-import type { ActionInput, ContainerDraft, PodConfigs, SandboxRef } from "./action-input.ts";
+import type {
+  ActionInput,
+  ContainerDraft,
+  EarlyStart,
+  PodConfigs,
+  SandboxRef,
+} from "./action-input.ts";
 import { canBeDraftedEarly, type ContainerDrafts } from "./container-draft.ts";
 import type { ContainerSurroundings } from "./container-surroundings.ts";
 import { asWritten } from "./expansion.ts";
@@ -53,12 +59,11 @@ export class ContainerStarter {
     const { desired, sandbox } = input;
     const container = named(desired.pod, name);
     if (container === undefined || sandbox === undefined) return;
-    const early = await input.drafts?.get(name);
-    const images = early === undefined ? await drafts.images(container, input) : undefined;
+    const early = await input.early?.get(name);
+    const images = await (early?.images ?? drafts.images(container, input));
     try {
-      const draft =
-        images === undefined ? early : await drafts.make({ container, attempt }, images, input);
-      if (draft !== undefined) await this.#bear(draft, sandbox, input);
+      const draft = early?.draft ?? (await drafts.make({ container, attempt }, images, input));
+      await this.#bear(draft, sandbox, input);
     } catch (error) {
       const isNews = !input.signal.aborted && !SPOKEN.includes(reasonOf(error, ""));
       const message = `Error: ${messageOf(error)}`;
@@ -67,20 +72,20 @@ export class ContainerStarter {
     }
   }
 
-  /** Before there is a sandbox; undefined = it has to wait for that, or cannot be drafted: `start` says why. */
-  async draft(
+  /** Before there is a sandbox; undefined = all of it has to wait for that. Never rejects: `start` says why. */
+  async begin(
     { name, attempt }: ContainerStart,
     input: ActionInput,
-  ): Promise<ContainerDraft | undefined> {
+  ): Promise<EarlyStart | undefined> {
     const { drafts } = this.#options;
     const container = named(input.desired.pod, name);
     if (container === undefined || !canBeDraftedEarly(container, input.desired.pod))
       return undefined;
+    const images = drafts.images(container, input);
     try {
-      const images = await drafts.images(container, input);
-      return await drafts.make({ container, attempt }, images, input);
+      return { images, draft: await drafts.make({ container, attempt }, await images, input) };
     } catch {
-      return undefined;
+      return { images, draft: undefined };
     }
   }
 

@@ -8,10 +8,11 @@ export function supersededBy(
   before: AcceptedDocument | undefined,
   hasFailed: boolean,
 ): DocumentVersion | undefined {
+  // The same document, signed by now or accepted after a reset, is the same document.
+  if (before?.digest === next.digest) return before.superseded;
   if (before === undefined || hasFailed || before.lost !== undefined) return undefined;
   const { epoch, generation, digest, signed, observedGeneration } = before;
-  // The same document, now signed, is the same document.
-  if (observedGeneration === generation || digest === next.digest) return undefined;
+  if (observedGeneration === generation) return undefined;
   const version = { epoch, generation, digest, observedGeneration };
   return signed === undefined ? version : { ...version, signed };
 }

@@ -29,7 +29,14 @@ import { rolloutPods } from "./rollout-pods.ts";
 import { listedPods, unlistedPods, untilFetched } from "./rollout-choice.ts";
 import { trialFacts, withStrategy } from "./trial-facts.ts";
 
-const NOTHING = { pods: [], held: [], steps: [], repinned: [], reviewAt: undefined };
+const NOTHING = {
+  generation: 0,
+  pods: [],
+  held: [],
+  steps: [],
+  repinned: [],
+  reviewAt: undefined,
+};
 const HELD_AGAIN_MS = 5_000;
 const SAVE_AGAIN_MS = 30_000;
 
@@ -120,6 +127,7 @@ export class DocumentRollouts {
     const shadowed = document.pods.filter(({ desired }) => isShadowed(desired));
     for (const { desired } of shadowed) this.#pause(podName(desired.pod));
     return {
+      generation: document.generation,
       pods: [...pods, ...shadowed.map(({ desired }) => desired)],
       held,
       steps: [...steps, ...stays],

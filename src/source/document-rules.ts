@@ -32,6 +32,6 @@ export interface DocumentRules {
   readonly clockTrusted: () => boolean;
   /** It is that late at least, wall ms: a signature that counts says so. */
   readonly onIssued: (at: number) => void;
-  /** Whether the accepted document of a source has failed: nothing of it is on its way any more. */
-  readonly hasFailed: (source: SourceName) => boolean;
+  /** Whether this generation of a source was judged and has failed: nothing of it is on its way any more. */
+  readonly hasFailed: (source: SourceName, generation: number) => boolean;
 }

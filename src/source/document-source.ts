@@ -230,7 +230,7 @@ export class DocumentSource implements Disposable {
 
   #accept(verdict: Extract<Verdict, { type: "Accepted" }>, payload: Uint8Array): void {
     const { document, notices } = verdict;
-    const hasFailed = this.#rules.hasFailed(this.source);
+    const hasFailed = this.#rules.hasFailed(this.source, this.generation ?? 0);
     const superseded = supersededBy(verdict.accepted, this.#stored, hasFailed);
     const accepted = { ...verdict.accepted, ...(superseded === undefined ? {} : { superseded }) };
     const { digest, generation } = accepted;

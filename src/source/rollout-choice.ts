@@ -11,7 +11,7 @@ import type { RolloutStep } from "./rollout.ts";
 
 export interface RolloutWorld extends Pick<
   DocumentRolloutsOptions,
-  "isThere" | "isKnown" | "isRunning" | "areImagesAway" | "holdOf"
+  "isThere" | "isKnown" | "isRunning" | "isKeptWaiting" | "holdOf"
 > {
   readonly good: GoodPods;
   readonly states: ReadonlyMap<string, RolloutState>;
@@ -22,17 +22,17 @@ export interface Unlisted extends UnlistedPod {
   readonly step?: RolloutStep;
 }
 
-/** While its images are awaited and nothing else runs, what was good does: a node may have booted without a network. */
+/** While its images or objects are awaited and nothing else runs, what was good does: a node may have booted meanwhile. */
 export function untilFetched(
   step: RolloutStep,
   wanted: DesiredPod | undefined,
-  { isRunning, areImagesAway, good: goodPods }: RolloutWorld,
+  { isRunning, isKeptWaiting, good: goodPods }: RolloutWorld,
 ): RolloutStep {
   const { run, standing, state } = step;
   const isOpen = run === "Wanted" && standing.type === "OnTrial" && state.trial?.started !== true;
   const good = isOpen ? goodPods.of(step.name, state)?.desired : undefined;
   if (wanted === undefined || good === undefined || wanted.stopFirst === true) return step;
-  if (good.uid === wanted.uid || !areImagesAway(wanted.uid) || isRunning(good.uid)) return step;
+  if (good.uid === wanted.uid || !isKeptWaiting(wanted) || isRunning(good.uid)) return step;
   return { ...step, run: "Good" };
 }
 

@@ -53,8 +53,8 @@ export interface DocumentRolloutsOptions {
   readonly isKnown: (uid: PodUID) => boolean;
   /** A container of this UID runs. */
   readonly isRunning: (uid: PodUID) => boolean;
-  /** An image of it was asked for and did not come. */
-  readonly areImagesAway: (uid: PodUID) => boolean;
+  /** It could not start now: an image of it was asked for and did not come, or nobody has what it reads. */
+  readonly isKeptWaiting: (desired: DesiredPod) => boolean;
   /** Who keeps a pod that runs from being taken away; undefined = nobody. */
   readonly holdOf: (running: DesiredPod, policy: TrialPolicy) => string | undefined;
   /** How the pod of this UID does, and what else its trial depends on. */
@@ -67,6 +67,8 @@ export interface DocumentRolloutsOptions {
 
 /** What may run, and how it stands. */
 export interface RolloutOutcome {
+  /** Of the document that it speaks of; 0 = there is none. */
+  readonly generation: number;
   readonly pods: readonly DesiredPod[];
   /** Names (`namespace/name`) under which whatever runs goes on. */
   readonly held: readonly string[];

@@ -34,6 +34,8 @@ export interface TrialFacts {
   readonly stopsFirst?: boolean;
   /** While it pulls: whether the registry says anything at all. */
   readonly registryAnswers: boolean;
+  /** Nobody has what it would read: that is no wait for somebody else's turn; absent = somebody has. */
+  readonly misses?: boolean;
   /** What no waiting can mend, such as an image that does not exist. */
   readonly fatal?: Failure;
   /** Who holds updates back; absent = nobody. */
@@ -157,10 +159,11 @@ function hasStarted(health: TrialHealth | undefined): boolean {
 }
 
 function countsNow(started: boolean, facts: TrialFacts): boolean {
-  const { health, registryAnswers, hold, stopsFirst } = facts;
+  const { health, registryAnswers, hold, stopsFirst, misses = false } = facts;
   if (started) return !isAtWork(facts);
+  if (hold !== undefined || health?.isWaiting === true) return false;
   // Nobody has been able to try it.
-  if (hold !== undefined || health === undefined || health.isWaiting === true) return false;
+  if (health === undefined) return misses;
   return stopsFirst === true || health.stage !== "Downloading" || registryAnswers;
 }
 

@@ -23,7 +23,7 @@ export type TrialPolicy = Pick<
 /** How the new pod does by now. */
 export type PodProgress = Pick<
   TrialFacts,
-  "health" | "isMeantToFinish" | "registryAnswers" | "fatal" | "hold" | "orderedRestarts"
+  "health" | "isMeantToFinish" | "registryAnswers" | "fatal" | "hold" | "orderedRestarts" | "misses"
 > & {
   /** When `fatal` was found. */
   readonly fatalAt?: Monotonic;

@@ -39,7 +39,8 @@ export function behindConditions({
   floor,
 }: Omit<ClockAtStart, "mayStep">): readonly NodeCondition[] {
   if (synchronised || now >= floor - SKEW_MS) return [];
-  const message = `the clock says ${rfc3339(now)}, and it is ${rfc3339(floor)} at least; keep it in step (NTP), or let setClock: true step it forward when the agent starts`;
+  // Not what the clock says: a report that differs at every look would be written and sent at every look.
+  const message = `the clock is behind: it is ${rfc3339(floor)} at least; keep it in step (NTP), or let setClock: true step it forward when the agent starts`;
   return [{ type: "ClockBehind", status: "True", reason: "BelowFloor", message }];
 }
 

@@ -251,7 +251,8 @@ function forEach(volumes: readonly Volume[], run: (volume: Volume) => void): voi
       problems.push(problemOf(volume, cause));
     }
   }
-  const [first] = problems;
+  // Whoever has to wait for one thing need not be told to mend another first.
+  const first = problems.find(({ reason }) => reason === CONFIG_ERROR) ?? problems[0];
   if (first === undefined) return;
   const message = problems.map((problem) => problem.message).join("; ");
   throw new AgentError({ reason: first.reason, message, cause: first.cause });

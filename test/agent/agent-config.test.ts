@@ -87,6 +87,12 @@ class ReaderWorld implements Disposable {
     return all.find(({ pod }) => pod.metadata.name === "reader")?.pendingUpdate;
   }
 
+  /** Events of the pod. */
+  failures(): readonly string[] {
+    const all = this.#sim.agent?.facts.events() ?? [];
+    return all.filter(({ reason }) => reason === "Failed").map(({ message }) => message);
+  }
+
   env(container: string): Readonly<Record<string, string>> {
     const { envs } = this.container(container).config;
     const decoder = new TextDecoder();
@@ -170,6 +176,8 @@ describe("an edit that reads what nobody has", () => {
     expect(world.waitsFor()?.message).toMatch(
       /configmap "later" not found|couldn't find key gone in ConfigMap default\/web/,
     );
+    const said = world.failures();
+    expect(said).toEqual([`Error: ${world.waitsFor()?.message}`]);
     // Also when the agent starts anew: what waits is not in the runtime yet.
     await world.restart();
     await world.wait(60_000);

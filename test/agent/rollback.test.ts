@@ -5,6 +5,7 @@ import { describe, expect, test } from "bun:test";
 import type { Ack } from "../../src/upstream/reported-state.ts";
 import { AnswerStage, aSpec, DB, documentOf, NEXT, WEB } from "./answer-stage.ts";
 import { IMAGE } from "./pod-world.ts";
+import { READS_NOTHING } from "./sim-reads.ts";
 import type { SimSpec } from "./sim-specs.ts";
 
 const POLICY = { minReadySeconds: 5, progressDeadlineSeconds: 60 };
@@ -20,7 +21,13 @@ const READINESS = {
 } as const;
 const PROBED = aSpec("web", 6, IMAGE, { probes: [READINESS] });
 const PROBED_TOO = aSpec("web", 7, IMAGE, { probes: [READINESS] });
-const SPECS = [CRASHES, NEVER_HERE, PROBED, PROBED_TOO];
+const MISSES = aSpec("web", 8, IMAGE, {
+  reads: {
+    ...READS_NOTHING,
+    env: [{ variable: "A", object: "conf", key: "a", optional: false }],
+  },
+});
+const SPECS = [CRASHES, NEVER_HERE, PROBED, PROBED_TOO, MISSES];
 /** Longer than any judgement here, with what a report takes. */
 const OVER_MS = 180_000;
 /** An update here, or one that is taken back, with its report. */
@@ -216,6 +223,35 @@ describe("killed before every act", () => {
     });
     expect(acts).toBeGreaterThan(30);
   }, 300_000);
+});
+
+describe("an update that reads what nobody has", () => {
+  test("ends nothing, and is taken back when its time is over", async () => {
+    using stage = await good();
+    const before = stage.running();
+    await publish(stage, 2, { pods: [MISSES], pause: 30_000 });
+    expect(stage.running()).toEqual(before);
+    expect(stage.answer).toMatchObject({ generation: 2, phase: "Applying", code: 202 });
+    expect(stage.answer?.message).toContain('configmap "conf" not found');
+    await stage.pass(OVER_MS);
+    expect(stage.running()).toEqual(before);
+    expect(stage.answer).toMatchObject({ ...BACK, lastGood: { generation: 1 } });
+    expect(stage.answer?.message).toContain("ProgressDeadlineExceeded");
+    expect(stage.answer?.message).toContain('configmap "conf" not found');
+    await stage.stays(BACK);
+  });
+
+  test("leaves what was good running also when the machine boots meanwhile, and its time goes on", async () => {
+    using stage = await good();
+    await publish(stage, 2, { pods: [MISSES], pause: 10_000 });
+    await stage.act({ type: "Reboot" }, 0);
+    await stage.act({ type: "Start" }, 20_000);
+    expect(names(stage)).toEqual(["web-1"]);
+    expect(stage.answer).toMatchObject({ generation: 2, code: 202 });
+    await stage.pass(OVER_MS);
+    expect(names(stage)).toEqual(["web-1"]);
+    expect(stage.answer).toMatchObject({ ...BACK, lastGood: { generation: 1 } });
+  });
 });
 
 describe("a machine that boots while an update is judged", () => {

@@ -10,9 +10,9 @@ import { Limiter } from "../../../src/lib/limiter.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type {
   ActionInput,
-  ContainerDraft,
   ContainerFacts,
   ContainerWorld,
+  EarlyStart,
   PodConfigs,
   SandboxRef,
 } from "../../../src/runtime/action-input.ts";
@@ -52,7 +52,7 @@ export class StartWorld implements Disposable {
   refusal: AgentError | undefined;
   readonly #runtime: PodRuntime;
   #sandbox: SandboxRef | undefined;
-  readonly #drafts = new Map<string, Promise<ContainerDraft | undefined>>();
+  readonly #early = new Map<string, Promise<EarlyStart | undefined>>();
 
   constructor(pod: Pod, world: Partial<ContainerWorld> = {}) {
     this.pod = pod;
@@ -97,9 +97,9 @@ export class StartWorld implements Disposable {
   /** Before there is a sandbox; false = it has to wait for one. */
   async draft(container: string): Promise<boolean> {
     const action = { type: "StartContainer", container, attempt: 0 } as const;
-    const draft = await this.#runtime.draft(action, this.#input());
-    this.#drafts.set(container, Promise.resolve(draft));
-    return draft !== undefined;
+    const early = await this.#runtime.beginStart(action, this.#input());
+    this.#early.set(container, Promise.resolve(early));
+    return early?.draft !== undefined;
   }
 
   /** Sandbox and all containers, and what the last of them found. */
@@ -132,7 +132,7 @@ export class StartWorld implements Disposable {
       activeSince: 0,
       volumes: new Map(this.pod.spec.volumes.map(({ name }) => [name, `/volumes/${name}`])),
       images: new Map(),
-      drafts: this.#drafts,
+      early: this.#early,
       reserved: { sandbox: 0, containers: new Map() },
       signal: new AbortController().signal,
       grace: (seconds) => new GracePeriod(seconds),

@@ -27,6 +27,12 @@ test("what is on its way is superseded, of another epoch and of no signature as 
   });
 });
 
+test("what was superseded stays so when the same document is accepted once more", () => {
+  const superseded = { epoch: "e1", generation: 5, digest: "sha256:5", observedGeneration: 4 };
+  const before = accepted(7, { superseded });
+  expect(supersededBy(accepted(7, { signed: true }), before, false)).toEqual(superseded);
+});
+
 test.each([
   ["nothing was there", undefined, false],
   ["it had converged", accepted(6, { observedGeneration: 6 }), false],

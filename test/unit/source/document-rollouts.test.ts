@@ -62,7 +62,7 @@ class World {
   isLate = false;
   isThere = true;
   isRunning = true;
-  areImagesAway = false;
+  isKeptWaiting = false;
   shadowed = "";
   policy: RolloutDocument["policy"] = POLICY;
   #document: RolloutDocument = { generation: 0, policy: POLICY, pods: [] };
@@ -79,7 +79,7 @@ class World {
       objects: () => localObjects(this.objects),
       late: () => (this.isLate ? ["ConfigMap default/web"] : []),
       isRunning: () => this.isRunning,
-      areImagesAway: () => this.areImagesAway,
+      isKeptWaiting: () => this.isKeptWaiting,
       isShadowed: ({ pod }) => pod.metadata.name === this.shadowed,
       isThere: () => this.isThere,
       isKnown: () => true,
@@ -350,11 +350,11 @@ describe("an update that could cut the node off", () => {
 
 test("a node that boots while images are awaited runs what was good, and the new one when they are here", () => {
   const world = running();
-  world.areImagesAway = true;
+  world.isKeptWaiting = true;
   expect(world.publish("web a:2")).toEqual(["web a:2"]);
   world.isRunning = false;
   world.boot();
   expect(world.look()).toEqual(["web a:1"]);
-  world.areImagesAway = false;
+  world.isKeptWaiting = false;
   expect(world.look()).toEqual(["web a:2"]);
 });

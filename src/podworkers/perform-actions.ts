@@ -134,11 +134,14 @@ export class ActionPerformer {
     const signal = AbortSignal.any([input.signal, inVain.signal]);
     const preparing = this.#orSay(input, () => this.#prepare(progress, { ...input, signal }));
     const [made, prepared] = await Promise.allSettled([making, preparing]);
-    if (made.status === "fulfilled" && prepared.status === "fulfilled")
-      return { ...prepared.value, sandbox: made.value ?? progress.sandbox };
     // A draft that waits for an image belongs to no sandbox any more.
-    inVain.abort(new Error("there is no sandbox"));
-    throw made.status === "rejected" ? made.reason : (prepared as PromiseRejectedResult).reason;
+    if (made.status === "rejected") {
+      inVain.abort(new Error("there is no sandbox"));
+      throw made.reason;
+    }
+    // Whoever could not prepare has begun no draft.
+    if (prepared.status === "rejected") throw prepared.reason;
+    return { ...prepared.value, sandbox: made.value ?? progress.sandbox };
   }
 
   /** Volumes, and the first container but for making it. */

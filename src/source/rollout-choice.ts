@@ -32,7 +32,7 @@ export function untilFetched(
   const isOpen = run === "Wanted" && standing.type === "OnTrial" && state.trial?.started !== true;
   const good = isOpen ? goodPods.of(step.name, state)?.desired : undefined;
   if (wanted === undefined || good === undefined || wanted.stopFirst === true) return step;
-  if (good.uid === wanted.uid || !isKeptWaiting(wanted) || isRunning(good.uid)) return step;
+  if (good.uid === wanted.uid || isRunning(good.uid) || !isKeptWaiting(wanted)) return step;
   return { ...step, run: "Good" };
 }
 

@@ -108,8 +108,7 @@ export class AgentProcess {
     return this.#child !== undefined && this.#child.exitCode === null;
   }
 
-  /** Starts the process and returns at once. */
-  /** `binary`: also a program that starts the agent in some surroundings. */
+  /** Starts the process and returns at once; `binary`: also a program that starts the agent in some surroundings. */
   start(binary = agentBinary()): void {
     const log = openSync(this.paths.log, "a");
     this.#child = Bun.spawn([binary, "run", "--config", this.paths.config], {

@@ -3,16 +3,11 @@
 import type { MqttSourceOptions } from "../../../src/source/mqtt-source.ts";
 import { NO_KEYRING, POD_RULES } from "../../unit/source/desired-arrival.ts";
 
-/** Nothing ever fails, and nobody wants to know the time. */
-export const allWell: Pick<MqttSourceOptions, "onIssued" | "hasFailed"> = {
-  onIssued: () => undefined,
-  hasFailed: () => false,
-};
-
-/** Nobody has ever seen a key. */
+/** Nobody has ever seen a key, nothing ever fails, and nobody wants to know the time. */
 export const withoutKeys: Pick<MqttSourceOptions, "trust" | "podRules" | "onIssued" | "hasFailed"> =
   {
-    ...allWell,
+    onIssued: () => undefined,
+    hasFailed: () => false,
     trust: { look: () => NO_KEYRING, receive: () => undefined, verify: () => false },
     podRules: POD_RULES,
   };

@@ -5,6 +5,7 @@ import { Composer, Lexer, LineCounter, Parser, type CST, type Document } from "y
 import type { FieldPath, Locate, Position } from "./field-path.ts";
 import { jsonValue } from "./json-value.ts";
 import type { Mark } from "./marks.ts";
+import { plainYaml } from "./plain-yaml.ts";
 import { yamlValue, type DocumentValue, type YamlProblem } from "./yaml-value.ts";
 import { messageOf } from "../lib/errors.ts";
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
@@ -31,6 +32,8 @@ const MAX_DEPTH = 100;
 const MAX_TOKENS = 20_000;
 /** The same for JSON, which is much cheaper to read. */
 const MAX_JSON_VALUES = 10_000;
+/** What is read without the library is well within its limits: two characters make three of its words at most. */
+const PLAIN = { depth: 20, characters: 12_000, documents: 100 };
 /** Of one file. Each costs the parser more than what stands in it. */
 const MAX_DOCUMENTS = 500;
 /** Of one file; more would say the same again. */
@@ -60,6 +63,25 @@ export function readDocuments(text: string): ReadDocuments {
     read.add(0, json);
     return read.result();
   }
+  const plain = plainYaml(text, PLAIN);
+  return plain === undefined ? tryYaml(text) : plainDocuments(plain, text);
+}
+
+/** The places of fields are looked for when somebody asks for one: nobody does where nothing is wrong. */
+function plainDocuments(values: readonly unknown[], text: string): ReadDocuments {
+  let whole: ReadDocuments | undefined;
+  const locate = (index: number, path: FieldPath): Position | undefined => {
+    whole ??= tryYaml(text);
+    return whole.documents[index]?.locate(path);
+  };
+  const documents = values.map((value, index) => {
+    return { index, value, locate: (path: FieldPath) => locate(index, path) };
+  });
+  return { documents, errors: [] };
+}
+
+/** All of YAML. */
+function tryYaml(text: string): ReadDocuments {
   try {
     return readYaml(text);
   } catch (thrown) {

@@ -43,8 +43,8 @@ export interface PerformInput {
 const NEVER_BEGUN: readonly string[] = ["NameReserved", "CreateContainerConfigError"];
 
 interface OneInput extends PerformInput {
-  /** The action after this one. */
-  readonly next: PodAction | undefined;
+  /** The actions after this one. */
+  readonly following: readonly PodAction[];
 }
 
 /** What one action leaves for the next. */
@@ -66,7 +66,7 @@ export class ActionPerformer {
   async perform(work: readonly PodAction[], input: PerformInput): Promise<unknown> {
     const { desired, observed, life, signal } = input;
     let progress: Progress = {
-      images: this.#options.runtime.fetchImages(work, desired, signal),
+      images: new Map(),
       early: new Map(),
       volumes: new Map(),
       sandbox: refOf(usableSandbox(desired.pod, observed), life),
@@ -77,7 +77,8 @@ export class ActionPerformer {
       const restarts = new Map(life.restarts);
       if (action.type === "StartContainer") life.starting.add(action.container);
       try {
-        const after = await this.#one(action, progress, { ...input, next: work[index + 1] });
+        const following = work.slice(index + 1);
+        const after = await this.#one(action, progress, { ...input, following });
         // Whatever follows of the order is not wanted either.
         if (after === "Withdrawn") break;
         progress = after;
@@ -132,7 +133,7 @@ export class ActionPerformer {
   ): Promise<Progress> {
     const inVain = new AbortController();
     const signal = AbortSignal.any([input.signal, inVain.signal]);
-    const preparing = this.#orSay(input, () => this.#prepare(progress, { ...input, signal }));
+    const preparing = this.#orSay(input, () => this.#prepare(progress, input, signal));
     const [made, prepared] = await Promise.allSettled([making, preparing]);
     // A draft that waits for an image belongs to no sandbox any more.
     if (made.status === "rejected") {
@@ -144,16 +145,18 @@ export class ActionPerformer {
     return { ...prepared.value, sandbox: made.value ?? progress.sandbox };
   }
 
-  /** Volumes, and the first container but for making it. */
-  async #prepare(progress: Progress, input: OneInput): Promise<Progress> {
+  /** Images, volumes, and the first container but for making it; `wanted` ends a draft, not a pull. */
+  async #prepare(progress: Progress, input: OneInput, wanted: AbortSignal): Promise<Progress> {
     const { clock, setUpVolumes, runtime } = this.#options;
-    const { desired, signal, next } = input;
+    const { desired, following } = input;
     // The runtime's request shall be on its way.
-    await clock.sleep(0, signal);
-    signal.throwIfAborted();
-    const ready = { ...progress, volumes: setUpVolumes(desired.pod) };
+    await clock.sleep(0, wanted);
+    wanted.throwIfAborted();
+    const images = runtime.fetchImages(following, desired, input.signal);
+    const ready = { ...progress, images, volumes: setUpVolumes(desired.pod) };
+    const [next] = following;
     if (next?.type !== "StartContainer") return ready;
-    const begun = runtime.beginStart(next, actionInputOf(input, ready));
+    const begun = runtime.beginStart(next, actionInputOf({ ...input, signal: wanted }, ready));
     return { ...ready, early: new Map([[next.container, begun]]) };
   }
 

@@ -63,9 +63,8 @@ export class PodRuntime {
     }
   }
 
-  /** Begins to fetch the images of all containers that will start in a sandbox yet to be made. */
+  /** Begins to fetch the images of all containers that these actions start. */
   fetchImages(actions: readonly PodAction[], desired: DesiredPod, signal: AbortSignal): ImageRefs {
-    if (!actions.some(({ type }) => type === "CreateSandbox")) return new Map();
     const starts = actions.filter((action) => action.type === "StartContainer");
     const names = new Set(starts.map(({ container }) => container));
     return new Map(

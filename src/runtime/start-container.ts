@@ -5,6 +5,7 @@ import { containerEvent, type RecordEvent, type Said } from "../api/events.ts";
 import { allContainers, podName, type Container, type Pod } from "../api/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { isNameReserved } from "../cri/cri-error.ts";
+import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Limiter } from "../lib/limiter.ts";
@@ -22,6 +23,7 @@ import type { LifecycleRunner } from "./lifecycle.ts";
 
 export interface ContainerStarterOptions {
   readonly cri: CriClient;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly configs: Pick<PodConfigs, "sandbox">;
   /** How many creating calls the runtime gets at once: more would only queue inside it. */
@@ -42,8 +44,6 @@ interface Birth {
   readonly draft: ContainerDraft;
   readonly sandbox: SandboxRef;
   readonly input: ActionInput;
-  /** Before it, the container may not start. */
-  readonly settled: Promise<void>;
 }
 
 export class ContainerStarter {
@@ -90,12 +90,9 @@ export class ContainerStarter {
   }
 
   async #bear(draft: ContainerDraft, sandbox: SandboxRef, input: ActionInput): Promise<void> {
-    const { surroundings, creating } = this.#options;
+    const { creating } = this.#options;
     for (const one of draft.said) this.#say(draft.container, input, one);
-    const settled = draft.needsAddress ? surroundings.settle(sandbox, input) : Promise.resolve();
-    // Whoever starts the container learns of a failure; it may never come to that.
-    settled.catch(() => undefined);
-    const birth = { draft, sandbox, input, settled };
+    const birth = { draft, sandbox, input };
     const id = await creating.run(() => this.#create(birth));
     await this.#postStart(id, birth);
   }
@@ -113,11 +110,15 @@ export class ContainerStarter {
     const { container } = draft;
     const { signal } = input;
     signal.throwIfAborted();
-    const id = await this.#createContainer(birth);
+    const creating = this.#createContainer(birth);
+    const settled = this.#settle(birth);
+    // Whoever starts the container learns of a failure; it may never come to that.
+    settled.catch(() => undefined);
+    const id = await creating;
     const { name } = container;
-    const message = `Created container: ${name}`;
-    this.#say(container, input, { type: "Normal", reason: "Created", message });
-    await birth.settled;
+    const created = `Created container: ${name}`;
+    this.#say(container, input, { type: "Normal", reason: "Created", message: created });
+    await settled;
     signal.throwIfAborted();
     await this.#options.cri.startContainer(id).catch((error: unknown) => {
       throw inWords("RunContainerError", error);
@@ -125,6 +126,15 @@ export class ContainerStarter {
     const started = `Started container ${name}`;
     this.#say(container, input, { type: "Normal", reason: "Started", message: started });
     return id;
+  }
+
+  /** Before it has resolved, the container may not start. */
+  async #settle({ draft, sandbox, input }: Birth): Promise<void> {
+    const { clock, surroundings } = this.#options;
+    if (!draft.needsAddress) return;
+    // The runtime's request shall be on its way.
+    await clock.sleep(0, input.signal);
+    await surroundings.settle(sandbox, input);
   }
 
   async #createContainer({ draft, sandbox, input }: Birth): Promise<string> {

@@ -43,9 +43,10 @@ export class AtomicDirectory {
     const current = this.#files.readLink(`${this.root}/${DATA}`);
     const isCurrent = current !== undefined && this.#holds(current, content);
     const version = isCurrent ? current : this.#writeVersion(current, content);
-    this.#showFiles(content);
+    const there = this.#files.list(this.root);
+    this.#showFiles(content, there);
     this.#makeDirectories(this.root, this.#outside(content));
-    this.#removeOthers(version);
+    this.#removeOthers(version, there);
     return !isCurrent;
   }
 
@@ -104,19 +105,21 @@ export class AtomicDirectory {
     for (const path of paths) this.#files.makeDirectory(`${root}/${path}`, DIRECTORY_MODE);
   }
 
-  #showFiles({ files }: AtomicContent): void {
-    for (const name of topNames(files.keys())) {
+  /** `there` is what lies in the root. */
+  #showFiles({ files }: AtomicContent, there: readonly FileInfo[]): void {
+    const kinds = new Map(there.map(({ name, kind }) => [name, kind]));
+    const shown = topNames(files.keys());
+    for (const name of shown) {
       const path = `${this.root}/${name}`;
       const target = `${DATA}/${name}`;
-      if (this.#files.readLink(path) === target) continue;
-      this.#files.removeEmptyDirectory(path);
+      const kind = kinds.get(name);
+      if (kind === "symlink" && this.#files.readLink(path) === target) continue;
+      if (kind === "directory") this.#files.removeEmptyDirectory(path);
       this.#files.makeLink(path, target);
     }
-    const shown = topNames(files.keys());
-    for (const { name, kind } of this.#files.list(this.root)) {
-      if (kind !== "symlink" || name === DATA || shown.has(name)) continue;
-      this.#files.remove(`${this.root}/${name}`);
-    }
+    for (const [name, kind] of kinds)
+      if (kind === "symlink" && name !== DATA && !shown.has(name))
+        this.#files.remove(`${this.root}/${name}`);
   }
 
   #outside({ files, directories }: AtomicContent): readonly string[] {
@@ -124,8 +127,8 @@ export class AtomicDirectory {
     return directories.filter((path) => !shown.has(topName(path)));
   }
 
-  #removeOthers(version: string): void {
-    for (const { name } of this.#files.list(this.root))
+  #removeOthers(version: string, there: readonly FileInfo[]): void {
+    for (const { name } of there)
       if (VERSION.test(name) && name !== version) this.#files.removeTree(`${this.root}/${name}`);
   }
 }

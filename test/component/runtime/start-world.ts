@@ -8,6 +8,7 @@ import { realFiles } from "../../../src/host/real-files.ts";
 import type { AgentError } from "../../../src/lib/errors.ts";
 import { Limiter } from "../../../src/lib/limiter.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
+import { systemClock } from "../../../src/lib/system-clock.ts";
 import type {
   ActionInput,
   ContainerFacts,
@@ -74,7 +75,8 @@ export class StartWorld implements Disposable {
     const common = { cri, log, configs, ensureImage, creating: new Limiter(1), record };
     const surroundings = new ContainerSurroundings({ world: node, configs, files });
     const drafts = new ContainerDrafts({ files, configs, ensureImage, world: node, surroundings });
-    const starter = new ContainerStarter({ ...common, lifecycle, drafts, surroundings });
+    const turns = { clock: systemClock() };
+    const starter = new ContainerStarter({ ...common, ...turns, lifecycle, drafts, surroundings });
     const killer = new PodKiller({ cri, lifecycle, clock, log, record });
     this.#runtime = new PodRuntime({ ...common, starter, killer });
   }

@@ -5,7 +5,8 @@ import { resolveScalar } from "./yaml-scalars.ts";
 /** `text` has no blanks around it, and may end with a comment; undefined = it is not plain. */
 export function inlineValue(text: string): unknown {
   if (BEGINS_WORDS.test(text)) {
-    const words = text.replace(COMMENT, "");
+    const comment = text.indexOf(" #");
+    const words = comment < 0 ? text : text.slice(0, comment).trimEnd();
     return NO_WORDS.test(words) ? undefined : resolveScalar(words);
   }
   return new FlowReader(text).line();
@@ -14,7 +15,6 @@ export function inlineValue(text: string): unknown {
 const BEGINS_WORDS = /^(?:-?[A-Za-z0-9_./$(+~]|--)/;
 /** Looks like a key. */
 const NO_WORDS = /: |:$/;
-const COMMENT = / +#.*$/;
 const END_OF_LINE = /(?: +#.*)?$/y;
 const BLANK = / */y;
 const QUOTED = /"([^"\\]*)"|'((?:[^']|'')*)'/y;

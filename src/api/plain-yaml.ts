@@ -155,8 +155,8 @@ class PlainReader {
       body.push(line.slice(inner));
       this.#at += 1;
     }
-    const text = body.join("\n").replace(/\n+$/, "");
-    return isStripped ? text : `${text}\n`;
+    while (body.at(-1) === "") body.pop();
+    return body.join("\n") + (isStripped ? "" : "\n");
   }
 }
 

@@ -68,6 +68,8 @@ const MUCH: readonly Shape[] = [
   { name: "YAML: a block map", text: (count) => each(count, (index) => `k${index}: v\n`) },
   { name: "YAML: comments", text: (count) => `a: 1\n${"#\n".repeat(count)}` },
   { name: "YAML: blank lines", text: (count) => `a: 1\n${"\n".repeat(count)}b: 1` },
+  { name: "YAML: blanks in a word", text: (count) => `a: b${" ".repeat(count)}c\n` },
+  { name: "YAML: blank lines in a text", text: (count) => `a: |\n b\n${"\n".repeat(count)} c\n` },
   { name: "YAML: empty documents", text: (count) => "---\n".repeat(count) },
   { name: "YAML: anchors", text: (count) => `[${each(count, (index) => `&a${index} x,`)}]` },
   { name: "YAML: a List of pods", text: manyPods },

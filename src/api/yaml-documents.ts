@@ -32,6 +32,8 @@ const MAX_DEPTH = 100;
 const MAX_TOKENS = 20_000;
 /** The same for JSON, which is much cheaper to read. */
 const MAX_JSON_VALUES = 10_000;
+/** Of YAML, those of texts too: a text is one word, and each of its lines costs some 200 bytes of memory meanwhile. */
+const MAX_LINES = 100_000;
 /** What is read without the library is well within its limits: two characters make three of its words at most. */
 const PLAIN = { depth: 20, characters: 12_000, documents: 100 };
 /** Of one file. Each costs the parser more than what stands in it. */
@@ -83,11 +85,21 @@ function plainDocuments(values: readonly unknown[], text: string): ReadDocuments
 /** All of YAML. */
 function tryYaml(text: string): ReadDocuments {
   try {
+    requireFewLines(text);
     return readYaml(text);
   } catch (thrown) {
     if (thrown instanceof LimitError) return refused(thrown.message, text, thrown.offset);
     return refused(`cannot be read as YAML: ${messageOf(thrown)}`, text, 0);
   }
+}
+
+function requireFewLines(text: string): void {
+  let at = 0;
+  for (let line = 1; line <= MAX_LINES; line += 1) {
+    at = text.indexOf("\n", at) + 1;
+    if (at === 0) return;
+  }
+  throw new LimitError(`more than ${MAX_LINES} lines: split it into several files`, at);
 }
 
 /** Each document becomes data as soon as it is complete: the parser's tree of it is large. */

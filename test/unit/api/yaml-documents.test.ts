@@ -191,8 +191,12 @@ describe("refusals", () => {
   const hostile: Readonly<Record<string, readonly [text: string, message: string]>> = {
     "brackets without end": ["[".repeat(1_000_000), "nested deeper than 100 levels"],
     "a staircase": ["- ".repeat(500_000), "nested deeper than 100 levels"],
-    "a megabyte of keys": ["k: v\n".repeat(200_000), "too long: split it into several files"],
-    "a megabyte of comments": ["#\n".repeat(500_000), "too long: split it into several files"],
+    "keys without end": ["k: v\n".repeat(90_000), "too long: split it into several files"],
+    "comments without end": ["#\n".repeat(50_000), "too long: split it into several files"],
+    "a megabyte of empty lines in a text": [
+      `a: |\n b\n${"\n".repeat(1_000_000)} c\n`,
+      "more than 100000 lines: split it into several files",
+    ],
     "aliases of aliases": [
       `a: &a [${"x,".repeat(1000)}]\nb: &b [${"*a,".repeat(1000)}]\nc: [${"*b,".repeat(1000)}]`,
       "its aliases stand for too many values",

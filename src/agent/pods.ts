@@ -204,15 +204,8 @@ function buildRuntime(options: PodsOptions): Doers {
   const common = { cri, configs, ensureImage, creating, record };
   const surroundings = new ContainerSurroundings({ world, configs, files });
   const drafts = new ContainerDrafts({ files, configs, ensureImage, world, surroundings });
-  const starter = new ContainerStarter({
-    ...common,
-    clock,
-    log,
-    lifecycle,
-    drafts,
-    surroundings,
-  });
-  const runtime = new PodRuntime({ ...common, log, starter, killer });
+  const starter = new ContainerStarter({ ...common, log, lifecycle, drafts, surroundings });
+  const runtime = new PodRuntime({ ...common, clock, log, starter, killer });
   const volumes = { checkVolumes, shareLargeClaims, setUpVolumes };
   const performer = new ActionPerformer({ runtime, ...volumes, requireNetwork, clock, record });
   return { performer, killer };

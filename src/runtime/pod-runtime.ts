@@ -6,6 +6,7 @@ import { allContainers, podName, type Container } from "../api/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { CriError, isNameReserved, isNetworkNotReady, isNotFound } from "../cri/cri-error.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
+import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf, type Reason } from "../lib/errors.ts";
 import type { Limiter } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -24,6 +25,7 @@ import type { ContainerStarter } from "./start-container.ts";
 
 export interface PodRuntimeOptions {
   readonly cri: CriClient;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly configs: PodConfigs;
   readonly ensureImage: EnsureImage;
@@ -145,7 +147,7 @@ export class PodRuntime {
         return cri.runPodSandbox({ config, runtimeHandler });
       });
       await this.#settleCgroup(desired, id);
-      return { id, attempt, activeSince, ips: askedOnce(() => addressesOf(cri, id)), config };
+      return { id, attempt, activeSince, ips: askedOnce(() => this.#addresses(id)), config };
     } catch (error) {
       if (isNameReserved(error)) {
         input.reserved.sandbox = attempt + 1;
@@ -157,6 +159,12 @@ export class PodRuntime {
         this.#say(desired, { type: "Warning", reason: "FailedCreatePodSandBox", message });
       throw new AgentError({ reason, message: messageOf(error), cause: error });
     }
+  }
+
+  /** Asked in a turn of its own: the request to make a container, if one is being made, leaves first. */
+  async #addresses(sandboxId: string): Promise<readonly string[]> {
+    await this.#options.clock.sleep(0);
+    return addressesOf(this.#options.cri, sandboxId);
   }
 
   /** A sandbox whose limits do not hold must not get containers. */

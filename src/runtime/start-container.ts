@@ -5,7 +5,6 @@ import { containerEvent, type RecordEvent, type Said } from "../api/events.ts";
 import { allContainers, podName, type Container, type Pod } from "../api/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { isNameReserved } from "../cri/cri-error.ts";
-import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Limiter } from "../lib/limiter.ts";
@@ -23,7 +22,6 @@ import type { LifecycleRunner } from "./lifecycle.ts";
 
 export interface ContainerStarterOptions {
   readonly cri: CriClient;
-  readonly clock: Clock;
   readonly log: Logger;
   readonly configs: Pick<PodConfigs, "sandbox">;
   /** How many creating calls the runtime gets at once: more would only queue inside it. */
@@ -130,11 +128,7 @@ export class ContainerStarter {
 
   /** Before it has resolved, the container may not start. */
   async #settle({ draft, sandbox, input }: Birth): Promise<void> {
-    const { clock, surroundings } = this.#options;
-    if (!draft.needsAddress) return;
-    // The runtime's request shall be on its way.
-    await clock.sleep(0, input.signal);
-    await surroundings.settle(sandbox, input);
+    if (draft.needsAddress) await this.#options.surroundings.settle(sandbox, input);
   }
 
   async #createContainer({ draft, sandbox, input }: Birth): Promise<string> {

@@ -27,7 +27,7 @@ async function started(finds: Finds): Promise<PodWorld> {
 describe("volumes that take long to set up", () => {
   test("keep no other pod waiting", async () => {
     const beside: (readonly string[])[] = [];
-    const { of } = work(3, () => beside.push(world.running()));
+    const { of } = work(6, () => beside.push(world.running()));
     using world = await started({ shareLargeClaims: ({ metadata }) => of(metadata.uid) });
     await world.desire([slow, quick]);
     expect(beside.at(0)).toEqual([]);

@@ -133,6 +133,19 @@ describe("a pod", () => {
     expect(world.running()).toEqual(["host/a/0", "net/a/0"]);
   });
 
+  test("asks for nothing before its sandbox, and for its address when its container is being made", async () => {
+    using world = new PodWorld();
+    await world.start();
+    const before = world.runtime.calls.length;
+    await world.desire([pod("web")]);
+    await world.clock.advance(5_000);
+    const names = world.runtime.callNames().slice(before);
+    const [first] = names;
+    expect(first).toBe("runPodSandbox");
+    const between = names.slice(names.indexOf("createContainer"), names.indexOf("startContainer"));
+    expect(between).toEqual(["createContainer", "podSandboxStatus"]);
+  });
+
   test("makes no call and writes nothing when nothing happens, but for the slow relist", async () => {
     using world = new PodWorld();
     await world.start();

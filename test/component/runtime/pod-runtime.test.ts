@@ -33,6 +33,7 @@ function worldOf(configs: Partial<PodConfigs>): World {
   };
   const runtime = new PodRuntime({
     cri,
+    clock,
     log: createLogger({ clock, level: "error", write: () => undefined }),
     configs: given as PodConfigs,
     ensureImage: () => Promise.reject(new Error("nobody asks for an image")),

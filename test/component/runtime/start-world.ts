@@ -75,10 +75,9 @@ export class StartWorld implements Disposable {
     const common = { cri, log, configs, ensureImage, creating: new Limiter(1), record };
     const surroundings = new ContainerSurroundings({ world: node, configs, files });
     const drafts = new ContainerDrafts({ files, configs, ensureImage, world: node, surroundings });
-    const turns = { clock: systemClock() };
-    const starter = new ContainerStarter({ ...common, ...turns, lifecycle, drafts, surroundings });
+    const starter = new ContainerStarter({ ...common, lifecycle, drafts, surroundings });
     const killer = new PodKiller({ cri, lifecycle, clock, log, record });
-    this.#runtime = new PodRuntime({ ...common, starter, killer });
+    this.#runtime = new PodRuntime({ ...common, clock: systemClock(), starter, killer });
   }
 
   get etcHosts(): string {

@@ -1,6 +1,7 @@
 // What decoding has to know beside the text, and what it gives back.
 
 import type { DesiredPod, Rejection, SourceName } from "./desired-pod.ts";
+import type { FindingsBudget } from "./findings.ts";
 import type { Locate } from "./field-path.ts";
 import type { DesiredObject } from "./local-object.ts";
 
@@ -23,6 +24,8 @@ export interface DecodeContext {
   readonly locate?: Locate;
   /** Whether this node has name servers for `dnsPolicy: ClusterFirst`. */
   readonly clusterDNS?: boolean;
+  /** Of the whole file or document; absent = of this value alone. */
+  readonly budget?: FindingsBudget;
 }
 
 export interface DecodedPod {

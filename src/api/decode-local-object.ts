@@ -16,7 +16,7 @@ import {
   stringField,
   type Node,
 } from "./field-reader.ts";
-import { Findings } from "./findings.ts";
+import { Findings, type FindingsBudget } from "./findings.ts";
 import type { Locate } from "./field-path.ts";
 import type { LocalObject, LocalObjectKind } from "./local-object.ts";
 import { unknownFieldsOf } from "./pod-annotations.ts";
@@ -31,6 +31,8 @@ export interface LocalObjectContext {
   /** Takes whatever has a name and judges nothing: for checkpoints. */
   readonly lenient?: boolean;
   readonly locate?: Locate;
+  /** Of the file or document that it stands in. */
+  readonly budget?: FindingsBudget;
 }
 
 export interface DecodedLocal {
@@ -62,7 +64,9 @@ export function decodeLocalObject(
 ): Result<DecodedLocal> {
   const lenient = context.lenient ?? false;
   const locate = context.locate ?? (() => undefined);
-  const findings = new Findings({ locate, lenient, unknownFields: unknownFieldsOf(value) });
+  const { budget } = context;
+  const unknownFields = unknownFieldsOf(value);
+  const findings = new Findings({ locate, lenient, unknownFields, budget });
   const root: Node = { findings, path: [], value };
   const { level, decode } = DECODERS[kind];
   checkFields(root, level);

@@ -9,6 +9,7 @@ import type {
 } from "./decode-context.ts";
 import { decodeObject } from "./decode-object.ts";
 import type { Rejection, SourceName } from "./desired-pod.ts";
+import { FindingsBudget } from "./findings.ts";
 import { readDocuments } from "./yaml-documents.ts";
 
 export interface ManifestContext {
@@ -38,9 +39,11 @@ export interface DecodedManifest extends DecodedObject {
 /** Never throws. One bad document does not spoil the others; a break of YAML's syntax spoils the file. */
 export function decodeManifest(text: string, context: ManifestContext): DecodedManifest {
   const { documents, errors } = readDocuments(text);
+  const budget = new FindingsBudget();
   const decoded = documents.map((document) => {
     const at: DecodeContext = {
       ...context,
+      budget,
       sourceRef: `${context.ref}#${document.index}`,
       locate: document.locate,
     };

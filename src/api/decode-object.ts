@@ -8,6 +8,7 @@ import type { DesiredObject, LocalObjectKind } from "./local-object.ts";
 import type { DesiredPod, Rejection } from "./desired-pod.ts";
 import { fewErrors, fewRefusedKinds } from "./few-rejections.ts";
 import { isJsonObject, unknownField } from "./field-reader.ts";
+import { FindingsBudget } from "./findings.ts";
 import { formatPath, type FieldPath } from "./field-path.ts";
 import { LATER_KINDS, isKubernetesKind } from "./kinds.ts";
 import { LIST } from "./schema/objects.ts";
@@ -40,6 +41,10 @@ const KINDS: readonly string[] = [
 
 /** A Pod, a ConfigMap, a Secret, a claim, or a list of them. Never throws, whatever `value` is. */
 export function decodeObject(value: unknown, context: DecodeContext): DecodedObject {
+  return decodeWithin(value, { budget: new FindingsBudget(), ...context });
+}
+
+function decodeWithin(value: unknown, context: DecodeContext): DecodedObject {
   if (isTooDeep(value, MAX_DEPTH))
     return wrong(
       context,
@@ -155,14 +160,14 @@ function decodeList(value: JsonObject, kind: string, context: DecodeContext): De
 }
 
 function decodeItem(item: unknown, list: string, context: DecodeContext): DecodedObject {
-  if (!isJsonObject(item)) return decodeObject(item, context);
+  if (!isJsonObject(item)) return decodeWithin(item, context);
   const implied = LISTS[list];
   const value =
     implied !== undefined && item["kind"] === undefined
       ? { apiVersion: "v1", ...item, kind: implied }
       : item;
   const kind = value["kind"];
-  if (!isList(kind) || (list === "List" && kind !== "List")) return decodeObject(value, context);
+  if (!isList(kind) || (list === "List" && kind !== "List")) return decodeWithin(value, context);
   return wrong(
     context,
     { kind },

@@ -24,7 +24,7 @@ import {
   stringField,
   type Node,
 } from "./field-reader.ts";
-import { Findings } from "./findings.ts";
+import { Findings, type FindingsBudget } from "./findings.ts";
 import type { Locate } from "./field-path.ts";
 import { POD } from "./schema/objects.ts";
 import { SPEC } from "./schema/pod-spec.ts";
@@ -49,6 +49,8 @@ export interface PodContext {
   readonly locate?: Locate;
   /** Whether this node has name servers for `dnsPolicy: ClusterFirst`. */
   readonly clusterDNS?: boolean;
+  /** Of the file or document that it stands in. */
+  readonly budget?: FindingsBudget;
 }
 
 export interface DecodedPodObject {
@@ -66,6 +68,7 @@ export function decodePod(value: JsonObject, context: PodContext): Result<Decode
     locate: context.locate ?? (() => undefined),
     lenient,
     unknownFields: unknownFieldsOf(value),
+    budget: context.budget,
   });
   const root: Node = { findings, path: [], value };
   const spec = objectField(root, "spec");

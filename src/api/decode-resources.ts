@@ -6,6 +6,7 @@ import { isPodLevelResource } from "./pod-level-resources.ts";
 import type { ResourceList, ResourceRequirements } from "./pod.ts";
 import { canonicalQuantity, exactQuantity, quantityError } from "./quantity.ts";
 import { RESOURCES } from "./schema/container.ts";
+import type { Message } from "./findings.ts";
 import { suggest } from "./suggest.ts";
 import { qualifiedNameError } from "./validate-names.ts";
 
@@ -51,7 +52,7 @@ export function warnUnenforced(node: Node, key: string, instead = ""): void {
   node.findings.warn([...node.path, key], "Ignored", message);
 }
 
-type Refusal = { readonly code: string; readonly message: string };
+type Refusal = { readonly code: string; readonly message: Message };
 
 /** Undefined = it may be asked for. */
 type JudgeName = (resource: string) => Refusal | undefined;
@@ -93,13 +94,17 @@ function containerResource(resource: string): Refusal | undefined {
   const nameError = qualifiedNameError(resource);
   if (nameError !== undefined) return invalidName(resource, nameError);
   if (!resource.includes("/")) {
-    const meant = suggest(resource, STANDARD);
-    const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-    return invalidName(resource, `must be a standard resource for containers${hint}`);
+    return { code: "Invalid", message: () => invalidValue(resource, notStandard(resource)) };
   }
   const message =
     "there are no device plugins on this node; ask for the device with the annotation agent/devices, podman.io/device=/dev/x or a CDI name such as vendor.com/class=name";
   return { code: "Unsupported", message };
+}
+
+function notStandard(resource: string): string {
+  const meant = suggest(resource, STANDARD);
+  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+  return `must be a standard resource for containers${hint}`;
 }
 
 /** k8s: validatePodResourceName */

@@ -8,6 +8,8 @@ const DEVICE_RESOURCE = "podman.io/device=";
 const LETTERS = ["r", "w", "m"];
 const DEFAULT_PERMISSIONS = "rwm";
 const MAX_DEVICES = 100;
+/** Bytes of a path. Linux: PATH_MAX */
+const MAX_PATH = 4096;
 const FORM =
   'must be a device such as "/dev/ttyUSB0", "/dev/i2c-1:/dev/i2c-0" or "/dev/x:/dev/y:rw"';
 /** `vendor.com/class=name`, as CDI writes it. */
@@ -95,7 +97,8 @@ function entriesOf(text: string): readonly string[] {
 
 /** `/dev/x[:/dev/y][:rwm]` */
 function parseDevice(text: string): Device | undefined {
-  const [hostPath = "", ...more] = text.split(":");
+  // More parts than these are wrong, however many.
+  const [hostPath = "", ...more] = text.split(":", 4);
   const containerPath = more[0]?.startsWith("/") === true ? more[0] : hostPath;
   const [permissions = DEFAULT_PERMISSIONS, ...rest] =
     more[0]?.startsWith("/") === true ? more.slice(1) : more;
@@ -113,6 +116,7 @@ function isDevicePath(path: string): boolean {
 }
 
 function isInnerPath(path: string): boolean {
+  if (path.length > MAX_PATH) return false;
   const names = path.slice(1).split("/");
   const clean = names.every((name) => name !== "" && name !== "." && name !== "..");
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for

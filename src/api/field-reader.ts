@@ -3,7 +3,7 @@
 import type { JsonObject } from "./decode-context.ts";
 import type { FieldPath } from "./field-path.ts";
 import { judge } from "./field-rules.ts";
-import type { Findings } from "./findings.ts";
+import { UNKNOWN_FIELD, type Findings } from "./findings.ts";
 import type { Level } from "./schema/field.ts";
 import { suggest } from "./suggest.ts";
 import { shortText } from "../lib/short-text.ts";
@@ -62,7 +62,7 @@ export function checkFields(node: Node, level: Level): void {
 /** With what was probably meant. */
 export function unknownField(key: string, level: Level): string {
   const meant = suggest(key, Object.keys(level));
-  return meant === undefined ? "unknown field" : `unknown field (did you mean ${meant}?)`;
+  return meant === undefined ? UNKNOWN_FIELD : `${UNKNOWN_FIELD} (did you mean ${meant}?)`;
 }
 
 export function stringField(node: Node, key: string): string | undefined {

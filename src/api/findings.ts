@@ -12,12 +12,35 @@ interface FindingsOptions {
   readonly lenient: boolean;
   /** What fields are that Kubernetes does not know; refused if left out. */
   readonly unknownFields?: UnknownFields;
+  /** Of the file or document; absent = of this object alone. */
+  readonly budget?: FindingsBudget | undefined;
 }
 
 /** Errors of one object that are told, and as many warnings; the others are only counted. */
 export const MAX_FINDINGS = 100;
+const MAX_OF_ALL = 300;
 /** Characters. */
 const MAX_MESSAGE = 1000;
+export const UNKNOWN_FIELD = "unknown field";
+
+/** A function is asked for it if it is told. */
+export type Message = string | (() => string);
+
+/** How many findings are told of one file or document with all its objects, and in full: the first of an object always is, in few words. */
+export class FindingsBudget {
+  #left = MAX_OF_ALL;
+
+  get isSpent(): boolean {
+    return this.#left === 0;
+  }
+
+  /** False = it is spent. */
+  take(): boolean {
+    if (this.isSpent) return false;
+    this.#left -= 1;
+    return true;
+  }
+}
 
 /** What decoding one object collects. */
 export class Findings {
@@ -30,11 +53,13 @@ export class Findings {
   readonly #locate: Locate;
   readonly #lenient: boolean;
   readonly #unknownFields: UnknownFields;
+  readonly #budget: FindingsBudget;
 
   constructor(options: FindingsOptions) {
     this.#locate = options.locate;
     this.#lenient = options.lenient;
     this.#unknownFields = options.unknownFields ?? "refuse";
+    this.#budget = options.budget ?? new FindingsBudget();
   }
 
   /** Empty = the object is good. The last one says how many are not told. */
@@ -51,14 +76,16 @@ export class Findings {
     return this.#told(this.#warnings, of);
   }
 
-  fail(path: FieldPath, code: string, message: string): void {
-    if (this.#errors.length < MAX_FINDINGS) this.#errors.push(this.#finding(path, code, message));
+  fail(path: FieldPath, code: string, message: Message): void {
+    if (this.#isTold(this.#errors))
+      this.#errors.push(
+        this.#finding(path, code, typeof message === "string" ? message : message()),
+      );
     else this.#untoldErrors += 1;
   }
 
   warn(path: FieldPath, code: string, message: string): void {
-    if (this.#warnings.length < MAX_FINDINGS)
-      this.#warnings.push(this.#finding(path, code, message));
+    if (this.#isTold(this.#warnings)) this.#warnings.push(this.#finding(path, code, message));
     else this.#untoldWarnings += 1;
   }
 
@@ -66,7 +93,7 @@ export class Findings {
   unknown(path: FieldPath, message: () => string): void {
     const refuse = this.#unknownFields === "refuse";
     const told = refuse ? this.#errors : this.#warnings;
-    const text = told.length < MAX_FINDINGS ? message() : "";
+    const text = told.length < MAX_FINDINGS && !this.#budget.isSpent ? message() : UNKNOWN_FIELD;
     if (refuse) this.fail(path, "UnknownField", text);
     else this.warn(path, "Ignored", text);
   }
@@ -75,6 +102,11 @@ export class Findings {
   wordAt(path: FieldPath): string | undefined {
     const text = this.#locate(path)?.text;
     return text !== undefined && wordBoolean(text) !== undefined ? text : undefined;
+  }
+
+  #isTold(told: readonly FieldError[]): boolean {
+    const isFirst = told.length === 0;
+    return told.length < MAX_FINDINGS && (this.#budget.take() || isFirst);
   }
 
   #told(

@@ -124,8 +124,8 @@ function readDependencies(metadata: Annotated): ReadDependencies {
 
 /** One entry, or what is wrong with it. */
 function readDependency(written: string, ownNamespace: string): Dependency | string {
-  const [place = "", state = "Ready", ...more] = written.split(":").map((part) => part.trim());
-  const [name = "", namespace = ownNamespace, ...deeper] = place.split("/").toReversed();
+  const [place = "", state = "Ready", ...more] = written.split(":", 3).map((part) => part.trim());
+  const [name = "", namespace = ownNamespace, ...deeper] = place.split("/", 3).toReversed();
   if (!isPodName(name) || !isNamespace(namespace) || more.length > 0 || deeper.length > 0)
     return "must name a pod, as namespace/pod:Ready; several with commas between them";
   const known = STATES.find((word) => word === state);

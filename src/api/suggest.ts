@@ -25,10 +25,11 @@ function defaultReach(written: string): number {
 function nearest(written: string, names: readonly string[], reach: number): string | undefined {
   let best: string | undefined;
   let distance = reach + 1;
+  const lower = written.toLowerCase();
   for (const name of names) {
     // The distance is at least this, and costs far more to find out.
     if (Math.abs(name.length - written.length) >= distance) continue;
-    const next = editDistance(written.toLowerCase(), name.toLowerCase());
+    const next = editDistance(lower, name.toLowerCase());
     if (next >= distance) continue;
     best = name;
     distance = next;

@@ -21,13 +21,14 @@ const SAFE: readonly string[] = [
 const IPC_NAMES: readonly string[] = ["kernel.sem"];
 const IPC_PREFIXES: readonly string[] = ["kernel.shm", "kernel.msg", "fs.mqueue."];
 const NET_PREFIX = "net.";
+const MAX_NAME = 253;
 const SEGMENT = "[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?";
 const PATTERN = new RegExp(`^(?:${SEGMENT}[./])*(?:${SEGMENT}\\*?|\\*)$`);
 
 /** With dots between its parts: a name may also be written like its path, `net/ipv4/…`. */
 export function normalSysctl(name: string): string {
   const first = /[./]/.exec(name)?.[0];
-  if (first !== "/") return name;
+  if (first !== "/" || name.length > MAX_NAME) return name;
   // Written as a path, a dot belongs to a part (an interface such as `eth0.1`).
   return name.replaceAll(/[./]/g, (sign) => (sign === "/" ? "." : "/"));
 }
@@ -56,7 +57,7 @@ export function isAllowedSysctl(name: string, patterns: readonly string[]): bool
 
 /** What is wrong with an entry of `allowedUnsafeSysctls`; undefined = nothing. */
 export function sysctlPatternError(pattern: string): string | undefined {
-  if (pattern.length > 253 || !PATTERN.test(pattern))
+  if (pattern.length > MAX_NAME || !PATTERN.test(pattern))
     return "must be the name of a sysctl, or a prefix ending in * such as net.core.*";
   if (sysctlNamespace(normalSysctl(pattern).replace(/\*$/, "")) !== undefined) return undefined;
   return "is not known to be namespaced: it would change the whole node (net.*, kernel.shm*, kernel.msg*, kernel.sem and fs.mqueue.* are)";

@@ -30,6 +30,10 @@ export interface ReadDocuments {
 const MAX_DEPTH = 100;
 /** Work limit of YAML: words, marks, line ends and comments of one file, some 3,000 lines. A file within it costs less than 100 ms on a small server. */
 const MAX_TOKENS = 20_000;
+/** Characters in double quotes that count as one word. */
+const QUOTED_PER_WORD = 32;
+/** Characters. A tag's prefix is written out wherever the tag stands. */
+const MAX_DIRECTIVE = 1000;
 /** The same for JSON, which is much cheaper to read. */
 const MAX_JSON_VALUES = 10_000;
 /** Of YAML, those of texts too: a text is one word, and each of its lines costs some 200 bytes of memory meanwhile. */
@@ -199,15 +203,25 @@ function* tokens(text: string, lines: LineCounter): Generator<CST.Token, void> {
   const parser = new Parser(lines.addNewLine);
   let count = 0;
   for (const lexeme of new Lexer().lex(text)) {
-    yield* parser.next(lexeme);
-    count += 1;
+    if (lexeme.startsWith("%") && lexeme.length > MAX_DIRECTIVE)
+      throw new LimitError(`a directive of more than ${MAX_DIRECTIVE} characters`, parser.offset);
+    count += weightOf(lexeme);
     if (count > MAX_TOKENS)
       throw new LimitError("too long: split it into several files", parser.offset);
+    yield* parser.next(lexeme);
     // The stack also holds the document and the scalar at hand.
     if (parser.stack.length > MAX_DEPTH + 2)
       throw new LimitError(`nested deeper than ${MAX_DEPTH} levels`, parser.offset);
   }
   yield* parser.end();
+}
+
+/** Text in double quotes costs the library something for each character, and what looks like an escape as much as a word. */
+function weightOf(lexeme: string): number {
+  if (!lexeme.startsWith('"')) return 1;
+  let weight = 1 + Math.floor(lexeme.length / QUOTED_PER_WORD);
+  for (let at = lexeme.indexOf("\\"); at >= 0; at = lexeme.indexOf("\\", at + 2)) weight += 1;
+  return weight;
 }
 
 function problemError(problem: YamlProblem, lines: LineCounter): FieldError {

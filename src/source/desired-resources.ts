@@ -4,6 +4,7 @@ import type { DecodedObject, JsonObject, Sha256 } from "../api/decode-context.ts
 import { decodeObject } from "../api/decode-object.ts";
 import type { DesiredPod, Rejection, SourceName } from "../api/desired-pod.ts";
 import { isJsonObject } from "../api/field-reader.ts";
+import { FindingsBudget } from "../api/findings.ts";
 import { claimsConflict, hostPortClaims, type PlacedClaim } from "../api/host-ports.ts";
 import { objectKey, type DesiredObject } from "../api/local-object.ts";
 import { reservedError } from "../api/node-object.ts";
@@ -41,7 +42,8 @@ export function decodeResources(
   resources: readonly WrittenResource[],
   context: ResourceContext,
 ): DecodedResources {
-  const decoded = resources.map((resource) => decodeResource(resource, context));
+  const budget = new FindingsBudget();
+  const decoded = resources.map((resource) => decodeResource(resource, { ...context, budget }));
   return {
     pods: decoded.flatMap((one) => one.pods),
     written: new Map(decoded.flatMap((one) => [...one.written])),
@@ -51,7 +53,10 @@ export function decodeResources(
   };
 }
 
-function decodeResource(resource: WrittenResource, context: ResourceContext): DecodedResources {
+function decodeResource(
+  resource: WrittenResource,
+  context: ResourceContext & { readonly budget: FindingsBudget },
+): DecodedResources {
   const { source, ref, nodeName, clusterDNS = false, sha256, lenient } = context;
   const decoded = decodeObject(resource.value, {
     source,
@@ -62,6 +67,7 @@ function decodeResource(resource: WrittenResource, context: ResourceContext): De
     sha256,
     lenient,
     locate: resource.locate,
+    budget: context.budget,
   });
   return {
     pods: decoded.pods.map(({ desired }) =>

@@ -152,6 +152,21 @@ const WRONG: readonly Shape[] = [
     text: (count) =>
       `${HEAD.replace("{ name: web }", "{ name: web, annotations: { agent/unknown-fields: warn } }")}${each(count, (index) => `  terminationGracePeriodSecondsss${index}: 1\n`)}  containers: [{ name: a, image: x }]\n`,
   },
+  { name: "YAML: escapes that are none", text: (count) => `a: "${"\\q".repeat(count)}"\n` },
+  {
+    name: "YAML: long words in quotes",
+    text: (count) => `${CONTAINER}      args: [${`"${"x".repeat(100)}",`.repeat(count)}]`,
+  },
+  {
+    name: "YAML: unknown fields of many pods",
+    text: (count) =>
+      `apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n  metadata: { name: x }\n  spec: &s\n${each(100, (index) => `    zz${index}QQQQQQQQQQQ: 1\n`)}${each(count, (index) => `- { kind: Pod, metadata: { name: p${index} }, spec: *s }\n`)}`,
+  },
+  {
+    name: "JSON: a name of many parts",
+    text: (count) =>
+      JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name: "a.".repeat(count) } }),
+  },
   { name: "YAML: a duplicate key", text: (count) => "k: v\n".repeat(count) },
   {
     name: "YAML: duplicate keys as long as lines",

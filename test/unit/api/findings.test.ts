@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { Findings, MAX_FINDINGS } from "../../../src/api/findings.ts";
+import { Findings, FindingsBudget, MAX_FINDINGS } from "../../../src/api/findings.ts";
 
 const locate = (): { line: number; column: number } => ({ line: 1, column: 1 });
 
@@ -29,6 +29,20 @@ describe("Findings", () => {
       message: "and 1 more warnings",
     });
     expect(findings.errors).toEqual([]);
+  });
+
+  test("of many objects tells three hundred, and of each later one the first in few words", () => {
+    const budget = new FindingsBudget();
+    let asked = 0;
+    const message = (): string => `unknown ${(asked += 1)}`;
+    const told = Array.from({ length: 5 }, () => {
+      const findings = new Findings({ locate, lenient: false, budget });
+      for (let index = 0; index < MAX_FINDINGS; index++) findings.unknown(["a"], message);
+      return findings.errors.map((error) => error.message);
+    });
+    expect(asked).toBe(300);
+    expect(told.map(({ length }) => length)).toEqual([100, 100, 100, 2, 2]);
+    expect(told[4]).toEqual(["unknown field", "and 99 more errors"]);
   });
 
   test("asks for no message that is not told", () => {

@@ -169,6 +169,17 @@ describe("documents that are made to cost much", () => {
     expect(count(manifest)).toBeLessThanOrEqual(Math.max(MOST, objects));
   });
 
+  test("a hundred unknown fields of a hundred pods are told in part, and of each pod one", () => {
+    const fields = Array.from({ length: 100 }, (_, index) => `    zz${index}QQQ: 1\n`).join("");
+    const others = Array.from({ length: 99 }, (_, index) => {
+      return `- { kind: Pod, metadata: { name: p${index} }, spec: *s }\n`;
+    });
+    const first = `- kind: Pod\n  metadata: { name: first }\n  spec: &s\n${fields}`;
+    const { errors } = decode(`apiVersion: v1\nkind: List\nitems:\n${first}${others.join("")}`);
+    expect(new Set(errors.map(({ name }) => name)).size).toBe(100);
+    expect(errors.length).toBeLessThan(600);
+  });
+
   test("60,000 bad items of a list are one error too many, or a hundred", () => {
     const items = Array.from({ length: 60_000 }, (_, index) => index);
     const pod = (args: readonly number[]): string =>

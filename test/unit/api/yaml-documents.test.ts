@@ -193,6 +193,18 @@ describe("refusals", () => {
     "a staircase": ["- ".repeat(500_000), "nested deeper than 100 levels"],
     "keys without end": ["k: v\n".repeat(90_000), "too long: split it into several files"],
     "comments without end": ["#\n".repeat(50_000), "too long: split it into several files"],
+    "escapes that are none": [
+      `a: "${"\\q".repeat(500_000)}"\n`,
+      "too long: split it into several files",
+    ],
+    "a megabyte in quotes": [
+      `a: "${"x".repeat(1_000_000)}"\n`,
+      "too long: split it into several files",
+    ],
+    "a tag that is written out everywhere": [
+      `%TAG !e! ${"a".repeat(900_000)}\n---\n[${"!e!b c,".repeat(3000)}]`,
+      "a directive of more than 1000 characters",
+    ],
     "a megabyte of empty lines in a text": [
       `a: |\n b\n${"\n".repeat(1_000_000)} c\n`,
       "more than 100000 lines: split it into several files",

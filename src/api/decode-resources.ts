@@ -93,9 +93,8 @@ function containerResource(resource: string): Refusal | undefined {
   if (isDeviceResource(resource)) return invalidName(resource, deviceResourceError(resource));
   const nameError = qualifiedNameError(resource);
   if (nameError !== undefined) return invalidName(resource, nameError);
-  if (!resource.includes("/")) {
+  if (!resource.includes("/"))
     return { code: "Invalid", message: () => invalidValue(resource, notStandard(resource)) };
-  }
   const message =
     "there are no device plugins on this node; ask for the device with the annotation agent/devices, podman.io/device=/dev/x or a CDI name such as vendor.com/class=name";
   return { code: "Unsupported", message };

@@ -77,24 +77,19 @@ export class Findings {
   }
 
   fail(path: FieldPath, code: string, message: Message): void {
-    if (this.#isTold(this.#errors))
-      this.#errors.push(
-        this.#finding(path, code, typeof message === "string" ? message : message()),
-      );
+    if (this.#isTold(this.#errors)) this.#errors.push(this.#finding(path, code, message));
     else this.#untoldErrors += 1;
   }
 
-  warn(path: FieldPath, code: string, message: string): void {
+  warn(path: FieldPath, code: string, message: Message): void {
     if (this.#isTold(this.#warnings)) this.#warnings.push(this.#finding(path, code, message));
     else this.#untoldWarnings += 1;
   }
 
   /** A field that no table has: an error, unless the object's author wants to be warned only. `message` is asked for if it is told. */
   unknown(path: FieldPath, message: () => string): void {
-    const refuse = this.#unknownFields === "refuse";
-    const told = refuse ? this.#errors : this.#warnings;
-    const text = told.length < MAX_FINDINGS && !this.#budget.isSpent ? message() : UNKNOWN_FIELD;
-    if (refuse) this.fail(path, "UnknownField", text);
+    const text = this.#budget.isSpent ? UNKNOWN_FIELD : message;
+    if (this.#unknownFields === "refuse") this.fail(path, "UnknownField", text);
     else this.warn(path, "Ignored", text);
   }
 
@@ -121,8 +116,9 @@ export class Findings {
     return [...told, this.#finding([], code, `and ${untold} more ${what}`)];
   }
 
-  #finding(path: FieldPath, code: string, message: string): FieldError {
-    const finding = { path: formatPath(path), message: shortText(message, MAX_MESSAGE), code };
+  #finding(path: FieldPath, code: string, message: Message): FieldError {
+    const text = typeof message === "string" ? message : message();
+    const finding = { path: formatPath(path), message: shortText(text, MAX_MESSAGE), code };
     // A checkpoint has no text to point at.
     const position = this.#lenient ? undefined : this.#locate(path);
     return position === undefined

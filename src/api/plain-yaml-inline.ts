@@ -12,6 +12,8 @@ export function inlineValue(text: string): unknown {
   return new FlowReader(text).line();
 }
 
+/** What a key may look like, without its colon. */
+export const PLAIN_KEY = "[A-Za-z0-9_.][A-Za-z0-9_./-]{0,255}";
 const BEGINS_WORDS = /^(?:-?[A-Za-z0-9_./$(+~]|--)/;
 /** Looks like a key. */
 const NO_WORDS = /: |:$/;
@@ -20,7 +22,7 @@ const BLANK = / */y;
 const QUOTED = /"([^"\\]*)"|'((?:[^']|'')*)'/y;
 /** Inside brackets: without blanks, a colon only before more of the word. */
 const WORD = /-{0,2}[A-Za-z0-9_./$(+~](?:[A-Za-z0-9_./$()+~=-]|:(?=[A-Za-z0-9_/]))*/y;
-const KEY = /([A-Za-z0-9_.][A-Za-z0-9_./-]{0,255}): +/y;
+const KEY = new RegExp(`(${PLAIN_KEY}): +`, "y");
 const MAX_LEVELS = 10;
 
 /** Reads on from `#at`; a method that answers undefined (or false) has met what is not plain. */
@@ -33,8 +35,9 @@ class FlowReader {
   }
 
   line(): unknown {
-    const isWord = !/^["'[{]/.test(this.#text);
-    const value = isWord ? undefined : this.#value(MAX_LEVELS);
+    // A word that stands alone is another matter.
+    if (!/^["'[{]/.test(this.#text)) return undefined;
+    const value = this.#value(MAX_LEVELS);
     return this.#take(END_OF_LINE) === undefined ? undefined : value;
   }
 

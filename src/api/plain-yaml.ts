@@ -1,7 +1,7 @@
 // The plain part of YAML, in which nearly all manifests are written, read at a fraction of what all of YAML costs: block
 // maps and lists, words, quotes without escapes, literal text. Whatever looks different in the least is left to the library.
 
-import { inlineValue } from "./plain-yaml-inline.ts";
+import { inlineValue, PLAIN_KEY } from "./plain-yaml-inline.ts";
 
 interface Limits {
   /** How deep maps and lists may stand in each other. */
@@ -19,7 +19,7 @@ export function plainYaml(text: string, limits: Limits): readonly unknown[] | un
 const PLAIN_TEXT = /^[\n -~]*$/;
 const SAYS_NOTHING = /^ *(?:#.*)?$/;
 const DOCUMENT_MARK = "---";
-const KEY = /^[A-Za-z0-9_.][A-Za-z0-9_./-]{0,255}:(?= |$)/;
+const KEY = new RegExp(`^${PLAIN_KEY}:(?= |$)`);
 /** The indent of whatever ends a document. */
 const NOTHING = -1;
 

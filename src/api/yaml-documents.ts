@@ -76,12 +76,12 @@ export function readDocuments(text: string): ReadDocuments {
 /** The places of fields are looked for when somebody asks for one: nobody does where nothing is wrong. */
 function plainDocuments(values: readonly unknown[], text: string): ReadDocuments {
   let whole: ReadDocuments | undefined;
-  const locate = (index: number, path: FieldPath): Position | undefined => {
-    whole ??= tryYaml(text);
-    return whole.documents[index]?.locate(path);
-  };
-  const documents = values.map((value, index) => {
-    return { index, value, locate: (path: FieldPath) => locate(index, path) };
+  const documents = values.map((value, index): YamlDocument => {
+    const locate: Locate = (path) => {
+      whole ??= tryYaml(text);
+      return whole.documents[index]?.locate(path);
+    };
+    return { index, value, locate };
   });
   return { documents, errors: [] };
 }

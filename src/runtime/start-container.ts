@@ -42,6 +42,8 @@ interface Birth {
   readonly draft: ContainerDraft;
   readonly sandbox: SandboxRef;
   readonly input: ActionInput;
+  /** Before it, the container may not start. */
+  readonly settled: Promise<void>;
 }
 
 export class ContainerStarter {
@@ -88,9 +90,12 @@ export class ContainerStarter {
   }
 
   async #bear(draft: ContainerDraft, sandbox: SandboxRef, input: ActionInput): Promise<void> {
-    const { creating } = this.#options;
+    const { surroundings, creating } = this.#options;
     for (const one of draft.said) this.#say(draft.container, input, one);
-    const birth = { draft, sandbox, input };
+    const settled = draft.needsAddress ? surroundings.settle(sandbox, input) : Promise.resolve();
+    // Whoever starts the container learns of a failure; it may never come to that.
+    settled.catch(() => undefined);
+    const birth = { draft, sandbox, input, settled };
     const id = await creating.run(() => this.#create(birth));
     await this.#postStart(id, birth);
   }
@@ -108,15 +113,11 @@ export class ContainerStarter {
     const { container } = draft;
     const { signal } = input;
     signal.throwIfAborted();
-    const creating = this.#createContainer(birth);
-    const settled = this.#settle(birth);
-    // Whoever starts the container learns of a failure; it may never come to that.
-    settled.catch(() => undefined);
-    const id = await creating;
+    const id = await this.#createContainer(birth);
     const { name } = container;
-    const created = `Created container: ${name}`;
-    this.#say(container, input, { type: "Normal", reason: "Created", message: created });
-    await settled;
+    const message = `Created container: ${name}`;
+    this.#say(container, input, { type: "Normal", reason: "Created", message });
+    await birth.settled;
     signal.throwIfAborted();
     await this.#options.cri.startContainer(id).catch((error: unknown) => {
       throw inWords("RunContainerError", error);
@@ -124,11 +125,6 @@ export class ContainerStarter {
     const started = `Started container ${name}`;
     this.#say(container, input, { type: "Normal", reason: "Started", message: started });
     return id;
-  }
-
-  /** Before it has resolved, the container may not start. */
-  async #settle({ draft, sandbox, input }: Birth): Promise<void> {
-    if (draft.needsAddress) await this.#options.surroundings.settle(sandbox, input);
   }
 
   async #createContainer({ draft, sandbox, input }: Birth): Promise<string> {

@@ -42,8 +42,8 @@ export function decodeResources(
   resources: readonly WrittenResource[],
   context: ResourceContext,
 ): DecodedResources {
-  const budget = new FindingsBudget();
-  const decoded = resources.map((resource) => decodeResource(resource, { ...context, budget }));
+  const within = { ...context, budget: new FindingsBudget() };
+  const decoded = resources.map((resource) => decodeResource(resource, within));
   return {
     pods: decoded.flatMap((one) => one.pods),
     written: new Map(decoded.flatMap((one) => [...one.written])),

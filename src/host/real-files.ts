@@ -107,11 +107,13 @@ function list(directory: string): readonly FileInfo[] {
 
 function infoOf(
   path: string,
-  stat: (path: string) => Stats,
+  stat: typeof lstatSync,
   nothing: readonly string[],
 ): FileInfo | undefined {
   try {
-    return describe(path, stat(path));
+    // Most of what is asked for is not there, and an error is dear.
+    const stats = stat(path, { throwIfNoEntry: false });
+    return stats === undefined ? undefined : describe(path, stats);
   } catch (error) {
     if (nothing.includes(errorCode(error))) return undefined;
     throw error;
@@ -211,8 +213,14 @@ function writeAtomic(path: string, data: Uint8Array, mode: number): void {
 }
 
 function writeLazily(path: string, data: Uint8Array, mode: number): void {
-  remove(path);
-  writeNew(path, data, mode, () => undefined);
+  const finish = (): void => undefined;
+  try {
+    writeNew(path, data, mode, finish);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+    remove(path);
+    writeNew(path, data, mode, finish);
+  }
 }
 
 /** `finish` is the last that happens to the open file. */

@@ -16,6 +16,12 @@ export interface AtomicContent {
   readonly group?: number;
 }
 
+/** What lies in the root, and the version that readers see. */
+interface Shown {
+  readonly there: readonly FileInfo[];
+  readonly current: string | undefined;
+}
+
 const DATA = "..data";
 const NEXT_DATA = "..data_tmp";
 const VERSION = /^\.\.([1-9][0-9]*)$/;
@@ -40,10 +46,10 @@ export class AtomicDirectory {
 
   /** True if a reader sees something else now. No file of the disk is synced: after a power cut the next write compares again. */
   write(content: AtomicContent): boolean {
-    const current = this.#files.readLink(`${this.root}/${DATA}`);
-    const isCurrent = current !== undefined && this.#holds(current, content);
-    const version = isCurrent ? current : this.#writeVersion(current, content);
     const there = this.#files.list(this.root);
+    const current = isIn(there, DATA) ? this.#files.readLink(`${this.root}/${DATA}`) : undefined;
+    const isCurrent = current !== undefined && this.#holds(current, content);
+    const version = isCurrent ? current : this.#writeVersion(content, { current, there });
     this.#showFiles(content, there);
     this.#makeDirectories(this.root, this.#outside(content));
     this.#removeOthers(version, there);
@@ -84,18 +90,18 @@ export class AtomicDirectory {
     return found;
   }
 
-  #writeVersion(current: string | undefined, content: AtomicContent): string {
+  #writeVersion(content: AtomicContent, { current, there }: Shown): string {
     const files = this.#files;
     const version = `..${Number(VERSION.exec(current ?? "")?.[1] ?? 0) + 1}`;
     const directory = `${this.root}/${version}`;
     // Unfinished work of a crash.
-    files.removeTree(directory);
+    if (isIn(there, version)) files.removeTree(directory);
     this.#makeDirectories(directory, ["", ...directoriesOf(content.files), ...inside(content)]);
     for (const [path, { bytes, mode }] of content.files)
       files.writeLazily(`${directory}/${path}`, bytes, mode);
     if (content.group !== undefined)
       files.shareTree(directory, { group: content.group, readOnly: true, unlessRootFits: false });
-    files.remove(`${this.root}/${NEXT_DATA}`);
+    if (isIn(there, NEXT_DATA)) files.remove(`${this.root}/${NEXT_DATA}`);
     files.makeLink(`${this.root}/${NEXT_DATA}`, version);
     files.rename(`${this.root}/${NEXT_DATA}`, `${this.root}/${DATA}`);
     return version;
@@ -105,7 +111,7 @@ export class AtomicDirectory {
     for (const path of paths) this.#files.makeDirectory(`${root}/${path}`, DIRECTORY_MODE);
   }
 
-  /** `there` is what lies in the root. */
+  /** `there` is what lay in the root before. */
   #showFiles({ files }: AtomicContent, there: readonly FileInfo[]): void {
     const kinds = new Map(there.map(({ name, kind }) => [name, kind]));
     const shown = topNames(files.keys());
@@ -131,6 +137,10 @@ export class AtomicDirectory {
     for (const { name } of there)
       if (VERSION.test(name) && name !== version) this.#files.removeTree(`${this.root}/${name}`);
   }
+}
+
+function isIn(there: readonly FileInfo[], wanted: string): boolean {
+  return there.some(({ name }) => name === wanted);
 }
 
 /** Those below a name that is shown from the version itself. */

@@ -1,62 +1,47 @@
-// Volumes that the agent fills: made once, refilled when a ConfigMap, a Secret or a label changes. Secrets lie in memory only;
-// all else on disk, as the kubelet has it for ConfigMaps: after a reboot it is still there, and nothing is written again.
+// Volumes that the agent fills: made once, refilled when a ConfigMap, a Secret or a label changes.
 
 import type { Pod } from "../api/pod.ts";
 import { AgentError } from "../lib/errors.ts";
-import { AtomicDirectory, type AtomicContent } from "./atomic-directory.ts";
+import type { AtomicContent } from "./atomic-directory.ts";
+import type { ContentPlace } from "./content-place.ts";
 import { nestedMountPoints } from "./nested-mounts.ts";
 import { projectVolume, type ProjectionFacts } from "./projection.ts";
-import { makeVolumeDirectory, type VolumeHost } from "./volume-directory.ts";
-import { holdsSecrets, type ContentVolume } from "./volume-kinds.ts";
-import { contentPath, pluginOf } from "./volume-paths.ts";
+import type { ContentVolume } from "./volume-kinds.ts";
 
-export interface ContentHost extends VolumeHost {
+/** What the volumes of one pod are filled from, and where they lie. */
+export interface ContentHost {
   readonly projection: ProjectionFacts;
+  readonly pod: Pod;
+  readonly place: ContentPlace;
 }
-
-/** Every container may look; the directories above keep everybody else out. */
-const MODE = 0o755;
-const SETGID = 0o2000;
 
 /**
  * Its path. What went missing since it was set up stays shown, as in the kubelet. Throws AgentError
  * `CreateContainerConfigError` when something is not there yet.
  */
-export function setUpContent(host: ContentHost, volume: ContentVolume, pod: Pod): string {
-  const { missing, content } = contentOf(host, volume, pod);
-  const shown = shownIn(host, volume, pod);
-  if (missing.length > 0 && shown !== undefined) return shown.root;
+export function setUpContent(host: ContentHost, volume: ContentVolume): string {
+  const { missing, content } = contentOf(host, volume);
+  const shown = missing.length === 0 ? undefined : host.place.shown(volume);
+  if (shown !== undefined) return shown.root;
   mustBeWhole(missing);
-  const path = makeRoot(host, volume, pod);
-  new AtomicDirectory(host.files, path).write(content);
-  return path;
+  const directory = host.place.make(volume);
+  directory.write(content);
+  return directory.root;
 }
 
 /** Throws what `setUpContent` would for what is not there yet; makes nothing. */
-export function checkContent(host: ContentHost, volume: ContentVolume, pod: Pod): void {
-  if (shownIn(host, volume, pod) === undefined) mustBeWhole(contentOf(host, volume, pod).missing);
+export function checkContent(host: ContentHost, volume: ContentVolume): void {
+  const { missing } = contentOf(host, volume);
+  if (missing.length > 0 && host.place.shown(volume) === undefined) mustBeWhole(missing);
 }
 
 /** True if containers see something else now. One that is not set up is left to `setUpContent`. */
-export function refreshContent(host: ContentHost, volume: ContentVolume, pod: Pod): boolean {
-  const shown = shownIn(host, volume, pod);
+export function refreshContent(host: ContentHost, volume: ContentVolume): boolean {
+  const shown = host.place.shown(volume);
   if (shown === undefined) return false;
-  const { missing, content } = contentOf(host, volume, pod);
+  const { missing, content } = contentOf(host, volume);
   mustBeWhole(missing);
   return shown.write(content);
-}
-
-/** What containers see of it now; undefined = it was never set up, or has gone with a reboot. */
-function shownIn(
-  { files, mounts, stateDir }: ContentHost,
-  volume: ContentVolume,
-  pod: Pod,
-): AtomicDirectory | undefined {
-  const path = contentPath(stateDir, pod.metadata.uid, volume);
-  const directory = new AtomicDirectory(files, path);
-  if (!directory.isWritten) return undefined;
-  // On the directory below a tmpfs a Secret would be on the disk.
-  return holdsSecrets(volume) && !mounts.isMountPoint(path) ? undefined : directory;
 }
 
 function mustBeWhole(missing: readonly string[]): void {
@@ -69,32 +54,8 @@ interface WantedContent {
   readonly content: AtomicContent;
 }
 
-function contentOf({ projection }: ContentHost, volume: ContentVolume, pod: Pod): WantedContent {
+function contentOf({ projection, pod, place }: ContentHost, volume: ContentVolume): WantedContent {
   const { files, missing } = projectVolume(volume, pod, projection);
   const directories = nestedMountPoints(pod, volume.name);
-  return { missing, content: { files, directories, ...groupOf(pod) } };
-}
-
-function makeRoot(host: ContentHost, volume: ContentVolume, pod: Pod): string {
-  const group = groupOf(pod);
-  const { uid } = pod.metadata;
-  const { name } = volume;
-  const plugin = pluginOf(volume);
-  const path = makeVolumeDirectory(host, {
-    uid,
-    plugin,
-    name,
-    mode: MODE,
-    ...group,
-    readOnly: true,
-  });
-  if (!holdsSecrets(volume) || host.mounts.isMountPoint(path)) return path;
-  const mode = group.group === undefined ? MODE : MODE | SETGID;
-  host.mounts.tmpfs(path, { mode, ...group });
-  return path;
-}
-
-function groupOf({ spec }: Pod): { readonly group?: number } {
-  const { fsGroup } = spec.securityContext;
-  return fsGroup === undefined ? {} : { group: fsGroup };
+  return { missing, content: { files, directories, ...place.group } };
 }

@@ -6,7 +6,8 @@ import { parseQuantity, wholeUnits } from "../api/quantity.ts";
 import type { EmptyDirVolume } from "../api/volumes.ts";
 import { AgentError } from "../lib/errors.ts";
 import { hugePageBytes } from "./huge-pages.ts";
-import { makeVolumeDirectory, type VolumeHost } from "./volume-directory.ts";
+import { POD_DIRECTORY_MODE, type VolumeHost } from "./volume-directory.ts";
+import { emptyDirsDirectory } from "./volume-paths.ts";
 
 /** Any user of any container of the pod may write. */
 const MODE = 0o777;
@@ -23,14 +24,7 @@ export function setUpEmptyDir(host: EmptyDirHost, volume: EmptyDirVolume, pod: P
   const { medium, sizeLimit } = volume.emptyDir;
   const { fsGroup } = pod.spec.securityContext;
   const group = fsGroup === undefined ? {} : { group: fsGroup };
-  const path = makeVolumeDirectory(host, {
-    uid: pod.metadata.uid,
-    plugin: "kubernetes.io~empty-dir",
-    name: volume.name,
-    mode: MODE,
-    ...group,
-    readOnly: false,
-  });
+  const path = makeDirectory(host, { uid: pod.metadata.uid, name: volume.name, ...group });
   if (medium === "" || host.mounts.isMountPoint(path)) return path;
   const root = { mode: fsGroup === undefined ? MODE : MODE | SETGID, ...group };
   if (medium === "Memory") {
@@ -41,6 +35,29 @@ export function setUpEmptyDir(host: EmptyDirHost, volume: EmptyDirVolume, pod: P
   if (typeof pageBytes === "string")
     throw new AgentError({ reason: "FailedMount", message: pageBytes });
   host.mounts.hugetlbfs(path, { ...root, pageBytes });
+  return path;
+}
+
+interface EmptyDirectory {
+  readonly uid: string;
+  readonly name: string;
+  /** Absent = root's. */
+  readonly group?: number;
+}
+
+/** Under its own name it is finished: what a container does to it later stays. */
+function makeDirectory({ files, stateDir }: EmptyDirHost, of: EmptyDirectory): string {
+  const { uid, name, group } = of;
+  const parent = emptyDirsDirectory(stateDir, uid);
+  const path = `${parent}/${name}`;
+  if (files.info(path)?.kind === "directory") return path;
+  files.makeDirectory(parent, POD_DIRECTORY_MODE);
+  const unfinished = `${parent}/.${name}.new`;
+  files.makeDirectory(unfinished, MODE);
+  files.setMode(unfinished, MODE);
+  if (group !== undefined)
+    files.shareTree(unfinished, { group, readOnly: false, unlessRootFits: false });
+  files.rename(unfinished, path);
   return path;
 }
 

@@ -8,8 +8,9 @@ import type { ShareOptions } from "../host/share-tree.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import { Claims, type ClaimName } from "./claims.ts";
 import { checkContent, refreshContent, setUpContent, type ContentHost } from "./content-volume.ts";
+import { ContentPlace } from "./content-place.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
-import { notFound } from "./projection.ts";
+import { notFound, type ProjectionFacts } from "./projection.ts";
 import {
   checkHostPath,
   checkStillThere,
@@ -45,16 +46,15 @@ export interface Refreshed {
 export class Volumes {
   readonly claims: Claims;
   readonly #options: VolumesOptions;
-  readonly #content: ContentHost;
+  readonly #projection: ProjectionFacts;
 
   constructor(options: VolumesOptions) {
     const { files, mounts, stateDir, objects, renderDownward, claimRoot } = options;
     this.#options = options;
-    const projection = {
+    this.#projection = {
       objects: objects ?? NO_OBJECTS,
       renderDownward: renderDownward ?? (() => undefined),
     };
-    this.#content = { files, mounts, stateDir, projection };
     this.claims = new Claims({
       files,
       mounts,
@@ -70,8 +70,9 @@ export class Volumes {
    */
   setUp(pod: Pod): ReadonlyMap<string, string> {
     const paths = new Map<string, string>();
+    const content = this.#contentOf(pod);
     forEach(pod.spec.volumes, (volume) => {
-      const path = this.#setUp(volume, pod);
+      const path = this.#setUp(volume, content);
       if (path !== undefined) paths.set(volume.name, path);
     });
     return paths;
@@ -79,10 +80,11 @@ export class Volumes {
 
   /** Throws what `setUp` would, as far as a look can tell; makes nothing. */
   check(pod: Pod): void {
+    const content = this.#contentOf(pod);
     forEach(pod.spec.volumes, (volume) => {
       if ("hostPath" in volume) checkHostPath(this.#options, volume);
       if ("persistentVolumeClaim" in volume) this.claims.check(this.#declared(volume, pod));
-      if (isContentVolume(volume)) checkContent(this.#content, volume, pod);
+      if (isContentVolume(volume)) checkContent(content, volume);
     });
   }
 
@@ -113,9 +115,10 @@ export class Volumes {
   refresh(pod: Pod): Refreshed {
     const changed: string[] = [];
     const problems: string[] = [];
+    const content = this.#contentOf(pod);
     for (const volume of pod.spec.volumes.filter(isContentVolume)) {
       try {
-        if (refreshContent(this.#content, volume, pod)) changed.push(volume.name);
+        if (refreshContent(content, volume)) changed.push(volume.name);
       } catch (cause) {
         problems.push(problemOf(volume, cause).message);
       }
@@ -171,11 +174,20 @@ export class Volumes {
       .map(({ name }) => name);
   }
 
-  #setUp(volume: Volume, pod: Pod): string | undefined {
+  #contentOf(pod: Pod): ContentHost {
+    return {
+      projection: this.#projection,
+      pod,
+      place: new ContentPlace(this.#options, pod),
+    };
+  }
+
+  #setUp(volume: Volume, content: ContentHost): string | undefined {
+    const { pod } = content;
     if ("emptyDir" in volume) return setUpEmptyDir(this.#options, volume, pod);
     if ("hostPath" in volume) return setUpHostPath(this.#options, volume);
     if ("persistentVolumeClaim" in volume) return this.#claim(volume, pod);
-    return isContentVolume(volume) ? setUpContent(this.#content, volume, pod) : undefined;
+    return isContentVolume(volume) ? setUpContent(content, volume) : undefined;
   }
 
   #claim(volume: ClaimVolume, pod: Pod): string {
@@ -191,7 +203,7 @@ export class Volumes {
   #declared(volume: ClaimVolume, pod: Pod): ClaimName {
     const { namespace } = pod.metadata;
     const name = volume.persistentVolumeClaim.claimName;
-    if (this.#content.projection.objects.claim(namespace, name) === undefined) {
+    if (this.#projection.objects.claim(namespace, name) === undefined) {
       const message = notFound("persistentvolumeclaim", name, namespace);
       throw new AgentError({ reason: "CreateContainerConfigError", message });
     }

@@ -17,12 +17,6 @@ export function isContentVolume(volume: Volume): volume is ContentVolume {
   );
 }
 
-/** It must never reach a disk. */
-export function holdsSecrets(volume: ContentVolume): boolean {
-  if ("secret" in volume) return true;
-  return "projected" in volume && volume.projected.sources.some(({ type }) => type === "secret");
-}
-
 /** No container may write to it, whatever its mount says. kubelet: Attributes.ReadOnly */
 export function isReadOnlyVolume(volume: Volume): boolean {
   if ("persistentVolumeClaim" in volume) return volume.persistentVolumeClaim.readOnly;

@@ -1,15 +1,6 @@
-// Where the volumes of a pod lie; the kubelet's own layout below stateDir.
+// Where the volumes of a pod lie below stateDir.
 
 import { AgentError } from "../lib/errors.ts";
-import type { ContentVolume } from "./volume-kinds.ts";
-
-/** The kubelet's names for what makes a volume. */
-export type VolumePlugin =
-  | "kubernetes.io~empty-dir"
-  | "kubernetes.io~configmap"
-  | "kubernetes.io~secret"
-  | "kubernetes.io~downward-api"
-  | "kubernetes.io~projected";
 
 export function podsDirectory(stateDir: string): string {
   return `${stateDir.replace(/\/+$/, "")}/pods`;
@@ -24,24 +15,18 @@ export function podDirectory(stateDir: string, uid: string): string {
   return `${podsDirectory(stateDir)}/${uid}`;
 }
 
-/** `<stateDir>/pods/<uid>/volumes/<plugin>`: the volumes of one kind. */
-export function volumesDirectory(stateDir: string, uid: string, plugin: VolumePlugin): string {
-  return `${podDirectory(stateDir, uid)}/volumes/${plugin}`;
+/** `<stateDir>/pods/<uid>/volumes/kubernetes.io~empty-dir`, as the kubelet has it. */
+export function emptyDirsDirectory(stateDir: string, uid: string): string {
+  return `${podDirectory(stateDir, uid)}/volumes/kubernetes.io~empty-dir`;
 }
 
-/** `<stateDir>/pods/<uid>/volumes/kubernetes.io~empty-dir/<volume>` */
 export function emptyDirPath(stateDir: string, uid: string, volume: string): string {
-  return `${volumesDirectory(stateDir, uid, "kubernetes.io~empty-dir")}/${volume}`;
+  return `${emptyDirsDirectory(stateDir, uid)}/${volume}`;
 }
 
-export function contentPath(stateDir: string, uid: string, volume: ContentVolume): string {
-  return `${volumesDirectory(stateDir, uid, pluginOf(volume))}/${volume.name}`;
-}
-
-export function pluginOf(volume: ContentVolume): VolumePlugin {
-  if ("configMap" in volume) return "kubernetes.io~configmap";
-  if ("secret" in volume) return "kubernetes.io~secret";
-  return "downwardAPI" in volume ? "kubernetes.io~downward-api" : "kubernetes.io~projected";
+/** `<stateDir>/pods/<uid>/volumes/content`: the volumes that the agent fills, by their names. */
+export function contentDirectory(stateDir: string, uid: string): string {
+  return `${podDirectory(stateDir, uid)}/volumes/content`;
 }
 
 /** There = the claim behind this volume has been given to the pod's group. */

@@ -110,9 +110,9 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "Secrets lie on the disk",
-    file: "src/volume/content-volume.ts",
-    search: "if (!holdsSecrets(volume) || host.mounts.isMountPoint(path)) return path;",
-    replacement: 'if (path !== "") return path;',
+    file: "src/volume/content-place.ts",
+    search: "if (!this.#stands()) this.#mount();",
+    replacement: "void this.#mount;",
   },
   {
     name: "Secrets of documents lie open",

@@ -62,14 +62,9 @@ export function wrongVolumes(world: SimWorld, spec: SimSpec): string | undefined
 
 function wrongVolume(world: SimWorld, spec: SimSpec, volume: SimContentVolume): string | undefined {
   const { machine, truth } = world;
-  const holdsSecrets = volume.shows.some(({ object }) => object === "cred");
-  const plugin = volume.projected ? "projected" : holdsSecrets ? "secret" : "configmap";
-  const root = join(
-    machine.state,
-    `pods/${spec.uid}/volumes/kubernetes.io~${plugin}/${volume.name}`,
-  );
-  if (holdsSecrets && !machine.mounts.isMemory(root))
-    return `${spec.key} has its Secrets in ${volume.name} on the disk`;
+  const content = join(machine.state, `pods/${spec.uid}/volumes/content`);
+  if (!machine.mounts.isMemory(content)) return `${spec.key} has ${volume.name} on the disk`;
+  const root = join(content, volume.name);
   const wanted = new Map<string, string>();
   for (const shown of volume.shows) {
     const files = filesWith(shown, truth.content(shown.object, world.readerOf(spec)));

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import {
   existsSync,
+  mkdirSync,
   readFileSync,
   readdirSync,
   readlinkSync,
@@ -60,23 +61,26 @@ function read(world: VolumeWorld, pod: Pod, name: string): Record<string, string
   );
 }
 
+function contentOf({ podDir }: VolumeWorld): string {
+  return join(podDir, "volumes/content");
+}
+
 function mode(path: string): number {
   return statSync(path).mode & 0o7777;
 }
 
 describe("a configMap", () => {
-  test("is files on disk, in a directory that only root can reach and everybody could read", () => {
+  test("is files in memory, in a directory that only root can reach and everybody could read", () => {
     const world = newWorld();
     world.objects.setConfigMap("app", { "app.conf": "x=1" }, { logo: new Uint8Array([0, 255]) });
     const pod = aPod({ volumes: [configMap("app")] });
     const path = world.volumes.setUp(pod).get("cfg") ?? "";
-    expect(path).toBe(join(world.podDir, "volumes/kubernetes.io~configmap/cfg"));
+    expect(path).toBe(join(contentOf(world), "cfg"));
     expect(readFileSync(join(path, "app.conf"), "utf8")).toBe("x=1");
     expect([...readFileSync(join(path, "logo"))]).toEqual([0, 255]);
-    expect([mode(path), mode(join(path, "app.conf")), mode(world.podDir)]).toEqual([
-      0o755, 0o644, 0o750,
-    ]);
-    expect(world.mounts.mountsUnder(world.podDir)).toEqual([]);
+    expect(statfsSync(path).type).toBe(TMPFS);
+    const modes = [path, join(path, "app.conf"), contentOf(world), world.podDir].map(mode);
+    expect(modes).toEqual([0o755, 0o644, 0o700, 0o750]);
   });
 
   test("that is set up again is not written again", () => {
@@ -159,30 +163,28 @@ describe("a secret", () => {
     const pod = aPod({ volumes: [secret("tls", { defaultMode: 0o400 })] });
     const path = world.volumes.setUp(pod).get("sec") ?? "";
     expect(statfsSync(path).type).toBe(TMPFS);
-    expect([mode(path), mode(join(path, "key")), mode(join(path, ".."))]).toEqual([
-      0o755, 0o400, 0o700,
-    ]);
+    expect([path, join(path, "key"), contentOf(world)].map(mode)).toEqual([0o755, 0o400, 0o700]);
     expect(readFileSync(join(path, "key"), "utf8")).toBe("hunter2");
     world.volumes.setUp(pod);
-    expect(world.mounts.mountsUnder(world.podDir)).toEqual([path]);
-    world.mounts.unmount(path);
-    expect(readdirSync(path)).toEqual([]);
+    expect(world.mounts.mountsUnder(world.podDir)).toEqual([contentOf(world)]);
+    world.mounts.unmount(contentOf(world));
+    expect(readdirSync(contentOf(world))).toEqual([]);
   });
 
   test("is neither refreshed nor kept where its memory has gone with a reboot", () => {
     const world = newWorld();
     world.objects.setSecret("tls", { key: "1" });
     const pod = aPod({ volumes: [secret("tls")] });
-    const path = world.volumes.setUp(pod).get("sec") ?? "";
-    world.mounts.unmount(path);
+    world.volumes.setUp(pod);
+    world.mounts.unmount(contentOf(world));
     world.objects.setSecret("tls", { key: "2" });
     expect(world.volumes.refresh(pod)).toEqual({ changed: [], problems: [] });
-    expect(readdirSync(path)).toEqual([]);
+    expect(readdirSync(contentOf(world))).toEqual([]);
     world.objects.remove("secret default/tls");
     expect(() => world.volumes.setUp(pod)).toThrow('secret "tls" not found');
     world.objects.setSecret("tls", { key: "3" });
     expect(read(world, pod, "sec")).toEqual({ key: "3" });
-    expect(world.mounts.isMountPoint(path)).toBe(true);
+    expect(world.mounts.isMountPoint(contentOf(world))).toBe(true);
   });
 
   test("is not refreshed on the disk below it, whatever lies there", () => {
@@ -190,13 +192,14 @@ describe("a secret", () => {
     world.objects.setSecret("tls", { key: "1" });
     const pod = aPod({ volumes: [secret("tls")] });
     const path = world.volumes.setUp(pod).get("sec") ?? "";
-    world.mounts.unmount(path);
+    world.mounts.unmount(contentOf(world));
+    mkdirSync(path);
     symlinkSync("..1", join(path, "..data"));
     expect(world.volumes.refresh(pod).changed).toEqual([]);
     expect(readdirSync(path)).toEqual(["..data"]);
   });
 
-  test("among other sources keeps them all in memory", () => {
+  test("among other sources is in memory too", () => {
     const world = newWorld();
     world.objects.setSecret("tls", { key: "s" });
     world.objects.setConfigMap("app", { key: "c", conf: "x" });
@@ -209,10 +212,6 @@ describe("a secret", () => {
     expect(read(world, pod, "all")).toEqual({ key: "c", conf: "x" });
     const path = world.volumes.setUp(pod).get("all") ?? "";
     expect([statfsSync(path).type, mode(join(path, "key"))]).toEqual([TMPFS, 0o444]);
-    const plain = aPod({
-      volumes: [{ ...projected({ type: "configMap", configMap: of("app") }), name: "p" }],
-    });
-    expect(statfsSync(world.volumes.setUp(plain).get("p") ?? "").type).not.toBe(TMPFS);
   });
 
   test.each([true, false])(
@@ -260,6 +259,17 @@ describe("fsGroup", () => {
     expect(asGroup("cat", "dir/a").stdout.toString()).toBe("1");
     expect(asGroup("touch", "dir/b").exitCode).not.toBe(0);
   });
+});
+
+test("all volumes that the agent fills share one mount", () => {
+  const world = newWorld();
+  world.objects.setConfigMap("o", { a: "1" });
+  world.objects.setSecret("o", { a: "1" });
+  const pod = aPod({ volumes: [configMap("o"), secret("o"), LABELS] }, { labels: { app: "x" } });
+  world.volumes.setUp(pod);
+  world.again({}).setUp(pod);
+  expect(world.mounts.mountsUnder(world.podDir)).toEqual([contentOf(world)]);
+  expect(readdirSync(contentOf(world)).toSorted()).toEqual(["cfg", "labels", "sec"]);
 });
 
 describe("a refresh", () => {

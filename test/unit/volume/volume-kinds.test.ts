@@ -1,10 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ProjectedSource, Volume } from "../../../src/api/volumes.ts";
-import {
-  holdsSecrets,
-  isContentVolume,
-  isReadOnlyVolume,
-} from "../../../src/volume/volume-kinds.ts";
+import { isContentVolume, isReadOnlyVolume } from "../../../src/volume/volume-kinds.ts";
 
 const object = { name: "o", items: [], optional: false };
 const projected = (...sources: ProjectedSource[]): Volume => ({
@@ -16,17 +12,17 @@ const claim = (readOnly: boolean): Volume => ({
   persistentVolumeClaim: { claimName: "c", readOnly },
 });
 
-/** c = filled by us, s = in memory, r = read-only whatever the mount says. */
+/** c = filled by us, r = read-only whatever the mount says. */
 const cases: Record<string, readonly [Volume, string]> = {
   emptyDir: [{ name: "v", emptyDir: { medium: "" } }, ""],
   hostPath: [{ name: "v", hostPath: { path: "/x", type: "" } }, ""],
   configMap: [{ name: "v", configMap: { ...object, defaultMode: 0o644 } }, "cr"],
-  secret: [{ name: "v", secret: { ...object, defaultMode: 0o644 } }, "csr"],
+  secret: [{ name: "v", secret: { ...object, defaultMode: 0o644 } }, "cr"],
   downwardAPI: [{ name: "v", downwardAPI: { items: [], defaultMode: 0o644 } }, "cr"],
   "projected without secrets": [projected({ type: "configMap", configMap: object }), "cr"],
   "projected with secrets": [
     projected({ type: "configMap", configMap: object }, { type: "secret", secret: object }),
-    "csr",
+    "cr",
   ],
   claim: [claim(false), ""],
   "read-only claim": [claim(true), "r"],
@@ -35,7 +31,6 @@ const cases: Record<string, readonly [Volume, string]> = {
 
 test.each(Object.entries(cases))("%s", (_, [volume, expected]) => {
   const content = isContentVolume(volume);
-  const secret = isContentVolume(volume) && holdsSecrets(volume);
-  const found = [content && "c", secret && "s", isReadOnlyVolume(volume) && "r"];
+  const found = [content && "c", isReadOnlyVolume(volume) && "r"];
   expect(found.filter((letter) => letter !== false).join("")).toBe(expected);
 });

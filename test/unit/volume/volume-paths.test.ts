@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
-import type { ContentVolume } from "../../../src/volume/volume-kinds.ts";
 import {
-  contentPath,
+  contentDirectory,
   emptyDirPath,
   isPodUID,
   podDirectory,
@@ -14,21 +13,11 @@ test("an emptyDir lies where the kubelet has it", () => {
   );
 });
 
-const object = { name: "o", items: [], optional: false, defaultMode: 0o644 };
-const CONTENT: Record<string, ContentVolume> = {
-  configmap: { name: "v", configMap: object },
-  secret: { name: "v", secret: object },
-  "downward-api": { name: "v", downwardAPI: { items: [], defaultMode: 0o644 } },
-  projected: { name: "v", projected: { sources: [], defaultMode: 0o644 } },
-};
-
-test.each(Object.entries(CONTENT))("and so does a volume of kind %s", (plugin, volume) => {
-  expect(contentPath("/s", "6f0c-1", volume)).toBe(
-    `/s/pods/6f0c-1/volumes/kubernetes.io~${plugin}/v`,
-  );
+test("what the agent fills lies in a directory of its own", () => {
+  expect(contentDirectory("/s", "6f0c-1")).toBe("/s/pods/6f0c-1/volumes/content");
 });
 
-test("and so does a subPath", () => {
+test("a subPath lies where the kubelet has it", () => {
   expect(subPathsDirectory("/s", "6f0c-1", { volumeName: "v", container: "app" })).toBe(
     "/s/pods/6f0c-1/volume-subpaths/v/app",
   );

@@ -19,11 +19,11 @@ import {
   integerField,
   invalid,
   isUnwritten,
+  judgedList,
   objectField,
   objectList,
   required,
   stringField,
-  stringList,
   type Node,
 } from "./field-reader.ts";
 import { CONTAINER, PORT } from "./schema/container.ts";
@@ -31,7 +31,13 @@ import { decodeResources } from "./decode-resources.ts";
 import { decodeContainerSecurity } from "./decode-security.ts";
 import type { ProbeKind } from "./probe-verdicts.ts";
 import type { Container, ContainerPort } from "./pod.ts";
-import { dnsLabelError, ipError, portNameError, portNumberError } from "./validate-names.ts";
+import {
+  dnsLabelError,
+  ipError,
+  nulError,
+  portNameError,
+  portNumberError,
+} from "./validate-names.ts";
 
 export type ContainerList = "initContainers" | "containers";
 
@@ -46,8 +52,8 @@ export function decodeContainer(node: Node, list: ContainerList): Container {
     imagePullPolicy:
       choiceField(node, "imagePullPolicy", ["Always", "IfNotPresent", "Never"]) ??
       defaultPullPolicy(image),
-    command: stringList(node, "command"),
-    args: stringList(node, "args"),
+    command: judgedList(node, "command", nulError),
+    args: judgedList(node, "args", nulError),
     ...(workingDir === undefined || workingDir === "" ? {} : { workingDir }),
     env: decodeEnv(node),
     envFrom: decodeEnvFrom(node),

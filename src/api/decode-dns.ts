@@ -6,13 +6,12 @@ import {
   checkFields,
   choiceField,
   invalid,
-  invalidValue,
   isUnwritten,
+  judgedList,
   objectField,
   objectList,
   required,
   stringField,
-  stringList,
   type Node,
 } from "./field-reader.ts";
 import { optional } from "./optional-field.ts";
@@ -126,21 +125,4 @@ function optionText(node: Node, key: "name" | "value"): string | undefined {
   const text = stringField(node, key);
   if (text !== undefined && /[\s\0]/.test(text)) invalid(node, key, "must not contain white space");
   return text;
-}
-
-/** Texts, each judged by `errorOf`. */
-function judgedList(
-  node: Node,
-  key: string,
-  errorOf: (text: string) => string | undefined,
-): readonly string[] {
-  const written = node.value[key];
-  const texts = stringList(node, key);
-  for (const [index, text] of texts.entries()) {
-    const error = errorOf(text);
-    const isText = Array.isArray(written) && typeof written[index] === "string";
-    if (error === undefined || !isText) continue;
-    node.findings.fail([...node.path, key, index], "Invalid", invalidValue(text, error));
-  }
-  return texts;
 }

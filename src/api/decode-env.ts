@@ -29,7 +29,7 @@ import {
   SECRET_ENV,
   SECRET_KEY_REF,
 } from "./schema/environment.ts";
-import { envNameError } from "./validate-names.ts";
+import { envNameError, nulError } from "./validate-names.ts";
 
 type EnvPart = Readonly<Record<string, (node: Node) => EnvSource>>;
 
@@ -58,6 +58,8 @@ function decodeVariable(node: Node): EnvVar {
   checkFields(node, ENV_VAR);
   const name = variableName(node);
   const value = stringField(node, "value") ?? "";
+  const error = nulError(value);
+  if (error !== undefined) invalid(node, "value", error);
   const written = objectField(node, "valueFrom");
   const valueFrom = written === undefined ? undefined : decodeValueFrom(written);
   if (written !== undefined && value !== "")

@@ -8,11 +8,11 @@ import {
   integerField,
   invalid,
   invalidValue,
+  judgedList,
   objectField,
   objectList,
   required,
   stringField,
-  stringList,
   type Node,
 } from "./field-reader.ts";
 import { EXEC, GRPC, HTTP_GET, HTTP_HEADER, SLEEP, TCP_SOCKET } from "./schema/handlers.ts";
@@ -26,7 +26,7 @@ import type {
   SleepHandler,
   TcpSocketHandler,
 } from "./pod.ts";
-import { portNameError, portNumberError } from "./validate-names.ts";
+import { nulError, portNameError, portNumberError } from "./validate-names.ts";
 
 const HEADER_NAME = /^[-A-Za-z0-9]+$/;
 
@@ -74,7 +74,7 @@ function onlyHandler<T>(node: Node, decoders: Decoders<T>): T | undefined {
 
 function decodeExec(node: Node): ExecHandler {
   checkFields(node, EXEC);
-  const command = stringList(node, "command");
+  const command = judgedList(node, "command", nulError);
   if (command.length === 0) required(node, "command");
   return { type: "exec", command };
 }

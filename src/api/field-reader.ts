@@ -146,6 +146,23 @@ export function stringList(node: Node, key: string): readonly string[] {
   );
 }
 
+/** A list of texts, each judged by `errorOf`. */
+export function judgedList(
+  node: Node,
+  key: string,
+  errorOf: (text: string) => string | undefined,
+): readonly string[] {
+  const written = node.value[key];
+  const texts = stringList(node, key);
+  for (const [index, text] of texts.entries()) {
+    const error = errorOf(text);
+    const isText = Array.isArray(written) && typeof written[index] === "string";
+    if (error === undefined || !isText) continue;
+    node.findings.fail([...node.path, key, index], "Invalid", invalidValue(text, error));
+  }
+  return texts;
+}
+
 /** Labels, annotations and their like; null counts as empty text, as in Kubernetes. */
 export function stringMap(node: Node, key: string): Readonly<Record<string, string>> {
   const map = objectField(node, key);

@@ -111,16 +111,21 @@ export function capabilityError(name: string): string | undefined {
   return "must be the name of a capability, such as NET_ADMIN, or ALL";
 }
 
+/** For what the kernel is given as text, which ends at the first NUL. */
+export function nulError(text: string): string | undefined {
+  return text.includes("\0") ? "must not contain a NUL character" : undefined;
+}
+
 /** A relative path that stays below where it starts. k8s: validateLocalDescendingPath */
 export function descendingPathError(path: string): string | undefined {
   if (path.startsWith("/")) return "must be a relative path";
   if (path.split("/").includes("..")) return "must not contain '..'";
-  return path.includes("\0") ? "must not contain a NUL character" : undefined;
+  return nulError(path);
 }
 
 /** An absolute path that cannot climb out of where it points. */
 export function pathError(path: string): string | undefined {
   if (!path.startsWith("/")) return "must be an absolute path";
   if (path.split("/").includes("..")) return 'must not contain ".."';
-  return path.includes("\0") ? "must not contain a NUL character" : undefined;
+  return nulError(path);
 }

@@ -52,8 +52,9 @@ export async function manyPods(
   const notes = { start: "", remove: "" };
   const start = await inPairs(bench, {
     count: options.count,
-    agent: async (agent) => {
+    agent: async (agent, rest) => {
       await calls.reset();
+      await rest();
       const mark = log.mark();
       const begin = performance.now();
       for (const name of podNames(MANY)) agent.put(name);
@@ -68,7 +69,8 @@ export async function manyPods(
       notes.remove = await calls.perPod(MANY);
       return at - begin;
     },
-    bare: async () => {
+    bare: async (rest) => {
+      await rest();
       const { elapsed, pods } = await startBare(world, options.widths.start, MANY);
       await Bun.sleep(1_000);
       removed.bare.push(await removeBare(world, pods, options.widths.remove));

@@ -22,31 +22,33 @@ export interface Bench {
 
 export interface Halves {
   readonly count: number;
-  /** One measurement, in ms, with its own clearing up. */
-  readonly agent: (agent: AgentSide) => Promise<number>;
-  readonly bare: () => Promise<number>;
+  /** One measurement, in ms, with its own clearing up; `rest` is awaited when all is prepared, right before the clock starts. */
+  readonly agent: (agent: AgentSide, rest: Rest) => Promise<number>;
+  readonly bare: (rest: Rest) => Promise<number>;
 }
+
+/** Until containerd, the agent and the kernel have fallen quiet. */
+export type Rest = () => Promise<void>;
 
 /** The kernel takes down the network and the cgroups of the pod before in its own time, and no process is charged for it. */
 const CLEARING_MS = 400;
 
-/** Agent, bare, agent, bare, …; both halves begin when containerd, the agent and the kernel have fallen quiet. */
+/** Agent, bare, agent, bare, … */
 export async function inPairs(bench: Bench, halves: Halves): Promise<Pairs> {
   const { world, agent } = bench;
   const times = { agent: [] as number[], bare: [] as number[], notes: [] as string[] };
-  const quiet = async (): Promise<void> => {
+  const rest = async (): Promise<void> => {
+    if (agent !== undefined) await settled(agent.pid, { quietMs: 50 });
     if (world.containerd.pid !== undefined) await settled(world.containerd.pid, { quietMs: 50 });
     await Bun.sleep(CLEARING_MS);
   };
+  const bare = async (): Promise<number> => halves.bare(rest);
   for (let pair = 0; pair < halves.count; pair += 1) {
     if (agent !== undefined) {
-      await settled(agent.pid, { quietMs: 50 });
-      await quiet();
-      times.agent.push(await halves.agent(agent));
+      times.agent.push(await halves.agent(agent, rest));
       await settled(agent.pid, { quietMs: 50 });
     }
-    await quiet();
-    times.bare.push(await (agent?.paused(halves.bare) ?? halves.bare()));
+    times.bare.push(await (agent?.paused(bare) ?? bare()));
   }
   return times;
 }

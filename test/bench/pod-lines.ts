@@ -3,7 +3,7 @@
 import type { BarePod } from "./bare-calls.ts";
 import { podManifest, type AgentSide } from "./agent-side.ts";
 import { CallTimes } from "./call-times.ts";
-import { inPairs, type Bench, type Pairs } from "./pairs.ts";
+import { inPairs, type Bench, type Pairs, type Rest } from "./pairs.ts";
 import type { World } from "./world.ts";
 
 const ECHO = "bench/echo";
@@ -15,10 +15,11 @@ export async function onePod(bench: Bench, count: number): Promise<Pairs> {
   let counted = "";
   const pairs = await inPairs(bench, {
     count,
-    agent: async (agent) => {
+    agent: async (agent, rest) => {
       const place = agent.prepare("one", podManifest("one"));
-      const mark = log.mark();
       await calls.reset();
+      await rest();
+      const mark = log.mark();
       const start = performance.now();
       place();
       const { at } = await log.lastStart(mark, 1);
@@ -28,8 +29,8 @@ export async function onePod(bench: Bench, count: number): Promise<Pairs> {
       await removeByAgent(bench.world, agent, "one");
       return at - start;
     },
-    bare: async () => {
-      const { start, end, pod } = await timeBareRun(bench.world);
+    bare: async (rest) => {
+      const { start, end, pod } = await timeBareRun(bench.world, rest);
       split.add("bare", start, end);
       await removeBare(bench.world, pod);
       return end - start;
@@ -49,13 +50,14 @@ export async function edit(bench: Bench, count: number): Promise<Pairs> {
   const first = log.mark();
   agent?.put("edited", revision);
   if (agent !== undefined) await log.lastStart(first, 1);
-  let pod = (await timeBareRun(world)).pod;
+  let pod = (await timeBareRun(world, async () => {})).pod;
   const pairs = await inPairs(bench, {
     count,
-    agent: async (side) => {
+    agent: async (side, rest) => {
       const place = side.prepare("edited", podManifest("edited", (revision += 1)));
-      const mark = log.mark();
       await calls.reset();
+      await rest();
+      const mark = log.mark();
       const start = performance.now();
       place();
       const started = await log.lastStart(mark, 1);
@@ -67,9 +69,10 @@ export async function edit(bench: Bench, count: number): Promise<Pairs> {
       counted = await calls.perPod(1);
       return started.at - start;
     },
-    bare: async () => {
+    bare: async (rest) => {
       const [config] = bare.prepare(1);
       if (config === undefined) throw new Error("no configuration was prepared");
+      await rest();
       const mark = log.mark();
       const start = performance.now();
       await bare.remove(pod.sandboxId);
@@ -99,13 +102,13 @@ export async function crash(bench: Bench, count: number): Promise<Pairs> {
   let counted = "";
   const pairs = await inPairs(bench, {
     count,
-    agent: async (agent) => {
+    agent: async (agent, rest) => {
       const born = log.mark();
       agent.put("crashing");
       const { pid } = await log.lastStart(born, 1);
-      await Bun.sleep(200);
-      const mark = log.mark();
       await calls.reset();
+      await rest();
+      const mark = log.mark();
       process.kill(pid, "SIGKILL");
       const { at } = await log.lastStart(mark, 1);
       const end = await exitTime(bench.world, mark);
@@ -115,11 +118,11 @@ export async function crash(bench: Bench, count: number): Promise<Pairs> {
       await removeByAgent(bench.world, agent, "crashing");
       return at - end;
     },
-    bare: async () => {
+    bare: async (rest) => {
       const born = log.mark();
-      const { pod } = await timeBareRun(bench.world);
+      const { pod } = await timeBareRun(bench.world, rest);
       const { pid } = await log.lastStart(born, 1);
-      await Bun.sleep(200);
+      await rest();
       const mark = log.mark();
       process.kill(pid, "SIGKILL");
       const end = await exitTime(bench.world, mark);
@@ -142,8 +145,9 @@ export async function overMqtt(bench: Bench, count: number): Promise<Pairs> {
   const trips: number[] = [];
   const pairs = await inPairs(bench, {
     count,
-    agent: async (agent) => {
+    agent: async (agent, rest) => {
       const document = agent.document(["by-mqtt"]);
+      await rest();
       const mark = log.mark();
       const start = performance.now();
       await agent.publish(document);
@@ -153,10 +157,11 @@ export async function overMqtt(bench: Bench, count: number): Promise<Pairs> {
       await log.lastGone(mark, 1);
       return at - start;
     },
-    bare: async () => {
+    bare: async (rest) => {
       const [config] = bare.prepare(1);
       if (config === undefined) throw new Error("no configuration was prepared");
       const seen = echoes.messages.length;
+      await rest();
       const mark = log.mark();
       const start = performance.now();
       const arrived = echoes.next((message) => echoes.messages.indexOf(message) >= seen);
@@ -180,10 +185,12 @@ function callsOf(what: string, counted: string): readonly string[] {
 
 async function timeBareRun(
   world: World,
+  rest: Rest,
 ): Promise<{ readonly start: number; readonly end: number; readonly pod: BarePod }> {
   const { log, bare } = world;
   const [config] = bare.prepare(1);
   if (config === undefined) throw new Error("no configuration was prepared");
+  await rest();
   const mark = log.mark();
   const start = performance.now();
   const pod = await bare.run(config);

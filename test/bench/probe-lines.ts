@@ -20,8 +20,9 @@ export async function onePodReady(bench: Bench, count: number): Promise<Pairs> {
   const { log, bare } = bench.world;
   return inPairs(bench, {
     count,
-    agent: async (agent) => {
+    agent: async (agent, rest) => {
       const place = agent.prepare("ready", servingPod());
+      await rest();
       const mark = log.mark();
       const start = performance.now();
       place();
@@ -35,9 +36,10 @@ export async function onePodReady(bench: Bench, count: number): Promise<Pairs> {
       await log.lastGone(mark, 1);
       return elapsed;
     },
-    bare: async () => {
+    bare: async (rest) => {
       const [config] = bare.prepare(1);
       if (config === undefined) throw new Error("no configuration was prepared");
+      await rest();
       const mark = log.mark();
       const start = performance.now();
       const pod = await bare.run(config, { command: SERVE });

@@ -23,10 +23,11 @@ export async function richPod(bench: Bench, count: number, directory: string): P
   bench.agent?.process.writeManifest(OBJECTS, OBJECT_LIST);
   const pairs = await inPairs(bench, {
     count,
-    agent: async (agent) => {
+    agent: async (agent, rest) => {
       const place = agent.prepare("rich", richManifest());
-      const mark = log.mark();
       await calls.reset();
+      await rest();
+      const mark = log.mark();
       const start = performance.now();
       place();
       const { at } = await log.lastStart(mark, 1);
@@ -37,9 +38,10 @@ export async function richPod(bench: Bench, count: number, directory: string): P
       await log.lastGone(mark, 1);
       return at - start;
     },
-    bare: async () => {
+    bare: async (rest) => {
       const [config] = bare.prepare(1);
       if (config === undefined) throw new Error("no configuration was prepared");
+      await rest();
       const mark = log.mark();
       const start = performance.now();
       const pod = await bare.run(config, container);

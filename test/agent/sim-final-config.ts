@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ANNOTATION } from "../../src/api/labels.ts";
+import { contentDirectory } from "../../src/volume/volume-paths.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import { waits } from "./sim-final-pods.ts";
 import { follows } from "./sim-judge-config.ts";
@@ -62,7 +63,7 @@ export function wrongVolumes(world: SimWorld, spec: SimSpec): string | undefined
 
 function wrongVolume(world: SimWorld, spec: SimSpec, volume: SimContentVolume): string | undefined {
   const { machine, truth } = world;
-  const content = join(machine.state, `pods/${spec.uid}/volumes/content`);
+  const content = contentDirectory(machine.state, spec.uid);
   if (!machine.mounts.isMemory(content)) return `${spec.key} has ${volume.name} on the disk`;
   const root = join(content, volume.name);
   const wanted = new Map<string, string>();

@@ -307,6 +307,14 @@ function addressesOf(sandbox: string): readonly string[] {
 
 async function cgroupsOf(uid: string): Promise<readonly string[]> {
   const below = `*${stage.containerd.cgroupRoot}/*${uid}*`;
-  const found = await output(["find", "/sys/fs/cgroup", "-type", "d", "-path", below]);
+  const found = await output([
+    "find",
+    "/sys/fs/cgroup",
+    "-ignore_readdir_race",
+    "-type",
+    "d",
+    "-path",
+    below,
+  ]);
   return found.split("\n").filter((line) => line !== "");
 }

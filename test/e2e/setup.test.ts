@@ -112,9 +112,11 @@ e2e(
     expect(readFileSync("/proc/self/mountinfo", "utf8")).not.toContain(facts.directory);
     expect(existsSync(`/sys/class/net/${facts.bridge}`)).toBe(false);
     expect(runSync(["iptables", "-w", "-t", "nat", "-S"]).stdout).not.toContain(facts.network);
+    // Cgroups of others come and go meanwhile.
     const cgroups = await output([
       "find",
       "/sys/fs/cgroup",
+      "-ignore_readdir_race",
       "-type",
       "d",
       "-name",

@@ -44,7 +44,7 @@ export class AtomicDirectory {
     return this.#files.readLink(`${this.root}/${DATA}`) !== undefined;
   }
 
-  /** True if a reader sees something else now. No file of the disk is synced: after a power cut the next write compares again. */
+  /** True if a reader sees something else now. Nothing is synced: it lies in memory. */
   write(content: AtomicContent): boolean {
     const there = this.#files.list(this.root);
     const current = isIn(there, DATA) ? this.#files.readLink(`${this.root}/${DATA}`) : undefined;

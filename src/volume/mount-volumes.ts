@@ -17,7 +17,7 @@ import {
   setUpHostPath,
   type HostPathHost,
 } from "./set-up-host-path.ts";
-import { unmountAll, makePodDirectory } from "./volume-directory.ts";
+import { POD_DIRECTORY_MODE, makePodDirectory, unmountAll } from "./volume-directory.ts";
 import { isContentVolume } from "./volume-kinds.ts";
 import {
   emptyDirPath,
@@ -248,7 +248,7 @@ export class Volumes {
     const { files, stateDir } = this.#options;
     const mark = sharedMarkPath(stateDir, uid, volume.name);
     makePodDirectory(this.#options, uid);
-    files.makeDirectory(mark.slice(0, mark.lastIndexOf("/")), 0o750);
+    files.makeDirectory(mark.slice(0, mark.lastIndexOf("/")), POD_DIRECTORY_MODE);
     files.writeEmpty(mark, 0o640);
   }
 }

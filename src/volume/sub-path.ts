@@ -3,8 +3,13 @@
 
 import type { PodUID } from "../api/pod.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
-import { unmountAll, type VolumeHost } from "./volume-directory.ts";
-import { podDirectory, subPathsDirectory } from "./volume-paths.ts";
+import {
+  POD_DIRECTORY_MODE,
+  makePodDirectory,
+  unmountAll,
+  type VolumeHost,
+} from "./volume-directory.ts";
+import { subPathsDirectory } from "./volume-paths.ts";
 
 export interface SubPathRequest {
   readonly uid: PodUID;
@@ -19,8 +24,6 @@ export interface SubPathRequest {
   /** The volume itself is (`isReadOnlyVolume`), not only the mount: missing directories are not made. */
   readonly readOnly: boolean;
 }
-
-const PARENT_MODE = 0o750;
 
 export class SubPaths {
   readonly #host: VolumeHost;
@@ -49,8 +52,8 @@ export class SubPaths {
     mustStayInside(subPath);
     const parent = subPathsDirectory(stateDir, uid, request);
     const target = `${parent}/${index}`;
-    files.makeDirectory(podDirectory(stateDir, uid), PARENT_MODE);
-    files.makeDirectory(parent, PARENT_MODE);
+    makePodDirectory(this.#host, uid);
+    files.makeDirectory(parent, POD_DIRECTORY_MODE);
     unmountAll(this.#host, target);
     mounts.bindBeneath({
       root: request.volumePath,

@@ -50,7 +50,7 @@ export async function edit(bench: Bench, count: number): Promise<Pairs> {
   const first = log.mark();
   agent?.put("edited", revision);
   if (agent !== undefined) await log.lastStart(first, 1);
-  let pod = (await timeBareRun(world, async () => {})).pod;
+  let pod = await runBare(world);
   const pairs = await inPairs(bench, {
     count,
     agent: async (side, rest) => {
@@ -120,7 +120,7 @@ export async function crash(bench: Bench, count: number): Promise<Pairs> {
     },
     bare: async (rest) => {
       const born = log.mark();
-      const { pod } = await timeBareRun(bench.world, rest);
+      const pod = await runBare(bench.world);
       const { pid } = await log.lastStart(born, 1);
       await rest();
       const mark = log.mark();
@@ -181,6 +181,12 @@ export async function overMqtt(bench: Bench, count: number): Promise<Pairs> {
 
 function callsOf(what: string, counted: string): readonly string[] {
   return counted === "" ? [] : [`calls of ${what}: ${counted}`];
+}
+
+async function runBare({ bare }: World): Promise<BarePod> {
+  const [config] = bare.prepare(1);
+  if (config === undefined) throw new Error("no configuration was prepared");
+  return bare.run(config);
 }
 
 async function timeBareRun(

@@ -38,11 +38,9 @@ export function quantityField(node: Node, key: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   const text = typeof value === "number" || typeof value === "string" ? String(value).trim() : "";
   const canonical = canonicalQuantity(text);
-  const error = quantityError(text);
-  if (error !== undefined) invalid(node, key, error);
-  else if (canonical?.startsWith("-") === true)
-    invalid(node, key, "must be greater than or equal to 0");
-  else return canonical;
+  if (canonical?.startsWith("-") === false) return canonical;
+  const negative = "must be greater than or equal to 0";
+  invalid(node, key, canonical === undefined ? (quantityError(text) ?? negative) : negative);
   return undefined;
 }
 

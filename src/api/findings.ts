@@ -18,7 +18,7 @@ interface FindingsOptions {
 
 /** Errors of one object that are told, and as many warnings; the others are only counted. */
 export const MAX_FINDINGS = 100;
-const MAX_OF_ALL = 300;
+const MAX_OF_ALL = 100;
 /** Characters. */
 const MAX_MESSAGE = 1000;
 export const UNKNOWN_FIELD = "unknown field";

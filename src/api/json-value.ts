@@ -1,6 +1,7 @@
 // JSON text as data that remembers where each field stood: what programs write, read at a fraction of YAML's cost.
 
-import { markAt, setOwn, type Marks } from "./marks.ts";
+import type { FieldPath } from "./field-path.ts";
+import { markAt, setOwn, type Mark, type Marks } from "./marks.ts";
 import { duplicateKey, type DocumentValue, type YamlProblem } from "./yaml-value.ts";
 
 interface Limits {
@@ -10,15 +11,21 @@ interface Limits {
   readonly values: number;
 }
 
-/** undefined = not one JSON value within the limits: YAML's reader knows what to say about it. */
-export function jsonValue(text: string, limits: Limits): DocumentValue | undefined {
+export type JsonText =
+  | { readonly document: DocumentValue }
+  /** Not one JSON map or list: YAML's reader knows what to say about it. Or one value too many; and where. */
+  | { readonly stopped: "NotJson" | "TooMuch"; readonly at: number };
+
+export function jsonValue(text: string, limits: Limits): JsonText {
   const start = BLANK_START.exec(text)?.[0].length ?? 0;
-  if (text[start] !== "{" && text[start] !== "[") return undefined;
+  if (text[start] !== "{" && text[start] !== "[") return { stopped: "NotJson", at: start };
   const reader = new JsonReader(text, limits);
   const root = reader.document(start);
-  if (root === undefined) return undefined;
+  if (reader.isTooMuch) return { stopped: "TooMuch", at: reader.at };
+  if (root === undefined) return { stopped: "NotJson", at: reader.at };
   const tree = { root, start: { offset: start }, marks: reader.marks };
-  return { value: root, problems: reader.problems, markOf: (path) => markAt(tree, path) };
+  const markOf = (path: FieldPath): Mark => markAt(tree, path);
+  return { document: { value: root, problems: reader.problems, markOf } };
 }
 
 const BLANK_START = /^\uFEFF?[ \t\r\n]*/;
@@ -30,13 +37,14 @@ const WORDS: readonly (readonly [string, boolean | null])[] = [
   ["null", null],
 ];
 
-/** Reads on from `#at`; a method that answers undefined (or false) has met what is no JSON. */
+/** Reads on from `at`; a method that answers undefined (or false) has met what is no JSON. */
 class JsonReader {
   readonly marks = new WeakMap<object, Marks>();
   readonly problems: YamlProblem[] = [];
+  /** What is to be read next. */
+  at = 0;
   readonly #text: string;
   readonly #limits: Limits;
-  #at = 0;
   #values = 0;
 
   constructor(text: string, limits: Limits) {
@@ -44,17 +52,21 @@ class JsonReader {
     this.#limits = limits;
   }
 
+  get isTooMuch(): boolean {
+    return this.#values > this.#limits.values;
+  }
+
   document(start: number): unknown {
-    this.#at = start;
+    this.at = start;
     const value = this.#value(this.#limits.depth);
     this.#skipBlank();
-    return this.#at === this.#text.length ? value : undefined;
+    return this.at === this.#text.length ? value : undefined;
   }
 
   #value(levels: number): unknown {
     this.#values += 1;
-    if (this.#values > this.#limits.values) return undefined;
-    const sign = this.#text[this.#at];
+    if (this.isTooMuch) return undefined;
+    const sign = this.#text[this.at];
     if (sign === '"') return this.#string();
     if (sign !== "{" && sign !== "[") return this.#wordOrNumber();
     if (levels === 0) return undefined;
@@ -66,7 +78,7 @@ class JsonReader {
     const marks: Marks = new Map();
     this.marks.set(value, marks);
     const isRead = this.#items("}", () => {
-      const offset = this.#at;
+      const offset = this.at;
       const key = this.#text[offset] === '"' ? this.#string() : undefined;
       if (key === undefined || !this.#take(":")) return false;
       const member = this.#value(levels);
@@ -86,7 +98,7 @@ class JsonReader {
     const marks: Marks = new Map();
     this.marks.set(value, marks);
     const isRead = this.#items("]", () => {
-      const offset = this.#at;
+      const offset = this.at;
       const item = this.#value(levels);
       if (item === undefined) return false;
       marks.set(value.length, { offset });
@@ -98,10 +110,10 @@ class JsonReader {
 
   /** From the opening bracket to behind `end`; `item` stands at an item and says whether it could read it. */
   #items(end: "}" | "]", item: () => boolean): boolean {
-    this.#at += 1;
+    this.at += 1;
     this.#skipBlank();
-    if (this.#text[this.#at] === end) {
-      this.#at += 1;
+    if (this.#text[this.at] === end) {
+      this.at += 1;
       return true;
     }
     do {
@@ -112,13 +124,13 @@ class JsonReader {
   }
 
   #string(): string | undefined {
-    const start = this.#at;
+    const start = this.at;
     for (let at = start + 1; at < this.#text.length; at += 1) {
       const unit = this.#text.charCodeAt(at);
       if (unit < 0x20) return undefined;
       if (unit === BACKSLASH) return this.#escapedString(start);
       if (unit !== QUOTE) continue;
-      this.#at = at + 1;
+      this.at = at + 1;
       return this.#text.slice(start + 1, at);
     }
     return undefined;
@@ -128,9 +140,9 @@ class JsonReader {
     let end = start + 1;
     while (end < this.#text.length && this.#text.charCodeAt(end) !== QUOTE)
       end += this.#text.charCodeAt(end) === BACKSLASH ? 2 : 1;
-    this.#at = end + 1;
+    this.at = end + 1;
     try {
-      const value: unknown = JSON.parse(this.#text.slice(start, this.#at));
+      const value: unknown = JSON.parse(this.#text.slice(start, this.at));
       return typeof value === "string" ? value : undefined;
     } catch {
       // YAML's reader says what is wrong with it.
@@ -140,14 +152,14 @@ class JsonReader {
 
   #wordOrNumber(): unknown {
     for (const [word, value] of WORDS) {
-      if (!this.#text.startsWith(word, this.#at)) continue;
-      this.#at += word.length;
+      if (!this.#text.startsWith(word, this.at)) continue;
+      this.at += word.length;
       return value;
     }
-    NUMBER.lastIndex = this.#at;
+    NUMBER.lastIndex = this.at;
     const digits = NUMBER.exec(this.#text)?.[0];
     if (digits === undefined) return undefined;
-    this.#at += digits.length;
+    this.at += digits.length;
     const number = Number(digits);
     return number === 0 ? 0 : number;
   }
@@ -155,18 +167,18 @@ class JsonReader {
   /** Behind blanks. */
   #take(sign: string): boolean {
     this.#skipBlank();
-    if (this.#text[this.#at] !== sign) return false;
-    this.#at += 1;
+    if (this.#text[this.at] !== sign) return false;
+    this.at += 1;
     this.#skipBlank();
     return true;
   }
 
   #skipBlank(): void {
-    const unit = this.#text.charCodeAt(this.#at);
+    const unit = this.#text.charCodeAt(this.at);
     if (unit > 0x20) return;
-    BLANK.lastIndex = this.#at;
+    BLANK.lastIndex = this.at;
     BLANK.exec(this.#text);
-    this.#at = BLANK.lastIndex;
+    this.at = BLANK.lastIndex;
   }
 }
 

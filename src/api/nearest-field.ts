@@ -22,18 +22,24 @@ export function nearestField(
   return best.name;
 }
 
-/** Letters to insert, delete, exchange or swap with their neighbour to get from one word to the other. */
-export function editDistance(from: string, to: string): number {
+/** Letters to insert, delete, exchange or swap with their neighbour to get from one word to the other; some number above `most` if it takes more than that. */
+export function editDistance(from: string, to: string, most = Number.POSITIVE_INFINITY): number {
   let before: readonly number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let i = 1; i <= from.length; i++) {
     const next = [i];
     for (let j = 1; j <= to.length; j++) {
-      const exchanged = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      const isSwapped = from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
-      const swapped = i > 1 && j > 1 && isSwapped ? (before[j - 2] ?? 0) + 1 : exchanged;
+      const isSame = from.charCodeAt(i - 1) === to.charCodeAt(j - 1);
+      const exchanged = (row[j - 1] ?? 0) + (isSame ? 0 : 1);
+      const isSwapped =
+        from.charCodeAt(i - 1) === to.charCodeAt(j - 2) &&
+        from.charCodeAt(i - 2) === to.charCodeAt(j - 1);
+      const swapped = isSwapped ? (before[j - 2] ?? 0) + 1 : exchanged;
       next.push(Math.min(exchanged, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
     }
+    // No later row has less: a row is at most one more than the one before, and a swap goes back two.
+    const least = Math.min(...next);
+    if (least > most) return least;
     before = row;
     row = next;
   }

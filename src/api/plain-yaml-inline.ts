@@ -1,20 +1,33 @@
 // Values that plain YAML writes in one line: words, quotes without escapes, `[a, b]` and `{ a: 1 }`.
 
+import type { PlainTree, PlainValue } from "./plain-tree.ts";
 import { resolveScalar } from "./yaml-scalars.ts";
 
-/** `text` has no blanks around it, and may end with a comment; undefined = it is not plain. */
-export function inlineValue(text: string): unknown {
+/** What a line belongs to, and where in the file it begins. */
+interface Place {
+  readonly tree: PlainTree;
+  readonly offset: number;
+}
+
+/** `text` has no blanks around it, and may end with a comment; undefined = it is not plain, or one value too many. */
+export function inlineValue(text: string, place: Place): PlainValue | undefined {
   if (BEGINS_WORDS.test(text)) {
     const comment = text.indexOf(" #");
     const words = comment < 0 ? text : text.slice(0, comment).trimEnd();
-    return NO_WORDS.test(words) ? undefined : resolveScalar(words);
+    return NO_WORDS.test(words) ? undefined : wordsOf(words);
   }
-  return new FlowReader(text).line();
+  // A word that stands alone is another matter.
+  if (text.length > MAX_BRACKETS || !/^["'[{]/.test(text)) return undefined;
+  return new FlowReader(text, place).line();
+}
+
+function wordsOf(text: string): PlainValue {
+  return { value: resolveScalar(text), text };
 }
 
 /** What a key may look like, without its colon. */
 export const PLAIN_KEY = "[A-Za-z0-9_.][A-Za-z0-9_./-]{0,255}";
-const BEGINS_WORDS = /^(?:-?[A-Za-z0-9_./$(+~]|--)/;
+const BEGINS_WORDS = /^(?:-?[A-Za-z0-9_./$(+~]|--|[^ -~])/;
 /** Looks like a key. */
 const NO_WORDS = /: |:$/;
 const END_OF_LINE = /(?: +#.*)?$/y;
@@ -24,65 +37,65 @@ const QUOTED = /"([^"\\]*)"|'((?:[^']|'')*)'/y;
 const WORD = /-{0,2}[A-Za-z0-9_./$(+~](?:[A-Za-z0-9_./$()+~=-]|:(?=[A-Za-z0-9_/]))*/y;
 const KEY = new RegExp(`(${PLAIN_KEY}): +`, "y");
 const MAX_LEVELS = 10;
+/** Characters of a line that begins with a bracket or a quote: its patterns remember each. */
+const MAX_BRACKETS = 12_000;
 
 /** Reads on from `#at`; a method that answers undefined (or false) has met what is not plain. */
 class FlowReader {
   readonly #text: string;
+  readonly #place: Place;
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, place: Place) {
     this.#text = text;
+    this.#place = place;
   }
 
-  line(): unknown {
-    // A word that stands alone is another matter.
-    if (!/^["'[{]/.test(this.#text)) return undefined;
+  line(): PlainValue | undefined {
     const value = this.#value(MAX_LEVELS);
     return this.#take(END_OF_LINE) === undefined ? undefined : value;
   }
 
-  #value(levels: number): unknown {
+  #value(levels: number): PlainValue | undefined {
     const sign = this.#text[this.#at];
     if (sign === "[" || sign === "{") {
       if (levels === 0) return undefined;
       return sign === "[" ? this.#list(levels - 1) : this.#map(levels - 1);
     }
     const quoted = this.#take(QUOTED);
-    if (quoted !== undefined) return quoted[1] ?? quoted[2]?.replaceAll("''", "'");
+    if (quoted !== undefined) return { value: quoted[1] ?? quoted[2]?.replaceAll("''", "'") };
     const word = this.#take(WORD)?.[0];
-    return word === undefined ? undefined : resolveScalar(word);
+    return word === undefined ? undefined : wordsOf(word);
   }
 
-  #list(levels: number): unknown {
-    const value: unknown[] = [];
-    const isRead = this.#items("]", () => {
+  #list(levels: number): PlainValue | undefined {
+    const list = this.#place.tree.newList();
+    const isRead = this.#items("]", (offset) => {
       const item = this.#value(levels);
-      value.push(item);
-      return item !== undefined;
+      return item !== undefined && list.add(item, offset);
     });
-    return isRead ? value : undefined;
+    return isRead ? { value: list.value } : undefined;
   }
 
-  #map(levels: number): unknown {
-    const value: Record<string, unknown> = {};
-    const isRead = this.#items("}", () => {
+  #map(levels: number): PlainValue | undefined {
+    const map = this.#place.tree.newMap();
+    const isRead = this.#items("}", (offset) => {
       const key = this.#take(KEY)?.[1];
-      if (key === undefined || key === "__proto__" || Object.hasOwn(value, key)) return false;
+      if (key === undefined || !map.takes(key)) return false;
       const member = this.#value(levels);
-      value[key] = member;
-      return member !== undefined;
+      return member !== undefined && map.put(key, member, offset);
     });
-    return isRead ? value : undefined;
+    return isRead ? { value: map.value } : undefined;
   }
 
-  /** From the opening bracket to behind `end`; `item` stands at an item and says whether it could read it. */
-  #items(end: "]" | "}", item: () => boolean): boolean {
+  /** From the opening bracket to behind `end`; `item` stands at an item, is told where that is, and says whether it could read it. */
+  #items(end: "]" | "}", item: (offset: number) => boolean): boolean {
     this.#at += 1;
     this.#take(BLANK);
     if (this.#sign(end)) return true;
     do {
       this.#take(BLANK);
-      if (!item()) return false;
+      if (!item(this.#place.offset + this.#at)) return false;
       this.#take(BLANK);
       if (this.#sign(end)) return true;
     } while (this.#sign(","));

@@ -24,6 +24,8 @@ const DECIMAL: Readonly<Record<string, number>> = {
 const BINARY: readonly string[] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /** From billionths upwards, each a thousand times the one before. */
 const DECIMAL_STEPS: readonly string[] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+/** Raising to a power is what reading a quantity would cost most. */
+const POWERS_OF_TEN = Array.from({ length: MAX_DIGITS }, (_, power) => 10n ** BigInt(power));
 const UNIT_STEP = DECIMAL_STEPS.indexOf("");
 
 type Format = "Decimal" | "Binary" | "Exponent";
@@ -98,13 +100,16 @@ function scale(suffix: string, digits: bigint, decimals: number): Quantity {
   const binary = suffix === "" ? -1 : BINARY.indexOf(suffix);
   if (binary > 0) {
     const amount = digits * 1024n ** BigInt(binary) * NANO_PER_UNIT;
-    return { nano: divideAwayFromZero(amount, 10n ** BigInt(decimals)), format: "Binary" };
+    return { nano: divideAwayFromZero(amount, tenTo(decimals)), format: "Binary" };
   }
   const exponent = DECIMAL[suffix] ?? Number(suffix.slice(1));
   const power = exponent + 9 - decimals;
-  const nano =
-    power >= 0 ? digits * 10n ** BigInt(power) : divideAwayFromZero(digits, 10n ** BigInt(-power));
+  const nano = power >= 0 ? digits * tenTo(power) : divideAwayFromZero(digits, tenTo(-power));
   return { nano, format: DECIMAL[suffix] === undefined ? "Exponent" : "Decimal" };
+}
+
+function tenTo(power: number): bigint {
+  return POWERS_OF_TEN[power] ?? 10n ** BigInt(power);
 }
 
 /** Who asks for a little gets a little, never nothing. */

@@ -29,7 +29,7 @@ function nearest(written: string, names: readonly string[], reach: number): stri
   for (const name of names) {
     // The distance is at least this, and costs far more to find out.
     if (Math.abs(name.length - written.length) >= distance) continue;
-    const next = editDistance(lower, name.toLowerCase());
+    const next = editDistance(lower, name.toLowerCase(), distance);
     if (next >= distance) continue;
     best = name;
     distance = next;

@@ -28,24 +28,26 @@ export interface ReadDocuments {
 
 /** How deep maps and lists may stand in each other. */
 const MAX_DEPTH = 100;
-/** Work limit of YAML: words, marks, line ends and comments of one file, some 3,000 lines. A file within it costs less than 100 ms on a small server. */
-const MAX_TOKENS = 20_000;
+/** Work limit of what the library reads: words, marks, line ends and comments of one file, some 900 lines. A file within it costs less than 100 ms on a small server. */
+const MAX_TOKENS = 6000;
 /** Characters in double quotes that count as one word. */
 const QUOTED_PER_WORD = 32;
 /** Characters. A tag's prefix is written out wherever the tag stands. */
 const MAX_DIRECTIVE = 1000;
-/** The same for JSON, which is much cheaper to read. */
-const MAX_JSON_VALUES = 10_000;
-/** Of YAML, those of texts too: a text is one word, and each of its lines costs some 200 bytes of memory meanwhile. */
-const MAX_LINES = 100_000;
-/** What is read without the library is well within its limits: two characters make three of its words at most. */
-const PLAIN = { depth: 20, characters: 12_000, documents: 100 };
+/** The same for JSON and plain YAML, which are much cheaper to read. */
+const MAX_VALUES = 4000;
+/** Of YAML, those of texts too: a text is one word, and each of its lines costs the library some 200 bytes of memory meanwhile. */
+const MAX_LINES = { plain: 100_000, library: 50_000 };
 /** Of one file. Each costs the parser more than what stands in it. */
 const MAX_DOCUMENTS = 500;
+const PLAIN = { depth: 20, values: MAX_VALUES, lines: 2 * MAX_VALUES, documents: MAX_DOCUMENTS };
 /** Of one file; more would say the same again. */
 const MAX_ERRORS = 5;
 /** Characters. The parser's own messages quote the text. */
 const MAX_MESSAGE = 200;
+const TOO_LONG = "too long: split it into several files";
+const TOO_LONG_FOR_MORE =
+  "this is neither plain YAML nor JSON, and the file is too long for more: write it plainly or split the file";
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const BINARY = /[\0-\x08\x0B\x0C\x0E-\x1F\uFFFE\uFFFF]/;
 
@@ -63,55 +65,56 @@ export function decodeText(bytes: Uint8Array): Result<string> {
 export function readDocuments(text: string): ReadDocuments {
   const binary = BINARY.exec(text);
   if (binary !== null) return refused("the file holds binary data", text, binary.index);
-  const json = jsonValue(text, { depth: MAX_DEPTH, values: MAX_JSON_VALUES });
-  if (json !== undefined) {
-    const read = new Reading(linesOf(text));
-    read.add(0, json);
-    return read.result();
-  }
-  const plain = plainYaml(text, PLAIN);
-  return plain === undefined ? tryYaml(text) : plainDocuments(plain, text);
-}
-
-/** The places of fields are looked for when somebody asks for one: nobody does where nothing is wrong. */
-function plainDocuments(values: readonly unknown[], text: string): ReadDocuments {
-  let whole: ReadDocuments | undefined;
-  const documents = values.map((value, index): YamlDocument => {
-    const locate: Locate = (path) => {
-      whole ??= tryYaml(text);
-      return whole.documents[index]?.locate(path);
-    };
-    return { index, value, locate };
-  });
-  return { documents, errors: [] };
-}
-
-/** All of YAML. */
-function tryYaml(text: string): ReadDocuments {
+  const json = jsonValue(text, { depth: MAX_DEPTH, values: MAX_VALUES });
+  if ("document" in json) return complete(text, [json.document]);
+  if (json.stopped === "TooMuch") return refused(TOO_LONG, text, json.at);
   try {
-    requireFewLines(text);
-    return readYaml(text);
+    return tryYaml(text, json.at);
   } catch (thrown) {
     if (thrown instanceof LimitError) return refused(thrown.message, text, thrown.offset);
     return refused(`cannot be read as YAML: ${messageOf(thrown)}`, text, 0);
   }
 }
 
-function requireFewLines(text: string): void {
+/** Plainly if possible, else all of YAML. */
+function tryYaml(text: string, notJsonAt: number): ReadDocuments {
+  const tooMany = lineTooMany(text, MAX_LINES.plain);
+  if (tooMany !== undefined)
+    throw new LimitError(
+      `more than ${MAX_LINES.plain} lines: split it into several files`,
+      tooMany,
+    );
+  const plain = plainYaml(text, PLAIN);
+  if ("documents" in plain) return complete(text, plain.documents);
+  if (plain.stopped === "TooMuch") throw new LimitError(TOO_LONG, plain.at);
+  const notSimpleAt = Math.max(notJsonAt, plain.at);
+  if (lineTooMany(text, MAX_LINES.library) !== undefined)
+    throw new LimitError(TOO_LONG_FOR_MORE, notSimpleAt);
+  return readYaml(text, notSimpleAt);
+}
+
+function complete(text: string, documents: readonly DocumentValue[]): ReadDocuments {
+  const read = new Reading(linesOf(text));
+  for (const [index, document] of documents.entries()) read.add(index, document);
+  return read.result();
+}
+
+/** Where the first line too many begins. */
+function lineTooMany(text: string, most: number): number | undefined {
   let at = 0;
-  for (let line = 1; line <= MAX_LINES; line += 1) {
+  for (let line = 1; line <= most; line += 1) {
     at = text.indexOf("\n", at) + 1;
-    if (at === 0) return;
+    if (at === 0) return undefined;
   }
-  throw new LimitError(`more than ${MAX_LINES} lines: split it into several files`, at);
+  return at;
 }
 
 /** Each document becomes data as soon as it is complete: the parser's tree of it is large. */
-function readYaml(text: string): ReadDocuments {
+function readYaml(text: string, notSimpleAt: number): ReadDocuments {
   const lines = new LineCounter();
   const read = new Reading(() => lines);
   let index = 0;
-  for (const document of parse(text, lines)) {
+  for (const document of parse({ text, notSimpleAt }, lines)) {
     if (index === MAX_DOCUMENTS)
       throw new LimitError(`more than ${MAX_DOCUMENTS} documents`, document.range[0]);
     read.broken.push(...document.errors.slice(0, MAX_ERRORS));
@@ -187,7 +190,13 @@ class LimitError extends Error {
   }
 }
 
-function parse(text: string, lines: LineCounter): Generator<Document.Parsed, void> {
+/** A text, and where it is no longer plain YAML or JSON. */
+interface NotSimple {
+  readonly text: string;
+  readonly notSimpleAt: number;
+}
+
+function parse(text: NotSimple, lines: LineCounter): Generator<Document.Parsed, void> {
   // Failsafe keeps every scalar as text: yaml-scalars decides what it means. Duplicate keys are found in yaml-value.
   const composer = new Composer({
     schema: "failsafe",
@@ -199,15 +208,14 @@ function parse(text: string, lines: LineCounter): Generator<Document.Parsed, voi
   return composer.compose(tokens(text, lines));
 }
 
-function* tokens(text: string, lines: LineCounter): Generator<CST.Token, void> {
+function* tokens({ text, notSimpleAt }: NotSimple, lines: LineCounter): Generator<CST.Token, void> {
   const parser = new Parser(lines.addNewLine);
   let count = 0;
   for (const lexeme of new Lexer().lex(text)) {
     if (lexeme.startsWith("%") && lexeme.length > MAX_DIRECTIVE)
       throw new LimitError(`a directive of more than ${MAX_DIRECTIVE} characters`, parser.offset);
     count += weightOf(lexeme);
-    if (count > MAX_TOKENS)
-      throw new LimitError("too long: split it into several files", parser.offset);
+    if (count > MAX_TOKENS) throw new LimitError(TOO_LONG_FOR_MORE, notSimpleAt);
     yield* parser.next(lexeme);
     // The stack also holds the document and the scalar at hand.
     if (parser.stack.length > MAX_DEPTH + 2)

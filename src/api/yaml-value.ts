@@ -22,7 +22,7 @@ export interface DocumentValue {
 }
 
 /** What the aliases of one document may stand for together, in values; a long text counts for several. */
-const MAX_ALIASED = 15_000;
+const MAX_ALIASED = 4000;
 const CHARACTERS_PER_VALUE = 16;
 const MAX_SHOWN_KEY = 80;
 

@@ -66,6 +66,23 @@ const MUCH: readonly Shape[] = [
   { name: "YAML: a list of empty maps", text: (count) => `[${"{},".repeat(count)}]` },
   { name: "YAML: a block list", text: (count) => "- x\n".repeat(count) },
   { name: "YAML: a block map", text: (count) => each(count, (index) => `k${index}: v\n`) },
+  { name: "YAML: texts", text: (count) => each(count, (index) => `k${index}: |\n  b\n\n`) },
+  {
+    name: "YAML: quoted words",
+    text: (count) => each(count, (index) => `k${index}: ['b', "c"]\n`),
+  },
+  {
+    name: "YAML: long keys",
+    text: (count) => each(count, (index) => `${"k".repeat(240)}${index}: v\n`),
+  },
+  {
+    name: "YAML: plain but for its last line",
+    text: (count) => `${each(count, (index) => `k${index}: v\n`)}a: b\t\n`,
+  },
+  {
+    name: "YAML: a text, plain but for the line after it",
+    text: (count) => `a: |\n${" b\n".repeat(count)}c: d\t\n`,
+  },
   { name: "YAML: comments", text: (count) => `a: 1\n${"#\n".repeat(count)}` },
   { name: "YAML: blank lines", text: (count) => `a: 1\n${"\n".repeat(count)}b: 1` },
   { name: "YAML: blanks in a word", text: (count) => `a: b${" ".repeat(count)}c\n` },

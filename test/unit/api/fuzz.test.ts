@@ -169,15 +169,15 @@ describe("documents that are made to cost much", () => {
     expect(count(manifest)).toBeLessThanOrEqual(Math.max(MOST, objects));
   });
 
-  test("a hundred unknown fields of a hundred pods are told in part, and of each pod one", () => {
+  test("a hundred unknown fields of thirty pods are told in part, and of each pod one", () => {
     const fields = Array.from({ length: 100 }, (_, index) => `    zz${index}QQQ: 1\n`).join("");
-    const others = Array.from({ length: 99 }, (_, index) => {
+    const others = Array.from({ length: 29 }, (_, index) => {
       return `- { kind: Pod, metadata: { name: p${index} }, spec: *s }\n`;
     });
     const first = `- kind: Pod\n  metadata: { name: first }\n  spec: &s\n${fields}`;
     const { errors } = decode(`apiVersion: v1\nkind: List\nitems:\n${first}${others.join("")}`);
-    expect(new Set(errors.map(({ name }) => name)).size).toBe(100);
-    expect(errors.length).toBeLessThan(600);
+    expect(new Set(errors.map(({ name }) => name)).size).toBe(30);
+    expect(errors.length).toBeLessThan(250);
   });
 
   test("60,000 bad items of a list are one error too many, or a hundred", () => {
@@ -187,7 +187,7 @@ describe("documents that are made to cost much", () => {
     expect(decode(pod(items)).errors.map(({ message }) => message)).toEqual([
       "too long: split it into several files",
     ]);
-    const { errors } = decode(pod(items.slice(0, 9000)));
+    const { errors } = decode(pod(items.slice(0, 3900)));
     expect(errors.length).toBe(MAX_FINDINGS + 1);
     expect(errors.at(-1)?.message).toMatch(/^and \d+ more errors$/);
   });

@@ -7,7 +7,8 @@ import { readDocuments } from "../../../src/api/yaml-documents.ts";
 const LIMITS = { depth: 5, values: 20 };
 
 function valueOf(text: string): unknown {
-  return jsonValue(text, LIMITS)?.value;
+  const read = jsonValue(text, LIMITS);
+  return "document" in read ? read.document.value : undefined;
 }
 
 describe("jsonValue", () => {
@@ -46,9 +47,14 @@ describe("jsonValue", () => {
     "[1] [2]",
     "[1] # comment",
     "[[[[[[1]]]]]]",
-    `[${"1,".repeat(20)}1]`,
   ])("leaves %j to YAML", (text) => {
-    expect(jsonValue(text, LIMITS)).toBeUndefined();
+    expect(jsonValue(text, LIMITS)).toMatchObject({ stopped: "NotJson" });
+  });
+
+  test("says where a text is no JSON, and where it is too much", () => {
+    expect(jsonValue('{"a": [1,]}', LIMITS)).toEqual({ stopped: "NotJson", at: 9 });
+    expect(valueOf(`[${"1,".repeat(18)}1]`)).toHaveLength(19);
+    expect(jsonValue(`[${"1,".repeat(19)}1]`, LIMITS)).toEqual({ stopped: "TooMuch", at: 39 });
   });
 
   test("a key named __proto__ is data", () => {

@@ -28,4 +28,17 @@ describe("editDistance", () => {
       }),
     );
   });
+
+  test("is exact up to what was asked for, and said to be more beyond that", () => {
+    const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 8 });
+    fc.assert(
+      fc.property(word, word, fc.nat(6), (a, b, most) => {
+        const distance = editDistance(a, b);
+        const asked = editDistance(a, b, most);
+        if (distance <= most) expect(asked).toBe(distance);
+        else expect(asked).toBeGreaterThan(most);
+      }),
+      { numRuns: 2000 },
+    );
+  });
 });

@@ -1,29 +1,49 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
+import type { FieldPath } from "../../../src/api/field-path.ts";
 import { plainYaml } from "../../../src/api/plain-yaml.ts";
 import { readDocuments } from "../../../src/api/yaml-documents.ts";
 import { fixturesIn } from "./fixture-files.ts";
 
-const LIMITS = { depth: 6, characters: 12_000, documents: 3 };
-const ROOMY = { depth: 20, characters: 12_000, documents: 100 };
-/** Nothing plain has a letter like this one, so that a text with it is the library's. */
-const FOR_THE_LIBRARY = "#é\n";
+const LIMITS = { depth: 6, values: 30, lines: 30, documents: 3 };
+const ROOMY = { depth: 20, values: 1000, lines: 1000, documents: 100 };
+/** Nothing plain has a tab, so that a text with it is the library's; it moves every place a line down. */
+const FOR_THE_LIBRARY = "#\t\n";
 
 function lines(...text: readonly string[]): string {
   return text.map((line) => `${line}\n`).join("");
 }
 
-/** Whether it was plain; fails where the library reads it otherwise. */
+/** undefined = not plain. */
+function valuesOf(text: string, limits = LIMITS): readonly unknown[] | undefined {
+  const read = plainYaml(text, limits);
+  return "documents" in read ? read.documents.map(({ value }) => value) : undefined;
+}
+
+/** Whether it was plain; fails where the library reads it otherwise or finds a field elsewhere. */
 function agrees(text: string): boolean {
-  const values = plainYaml(text, ROOMY);
+  const values = valuesOf(text, ROOMY);
   if (values === undefined) return false;
   const library = readDocuments(FOR_THE_LIBRARY + text);
   expect(library.errors).toEqual([]);
   const read = library.documents.map(({ value }) => value);
   expect(JSON.stringify(values)).toBe(JSON.stringify(read));
   expect(values).toStrictEqual(read);
+  const here = readDocuments(text).documents;
+  for (const [index, { value, locate }] of library.documents.entries())
+    for (const path of pathsIn(value)) {
+      const { line, ...place } = locate(path) ?? { line: 0 };
+      expect(here[index]?.locate(path)).toStrictEqual({ line: line - 1, ...place } as never);
+    }
   return true;
+}
+
+/** Of a value and of all that is in it. */
+function pathsIn(value: unknown, path: FieldPath = []): readonly FieldPath[] {
+  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+  const inside = Array.isArray(value) ? [...value.entries()] : isMap ? Object.entries(value) : [];
+  return [path, ...inside.flatMap(([step, member]) => pathsIn(member, [...path, step]))];
 }
 
 describe("plainYaml", () => {
@@ -40,8 +60,8 @@ describe("plainYaml", () => {
       '    c: "x # y"',
       "- - 0644",
       "  - ~",
-      "-",
-      "  d:",
+      "- d: größer",
+      "- d:",
       "    e: yes",
       "script: |",
       "  one",
@@ -54,12 +74,12 @@ describe("plainYaml", () => {
       'args: [ -c, --all, "a, b", { k: v, n: [] }, http://x:1/?, ]',
     );
     // The comma before the bracket is not plain.
-    expect(plainYaml(text, LIMITS)).toBeUndefined();
-    expect(plainYaml(text.replace(", http://x:1/?, ]", ", http://x:1/ ]"), LIMITS)).toEqual([
+    expect(valuesOf(text)).toBeUndefined();
+    expect(valuesOf(text.replace(", http://x:1/?, ]", ", http://x:1/ ]"))).toEqual([
       {
         kind: "Pod",
         name: "it's",
-        list: ["a", { b: 1, c: "x # y" }, [420, null], { d: { e: true } }],
+        list: ["a", { b: 1, c: "x # y" }, [420, null], { d: "größer" }, { d: { e: true } }],
         script: "one\n\n  two # no comment\n",
         text: "three",
         image: "registry:5000/a/b:1.2@sha256:0f",
@@ -69,7 +89,7 @@ describe("plainYaml", () => {
   });
 
   test("reads several documents", () => {
-    expect(plainYaml("a: 1\n---\nb: 2\n---\nc: 3", LIMITS)).toEqual([{ a: 1 }, { b: 2 }, { c: 3 }]);
+    expect(valuesOf("a: 1\n---\nb: 2\n---\nc: 3")).toEqual([{ a: 1 }, { b: 2 }, { c: 3 }]);
   });
 
   test.each([
@@ -80,10 +100,22 @@ describe("plainYaml", () => {
     ["too many documents", "a: 1\n---\na: 1\n---\na: 1\n---\na: 1\n"],
     ["too deep a map", "a:\n b:\n  c:\n   d:\n    e:\n     f:\n      g: 1\n"],
     ["too deep a list", "a:\n- - - - - - 1\n"],
-    ["too long a text", `a: ${"b".repeat(12_000)}\n`],
+    ["too many values", `a: [${"b, ".repeat(29)}b]\n`],
+    [
+      "too many values in all",
+      `a: 1\n---\n${Array.from({ length: 30 }, (_, index) => index)
+        .map((index) => `b${index}: 1\n`)
+        .join("")}`,
+    ],
+    ["too many lines", "#\n".repeat(30) + "a: 1\n"],
+    ["too long a line of brackets", `a: ["${"b".repeat(12_000)}"]\n`],
+    ["too far a text", `a: |\n${" ".repeat(101)}b\n`],
     ["a tab", "a:\tb\n"],
     ["another line end", "a: b\r\n"],
-    ["other letters", "a: ä\n"],
+    ["a blank of its own kind", "a: b\u00A0\n"],
+    ["a line end of its own kind", "a: b\u2028\n"],
+    ["a key of other letters", "ä: b\n"],
+    ["an item that is nothing", "a:\n-\n"],
     ["a word alone", "a\n"],
     ["a list alone", "- a\n"],
     ["a key twice", "a: 1\na: 2\n"],
@@ -129,7 +161,7 @@ describe("plainYaml", () => {
     ["an end mark", "a: 1\n...\n"],
     ["text behind the mark", "--- a\n"],
   ])("leaves %s to the library", (_what, text) => {
-    expect(plainYaml(text, LIMITS)).toBeUndefined();
+    expect(valuesOf(text)).toBeUndefined();
   });
 
   test("reads most manifests, as the library does", () => {
@@ -227,4 +259,6 @@ const LINES = [
   "\n   # c\n",
   "key:\n",
 ];
-const PIECES = [...SIGNS, ...WORDS, ...FLOWS, ...LINES];
+/** Letters, signs, blanks and line ends that are none in YAML, half a character. */
+const OTHERS = ["é", "–", "日本", "😀", "\u00A0", "\u2028", "\u0085", "\uFEFF", "\uD83D"];
+const PIECES = [...SIGNS, ...WORDS, ...FLOWS, ...LINES, ...OTHERS];

@@ -188,19 +188,15 @@ describe("refusals", () => {
     });
   });
 
+  const TOO_LONG =
+    "this is neither plain YAML nor JSON, and the file is too long for more: write it plainly or split the file";
   const hostile: Readonly<Record<string, readonly [text: string, message: string]>> = {
     "brackets without end": ["[".repeat(1_000_000), "nested deeper than 100 levels"],
     "a staircase": ["- ".repeat(500_000), "nested deeper than 100 levels"],
-    "keys without end": ["k: v\n".repeat(90_000), "too long: split it into several files"],
+    "keys without end": ["k: v\n".repeat(90_000), TOO_LONG],
     "comments without end": ["#\n".repeat(50_000), "too long: split it into several files"],
-    "escapes that are none": [
-      `a: "${"\\q".repeat(500_000)}"\n`,
-      "too long: split it into several files",
-    ],
-    "a megabyte in quotes": [
-      `a: "${"x".repeat(1_000_000)}"\n`,
-      "too long: split it into several files",
-    ],
+    "escapes that are none": [`a: "${"\\q".repeat(500_000)}"\n`, TOO_LONG],
+    "a megabyte in quotes": [`a: "${"x".repeat(1_000_000)}"\n`, TOO_LONG],
     "a tag that is written out everywhere": [
       `%TAG !e! ${"a".repeat(900_000)}\n---\n[${"!e!b c,".repeat(3000)}]`,
       "a directive of more than 1000 characters",
@@ -209,8 +205,17 @@ describe("refusals", () => {
       `a: |\n b\n${"\n".repeat(1_000_000)} c\n`,
       "more than 100000 lines: split it into several files",
     ],
+    "50,000 folded lines": [`a: >\n${" b\n".repeat(50_001)}`, TOO_LONG],
+    "keys without end, plainly": [
+      Array.from({ length: 4001 }, (_, index) => `k${index}: v\n`).join(""),
+      "too long: split it into several files",
+    ],
+    "numbers without end, in JSON": [
+      `[${"1,".repeat(4000)}1]`,
+      "too long: split it into several files",
+    ],
     "aliases of aliases": [
-      `a: &a [${"x,".repeat(1000)}]\nb: &b [${"*a,".repeat(1000)}]\nc: [${"*b,".repeat(1000)}]`,
+      `a: &a [${"x,".repeat(500)}]\nb: &b [${"*a,".repeat(500)}]\nc: [${"*b,".repeat(500)}]`,
       "its aliases stand for too many values",
     ],
   };
@@ -222,6 +227,19 @@ describe("refusals", () => {
       expect(errors.map((error) => error.message)).toEqual([message]);
     },
   );
+
+  test("what is too long for more than plain YAML or JSON is shown where it is no longer that", () => {
+    const keys = Array.from({ length: 3000 }, (_, index) => `k${index}: v\n`).join("");
+    const ones = `[\n${"1,\n".repeat(3000)}x]`;
+    const placed = [`${keys}t: !!str x\n`, ones].map((text) =>
+      readDocuments(text).errors.map(({ line, column, message }) => ({ line, column, message })),
+    );
+    expect(placed).toEqual([
+      [{ line: 3001, column: 1, message: TOO_LONG }],
+      [{ line: 3002, column: 1, message: TOO_LONG }],
+    ]);
+    expect(readDocuments(keys).errors).toEqual([]);
+  });
 
   test("no text makes it throw", () => {
     const piece = fc.constantFrom(

@@ -5,6 +5,7 @@ import type { Sha256 } from "../api/decode-context.ts";
 import { decodeObject } from "../api/decode-object.ts";
 import type { Rejection } from "../api/desired-pod.ts";
 import { isJsonObject } from "../api/field-reader.ts";
+import { FindingsBudget } from "../api/findings.ts";
 import { claimsConflict, hostPortClaims } from "../api/host-ports.ts";
 import { objectKey, type LocalObject } from "../api/local-object.ts";
 import { NODE_CONFIG_MAP, reservedError } from "../api/node-object.ts";
@@ -61,7 +62,8 @@ export interface NamedText {
 /** Everything wrong with one file. An agent's own configuration is judged as such. Never throws. */
 export function judgeText({ file, text }: NamedText, sha256: Sha256): Judgement {
   const { documents, errors } = readDocuments(text);
-  const judged = documents.map((document) => judgeDocument(document, file, sha256));
+  const whole = { file, sha256, budget: new FindingsBudget() };
+  const judged = documents.map((document) => judgeDocument(document, whole));
   const broken = errors.map((error): Rejection => ({ source: "file", ref: file, ...error }));
   return sum([
     ...judged,
@@ -74,7 +76,13 @@ export function judgeText({ file, text }: NamedText, sha256: Sha256): Judgement 
   ]);
 }
 
-function judgeDocument(document: YamlDocument, file: string, sha256: Sha256): Judgement {
+interface WholeFile {
+  readonly file: string;
+  readonly sha256: Sha256;
+  readonly budget: FindingsBudget;
+}
+
+function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFile): Judgement {
   if (isJsonObject(document.value) && document.value["kind"] === "AgentConfiguration")
     return judgeConfig(document, file);
   const object = decodeObject(document.value, {
@@ -84,6 +92,7 @@ function judgeDocument(document: YamlDocument, file: string, sha256: Sha256): Ju
     // Offline every node is the right one.
     nodeName: wantedNode(document.value),
     sha256,
+    budget,
     locate: document.locate,
   });
   const errors = [...object.errors, ...object.refusedKinds];

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { decodeManifest } from "../../../src/api/decode-manifest.ts";
 import { judgeText, judgeTogether, type NamedText } from "../../../src/cli/judge-manifests.ts";
 
 const sha256 = (data: string | Uint8Array): string =>
@@ -100,4 +101,13 @@ test("a reference to what is in no file is noted, unless the pod starts without 
       "a.yaml:4 spec.containers[0].envFrom[0].secretRef: Secret default/s is in none of these files; the pod waits until the node has it",
     ],
   );
+});
+
+test("of a file it tells as much as the agent does", () => {
+  const unknown = Array.from({ length: 60 }, (_, index) => `, x${index}: 1`).join("");
+  const text = ["a", "b", "c"].map((name) => pod(name, unknown)).join("---\n");
+  const context = { source: "file", ref: "a.yaml", nodeName: "", sha256 } as const;
+  const { errors } = judgeText({ file: "a.yaml", text }, sha256);
+  expect(errors).toEqual(decodeManifest(text, context).errors);
+  expect(errors.length).toBe(60 + 41 + 2);
 });

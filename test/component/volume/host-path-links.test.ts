@@ -31,7 +31,7 @@ interface Given {
 function aNode({ source = "mqtt:node", list, stateDir = "state", meanwhile }: Given = {}) {
   const root = realpathSync(newDirectory());
   const at = (path: string): string => join(root, path);
-  for (const name of ["data/sub", "other", "manifests", "logs", "state"])
+  for (const name of ["data/sub", "other", "manifests", "logs", "state", "runtime"])
     mkdirSync(at(name), { recursive: true });
   const hostPaths = list?.map(at);
   const podPolicy = { profile: "privileged", ...(hostPaths && { hostPaths }) } as const;
@@ -42,6 +42,7 @@ function aNode({ source = "mqtt:node", list, stateDir = "state", meanwhile }: Gi
     podLogsDir: at("logs"),
     stateDir: at(stateDir),
     claimRoot: at("claims"),
+    containerRuntimeEndpoint: `unix://${at("runtime/containerd.sock")}`,
     imageServiceEndpoint: CONFIG_DEFAULTS.containerRuntimeEndpoint,
     resolvConf: "",
     mqtt: { ...MQTT_DEFAULTS, url: "mqtt://broker.example", podPolicy },
@@ -93,9 +94,9 @@ describe("a link to what belongs to the node", () => {
     );
   });
 
-  test.each(["/run/containerd", "/", "/proc/1", "/proc/self"])("is refused: %s", (target) => {
+  test.each(["runtime", "/run", "/", "/proc/1", "/proc/self"])("is refused: %s", (target) => {
     const { at, refusal } = aNode();
-    symlinkSync(target, at("data/esc"));
+    symlinkSync(target.startsWith("/") ? target : at(target), at("data/esc"));
     expect(refusal("data/esc")).toMatch(/, or remove the link$/);
   });
 

@@ -1,9 +1,11 @@
 // Something wrong with an annotation of ours. Types only.
 
+import type { Message } from "./findings.ts";
+
 export interface AnnotationError {
   /** Of the annotation. */
   readonly key: string;
   /** What is wrong in it. */
   readonly value: string;
-  readonly message: string;
+  readonly message: Message;
 }

@@ -1,11 +1,12 @@
 // The hooks of a container and the signal that stops it, as written → Lifecycle. k8s: validateLifecycle
 
 import { decodeHookHandler } from "./decode-handler.ts";
+import { hinted } from "./findings.ts";
 import { checkFields, invalid, objectField, stringField, type Node } from "./field-reader.ts";
 import { LIFECYCLE, LIFECYCLE_HANDLER } from "./schema/handlers.ts";
 import type { Lifecycle, LifecycleHandler } from "./pod.ts";
 import { STOP_SIGNALS } from "./stop-signals.ts";
-import { suggest } from "./suggest.ts";
+import { didYouMean } from "./suggest.ts";
 
 export function decodeLifecycle(container: Node): Lifecycle {
   const node = objectField(container, "lifecycle");
@@ -33,8 +34,13 @@ function signalField(node: Node): string | undefined {
   const signal = stringField(node, "stopSignal");
   if (signal === undefined || STOP_SIGNALS.has(signal)) return signal;
   const names = [...STOP_SIGNALS];
-  const meant = names.find((name) => name === `SIG${signal}`) ?? suggest(signal, names);
-  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-  invalid(node, "stopSignal", `must be a Linux signal such as "SIGTERM" or "SIGUSR1"${hint}`);
+  const message = 'must be a Linux signal such as "SIGTERM" or "SIGUSR1"';
+  invalid(
+    node,
+    "stopSignal",
+    hinted(message, () =>
+      didYouMean(STOP_SIGNALS.has(`SIG${signal}`) ? `SIG${signal}` : signal, names),
+    ),
+  );
   return undefined;
 }

@@ -34,7 +34,9 @@ export function decodeMetadata(node: Node): Omit<ObjectMeta, "uid"> {
   const labels = labelsField(node);
   const annotations = annotationsField(node);
   for (const { key, value, message } of annotationErrors({ name, namespace, annotations }))
-    node.findings.fail([...node.path, "annotations", key], "Invalid", invalidValue(value, message));
+    node.findings.fail([...node.path, "annotations", key], "Invalid", (isInFull) =>
+      invalidValue(value, typeof message === "string" ? message : message(isInFull)),
+    );
   return { name, namespace, labels, annotations };
 }
 

@@ -7,13 +7,13 @@ import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
 import type { DesiredObject, LocalObjectKind } from "./local-object.ts";
 import type { DesiredPod, Rejection } from "./desired-pod.ts";
 import { fewErrors, fewRefusedKinds } from "./few-rejections.ts";
-import { isJsonObject, unknownField } from "./field-reader.ts";
-import { FindingsBudget } from "./findings.ts";
+import { isJsonObject } from "./field-reader.ts";
+import { FindingsBudget, UNKNOWN_FIELD } from "./findings.ts";
 import { formatPath, type FieldPath } from "./field-path.ts";
 import { LATER_KINDS, isKubernetesKind } from "./kinds.ts";
 import { LIST } from "./schema/objects.ts";
 import { containerHash, specHash } from "./pod-identity.ts";
-import { suggest } from "./suggest.ts";
+import { didYouMean, suggest } from "./suggest.ts";
 import type { FieldError } from "../lib/result.ts";
 import { shortText } from "../lib/short-text.ts";
 
@@ -131,7 +131,7 @@ function decodeList(value: JsonObject, kind: string, context: DecodeContext): De
         problem(context, {
           path: [key],
           code: "UnknownField",
-          message: unknownField(key, LIST),
+          message: UNKNOWN_FIELD + didYouMean(key, Object.keys(LIST)),
         }),
       );
   const items = value["items"];

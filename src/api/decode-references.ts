@@ -126,8 +126,9 @@ export function filePathField(node: Node, key: string): string {
   const path = stringField(node, key) ?? "";
   if (path === "" && isUnwritten(node, key)) required(node, key);
   const error = path === "" ? undefined : filePathError(path);
-  if (error !== undefined) invalid(node, key, error);
-  return tidyPath(path);
+  if (error === undefined) return tidyPath(path);
+  invalid(node, key, error);
+  return path;
 }
 
 /** Permission bits. */

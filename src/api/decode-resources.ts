@@ -6,8 +6,8 @@ import { isPodLevelResource } from "./pod-level-resources.ts";
 import type { ResourceList, ResourceRequirements } from "./pod.ts";
 import { canonicalQuantity, exactQuantity, quantityError } from "./quantity.ts";
 import { RESOURCES } from "./schema/container.ts";
-import type { Message } from "./findings.ts";
-import { suggest } from "./suggest.ts";
+import { hinted, type Message } from "./findings.ts";
+import { didYouMean } from "./suggest.ts";
 import { qualifiedNameError } from "./validate-names.ts";
 
 const HUGE_PAGES = "hugepages-";
@@ -91,17 +91,15 @@ function containerResource(resource: string): Refusal | undefined {
   if (isDeviceResource(resource)) return invalidName(resource, deviceResourceError(resource));
   const nameError = qualifiedNameError(resource);
   if (nameError !== undefined) return invalidName(resource, nameError);
-  if (!resource.includes("/"))
-    return { code: "Invalid", message: () => invalidValue(resource, notStandard(resource)) };
+  if (!resource.includes("/")) return { code: "Invalid", message: notStandard(resource) };
   const message =
     "there are no device plugins on this node; ask for the device with the annotation agent/devices, podman.io/device=/dev/x or a CDI name such as vendor.com/class=name";
   return { code: "Unsupported", message };
 }
 
-function notStandard(resource: string): string {
-  const meant = suggest(resource, STANDARD);
-  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-  return `must be a standard resource for containers${hint}`;
+function notStandard(resource: string): Message {
+  const message = invalidValue(resource, "must be a standard resource for containers");
+  return hinted(message, () => didYouMean(resource, STANDARD));
 }
 
 /** k8s: validatePodResourceName */

@@ -10,6 +10,7 @@ import {
   stringField,
   type Node,
 } from "./field-reader.ts";
+import { jsonValue } from "./json-value.ts";
 import type { Secret } from "./local-object.ts";
 
 const OPAQUE = "Opaque";
@@ -76,6 +77,9 @@ function hidden(root: Node, path: readonly string[], message: string): void {
   root.findings.fail(path, "Invalid", invalidValue(REDACTED, message));
 }
 
+/** Far more than a registry's passwords need. */
+const JSON_LIMITS = { depth: 20, values: 4000 };
+
 /** Types of Kubernetes promise certain keys; any other type is the user's own. */
 function judgeType(root: Node, type: string, data: Data): void {
   switch (type) {
@@ -112,16 +116,17 @@ function judgeType(root: Node, type: string, data: Data): void {
 function judgeJson(root: Node, data: Data, key: string): void {
   const bytes = data[key];
   if (bytes === undefined) requireKey(root, key);
-  else if (!isJson(bytes)) hidden(root, ["data", key], "must be a JSON object");
+  else {
+    const error = jsonError(bytes);
+    if (error !== undefined) hidden(root, ["data", key], error);
+  }
 }
 
-function isJson(bytes: Uint8Array): boolean {
-  try {
-    return isJsonObject(JSON.parse(new TextDecoder().decode(bytes)));
-  } catch {
-    // What the parser says quotes the text.
-    return false;
-  }
+function jsonError(bytes: Uint8Array): string | undefined {
+  const read = jsonValue(new TextDecoder().decode(bytes), JSON_LIMITS);
+  if ("document" in read && isJsonObject(read.document.value)) return undefined;
+  const isTooMuch = "stopped" in read && read.stopped === "TooMuch";
+  return `must be a JSON object${isTooMuch ? ` of at most ${JSON_LIMITS.values} values` : ""}`;
 }
 
 function requireKey(root: Node, key: string): void {

@@ -3,9 +3,9 @@
 import type { JsonObject } from "./decode-context.ts";
 import type { FieldPath } from "./field-path.ts";
 import { judge } from "./field-rules.ts";
-import { UNKNOWN_FIELD, type Findings } from "./findings.ts";
+import { hinted, UNKNOWN_FIELD, type Findings, type Message } from "./findings.ts";
 import type { Level } from "./schema/field.ts";
-import { suggest } from "./suggest.ts";
+import { didYouMean } from "./suggest.ts";
 import { shortText } from "../lib/short-text.ts";
 
 /** Characters of a value in a message. */
@@ -18,8 +18,11 @@ export interface Node {
   readonly value: JsonObject;
 }
 
-export function invalid(node: Node, key: string, message: string): void {
-  node.findings.fail([...node.path, key], "Invalid", invalidValue(node.value[key], message));
+export function invalid(node: Node, key: string, message: Message): void {
+  const value = node.value[key];
+  node.findings.fail([...node.path, key], "Invalid", (isInFull) =>
+    invalidValue(value, typeof message === "string" ? message : message(isInFull)),
+  );
 }
 
 /** A field that may not stand here at all, whatever it says. */
@@ -48,7 +51,8 @@ export function checkFields(node: Node, level: Level): void {
     const path = [...node.path, key];
     const field = Object.hasOwn(level, key) ? level[key] : undefined;
     if (field === undefined) {
-      node.findings.unknown(path, () => unknownField(key, level));
+      const names = (): string => didYouMean(key, Object.keys(level));
+      node.findings.unknown(path, hinted(UNKNOWN_FIELD, names));
       continue;
     }
     // To Kubernetes, null is the same as not written.
@@ -57,12 +61,6 @@ export function checkFields(node: Node, level: Level): void {
     if (verdict.type === "Ignored") node.findings.warn(path, "Ignored", verdict.message);
     if (verdict.type === "Refused") node.findings.fail(path, verdict.code, verdict.message);
   }
-}
-
-/** With what was probably meant. */
-export function unknownField(key: string, level: Level): string {
-  const meant = suggest(key, Object.keys(level));
-  return meant === undefined ? UNKNOWN_FIELD : `${UNKNOWN_FIELD} (did you mean ${meant}?)`;
 }
 
 export function stringField(node: Node, key: string): string | undefined {

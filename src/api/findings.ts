@@ -23,23 +23,30 @@ const MAX_OF_ALL = 100;
 const MAX_MESSAGE = 1000;
 export const UNKNOWN_FIELD = "unknown field";
 
-/** A function is asked for it if it is told. */
-export type Message = string | (() => string);
+/** A function is asked for it if it is told: in full, or in few words where the file has said enough. */
+export type Message = string | ((isInFull: boolean) => string);
+
+/** With a hint that takes some looking for. */
+export function hinted(message: string, hint: () => string): Message {
+  return (isInFull) => (isInFull ? message + hint() : message);
+}
 
 /** How many findings are told of one file or document with all its objects, and in full: the first of an object always is, in few words. */
 export class FindingsBudget {
   #left = MAX_OF_ALL;
 
-  get isSpent(): boolean {
-    return this.#left === 0;
-  }
-
   /** False = it is spent. */
   take(): boolean {
-    if (this.isSpent) return false;
+    if (this.#left === 0) return false;
     this.#left -= 1;
     return true;
   }
+}
+
+interface Found {
+  readonly path: FieldPath;
+  readonly code: string;
+  readonly message: Message;
 }
 
 /** What decoding one object collects. */
@@ -77,20 +84,17 @@ export class Findings {
   }
 
   fail(path: FieldPath, code: string, message: Message): void {
-    if (this.#isTold(this.#errors)) this.#errors.push(this.#finding(path, code, message));
-    else this.#untoldErrors += 1;
+    if (!this.#tell(this.#errors, { path, code, message })) this.#untoldErrors += 1;
   }
 
   warn(path: FieldPath, code: string, message: Message): void {
-    if (this.#isTold(this.#warnings)) this.#warnings.push(this.#finding(path, code, message));
-    else this.#untoldWarnings += 1;
+    if (!this.#tell(this.#warnings, { path, code, message })) this.#untoldWarnings += 1;
   }
 
-  /** A field that no table has: an error, unless the object's author wants to be warned only. `message` is asked for if it is told. */
-  unknown(path: FieldPath, message: () => string): void {
-    const text = this.#budget.isSpent ? UNKNOWN_FIELD : message;
-    if (this.#unknownFields === "refuse") this.fail(path, "UnknownField", text);
-    else this.warn(path, "Ignored", text);
+  /** A field that no table has: an error, unless the object's author wants to be warned only. */
+  unknown(path: FieldPath, message: Message): void {
+    if (this.#unknownFields === "refuse") this.fail(path, "UnknownField", message);
+    else this.warn(path, "Ignored", message);
   }
 
   /** The text of an unquoted y, yes, on, n, no, off; undefined if something else stands there. */
@@ -99,9 +103,13 @@ export class Findings {
     return text !== undefined && wordBoolean(text) !== undefined ? text : undefined;
   }
 
-  #isTold(told: readonly FieldError[]): boolean {
-    const isFirst = told.length === 0;
-    return told.length < MAX_FINDINGS && (this.#budget.take() || isFirst);
+  /** False = it is one too many. */
+  #tell(told: FieldError[], found: Found): boolean {
+    if (told.length >= MAX_FINDINGS) return false;
+    const isInFull = this.#budget.take();
+    if (!isInFull && told.length > 0) return false;
+    told.push(this.#finding(found, isInFull));
+    return true;
   }
 
   #told(
@@ -113,11 +121,14 @@ export class Findings {
     }: { readonly untold: number; readonly code: string; readonly what: string },
   ): readonly FieldError[] {
     if (untold === 0) return told;
-    return [...told, this.#finding([], code, `and ${untold} more ${what}`)];
+    return [
+      ...told,
+      this.#finding({ path: [], code, message: `and ${untold} more ${what}` }, true),
+    ];
   }
 
-  #finding(path: FieldPath, code: string, message: Message): FieldError {
-    const text = typeof message === "string" ? message : message();
+  #finding({ path, code, message }: Found, isInFull: boolean): FieldError {
+    const text = typeof message === "string" ? message : message(isInFull);
     const finding = { path: formatPath(path), message: shortText(text, MAX_MESSAGE), code };
     // A checkpoint has no text to point at.
     const position = this.#lenient ? undefined : this.#locate(path);

@@ -22,20 +22,27 @@ export function nearestField(
   return best.name;
 }
 
+const FAR = Number.POSITIVE_INFINITY;
+
 /** Letters to insert, delete, exchange or swap with their neighbour to get from one word to the other; some number above `most` if it takes more than that. */
-export function editDistance(from: string, to: string, most = Number.POSITIVE_INFINITY): number {
+export function editDistance(one: string, other: string, most = FAR): number {
+  const same = sameStart(one, other);
+  const from = one.slice(same);
+  const to = other.slice(same);
   let before: readonly number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let i = 1; i <= from.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j++) {
+    const next = Array.from({ length: to.length + 1 }, () => FAR);
+    next[0] = i;
+    // Further away from the diagonal there is nothing within reach.
+    for (let j = Math.max(1, i - most); j <= Math.min(to.length, i + most); j++) {
       const isSame = from.charCodeAt(i - 1) === to.charCodeAt(j - 1);
-      const exchanged = (row[j - 1] ?? 0) + (isSame ? 0 : 1);
+      const exchanged = (row[j - 1] ?? FAR) + (isSame ? 0 : 1);
       const isSwapped =
         from.charCodeAt(i - 1) === to.charCodeAt(j - 2) &&
         from.charCodeAt(i - 2) === to.charCodeAt(j - 1);
-      const swapped = isSwapped ? (before[j - 2] ?? 0) + 1 : exchanged;
-      next.push(Math.min(exchanged, swapped, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const swapped = isSwapped ? (before[j - 2] ?? FAR) + 1 : exchanged;
+      next[j] = Math.min(exchanged, swapped, (row[j] ?? FAR) + 1, (next[j - 1] ?? FAR) + 1);
     }
     // No later row has less: a row is at most one more than the one before, and a swap goes back two.
     const least = Math.min(...next);
@@ -43,5 +50,12 @@ export function editDistance(from: string, to: string, most = Number.POSITIVE_IN
     before = row;
     row = next;
   }
-  return row.at(-1) ?? 0;
+  return row.at(-1) ?? FAR;
+}
+
+/** How many letters. */
+function sameStart(one: string, other: string): number {
+  let at = 0;
+  while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at += 1;
+  return at;
 }

@@ -5,7 +5,8 @@ import type { JsonObject } from "./decode-context.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
 import { DEVICES_ANNOTATION, deviceErrors } from "./devices.ts";
 import type { ObjectMeta, Pod } from "./pod.ts";
-import { suggest } from "./suggest.ts";
+import { hinted, type Message } from "./findings.ts";
+import { didYouMean } from "./suggest.ts";
 import { updateAnnotationErrors } from "./update-annotations.ts";
 import { dnsLabelError, dnsSubdomainError, isTooLong } from "./validate-names.ts";
 
@@ -15,8 +16,8 @@ const RESTART_ON_CONFIG_CHANGE = "agent/restart-on-config-change";
 const UNKNOWN_FIELDS = "agent/unknown-fields";
 const MIN_BACKOFF_MS = 1000;
 const MAX_BACKOFF_MS = 3_600_000;
-/** More pods than a node runs; keeps the reading short. */
-const MAX_DEPENDENCIES = 100;
+/** Keeps the reading short, also where every pod of a long file has as many. */
+const MAX_DEPENDENCIES = 20;
 const STATES: readonly DependencyState[] = ["Ready", "Running", "Succeeded"];
 
 export type DependencyState = "Ready" | "Running" | "Succeeded";
@@ -105,7 +106,7 @@ interface ReadDependencies {
 function readDependencies(metadata: Annotated): ReadDependencies {
   const text = metadata.annotations[DEPENDS_ON] ?? "";
   if (text.trim() === "") return { dependencies: [], errors: [] };
-  const dependencies: Dependency[] = [];
+  const dependencies = new Map<string, Dependency>();
   const errors: AnnotationError[] = [];
   const entries = text.split(",").map((entry) => entry.trim());
   if (entries.length > MAX_DEPENDENCIES) {
@@ -114,25 +115,31 @@ function readDependencies(metadata: Annotated): ReadDependencies {
   }
   for (const value of entries.slice(0, MAX_DEPENDENCIES)) {
     const read = readDependency(value, metadata.namespace);
-    const message =
-      typeof read === "string" ? read : misfit(read, { among: dependencies, of: metadata });
+    if (!("name" in read)) {
+      errors.push({ key: DEPENDS_ON, value, message: read.wrong });
+      continue;
+    }
+    const name = `${read.namespace}/${read.name}`;
+    const message = misfit(name, { isThere: dependencies.has(name), of: metadata });
     if (message !== undefined) errors.push({ key: DEPENDS_ON, value, message });
-    else if (typeof read !== "string") dependencies.push(read);
+    else dependencies.set(name, read);
   }
-  return { dependencies, errors };
+  return { dependencies: [...dependencies.values()], errors };
 }
 
 /** One entry, or what is wrong with it. */
-function readDependency(written: string, ownNamespace: string): Dependency | string {
+function readDependency(
+  written: string,
+  ownNamespace: string,
+): Dependency | { readonly wrong: Message } {
   const [place = "", state = "Ready", ...more] = written.split(":", 3).map((part) => part.trim());
   const [name = "", namespace = ownNamespace, ...deeper] = place.split("/", 3).toReversed();
   if (!isPodName(name) || !isNamespace(namespace) || more.length > 0 || deeper.length > 0)
-    return "must name a pod, as namespace/pod:Ready; several with commas between them";
+    return { wrong: "must name a pod, as namespace/pod:Ready; several with commas between them" };
   const known = STATES.find((word) => word === state);
   if (known !== undefined) return { namespace, name, state: known };
-  const meant = suggest(state, STATES);
-  const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
-  return `must wait for Ready, Running or Succeeded${hint}`;
+  const message = "must wait for Ready, Running or Succeeded";
+  return { wrong: hinted(message, () => didYouMean(state, STATES)) };
 }
 
 function isPodName(name: string): boolean {
@@ -145,11 +152,10 @@ function isNamespace(namespace: string): boolean {
 
 /** What is wrong with a dependency that is well written. */
 function misfit(
-  read: Dependency,
-  { among, of }: { readonly among: readonly Dependency[]; readonly of: Annotated },
+  podName: string,
+  { isThere, of }: { readonly isThere: boolean; readonly of: Annotated },
 ): string | undefined {
-  const isOf = ({ namespace, name }: Pick<Dependency, "namespace" | "name">): boolean =>
-    namespace === read.namespace && name === read.name;
-  if (isOf(of)) return "is the pod itself, which would wait for ever; leave it out";
-  return among.some(isOf) ? "names a pod that stands here already; keep one of them" : undefined;
+  if (podName === `${of.namespace}/${of.name}`)
+    return "is the pod itself, which would wait for ever; leave it out";
+  return isThere ? "names a pod that stands here already; keep one of them" : undefined;
 }

@@ -7,6 +7,9 @@ const MAX_CONFIG_KEY = 253;
 /** Of one name in a path, in bytes. Linux: NAME_MAX */
 const MAX_PATH_NAME = 255;
 const MAX_PATH = 4096;
+/** What may be one of more bytes. */
+const LONG_NAME = /[^/]{86}/;
+const UNTIDY = /(?:^|\/)\.?(?:\/|$)/;
 /** 0777 */
 const MAX_MODE = 511;
 
@@ -21,20 +24,26 @@ export function configKeyError(key: string): string | undefined {
 
 /** The path of a file that a volume is filled with. k8s: ValidateLocalNonReservedPath, AtomicWriter */
 export function filePathError(path: string): string | undefined {
+  if (isLonger(path, MAX_PATH)) return `must be no more than ${MAX_PATH} bytes`;
   const error = descendingPathError(path);
   if (error !== undefined) return error;
   if (path.startsWith("..")) return "must not start with '..'";
-  const names = tidyPath(path).split("/");
-  if (names[0] === "" || /\/\.?$/.test(path)) return "must name a file";
-  const bytes = (text: string): number => new TextEncoder().encode(text).length;
-  if (bytes(path) > MAX_PATH) return `must be no more than ${MAX_PATH} bytes`;
-  if (names.some((name) => bytes(name) > MAX_PATH_NAME))
+  const tidy = tidyPath(path);
+  if (tidy === "" || /\/\.?$/.test(path)) return "must name a file";
+  if (LONG_NAME.test(tidy) && tidy.split("/").some((name) => isLonger(name, MAX_PATH_NAME)))
     return `must have no name of more than ${MAX_PATH_NAME} bytes`;
   return undefined;
 }
 
+/** Bytes of UTF-8: three of them for a unit of text at most. */
+function isLonger(text: string, bytes: number): boolean {
+  if (text.length > bytes) return true;
+  return 3 * text.length > bytes && new TextEncoder().encode(text).length > bytes;
+}
+
 /** The same path without empty names and `.`. */
 export function tidyPath(path: string): string {
+  if (!UNTIDY.test(path)) return path;
   return path
     .split("/")
     .filter((name) => name !== "" && name !== ".")

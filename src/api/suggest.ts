@@ -17,6 +17,12 @@ export function suggest(
   return nearest(written, names, reach) ?? abbreviated(written, names);
 }
 
+/** ` (did you mean x?)`, or nothing. */
+export function didYouMean(written: string, names: readonly string[]): string {
+  const meant = suggest(written, names);
+  return meant === undefined ? "" : ` (did you mean ${meant}?)`;
+}
+
 /** Nearly every word is two letters away from one of three. */
 function defaultReach(written: string): number {
   return written.length <= 3 ? 1 : Math.max(2, Math.floor(written.length / 3));

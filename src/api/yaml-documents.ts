@@ -36,7 +36,7 @@ const QUOTED_PER_WORD = 32;
 const MAX_DIRECTIVE = 1000;
 /** The same for JSON and plain YAML, which are much cheaper to read. */
 const MAX_VALUES = 4000;
-/** Of YAML, those of texts too: a text is one word, and each of its lines costs the library some 200 bytes of memory meanwhile. */
+/** Those of texts too: a text is one word, and each of its lines costs the library some 200 bytes of memory meanwhile. */
 const MAX_LINES = { plain: 100_000, library: 50_000 };
 /** Of one file. Each costs the parser more than what stands in it. */
 const MAX_DOCUMENTS = 500;
@@ -46,6 +46,7 @@ const MAX_ERRORS = 5;
 /** Characters. The parser's own messages quote the text. */
 const MAX_MESSAGE = 200;
 const TOO_LONG = "too long: split it into several files";
+const TOO_MANY_LINES = `more than ${MAX_LINES.plain} lines: split it into several files`;
 const TOO_LONG_FOR_MORE =
   "this is neither plain YAML nor JSON, and the file is too long for more: write it plainly or split the file";
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
@@ -65,6 +66,8 @@ export function decodeText(bytes: Uint8Array): Result<string> {
 export function readDocuments(text: string): ReadDocuments {
   const binary = BINARY.exec(text);
   if (binary !== null) return refused("the file holds binary data", text, binary.index);
+  const tooMany = lineTooMany(text, MAX_LINES.plain);
+  if (tooMany !== undefined) return refused(TOO_MANY_LINES, text, tooMany);
   const json = jsonValue(text, { depth: MAX_DEPTH, values: MAX_VALUES });
   if ("document" in json) return complete(text, [json.document]);
   if (json.stopped === "TooMuch") return refused(TOO_LONG, text, json.at);
@@ -78,12 +81,6 @@ export function readDocuments(text: string): ReadDocuments {
 
 /** Plainly if possible, else all of YAML. */
 function tryYaml(text: string, notJsonAt: number): ReadDocuments {
-  const tooMany = lineTooMany(text, MAX_LINES.plain);
-  if (tooMany !== undefined)
-    throw new LimitError(
-      `more than ${MAX_LINES.plain} lines: split it into several files`,
-      tooMany,
-    );
   const plain = plainYaml(text, PLAIN);
   if ("documents" in plain) return complete(text, plain.documents);
   if (plain.stopped === "TooMuch") throw new LimitError(TOO_LONG, plain.at);

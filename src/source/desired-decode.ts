@@ -14,13 +14,14 @@ import {
   stringField,
   type Node,
 } from "../api/field-reader.ts";
-import { Findings } from "../api/findings.ts";
+import { Findings, hinted, UNKNOWN_FIELD } from "../api/findings.ts";
+import { didYouMean } from "../api/suggest.ts";
 import { decodeText, readDocuments, type YamlDocument } from "../api/yaml-documents.ts";
 import type { FieldError } from "../lib/result.ts";
 import { NO_FLEET_WORD, readFleetWord, type FleetWord } from "./desired-membership.ts";
 import { readRequires, type Requires } from "./desired-requires.ts";
 import { readTimes, type DocumentTimes } from "./desired-times.ts";
-import { DEFAULT_POLICY, didYouMean, readPolicy } from "./desired-update-policy.ts";
+import { DEFAULT_POLICY, readPolicy } from "./desired-update-policy.ts";
 
 /** One entry of `resources`, not judged yet. */
 export interface WrittenResource {
@@ -220,11 +221,8 @@ function readTarget(node: Node): Target {
   const known = ["node", "group", "fleet"];
   for (const key of Object.keys(target.value)) {
     if (known.includes(key)) continue;
-    target.findings.fail(
-      [...target.path, key],
-      "UnknownField",
-      `unknown field${didYouMean(key, known)}`,
-    );
+    const message = hinted(UNKNOWN_FIELD, () => didYouMean(key, known));
+    target.findings.fail([...target.path, key], "UnknownField", message);
   }
   const entries = known.flatMap((key): [string, string][] => {
     const value = stringField(target, key);
@@ -263,7 +261,8 @@ function warnUnknown(node: Node, of: DocumentOf): void {
     if (of === "group" && OF_THE_NODE.includes(key) && !isBlank(value))
       node.findings.warn([key], "Ignored", "only the document of the node itself may say this");
     if (ENVELOPE_FIELDS.includes(key)) continue;
-    node.findings.warn([key], "Ignored", `unknown field${didYouMean(key, ENVELOPE_FIELDS)}`);
+    const message = hinted(UNKNOWN_FIELD, () => didYouMean(key, ENVELOPE_FIELDS));
+    node.findings.warn([key], "Ignored", message);
   }
 }
 

@@ -13,7 +13,8 @@ import {
 } from "../api/field-reader.ts";
 import { DEFAULT_GROUP_PRIORITY, GROUP_NAME_RULE, type GroupMember } from "../api/groups.ts";
 import { isTopicName } from "../api/mqtt-topics.ts";
-import { didYouMean } from "./desired-update-policy.ts";
+import { hinted, UNKNOWN_FIELD } from "../api/findings.ts";
+import { didYouMean } from "../api/suggest.ts";
 
 export interface FleetWord {
   readonly groups: readonly GroupMember[];
@@ -48,7 +49,7 @@ export function wordOf({ groups, labels }: FleetWord): Pick<DesiredDocument, "gr
 function readGroup(entry: Node): GroupMember | undefined {
   for (const key of Object.keys(entry.value)) {
     if (GROUP_FIELDS.includes(key)) continue;
-    const message = `unknown field${didYouMean(key, GROUP_FIELDS)}`;
+    const message = hinted(UNKNOWN_FIELD, () => didYouMean(key, GROUP_FIELDS));
     entry.findings.warn([...entry.path, key], "Ignored", message);
   }
   const name = stringField(entry, "name") ?? "";

@@ -8,9 +8,9 @@ import {
   stringList,
   type Node,
 } from "../api/field-reader.ts";
-import type { Findings } from "../api/findings.ts";
+import { hinted, type Findings } from "../api/findings.ts";
 import type { FieldError } from "../lib/result.ts";
-import { didYouMean } from "./desired-update-policy.ts";
+import { didYouMean } from "../api/suggest.ts";
 import { satisfiesRange } from "./desired-version-range.ts";
 
 export interface Requires {
@@ -49,10 +49,11 @@ export function readRequires(node: Node, unsupported: Findings): Requires {
   if (requires === undefined) return { arch: [], features: [], documents: {} };
   for (const key of Object.keys(requires.value)) {
     if (KNOWN.includes(key)) continue;
+    const message = "this agent does not know the requirement";
     unsupported.fail(
       [...requires.path, key],
       "NotSupported",
-      `this agent does not know the requirement${didYouMean(key, KNOWN)}`,
+      hinted(message, () => didYouMean(key, KNOWN)),
     );
   }
   const agent = stringField(requires, "agent");

@@ -8,8 +8,8 @@ import {
   objectField,
   type Node,
 } from "../api/field-reader.ts";
-import type { Findings } from "../api/findings.ts";
-import { suggest } from "../api/suggest.ts";
+import { hinted, UNKNOWN_FIELD, type Findings } from "../api/findings.ts";
+import { didYouMean } from "../api/suggest.ts";
 
 const DAY_S = 24 * 3600;
 
@@ -34,7 +34,7 @@ export function readPolicy(node: Node, unsupported: Findings): UpdatePolicy {
   if (policy === undefined) return DEFAULT_POLICY;
   for (const key of Object.keys(policy.value)) {
     if (POLICY_FIELDS.includes(key)) continue;
-    const message = `unknown field${didYouMean(key, POLICY_FIELDS)}`;
+    const message = hinted(UNKNOWN_FIELD, () => didYouMean(key, POLICY_FIELDS));
     policy.findings.warn([...policy.path, key], "Ignored", message);
   }
   if (booleanField(policy, "staged") === true) {
@@ -78,10 +78,4 @@ function seconds(node: Node, key: string, least: number): number | undefined {
   if (value === undefined || value >= least) return value;
   invalid(node, key, `must be at least ${least}`);
   return undefined;
-}
-
-/** ` (did you mean x?)`, or nothing. */
-export function didYouMean(written: string, known: readonly string[]): string {
-  const meant = suggest(written, known);
-  return meant === undefined ? "" : ` (did you mean ${meant}?)`;
 }

@@ -33,6 +33,34 @@ function list<T>(count: number, one: (index: number) => T): readonly T[] {
   return Array.from({ length: count }, (_, index) => one(index));
 }
 
+function items(count: number, one: (index: number) => object): string {
+  return JSON.stringify({ apiVersion: "v1", kind: "List", items: list(count, one) });
+}
+
+/** Pods that have nothing but these. */
+function annotated(count: number, annotations: Readonly<Record<string, string>>): string {
+  return items(count, (index) => ({
+    kind: "Pod",
+    metadata: { name: `p${index}`, annotations },
+    spec: {},
+  }));
+}
+
+/** A pod with a volume of files at these paths. */
+function volume(paths: readonly string[]): string {
+  const configMap = { name: "x", items: paths.map((path) => ({ key: "a", path })) };
+  return json({ containers: [], volumes: [{ name: "v", configMap }] });
+}
+
+const LOGIN = `apiVersion: v1
+kind: Secret
+type: kubernetes.io/dockerconfigjson
+metadata:
+  name: c
+stringData:
+  .dockerconfigjson: |
+    `;
+
 function manyPods(count: number): string {
   const item = (index: number): string => `  - apiVersion: v1
     kind: Pod
@@ -183,6 +211,61 @@ const WRONG: readonly Shape[] = [
     name: "JSON: a name of many parts",
     text: (count) =>
       JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name: "a.".repeat(count) } }),
+  },
+  {
+    name: "JSON: signals that are none",
+    text: (count) =>
+      json({ containers: list(count, () => ({ lifecycle: { stopSignal: "xSIGRTMINyyy" } })) }),
+  },
+  {
+    name: "JSON: signals that are none of many pods",
+    text: (count) =>
+      items(count, () => ({
+        kind: "Pod",
+        spec: { containers: [{ lifecycle: { stopSignal: "xSIGRTMINyyy" } }] },
+      })),
+  },
+  {
+    name: "JSON: states that nobody waits for",
+    text: (count) =>
+      annotated(count, {
+        "agent/depends-on": list(20, (index) => `${index}:Succeddxx`).join(","),
+      }),
+  },
+  {
+    name: "JSON: pods that wait and have devices",
+    text: (count) =>
+      annotated(count, {
+        "agent/depends-on": list(20, (index) => `a${index}`).join(","),
+        "agent/devices": list(20, (index) => `/dev/a/b/c/${index}`).join(","),
+      }),
+  },
+  {
+    name: "JSON: kinds that are nearly one",
+    text: (count) => items(count, () => ({ kind: "PersistentVolumeClaimXisy" })),
+  },
+  {
+    name: "JSON: unknown fields of a List",
+    text: (count) =>
+      JSON.stringify({
+        kind: "List",
+        ...Object.fromEntries(list(count, (index) => [`apiVersi${index}`, 1])),
+      }),
+  },
+  { name: "JSON: a path of many names", text: (count) => volume([`${"a/".repeat(count)}x`]) },
+  { name: "JSON: a path of wide names", text: (count) => volume([`${"日b/".repeat(count)}x`]) },
+  {
+    name: "JSON: paths of many names",
+    text: (count) => volume(list(count, (index) => `${"a/".repeat(500)}${index}`)),
+  },
+  { name: "JSON: line ends", text: (count) => `{"apiVersion":"v1",${"\n".repeat(count)}"x":1}` },
+  {
+    name: "YAML: a registry's login of brackets",
+    text: (count) => `${LOGIN}${"[".repeat(count)}\n`,
+  },
+  {
+    name: "YAML: a registry's deep login",
+    text: (count) => `${LOGIN}{"a":${"[".repeat(count)}${"]".repeat(count)}}\n`,
   },
   { name: "YAML: a duplicate key", text: (count) => "k: v\n".repeat(count) },
   {

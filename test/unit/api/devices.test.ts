@@ -131,7 +131,7 @@ describe("the annotation", () => {
   test("may not name hundreds", () => {
     const text = Array.from({ length: 101 }, (_, index) => `/dev/x${index}`).join(",");
     expect(deviceErrors(text).map(({ message }) => message)).toEqual([
-      "must name at most 100 devices",
+      "must name at most 20 devices; a directory stands for all that are in it",
     ]);
   });
 });

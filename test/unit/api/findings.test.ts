@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { Findings, FindingsBudget, MAX_FINDINGS } from "../../../src/api/findings.ts";
+import { Findings, FindingsBudget, hinted, MAX_FINDINGS } from "../../../src/api/findings.ts";
 
 const locate = (): { line: number; column: number } => ({ line: 1, column: 1 });
 
@@ -33,15 +33,16 @@ describe("Findings", () => {
 
   test("of many objects tells a hundred, and of each later one the first in few words", () => {
     const budget = new FindingsBudget();
-    let asked = 0;
-    const message = (): string => `unknown ${(asked += 1)}`;
+    let looked = 0;
+    const message = hinted("unknown field", () => ` ${(looked += 1)}`);
     const told = Array.from({ length: 5 }, () => {
       const findings = new Findings({ locate, lenient: false, budget });
       for (let index = 0; index < 60; index++) findings.unknown(["a"], message);
       return findings.errors.map((error) => error.message);
     });
-    expect(asked).toBe(100);
+    expect(looked).toBe(100);
     expect(told.map(({ length }) => length)).toEqual([60, 41, 2, 2, 2]);
+    expect(told[0]?.[59]).toBe("unknown field 60");
     expect(told[4]).toEqual(["unknown field", "and 59 more errors"]);
   });
 

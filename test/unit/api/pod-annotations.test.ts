@@ -25,7 +25,7 @@ function pod(annotations: Readonly<Record<string, string>>): ReturnType<typeof a
 
 function errors(annotations: Readonly<Record<string, string>>): readonly string[] {
   return annotationErrors(pod(annotations).metadata).map(
-    ({ value, message }) => `${value}: ${message}`,
+    ({ value, message }) => `${value}: ${typeof message === "string" ? message : message(true)}`,
   );
 }
 
@@ -182,11 +182,11 @@ describe("agent/depends-on", () => {
     expect(errors({ "agent/depends-on": text })).toEqual(error === undefined ? [] : [error]);
   });
 
-  test("names no more pods than a node runs", () => {
+  test("names no hundreds of pods", () => {
     const text = Array.from({ length: 101 }, (_, index) => `p${index}`).join(",");
-    expect(dependsOn(text)).toHaveLength(100);
+    expect(dependsOn(text)).toHaveLength(20);
     expect(errors({ "agent/depends-on": text })).toEqual([
-      `${text}: must name at most 100 pods, not 101`,
+      `${text}: must name at most 20 pods, not 101`,
     ]);
   });
 

@@ -2,6 +2,7 @@
 
 import { containerEvent, podEvent, type RecordEvent } from "../api/events.ts";
 import type { LocalObjects } from "../api/local-object.ts";
+import { pullsStrictly } from "../api/pod-annotations.ts";
 import { allContainers, type Pod, type PodUID } from "../api/pod.ts";
 import { ImagePuller } from "../image/image-puller.ts";
 import type { ImageReference } from "../image/image-reference.ts";
@@ -41,6 +42,7 @@ export function imageEnsurer(options: ImagesOptions): EnsureImage {
       here ??
       (await puller.ensure(image, imagePullPolicy, {
         signal,
+        isStrict: pullsStrictly(pod),
         record: (said) => record(containerEvent(pod, name, said)),
         credentials: (reference) => credentials(pod, reference),
       }));

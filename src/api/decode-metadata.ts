@@ -11,7 +11,6 @@ import {
   stringMap,
   type Node,
 } from "./field-reader.ts";
-import { UNBUILT_ANNOTATIONS } from "./schema/annotations.ts";
 import { METADATA } from "./schema/objects.ts";
 import { annotationErrors } from "./pod-annotations.ts";
 import type { ObjectMeta } from "./pod.ts";
@@ -105,7 +104,6 @@ function annotationsField(node: Node): Readonly<Record<string, string>> {
     const error = qualifiedNameError(key.toLowerCase());
     bytes += encoder.encode(key).length + encoder.encode(value).length;
     if (error !== undefined) node.findings.fail(path, "Invalid", invalidValue(key, error));
-    if (UNBUILT_ANNOTATIONS.has(key)) node.findings.fail(path, "NotSupported", "not supported yet");
   }
   if (bytes > MAX_ANNOTATION_BYTES) {
     const message = `Too long: all annotations together have ${bytes} bytes; at most ${MAX_ANNOTATION_BYTES} are allowed`;

@@ -12,6 +12,7 @@ import { dnsLabelError, dnsSubdomainError, isTooLong } from "./validate-names.ts
 
 const BACKOFF_MAX = "agent/backoff-max";
 const DEPENDS_ON = "agent/depends-on";
+const PULL_STRICT = "agent/pull-strict";
 const RESTART_ON_CONFIG_CHANGE = "agent/restart-on-config-change";
 const UNKNOWN_FIELDS = "agent/unknown-fields";
 const MIN_BACKOFF_MS = 1000;
@@ -44,6 +45,11 @@ export function restartsOnConfigChange(pod: Pod): boolean {
   return pod.metadata.annotations[RESTART_ON_CONFIG_CHANGE] !== "false";
 }
 
+/** Whether `imagePullPolicy: Always` means that no image of this node stands in for a registry out of reach. */
+export function pullsStrictly(pod: Pod): boolean {
+  return pod.metadata.annotations[PULL_STRICT] === "true";
+}
+
 /** In the order they are written, each pod once. Of an accepted pod: what cannot be read is passed over. */
 export function dependenciesOf(pod: Pod): readonly Dependency[] {
   return readDependencies(pod.metadata).dependencies;
@@ -69,7 +75,8 @@ export function annotationErrors(metadata: Annotated): readonly AnnotationError[
     ...readDependencies(metadata).errors,
     ...backoffErrors(metadata.annotations[BACKOFF_MAX]),
     ...unknownFieldsErrors(metadata.annotations[UNKNOWN_FIELDS]),
-    ...restartErrors(metadata.annotations[RESTART_ON_CONFIG_CHANGE]),
+    ...booleanErrors(metadata.annotations, RESTART_ON_CONFIG_CHANGE),
+    ...booleanErrors(metadata.annotations, PULL_STRICT),
     ...updateAnnotationErrors(metadata.annotations),
     ...deviceErrors(metadata.annotations[DEVICES_ANNOTATION] ?? "").map((error) => ({
       key: DEVICES_ANNOTATION,
@@ -93,9 +100,13 @@ function unknownFieldsErrors(text: string | undefined): readonly AnnotationError
   return [{ key: UNKNOWN_FIELDS, value: text, message }];
 }
 
-function restartErrors(text: string | undefined): readonly AnnotationError[] {
-  if (text === undefined || text === "true" || text === "false") return [];
-  return [{ key: RESTART_ON_CONFIG_CHANGE, value: text, message: 'must be "true" or "false"' }];
+function booleanErrors(
+  annotations: Annotated["annotations"],
+  key: string,
+): readonly AnnotationError[] {
+  const value = annotations[key];
+  if (value === undefined || value === "true" || value === "false") return [];
+  return [{ key, value, message: 'must be "true" or "false"' }];
 }
 
 interface ReadDependencies {

@@ -37,6 +37,8 @@ export interface EnsuredImage {
 
 export interface EnsureOptions {
   readonly signal: AbortSignal;
+  /** No image that is here stands in for one that cannot be asked for. */
+  readonly isStrict?: boolean;
   /** Hears what is worth an event; whoever shares a pull with others hears it too. Must not throw. */
   readonly record?: (said: Said) => void;
   /** What the registry may ask for, asked before a pull: each is tried in turn; none = as anybody. */
@@ -62,15 +64,12 @@ interface DonePull {
   readonly ms: number;
 }
 
-interface Wanted {
+interface Wanted extends EnsureOptions {
   /** The image's full name: what is the same image is the same key. */
   readonly key: string;
   readonly reference: ImageReference;
   /** As the pod writes it. */
   readonly image: string;
-  readonly signal: AbortSignal;
-  readonly record: ((said: Said) => void) | undefined;
-  readonly credentials: EnsureOptions["credentials"];
 }
 
 /** One pull, and who may share it: whoever asks for the same with the same credentials. */
@@ -96,19 +95,14 @@ export class ImagePuller {
    * Rejects with AgentError `InvalidImageName`, `ImageInspectError`, `ErrImageNeverPull`, `ErrImagePull`
    * or `ImagePullBackOff` (the last two with `retryAt`), or with the signal's reason.
    */
-  async ensure(
-    image: string,
-    policy: PullPolicy,
-    { signal, record, credentials }: EnsureOptions,
-  ): Promise<EnsuredImage> {
+  async ensure(image: string, policy: PullPolicy, options: EnsureOptions): Promise<EnsuredImage> {
     try {
       const reference = parseImageReference(image);
       const key = normalizedName(reference);
-      const wanted = { key, reference, image, signal, record, credentials };
-      return await this.#ensure(wanted, policy);
+      return await this.#ensure({ ...options, key, reference, image }, policy);
     } catch (error) {
-      const isNews = !signal.aborted && error instanceof AgentError;
-      for (const said of isNews ? refused(image, error) : []) record?.(said);
+      const isNews = !options.signal.aborted && error instanceof AgentError;
+      for (const said of isNews ? refused(image, error) : []) options.record?.(said);
       throw error;
     }
   }
@@ -157,12 +151,13 @@ export class ImagePuller {
   async #fetch(wanted: Wanted, local: LocalImage | undefined): Promise<EnsuredImage> {
     const { image, signal, record } = wanted;
     const { clock, log } = this.#options;
+    const standIn = wanted.isStrict === true ? undefined : local;
     const start = clock.monotonic();
     const pull = pullOf(wanted);
     const before = this.#failed.get(pull.key);
     if (before !== undefined && start < before.retryAt) {
-      if (local !== undefined && before.failure === "Unreachable")
-        return present(wanted, local, "LocalInstead");
+      if (standIn !== undefined && before.failure === "Unreachable")
+        return present(wanted, standIn, "LocalInstead");
       throw backingOff(image, before);
     }
     record?.(pulling(image));
@@ -171,11 +166,11 @@ export class ImagePuller {
       done = await this.#pulls.run(pull.key, signal, (shared) => this.#pull(wanted, pull, shared));
     } catch (cause) {
       if (signal.aborted) throw cause;
-      if (local !== undefined && pullFailure(cause) === "Unreachable") {
+      if (standIn !== undefined && pullFailure(cause) === "Unreachable") {
         const facts = { image, error: messageOf(cause) };
         log.warn("registry not reachable, using the image that is here", facts);
         record?.(pullFailed(image, cause));
-        return present(wanted, local, "LocalInstead");
+        return present(wanted, standIn, "LocalInstead");
       }
       throw pullError(image, cause, this.#failed.get(pull.key)?.retryAt);
     }

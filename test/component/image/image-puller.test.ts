@@ -39,9 +39,9 @@ class World {
 
   ensure(
     policy: PullPolicy,
-    { image = IMAGE, signal = new AbortController().signal } = {},
+    { image = IMAGE, signal = new AbortController().signal, isStrict = false } = {},
   ): Promise<EnsuredImage> {
-    return this.puller.ensure(image, policy, { signal });
+    return this.puller.ensure(image, policy, { signal, isStrict });
   }
 
   /** The same, and the events it brought as `type reason: message`. */
@@ -57,9 +57,13 @@ class World {
   }
 
   /** The refusal as "reason: message", with the seconds until the next try. */
-  async refusal(policy: PullPolicy, image = IMAGE): Promise<[string, number | undefined]> {
+  async refusal(
+    policy: PullPolicy,
+    image = IMAGE,
+    isStrict = false,
+  ): Promise<[string, number | undefined]> {
     try {
-      await this.ensure(policy, { image });
+      await this.ensure(policy, { image, isStrict });
     } catch (error) {
       if (!(error instanceof AgentError)) throw error;
       const { reason, message, retryAt } = error;
@@ -164,6 +168,24 @@ describe("the registry out of reach", () => {
     expect(await world.ensure("Always")).toEqual(local);
     expect(world.count("pullImage")).toBe(1);
     expect(world.lines.filter((line) => line.includes('"level":"warn"'))).toHaveLength(1);
+  });
+
+  test("a strict pod waits for it, and for the back-off of the others", async () => {
+    const world = new World({ images: [IMAGE] });
+    world.cri.faults.order("pullImage", NO_REGISTRY, { times: 2 });
+    const [first, wait] = await world.refusal("Always", IMAGE, true);
+    expect([first, wait]).toEqual([
+      `ErrImagePull: cannot pull image "${IMAGE}": PullImage: ${NO_REGISTRY.details}`,
+      10,
+    ]);
+    expect((await world.ensure("Always")).how).toBe("LocalInstead");
+    const [second] = await world.refusal("Always", IMAGE, true);
+    expect(second).toStartWith("ImagePullBackOff: ");
+    expect((await world.ensure("IfNotPresent", { isStrict: true })).how).toBe("Present");
+    await world.clock.advance(10_000);
+    await world.refusal("Always", IMAGE, true);
+    await world.clock.advance(20_000);
+    expect((await world.ensure("Always", { isStrict: true })).how).toBe("Pulled");
   });
 
   test("after the back-off the registry is asked again", async () => {

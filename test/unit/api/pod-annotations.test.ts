@@ -6,6 +6,7 @@ import {
   annotationErrors,
   backoffMaxMs,
   dependenciesOf,
+  pullsStrictly,
   restartsOnConfigChange,
   type Dependency,
 } from "../../../src/api/pod-annotations.ts";
@@ -96,6 +97,20 @@ describe("agent/devices", () => {
       `ttyUSB1: ${rule}`,
       `/etc/x: ${rule}`,
     ]);
+  });
+});
+
+describe("agent/pull-strict", () => {
+  test.each([
+    [undefined, false, []],
+    ["true", true, []],
+    ["false", false, []],
+    ["yes", false, ['yes: must be "true" or "false"']],
+  ] as const)("%p means %p", (text, isStrict, says) => {
+    const annotations: Record<string, string> =
+      text === undefined ? {} : { "agent/pull-strict": text };
+    expect(errors(annotations)).toEqual([...says]);
+    expect(pullsStrictly(pod(annotations))).toBe(isStrict);
   });
 });
 

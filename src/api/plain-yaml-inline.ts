@@ -1,4 +1,4 @@
-// Values that plain YAML writes in one line: words, quotes without escapes, `[a, b]` and `{ a: 1 }`.
+// Values that plain YAML writes in one line: words, quotes with JSON's escapes, `[a, b]` and `{ a: 1 }`.
 
 import type { PlainTree, PlainValue } from "./plain-tree.ts";
 import { resolveScalar } from "./yaml-scalars.ts";
@@ -17,8 +17,22 @@ export function inlineValue(text: string, place: Place): PlainValue | undefined 
     return NO_WORDS.test(words) ? undefined : wordsOf(words);
   }
   // A word that stands alone is another matter.
-  if (text.length > MAX_BRACKETS || !/^["'[{]/.test(text)) return undefined;
+  if (!/^["'[{]/.test(text)) return undefined;
+  const quoted = text.endsWith('"') ? quotedText(text) : undefined;
+  if (quoted !== undefined) return { value: quoted };
+  if (text.length > MAX_BRACKETS) return undefined;
   return new FlowReader(text, place).line();
+}
+
+/** JSON's text in quotes means the same in YAML; undefined = it is not that. */
+function quotedText(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    // YAML knows more escapes, and what is wrong.
+    return undefined;
+  }
 }
 
 function wordsOf(text: string): PlainValue {
@@ -32,12 +46,12 @@ const BEGINS_WORDS = /^(?:-?[A-Za-z0-9_./$(+~]|--|[^ -~])/;
 const NO_WORDS = /: |:$/;
 const END_OF_LINE = /(?: +#.*)?$/y;
 const BLANK = / */y;
-const QUOTED = /"([^"\\]*)"|'((?:[^']|'')*)'/y;
+const QUOTED = /"[^"\\]*(?:\\["\\/bfnrtu][^"\\]*)*"|'((?:[^']|'')*)'/y;
 /** Inside brackets: without blanks, a colon only before more of the word. */
 const WORD = /-{0,2}[A-Za-z0-9_./$(+~](?:[A-Za-z0-9_./$()+~=-]|:(?=[A-Za-z0-9_/]))*/y;
 const KEY = new RegExp(`(${PLAIN_KEY}): +`, "y");
 const MAX_LEVELS = 10;
-/** Characters of a line that begins with a bracket or a quote: its patterns remember each. */
+/** Characters of a line that is more than text in double quotes: its patterns remember each. */
 const MAX_BRACKETS = 12_000;
 
 /** Reads on from `#at`; a method that answers undefined (or false) has met what is not plain. */
@@ -63,7 +77,10 @@ class FlowReader {
       return sign === "[" ? this.#list(levels - 1) : this.#map(levels - 1);
     }
     const quoted = this.#take(QUOTED);
-    if (quoted !== undefined) return { value: quoted[1] ?? quoted[2]?.replaceAll("''", "'") };
+    if (quoted !== undefined) {
+      const value = quoted[1]?.replaceAll("''", "'") ?? quotedText(quoted[0]);
+      return value === undefined ? undefined : { value };
+    }
     const word = this.#take(WORD)?.[0];
     return word === undefined ? undefined : wordsOf(word);
   }

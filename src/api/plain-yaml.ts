@@ -1,5 +1,5 @@
 // The plain part of YAML, in which nearly all manifests are written, read at a fraction of what all of YAML costs: block
-// maps and lists, words, quotes without escapes, literal text. Whatever looks different in the least is left to the library.
+// maps and lists, words, quotes with the escapes of JSON, literal text. Whatever looks different in the least is left to the library.
 
 import { inlineValue, PLAIN_KEY } from "./plain-yaml-inline.ts";
 import { PlainTree, type PlainValue } from "./plain-tree.ts";

@@ -100,6 +100,18 @@ const MUCH: readonly Shape[] = [
     text: (count) => each(count, (index) => `k${index}: ['b', "c"]\n`),
   },
   {
+    name: "YAML: escapes of JSON",
+    text: (count) => `a: "${"\\n".repeat(count)}"\n`,
+  },
+  {
+    name: "YAML: lines of escapes in brackets",
+    text: (count) => each(count, (index) => `k${index}: ["${"\\n".repeat(5900)}"]\n`),
+  },
+  {
+    name: "YAML: escapes of JSON that go wrong late",
+    text: (count) => `a: "${"\\n".repeat(count)}" "\n`,
+  },
+  {
     name: "YAML: long keys",
     text: (count) => each(count, (index) => `${"k".repeat(240)}${index}: v\n`),
   },

@@ -48,7 +48,10 @@ e2e(
     put("strict", { "agent/pull-strict": "true" });
     const waiting = await untilPod(agent, "strict", {
       is: "waits for the registry",
-      when: (pod) => containerOf(pod, "main").state.waiting?.reason === "ImagePullBackOff",
+      when: (pod) =>
+        /^(ErrImagePull|ImagePullBackOff)$/.test(
+          containerOf(pod, "main").state.waiting?.reason ?? "",
+        ),
     });
     expect(containerOf(waiting, "main").state.waiting?.message).toMatch(/connection refused/);
     put("lenient");

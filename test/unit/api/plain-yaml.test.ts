@@ -88,6 +88,12 @@ describe("plainYaml", () => {
     ]);
   });
 
+  test("reads quotes with the escapes of JSON, however long", () => {
+    const long = `"${"x".repeat(1_000_000)}"`;
+    const text = lines('a: "b\\n\\"\\u00e9"', 'c: [ "\\t", "\\\\" ]', `d: ${long}`);
+    expect(valuesOf(text)).toEqual([{ a: 'b\n"é', c: ["\t", "\\"], d: "x".repeat(1_000_000) }]);
+  });
+
   test("reads several documents", () => {
     expect(valuesOf("a: 1\n---\nb: 2\n---\nc: 3")).toEqual([{ a: 1 }, { b: 2 }, { c: 3 }]);
   });
@@ -109,6 +115,7 @@ describe("plainYaml", () => {
     ],
     ["too many lines", "#\n".repeat(30) + "a: 1\n"],
     ["too long a line of brackets", `a: ["${"b".repeat(12_000)}"]\n`],
+    ["too long a line of single quotes", `a: '${"b".repeat(12_000)}'\n`],
     ["too far a text", `a: |\n${" ".repeat(101)}b\n`],
     ["a tab", "a:\tb\n"],
     ["another line end", "a: b\r\n"],
@@ -136,7 +143,8 @@ describe("plainYaml", () => {
     ["an anchor", "a: &b c\n"],
     ["an alias", "a: *b\n"],
     ["a tag", "a: !!str 1\n"],
-    ["an escape", 'a: "b\\n"\n'],
+    ["an escape that JSON has not", 'a: "\\x41"\n'],
+    ["half an escape", 'a: ["\\u00"]\n'],
     ["an open quote", "a: 'b\n"],
     ["text behind a quote", 'a: "b" c\n'],
     ["text behind a bracket", "a: [b] c\n"],
@@ -235,6 +243,13 @@ const WORDS = [
   "yes",
   "$(A)",
   "--x",
+  '"a\\nb"',
+  '"\\"',
+  '\\"',
+  "\\u00e9",
+  "\\ud83d",
+  "\\/",
+  "\\\\",
 ];
 const FLOWS = [
   "[]",

@@ -4,6 +4,7 @@ import { DEFAULT_NAMESPACE } from "./defaults.ts";
 import {
   checkFields,
   invalid,
+  invalidMessage,
   invalidValue,
   isUnwritten,
   required,
@@ -33,8 +34,10 @@ export function decodeMetadata(node: Node): Omit<ObjectMeta, "uid"> {
   const labels = labelsField(node);
   const annotations = annotationsField(node);
   for (const { key, value, message } of annotationErrors({ name, namespace, annotations }))
-    node.findings.fail([...node.path, "annotations", key], "Invalid", (isInFull) =>
-      invalidValue(value, typeof message === "string" ? message : message(isInFull)),
+    node.findings.fail(
+      [...node.path, "annotations", key],
+      "Invalid",
+      invalidMessage(value, message),
     );
   return { name, namespace, labels, annotations };
 }

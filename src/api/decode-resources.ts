@@ -39,8 +39,9 @@ export function quantityField(node: Node, key: string): string | undefined {
   const text = typeof value === "number" || typeof value === "string" ? String(value).trim() : "";
   const canonical = canonicalQuantity(text);
   if (canonical?.startsWith("-") === false) return canonical;
-  const negative = "must be greater than or equal to 0";
-  invalid(node, key, canonical === undefined ? (quantityError(text) ?? negative) : negative);
+  const isQuantity = canonical !== undefined;
+  const error = isQuantity ? "must be greater than or equal to 0" : quantityError(text);
+  if (error !== undefined) invalid(node, key, error);
   return undefined;
 }
 

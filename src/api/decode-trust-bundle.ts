@@ -11,11 +11,11 @@ import {
   required,
   stringField,
   stringList,
+  unknownField,
   type Node,
 } from "./field-reader.ts";
-import { Findings, hinted, UNKNOWN_FIELD } from "./findings.ts";
+import { Findings } from "./findings.ts";
 import { isTopicName } from "./mqtt-topics.ts";
-import { didYouMean } from "./suggest.ts";
 import { timeField } from "./time-field.ts";
 import type { PublicKey, SigningKey, SigningRole, TrustBundle } from "./trust-bundle.ts";
 import { decodeText, readDocuments } from "./yaml-documents.ts";
@@ -126,8 +126,7 @@ function scopeList(
 function onlyKnown(node: Node, known: readonly string[]): void {
   for (const key of Object.keys(node.value)) {
     if (known.includes(key)) continue;
-    const message = hinted(UNKNOWN_FIELD, () => didYouMean(key, known));
-    node.findings.fail([...node.path, key], "UnknownField", message);
+    node.findings.fail([...node.path, key], "UnknownField", unknownField(key, known));
   }
 }
 

@@ -3,7 +3,7 @@
 import type { JsonObject } from "./decode-context.ts";
 import type { FieldPath } from "./field-path.ts";
 import { judge } from "./field-rules.ts";
-import { hinted, UNKNOWN_FIELD, type Findings, type Message } from "./findings.ts";
+import { hinted, messageText, UNKNOWN_FIELD, type Findings, type Message } from "./findings.ts";
 import type { Level } from "./schema/field.ts";
 import { didYouMean } from "./suggest.ts";
 import { shortText } from "../lib/short-text.ts";
@@ -19,10 +19,8 @@ export interface Node {
 }
 
 export function invalid(node: Node, key: string, message: Message): void {
-  const value = node.value[key];
-  node.findings.fail([...node.path, key], "Invalid", (isInFull) =>
-    invalidValue(value, typeof message === "string" ? message : message(isInFull)),
-  );
+  const path = [...node.path, key];
+  node.findings.fail(path, "Invalid", invalidMessage(node.value[key], message));
 }
 
 /** A field that may not stand here at all, whatever it says. */
@@ -33,6 +31,16 @@ export function forbidden(node: Node, key: string, message: string): void {
 /** `Invalid value: "x": must …`, as the API server says it. */
 export function invalidValue(value: unknown, message: string): string {
   return `Invalid value: ${shown(value)}: ${message}`;
+}
+
+/** The same, put together if it is told. */
+export function invalidMessage(value: unknown, message: Message): Message {
+  return (isInFull) => invalidValue(value, messageText(message, isInFull));
+}
+
+/** With what was probably meant. */
+export function unknownField(key: string, known: readonly string[]): Message {
+  return hinted(UNKNOWN_FIELD, () => didYouMean(key, known));
 }
 
 export function required(node: Node, key: string, message = ""): void {
@@ -51,8 +59,7 @@ export function checkFields(node: Node, level: Level): void {
     const path = [...node.path, key];
     const field = Object.hasOwn(level, key) ? level[key] : undefined;
     if (field === undefined) {
-      const names = (): string => didYouMean(key, Object.keys(level));
-      node.findings.unknown(path, hinted(UNKNOWN_FIELD, names));
+      node.findings.unknown(path, unknownField(key, Object.keys(level)));
       continue;
     }
     // To Kubernetes, null is the same as not written.

@@ -26,6 +26,10 @@ export const UNKNOWN_FIELD = "unknown field";
 /** A function is asked for it if it is told: in full, or in few words where the file has said enough. */
 export type Message = string | ((isInFull: boolean) => string);
 
+export function messageText(message: Message, isInFull: boolean): string {
+  return typeof message === "string" ? message : message(isInFull);
+}
+
 /** With a hint that takes some looking for. */
 export function hinted(message: string, hint: () => string): Message {
   return (isInFull) => (isInFull ? message + hint() : message);
@@ -128,7 +132,7 @@ export class Findings {
   }
 
   #finding({ path, code, message }: Found, isInFull: boolean): FieldError {
-    const text = typeof message === "string" ? message : message(isInFull);
+    const text = messageText(message, isInFull);
     const finding = { path: formatPath(path), message: shortText(text, MAX_MESSAGE), code };
     // A checkpoint has no text to point at.
     const position = this.#lenient ? undefined : this.#locate(path);

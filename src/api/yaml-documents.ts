@@ -66,25 +66,25 @@ export function decodeText(bytes: Uint8Array): Result<string> {
 export function readDocuments(text: string): ReadDocuments {
   const binary = BINARY.exec(text);
   if (binary !== null) return refused("the file holds binary data", text, binary.index);
-  const tooMany = lineTooMany(text, MAX_LINES.plain);
-  if (tooMany !== undefined) return refused(TOO_MANY_LINES, text, tooMany);
-  const json = jsonValue(text, { depth: MAX_DEPTH, values: MAX_VALUES });
-  if ("document" in json) return complete(text, [json.document]);
-  if (json.stopped === "TooMuch") return refused(TOO_LONG, text, json.at);
   try {
-    return tryYaml(text, json.at);
+    return readText(text);
   } catch (thrown) {
     if (thrown instanceof LimitError) return refused(thrown.message, text, thrown.offset);
     return refused(`cannot be read as YAML: ${messageOf(thrown)}`, text, 0);
   }
 }
 
-/** Plainly if possible, else all of YAML. */
-function tryYaml(text: string, notJsonAt: number): ReadDocuments {
+/** As JSON or plain YAML if possible, else as all of YAML. */
+function readText(text: string): ReadDocuments {
+  const tooMany = lineTooMany(text, MAX_LINES.plain);
+  if (tooMany !== undefined) throw new LimitError(TOO_MANY_LINES, tooMany);
+  const json = jsonValue(text, { depth: MAX_DEPTH, values: MAX_VALUES });
+  if ("document" in json) return complete(text, [json.document]);
+  if (json.stopped === "TooMuch") throw new LimitError(TOO_LONG, json.at);
   const plain = plainYaml(text, PLAIN);
   if ("documents" in plain) return complete(text, plain.documents);
   if (plain.stopped === "TooMuch") throw new LimitError(TOO_LONG, plain.at);
-  const notSimpleAt = Math.max(notJsonAt, plain.at);
+  const notSimpleAt = Math.max(json.at, plain.at);
   if (lineTooMany(text, MAX_LINES.library) !== undefined)
     throw new LimitError(TOO_LONG_FOR_MORE, notSimpleAt);
   return readYaml(text, notSimpleAt);

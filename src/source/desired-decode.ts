@@ -12,10 +12,10 @@ import {
   objectField,
   required,
   stringField,
+  unknownField,
   type Node,
 } from "../api/field-reader.ts";
-import { Findings, hinted, UNKNOWN_FIELD } from "../api/findings.ts";
-import { didYouMean } from "../api/suggest.ts";
+import { Findings } from "../api/findings.ts";
 import { decodeText, readDocuments, type YamlDocument } from "../api/yaml-documents.ts";
 import type { FieldError } from "../lib/result.ts";
 import { NO_FLEET_WORD, readFleetWord, type FleetWord } from "./desired-membership.ts";
@@ -221,8 +221,7 @@ function readTarget(node: Node): Target {
   const known = ["node", "group", "fleet"];
   for (const key of Object.keys(target.value)) {
     if (known.includes(key)) continue;
-    const message = hinted(UNKNOWN_FIELD, () => didYouMean(key, known));
-    target.findings.fail([...target.path, key], "UnknownField", message);
+    target.findings.fail([...target.path, key], "UnknownField", unknownField(key, known));
   }
   const entries = known.flatMap((key): [string, string][] => {
     const value = stringField(target, key);
@@ -261,8 +260,7 @@ function warnUnknown(node: Node, of: DocumentOf): void {
     if (of === "group" && OF_THE_NODE.includes(key) && !isBlank(value))
       node.findings.warn([key], "Ignored", "only the document of the node itself may say this");
     if (ENVELOPE_FIELDS.includes(key)) continue;
-    const message = hinted(UNKNOWN_FIELD, () => didYouMean(key, ENVELOPE_FIELDS));
-    node.findings.warn([key], "Ignored", message);
+    node.findings.warn([key], "Ignored", unknownField(key, ENVELOPE_FIELDS));
   }
 }
 

@@ -9,12 +9,11 @@ import {
   required,
   stringField,
   stringMap,
+  unknownField,
   type Node,
 } from "../api/field-reader.ts";
 import { DEFAULT_GROUP_PRIORITY, GROUP_NAME_RULE, type GroupMember } from "../api/groups.ts";
 import { isTopicName } from "../api/mqtt-topics.ts";
-import { hinted, UNKNOWN_FIELD } from "../api/findings.ts";
-import { didYouMean } from "../api/suggest.ts";
 
 export interface FleetWord {
   readonly groups: readonly GroupMember[];
@@ -49,8 +48,7 @@ export function wordOf({ groups, labels }: FleetWord): Pick<DesiredDocument, "gr
 function readGroup(entry: Node): GroupMember | undefined {
   for (const key of Object.keys(entry.value)) {
     if (GROUP_FIELDS.includes(key)) continue;
-    const message = hinted(UNKNOWN_FIELD, () => didYouMean(key, GROUP_FIELDS));
-    entry.findings.warn([...entry.path, key], "Ignored", message);
+    entry.findings.warn([...entry.path, key], "Ignored", unknownField(key, GROUP_FIELDS));
   }
   const name = stringField(entry, "name") ?? "";
   const priority = integerField(entry, "priority") ?? DEFAULT_GROUP_PRIORITY;

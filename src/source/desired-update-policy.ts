@@ -6,10 +6,10 @@ import {
   integerField,
   invalid,
   objectField,
+  unknownField,
   type Node,
 } from "../api/field-reader.ts";
-import { hinted, UNKNOWN_FIELD, type Findings } from "../api/findings.ts";
-import { didYouMean } from "../api/suggest.ts";
+import type { Findings } from "../api/findings.ts";
 
 const DAY_S = 24 * 3600;
 
@@ -34,8 +34,7 @@ export function readPolicy(node: Node, unsupported: Findings): UpdatePolicy {
   if (policy === undefined) return DEFAULT_POLICY;
   for (const key of Object.keys(policy.value)) {
     if (POLICY_FIELDS.includes(key)) continue;
-    const message = hinted(UNKNOWN_FIELD, () => didYouMean(key, POLICY_FIELDS));
-    policy.findings.warn([...policy.path, key], "Ignored", message);
+    policy.findings.warn([...policy.path, key], "Ignored", unknownField(key, POLICY_FIELDS));
   }
   if (booleanField(policy, "staged") === true) {
     const message = "true is not supported yet; leave it out or write false";

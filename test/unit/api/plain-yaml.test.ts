@@ -109,9 +109,7 @@ describe("plainYaml", () => {
     ["too many values", `a: [${"b, ".repeat(29)}b]\n`],
     [
       "too many values in all",
-      `a: 1\n---\n${Array.from({ length: 30 }, (_, index) => index)
-        .map((index) => `b${index}: 1\n`)
-        .join("")}`,
+      `a: 1\n---\n${Array.from({ length: 30 }, (_, index) => `b${index}: 1\n`).join("")}`,
     ],
     ["too many lines", "#\n".repeat(30) + "a: 1\n"],
     ["too long a line of brackets", `a: ["${"b".repeat(12_000)}"]\n`],

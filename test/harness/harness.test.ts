@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 
 import { matchesFilter } from "./broker-client.ts";
 import { eventually, Hopeless } from "./eventually.ts";
+import { failures } from "./failures.ts";
 import { countJUnit, summary } from "./junit.ts";
 import { run } from "./run-command.ts";
 import { tar } from "./tar.ts";
@@ -20,6 +21,39 @@ test("counts passed, failed, erroneous and skipped test cases of a JUnit report"
   expect(countJUnit(xml)).toEqual({ passed: 2, failed: 2, skipped: 1 });
   expect(summary(countJUnit(xml))).toBe("2 passed, 2 failed, 1 skipped");
   expect(summary(countJUnit("<testsuites></testsuites>"))).toBe("0 passed, 0 failed");
+});
+
+test("finds what failed in the output of the test runner", () => {
+  const output = `bun test v1
+
+a.test.ts:
+said by one
+(pass) one [0.05ms]
+said by two
+error: no
+      at a.test.ts:3
+(fail) two [1.00ms]
+(skip) three
+
+b.test.ts:
+
+# Unhandled error between tests
+-------------------------------
+error: Cannot find module
+-------------------------------
+
+ 1 pass
+ 2 fail`;
+  expect(failures(output)).toEqual([
+    "a.test.ts:\nsaid by two\nerror: no\n      at a.test.ts:3\n(fail) two [1.00ms]",
+    [
+      "b.test.ts:\n# Unhandled error between tests\n-------------------------------",
+      "error: Cannot find module\n-------------------------------",
+    ].join("\n"),
+  ]);
+  const long = Array.from({ length: 100 }, (_, index) => `line ${index}`).join("\n");
+  expect(failures(`c.test.ts:\n${long}\n(fail) four`)[0]?.split("\n")).toHaveLength(61);
+  expect(failures("a.test.ts:\n(pass) one")).toEqual([]);
 });
 
 test.each([

@@ -1,10 +1,11 @@
 // Runs everything: the checks of the source, the tests in process in random order, the tests on the real parts.
-// The last line is `N passed, N failed`; with arguments, only the test files that match them.
+// Ends with what failed, once more, and the line `N passed, N failed`; with arguments, only the test files that match.
 
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 
+import { failures, MAX_LINES } from "./failures.ts";
 import { addCounts, countJUnit, NO_TESTS, summary, type TestCounts } from "./junit.ts";
 import { SKIPS_VARIABLE } from "./skip-reasons.ts";
 import { sweepLeftovers } from "./temp-directory.ts";
@@ -33,10 +34,12 @@ const reports = mkdtempSync(join(tmpdir(), "agent-reports-"));
 const skips = join(reports, "skips");
 /** Files that have said something. */
 let reported = 0;
+/** What failed, as it was said. */
+const failed: string[] = [];
 
 /** A check of the source counts as one test. */
 async function check(name: string, command: readonly string[]): Promise<TestCounts> {
-  const code = await inherit(command);
+  const code = await aloud(command);
   console.log(`${code === 0 ? "(pass)" : "(fail)"} ${name}\n`);
   return code === 0 ? { ...NO_TESTS, passed: 1 } : { ...NO_TESTS, failed: 1 };
 }
@@ -45,7 +48,7 @@ async function check(name: string, command: readonly string[]): Promise<TestCoun
 async function suite(
   name: string,
   args: readonly string[],
-  run: (command: readonly string[]) => Promise<number> = inherit,
+  run: (command: readonly string[]) => Promise<number> = aloud,
 ): Promise<TestCounts> {
   const report = join(reports, `${name}.xml`);
   const code = await run([
@@ -79,23 +82,45 @@ function rank(file: string): number {
   return place < 0 ? LONG.length : place;
 }
 
-async function inherit(command: readonly string[]): Promise<number> {
-  return start(command, "inherit").exited;
+/** Says everything as it comes. */
+async function aloud(command: readonly string[]): Promise<number> {
+  const child = start(command, "pipe");
+  const said: Uint8Array[] = [];
+  const pass = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
+    for await (const bytes of stream) {
+      said.push(bytes);
+      process.stdout.write(bytes);
+    }
+  };
+  await Promise.all([pass(child.stdout), pass(child.stderr)]);
+  return keepFailures(await child.exited, Buffer.concat(said).toString());
 }
 
 /** Says everything when it has ended. */
 async function told(command: readonly string[]): Promise<number> {
-  const said = join(reports, `${reported}.log`);
+  const path = join(reports, `${reported}.log`);
   reported += 1;
-  const log = openSync(said, "a");
+  const log = openSync(path, "a");
   const code = await start(command, log).exited;
   closeSync(log);
-  process.stdout.write(readFileSync(said));
-  rmSync(said);
+  const said = readFileSync(path);
+  process.stdout.write(said);
+  rmSync(path);
+  return keepFailures(code, said.toString());
+}
+
+/** The exit code. A command that failed without a failed test is kept by its last words. */
+function keepFailures(code: number, said: string): number {
+  const found = failures(said);
+  failed.push(...found);
+  if (code !== 0 && found.length === 0) failed.push(said.split("\n").slice(-MAX_LINES).join("\n"));
   return code;
 }
 
-function start(command: readonly string[], output: "inherit" | number): Bun.Subprocess {
+function start<Output extends "pipe" | number>(
+  command: readonly string[],
+  output: Output,
+): Bun.Subprocess<"ignore", Output, Output> {
   return Bun.spawn([...command], {
     cwd: ROOT,
     stdin: "ignore",
@@ -134,5 +159,6 @@ sweepLeftovers();
 if (existsSync(skips))
   for (const reason of new Set(readFileSync(skips, "utf8").trim().split("\n"))) console.log(reason);
 rmSync(reports, { recursive: true, force: true });
+if (failed.length > 0) console.log(`\nWhat failed, once more:\n\n${failed.join("\n\n")}\n`);
 console.log(summary(counts));
 process.exit(counts.failed > 0 || counts.passed + counts.skipped === 0 ? 1 : 0);

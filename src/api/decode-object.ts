@@ -46,17 +46,8 @@ export function decodeObject(value: unknown, context: DecodeContext): DecodedObj
 
 function decodeWithin(value: unknown, context: DecodeContext): DecodedObject {
   if (isTooDeep(value, MAX_DEPTH))
-    return wrong(
-      context,
-      {},
-      { path: "", code: "Invalid", message: `nested deeper than ${MAX_DEPTH} levels` },
-    );
-  if (!isJsonObject(value))
-    return wrong(
-      context,
-      {},
-      problem(context, { path: [], code: "Invalid", message: "must be an object" }),
-    );
+    return wrongWhole(context, `nested deeper than ${MAX_DEPTH} levels`);
+  if (!isJsonObject(value)) return wrongWhole(context, "must be an object");
   const kind = value["kind"];
   if (kind === "Pod") return decodeOnePod(value, context);
   if (isLocalKind(kind)) return decodeOneObject(value, kind, context);
@@ -252,6 +243,10 @@ function problem(
   return position === undefined
     ? error
     : { ...error, line: position.line, column: position.column };
+}
+
+function wrongWhole(context: DecodeContext, message: string): DecodedObject {
+  return wrong(context, {}, problem(context, { path: [], code: "Invalid", message }));
 }
 
 function wrong(context: DecodeContext, identity: Identity, error: FieldError): DecodedObject {

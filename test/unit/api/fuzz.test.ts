@@ -13,7 +13,7 @@ import { SHAPES } from "../../bench/decode-cases.ts";
 import { Mulberry32 } from "../../fakes/mulberry32.ts";
 import { sha256 } from "./digest.ts";
 import { decodeText, fixturesIn } from "./fixture-files.ts";
-import { HOSTILE, PIECES, mutatedText, mutatedValue } from "./hostile-values.ts";
+import { HOSTILE, PIECES, mutatedText, mutatedValue, nested } from "./hostile-values.ts";
 
 const SEED = Number(process.env["AGENT_FUZZ_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = Number(process.env["AGENT_FUZZ_RUNS"] ?? 250);
@@ -160,6 +160,28 @@ describe("hostile values", () => {
     for (const value of HOSTILE) expect(judge(JSON.stringify(value)).pods).toEqual([]);
     for (const piece of PIECES) expect(judge(piece).pods).toEqual([]);
   });
+});
+
+describe("as deep as data may be, and a little deeper", () => {
+  const shapes: Readonly<Record<string, (inner: unknown) => unknown>> = {
+    lists: (inner) => [inner],
+    maps: (inner) => ({ a: inner }),
+    "lists of two": (inner) => [1, inner],
+  };
+  test.each(Object.entries(shapes))("%s", (_name, around) => {
+    const object = { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } };
+    for (let levels = 90; levels < 110; levels += 1) {
+      const json = JSON.stringify({ ...object, type: nested(levels, around) });
+      // As JSON, as YAML in brackets, and as YAML without them.
+      for (const text of [json, json.replaceAll('"', ""), asBlocks(levels, around)])
+        expect(count(judge(text))).toBeGreaterThan(0);
+    }
+  });
+
+  function asBlocks(levels: number, around: (inner: unknown) => unknown): string {
+    const document = { kind: "Secret", metadata: { name: "s" }, type: nested(levels, around) };
+    return Bun.YAML.stringify(document, null, 1);
+  }
 });
 
 describe("documents that are made to cost much", () => {

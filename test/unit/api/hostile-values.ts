@@ -93,7 +93,8 @@ export const PIECES: readonly string[] = [
   "__proto__: x\n",
 ];
 
-function nested(levels: number, around: (inner: unknown) => unknown): unknown {
+/** `1`, wrapped `levels` times. */
+export function nested(levels: number, around: (inner: unknown) => unknown): unknown {
   let value: unknown = 1;
   for (let level = 0; level < levels; level++) value = around(value);
   return value;

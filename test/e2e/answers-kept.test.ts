@@ -181,7 +181,7 @@ e2e.concurrent(
       upstream.ack(
         `generation ${generation} is kept without being sent again`,
         (ack) => ack.generation === generation && ack.code === 200,
-        60_000,
+        180_000,
       );
     expect((await isWell(6)).lastRejected).toBeUndefined();
 
@@ -238,7 +238,7 @@ e2e.concurrent(
     await upstream.ack(
       "200 is told",
       ({ observedGeneration, code }) => observedGeneration === 6 && code === 200,
-      90_000,
+      180_000,
     );
     const after = await runningApps(containerd(), name);
     expect(after).toHaveLength(1);
@@ -290,7 +290,7 @@ e2e.concurrent(
     await eventually(
       "nothing is said of the older one any more",
       () => last()?.desired.every(({ generation }) => generation !== 6),
-      { timeout: 30_000 },
+      { timeout: 60_000 },
     );
     expect(await runningApps(containerd(), name)).toHaveLength(1);
     const { stdout } = await agent.cli("get", "events");

@@ -165,7 +165,7 @@ e2e.concurrent(
     const expiresAt = inMs(12_000);
     await isTaken(node, nextDocument(node.name, { expiresAt }), { generation: 6 });
     await eventually("it has expired", () => Date.now() > Date.parse(expiresAt), {
-      timeout: 15_000,
+      timeout: 60_000,
     });
     await always("the pod runs on", 3_000, async () =>
       Bun.deepEquals(await runningApps(containerd(), node.name), node.pods),

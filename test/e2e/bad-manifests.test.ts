@@ -31,9 +31,9 @@ beforeAll(async () => {
   await agent.startReady();
   for (const name of names) await stage.journalIs(name, ["start a"], 30_000);
   await stage.counts(0, { starts: names.length, exits: 0 });
-}, 60_000);
+}, 180_000);
 
-afterAll(() => stage.close(), 60_000);
+afterAll(() => stage.close(), 180_000);
 
 function pathOf(name: string): string {
   return join(agent.paths.manifests, `${name}.yaml`);
@@ -60,7 +60,7 @@ e2e("bad content in the place of good stops no pod, and is told at three doors",
       }
       return true;
     },
-    { timeout: 15_000, explain: () => agent.logTail() },
+    { timeout: 60_000, explain: () => agent.logTail() },
   );
   const { code, stderr } = await agent.cli("get", "pods");
   expect(code).toBe(0);
@@ -86,7 +86,7 @@ e2e("bad content in the place of good stops no pod, and is told at three doors",
       }
       return true;
     },
-    { timeout: 20_000, interval: 250 },
+    { timeout: 60_000, interval: 250 },
   );
   await stage.staysQuiet(mark, 1_000);
   expectUntouched();

@@ -84,7 +84,7 @@ e2e(
         expect(events.map(({ payload }) => payload).join("")).toContain("Unhealthy");
         return true;
       },
-      { timeout: 40_000, explain: () => agent.logTail(40) },
+      { timeout: 60_000, explain: () => agent.logTail(40) },
     );
     const { stdout } = await agent.cli("get", "node", "-o", "json");
     const { metrics } = JSON.parse(stdout) as { metrics: { mqttBytes: LinkBytes } };
@@ -105,5 +105,5 @@ e2e(
     expect(sent.some(({ payload }) => payload.includes(inside))).toBe(true);
     await broker.stop();
   },
-  120_000,
+  180_000,
 );

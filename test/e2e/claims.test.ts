@@ -18,9 +18,9 @@ beforeAll(async () => {
   if (!world.stage.available) return;
   agent = world.agent("claims");
   await agent.startReady();
-}, 30_000);
+}, 180_000);
 
-afterAll(() => world.close(), 60_000);
+afterAll(() => world.close(), 180_000);
 
 const STAT = "stat -c '%a %u:%g' /claim /claim/file";
 

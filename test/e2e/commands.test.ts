@@ -82,12 +82,12 @@ beforeAll(async () => {
   await agent.startReady();
   await publishDesired(broker, NODE, desired(NODE, { generation: 1, resources: talker() }));
   await eventually("the talker runs", () => restartsOf("talker"), { timeout: 60_000 });
-}, 90_000);
+}, 180_000);
 
 afterAll(async () => {
   await agent?.kill();
   await client?.[Symbol.asyncDispose]();
-}, 60_000);
+}, 180_000);
 
 async function podStatus(of: AgentProcess, name: string): Promise<PodOnApi | undefined> {
   const list = (await (await of.api("/pods")).json()) as { readonly items: readonly PodOnApi[] };
@@ -245,9 +245,9 @@ e2e("kill -9 in the middle of a restart: the next process says that nobody knows
       if (answersTo(id).at(-1)?.phase !== "duplicate") throw new Error("not yet");
       return true;
     },
-    { timeout: 30_000 },
+    { timeout: 60_000 },
   );
-  await eventually("the talker runs", () => restartsOf("talker"), { timeout: 30_000 });
+  await eventually("the talker runs", () => restartsOf("talker"), { timeout: 60_000 });
 });
 
 e2e("pull makes sure of a pod's images, and tells what is missing", async () => {
@@ -381,7 +381,7 @@ e2e(
             .filter((answer) => answer.id === id && FINAL.includes(answer.phase));
           return phases(answers).at(-1);
         },
-        { timeout: 30_000, explain: () => guarded.logTail(30) },
+        { timeout: 60_000, explain: () => guarded.logTail(30) },
       );
     const send = async (command: object, keys: readonly (typeof key)[] = []): Promise<string> => {
       const id = newId();
@@ -418,7 +418,7 @@ e2e(
         "the pod runs, as an unsigned look tells",
         async () =>
           (await send({ verb: "ping" })) === "done 200" && (await restartsOn(guarded, "web")) === 0,
-        { timeout: 30_000, explain: () => guarded.logTail(30) },
+        { timeout: 60_000, explain: () => guarded.logTail(30) },
       );
       expect(await send({ verb: "get", args: { kind: "pods" } })).toBe("done 200");
       expect(await send(restart)).toBe("denied 401");

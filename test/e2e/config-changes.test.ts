@@ -19,9 +19,9 @@ beforeAll(async () => {
   // With the default back-off of crashes, so that one would be noticed.
   agent = world.agent("changes", { config: { crashLoopBackOff: {} } });
   await agent.startReady();
-}, 30_000);
+}, 180_000);
 
-afterAll(() => world.close(), 60_000);
+afterAll(() => world.close(), 180_000);
 
 e2e.concurrent("a volume follows its ConfigMap in one step, and nothing restarts", async () => {
   const edit = (edition: number): void =>
@@ -38,7 +38,7 @@ e2e.concurrent("a volume follows its ConfigMap in one step, and nothing restarts
     await eventually(
       `edition ${edition} is there`,
       () => readFileSync(`/proc/${pid}/root/config/z`, "utf8") === `${edition}\n`,
-      { timeout: 20_000, interval: 2, explain: () => agent.logTail() },
+      { timeout: 60_000, interval: 2, explain: () => agent.logTail() },
     );
     times.push(Math.round(performance.now() - start));
   }
@@ -62,7 +62,7 @@ e2e.concurrent("edits that come faster than restarts end with the newest", async
   await eventually(
     "the newest has been read",
     async () => (await world.environment(place)).get("value") === "8",
-    { timeout: 20_000, explain: () => agent.logTail() },
+    { timeout: 60_000, explain: () => agent.logTail() },
   );
   // Not by its journal: a container may be ended before its shell has come to write a line.
   const count = async (): Promise<number> =>
@@ -85,7 +85,7 @@ function restarts(from: string, to: string): readonly string[] {
 async function untilSaid(pod: string, lines: readonly string[]): Promise<void> {
   const wanted = lines.toSorted().join();
   await eventually(`${pod} has said all`, () => life.said(pod).toSorted().join() === wanted, {
-    timeout: 30_000,
+    timeout: 60_000,
     explain: () => `wanted: ${lines.join()}\nthe journal: ${life.said(pod).join()}`,
   });
 }
@@ -139,7 +139,7 @@ e2e.concurrent("readers start anew in the order of the spec, once for each edit"
     await untilSaid("readers", said);
     const took = Math.round(performance.now() - since);
     console.log(`all three readers of a ConfigMap had read "${to}" after ${took} ms`);
-    expect(took).toBeLessThan(9_000);
+    expect(took).toBeLessThan(30_000);
     const now = await untilPod(node, "readers", {
       is: "knows all of them",
       when: (pod) =>

@@ -19,9 +19,9 @@ beforeAll(async () => {
   if (!world.stage.available) return;
   agent = world.agent("objects");
   await agent.startReady();
-}, 30_000);
+}, 180_000);
 
-afterAll(() => world.close(), 60_000);
+afterAll(() => world.close(), 180_000);
 
 interface Missing {
   readonly pod: string;
@@ -123,7 +123,7 @@ e2e.concurrent("files and documents: who may use what, and which counts", async 
     (await world.environment({ agent: node, pod })).get("VALUE");
   const untilValue = async (pod: string, value: string): Promise<void> => {
     await eventually(`${pod} has read: ${value}`, async () => (await valueIn(pod)) === value, {
-      timeout: 20_000,
+      timeout: 60_000,
       explain: () => node.logTail(),
     });
   };

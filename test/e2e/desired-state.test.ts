@@ -18,7 +18,7 @@ import { desired, publishDesired, topicOf, Upstream } from "./support-b-upstream
 const { e2e, temp, containerd, watch, agent: makeAgent } = await openStage();
 
 function explain(agent: AgentProcess): { explain: () => string; timeout: number } {
-  return { explain: () => agent.logTail(60), timeout: 30_000 };
+  return { explain: () => agent.logTail(60), timeout: 60_000 };
 }
 
 /** The running containers of an agent, once they are exactly these pods. */
@@ -448,7 +448,7 @@ e2e(
     silent.stop(true);
     await refusing.stop();
   },
-  120_000,
+  180_000,
 );
 
 e2e(
@@ -457,7 +457,7 @@ e2e(
     const signals = ["SIGTERM", "SIGKILL"] as const;
     await Promise.all(signals.map(async (signal) => comesBackWiped(signal)));
   },
-  120_000,
+  180_000,
 );
 
 async function comesBackWiped(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
@@ -475,7 +475,7 @@ async function comesBackWiped(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
   const before = await untilRunning(agent, ["web"]);
   // A session that ends sooner looks like a second device of this name, which is met with patience.
   await eventually("the session is old enough", () => performance.now() - bornAt > 10_500, {
-    timeout: 15_000,
+    timeout: 60_000,
   });
 
   using events = await watch();
@@ -536,7 +536,7 @@ e2e(
     expect(reborn.session).toBeGreaterThan(birth.session);
 
     expect(await agent.kill("SIGTERM")).toBe(0);
-    const farewell = await upstream.untilState("offline", 5_000);
+    const farewell = await upstream.untilState("offline", 30_000);
     expect(farewell.session).toBe(reborn.session);
     expect(await runningApps(containerd(), "birth")).toEqual(before);
     expect(await upstream.podStatus("web")).toBeDefined();
@@ -564,8 +564,8 @@ e2e(
       explain(agent),
     );
     expect(await agent.kill("SIGTERM")).toBe(0);
-    await upstream.untilState("offline", 5_000);
+    await upstream.untilState("offline", 30_000);
     await broker.stop();
   },
-  120_000,
+  180_000,
 );

@@ -16,9 +16,9 @@ beforeAll(async () => {
   if (!world.stage.available) return;
   agent = world.agent("env-node");
   await agent.startReady();
-}, 30_000);
+}, 180_000);
 
-afterAll(() => world.close(), 60_000);
+afterAll(() => world.close(), 180_000);
 
 e2e.concurrent("every way to a variable, and who wins where two say the same", async () => {
   world.put(agent, "environment");

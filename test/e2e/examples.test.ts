@@ -60,9 +60,9 @@ beforeAll(async () => {
   agent = stage.agent();
   await agent.startReady();
   for (const file of exampleFiles()) agent.writeManifest(file, textOf(file));
-}, 30_000);
+}, 180_000);
 
-afterAll(() => stage.close(), 60_000);
+afterAll(() => stage.close(), 180_000);
 
 function exampleFiles(): readonly string[] {
   return readdirSync(EXAMPLES).filter((name) => name.endsWith(".yaml"));
@@ -93,7 +93,7 @@ e2e.concurrent.each(Object.entries(PROMISES))(
     await eventually(
       `${name} says ${line}`,
       async () => logOf(agent, await podOf(agent, name), container).some((one) => line.test(one)),
-      { timeout: 20_000, interval: 100, explain: () => agent.logTail() },
+      { timeout: 60_000, interval: 100, explain: () => agent.logTail() },
     );
   },
 );
@@ -128,7 +128,7 @@ e2e("deleted, the examples leave nothing but the data of the claim", async () =>
   await eventually(
     "containerd has nothing left",
     async () => (await stage.containerd.ctr("containers", "list", "--quiet")).trim() === "",
-    { timeout: 20_000, interval: 100, explain: () => agent.logTail() },
+    { timeout: 60_000, interval: 100, explain: () => agent.logTail() },
   );
   const starts = join(agent.paths.state, "claims/default/counted/starts");
   expect(readFileSync(starts, "utf8")).toBe("1\n");

@@ -40,7 +40,7 @@ async function untilOnline(broker: Broker, agent: AgentProcess): Promise<void> {
         throw new Error(stdout);
       return true;
     },
-    { timeout: 30_000, explain: () => agent.logTail(40) },
+    { timeout: 60_000, explain: () => agent.logTail(40) },
   );
 }
 
@@ -171,7 +171,7 @@ e2e.concurrent(
         if (pods.join(" ") !== "web") throw new Error(pods.join(" "));
         return true;
       },
-      { timeout: 30_000, explain: () => agent.logTail(40) },
+      { timeout: 60_000, explain: () => agent.logTail(40) },
     );
     const next = file("next.yaml", {
       apiVersion: "v1",
@@ -260,14 +260,14 @@ e2e.concurrent("a node with a root key takes what its fleet signed, and nothing 
       if (!stdout.includes("node 50 Healthy 200")) throw new Error(stdout);
       return true;
     },
-    { timeout: 40_000, explain: () => agent.logTail(40) },
+    { timeout: 60_000, explain: () => agent.logTail(40) },
   );
   await agent.kill();
 });
 
 e2e.concurrent("a broker that is not there is named at once", async () => {
   const result = await run([agentBinary(), "fleet", "status", "--url", "mqtt://127.0.0.1:1"], {
-    timeout: 15_000,
+    timeout: 60_000,
   });
   expect(result.code).toBe(1);
   expect(result.stderr).toStartWith("Error: no connection to broker mqtt://127.0.0.1:1: ");

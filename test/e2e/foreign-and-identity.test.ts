@@ -64,12 +64,12 @@ async function startDuel(): Promise<Duel> {
 /** The long one goes on in the background while the other tests run. */
 beforeAll(async () => {
   if (stage.available) duel = await startDuel();
-}, 60_000);
+}, 180_000);
 
 afterAll(() => {
   stage.close();
   bare.close();
-}, 60_000);
+}, 180_000);
 
 e2e("pods of nobody and of another instance survive everything", async () => {
   const agent = stage.agent({ name: "main" });
@@ -147,7 +147,7 @@ e2e(
     expect(await stage.running("named")).toBe(id);
     await agent.kill();
   },
-  30_000,
+  300_000,
 );
 
 e2e(
@@ -161,7 +161,7 @@ e2e(
           const condition = await nodeCondition(agents[name], "DuplicateIdentity");
           return condition?.status === "True";
         },
-        { timeout: 150_000, interval: 500, explain: () => agents[name].logTail() },
+        { timeout: 240_000, interval: 500, explain: () => agents[name].logTail() },
       );
     const left = since + DUEL_SECONDS * 1_000 - performance.now();
     await always("both agents run", left, () => DUELLISTS.every((name) => agents[name].running));
@@ -176,7 +176,7 @@ e2e(
       await stage.running(name);
     }
   },
-  175_000,
+  300_000,
 );
 
 bare.test(

@@ -87,7 +87,7 @@ e2e.concurrent(
     await agent.kill();
     await broker.stop();
   },
-  120_000,
+  180_000,
 );
 
 e2e.concurrent(
@@ -120,7 +120,7 @@ e2e.concurrent(
     await agent.kill();
     await broker.stop();
   },
-  120_000,
+  180_000,
 );
 
 e2e.concurrent(
@@ -151,7 +151,7 @@ e2e.concurrent(
     await agent.kill();
     await broker.stop();
   },
-  120_000,
+  180_000,
 );
 
 e2e.concurrent(
@@ -188,7 +188,7 @@ e2e.concurrent(
     await eventually(
       "it is accepted",
       () => agent.logLines().some((line) => line["generation"] === 3),
-      { interval: 1, timeout: 15_000 },
+      { interval: 1, timeout: 60_000 },
     );
     await agent.kill("SIGKILL");
     await broker.stop();
@@ -203,7 +203,7 @@ e2e.concurrent(
     await agent.kill();
     await broker.stop();
   },
-  120_000,
+  180_000,
 );
 
 e2e.concurrent(
@@ -236,7 +236,7 @@ e2e.concurrent(
     await agent.kill();
     await broker.stop();
   },
-  120_000,
+  180_000,
 );
 
 e2e.concurrent(
@@ -280,5 +280,5 @@ e2e.concurrent(
     await second.kill();
     await broker.stop();
   },
-  120_000,
+  180_000,
 );

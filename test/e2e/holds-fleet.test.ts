@@ -13,7 +13,7 @@ import { HoldStage, type HeldNode } from "./support-k-holds.ts";
 const stage = await HoldStage.open();
 const { hub } = stage;
 const { e2e, temp } = stage.stage;
-const LIMIT = 240_000;
+const LIMIT = 360_000;
 
 interface Watched {
   shown: string;
@@ -112,7 +112,7 @@ e2e.concurrent(
       const { payload } = await responses.next(({ payload: text }) => {
         const answer = JSON.parse(text) as CommandResponse;
         return answer.id === id && ["done", "failed", "denied"].includes(answer.phase);
-      }, 30_000);
+      }, 180_000);
       return JSON.parse(payload) as CommandResponse;
     };
     const before = await node.good([node.pod()]);

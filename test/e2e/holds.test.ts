@@ -11,7 +11,7 @@ import { HoldStage, type HeldNode } from "./support-k-holds.ts";
 const stage = await HoldStage.open();
 const { hub } = stage;
 const { e2e } = stage.stage;
-const LIMIT = 240_000;
+const LIMIT = 360_000;
 
 /** `get pods -o yaml`: why the update is held. */
 async function condition(node: HeldNode): Promise<string> {
@@ -34,7 +34,7 @@ e2e.concurrent(
     await node.publish([node.pod({ image })]);
     await node.held(/^pod default\/web: held since /, before);
     await eventually("the image of the update is there", () => node.hasImage(image), {
-      timeout: 30_000,
+      timeout: 60_000,
       explain: () => node.agent.logTail(40),
     });
     expect(hub.timesAsked("hold-pod:2")).toBeGreaterThan(0);
@@ -206,7 +206,7 @@ e2e.concurrent(
     await always("it reads what it read", 3_000, async () => (await read()) === "old");
     await node.cli("release", "web");
     await eventually("it reads the new content", async () => (await read()) === "new", {
-      timeout: 30_000,
+      timeout: 60_000,
       explain: () => node.agent.logTail(40),
     });
     await node.healthy();

@@ -18,9 +18,9 @@ beforeAll(async () => {
   if (!world.stage.available) return;
   agent = world.agent("pulls");
   await agent.startReady();
-}, 30_000);
+}, 180_000);
 
-afterAll(() => world.close(), 60_000);
+afterAll(() => world.close(), 180_000);
 
 e2e("an image is pulled with the Secrets that its pod names", async () => {
   using registry = new Registry(BUSYBOX_2, { username: "fleet", password: PASSWORD });

@@ -30,7 +30,7 @@ function block(name: string): string {
 async function makeCertificates(): Promise<void> {
   const commands = block("A CA of your own").replace("DNS:broker.example", "IP:127.0.0.1");
   const script = `set -e\ncd ${certificates}\n${commands}`;
-  const { code, stderr } = await run(["sh", "-c", script], { timeout: 20_000 });
+  const { code, stderr } = await run(["sh", "-c", script], { timeout: 60_000 });
   if (code !== 0) throw new Error(stderr);
 }
 
@@ -150,5 +150,5 @@ e2e(
     expect([...meant].toSorted()).toEqual([...foreign].toSorted());
     await broker.stop();
   },
-  120_000,
+  180_000,
 );

@@ -36,9 +36,9 @@ beforeAll(async () => {
   putFixture(agent, "app-armor");
   putFixture(agent, "ports", { ...ports, ADDRESS: bridgeAddress() });
   await agent.startReady();
-}, 60_000);
+}, 180_000);
 
-afterAll(() => stage.close(), 60_000);
+afterAll(() => stage.close(), 180_000);
 
 /** The node's own address in the network of the pods. */
 function bridgeAddress(): string {

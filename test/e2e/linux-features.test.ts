@@ -96,9 +96,9 @@ beforeAll(async () => {
   agent = stage.agent();
   putFixture(agent, "unsupported", { TREE: tree });
   await agent.startReady();
-}, 60_000);
+}, 180_000);
 
-afterAll(() => stage.close(), 60_000);
+afterAll(() => stage.close(), 180_000);
 
 /** `containerd … 1.6.20~ds1` is at least 1.6. */
 function isAtLeast(text: string, major: number, minor: number): boolean {

@@ -51,13 +51,13 @@ beforeAll(async () => {
   for (const name of ["names-in-domain", "dns-in-cluster", "sysctls-unsafe"])
     putFixture(cluster, name);
   await Promise.all([agent.startReady(), cluster.startReady()]);
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   rmSync(join("/dev/shm", SHARED), { force: true });
   await node.stop(true);
   stage.close();
-}, 60_000);
+}, 180_000);
 
 type Namespaces = Readonly<Record<string, string>>;
 

@@ -53,12 +53,12 @@ beforeAll(async () => {
   });
   putFixture(loose, "no-quota");
   await Promise.all([agent.startReady(), loose.startReady()]);
-}, 60_000);
+}, 180_000);
 
 afterAll(() => {
   rmSync(PLUGGED, { force: true });
   stage.close();
-}, 60_000);
+}, 180_000);
 
 /** Free ones of 2 MiB, which the kernel can also limit. */
 function hugePages(): number {

@@ -50,9 +50,9 @@ beforeAll(async () => {
   });
   putFixture(strict, "seccomp-default");
   await Promise.all([agent.startReady(), strict.startReady()]);
-}, 60_000);
+}, 180_000);
 
-afterAll(() => stage.close(), 60_000);
+afterAll(() => stage.close(), 180_000);
 
 function putProfile(name: string): void {
   const path = join(agent.paths.state, "seccomp", name);

@@ -67,7 +67,7 @@ async function untilShown(names: readonly string[]): Promise<void> {
       );
       return Bun.deepEquals(shown.map(({ metadata }) => metadata.name).toSorted(), names);
     },
-    { timeout: 30_000, explain: () => agent.logTail() },
+    { timeout: 60_000, explain: () => agent.logTail() },
   );
 }
 
@@ -233,7 +233,7 @@ e2e(
   async () => {
     const before = await runningApps(containerd(), "doors");
     const second = await run([agentBinary(), "run", "--config", agent.paths.config], {
-      timeout: 15_000,
+      timeout: 60_000,
     });
     expect(second.code).toBe(1);
     const said = `${second.stdout}${second.stderr}`;

@@ -22,13 +22,13 @@ beforeAll(async () => {
   if (!stage.available) return;
   agent = stage.agent();
   await agent.startReady();
-}, 30_000);
+}, 180_000);
 
 afterEach(async () => {
   if (stage.available) await stage.clear(agent);
-}, 30_000);
+}, 180_000);
 
-afterAll(() => stage.close(), 60_000);
+afterAll(() => stage.close(), 180_000);
 
 e2e("a manifest renamed into place runs, once", async () => {
   const mark = stage.mark();
@@ -64,7 +64,7 @@ e2e("an edit stops the old pod gracefully, then starts the new one, never both",
   const [exit] = stage.exits(mark);
   expect(exit?.containerId).toBe(old);
   expect(exitStatus(exit)).toBe(0);
-  expect((exit?.at ?? 0) - editedAt).toBeLessThan(10_000);
+  expect((exit?.at ?? 0) - editedAt).toBeLessThan(30_000);
   expect(stage.maxRunning(mark)).toBe(1);
 });
 
@@ -82,7 +82,7 @@ e2e("an edit kills an old pod that does not end when its grace period is over", 
   expect(exitStatus(exit)).toBe(137);
   const took = (exit?.at ?? 0) - editedAt;
   expect(took).toBeGreaterThanOrEqual(1_900);
-  expect(took).toBeLessThan(8_000);
+  expect(took).toBeLessThan(20_000);
   expect(stage.maxRunning(mark)).toBe(1);
 });
 
@@ -146,7 +146,7 @@ e2e("a deleted manifest leaves no sandbox, network, volumes, logs or cgroups", a
       expect(await cgroupsOf(uid)).toEqual([]);
       return true;
     },
-    { timeout: 15_000, interval: 100, explain: () => agent.logTail() },
+    { timeout: 60_000, interval: 100, explain: () => agent.logTail() },
   );
   await stage.counts(mark, { starts: 1, exits: 1 });
   const [exit] = stage.exits(mark);

@@ -37,7 +37,7 @@ async function untilNothingOf(pod: string): Promise<void> {
       ];
       return containers.length === 0 && sandboxes.length === 0;
     },
-    { timeout: 20_000, interval: 100, explain: () => agent.logTail() },
+    { timeout: 60_000, interval: 100, explain: () => agent.logTail() },
   );
 }
 
@@ -52,7 +52,7 @@ e2e.concurrent("a pod that has reached its deadline fails for good", async () =>
   // Its time counts from when the agent took it on, not from when the container ran.
   const stop = await life.heard("deadline", "main stop");
   expect(stop.at - put).toBeGreaterThan(5.9);
-  expect(stop.at - put).toBeLessThan(10);
+  expect(stop.at - put).toBeLessThan(30);
   expect((await rowOf(agent, "deadline")).status).toMatch(/^(DeadlineExceeded|Completed)$/);
 });
 
@@ -97,7 +97,7 @@ e2e.concurrent("pods that depend on each other never start, and say why", async 
         ];
         return told.some((text) => /cycle|each other/i.test(text));
       },
-      { timeout: 20_000, explain: () => agent.logTail() },
+      { timeout: 60_000, explain: () => agent.logTail() },
     );
     await event;
     expect(life.said(name)).toEqual([]);
@@ -118,7 +118,7 @@ e2e.concurrent("deleted while its image is being pulled, a pod leaves nothing", 
   using registry = new HttpServer(() => undefined);
   life.put(agent, "pulls", { PORT: registry.port });
   await eventually("the registry is asked", () => registry.questions.length > 0, {
-    timeout: 20_000,
+    timeout: 60_000,
     explain: () => agent.logTail(),
   });
   const pod = await podOf(agent, "pulls");

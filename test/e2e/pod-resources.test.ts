@@ -33,13 +33,13 @@ beforeAll(async () => {
     },
   });
   await agent.startReady();
-}, 30_000);
+}, 180_000);
 
 afterEach(async () => {
   if (stage.available) await stage.clear(agent);
-}, 30_000);
+}, 180_000);
 
-afterAll(() => stage.close(), 60_000);
+afterAll(() => stage.close(), 180_000);
 
 interface Recipe {
   readonly script?: string;
@@ -87,7 +87,7 @@ async function allSaidBy(name: string): Promise<readonly string[]> {
       const lines = saidBy(name);
       return lines.at(-1) === "end" ? lines.slice(0, -1) : undefined;
     },
-    { timeout: 20_000, explain: () => agent.logTail() },
+    { timeout: 60_000, explain: () => agent.logTail() },
   );
 }
 
@@ -155,7 +155,7 @@ e2eVersion1("a pod that forks without end comes to its limit of processes", asyn
   await eventually(
     "a fork was refused",
     () => saidBy("bomb").some((line) => line.includes("can't fork")),
-    { timeout: 20_000, explain: () => agent.logTail() },
+    { timeout: 60_000, explain: () => agent.logTail() },
   );
   const path = `kubepods/besteffort/pod${uidOf("bomb")}`;
   const current = Number(cgroupFile("pids", path, "pids.current"));

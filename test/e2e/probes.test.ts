@@ -141,7 +141,8 @@ e2e.concurrent("readiness turns the condition Ready at once and restarts nothing
   expect(containerOf(first, "main")).toMatchObject({ ready: false, started: true });
 
   const delays = [await turns(200, true), await turns(503, false), await turns(200, true)];
-  for (const delay of delays) expect(delay).toBeLessThan(0.9);
+  // The next question would come four seconds after the one that was answered.
+  for (const delay of delays) expect(delay).toBeLessThan(3);
   const last = await podOf(agent, "readiness");
   expect(containerOf(last, "main").restartCount).toBe(0);
   expect(life.said("readiness")).toEqual(["main start"]);
@@ -204,7 +205,7 @@ e2e.concurrent("the probe's own grace period counts when the probe kills", async
   life.closeGate("break-grace");
   expect(exitCode).toBe(137);
   expect(at - before).toBeGreaterThan(0.9);
-  expect(at - before).toBeLessThan(10);
+  expect(at - before).toBeLessThan(60);
   const again = containerOf(await untilPod(agent, "probe-grace", restarted(1)), "main");
   expect(again.lastState.terminated).toMatchObject({ exitCode: 137, reason: "Error" });
   // Its hour of grace is nobody's who clears up after the test.
@@ -216,7 +217,7 @@ e2e.concurrent(
   "under Never a container that its probe has killed is the end of the pod",
   async () => {
     life.put(agent, "probe-never");
-    const pod = await untilPod(agent, "probe-never", { ...inPhase("Succeeded"), timeout: 20_000 });
+    const pod = await untilPod(agent, "probe-never", { ...inPhase("Succeeded"), timeout: 60_000 });
     expect(containerOf(pod, "main")).toMatchObject({
       restartCount: 0,
       ready: false,

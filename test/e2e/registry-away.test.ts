@@ -11,7 +11,7 @@ const IMAGE = "app:stable";
 const world = await World.open();
 const { e2e } = world;
 
-afterAll(() => world.close(), 60_000);
+afterAll(() => world.close(), 180_000);
 
 e2e(
   "Always runs what is here while the registry is away, agent/pull-strict waits for it",
@@ -63,5 +63,5 @@ e2e(
     await untilPod(agent, "strict", READY);
     expect(await inside("strict")).toBe("second\n");
   },
-  120_000,
+  180_000,
 );

@@ -75,9 +75,9 @@ beforeAll(async () => {
   for (const { fixture } of ENDING) life.put(agent, fixture);
   for (const name of ["restart-own-never", "restart-both-end"]) life.put(agent, name);
   await agent.startReady();
-}, 30_000);
+}, 180_000);
 
-afterAll(() => stage.close(), 60_000);
+afterAll(() => stage.close(), 180_000);
 
 e2e.concurrent.each(ENDING.map((each) => [each.story, each] as const))(
   "%s",

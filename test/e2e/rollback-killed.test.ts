@@ -140,7 +140,7 @@ async function play(node: RollbackNode, round: Round, good: Revision): Promise<R
       expect(last).toMatchObject({ kind: "tick", variant: `good-${now.edition}` });
       return true;
     },
-    { timeout: 20_000, interval: 200, explain: () => node.agent.logTail(60) },
+    { timeout: 60_000, interval: 200, explain: () => node.agent.logTail(60) },
   );
   if (isDecided) expect(triesOf(node)).toBe(tries);
   // Neither the wrong end in between, nor two of it, nor one with another's configuration.
@@ -170,5 +170,5 @@ for (const [index, rounds] of courses.entries())
       // What the pod has written is there in spite of all.
       expect((await node.look()).inside.split("\n").slice(0, 2)).toEqual([kept, kept]);
     },
-    240_000,
+    360_000,
   );

@@ -31,12 +31,12 @@ beforeAll(async () => {
   sent = await client.collect(`agent/v1/node/${NODE}/#`);
   agent = world.agent(NODE, { broker, config: { logLevel: "debug" } });
   await agent.startReady();
-}, 30_000);
+}, 180_000);
 
 afterAll(async () => {
   await client?.[Symbol.asyncDispose]();
   world.close();
-}, 60_000);
+}, 180_000);
 
 /** Files below, as far as they lie on the same disk: what a Secret's own volume holds is in memory. */
 function filesOnDisk(directory: string): readonly string[] {
@@ -204,7 +204,7 @@ e2e("without its key the node says so, and everything runs on", async () => {
   await eventually(
     "what was removed is gone",
     async () => (await world.stage.containersOf("bystander")).length === 0,
-    { timeout: 20_000, explain: () => agent.logTail() },
+    { timeout: 60_000, explain: () => agent.logTail() },
   );
   pods.pop();
   const rest = before.split(",").slice(0, 2).join();
@@ -217,7 +217,7 @@ e2e("without its key the node says so, and everything runs on", async () => {
   await eventually(
     "the document is known again",
     async () => (await world.inside(other, "cat /keys/token")) === next,
-    { timeout: 20_000, explain: () => agent.logTail() },
+    { timeout: 60_000, explain: () => agent.logTail() },
   );
   expect(await running()).toBe(rest);
   // What is told of the pods has reached the broker, and says nothing either.

@@ -22,7 +22,7 @@ const temp = makeTempDirectory();
 const started = await startPrivateContainerd(temp, { sandboxImage: `docker.io/${PAUSE.name}` });
 const e2e = testWhenAvailable(started);
 
-afterAll(() => temp.remove(), 60_000);
+afterAll(() => temp.remove(), 180_000);
 
 function containerd() {
   if (isUnavailable(started)) throw new Error(started.unavailable);
@@ -124,7 +124,7 @@ e2e(
     ]);
     expect(cgroups).toBe("");
   },
-  30_000,
+  180_000,
 );
 
 const haveBroker = Bun.which("mosquitto") !== null;

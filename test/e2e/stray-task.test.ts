@@ -114,7 +114,7 @@ stage.test(
       // "in starting state" until containerd has given the start up.
       const remove = async (): Promise<boolean> =>
         cri.removePodSandbox(pod.sandboxId).then(() => true);
-      await eventually(`sandbox ${cut} is removed`, remove, { timeout: 30_000 });
+      await eventually(`sandbox ${cut} is removed`, remove, { timeout: 60_000 });
       expect(await taskOf(pod.id)).toBeUndefined();
     }
     console.log(`cut-off starts ended as: ${[...new Set(reasons)].toSorted().join(", ")}`);

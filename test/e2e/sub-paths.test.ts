@@ -17,9 +17,9 @@ beforeAll(async () => {
   if (!world.stage.available) return;
   agent = world.agent("parts");
   await agent.startReady();
-}, 30_000);
+}, 180_000);
 
-afterAll(() => world.close(), 60_000);
+afterAll(() => world.close(), 180_000);
 
 e2e.concurrent("a part of every kind of volume", async () => {
   const root = world.directory("sub-paths");

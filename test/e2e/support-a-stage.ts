@@ -89,7 +89,7 @@ export class Stage {
   }
 
   /** Waits until the journal has come to exactly these lines. */
-  async journalIs(pod: string, lines: readonly string[], timeout = 15_000): Promise<void> {
+  async journalIs(pod: string, lines: readonly string[], timeout = 60_000): Promise<void> {
     const wanted = JSON.stringify(lines);
     await eventually(
       `the journal of ${pod} is ${wanted}`,
@@ -180,7 +180,7 @@ export class Stage {
         const own = (await this.containersOf(pod)).filter((id) => running.has(id));
         return own.length === 1 ? own[0] : undefined;
       },
-      { timeout: 20_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     );
   }
 
@@ -196,7 +196,7 @@ export class Stage {
       "no container is left",
       async () =>
         (await this.containerd.ctr("containers", "list", "--quiet")).trim() === "" ? true : false,
-      { timeout: 20_000, interval: 100, explain: () => agent.logTail() },
+      { timeout: 60_000, interval: 100, explain: () => agent.logTail() },
     );
   }
 

@@ -20,7 +20,7 @@ export async function cutPower(containerd: PrivateContainerd): Promise<void> {
   const sockets = shimSockets(state);
   await containerd.kill("SIGKILL");
   for (const process of doomed) signal(process, "SIGKILL");
-  if (!waitForEnd(doomed, 5_000)) throw new Error("a task survived SIGKILL");
+  if (!waitForEnd(doomed, 30_000)) throw new Error("a task survived SIGKILL");
   unmountBelow(state);
   for (const path of [state, ...sockets]) rmSync(path, { recursive: true, force: true });
   runSync(["ip", "link", "delete", bridge]);

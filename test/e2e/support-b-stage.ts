@@ -34,7 +34,7 @@ export interface Stage {
 
 export async function openStage(): Promise<Stage> {
   const temp = makeTempDirectory();
-  afterAll(() => temp.remove(), 60_000);
+  afterAll(() => temp.remove(), 180_000);
   const started = await startPrivateContainerd(temp);
   if (!isUnavailable(started)) await importImages(started, temp.directory("images"), [BUSYBOX_1]);
   const containerd = (): PrivateContainerd => {

@@ -126,7 +126,7 @@ export async function publishDesired(
       topicOf(node, "desired"),
       text === "" ? "-n" : "-s",
     ],
-    { stdin: text, timeout: 10_000 },
+    { stdin: text, timeout: 60_000 },
   );
   if (code !== 0) throw new Error(`mosquitto_pub ended with ${code}: ${stderr}`);
 }

@@ -48,8 +48,8 @@ export async function openLife(): Promise<Life> {
   const agent = stage.available ? life.agent() : new AgentProcess(stage.temp, nowhere);
   beforeAll(async () => {
     if (stage.available) await agent.startReady();
-  }, 30_000);
-  afterAll(() => stage.close(), 60_000);
+  }, 180_000);
+  afterAll(() => stage.close(), 180_000);
   return { life, stage, e2e: stage.test, agent };
 }
 
@@ -129,7 +129,7 @@ export class LifeStage {
       `${pod} says "${said}" ${nth} times`,
       () => this.lines(pod).filter((line) => line.said === said)[nth - 1],
       {
-        timeout: 30_000,
+        timeout: 60_000,
         explain: () => `the journal of ${pod}: ${JSON.stringify(this.said(pod))}`,
       },
     );
@@ -147,7 +147,7 @@ export class LifeStage {
   /** How a container ended, by containerd's own event; waits for it. */
   async end(id: string): Promise<ContainerEnd> {
     const exit = await eventually(`container ${id} has ended`, () => this.#exitOf(id), {
-      timeout: 30_000,
+      timeout: 60_000,
     });
     return { at: sinceBoot(exit), exitCode: exitStatus(exit) ?? 0 };
   }

@@ -57,7 +57,7 @@ export class HttpServer implements Disposable {
   /** Waits until something was asked for the `nth` time. */
   async asked(path: string, nth = 1): Promise<HttpQuestion> {
     return eventually(`${path} was asked ${nth} times`, () => this.about(path)[nth - 1], {
-      timeout: 30_000,
+      timeout: 60_000,
       explain: () => this.questions.map((each) => each.path).join(" "),
     });
   }

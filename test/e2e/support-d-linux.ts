@@ -46,7 +46,7 @@ export async function linesOf(
       return lines.at(-1) === "end" ? lines.slice(0, -1) : undefined;
     },
     {
-      timeout: 30_000,
+      timeout: 60_000,
       interval: 50,
       explain: () =>
         `its status: ${JSON.stringify(last?.status, undefined, 1)}\n${agent.logTail()}`,
@@ -84,7 +84,7 @@ export async function rejectionOf(agent: AgentProcess, pod: string): Promise<Rej
   return eventually(
     `${pod} is refused`,
     async () => (await getRejected(agent)).find(({ name }) => name === pod),
-    { timeout: 20_000, interval: 50, explain: () => agent.logTail() },
+    { timeout: 60_000, interval: 50, explain: () => agent.logTail() },
   );
 }
 

@@ -110,7 +110,7 @@ export class World {
         if (said !== wanted) throw new Error(`it says ${JSON.stringify(said)}`);
         return true;
       },
-      { timeout: 20_000, interval: 50, explain: () => place.agent.logTail() },
+      { timeout: 60_000, interval: 50, explain: () => place.agent.logTail() },
     );
   }
 

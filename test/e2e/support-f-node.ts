@@ -54,7 +54,7 @@ export async function isRefused(
       refusals(agent, code)
         .slice(before)
         .some((line) => says.test(line)),
-    { timeout: 15_000, interval: 50, explain: () => `${agent.logTail(20)}\n${broker.logTail()}` },
+    { timeout: 60_000, interval: 50, explain: () => `${agent.logTail(20)}\n${broker.logTail()}` },
   );
 }
 
@@ -68,7 +68,7 @@ export async function isAccepted(
   await eventually(
     `generation ${generation} is accepted`,
     () => accepted(agent, generation) > before,
-    { timeout: 15_000, interval: 50, explain: () => `${agent.logTail(20)}\n${broker.logTail()}` },
+    { timeout: 60_000, interval: 50, explain: () => `${agent.logTail(20)}\n${broker.logTail()}` },
   );
 }
 
@@ -92,7 +92,7 @@ export async function untilRunning({
       const apps = await runningApps(stage.containerd(), name);
       return apps.length === 1 ? apps : undefined;
     },
-    { timeout: 30_000, interval: 100, explain: () => agent.logTail(40) },
+    { timeout: 60_000, interval: 100, explain: () => agent.logTail(40) },
   );
 }
 

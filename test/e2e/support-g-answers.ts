@@ -167,7 +167,7 @@ export async function judged({ name, broker, agent }: Answering, payload: object
   const before = judgements(agent).length;
   await publishDesired(broker, name, payload);
   return eventually("it is judged", () => judgements(agent)[before], {
-    timeout: 20_000,
+    timeout: 60_000,
     explain: () => agent.logTail(),
   });
 }

@@ -190,7 +190,7 @@ export class RollbackNode implements AsyncDisposable {
         expect({ pod, imageID: now.imageID, inside: now.inside }).toEqual({ pod, imageID, inside });
         return true;
       },
-      { timeout: 30_000, interval: 200, explain: () => this.agent.logTail(60) },
+      { timeout: 60_000, interval: 200, explain: () => this.agent.logTail(60) },
     );
     const running = await this.running();
     expect(running.filter((name) => name === pod)).toEqual([pod]);
@@ -231,7 +231,7 @@ export class RollbackNode implements AsyncDisposable {
         const [now] = await appsOf(containerd, this.name);
         return now !== undefined && now.id !== found.id;
       },
-      { timeout: 30_000, interval: 200, explain: () => this.agent.logTail() },
+      { timeout: 60_000, interval: 200, explain: () => this.agent.logTail() },
     );
     await this.asBefore(before);
     expect((await shownOf(this.agent, pod)).line).toContain("(rolled back)");
@@ -256,7 +256,7 @@ export class RollbackNode implements AsyncDisposable {
     await this.#events.next(
       ({ payload }) =>
         eventsOf(payload).some((one) => one.reason === reason && message.test(one.message)),
-      40_000,
+      180_000,
     );
   }
 
@@ -265,7 +265,7 @@ export class RollbackNode implements AsyncDisposable {
       one.reason === "RolledBack" && one.object.name === pod && reason.test(one.message);
     const { payload } = await this.#events.next(
       (message) => eventsOf(message.payload).some(isIt),
-      40_000,
+      180_000,
     );
     expect(eventsOf(payload).find(isIt)).toMatchObject({
       type: "Warning",
@@ -276,7 +276,7 @@ export class RollbackNode implements AsyncDisposable {
   async #container(
     pod: string,
   ): Promise<{ readonly containerId: string; readonly imageID: string }> {
-    const ready = await untilPod(this.agent, pod, { ...READY, timeout: 30_000 });
+    const ready = await untilPod(this.agent, pod, { ...READY, timeout: 60_000 });
     const status = containerOf(ready, "main");
     // Many nodes of this file have the same image under different names.
     return { containerId: idOf(status), imageID: status.imageID.replace(/^.*@/, "") };

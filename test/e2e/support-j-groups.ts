@@ -44,7 +44,7 @@ export async function publish(broker: Broker, to: string, fields: Fields): Promi
   const retained = ["-q", "1", "-r", "-t", `agent/v1/${to}/desired`];
   const { code, stderr } = await run(
     ["mosquitto_pub", "-h", "127.0.0.1", "-p", String(broker.port), ...retained, "-s"],
-    { stdin: text, timeout: 10_000 },
+    { stdin: text, timeout: 60_000 },
   );
   if (code !== 0) throw new Error(`mosquitto_pub ended with ${code}: ${stderr}`);
 }
@@ -60,7 +60,7 @@ export async function runs(member: Member, ...pods: readonly string[]): Promise<
       if (running !== wanted) throw new Error(`it runs ${running}`);
       return true;
     },
-    { timeout: 40_000, interval: 100, explain: () => agent.logTail(40) },
+    { timeout: 60_000, interval: 100, explain: () => agent.logTail(40) },
   );
 }
 
@@ -81,7 +81,7 @@ export async function answers(member: Member, ...wanted: readonly string[]): Pro
       if (told.join(", ") !== wanted.join(", ")) throw new Error(`it reports ${told.join(", ")}`);
       return true;
     },
-    { timeout: 40_000, interval: 200, explain: () => agent.logTail(40) },
+    { timeout: 60_000, interval: 200, explain: () => agent.logTail(40) },
   );
 }
 
@@ -138,7 +138,7 @@ export async function becomes(
       if (found !== wanted) throw new Error(`it says ${found}`);
       return true;
     },
-    { timeout: 40_000, explain: () => agent.logTail(40) },
+    { timeout: 60_000, explain: () => agent.logTail(40) },
   );
 }
 

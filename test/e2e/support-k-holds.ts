@@ -67,7 +67,7 @@ export class HoldStage {
     afterAll(async () => {
       this.hub[Symbol.dispose]();
       await line?.client[Symbol.asyncDispose]();
-    }, 60_000);
+    }, 180_000);
   }
 
   /** Without a containerd there is no broker either: all tests are skipped. */

@@ -256,7 +256,7 @@ e2e(
     await agent.kill();
     await broker.stop();
   },
-  120_000,
+  180_000,
 );
 
 e2e(
@@ -327,7 +327,7 @@ e2e(
     expect(ledger.overlaps()).toEqual([]);
     await agent.kill();
   },
-  120_000,
+  180_000,
 );
 
 e2e(

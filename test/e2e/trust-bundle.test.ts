@@ -40,7 +40,7 @@ async function isInForce(node: KeyedNode, bundle: Bundle, by: readonly TestKey[]
   await eventually(
     `bundle ${bundle.version} is in force`,
     async () => (await shown(node)).bundle?.version === bundle.version,
-    { timeout: 15_000, explain: () => node.agent.logTail(20) },
+    { timeout: 60_000, explain: () => node.agent.logTail(20) },
   );
 }
 
@@ -136,5 +136,5 @@ e2e(
     await agent.kill();
     await broker.stop();
   },
-  60_000,
+  180_000,
 );

@@ -117,7 +117,7 @@ e2e(
       const condition = await eventually(
         "the condition is there",
         async () => trustUnavailable(node),
-        { timeout: 15_000, explain: () => agent.logTail(20) },
+        { timeout: 60_000, explain: () => agent.logTail(20) },
       );
       expect(condition).toMatch(says);
       expect((await agent.cli("get", "node")).stdout).toContain("Ready,TrustUnavailable");
@@ -170,7 +170,7 @@ e2e(
     await agent.kill();
     await broker.stop();
   },
-  240_000,
+  360_000,
 );
 
 e2e(

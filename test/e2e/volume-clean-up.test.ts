@@ -14,7 +14,7 @@ import { World } from "./support-e-world.ts";
 const world = await World.open();
 const { e2e } = world;
 
-afterAll(() => world.close(), 60_000);
+afterAll(() => world.close(), 180_000);
 
 /** Mount points below the directory of pods. */
 function podMounts(agent: AgentProcess): readonly string[] {
@@ -108,7 +108,7 @@ e2e.concurrent(
       await eventually(
         "nothing of the pods is left",
         () => podDirectories(agent).length === 0 && podMounts(agent).length === 0,
-        { timeout: 30_000, explain: () => agent.logTail(60) },
+        { timeout: 60_000, explain: () => agent.logTail(60) },
       );
       for (const name of names) {
         await untilGone(agent, `leaves-${name}`);

@@ -26,9 +26,9 @@ beforeAll(async () => {
   if (!world.stage.available) return;
   agent = world.agent("volumes");
   await agent.startReady();
-}, 30_000);
+}, 180_000);
 
-afterAll(() => world.close(), 60_000);
+afterAll(() => world.close(), 180_000);
 
 /** Why `main` of the pod waits. */
 async function untilRefused(pod: string, reason: string): Promise<string> {

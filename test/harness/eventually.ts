@@ -3,7 +3,7 @@
 import { inspect } from "node:util";
 
 export interface EventuallyOptions {
-  /** Bound in ms. */
+  /** Bound in ms, default 30,000: what a busy machine needs, not what is expected. */
   readonly timeout?: number;
   /** Time between two looks in ms. */
   readonly interval?: number;
@@ -23,7 +23,7 @@ export async function eventually<T>(
   look: () => T | undefined | false | Promise<T | undefined | false>,
   options: EventuallyOptions = {},
 ): Promise<T> {
-  const { timeout = 10_000, interval = 25 } = options;
+  const { timeout = 30_000, interval = 25 } = options;
   const end = performance.now() + timeout;
   let last = "nothing was seen";
   for (;;) {

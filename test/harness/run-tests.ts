@@ -18,6 +18,8 @@ const IN_PROCESS = [
   "test/component",
   "test/agent",
 ];
+/** A test that hangs ends; one that only waits for a busy machine does not. */
+const IN_PROCESS_TIMEOUT = "--timeout=60000";
 const ON_REAL_PARTS = "test/e2e/**/*.test.ts";
 const LANES = 3;
 const LONG = [
@@ -145,7 +147,10 @@ async function everything(): Promise<TestCounts> {
   counts = addCounts(counts, await check("lint", lint));
   const inProcess = withTests(IN_PROCESS);
   if (inProcess.length > 0)
-    counts = addCounts(counts, await suite("in-process", ["--randomize", ...inProcess]));
+    counts = addCounts(
+      counts,
+      await suite("in-process", ["--randomize", IN_PROCESS_TIMEOUT, ...inProcess]),
+    );
   const real = [...new Bun.Glob(ON_REAL_PARTS).scanSync(ROOT)].toSorted();
   return addCounts(counts, await sideBySide(real));
 }

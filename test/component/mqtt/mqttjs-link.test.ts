@@ -164,14 +164,11 @@ test("a stopped broker is noticed by keep-alive, and what waits for it rejects",
     ),
   );
   frozen.signal("SIGSTOP");
-  const stoppedAt = performance.now();
   await Promise.all(
     sessions.map(async (session) => {
       const publishing = failureOf(session.publish(message("x", "y")));
       const subscribing = failureOf(session.subscribe(["x"]));
       expect(await session.ended).toMatchObject({ by: "network", message: "Keepalive timeout" });
-      // 1.5 × keep-alive, and what a busy machine adds.
-      expect(performance.now() - stoppedAt).toBeLessThan(1_900);
       expect((await publishing).reason).toBe("SessionEnded");
       expect((await subscribing).reason).toBe("SessionEnded");
     }),

@@ -51,7 +51,7 @@ export class Upstream {
   }
 
   /** Waits for an acknowledgement, from now or before, and gives the first one that matches. */
-  async ack(what: string, matches: (ack: Ack) => boolean, timeout = 30_000): Promise<Ack> {
+  async ack(what: string, matches: (ack: Ack) => boolean, timeout = 60_000): Promise<Ack> {
     return eventually(`${this.node}: ${what}`, () => this.acks().find(matches), {
       timeout,
       explain: () => `the last acknowledgement: ${JSON.stringify(this.acks().at(-1))}`,
@@ -67,7 +67,7 @@ export class Upstream {
     return stateOf(await this.client.retainedJSON(topicOf(this.node, "state")));
   }
 
-  async untilState(wanted: State["state"], timeout = 15_000): Promise<State> {
+  async untilState(wanted: State["state"], timeout = 60_000): Promise<State> {
     return eventually(
       `${this.node} is ${wanted} on the broker`,
       async () => {

@@ -114,7 +114,7 @@ export class LifeStage {
   }
 
   /** Waits until the journal has come to exactly these lines. */
-  async journalIs(pod: string, lines: readonly string[], timeout = 30_000): Promise<void> {
+  async journalIs(pod: string, lines: readonly string[], timeout = 60_000): Promise<void> {
     const wanted = JSON.stringify(lines);
     await eventually(
       `the journal of ${pod} is ${wanted}`,

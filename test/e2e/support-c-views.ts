@@ -17,7 +17,7 @@ export interface WantedEvent {
   readonly count?: number;
 }
 
-const TIMEOUT = 30_000;
+const TIMEOUT = 60_000;
 
 /** Undefined when the agent knows no pod of this name. */
 export async function findPod(agent: AgentProcess, name: string): Promise<PodView | undefined> {

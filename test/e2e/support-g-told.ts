@@ -38,7 +38,7 @@ interface OwnPod {
   readonly status: PodStatus;
 }
 
-const TOLD_WITHIN_MS = 30_000;
+const TOLD_WITHIN_MS = 60_000;
 
 /** By a client of its own, as it is at this moment. */
 export async function toldBy(broker: Broker, node: string): Promise<Told> {

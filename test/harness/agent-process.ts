@@ -124,12 +124,12 @@ export class AgentProcess {
   }
 
   /** Starts and waits until /healthz says 200. */
-  async startReady(timeout = 20_000): Promise<void> {
+  async startReady(timeout = 60_000): Promise<void> {
     this.start();
     await this.waitReady(timeout);
   }
 
-  async waitReady(timeout = 20_000): Promise<void> {
+  async waitReady(timeout = 60_000): Promise<void> {
     const health = async (): Promise<boolean> => {
       if (!this.running)
         throw new Hopeless(`the agent ended with ${this.#child?.exitCode}\n${this.logTail()}`);
@@ -163,13 +163,13 @@ export class AgentProcess {
   async api(path: string): Promise<Response> {
     return fetch(`http://agent${path}`, {
       unix: this.paths.socket,
-      signal: AbortSignal.timeout(5_000),
+      signal: AbortSignal.timeout(30_000),
     });
   }
 
   /** Runs a verb of the same binary against this agent: `cli("get", "pods")`. */
   async cli(...args: readonly string[]): Promise<CommandResult> {
-    return run([agentBinary(), ...args, "--socket", this.paths.socket], { timeout: 20_000 });
+    return run([agentBinary(), ...args, "--socket", this.paths.socket], { timeout: 60_000 });
   }
 
   /** Temp name, then rename: the file appears whole. */

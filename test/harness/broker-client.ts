@@ -36,7 +36,7 @@ export class BrokerClient implements AsyncDisposable {
   }
 
   static async connect(url: string, tls: BrokerTls = {}): Promise<BrokerClient> {
-    const options = { protocolVersion: 5, reconnectPeriod: 200, connectTimeout: 5_000 } as const;
+    const options = { protocolVersion: 5, reconnectPeriod: 200, connectTimeout: 30_000 } as const;
     return new BrokerClient(await connectAsync(url, { ...options, ...tls }));
   }
 
@@ -74,7 +74,7 @@ export class BrokerClient implements AsyncDisposable {
       // Retain-as-published off: a retained message has the flag only when the SUBSCRIBE brings it.
       await this.#client.subscribeAsync(topic, { qos: 1, rh: 0 });
       await this.publish(probe, "");
-      await withTimeout(seen.promise, 5_000, `reading the retained message of ${topic}`);
+      await withTimeout(seen.promise, 30_000, `reading the retained message of ${topic}`);
       return found;
     } finally {
       this.#listeners.delete(listener);
@@ -100,7 +100,7 @@ export class BrokerClient implements AsyncDisposable {
     await this.#client.subscribeAsync(filter, { qos: 1 });
     return {
       messages,
-      next: async (matches, timeout = 10_000) => {
+      next: async (matches, timeout = 60_000) => {
         const found = Promise.withResolvers<BrokerMessage>();
         const look = (): void => {
           const message = messages.find(matches);

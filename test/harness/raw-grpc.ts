@@ -18,7 +18,7 @@ export async function rawCall(
         asIs,
         asIs,
         Buffer.from(options.request ?? new Uint8Array()),
-        { deadline: Date.now() + (options.timeout ?? 5_000) },
+        { deadline: Date.now() + (options.timeout ?? 30_000) },
         (error, response) =>
           error === null && response !== undefined
             ? resolve(response)

@@ -15,6 +15,9 @@ import type { SimContainer, SimSpec } from "./sim-specs.ts";
 import { filesShown } from "./sim-volumes.ts";
 import type { SimWorld } from "./sim-world.ts";
 
+const PATIENT_SECONDS = 3600;
+const HEARD_MS = 40_000;
+
 export function wrongConfig(world: SimWorld): string | undefined {
   // What was taken back reads what was there when it was good.
   const pods = world
@@ -95,4 +98,12 @@ export function lostClaim({ machine }: SimWorld): string | undefined {
 
 function first(all: readonly (string | undefined)[]): string | undefined {
   return all.find((one) => one !== undefined);
+}
+
+/** Where programs take their grace periods to the end, a short deadline takes an edit back, and rightly. */
+export async function asksForPatience({ authority, machine, policy }: SimWorld): Promise<void> {
+  if (authority.wants.size === 0) return;
+  authority.policy = { ...policy, progressDeadlineSeconds: PATIENT_SECONDS };
+  authority.publish(authority.wants);
+  await machine.clock.advance(HEARD_MS);
 }

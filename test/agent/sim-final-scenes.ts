@@ -5,7 +5,7 @@ import type { CreateContainerArgs } from "../../src/cri/cri-client.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { RecordedCall } from "../fakes/fake-runtime.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
-import { wrongConfig, wrongVolumes } from "./sim-final-config.ts";
+import { asksForPatience, wrongConfig, wrongVolumes } from "./sim-final-config.ts";
 import { waits, wrongBooks, wrongPods } from "./sim-final-pods.ts";
 import { wrongUpstream } from "./sim-final-upstream.ts";
 import { runsAgain } from "./sim-kubernetes.ts";
@@ -58,6 +58,7 @@ async function edits(
   reader: Reader,
 ): Promise<string | undefined> {
   const { clock } = world.machine;
+  await asksForPatience(world);
   const before = instances(world);
   const texts = readings(world);
   const ended = world.judge.config.ended.length;

@@ -27,7 +27,7 @@ export class CommandHand {
   readonly #options: CommandHandOptions;
   #count = 0;
   #heard = 0;
-  /** The last one that may be obeyed, as it was sent. */
+  /** The last one that may be obeyed, and only in its session, as it was sent. */
   #last: string | undefined;
   /** Something stands where no command may. */
   #isRetained = false;
@@ -90,8 +90,10 @@ export class CommandHand {
     orders().expect({ id, ...args });
     const session = presentSession(broker);
     const signers = by === undefined ? [] : [by];
-    this.#last = commandText({ id, verb: "restart", session, args, by: signers });
-    broker.publish(COMMAND_TOPIC, this.#last, false);
+    const text = commandText({ id, verb: "restart", session, args, by: signers });
+    broker.publish(COMMAND_TOPIC, text, false);
+    // One that names no session may be obeyed whenever it comes, if nobody heard it before.
+    this.#last = session === undefined ? undefined : text;
     return id;
   }
 

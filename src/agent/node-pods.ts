@@ -86,7 +86,7 @@ export function buildNodePods(options: NodePodsOptions): Pods {
       ...options,
       allocatable,
       mountsImages: () => features().imageVolumes,
-      refreshVolumes: (pod) => volumes.refresh(pod),
+      refreshVolumes: (pod, starting) => volumes.refresh(pod, starting),
       prepareSubPath: (pod, part) => volumes.prepareSubPath(pod, part),
     }),
     objects: podObjects({ edges, desired, refreshVolumes: (pod) => volumes.refresh(pod) }),

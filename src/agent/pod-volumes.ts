@@ -8,7 +8,7 @@ import {
   type NodeAllocatable,
 } from "../api/downward.ts";
 import type { LocalObjects } from "../api/local-object.ts";
-import type { Pod, PodUID } from "../api/pod.ts";
+import type { Container, Pod, PodUID } from "../api/pod.ts";
 import type { DownwardAPIFile } from "../api/volumes.ts";
 import type { SubPath } from "../runtime/action-input.ts";
 import { Volumes, type VolumesOptions } from "../volume/mount-volumes.ts";
@@ -63,8 +63,8 @@ export class PodVolumes {
   }
 
   /** What could not follow, as sentences. */
-  refresh(pod: Pod): readonly string[] {
-    return this.#volumesOf(pod).refresh(pod).problems;
+  refresh(pod: Pod, starting?: Container): readonly string[] {
+    return this.#volumesOf(pod).refresh(pod, starting).problems;
   }
 
   tearDown(uid: PodUID): void {

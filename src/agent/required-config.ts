@@ -5,6 +5,7 @@ import type { LocalObjects } from "../api/local-object.ts";
 import { allContainers, type Pod } from "../api/pod.ts";
 import { reasonOf } from "../lib/errors.ts";
 import { resolveEnvironment } from "../runtime/environment.ts";
+import { requireParts } from "../runtime/volume-parts.ts";
 
 export interface RequiredConfigFacts {
   readonly objects: LocalObjects;
@@ -22,9 +23,12 @@ export function requireConfig(pod: Pod, facts: RequiredConfigFacts): void {
   // Addresses are there whenever a container starts.
   const downward = { nodeName, hostIPs: [], podIPs: [] };
   try {
-    for (const container of allContainers(pod.spec))
-      resolveEnvironment(pod, container, { objects, downward, node });
+    const all = allContainers(pod.spec).map((container) => ({
+      container,
+      ...resolveEnvironment(pod, container, { objects, downward, node }),
+    }));
     checkVolumes(pod);
+    for (const { container, env } of all) requireParts(pod, container, { env, objects });
   } catch (error) {
     if (reasonOf(error, "") === CONFIG_ERROR) throw error;
   }

@@ -3,6 +3,7 @@
 import { base64OfBytes } from "./base64.ts";
 import type { ConfigMap, LocalObjectKind, LocalObjects } from "./local-object.ts";
 import { formatPath, type FieldPath } from "./field-path.ts";
+import { isInShown, nestedIn } from "./nested-mounts.ts";
 import type { Container, Pod, PodSpec } from "./pod.ts";
 import { tidyPath } from "./reference-rules.ts";
 import type { EnvFrom, EnvVar, KeyToPath } from "./references.ts";
@@ -144,7 +145,7 @@ export function configInputs(
     lookUp(type === "configMap" ? "ConfigMap" : "Secret", name),
   );
   const files = container.volumeMounts.flatMap((mount) =>
-    mountInput(mount, pod.spec.volumes, ofFiles),
+    mountInput(mount, { container, volumes: pod.spec.volumes, lookUp: ofFiles }),
   );
   if (env.length === 0 && envFrom.length === 0 && files.length === 0) return undefined;
   return { env, envFrom, files };
@@ -166,27 +167,33 @@ function variableInput(variable: EnvVar, lookUp: LookUp): readonly unknown[] {
   }
 }
 
-/** The files below the mount's subPath; all of the volume's where it depends on the environment. */
+interface MountFacts {
+  readonly container: Container;
+  readonly volumes: readonly Volume[];
+  readonly lookUp: LookUp;
+}
+
+/** The files below the mount's subPath; all of the volume's where it depends on the environment, or cannot follow. */
 function mountInput(
   mount: VolumeMount,
-  volumes: readonly Volume[],
-  lookUp: LookUp,
+  { container, volumes, lookUp }: MountFacts,
 ): readonly unknown[] {
-  const written = mount.subPath ?? mount.subPathExpr;
   const volume = volumes.find(({ name }) => name === mount.name);
+  const nested = volume === undefined ? [] : nestedIn(container, volume.name);
+  const written = mount.subPath ?? mount.subPathExpr ?? (nested.length > 0 ? "" : undefined);
   if (written === undefined || volume === undefined) return [];
   const projections = projectionsOf(volume);
   if (projections.length === 0) return [];
   const subPath = mount.subPath === undefined && written.includes("$") ? "" : tidyPath(written);
   const isBelow = (path: string): boolean =>
     subPath === "" || path === subPath || path.startsWith(`${subPath}/`);
-  return [
-    projections.map(({ kind, projection }) => {
-      // Of an object that is not there no file is.
-      const files = filesOf(lookUp(kind, projection.name) ?? {}, projection.items);
-      return Object.fromEntries(Object.entries(files).filter(([path]) => isBelow(path)));
-    }),
-  ];
+  const read = projections.map(({ kind, projection }) => {
+    // Of an object that is not there no file is.
+    const files = filesOf(lookUp(kind, projection.name) ?? {}, projection.items);
+    return Object.fromEntries(Object.entries(files).filter(([path]) => isBelow(path)));
+  });
+  const isWhole = mount.subPath === undefined && mount.subPathExpr === undefined;
+  return isWhole && !isInShown(nested, read.flatMap(Object.keys)) ? [] : [read];
 }
 
 /** The paths of all files that a volume of content shows by now; undefined = it is of another kind. */

@@ -1,12 +1,22 @@
 // Reads the kernel's table of mounts. Pure.
 
-/** Mount points in the order they were mounted, from the text of /proc/self/mountinfo. */
+export interface MountLine {
+  readonly point: string;
+  /** What is mounted there, as a path inside of its filesystem; `//deleted` behind it = it was removed since. */
+  readonly root: string;
+}
+
+/** In the order they were mounted, from the text of /proc/self/mountinfo. */
+export function parseMounts(mountinfo: string): readonly MountLine[] {
+  return mountinfo.split("\n").flatMap((line) => {
+    const [, , , root, point] = line.split(" ");
+    if (root === undefined || point === undefined) return [];
+    return [{ point: unescapeOctal(point), root: unescapeOctal(root) }];
+  });
+}
+
 export function parseMountPoints(mountinfo: string): readonly string[] {
-  return mountinfo
-    .split("\n")
-    .map((line) => line.split(" ")[4])
-    .filter((field) => field !== undefined)
-    .map(unescapeOctal);
+  return parseMounts(mountinfo).map(({ point }) => point);
 }
 
 /** The kernel writes space, tab, newline and backslash as three octal digits. */

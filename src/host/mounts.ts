@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import { ERRNO, MNT_DETACH, bindMount, makePrivate, mount, unmount } from "./libc.ts";
-import { mountPointsUnder, parseMountPoints } from "./mount-info.ts";
+import { mountPointsUnder, parseMountPoints, parseMounts } from "./mount-info.ts";
 import { openBeneath, type BeneathOptions } from "./open-beneath.ts";
 
 export interface TmpfsOptions {
@@ -54,6 +54,8 @@ export interface Mounts {
   unmount(path: string): void;
   /** Mount points strictly below `path`, deepest first. */
   mountsUnder(path: string): readonly string[];
+  /** What is mounted strictly below `path`, as paths inside of their filesystems. */
+  boundUnder(path: string): readonly string[];
   isMountPoint(path: string): boolean;
 }
 
@@ -90,6 +92,7 @@ export function realMounts(): Mounts {
       if (again !== 0) throw mountError("unmount", path, again);
     },
     mountsUnder: (path) => mountPointsUnder(mountPoints(), realPath(path)),
+    boundUnder: (path) => boundUnder(`${realPath(path)}/`),
     isMountPoint: (path) => mountPoints().includes(realPath(path)),
   };
 }
@@ -125,7 +128,16 @@ function makeTarget(target: string, isDirectory: boolean): void {
 }
 
 function mountPoints(): readonly string[] {
-  return parseMountPoints(readFileSync("/proc/self/mountinfo", "utf8"));
+  return parseMountPoints(mountTable());
+}
+
+function boundUnder(prefix: string): readonly string[] {
+  const below = parseMounts(mountTable()).filter(({ point }) => point.startsWith(prefix));
+  return below.map(({ root }) => root);
+}
+
+function mountTable(): string {
+  return readFileSync("/proc/self/mountinfo", "utf8");
 }
 
 /** The kernel's table has no symlinks in it; the last part of a path is taken as it is. */

@@ -61,8 +61,8 @@ export interface ContainerWorld {
   configDigest(text: string): string;
   /** Whether the runtime can mount images as volumes. */
   mountsImages(): boolean;
-  /** Brings the pod's volumes in line with what they show by now; what could not follow, as sentences. */
-  refreshVolumes(pod: Pod): readonly string[];
+  /** Brings volumes of which `starting` hears no news in line with what they show by now; what could not follow, as sentences. */
+  refreshVolumes(pod: Pod, starting: Container): readonly string[];
   /** The host path to mount for a part of a volume, held fast against links out of it. Throws AgentError. */
   prepareSubPath(pod: Pod, part: SubPath): string;
 }

@@ -2,10 +2,10 @@
 
 import { canonicalJson } from "../api/canonical-json.ts";
 import { findObject, type LocalObjects } from "../api/local-object.ts";
-import { configInputs, referencesOf, shownPaths } from "../api/object-references.ts";
+import { configInputs, referencesOf } from "../api/object-references.ts";
 import { allContainers, type Container, type Pod } from "../api/pod.ts";
-import { tidyPath } from "../api/reference-rules.ts";
 import { resolveEnvironment } from "./environment.ts";
+import { requireParts } from "./volume-parts.ts";
 
 export interface DigestFacts {
   readonly objects: LocalObjects;
@@ -24,8 +24,7 @@ export function configDigests(pod: Pod, facts: DigestFacts): Readonly<Record<str
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {
       const text = configText(pod, container, objects);
-      if (text === undefined || !hasEnvironment(pod, container, objects)) return [];
-      if (!hasParts(pod, container, objects)) return [];
+      if (text === undefined || !couldStart(pod, container, objects)) return [];
       return [[container.name, facts.digest(text)] as const];
     }),
   );
@@ -41,29 +40,19 @@ export function configText(
   return inputs === undefined ? undefined : canonicalJson(inputs);
 }
 
-/** Also every key that it needs is there. */
-function hasEnvironment(pod: Pod, container: Container, objects: LocalObjects): boolean {
+/**
+ * Also every key that it needs is there, and every part of a volume that it mounts: what somebody mistyped must not end
+ * what runs.
+ */
+function couldStart(pod: Pod, container: Container, objects: LocalObjects): boolean {
   const downward = { nodeName: "", podIPs: [], hostIPs: [] };
+  const node = { cpuMillis: 0, memoryBytes: 0 };
   try {
-    resolveEnvironment(pod, container, {
-      objects,
-      downward,
-      node: { cpuMillis: 0, memoryBytes: 0 },
-    });
+    const { env } = resolveEnvironment(pod, container, { objects, downward, node });
+    requireParts(pod, container, { env, objects });
     return true;
   } catch {
     // A key is missing, or its value can be no variable.
     return false;
   }
-}
-
-/** Also every part of a volume that it mounts: a key that somebody mistyped must not end what runs. */
-function hasParts({ metadata, spec }: Pod, container: Container, objects: LocalObjects): boolean {
-  return container.volumeMounts.every(({ name, subPath = "" }) => {
-    const volume = spec.volumes.find((one) => one.name === name);
-    const wanted = tidyPath(subPath);
-    if (wanted === "" || volume === undefined) return true;
-    const shown = shownPaths(volume, metadata, objects);
-    return shown?.some((path) => path === wanted || path.startsWith(`${wanted}/`)) ?? true;
-  });
 }

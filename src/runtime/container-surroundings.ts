@@ -15,10 +15,11 @@ import type {
   SubPath,
 } from "./action-input.ts";
 import { configText } from "./config-digests.ts";
-import { resolveEnvironment, valuesOf, type EnvEntry } from "./environment.ts";
-import { asWritten, expand, missingIn } from "./expansion.ts";
+import { resolveEnvironment, type EnvEntry } from "./environment.ts";
+import { asWritten } from "./expansion.ts";
 import { podHostname } from "./hostname.ts";
 import { hostNetworkHostsFile, podHostsFile } from "./hosts-file.ts";
+import { subPathOf } from "./volume-parts.ts";
 
 export interface SurroundingsOptions {
   readonly world: ContainerWorld;
@@ -67,7 +68,7 @@ export class ContainerSurroundings {
     const downward = { nodeName, hostIPs: world.hostIPs(), podIPs: ips ?? [] };
     const { env, said } = resolveEnvironment(pod, container, { objects, downward, node });
     const read = configText(pod, container, objects);
-    if (read !== undefined) this.#showNewest(pod, container);
+    this.#showNewest(pod, container);
     const facts = {
       env,
       subPaths: this.#subPaths(newborn, env),
@@ -89,10 +90,9 @@ export class ContainerSurroundings {
     return readsAddress(container) ? input.sandbox?.ips() : undefined;
   }
 
-  /** An image may have taken its time: parts of volumes are mounted as the digest has them. */
-  #showNewest(pod: Pod, { volumeMounts }: Container): void {
-    if (!volumeMounts.some(hasSubPath)) return;
-    const problems = this.#options.world.refreshVolumes(pod);
+  /** An image may have taken its time: what it hears no news of is mounted as the digest has it. */
+  #showNewest(pod: Pod, container: Container): void {
+    const problems = this.#options.world.refreshVolumes(pod, container);
     if (problems.length > 0) throw refused(problems.join("; "));
   }
 
@@ -166,25 +166,6 @@ export function readsAddress({ env }: Container): boolean {
       variable.valueFrom.type === "field" &&
       variable.valueFrom.field.fieldPath.startsWith("status.podIP"),
   );
-}
-
-function hasSubPath({ subPath = "", subPathExpr = "" }: VolumeMount): boolean {
-  return subPath !== "" || subPathExpr !== "";
-}
-
-/** "" = the whole volume. Nothing of the environment is shown: it may come from a Secret. */
-function subPathOf(mount: VolumeMount, env: readonly EnvEntry[]): string {
-  const { subPath = "", subPathExpr = "" } = mount;
-  if (subPathExpr === "") return subPath;
-  const values = valuesOf(env);
-  const missing = missingIn(subPathExpr, values);
-  if (missing.length > 0) throw refused(`missing value for ${missing.join(", ")}`);
-  const expanded = expand(subPathExpr, values);
-  if (expanded.startsWith("/"))
-    throw refused(`error SubPath \`${subPathExpr}\` must not be an absolute path`);
-  if (expanded.split("/").includes(".."))
-    throw refused(`unable to provision SubPath \`${subPathExpr}\`: must not contain '..'`);
-  return expanded;
 }
 
 function refused(message: string): AgentError {

@@ -5,6 +5,7 @@
 //   ..data -> ..3           renamed into place: this is the change
 //   app.conf -> ..data/app.conf
 
+import { topName } from "../api/nested-mounts.ts";
 import type { FileInfo, Files } from "../host/files.ts";
 import type { ProjectedFile, ProjectedFiles } from "./projection.ts";
 
@@ -32,16 +33,23 @@ const GROUP_READS = 0o440;
 export class AtomicDirectory {
   readonly root: string;
   readonly #files: Files;
+  readonly #isHeld: (version: string) => boolean;
 
-  /** Nobody else writes to `root`. */
-  constructor(files: Files, root: string) {
+  /** Nobody else writes to `root`. `isHeld`: whether a container still sees a part of this version. */
+  constructor(files: Files, root: string, isHeld: (version: string) => boolean = () => false) {
     this.root = root;
     this.#files = files;
+    this.#isHeld = isHeld;
   }
 
   /** Whether it was ever written. */
   get isWritten(): boolean {
     return this.#files.readLink(`${this.root}/${DATA}`) !== undefined;
+  }
+
+  /** Whether a reader gets to `path` through a link that another version changes. */
+  isShown(path: string): boolean {
+    return this.#files.readLink(`${this.root}/${topName(path)}`) !== undefined;
   }
 
   /** True if a reader sees something else now. Nothing is synced: it lies in memory. */
@@ -134,8 +142,9 @@ export class AtomicDirectory {
   }
 
   #removeOthers(version: string, there: readonly FileInfo[]): void {
-    for (const { name } of there)
-      if (VERSION.test(name) && name !== version) this.#files.removeTree(`${this.root}/${name}`);
+    const others = there.filter(({ name }) => VERSION.test(name) && name !== version);
+    for (const { name } of others)
+      if (!this.#isHeld(name)) this.#files.removeTree(`${this.root}/${name}`);
   }
 }
 
@@ -147,10 +156,6 @@ function isIn(there: readonly FileInfo[], wanted: string): boolean {
 function inside({ files, directories }: AtomicContent): readonly string[] {
   const shown = topNames(files.keys());
   return directories.filter((path) => shown.has(topName(path)) && !files.has(path));
-}
-
-function topName(path: string): string {
-  return path.split("/", 1)[0] ?? path;
 }
 
 function topNames(paths: Iterable<string>): ReadonlySet<string> {

@@ -5,7 +5,7 @@ import type { Pod } from "../api/pod.ts";
 import { AtomicDirectory } from "./atomic-directory.ts";
 import { makePodDirectory, type VolumeHost } from "./volume-directory.ts";
 import type { ContentVolume } from "./volume-kinds.ts";
-import { contentDirectory } from "./volume-paths.ts";
+import { contentDirectory, partsDirectory } from "./volume-paths.ts";
 
 /** Nobody but root gets past it; what is bound into a container is below. */
 const ROOT_MODE = 0o700;
@@ -49,7 +49,15 @@ export class ContentPlace {
   }
 
   #directoryOf({ name }: ContentVolume): AtomicDirectory {
-    return new AtomicDirectory(this.#host.files, `${this.#root}/${name}`);
+    const isHeld = (version: string): boolean => this.#isBound(`/${name}/${version}`);
+    return new AtomicDirectory(this.#host.files, `${this.#root}/${name}`, isHeld);
+  }
+
+  /** A directory that a container has mounted as a part of a volume is empty for it once it is removed. */
+  #isBound(path: string): boolean {
+    const { mounts, stateDir } = this.#host;
+    const bound = mounts.boundUnder(partsDirectory(stateDir, this.#uid));
+    return bound.some((root) => root === path || root.startsWith(`${path}/`));
   }
 
   /** Below a tmpfs that has gone, whatever is written would be on the disk. */

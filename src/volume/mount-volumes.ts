@@ -2,12 +2,18 @@
 // between two calls, and every call may be repeated. kubelet: volume manager
 
 import { NO_OBJECTS, type LocalObjects } from "../api/local-object.ts";
-import type { Pod, PodUID } from "../api/pod.ts";
+import type { Container, Pod, PodUID } from "../api/pod.ts";
 import type { ClaimVolume, DownwardAPIFile, Volume } from "../api/volumes.ts";
 import type { ShareOptions } from "../host/share-tree.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import { Claims, type ClaimName } from "./claims.ts";
-import { checkContent, refreshContent, setUpContent, type ContentHost } from "./content-volume.ts";
+import {
+  checkContent,
+  isReadAtStart,
+  refreshContent,
+  setUpContent,
+  type ContentHost,
+} from "./content-volume.ts";
 import { ContentPlace } from "./content-place.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
 import { notFound, type ProjectionFacts } from "./projection.ts";
@@ -111,14 +117,19 @@ export class Volumes {
     }
   }
 
-  /** Shows a running pod what its ConfigMaps, Secrets and labels say by now. Never throws for what is missing. */
-  refresh(pod: Pod): Refreshed {
+  /**
+   * Shows a running pod what its ConfigMaps, Secrets and labels say by now; before a container starts, what this one would
+   * never hear of later. Never throws for what is missing.
+   */
+  refresh(pod: Pod, starting?: Container): Refreshed {
     const changed: string[] = [];
     const problems: string[] = [];
     const content = this.#contentOf(pod);
     for (const volume of pod.spec.volumes.filter(isContentVolume)) {
+      if (starting !== undefined && !isReadAtStart(starting, volume)) continue;
       try {
-        if (refreshContent(content, volume)) changed.push(volume.name);
+        const isChanged = refreshContent(content, volume, starting !== undefined);
+        if (isChanged) changed.push(volume.name);
       } catch (cause) {
         problems.push(problemOf(volume, cause).message);
       }

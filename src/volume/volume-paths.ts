@@ -34,13 +34,18 @@ export function sharedMarkPath(stateDir: string, uid: string, volume: string): s
   return `${podDirectory(stateDir, uid)}/shared-claims/${volume}`;
 }
 
+/** `<stateDir>/pods/<uid>/volume-subpaths`: the parts of volumes that containers mount. */
+export function partsDirectory(stateDir: string, uid: string): string {
+  return `${podDirectory(stateDir, uid)}/volume-subpaths`;
+}
+
 /** `<stateDir>/pods/<uid>/volume-subpaths/<volume>/<container>` */
 export function subPathsDirectory(
   stateDir: string,
   uid: string,
   of: { readonly volumeName: string; readonly container: string },
 ): string {
-  return `${podDirectory(stateDir, uid)}/volume-subpaths/${of.volumeName}/${of.container}`;
+  return `${partsDirectory(stateDir, uid)}/${of.volumeName}/${of.container}`;
 }
 
 /** Ours are UUIDs; a label that somebody forged must not become a path elsewhere. */

@@ -47,9 +47,9 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {
       const text = configText(pod, container, objects);
-      if (text === undefined || !hasEnvironment(pod, container, objects)) return [];
+      if (text === undefined || !couldStart(pod, container, objects)) return [];
 `,
-    replacement: `  void [missing, hasEnvironment];
+    replacement: `  void [missing, couldStart];
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {
       const text = configText(pod, container, objects);
@@ -71,10 +71,10 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "an empty part of a volume is not a missing one",
     file: "src/api/object-references.ts",
-    search: "      const files = filesOf(lookUp(kind, projection.name) ?? {}, projection.items);\n",
-    replacement: `      const content = lookUp(kind, projection.name);
-      if (content === null) return null;
-      const files = filesOf(content, projection.items);
+    search: "    const files = filesOf(lookUp(kind, projection.name) ?? {}, projection.items);\n",
+    replacement: `    const content = lookUp(kind, projection.name);
+    if (content === null) return { gone: "" };
+    const files = filesOf(content, projection.items);
 `,
   },
   {

@@ -20,7 +20,7 @@ type Mount =
   /** One that the machine mounts by itself. */
   | { readonly type: "Disk" }
   /** `text`: of the file that is shown, as it was then; undefined = a directory. */
-  | { readonly type: "Bind"; readonly text: string | undefined };
+  | { readonly type: "Bind"; readonly text: string | undefined; readonly root: string };
 
 export class SimMounts {
   readonly #points = new Map<string, Mount>();
@@ -80,7 +80,8 @@ export class SimMounts {
       hugetlbfs: memory,
       bindBeneath: ({ root, path, create, target }) => {
         begin(target);
-        points.set(target, { type: "Bind", text: textBeneath(root, path, create) });
+        const text = textBeneath(root, path, create);
+        points.set(target, { type: "Bind", text, root: this.#inItsMemory(join(root, path)) });
       },
       makePrivate: () => mortal.mustAct(),
       unmount: (path) => {
@@ -91,8 +92,19 @@ export class SimMounts {
         this.points
           .filter((point) => point.startsWith(`${path}/`))
           .toSorted((a, b) => b.length - a.length),
+      boundUnder: (path) =>
+        [...points].flatMap(([point, mount]) =>
+          point.startsWith(`${path}/`) && mount.type === "Bind" ? [mount.root] : [],
+        ),
       isMountPoint: (path) => points.has(path),
     };
+  }
+
+  /** As a path inside of the tmpfs that it lies in, if it does. */
+  #inItsMemory(path: string): string {
+    const found = realpathSync(path);
+    const memory = this.points.find((one) => this.isMemory(one) && found.startsWith(`${one}/`));
+    return found.slice(memory?.length ?? 0);
   }
 
   #mountMemory(path: string): void {

@@ -184,3 +184,32 @@ e2e.concurrent("readers start anew in the order of the spec, once for each edit"
 });
 
 const VALUE = "cat /config/value";
+
+e2e.concurrent(
+  "an edit takes nothing away from a container that holds a part or a mount",
+  async () => {
+    const part = { agent, pod: "holders", container: "part" };
+    const inner = { agent, pod: "holders", container: "inner" };
+    world.put(agent, "holders", { A: "one", B: "one" });
+    const before = await untilPod(agent, "holders", READY);
+    await world.inside(inner, "echo precious >/etc/app/conf.d/data/file");
+
+    for (const B of ["two", "three"]) {
+      world.put(agent, "holders", { A: "one", B });
+      await world.untilInside(inner, "cat /etc/app/b /etc/app/conf.d/data/file", `${B}precious`);
+      await world.untilInside(part, "cat /part/a", "one");
+    }
+    const now = await untilPod(agent, "holders", READY);
+    expect(idOf(containerOf(now, "part"))).toBe(idOf(containerOf(before, "part")));
+    // Whatever it shows, it cannot follow while something is mounted inside of it: it starts anew.
+    expect(containerOf(now, "inner").restartCount).toBe(2);
+
+    world.put(agent, "holders", { A: "four", B: "three" });
+    await world.untilInside(part, "cat /part/a", "four");
+    await world.untilInside(
+      inner,
+      "cat /etc/app/conf.d/a /etc/app/conf.d/data/file",
+      "fourprecious",
+    );
+  },
+);

@@ -26,6 +26,7 @@ const LOOKS: ReadonlySet<string> = new Set([
   "diskUsage",
   "isMountPoint",
   "mountsUnder",
+  "boundUnder",
 ]);
 
 /** `halfway`: what the deadly call does in part is done. */

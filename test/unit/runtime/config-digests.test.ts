@@ -97,6 +97,24 @@ describe("what a container would read", () => {
       expect(mounted(subPath, { name: "v", configMap: { ...files, items } })).toEqual(known);
     });
 
+    test("its path is made of variables", () => {
+      const of = (subPathExpr: string, env: readonly EnvVar[] = []) => {
+        const volumeMounts = [{ name: "v", mountPath: "/m", readOnly: true, subPathExpr }];
+        const spec = { volumes: [{ name: "v", configMap: files }] };
+        return Object.keys(digests({ a: { env, volumeMounts } }, { configMaps }, { spec }));
+      };
+      const app: EnvVar = { name: "WHO", value: "app" };
+      expect(of("app.conf")).toEqual(["a"]);
+      expect(of("$(WHO).conf", [app])).toEqual(["a"]);
+      expect(of("$(WHO).conf", [{ name: "WHO", value: "apq" }])).toEqual([]);
+      expect(of("app.cnof")).toEqual([]);
+      const ip: EnvVar = {
+        name: "IP",
+        valueFrom: { type: "field", field: { fieldPath: "status.podIP" } },
+      };
+      expect(of("$(IP)", [ip])).toEqual(["a"]);
+    });
+
     test("one of the pod's own fields is there", () => {
       const sources: readonly ProjectedSource[] = [
         { type: "configMap", configMap: files },
@@ -108,6 +126,35 @@ describe("what a container would read", () => {
       const volume = { name: "v", projected: { sources, defaultMode: 0o644 } };
       expect(mounted("name", volume)).toEqual(["a"]);
       expect(mounted("nmae", volume)).toEqual([]);
+    });
+  });
+
+  describe("has the whole of a volume", () => {
+    const files = { name: "web", items: [{ key: "x", path: "conf/x" }], optional: false };
+    const volumes: readonly Volume[] = [
+      { name: "v", configMap: { ...files, defaultMode: 0o644 } },
+      { name: "data", emptyDir: { medium: "" } },
+    ];
+    const of = (mountPath: string, x: string) => {
+      const volumeMounts = [
+        { name: "v", mountPath: "/m", readOnly: true },
+        { name: "data", mountPath, readOnly: false },
+      ];
+      return digests(
+        { a: { volumeMounts } },
+        { configMaps: { web: { x } } },
+        { spec: { volumes } },
+      );
+    };
+
+    test("in which something is mounted, so that it cannot follow", () => {
+      expect(of("/m/conf/data", "1")).not.toEqual(of("/m/conf/data", "2"));
+      expect(of("/m/conf/data", "1")).toEqual(of("/m/conf/data", "1"));
+    });
+
+    test("only then", () => {
+      expect(of("/m/other", "1")).toEqual({});
+      expect(of("/elsewhere", "1")).toEqual({});
     });
   });
 

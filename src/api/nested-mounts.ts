@@ -1,7 +1,7 @@
 // Directories that a volume must have because something else is mounted there: the runtime cannot make them in a read-only
 // one. kubelet: MakeNestedMountpoints
 
-import { allContainers, type Container, type Pod } from "../api/pod.ts";
+import { allContainers, type Container, type Pod } from "./pod.ts";
 
 /** Relative paths; what lies below one of them is made in what is mounted there. */
 export function nestedMountPoints(pod: Pod, volume: string): readonly string[] {
@@ -9,7 +9,8 @@ export function nestedMountPoints(pod: Pod, volume: string): readonly string[] {
   return [...new Set(found)].toSorted();
 }
 
-function nestedIn({ volumeMounts }: Container, volume: string): readonly string[] {
+/** The same of one container. */
+export function nestedIn({ volumeMounts }: Container, volume: string): readonly string[] {
   const all = volumeMounts.map(({ mountPath }) => cleanPath(mountPath));
   return volumeMounts
     .filter(
@@ -22,6 +23,20 @@ function nestedIn({ volumeMounts }: Container, volume: string): readonly string[
       const outer = below.filter((one) => !below.some((other) => isBelow(one, `${other}/`)));
       return outer.map((one) => one.slice(prefix.length));
     });
+}
+
+/**
+ * Whether one of `points` lies in what a volume of content shows: behind a link that leads elsewhere when the content
+ * changes, away from what is mounted there.
+ */
+export function isInShown(points: readonly string[], paths: Iterable<string>): boolean {
+  const shown = new Set([...paths].map(topName));
+  return points.some((point) => shown.has(topName(point)));
+}
+
+/** Of a relative path. */
+export function topName(path: string): string {
+  return path.split("/", 1)[0] ?? path;
 }
 
 function isBelow(path: string, prefix: string): boolean {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nestedMountPoints } from "../../../src/volume/nested-mounts.ts";
+import { nestedMountPoints } from "../../../src/api/nested-mounts.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 
 type Mount = readonly [name: string, mountPath: string, subPath?: string];

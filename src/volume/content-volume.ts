@@ -1,6 +1,11 @@
 // Volumes that the agent fills: made once, refilled when a ConfigMap, a Secret or a label changes.
 
-import { isInShown, nestedIn, nestedMountPoints } from "../api/nested-mounts.ts";
+import {
+  isInShown,
+  lastingMountPoints,
+  nestedIn,
+  nestedMountPoints,
+} from "../api/nested-mounts.ts";
 import type { Container, Pod } from "../api/pod.ts";
 import { AgentError } from "../lib/errors.ts";
 import type { AtomicContent, AtomicDirectory } from "./atomic-directory.ts";
@@ -22,7 +27,11 @@ export interface ContentHost {
 export function setUpContent(host: ContentHost, volume: ContentVolume): string {
   const { missing, content } = contentOf(host, volume);
   const shown = host.place.shown(volume);
-  if (shown !== undefined && (missing.length > 0 || isKept(shown, content))) return shown.root;
+  if (
+    shown !== undefined &&
+    (missing.length > 0 || isKept(shown, { pod: host.pod, volume, content }))
+  )
+    return shown.root;
   mustBeWhole(missing);
   const directory = host.place.make(volume);
   directory.write(content);
@@ -47,7 +56,7 @@ export function refreshContent(
   const shown = host.place.shown(volume);
   if (shown === undefined) return false;
   const { missing, content } = contentOf(host, volume);
-  if (!starting && isKept(shown, content)) return false;
+  if (!starting && isKept(shown, { pod: host.pod, volume, content })) return false;
   mustBeWhole(missing);
   return shown.write(content);
 }
@@ -63,9 +72,16 @@ export function isReadAtStart(
   return isPart || nestedIn({ volumeMounts, ...more }, name).length > 0;
 }
 
+interface Wanted {
+  readonly pod: Pod;
+  readonly volume: ContentVolume;
+  readonly content: AtomicContent;
+}
+
 /** Another version would take away what is mounted inside this one: it stays until a container starts anew. */
-function isKept(shown: AtomicDirectory, { files, directories }: AtomicContent): boolean {
-  return isInShown(directories, files.keys()) || directories.some((path) => shown.isShown(path));
+function isKept(shown: AtomicDirectory, { pod, volume, content }: Wanted): boolean {
+  const points = lastingMountPoints(pod, volume.name);
+  return isInShown(points, content.files.keys()) || points.some((path) => shown.isShown(path));
 }
 
 function mustBeWhole(missing: readonly string[]): void {

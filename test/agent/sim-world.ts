@@ -344,7 +344,12 @@ export class SimWorld implements Disposable {
       if (spec === undefined || desired.includes(spec)) return [];
       return [[spec, source === "file" ? "file" : "mqtt"] as const];
     });
-    return [...desired.map((spec) => [spec, this.readerOf(spec)] as const), ...leaving];
+    // An update that is under way needs what the new one reads.
+    const coming = [...this.authority.wants.values()].flatMap(({ spec }) => {
+      const isComing = !desired.includes(spec) && this.readerOf(spec) === "mqtt";
+      return isComing ? [[spec, "mqtt"] as const] : [];
+    });
+    return [...desired.map((spec) => [spec, this.readerOf(spec)] as const), ...leaving, ...coming];
   }
 
   #isOpen(name: SimName): boolean {

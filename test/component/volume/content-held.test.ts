@@ -126,6 +126,21 @@ describe("a ConfigMap with something mounted inside of what it shows", () => {
     expect(readFileSync(join(root, "app.conf"), "utf8")).toBe("2");
   });
 
+  test("by an init container follows at once", () => {
+    const init = aContainer("init", {
+      volumeMounts: [mount("cfg", "/etc/app"), mount("sec", "/etc/app/conf/certs")],
+    });
+    const web = aContainer("web", { volumeMounts: [mount("cfg", "/etc/app")] });
+    const volumes = [configMap({ a: "conf/a" }), SECRET];
+    const pod = aPod({ volumes, initContainers: [init], containers: [web] });
+    const world = newWorld();
+    world.objects.setSecret("cert", { key: "k" });
+    world.objects.setConfigMap("app", { a: "1" });
+    world.volumes.setUp(pod);
+    world.objects.setConfigMap("app", { a: "2" });
+    expect(world.volumes.refresh(pod).changed).toEqual(["cfg"]);
+  });
+
   test("that comes to show what is mounted beside it is as it was too", () => {
     const web = aContainer("web", {
       volumeMounts: [mount("cfg", "/etc/app"), mount("sec", "/etc/app/b")],

@@ -51,10 +51,21 @@ function accessModes(spec: Node): readonly string[] {
   return modes;
 }
 
+/** Nothing is done with them, but what is no quantity is a slip of the pen. */
+function judgeAmounts(
+  node: Node | undefined,
+  isOther: (key: string) => boolean = () => true,
+): void {
+  if (node === undefined) return;
+  for (const key of Object.keys(node.value)) if (isOther(key)) quantityField(node, key);
+}
+
 function storageField(spec: Node): string | undefined {
   const resources = objectField(spec, "resources");
   if (resources !== undefined) checkFields(resources, CLAIM_RESOURCES);
   const requests = resources === undefined ? undefined : objectField(resources, "requests");
+  judgeAmounts(requests, (key) => key !== "storage");
+  judgeAmounts(resources === undefined ? undefined : objectField(resources, "limits"));
   if ((requests?.value["storage"] ?? null) === null) {
     const path = [...spec.path, "resources", "requests", "storage"];
     spec.findings.fail(path, "Required", "Required value");

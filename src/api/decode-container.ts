@@ -135,7 +135,7 @@ function decodePort(node: Node): ContainerPort {
   const hostPort = portNumber(node, "hostPort");
   judge(node, "name", name === undefined || name === "" ? undefined : portNameError(name));
   judge(node, "hostIP", hostIP === undefined || hostIP === "" ? undefined : ipError(hostIP));
-  if (node.value["containerPort"] === undefined) required(node, "containerPort");
+  if ((node.value["containerPort"] ?? null) === null) required(node, "containerPort");
   return {
     ...(name === undefined || name === "" ? {} : { name }),
     containerPort: portNumber(node, "containerPort") ?? 0,

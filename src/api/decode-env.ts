@@ -10,8 +10,10 @@ import { ENV_FIELDS } from "./downward.ts";
 import {
   booleanField,
   checkFields,
+  checkUnion,
   invalid,
   invalidValue,
+  isEmptyUnion,
   isJsonObject,
   objectField,
   objectList,
@@ -76,13 +78,12 @@ function variableName(node: Node): string {
 }
 
 function decodeValueFrom(node: Node): EnvSource | undefined {
-  checkFields(node, ENV_VAR_SOURCE);
-  const written = Object.keys(node.value).filter((key) => (node.value[key] ?? null) !== null);
+  const written = checkUnion(node, ENV_VAR_SOURCE);
   const sources = Object.entries(SOURCES).flatMap(([key, decode]) => {
     const source = objectField(node, key);
     return source === undefined ? [] : [decode(source)];
   });
-  if (written.length === 0)
+  if (isEmptyUnion(node, ENV_VAR_SOURCE, written))
     invalidPart(
       node,
       "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",

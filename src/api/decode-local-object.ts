@@ -1,5 +1,6 @@
 // A ConfigMap, Secret or claim as written → a defaulted object, or every error at once.
 
+import { checkApiVersion } from "./api-version.ts";
 import { applyRewrites } from "./apply-rewrites.ts";
 import { decodeClaim } from "./decode-claim.ts";
 import { decodeConfigMap } from "./decode-config-map.ts";
@@ -8,12 +9,10 @@ import { decodeObjectMetadata, type ObjectMetadata } from "./decode-metadata.ts"
 import { decodeSecret } from "./decode-secret.ts";
 import {
   checkFields,
-  invalid,
   isJsonObject,
   isUnwritten,
   objectField,
   required,
-  stringField,
   type Node,
 } from "./field-reader.ts";
 import { Findings, type FindingsBudget } from "./findings.ts";
@@ -70,8 +69,7 @@ export function decodeLocalObject(
   const root: Node = { findings, path: [], value };
   const { level, decode } = DECODERS[kind];
   checkFields(root, level);
-  if (stringField(root, "apiVersion") === undefined) required(root, "apiVersion", '"v1"');
-  else if (value["apiVersion"] !== "v1") invalid(root, "apiVersion", 'must be "v1"');
+  checkApiVersion(root);
   const metadata = objectField(root, "metadata");
   if (metadata === undefined) {
     if (isUnwritten(root, "metadata")) required(root, "metadata");

@@ -7,6 +7,7 @@ import {
   forbidden,
   invalid,
   isJsonObject,
+  isUnwritten,
   objectList,
   required,
   stringField,
@@ -15,13 +16,16 @@ import {
 import { VOLUME_MOUNT } from "./schema/container.ts";
 import { descendingPathError, pathError } from "./validate-names.ts";
 import type { VolumeMount } from "./volumes.ts";
+import { keptEntries } from "./written-index.ts";
 
 export function decodeMounts(container: Node): readonly VolumeMount[] {
   const context = container.value["securityContext"];
   const privileged = isJsonObject(context) && context["privileged"] === true;
-  return objectList(container, "volumeMounts")
-    .filter((node) => !isTokenMount(node))
-    .map((node) => decodeMount(node, privileged));
+  const entries = objectList(container, "volumeMounts").map((node) => ({
+    node,
+    value: isTokenMount(node) ? undefined : decodeMount(node, privileged),
+  }));
+  return keptEntries(entries);
 }
 
 /** The token that an API server injects into each pod: there is none here, and none is missed. */
@@ -52,10 +56,13 @@ function decodeMount(node: Node, privileged: boolean): VolumeMount {
   };
 }
 
+/** A relative path starts at the root, as in Kubernetes: whoever compares mounts finds one place under one name. kubelet: makeAbsolutePath */
 function mountPathField(node: Node): string {
-  const path = stringField(node, "mountPath") ?? "";
-  if ((node.value["mountPath"] ?? "") === "") required(node, "mountPath");
-  const error = path === "" ? undefined : pathError(path);
+  const written = stringField(node, "mountPath") ?? "";
+  if (isUnwritten(node, "mountPath")) required(node, "mountPath");
+  if (written === "") return "";
+  const path = written.startsWith("/") ? written : `/${written}`;
+  const error = pathError(path);
   if (error !== undefined) invalid(node, "mountPath", error);
   else if (path.includes(":")) invalid(node, "mountPath", "must not contain ':'");
   return path;

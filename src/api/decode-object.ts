@@ -1,5 +1,6 @@
 // One object of a manifest or an MQTT document → the pods and local objects it holds and everything that is to be said about it.
 
+import { checkApiVersion } from "./api-version.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { DecodeContext, DecodedObject, DecodedPod, JsonObject } from "./decode-context.ts";
 import { decodeLocalObject, isLocalKind } from "./decode-local-object.ts";
@@ -7,13 +8,20 @@ import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
 import type { DesiredObject, LocalObjectKind } from "./local-object.ts";
 import type { DesiredPod, Rejection } from "./desired-pod.ts";
 import { fewErrors, fewRefusedKinds } from "./few-rejections.ts";
-import { isJsonObject } from "./field-reader.ts";
-import { FindingsBudget, UNKNOWN_FIELD } from "./findings.ts";
+import {
+  checkFields,
+  invalidValue,
+  isJsonObject,
+  listField,
+  required,
+  type Node,
+} from "./field-reader.ts";
+import { Findings, FindingsBudget } from "./findings.ts";
 import { formatPath, type FieldPath } from "./field-path.ts";
 import { LATER_KINDS, isKubernetesKind } from "./kinds.ts";
 import { LIST } from "./schema/objects.ts";
 import { containerHash, specHash } from "./pod-identity.ts";
-import { didYouMean, suggest } from "./suggest.ts";
+import { nearestName } from "./suggest.ts";
 import type { FieldError } from "../lib/result.ts";
 import { shortText } from "../lib/short-text.ts";
 
@@ -115,32 +123,17 @@ function desiredPod(decoded: DecodedPodObject, context: DecodeContext): DesiredP
 }
 
 function decodeList(value: JsonObject, kind: string, context: DecodeContext): DecodedObject {
-  const errors: FieldError[] = [];
-  for (const key of Object.keys(value))
-    if (!Object.hasOwn(LIST, key))
-      errors.push(
-        problem(context, {
-          path: [key],
-          code: "UnknownField",
-          message: UNKNOWN_FIELD + didYouMean(key, Object.keys(LIST)),
-        }),
-      );
-  const items = value["items"];
-  if (!Array.isArray(items))
-    errors.push(
-      problem(context, {
-        path: ["items"],
-        code: "Required",
-        message: "Required value: a list of objects",
-      }),
-    );
-  if (errors.length > 0) {
-    const rejections = errors.map((error) => rejection(context, { kind }, error));
-    return { ...NOTHING, errors: fewErrors(rejections) };
-  }
-  const decoded = (items as readonly unknown[]).map((item, index) =>
-    decodeItem(item, kind, withinItem(context, index)),
-  );
+  const { locate = () => undefined, lenient = false, budget } = context;
+  const findings = new Findings({ locate, lenient, budget });
+  const root: Node = { findings, path: [], value };
+  checkFields(root, LIST);
+  checkApiVersion(root);
+  if (value["items"] === undefined) required(root, "items", "a list of objects");
+  const items = listField(root, "items");
+  const { errors } = findings;
+  if (errors.length > 0 && !lenient)
+    return { ...NOTHING, errors: errors.map((error) => rejection(context, { kind }, error)) };
+  const decoded = items.map((item, index) => decodeItem(item, kind, withinItem(context, index)));
   return {
     pods: decoded.flatMap((one) => one.pods),
     objects: decoded.flatMap((one) => one.objects),
@@ -166,7 +159,8 @@ function decodeItem(item: unknown, list: string, context: DecodeContext): Decode
   );
 }
 
-function isList(kind: unknown): kind is string {
+/** Of what an object calls itself: whether it holds others. */
+export function isList(kind: unknown): kind is string {
   return typeof kind === "string" && Object.hasOwn(LISTS, kind);
 }
 
@@ -179,13 +173,17 @@ function withinItem(context: DecodeContext, index: number): DecodeContext {
 function refuseKind(value: JsonObject, context: DecodeContext): DecodedObject {
   const identity = identityOf(value);
   const kind = value["kind"];
-  if (typeof kind !== "string" || kind === "")
+  if ((kind ?? "") === "")
     return wrong(
       context,
       identity,
       problem(context, { path: ["kind"], code: "Required", message: 'Required value: "Pod"' }),
     );
-  const meant = isKubernetesKind(kind) ? undefined : suggest(kind, KINDS, 1);
+  if (typeof kind !== "string") {
+    const message = invalidValue(kind, "must be a string");
+    return wrong(context, identity, problem(context, { path: ["kind"], code: "Invalid", message }));
+  }
+  const meant = misspeltKind(kind, value["apiVersion"]);
   // A misspelt Pod is a broken pod, not a kind to pass over: its last good version keeps running.
   if (meant !== undefined)
     return wrong(
@@ -209,6 +207,13 @@ function refuseKind(value: JsonObject, context: DecodeContext): DecodedObject {
       rejection(context, identity, problem(context, { path: ["kind"], code, message })),
     ],
   };
+}
+
+/** What of a node's own kinds was meant. Those of another API group are whole words of their own: PodMonitor is no Pod. */
+function misspeltKind(kind: string, apiVersion: unknown): string | undefined {
+  if (isKubernetesKind(kind)) return undefined;
+  if (typeof apiVersion === "string" && apiVersion.includes("/")) return undefined;
+  return nearestName(kind, KINDS, 1);
 }
 
 interface Identity {

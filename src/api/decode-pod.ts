@@ -1,5 +1,6 @@
 // A Pod as written → a defaulted Pod with its UID, or every error at once. Strict: nothing is ignored in silence.
 
+import { checkApiVersion } from "./api-version.ts";
 import { applyRewrites } from "./apply-rewrites.ts";
 import { decodeContainer } from "./decode-container.ts";
 import { decodeNaming } from "./decode-dns.ts";
@@ -16,6 +17,7 @@ import {
   choiceField,
   integerField,
   invalid,
+  isEmptyList,
   isJsonObject,
   isUnwritten,
   objectField,
@@ -75,8 +77,7 @@ export function decodePod(value: JsonObject, context: PodContext): Result<Decode
   // First of all: it goes before whatever else is wrong, and only so many errors are told.
   if (spec !== undefined) judgeNodeName(spec, context.nodeName);
   checkFields(root, POD);
-  if (stringField(root, "apiVersion") === undefined) required(root, "apiVersion", '"v1"');
-  else if (value["apiVersion"] !== "v1") invalid(root, "apiVersion", 'must be "v1"');
+  checkApiVersion(root);
   const metadata = objectField(root, "metadata");
   if (isUnwritten(root, "metadata")) required(root, "metadata");
   if (isUnwritten(root, "spec")) required(root, "spec");
@@ -106,7 +107,7 @@ function decodeSpec(node: Node, podName: string, context: PodContext): PodSpec {
   const naming = decodeNaming(node, { podName, clusterDNS });
   const scheduling = decodeScheduling(node);
   const containers = objectList(node, "containers");
-  if (containers.length === 0 && Array.isArray(node.value["containers"] ?? []))
+  if (isEmptyList(node, "containers"))
     required(node, "containers", "a pod needs at least one container");
   return {
     initContainers: objectList(node, "initContainers").map((container) =>
@@ -131,11 +132,10 @@ function decodeSpec(node: Node, podName: string, context: PodContext): PodSpec {
   };
 }
 
+/** What is negative counts as one second. k8s: podStrategy.CheckGracefulDelete */
 function gracePeriod(node: Node): number {
-  const seconds = integerField(node, "terminationGracePeriodSeconds");
-  if (seconds !== undefined && seconds < 0)
-    invalid(node, "terminationGracePeriodSeconds", "must be greater than or equal to 0");
-  return seconds ?? DEFAULT_GRACE_PERIOD;
+  const seconds = integerField(node, "terminationGracePeriodSeconds") ?? DEFAULT_GRACE_PERIOD;
+  return seconds < 0 ? 1 : seconds;
 }
 
 function activeDeadline(node: Node): Pick<PodSpec, "activeDeadlineSeconds"> {

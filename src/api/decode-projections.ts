@@ -13,7 +13,9 @@ import { VOLUME_FIELDS } from "./downward.ts";
 import {
   booleanField,
   checkFields,
+  checkUnion,
   invalidValue,
+  isEmptyUnion,
   objectField,
   objectList,
   type Node,
@@ -67,9 +69,8 @@ export function decodeProjectedVolume(name: string, node: Node): ProjectedVolume
 }
 
 function decodeSource(node: Node): ProjectedSource | undefined {
-  checkFields(node, PROJECTED_SOURCE);
-  const written = Object.values(node.value).filter((value) => (value ?? null) !== null);
-  if (written.length === 0)
+  const written = checkUnion(node, PROJECTED_SOURCE);
+  if (isEmptyUnion(node, PROJECTED_SOURCE, written))
     node.findings.fail(node.path, "Required", "Required value: must specify a volume type");
   if (written.length > 1)
     node.findings.fail(node.path, "Invalid", "Forbidden: may not specify more than 1 volume type");

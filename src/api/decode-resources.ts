@@ -4,23 +4,25 @@ import { deviceResourceError, isDeviceResource } from "./devices.ts";
 import { checkFields, invalid, invalidValue, objectField, type Node } from "./field-reader.ts";
 import { isPodLevelResource } from "./pod-level-resources.ts";
 import type { ResourceList, ResourceRequirements } from "./pod.ts";
-import { canonicalQuantity, exactQuantity, quantityError } from "./quantity.ts";
+import { canonicalQuantity, exactQuantity, milliQuantity, quantityError } from "./quantity.ts";
+import { HUGE_PAGES, isHugePages, judgeHugePages, judgeRequirements } from "./resource-rules.ts";
 import { RESOURCES } from "./schema/container.ts";
 import { hinted, type Message } from "./findings.ts";
 import { didYouMean } from "./suggest.ts";
 import { qualifiedNameError } from "./validate-names.ts";
 
-const HUGE_PAGES = "hugepages-";
 const STANDARD: readonly string[] = ["cpu", "memory", "ephemeral-storage"];
 /** Billionths. */
 const ONE = 1_000_000_000n;
 
 /** Requests are as written here; `defaults` fills them from the limits. */
 export function decodeResources(node: Node | undefined): ResourceRequirements {
-  return decodeRequirements(node, containerResource);
+  const resources = decodeRequirements(node, containerResource);
+  if (node !== undefined) judgeRequirements(resources, node);
+  return resources;
 }
 
-/** Of the pod as a whole. k8s: validatePodResourceRequirements */
+/** Of the pod as a whole; requests against limits are judged with the whole spec, after defaults. k8s: validatePodResourceRequirements */
 export function decodePodResources(node: Node | undefined): ResourceRequirements {
   return decodeRequirements(node, podResource);
 }
@@ -28,7 +30,7 @@ export function decodePodResources(node: Node | undefined): ResourceRequirements
 /** A pod's overhead. k8s: validateOverhead */
 export function decodeOverhead(node: Node | undefined): ResourceList {
   const overhead = decodeAmounts(node, containerResource);
-  if (node !== undefined) judgeHugePages(node, [overhead]);
+  if (node !== undefined) judgeHugePages([overhead], node);
   return overhead;
 }
 
@@ -62,8 +64,6 @@ function decodeRequirements(node: Node | undefined, judgeName: JudgeName): Resou
   const written = objectField(node, "limits");
   const limits = decodeAmounts(written, judgeName);
   const requests = decodeAmounts(objectField(node, "requests"), judgeName);
-  judgeRequests(node, limits, requests);
-  judgeHugePages(node, [limits, requests]);
   if (written !== undefined && limits["ephemeral-storage"] !== undefined)
     warnUnenforced(written, "ephemeral-storage");
   return { limits, requests };
@@ -73,7 +73,9 @@ function decodeAmounts(node: Node | undefined, judgeName: JudgeName): ResourceLi
   if (node === undefined) return {};
   const amounts: Record<string, string> = {};
   for (const key of Object.keys(node.value)) {
-    const amount = quantityField(node, key);
+    const written = quantityField(node, key);
+    // k8s: SetDefaults_ResourceList
+    const amount = written === undefined ? undefined : milliQuantity(written);
     const refusal = judgeName(key);
     // Nothing of what this node does not have is no problem.
     const isNone = amount === "0" && refusal?.code === "Unsupported";
@@ -88,7 +90,7 @@ function decodeAmounts(node: Node | undefined, judgeName: JudgeName): ResourceLi
 
 /** k8s: validateContainerResourceName */
 function containerResource(resource: string): Refusal | undefined {
-  if (STANDARD.includes(resource) || resource.startsWith(HUGE_PAGES)) return undefined;
+  if (STANDARD.includes(resource) || isHugePages(resource)) return undefined;
   if (isDeviceResource(resource)) return invalidName(resource, deviceResourceError(resource));
   const nameError = qualifiedNameError(resource);
   if (nameError !== undefined) return invalidName(resource, nameError);
@@ -120,7 +122,7 @@ function judgeAmount(node: Node, resource: string, amount: string): void {
   const exact = exactQuantity(amount) ?? 0n;
   if (isDeviceResource(resource) && exact !== 0n && exact !== ONE)
     invalid(node, resource, "must be 1");
-  if (resource.startsWith(HUGE_PAGES) && !isMultiple(exact, resource))
+  if (isHugePages(resource) && !isMultiple(exact, resource))
     invalid(node, resource, `${amount} is not positive integer multiple of ${resource}`);
   const isOfBytes = resource === "memory" || resource === "ephemeral-storage";
   if (!isOfBytes || exact % ONE === 0n) return;
@@ -135,31 +137,4 @@ function judgeAmount(node: Node, resource: string, amount: string): void {
 function isMultiple(amount: bigint, resource: string): boolean {
   const page = exactQuantity(resource.slice(HUGE_PAGES.length)) ?? 0n;
   return page > 0n && page % ONE === 0n && amount % page === 0n;
-}
-
-function judgeRequests(node: Node, limits: ResourceList, requests: ResourceList): void {
-  for (const [resource, request = "0"] of Object.entries(requests)) {
-    const limit = limits[resource];
-    // Nobody else can use the rest of what is held like this.
-    const isExact = resource.startsWith(HUGE_PAGES) || isDeviceResource(resource);
-    const path = [...node.path, "requests", resource];
-    if (limit === undefined) {
-      if (!isExact) continue;
-      const message = "Required value: Limit must be set for non overcommitable resources";
-      node.findings.fail([...node.path, "limits"], "Required", message);
-      continue;
-    }
-    const excess = (exactQuantity(request) ?? 0n) - (exactQuantity(limit) ?? 0n);
-    if (excess === 0n || (excess < 0n && !isExact)) continue;
-    const relation = isExact ? "equal to" : "less than or equal to";
-    const message = `must be ${relation} ${resource} limit of ${limit}`;
-    node.findings.fail(path, "Invalid", invalidValue(request, message));
-  }
-}
-
-function judgeHugePages(node: Node, lists: readonly ResourceList[]): void {
-  const names = lists.flatMap((list) => Object.keys(list));
-  if (!names.some((name) => name.startsWith(HUGE_PAGES))) return;
-  if (names.includes("cpu") || names.includes("memory")) return;
-  node.findings.fail(node.path, "Invalid", "Forbidden: HugePages require cpu or memory");
 }

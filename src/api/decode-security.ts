@@ -113,9 +113,8 @@ function judgeEscalation(node: Node, security: SecurityContext): void {
   };
   if (security.privileged === true)
     refuse("cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
-  const added = security.capabilities?.add ?? [];
-  // Without the prefix it is the same capability.
-  if (added.some((name) => name === "CAP_SYS_ADMIN" || name === "SYS_ADMIN"))
+  // Kubernetes asks for this spelling and no other: what it accepts as SYS_ADMIN runs here too.
+  if (security.capabilities?.add.includes("CAP_SYS_ADMIN") === true)
     refuse("cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN");
 }
 
@@ -130,8 +129,9 @@ function capabilityList(node: Node, key: "add" | "drop"): readonly string[] {
   const names = stringList(node, key);
   for (const [index, name] of names.entries()) {
     const error = capabilityError(name);
+    const written = listField(node, key)[index];
     // What is no text has been said.
-    if (error === undefined || typeof listField(node, key)[index] !== "string") continue;
+    if (error === undefined || (typeof written !== "string" && written !== null)) continue;
     node.findings.fail([...node.path, key, index], "Invalid", invalidValue(name, error));
   }
   return names;

@@ -13,7 +13,8 @@ import type {
   RestartPolicy,
   TerminationMessagePolicy,
 } from "./pod.ts";
-import { defaultPodRequests } from "./pod-level-resources.ts";
+import { defaultPodResources } from "./pod-level-resources.ts";
+import type { EmptyDirVolume } from "./volumes.ts";
 
 export const DEFAULT_NAMESPACE = "default";
 export const DEFAULT_RESTART_POLICY: RestartPolicy = "Always";
@@ -41,6 +42,11 @@ export function defaultPullPolicy(image: string): PullPolicy {
 /** A limit without a request is also the request. */
 export function defaultRequests(resources: ResourceRequirements): ResourceRequirements {
   return { limits: resources.limits, requests: { ...resources.limits, ...resources.requests } };
+}
+
+/** A volume that does not say where its files come from. k8s: SetDefaults_Volume */
+export function defaultVolume(name: string): EmptyDirVolume {
+  return { name, emptyDir: { medium: "" } };
 }
 
 /** On the host's network every port is a host port. */
@@ -78,7 +84,7 @@ export function defaultSpec(spec: PodSpec): PodSpec {
     ports: defaultHostPorts(container.ports, spec.hostNetwork),
     resources: defaultRequests(container.resources),
   });
-  return defaultPodRequests({
+  return defaultPodResources({
     ...spec,
     initContainers: spec.initContainers.map(complete),
     containers: spec.containers.map(complete),

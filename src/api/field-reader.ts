@@ -20,7 +20,11 @@ export interface Node {
 
 export function invalid(node: Node, key: string, message: Message): void {
   const path = [...node.path, key];
-  node.findings.fail(path, "Invalid", invalidMessage(node.value[key], message));
+  // Looked for only if it is told.
+  node.findings.fail(path, "Invalid", (isInFull) => {
+    const read = node.findings.textReadAt(path) ?? node.value[key];
+    return invalidValue(read, messageText(message, isInFull));
+  });
 }
 
 /** A field that may not stand here at all, whatever it says. */
@@ -55,11 +59,42 @@ export function isUnwritten(node: Node, key: string): boolean {
 
 /** Judges every key that is written against the table of this level. */
 export function checkFields(node: Node, level: Level): void {
+  judgeFields(node, level, "AsPodSays");
+}
+
+/**
+ * The same for an object of whose fields exactly one is to be written, those in `beside` not counted: which ones are. Where
+ * none is, an unknown field is the one that was meant, misspelt, and refused even where others are only warned of.
+ */
+export function checkUnion(
+  node: Node,
+  level: Level,
+  beside: readonly string[] = [],
+): readonly string[] {
+  const written = Object.keys(level).filter(
+    (key) => !beside.includes(key) && (ownValue(node, key) ?? null) !== null,
+  );
+  judgeFields(node, level, written.length === 0 ? "Refused" : "AsPodSays");
+  return written;
+}
+
+/** Whether nothing of a union is written, not even a field that nobody knows. */
+export function isEmptyUnion(node: Node, level: Level, written: readonly string[]): boolean {
+  return written.length === 0 && Object.keys(node.value).every((key) => Object.hasOwn(level, key));
+}
+
+function ownValue({ value }: Node, key: string): unknown {
+  return Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+function judgeFields(node: Node, level: Level, unknown: "AsPodSays" | "Refused"): void {
   for (const [key, value] of Object.entries(node.value)) {
     const path = [...node.path, key];
     const field = Object.hasOwn(level, key) ? level[key] : undefined;
     if (field === undefined) {
-      node.findings.unknown(path, unknownField(key, Object.keys(level)));
+      const message = unknownField(key, Object.keys(level));
+      if (unknown === "Refused") node.findings.fail(path, "UnknownField", message);
+      else node.findings.unknown(path, message);
       continue;
     }
     // To Kubernetes, null is the same as not written.
@@ -135,19 +170,21 @@ export function objectField(node: Node, key: string): Node | undefined {
   return undefined;
 }
 
-/** Items that are objects; the others are noted. */
+/** Items that are objects; the others are noted. null counts as an object in which nothing is written, as in Kubernetes. */
 export function objectList(node: Node, key: string): readonly Node[] {
-  return listField(node, key).flatMap((value, index) => {
+  return listField(node, key).flatMap((item, index) => {
     const path = [...node.path, key, index];
+    const value = item ?? {};
     if (isJsonObject(value)) return [{ findings: node.findings, path, value }];
     node.findings.fail(path, "Invalid", invalidValue(value, "must be an object"));
     return [];
   });
 }
 
+/** null counts as empty text, as in Kubernetes. */
 export function stringList(node: Node, key: string): readonly string[] {
-  return listField(node, key).map(
-    (value, index) => asString(node.findings, [...node.path, key, index], value) ?? "",
+  return listField(node, key).map((value, index) =>
+    value === null ? "" : (asString(node.findings, [...node.path, key, index], value) ?? ""),
   );
 }
 
@@ -157,30 +194,39 @@ export function judgedList(
   key: string,
   errorOf: (text: string) => string | undefined,
 ): readonly string[] {
-  const written = node.value[key];
+  const written: unknown = node.value[key];
   const texts = stringList(node, key);
   for (const [index, text] of texts.entries()) {
     const error = errorOf(text);
-    const isText = Array.isArray(written) && typeof written[index] === "string";
-    if (error === undefined || !isText) continue;
+    const item: unknown = Array.isArray(written) ? written[index] : undefined;
+    // What is no text has been said.
+    if (error === undefined || (typeof item !== "string" && item !== null)) continue;
     node.findings.fail([...node.path, key, index], "Invalid", invalidValue(text, error));
   }
   return texts;
 }
 
-/** Labels, annotations and their like; null counts as empty text, as in Kubernetes. */
+/** Labels, annotations and their like; null counts as empty text, as in Kubernetes, and what is no text is noted and left out. */
 export function stringMap(node: Node, key: string): Readonly<Record<string, string>> {
   const map = objectField(node, key);
   if (map === undefined) return {};
-  const entries = Object.entries(map.value).map(([name, value]): [string, string] => {
-    const path = [...map.path, name];
-    return [name, value === null ? "" : (asString(node.findings, path, value) ?? "")];
-  });
+  const entries = Object.entries(map.value).flatMap(
+    ([name, value]): readonly [string, string][] => {
+      const text = value === null ? "" : asString(node.findings, [...map.path, name], value);
+      return text === undefined ? [] : [[name, text]];
+    },
+  );
   return Object.fromEntries(entries);
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Absent, null or []; what is no list at all is another matter. */
+export function isEmptyList(node: Node, key: string): boolean {
+  const value = node.value[key] ?? [];
+  return Array.isArray(value) && value.length === 0;
 }
 
 /** Items of any type; [] if absent or not a list, which is noted. */

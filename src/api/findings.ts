@@ -107,6 +107,13 @@ export class Findings {
     return text !== undefined && wordBoolean(text) !== undefined ? text : undefined;
   }
 
+  /** The text that was read in place of the boolean of YAML; undefined if what is there was read as it is. */
+  textReadAt(path: FieldPath): string | undefined {
+    if (this.rewrites.length === 0) return undefined;
+    const place = formatPath(path);
+    return this.rewrites.find((rewrite) => formatPath(rewrite.path) === place)?.text;
+  }
+
   /** False = it is one too many. */
   #tell(told: FieldError[], found: Found): boolean {
     if (told.length >= MAX_FINDINGS) return false;

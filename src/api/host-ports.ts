@@ -52,19 +52,15 @@ export function claimsConflict(a: HostPortClaim, b: HostPortClaim): boolean {
   return a.hostIP === "" || b.hostIP === "" || a.hostIP === b.hostIP;
 }
 
-/** Claims of one pod, of which no two may conflict. */
+/** Ports of one pod, of which no two may be the same. Kubernetes compares what is written: every address and one of them are two ports. k8s: AccumulateUniqueHostPorts */
 export class HostPortClaims {
-  /** Addresses by port and protocol. */
-  readonly #claimed = new Map<string, Set<string>>();
+  readonly #claimed = new Set<string>();
 
-  /** False if it conflicts with one that is there. */
-  add({ hostPort, protocol, hostIP }: HostPortClaim): boolean {
-    const key = `${hostPort}/${protocol}`;
-    const addresses = this.#claimed.get(key) ?? new Set();
-    this.#claimed.set(key, addresses);
-    const conflicts =
-      hostIP === "" ? addresses.size > 0 : addresses.has("") || addresses.has(hostIP);
-    addresses.add(hostIP);
-    return !conflicts;
+  /** False if it is there already. */
+  add({ hostPort, protocol, hostIP = "" }: ContainerPort): boolean {
+    const key = `${protocol}/${hostIP}/${hostPort}`;
+    const isNew = !this.#claimed.has(key);
+    this.#claimed.add(key);
+    return isNew;
   }
 }

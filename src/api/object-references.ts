@@ -8,6 +8,7 @@ import type { Container, Pod, PodSpec } from "./pod.ts";
 import { tidyPath } from "./reference-rules.ts";
 import type { EnvFrom, EnvVar, KeyToPath } from "./references.ts";
 import type { DownwardAPIFile, ObjectProjection, Volume, VolumeMount } from "./volumes.ts";
+import { writtenIndex } from "./written-index.ts";
 
 export interface ObjectReference {
   readonly kind: LocalObjectKind;
@@ -32,7 +33,9 @@ export function referencesOf(pod: Pod): readonly ObjectReference[] {
         path: ["imagePullSecrets", index],
       }),
     ),
-    ...spec.volumes.flatMap((volume, index) => inVolume(volume, ["volumes", index])),
+    ...spec.volumes.flatMap((volume, index) =>
+      inVolume(volume, ["volumes", writtenIndex(volume, index)]),
+    ),
     ...inContainers(spec, "initContainers"),
     ...inContainers(spec, "containers"),
   ];

@@ -39,6 +39,11 @@ export function containerRequests(spec: Spec): Amounts {
   return sumOfContainers(spec, "requests");
 }
 
+/** Their limits, in the same way. kubelet: AggregateContainerLimits */
+export function containerLimits(spec: Spec): Amounts {
+  return sumOfContainers(spec, "limits");
+}
+
 /** Thousandths; what is absent or negative is 0. */
 export function amountIn(list: ResourceList, resource: string): bigint {
   const text = list[resource];

@@ -2,13 +2,14 @@
 
 import { invalidValue } from "./field-reader.ts";
 import type { Findings } from "./findings.ts";
-import type { PodSpec, ResourceRequirements } from "./pod.ts";
-import { amountIn, containerRequests } from "./pod-amounts.ts";
+import type { PodSpec, ResourceList, ResourceRequirements } from "./pod.ts";
+import { amountIn, containerLimits, containerRequests, type Amounts } from "./pod-amounts.ts";
 import { quantityText } from "./quantity.ts";
+import { isHugePages, judgeRequirements } from "./resource-rules.ts";
 
 /** What a pod can ask for as a whole. k8s: IsSupportedPodLevelResource */
 export function isPodLevelResource(resource: string): boolean {
-  return resource === "cpu" || resource === "memory" || resource.startsWith("hugepages-");
+  return resource === "cpu" || resource === "memory" || isHugePages(resource);
 }
 
 /** Whether the pod as a whole says anything. k8s: IsPodLevelResourcesSet */
@@ -16,23 +17,43 @@ export function hasPodLevelResources({ limits, requests }: ResourceRequirements)
   return [...Object.keys(limits), ...Object.keys(requests)].some(isPodLevelResource);
 }
 
+/** What a pod that says something as a whole means by what it leaves out. k8s: SetDefaults_Pod */
+export function defaultPodResources(spec: PodSpec): PodSpec {
+  const { limits, requests } = spec.resources;
+  if (Object.keys(limits).length === 0 && Object.keys(requests).length === 0) return spec;
+  return withDefaultRequests(withHugePageLimits(spec));
+}
+
+/** Nobody else can use the rest of huge pages, so the pod's limit of them is what its containers have. k8s: defaultHugePagePodLimits */
+function withHugePageLimits(spec: PodSpec): PodSpec {
+  const { limits, requests } = spec.resources;
+  const pages = textsOf(containerLimits(spec), isHugePages);
+  return { ...spec, resources: { limits: { ...pages, ...limits }, requests } };
+}
+
 /**
  * What a pod with limits does not ask for itself is what its containers ask for, else its limit. Without a limit of its own nothing is made
  * up. k8s: defaultPodRequests
  */
-export function defaultPodRequests(spec: PodSpec): PodSpec {
+function withDefaultRequests(spec: PodSpec): PodSpec {
   const { limits, requests } = spec.resources;
   if (Object.keys(limits).length === 0) return spec;
-  const asked = [...containerRequests(spec)]
-    .filter(([name]) => isPodLevelResource(name))
-    .map(([name, milli]): [string, string] => [name, amountText(name, milli)]);
-  const resources = { limits, requests: { ...limits, ...Object.fromEntries(asked), ...requests } };
-  return { ...spec, resources };
+  const asked = textsOf(
+    containerRequests(spec),
+    (name) => isPodLevelResource(name) && !isHugePages(name),
+  );
+  return { ...spec, resources: { limits, requests: { ...limits, ...asked, ...requests } } };
 }
 
-/** Of `spec` after defaults. k8s: validatePodResourceConsistency */
+function textsOf(amounts: Amounts, isWanted: (resource: string) => boolean): ResourceList {
+  const wanted = [...amounts].filter(([name]) => isWanted(name));
+  return Object.fromEntries(wanted.map(([name, milli]) => [name, amountText(name, milli)]));
+}
+
+/** Of `spec` after defaults, with what they have made of its requests. k8s: validatePodResources, validatePodResourceConsistency */
 export function validatePodResources(spec: PodSpec, findings: Findings): void {
   const { limits, requests } = spec.resources;
+  judgeRequirements(spec.resources, { findings, path: ["spec", "resources"] });
   if (!hasPodLevelResources(spec.resources)) return;
   for (const [name, asked] of containerRequests(spec)) {
     if (!isPodLevelResource(name) || asked <= amountIn(requests, name)) continue;

@@ -58,6 +58,14 @@ export function canonicalQuantity(text: string): string | undefined {
   return quantity === undefined ? undefined : textOf(quantity);
 }
 
+/** The same, what is less than a thousandth rounded away from zero: of finer steps Kubernetes keeps none in limits and requests. */
+export function milliQuantity(text: string): string | undefined {
+  const quantity = read(text);
+  if (quantity === undefined) return undefined;
+  const nano = divideAwayFromZero(quantity.nano, NANO_PER_MILLI) * NANO_PER_MILLI;
+  return textOf({ ...quantity, nano });
+}
+
 /** An amount in thousandths as canonical text: of a decimal kind (cores) or a binary one (bytes). */
 export function quantityText(milli: bigint, format: "Decimal" | "Binary"): string {
   return textOf({ nano: milli * NANO_PER_MILLI, format });

@@ -32,7 +32,7 @@ export interface SecurityContext {
   readonly runAsNonRoot?: boolean;
 }
 
-/** Names as written: with or without `CAP_`, or `ALL`. */
+/** Names as written: with or without `CAP_`, or `ALL`, in capital or small letters. */
 export interface Capabilities {
   readonly add: readonly string[];
   readonly drop: readonly string[];

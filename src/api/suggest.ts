@@ -7,14 +7,10 @@ const MAX_LENGTH = 64;
 /** A word that is part of another says little when it is shorter. */
 const MIN_PART = 3;
 
-/** What of `names` was probably meant: one at most `reach` letters away, or of which `written` is an abbreviation or a part. */
-export function suggest(
-  written: string,
-  names: readonly string[],
-  reach = defaultReach(written),
-): string | undefined {
+/** What of `names` was probably meant: one a few letters away, or of which `written` is an abbreviation or a part. */
+export function suggest(written: string, names: readonly string[]): string | undefined {
   if (written.length > MAX_LENGTH) return undefined;
-  return nearest(written, names, reach) ?? abbreviated(written, names);
+  return nearestName(written, names, defaultReach(written)) ?? abbreviated(written, names);
 }
 
 /** ` (did you mean x?)`, or nothing. */
@@ -28,7 +24,12 @@ function defaultReach(written: string): number {
   return written.length <= 3 ? 1 : Math.max(2, Math.floor(written.length / 3));
 }
 
-function nearest(written: string, names: readonly string[], reach: number): string | undefined {
+/** The same without abbreviations and parts: only what is at most `reach` letters away. */
+export function nearestName(
+  written: string,
+  names: readonly string[],
+  reach: number,
+): string | undefined {
   let best: string | undefined;
   let distance = reach + 1;
   const lower = written.toLowerCase();

@@ -8,7 +8,7 @@ const ENV_NAME = /^[\x20-\x3C\x3E-\x7E]+$/;
 const IPV4_PART = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/;
 const IPV6_PART = /^[0-9a-fA-F]{1,4}$/;
 const SEARCH_LABEL = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$/;
-const CAPABILITY = /^[A-Z][A-Z0-9_]*$/;
+const CAPABILITY = /^[A-Z][A-Z0-9_]*$/i;
 const MAX_NAME = 63;
 const MAX_SUBDOMAIN = 253;
 const MAX_MATCHED = 4096;
@@ -105,7 +105,7 @@ export function idError(id: number): string | undefined {
   return id >= 0 && id <= MAX_ID ? undefined : `must be between 0 and ${MAX_ID}, inclusive`;
 }
 
-/** `NET_ADMIN`, `CAP_NET_ADMIN` or `ALL`. */
+/** `NET_ADMIN`, `CAP_NET_ADMIN` or `ALL`, in capital or small letters. */
 export function capabilityError(name: string): string | undefined {
   if (name.length <= MAX_NAME && CAPABILITY.test(name)) return undefined;
   return "must be the name of a capability, such as NET_ADMIN, or ALL";

@@ -3,16 +3,19 @@
 import { invalidValue } from "./field-reader.ts";
 import type { Findings } from "./findings.ts";
 import type { FieldPath } from "./field-path.ts";
-import { HostPortClaims, hostPortClaim } from "./host-ports.ts";
+import { HostPortClaims } from "./host-ports.ts";
 import type { Container, PodSpec } from "./pod.ts";
 import { validatePodResources } from "./pod-level-resources.ts";
 import { validateHostNamespaces } from "./validate-host-namespaces.ts";
+import type { Written } from "./volumes.ts";
+import { writtenIndex } from "./written-index.ts";
 
-/** `spec` after defaults; list positions are those of the written lists. */
+/** `spec` after defaults; what is said names positions of the written lists. */
 export function validateSpec(spec: PodSpec, findings: Findings): void {
   validateContainerNames(spec, findings);
   unique(
-    spec.volumes.map((volume) => volume.name),
+    spec.volumes,
+    ({ name }) => name,
     (index, name) => duplicate(findings, ["spec", "volumes", index, "name"], name),
   );
   const volumes = new Set(spec.volumes.map((volume) => volume.name));
@@ -42,20 +45,21 @@ interface At {
 
 /** One name, one container of the pod; where an init container and another share it, the former is told. */
 function validateContainerNames({ initContainers, containers }: PodSpec, findings: Findings): void {
-  const names = [...containers, ...initContainers].map((container) => container.name);
-  unique(names, (index, name) => {
-    const place =
-      index < containers.length
-        ? ["containers", index]
-        : ["initContainers", index - containers.length];
-    duplicate(findings, ["spec", ...place, "name"], name);
-  });
+  unique(
+    [...containers, ...initContainers],
+    ({ name }) => name,
+    (index, name) => {
+      const place =
+        index < containers.length
+          ? ["containers", index]
+          : ["initContainers", index - containers.length];
+      duplicate(findings, ["spec", ...place, "name"], name);
+    },
+  );
 }
 
 /** k8s: validateSleepAction */
 function validateSleeps(container: Container, gracePeriodSeconds: number, at: At): void {
-  // That has been said.
-  if (gracePeriodSeconds < 0) return;
   for (const hook of ["postStart", "preStop"] as const) {
     const handler = container.lifecycle[hook];
     if (handler?.type !== "sleep") continue;
@@ -69,10 +73,12 @@ function validateSleeps(container: Container, gracePeriodSeconds: number, at: At
 function validateMounts(container: Container, volumes: ReadonlySet<string>, at: At): void {
   const path = [...at.path, "volumeMounts"];
   unique(
-    container.volumeMounts.map((mount) => mount.mountPath),
+    container.volumeMounts,
+    ({ mountPath }) => mountPath,
     (index, mountPath) => duplicate(at.findings, [...path, index, "mountPath"], mountPath),
   );
-  for (const [index, mount] of container.volumeMounts.entries()) {
+  for (const [position, mount] of container.volumeMounts.entries()) {
+    const index = writtenIndex(mount, position);
     if (mount.name === "" || volumes.has(mount.name)) continue;
     const message = `Not found: ${JSON.stringify(mount.name)}: spec.volumes has no volume of this name`;
     at.findings.fail([...path, index, "name"], "Invalid", message);
@@ -85,7 +91,8 @@ function validatePorts(
 ): void {
   const path = [...at.path, "ports"];
   unique(
-    container.ports.map((port) => port.name ?? ""),
+    container.ports,
+    ({ name = "" }) => name,
     (index, name) => duplicate(at.findings, [...path, index, "name"], name),
   );
   for (const [index, port] of container.ports.entries()) {
@@ -94,17 +101,21 @@ function validatePorts(
       const message = "must match `containerPort` when `hostNetwork` is true";
       at.findings.fail(place, "Invalid", invalidValue(port.hostPort, message));
     }
-    const claim = hostPortClaim(port);
-    if (claim === undefined) continue;
-    if (!at.claims.add(claim)) duplicate(at.findings, place, `${claim.hostPort}/${claim.protocol}`);
+    if (port.hostPort === undefined || port.hostPort === 0) continue;
+    if (!at.claims.add(port)) duplicate(at.findings, place, `${port.hostPort}/${port.protocol}`);
   }
 }
 
-/** Reports each later occurrence; "" is no name and may repeat. */
-function unique(names: readonly string[], report: (index: number, name: string) => void): void {
+/** Reports each later occurrence where it was written; "" is no name and may repeat. */
+function unique<T extends object>(
+  entries: readonly (T & Written)[],
+  nameOf: (entry: T) => string,
+  report: (index: number, name: string) => void,
+): void {
   const seen = new Set<string>();
-  for (const [index, name] of names.entries()) {
-    if (name !== "" && seen.has(name)) report(index, name);
+  for (const [position, entry] of entries.entries()) {
+    const name = nameOf(entry);
+    if (name !== "" && seen.has(name)) report(writtenIndex(entry, position), name);
     seen.add(name);
   }
 }

@@ -2,15 +2,23 @@
 
 import type { KeyToPath, FieldRef, ResourceFieldRef } from "./references.ts";
 
-export type Volume =
-  | HostPathVolume
-  | EmptyDirVolume
-  | ConfigMapVolume
-  | SecretVolume
-  | DownwardAPIVolume
-  | ProjectedVolume
-  | ClaimVolume
-  | ImageVolume;
+/** An entry of a list from which others may have been left out, as those of an injected token are. */
+export interface Written {
+  /** Where it was written; absent = where it stands now. */
+  readonly writtenIndex?: number;
+}
+
+export type Volume = Written &
+  (
+    | HostPathVolume
+    | EmptyDirVolume
+    | ConfigMapVolume
+    | SecretVolume
+    | DownwardAPIVolume
+    | ProjectedVolume
+    | ClaimVolume
+    | ImageVolume
+  );
 
 export interface HostPathVolume {
   readonly name: string;
@@ -89,7 +97,7 @@ export type ProjectedSource =
   | { readonly type: "secret"; readonly secret: ObjectProjection }
   | { readonly type: "downwardAPI"; readonly items: readonly DownwardAPIFile[] };
 
-export interface VolumeMount {
+export interface VolumeMount extends Written {
   readonly name: string;
   readonly mountPath: string;
   readonly readOnly: boolean;

@@ -68,6 +68,7 @@ function v1File({ fieldRef, resourceFieldRef, ...rest }: DownwardAPIFile): V1Obj
   };
 }
 
-export function v1Mount({ readOnly, ...rest }: VolumeMount): V1Object {
+export function v1Mount(mount: VolumeMount): V1Object {
+  const { readOnly, writtenIndex: _writtenIndex, ...rest } = mount;
   return { ...rest, ...flag("readOnly", readOnly) };
 }

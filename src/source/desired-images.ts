@@ -2,6 +2,7 @@
 
 import { formatPath, type FieldPath } from "../api/field-path.ts";
 import type { Pod } from "../api/pod.ts";
+import { writtenIndex } from "../api/written-index.ts";
 import type { FieldError } from "../lib/result.ts";
 
 export interface ImageRules {
@@ -67,7 +68,7 @@ function imagesOf({ spec }: Pod): readonly NamedImage[] {
       "image" in volume
         ? [
             {
-              path: ["spec", "volumes", index, "image", "reference"],
+              path: ["spec", "volumes", writtenIndex(volume, index), "image", "reference"],
               image: volume.image.reference,
             },
           ]

@@ -3,6 +3,7 @@
 import { DEVICES_ANNOTATION, isDeviceResource } from "../api/devices.ts";
 import { formatPath, type FieldPath } from "../api/field-path.ts";
 import type { Container, Pod } from "../api/pod.ts";
+import { writtenIndex } from "../api/written-index.ts";
 import type { FieldError } from "../lib/result.ts";
 
 /** Absent = by profile: all of them, or none. */
@@ -28,7 +29,7 @@ export function forbiddenHostPaths(
     const why = hostPathError(path, allowed, guarded);
     if (why === undefined) return [];
     const message = `volume ${JSON.stringify(volume.name)}: ${why}`;
-    return [forbidden(["spec", "volumes", index, "hostPath"], message)];
+    return [forbidden(["spec", "volumes", writtenIndex(volume, index), "hostPath"], message)];
   });
 }
 

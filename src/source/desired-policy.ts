@@ -123,7 +123,7 @@ function ofContext({ securityContext: context }: Container, path: FieldPath): Br
       why: "pods of documents must not be privileged",
     });
   for (const [index, name] of (context.capabilities?.add ?? []).entries()) {
-    if (CAPABILITIES.includes(name.replace(/^CAP_/, ""))) continue;
+    if (CAPABILITIES.includes(name.toUpperCase().replace(/^CAP_/, ""))) continue;
     breaches.push({
       path: [...path, "capabilities", "add", index],
       why: `capability ${JSON.stringify(name)} is not for pods of documents`,

@@ -1,7 +1,7 @@
 // The resources of a DesiredState document → pods and objects, or every reason why not (POD-API.md §1).
 
 import type { DecodedObject, JsonObject, Sha256 } from "../api/decode-context.ts";
-import { decodeObject } from "../api/decode-object.ts";
+import { decodeObject, isList } from "../api/decode-object.ts";
 import type { DesiredPod, Rejection, SourceName } from "../api/desired-pod.ts";
 import { isJsonObject } from "../api/field-reader.ts";
 import { FindingsBudget } from "../api/findings.ts";
@@ -11,6 +11,9 @@ import { reservedError } from "../api/node-object.ts";
 import { podName } from "../api/pod.ts";
 import type { WrittenResource } from "./desired-decode.ts";
 import { immutableErrors } from "./same-object.ts";
+
+/** Lists within lists that are counted; decoding takes no more than two. */
+const MAX_LISTS = 3;
 
 export interface ResourceContext {
   readonly source: SourceName;
@@ -96,16 +99,20 @@ function placed(rejection: Rejection, resource: WrittenResource): Rejection {
   return { ...rejection, path: `resources[${resource.index}]${separator}${rejection.path}` };
 }
 
-/** How many objects are asked for: a list counts as what it holds. */
+/** How many objects are asked for: a list counts as what it holds, and so do those in it. */
 export function countObjects(resources: readonly WrittenResource[]): number {
-  return resources.reduce((count, { value }) => count + objectsIn(value), 0);
+  return resources.reduce((count, { value }) => count + objectsIn(value, MAX_LISTS), 0);
 }
 
-function objectsIn(value: unknown): number {
-  if (!isJsonObject(value)) return 1;
-  const kind = value["kind"];
+function objectsIn(value: unknown, levels: number): number {
+  if (levels === 0 || !isJsonObject(value) || !isList(value["kind"])) return 1;
   const items = value["items"];
-  return (kind === "List" || kind === "PodList") && Array.isArray(items) ? items.length : 1;
+  if (items === null) return 0;
+  if (!Array.isArray(items)) return 1;
+  return (items as readonly unknown[]).reduce<number>(
+    (count, item) => count + objectsIn(item, levels - 1),
+    0,
+  );
 }
 
 /** References to content outside the document: blobs and URLs, not built yet. */

@@ -127,7 +127,7 @@ function head(): string {
 
 These are all fields of Kubernetes ${list.kubernetesVersion}'s v1 Pod, ConfigMap, Secret and PersistentVolumeClaim.
 The same registry decodes manifests, answers \`agent explain pod.spec.containers.env\` and lists itself with \`agent explain fields\`.
-A field that is in none of the classes is an error with its path and a suggestion; the annotation \`agent/unknown-fields: warn\` makes it a warning.
+A field that is in none of the classes is an error with its path and a suggestion; the annotation \`agent/unknown-fields: warn\` makes it a warning, unless a volume, a projected source or a variable would be left without anything that it is made from.
 
 | class | fields | what happens |
 |---|---|---|

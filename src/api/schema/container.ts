@@ -31,7 +31,11 @@ export const RESOURCES: Level = {
 
 export const VOLUME_MOUNT: Level = {
   name: field("string", "Name of one of the pod's volumes.", { required: true }),
-  mountPath: field("string", "Where the volume stands inside the container.", { required: true }),
+  mountPath: field(
+    "string",
+    "Where the volume stands inside the container; a relative path starts at its root.",
+    { required: true },
+  ),
   readOnly: field("boolean", "Whether the container may only read."),
   recursiveReadOnly: field(
     "string",

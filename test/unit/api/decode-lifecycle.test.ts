@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { Lifecycle } from "../../../src/api/pod.ts";
 import { STOP_SIGNALS } from "../../../src/api/stop-signals.ts";
 import { Signal } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
-import { containerOf, refusals, withInit, writtenPod } from "./written-pod.ts";
+import { containerOf, refusals, specOf, withInit, writtenPod } from "./written-pod.ts";
 
 describe("a lifecycle as written", () => {
   const cases: Readonly<
@@ -78,6 +78,15 @@ describe("a lifecycle is refused if", () => {
   test.each(Object.entries(cases))("%s", (_sentence, [lifecycle, error]) => {
     expect(refusals(writtenPod({}, { lifecycle }))).toEqual([
       `spec.containers[0].lifecycle${error}`,
+    ]);
+  });
+
+  test("it sleeps longer than a negative grace period, which counts as one second", () => {
+    const written = { terminationGracePeriodSeconds: -1 };
+    expect(specOf(writtenPod(written)).terminationGracePeriodSeconds).toBe(1);
+    const lifecycle = { preStop: { sleep: { seconds: 2 } } };
+    expect(refusals(writtenPod(written, { lifecycle }))).toEqual([
+      "spec.containers[0].lifecycle.preStop.sleep: Invalid value: 2: must be non-negative and not more than terminationGracePeriodSeconds (1)",
     ]);
   });
 

@@ -25,6 +25,10 @@ describe("a mount", () => {
     Record<string, { readonly written: object; readonly read: object; readonly container?: object }>
   > = {
     "is written to": { written: {}, read: {} },
+    "at a relative path starts at the root": {
+      written: { mountPath: "var/data" },
+      read: { mountPath: "/var/data" },
+    },
     "may be read-only": { written: { readOnly: true }, read: { readOnly: true } },
     "may show a part of its volume": { written: { subPath: "a/b" }, read: { subPath: "a/b" } },
     "may show a part that the environment names": {
@@ -65,9 +69,9 @@ describe("a mount", () => {
   > = {
     "without a name": { written: { name: null }, says: "name: Required value" },
     "without a path": { written: { mountPath: "" }, says: "mountPath: Required value" },
-    "at a relative path": {
-      written: { mountPath: "data" },
-      says: 'mountPath: Invalid value: "data": must be an absolute path',
+    "at a relative path that climbs": {
+      written: { mountPath: "../etc" },
+      says: 'mountPath: Invalid value: "../etc": must not contain ".."',
     },
     "at a path with a colon": {
       written: { mountPath: "/a:b" },

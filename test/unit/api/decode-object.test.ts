@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import type { DecodeContext } from "../../../src/api/decode-context.ts";
+import type { DecodeContext, JsonObject } from "../../../src/api/decode-context.ts";
 import { decodeManifest } from "../../../src/api/decode-manifest.ts";
 import { decodeObject } from "../../../src/api/decode-object.ts";
 import type { PodSpec } from "../../../src/api/pod.ts";
@@ -153,11 +153,38 @@ describe("origin", () => {
   });
 
   test("lists in lists are refused", () => {
-    const inner = { kind: "List", items: [pod()] };
-    expect(decodeObject({ kind: "List", items: [inner] }, context)).toMatchObject({
+    const list = (...items: readonly unknown[]): JsonObject => ({
+      apiVersion: "v1",
+      kind: "List",
+      items,
+    });
+    expect(decodeObject(list(list(pod())), context)).toMatchObject({
       pods: [],
       errors: [{ code: "Invalid", path: "kind" }],
     });
+  });
+
+  test.each(["Pods", "pod", "Pdo", "Configmap"])("%s is a misspelling, and an error", (kind) => {
+    const { errors, refusedKinds } = decodeObject({ apiVersion: "v1", kind }, context);
+    expect(errors.map(({ path }) => path)).toEqual(["kind"]);
+    expect(refusedKinds).toEqual([]);
+  });
+
+  test.each([
+    ["v1", "PodMonitor"],
+    ["v1", "SecretProviderClass"],
+    ["external-secrets.io/v1", "SecretStore"],
+    ["example.com/v1", "Pods"],
+  ])("%s %s is a kind of its own", (apiVersion, kind) => {
+    const { errors, refusedKinds } = decodeObject({ apiVersion, kind }, context);
+    expect(errors).toEqual([]);
+    expect(refusedKinds.map(({ code }) => code)).toEqual(["UnsupportedKind"]);
+  });
+
+  test("a kind that is no text says so", () => {
+    expect(decodeObject({ apiVersion: "v1", kind: 5 }, context).errors).toMatchObject([
+      { code: "Invalid", path: "kind", message: "Invalid value: 5: must be a string" },
+    ]);
   });
 });
 

@@ -44,6 +44,17 @@ describe("what is written is kept in canonical text", () => {
     });
   });
 
+  test("what is less than a thousandth is rounded up", () => {
+    const resources = { requests: { cpu: 1.0004, memory: "1.5Ki" }, limits: { cpu: 1.0001 } };
+    expect(containerOf({ resources })?.resources).toEqual({
+      limits: { cpu: "1001m" },
+      requests: { cpu: "1001m", memory: "1536" },
+    });
+    expect(containerOf({ resources: { limits: { cpu: "0.0001" } } })?.resources.limits).toEqual({
+      cpu: "1m",
+    });
+  });
+
   test("nothing of what this node does not have is nothing", () => {
     const resources = { limits: { "nvidia.com/gpu": 0, cpu: null } };
     expect(containerOf({ resources })?.resources).toEqual({ limits: {}, requests: {} });
@@ -86,8 +97,8 @@ const cases: Readonly<Record<string, readonly [resources: object, ...errors: str
     'requests[memory]: Invalid value: "1Gi": must be less than or equal to memory limit of 1G',
   ],
   "a little more asked for than allowed": [
-    { limits: { cpu: "1n" }, requests: { cpu: "2n" } },
-    'requests[cpu]: Invalid value: "2n": must be less than or equal to cpu limit of 1n',
+    { limits: { cpu: "1m" }, requests: { cpu: 1.0001e-3 } },
+    'requests[cpu]: Invalid value: "2m": must be less than or equal to cpu limit of 1m',
   ],
   "names that Kubernetes does not have": [
     { limits: { mem: "1Gi", memmory: "1Gi", "requests.cpu": 1 } },
@@ -200,7 +211,41 @@ describe("the pod as a whole", () => {
     expect(qosClass(specOf(writtenPod({ resources }, asking({ cpu: "100m" }))))).toBe("Burstable");
   });
 
+  test("its limit of huge pages is that of its containers", () => {
+    const limits = { memory: "1Gi", "hugepages-2Mi": "4Mi" };
+    const containers = ["a", "b"].map((name) => ({ name, image: "x:1", resources: { limits } }));
+    const written = (resources: object): unknown =>
+      specOf(writtenPod({ containers, resources })).resources;
+    expect(written({ limits: { memory: "2Gi" } })).toEqual({
+      limits: { memory: "2Gi", "hugepages-2Mi": "8Mi" },
+      requests: { memory: "2Gi", "hugepages-2Mi": "8Mi" },
+    });
+    expect(written({ requests: { memory: "2Gi" } })).toEqual({
+      limits: { "hugepages-2Mi": "8Mi" },
+      requests: { memory: "2Gi", "hugepages-2Mi": "8Mi" },
+    });
+    expect(written({})).toEqual({ limits: {}, requests: {} });
+  });
+
   const refused: Readonly<Record<string, readonly [pod: object, ...errors: string[]]>> = {
+    "containers that together ask for more than its limit": [
+      writtenPod({
+        containers: ["a", "b"].map((name) => ({
+          name,
+          image: "x:1",
+          ...asking({ memory: "60Mi" }),
+        })),
+        resources: { limits: { memory: "100Mi" } },
+      }),
+      'spec.resources.requests[memory]: Invalid value: "120Mi": must be less than or equal to memory limit of 100Mi',
+    ],
+    "an init container that asks for more than its limit": [
+      writtenPod({
+        ...withInit({ resources: { limits: { memory: "2Gi" } } }),
+        resources: { limits: { memory: "1Gi" } },
+      }),
+      'spec.resources.requests[memory]: Invalid value: "2Gi": must be less than or equal to memory limit of 1Gi',
+    ],
     "what only containers can have": [
       writtenPod({ resources: { limits: { "ephemeral-storage": "1Gi", "vendor.com/a=b": 1 } } }),
       'spec.resources.limits[ephemeral-storage]: Unsupported value: "ephemeral-storage": supported values: "cpu", "hugepages-", "memory"',

@@ -21,6 +21,14 @@ describe("a volume", () => {
       written: { hostPath: { path: "/dev/fuse", type: "CharDevice" } },
       read: { hostPath: { path: "/dev/fuse", type: "CharDevice" } },
     },
+    "without a source is empty": {
+      written: {},
+      read: { emptyDir: { medium: "" } },
+    },
+    "whose source is null is empty": {
+      written: { emptyDir: null },
+      read: { emptyDir: { medium: "" } },
+    },
     "that is empty stands on disk": {
       written: { emptyDir: {} },
       read: { emptyDir: { medium: "" } },
@@ -152,7 +160,16 @@ describe("a volume", () => {
   const items = (...list: object[]): object => ({ configMap: { name: "c", items: list } });
   const file = (more: object): object => ({ downwardAPI: { items: [{ path: "f", ...more }] } });
   const wrong: Readonly<Record<string, { readonly written: object; readonly says: string[] }>> = {
-    "without a source": { written: {}, says: [": Required value: must specify a volume type"] },
+    "of which only an unknown source is written": {
+      written: { emptydir: {} },
+      says: [".emptydir: unknown field (did you mean emptyDir?)"],
+    },
+    "whose source is not for this node": {
+      written: { emptyDir: null, csi: {} },
+      says: [
+        ".csi: csi needs a Kubernetes API server; use hostPath, emptyDir, persistentVolumeClaim, configMap, secret, projected or downwardAPI",
+      ],
+    },
     "with two sources": {
       written: { emptyDir: {}, hostPath: { path: "/x" } },
       says: [": Forbidden: may not specify more than 1 volume type"],

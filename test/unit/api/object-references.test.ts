@@ -6,6 +6,7 @@ import { configInputs, referencesOf } from "../../../src/api/object-references.t
 import type { Container } from "../../../src/api/pod.ts";
 import type { ObjectProjection, Volume } from "../../../src/api/volumes.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
+import { decode, writtenPod } from "./written-pod.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const all = (name: string): ObjectProjection => ({ name, items: [], optional: false });
@@ -76,6 +77,19 @@ describe("references", () => {
       "spec.containers[0].envFrom[0].configMapRef: ConfigMap shop/c4",
       "spec.containers[0].envFrom[1].secretRef: Secret shop/s4?",
     ]);
+  });
+
+  test("are told where they were written, though an injected token before them was left out", () => {
+    const { pods } = decode(
+      writtenPod({
+        volumes: [
+          { name: "kube-api-access-x", projected: { sources: [{ serviceAccountToken: {} }] } },
+          { name: "c", configMap: { name: "settings" } },
+        ],
+      }),
+    );
+    const found = pods.flatMap(({ desired }) => referencesOf(desired.pod));
+    expect(found.map(({ path }) => path)).toEqual(["spec.volumes[1].configMap"]);
   });
 });
 

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   canonicalQuantity,
   exactQuantity,
+  milliQuantity,
   parseQuantity,
   quantityText,
   wholeUnits,
@@ -173,4 +174,18 @@ describe("properties", () => {
       { numRuns: 500 },
     );
   });
+});
+
+test.each([
+  ["1n", "1m"],
+  ["1000100u", "1001m"],
+  ["1500u", "2m"],
+  ["1500m", "1500m"],
+  ["-1u", "-1m"],
+  ["64Mi", "64Mi"],
+  ["0.0001Ki", "103m"],
+  ["1e-9", "1e-3"],
+  ["x", undefined],
+])("%s in thousandths is %s", (text, expected) => {
+  expect(milliQuantity(text)).toBe(expected);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { suggest } from "../../../src/api/suggest.ts";
+import { nearestName, suggest } from "../../../src/api/suggest.ts";
 
 const VOLUME = ["name", "hostPath", "emptyDir", "configMap", "fc", "persistentVolumeClaim", "nfs"];
 
@@ -27,9 +27,22 @@ describe("suggest", () => {
   ])("%s of %p is none", (written, names) => {
     expect(suggest(written, names)).toBeUndefined();
   });
+});
 
-  test("kinds are suggested within the reach that is asked for", () => {
-    expect(suggest("Rod", ["Pod"], 1)).toBe("Pod");
-    expect(suggest("Rad", ["Pod"], 1)).toBeUndefined();
+describe("nearestName", () => {
+  test.each([
+    ["Rod", 1, "Pod"],
+    ["pods", 1, "Pod"],
+    ["Rad", 2, "Pod"],
+  ])("%s is %p letters away from %s", (written, reach, meant) => {
+    expect(nearestName(written, ["Pod", "Secret"], reach)).toBe(meant);
+  });
+
+  test.each([
+    ["Rad", 1],
+    ["PodMonitor", 1],
+    ["SecretStore", 2],
+  ])("%s is not within %p letters of anything", (written, reach) => {
+    expect(nearestName(written, ["Pod", "Secret"], reach)).toBeUndefined();
   });
 });

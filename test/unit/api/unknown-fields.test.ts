@@ -50,6 +50,44 @@ describe("agent/unknown-fields", () => {
     );
   });
 
+  describe("warn, of an object in which one thing is to be written", () => {
+    const warned = (spec: object, container: object = {}): ReturnType<typeof decode> => {
+      const annotations = { "agent/unknown-fields": "warn" };
+      return decode({ ...writtenPod(spec, container), metadata: { name: "web", annotations } });
+    };
+    const beside: Readonly<Record<string, object>> = {
+      "a volume": { name: "v", emptyDir: {}, comment: "x" },
+      "a projected source": {
+        name: "v",
+        projected: { sources: [{ configMap: { name: "c" }, comment: "x" }] },
+      },
+    };
+    test.each(Object.entries(beside))("%s runs without another field", (_, volume) => {
+      const { pods, errors, notices } = warned({ volumes: [volume] });
+      expect(errors).toEqual([]);
+      expect(pods).toHaveLength(1);
+      expect(notices.map(({ message }) => message)).toEqual(["unknown field"]);
+    });
+
+    const alone: Readonly<Record<string, readonly [ReturnType<typeof decode>, string]>> = {
+      "the source of a volume": [
+        warned({ volumes: [{ name: "v", emptydir: {} }] }),
+        "spec.volumes[0].emptydir: unknown field (did you mean emptyDir?)",
+      ],
+      "a projected source": [
+        warned({ volumes: [{ name: "v", projected: { sources: [{ configmap: {} }] } }] }),
+        "spec.volumes[0].projected.sources[0].configmap: unknown field (did you mean configMap?)",
+      ],
+      "where a variable comes from": [
+        warned({}, { env: [{ name: "P", valueFrom: { secretkeyRef: { name: "s" } } }] }),
+        "spec.containers[0].env[0].valueFrom.secretkeyRef: unknown field (did you mean secretKeyRef?)",
+      ],
+    };
+    test.each(Object.entries(alone))("%s refuses the pod if it is misspelt", (_, [of, text]) => {
+      expect(texts(of.errors)).toEqual([text]);
+    });
+  });
+
   test("it is one pod with the field and another without", () => {
     const [a, b] = [{ hostNetwrok: true }, {}].map((spec) => {
       const annotations = { "agent/unknown-fields": "warn" };

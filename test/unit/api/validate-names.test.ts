@@ -93,8 +93,8 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   "a capability": {
     errorOf: capabilityError,
-    good: ["ALL", "NET_ADMIN", "CAP_SYS_PTRACE"],
-    bad: ["", "all", "NET-ADMIN", "NET ADMIN", "_X", "A".repeat(64)],
+    good: ["ALL", "all", "NET_ADMIN", "net_admin", "CAP_SYS_PTRACE"],
+    bad: ["", "NET-ADMIN", "NET ADMIN", "_X", "A".repeat(64)],
   },
   "a path that only descends": {
     errorOf: descendingPathError,

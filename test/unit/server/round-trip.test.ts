@@ -138,3 +138,33 @@ describe("every valid fixture", () => {
     for (const { desired } of manifest.pods) expectSameAgain(desired.pod);
   });
 });
+
+test("nothing is shown of places from which an injected token was taken", () => {
+  const { pods } = decodeManifest(
+    `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+    - name: a
+      image: local/a:1
+      volumeMounts:
+        - {name: kube-api-access-x, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}
+        - {name: data, mountPath: /data}
+  volumes:
+    - {name: kube-api-access-x, projected: {sources: [{serviceAccountToken: {path: token}}]}}
+    - {name: data, emptyDir: {}}
+`,
+    context,
+  );
+  expect(pods.map(({ desired }) => shown(desired.pod))).toMatchObject([
+    {
+      spec: {
+        containers: [{ volumeMounts: [{ name: "data", mountPath: "/data" }] }],
+        volumes: [{ name: "data", emptyDir: {} }],
+      },
+    },
+  ]);
+  expect(JSON.stringify(pods.map(({ desired }) => shown(desired.pod)))).not.toContain("written");
+});

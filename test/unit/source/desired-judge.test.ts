@@ -334,6 +334,29 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
     417,
     "resources is empty, which would remove everything; write allowEmpty: true if that is meant",
   ],
+  "refuses to remove everything with an empty list of Secrets": [
+    { payload: written({ resources: [{ apiVersion: "v1", kind: "SecretList", items: [] }] }) },
+    417,
+    "resources is empty, which would remove everything; write allowEmpty: true if that is meant",
+  ],
+  "refuses to remove everything with empty lists in a List": [
+    {
+      payload: written({
+        resources: [
+          {
+            apiVersion: "v1",
+            kind: "List",
+            items: [
+              { apiVersion: "v1", kind: "PodList", items: [] },
+              { apiVersion: "v1", kind: "ConfigMapList", items: null },
+            ],
+          },
+        ],
+      }),
+    },
+    417,
+    "resources is empty, which would remove everything; write allowEmpty: true if that is meant",
+  ],
   "refuses an unknown field of a pod": [
     { payload: written({ resources: [aWrittenPod("web", { restartPolici: "Never" })] }) },
     400,

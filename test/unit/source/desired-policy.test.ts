@@ -72,10 +72,13 @@ const forbidden: Readonly<Record<string, readonly [pod: Pod, ...said: readonly s
     `spec.initContainers[0].securityContext.privileged: pods of documents must not be privileged; ${WAY_OUT}`,
   ],
   "capabilities that containers do not have anyway": [
-    withContext({ capabilities: { add: ["CHOWN", "NET_ADMIN", "CAP_SYS_TIME", "ALL"], drop: [] } }),
+    withContext({
+      capabilities: { add: ["CHOWN", "NET_ADMIN", "CAP_SYS_TIME", "ALL", "sys_admin"], drop: [] },
+    }),
     `spec.containers[0].securityContext.capabilities.add[1]: capability "NET_ADMIN" is not for pods of documents; ${WAY_OUT}`,
     `spec.containers[0].securityContext.capabilities.add[2]: capability "CAP_SYS_TIME" is not for pods of documents; ${WAY_OUT}`,
     `spec.containers[0].securityContext.capabilities.add[3]: capability "ALL" is not for pods of documents; ${WAY_OUT}`,
+    `spec.containers[0].securityContext.capabilities.add[4]: capability "sys_admin" is not for pods of documents; ${WAY_OUT}`,
   ],
   "all of /proc": [
     withContext({ procMount: "Unmasked" }),
@@ -123,7 +126,7 @@ const allowed: Readonly<Record<string, Pod>> = {
     ports: [{ containerPort: 80, hostPort: 80, protocol: "TCP" }],
   }),
   "what containers have anyway, with and without CAP_": withContext({
-    capabilities: { add: ["CAP_NET_BIND_SERVICE", "SYS_CHROOT"], drop: ["ALL"] },
+    capabilities: { add: ["CAP_NET_BIND_SERVICE", "SYS_CHROOT", "cap_chown"], drop: ["ALL"] },
   }),
   "profiles that confine": withContext({
     seccompProfile: { type: "RuntimeDefault" },

@@ -16,12 +16,12 @@ import type { RuntimeFeatures } from "../runtime/features.ts";
 import type { PodConfigs } from "../runtime/action-input.ts";
 import { etcHostsPath } from "../runtime/hosts-file.ts";
 import { podDns } from "../runtime/pod-dns.ts";
-import { parseResolvConf } from "../runtime/resolv-conf.ts";
 import { runtimeHandlerOf } from "../runtime/runtime-class.ts";
 import { sandboxConfig } from "../runtime/sandbox-config.ts";
 import { terminationLogPath } from "../runtime/termination-message.ts";
 import type { Edges } from "./edges.ts";
 import { IdRanges } from "./id-ranges.ts";
+import { nodeDns } from "./node-dns.ts";
 import { PodCgroups, hugePageSizes } from "./pod-cgroups.ts";
 
 export interface PodConfigsOptions {
@@ -48,18 +48,15 @@ export interface NodePodConfigs extends PodConfigs {
 /** There only while the kernel has SELinux switched on. */
 const SELINUX = "/sys/fs/selinux/enforce";
 const CPUS = "/sys/devices/system/cpu";
-const RESOLV_CONF_BYTES = 64 * 1024;
 
 export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
   const { edges, config } = options;
   const { files, machine } = edges;
-  const { instance, podLogsDir, resolvConf } = config;
+  const { instance, podLogsDir } = config;
   const cgroups = new PodCgroups(options);
   const { facts: cgroupFacts } = edges.cgroups;
   const dns = ({ pod }: DesiredPod) => {
-    const isThere = files.target(resolvConf) !== undefined;
-    const text = isThere ? files.readFollowing(resolvConf, RESOLV_CONF_BYTES) : new Uint8Array();
-    const node = parseResolvConf(new TextDecoder().decode(text));
+    const node = nodeDns(files, config.resolvConf);
     const { config: formed, said } = podDns(pod, { node, ...config });
     for (const one of said) options.record(podEvent(pod.metadata, one));
     return formed;

@@ -47,7 +47,7 @@ export class PodVolumes {
     this.#volumesOf(pod).check(pod);
   }
 
-  /** An image may have taken its time since `setUp`. Throws AgentError `FailedMount`. */
+  /** An image may have taken its time since `setUp`. Throws AgentError in Kubernetes' words. */
   checkPaths(pod: Pod, paths: ReadonlyMap<string, string>): void {
     this.#volumesOf(pod).checkPaths(pod, paths);
   }

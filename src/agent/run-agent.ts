@@ -137,12 +137,11 @@ function openStore({ stateDir }: AgentConfig, log: Logger): Store {
   if (store.recovered !== undefined)
     log.error("the database was damaged; it was set aside and is rebuilt", { ...store.recovered });
   if (store.secrets.trouble !== undefined)
-    log.error(
-      "the key of Secrets cannot be used; what was kept with it is lost until it is declared again",
-      {
-        why: store.secrets.trouble,
-      },
-    );
+    log.error("the key of Secrets cannot be used; what was kept with it cannot be opened", {
+      why: store.secrets.trouble,
+    });
+  if (store.secrets.warning !== undefined)
+    log.warn("the key of Secrets is not as it should be", { why: store.secrets.warning });
   if (store.trust.trouble !== undefined)
     log.error("what this node knew of trust was damaged", { why: store.trust.trouble });
   for (const repair of store.documents.repairs)

@@ -1,11 +1,6 @@
 // Reads a configuration document: strict, every error at once with its path, defaults filled in.
 
-import {
-  CONFIG_DEFAULTS,
-  defaultResolvConf,
-  METERED_DEFAULTS,
-  MQTT_DEFAULTS,
-} from "./config-defaults.ts";
+import { CONFIG_DEFAULTS, METERED_DEFAULTS, MQTT_DEFAULTS } from "./config-defaults.ts";
 import {
   absolutePath,
   bool,
@@ -35,22 +30,23 @@ import { failed, ok, type Result } from "../lib/result.ts";
 const WHOLE = 2 ** 31 - 1;
 
 /** A parsed configuration file (undefined or null = an empty one) as the agent's configuration. */
-export function decodeConfig(document: unknown, facts: ConfigFacts): Result<AgentConfig> {
+export function decodeConfig(document: unknown, facts: ConfigFacts = {}): Result<AgentConfig> {
   const reader = new FieldReader(facts);
   const root = reader.mapping(document, []);
   reader.value(root, ["apiVersion"], oneOf(["agent/v1"]));
   reader.value(root, ["kind"], oneOf(["AgentConfiguration"]));
-  const config = readConfig(reader, root, facts);
+  const config = readConfig(reader, root);
   return reader.errors.length > 0 ? failed(reader.errors) : ok(config);
 }
 
-function readConfig(reader: FieldReader, root: Mapping, facts: ConfigFacts): AgentConfig {
+function readConfig(reader: FieldReader, root: Mapping): AgentConfig {
   const back = reader.mapping(root["crashLoopBackOff"], ["crashLoopBackOff"]);
   const defaults = CONFIG_DEFAULTS;
   const runtime =
     reader.value(root, ["containerRuntimeEndpoint"], unixEndpoint) ??
     defaults.containerRuntimeEndpoint;
   const nodeName = reader.value(root, ["nodeName"], nodeNameTemplate);
+  const resolvConf = reader.value(root, ["resolvConf"], absolutePath);
   const mqtt = readMqtt(reader, root["mqtt"]);
   const read = <T>(key: string, check: Check<T>, fallback: T): T =>
     reader.value(root, [key], check) ?? fallback;
@@ -75,7 +71,7 @@ function readConfig(reader: FieldReader, root: Mapping, facts: ConfigFacts): Age
       defaults.cgroupDriver,
     ),
     cgroupRoot: read("cgroupRoot", absolutePath, defaults.cgroupRoot),
-    resolvConf: read("resolvConf", absolutePath, defaultResolvConf(facts.etcResolvConf)),
+    ...(resolvConf === undefined ? {} : { resolvConf }),
     maxContainerRestartPeriodMs:
       reader.value(
         back,

@@ -65,22 +65,6 @@ export const METERED_DEFAULTS = {
   nodeStatusReportFrequencyMs: 86_400_000,
 } as const;
 
-/** The file systemd-resolved writes the real name servers to. */
-const RESOLVED_CONF = "/run/systemd/resolve/resolv.conf";
-const ETC_RESOLV_CONF = "/etc/resolv.conf";
-
-/**
- * Where pods get their name servers from, given the text of /etc/resolv.conf (undefined = unreadable).
- * A pod cannot reach systemd-resolved's stub on the host's loopback, so the real list is used instead.
- */
-export function defaultResolvConf(etcResolvConf: string | undefined): string {
-  const servers = (etcResolvConf ?? "")
-    .split("\n")
-    .flatMap((line) => /^\s*nameserver\s+(\S+)/.exec(line)?.[1] ?? []);
-  const onlyStub = servers.length > 0 && servers.every((server) => server === "127.0.0.53");
-  return onlyStub ? RESOLVED_CONF : ETC_RESOLV_CONF;
-}
-
 /** Names that work now, by parent path ("" = top level). */
 export const KNOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   "": [

@@ -7,8 +7,6 @@ import { nearestField } from "./nearest-field.ts";
 import type { FieldError } from "../lib/result.ts";
 
 export interface ConfigFacts {
-  /** Text of /etc/resolv.conf; undefined = unreadable. It decides the default of `resolvConf`. */
-  readonly etcResolvConf: string | undefined;
   /** Where a field stands in its file (1-based), by the keys that lead to it. */
   readonly locate?: (
     keys: readonly string[],

@@ -20,7 +20,8 @@ export interface AgentConfig extends PodSettings {
   readonly cgroupDriver: "auto" | "systemd" | "cgroupfs";
   /** Parent cgroup of all pods; "/" = the root. */
   readonly cgroupRoot: string;
-  readonly resolvConf: string;
+  /** Absent = /etc/resolv.conf, or systemd-resolved's list where that names only its stub, decided for each pod. */
+  readonly resolvConf?: string;
   /** Longest crash-loop back-off in ms. */
   readonly maxContainerRestartPeriodMs: number;
   /** Refresh of `reported` in ms. */

@@ -2,7 +2,7 @@
 
 import type { DesiredPod, Rejection, SourceName } from "./desired-pod.ts";
 import type { FindingsBudget } from "./findings.ts";
-import type { Locate } from "./field-path.ts";
+import type { FieldPath, Locate } from "./field-path.ts";
 import type { DesiredObject } from "./local-object.ts";
 
 /** sha256 of text (as UTF-8) or bytes, as 64 lower-case hexadecimal digits. */
@@ -16,12 +16,15 @@ export interface DecodeContext {
   readonly ref: string;
   /** For `DesiredPod.sourceRef`: `path#document` or `generation N`. */
   readonly sourceRef: string;
-  readonly nodeName: string;
+  /** undefined = every node is the right one. */
+  readonly nodeName: string | undefined;
   readonly sha256: Sha256;
   /** True for checkpoints: what was accepted once is never judged again (law 11). */
   readonly lenient?: boolean;
   /** Line and column of fields, where the text is known. */
   readonly locate?: Locate;
+  /** The path to it, of an item of a list; absent = it stands by itself. */
+  readonly item?: FieldPath;
   /** Whether this node has name servers for `dnsPolicy: ClusterFirst`. */
   readonly clusterDNS?: boolean;
   /** Of the whole file or document; absent = of this value alone. */
@@ -30,12 +33,16 @@ export interface DecodeContext {
 
 export interface DecodedPod {
   readonly desired: DesiredPod;
+  /** As in the context. */
+  readonly item?: FieldPath;
   /** The whole object as written, fit for JSON. */
   readonly written: JsonObject;
 }
 
 export interface DecodedLocalObject {
   readonly desired: DesiredObject;
+  /** As in the context. */
+  readonly item?: FieldPath;
   /** The whole object as written, fit for JSON. Of a Secret: nothing for a log or a status. */
   readonly written: JsonObject;
 }

@@ -69,7 +69,7 @@ function decodeOnePod(value: JsonObject, context: DecodeContext): DecodedObject 
   if (result.ok) {
     const desired = desiredPod(result.value, context);
     const notices = result.warnings.map((warning) => rejection(context, identity, warning));
-    const pod: DecodedPod = { desired, written: result.value.written };
+    const pod: DecodedPod = { desired, written: result.value.written, ...itemOf(context) };
     return { ...NOTHING, pods: [pod], notices: context.lenient === true ? [] : notices };
   }
   const elsewhere = result.errors.find((error) => error.code === "NotForThisNode");
@@ -96,7 +96,7 @@ function decodeOneObject(
   const notices = result.warnings.map((warning) => rejection(context, identity, warning));
   return {
     ...NOTHING,
-    objects: [{ desired, written: result.value.written }],
+    objects: [{ desired, written: result.value.written, ...itemOf(context) }],
     notices: context.lenient === true ? [] : notices,
   };
 }
@@ -166,8 +166,13 @@ export function isList(kind: unknown): kind is string {
 
 function withinItem(context: DecodeContext, index: number): DecodeContext {
   const locate = context.locate;
-  if (locate === undefined) return context;
-  return { ...context, locate: (path: FieldPath) => locate(["items", index, ...path]) };
+  const within = { ...context, item: [...(context.item ?? []), "items", index] };
+  if (locate === undefined) return within;
+  return { ...within, locate: (path: FieldPath) => locate(["items", index, ...path]) };
+}
+
+function itemOf({ item }: DecodeContext): Pick<DecodedPod, "item"> {
+  return item === undefined ? {} : { item };
 }
 
 function refuseKind(value: JsonObject, context: DecodeContext): DecodedObject {

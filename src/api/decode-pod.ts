@@ -44,7 +44,8 @@ const MAX_INT32 = 2 ** 31 - 1;
 const MAX_SHOWN = 80;
 
 export interface PodContext {
-  readonly nodeName: string;
+  /** undefined = every node is the right one. */
+  readonly nodeName: string | undefined;
   readonly sha256: Sha256;
   /** Takes whatever can be run at all and judges nothing: for checkpoints. */
   readonly lenient?: boolean;
@@ -146,9 +147,10 @@ function activeDeadline(node: Node): Pick<PodSpec, "activeDeadlineSeconds"> {
   return {};
 }
 
-function judgeNodeName(node: Node, nodeName: string): void {
+function judgeNodeName(node: Node, nodeName: string | undefined): void {
   const written = stringField(node, "nodeName");
-  if (written === undefined || written === "" || written === nodeName) return;
+  if (nodeName === undefined || written === undefined || written === "" || written === nodeName)
+    return;
   const message = `the pod is for node ${JSON.stringify(shortText(written, MAX_SHOWN))}; this node is ${JSON.stringify(nodeName)}`;
   node.findings.fail([...node.path, "nodeName"], "NotForThisNode", message);
 }

@@ -1,10 +1,11 @@
 // Decides, without any node, what a node would say of manifests: one text alone, then all of them together.
 
 import { decodeConfig } from "../api/config-decode.ts";
-import type { Sha256 } from "../api/decode-context.ts";
+import type { JsonObject, Sha256 } from "../api/decode-context.ts";
 import { decodeObject } from "../api/decode-object.ts";
 import type { Rejection } from "../api/desired-pod.ts";
 import { isJsonObject } from "../api/field-reader.ts";
+import type { FieldPath } from "../api/field-path.ts";
 import { FindingsBudget } from "../api/findings.ts";
 import { claimsConflict, hostPortClaims } from "../api/host-ports.ts";
 import { objectKey, type LocalObject } from "../api/local-object.ts";
@@ -23,6 +24,8 @@ interface Place {
 
 export interface PlacedPod extends Place {
   readonly pod: Pod;
+  /** The node that it is for; "" = any. */
+  readonly nodeName: string;
 }
 
 /** A ConfigMap, a Secret or a claim. */
@@ -90,30 +93,36 @@ function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFi
     ref: file,
     sourceRef: `${file}#${document.index}`,
     // Offline every node is the right one.
-    nodeName: wantedNode(document.value),
+    nodeName: undefined,
     sha256,
     budget,
     locate: document.locate,
   });
   const errors = [...object.errors, ...object.refusedKinds];
-  const line = document.locate(["metadata", "name"])?.line;
-  const place = { file, document: document.index, line };
+  const placeOfItem = (item: FieldPath = []): Place => {
+    const line = document.locate([...item, "metadata", "name"])?.line;
+    return { file, document: document.index, line };
+  };
   return {
     ...NOTHING_JUDGED,
     documents: 1,
     invalid: new Set(errors.length > 0 ? [`${file}#${document.index}`] : []),
-    pods: object.pods.map(({ desired }) => ({ ...place, pod: desired.pod })),
-    objects: object.objects.map(({ desired }) => ({ ...place, object: desired.object })),
+    pods: object.pods.map(({ desired, written, item }) => ({
+      ...placeOfItem(item),
+      pod: desired.pod,
+      nodeName: nodeOf(written),
+    })),
+    objects: object.objects.map(({ desired, item }) => ({
+      ...placeOfItem(item),
+      object: desired.object,
+    })),
     errors,
     warnings: object.notices,
   };
 }
 
 function judgeConfig(document: YamlDocument, file: string): Judgement {
-  const decoded = decodeConfig(document.value, {
-    etcResolvConf: undefined,
-    locate: (keys) => document.locate(keys),
-  });
+  const decoded = decodeConfig(document.value, { locate: (keys) => document.locate(keys) });
   const errors = decoded.ok ? [] : decoded.errors;
   return {
     ...NOTHING_JUDGED,
@@ -123,13 +132,12 @@ function judgeConfig(document: YamlDocument, file: string): Judgement {
   };
 }
 
-function wantedNode(value: unknown): string {
-  const spec = isJsonObject(value) ? value["spec"] : undefined;
+function nodeOf({ spec }: JsonObject): string {
   const node = isJsonObject(spec) ? spec["nodeName"] : undefined;
   return typeof node === "string" ? node : "";
 }
 
-/** All files as if they lay in one directory: each name of a kind once, each host port once. */
+/** All files as if they lay in one directory: on a node each name of a kind once, each host port once. */
 export function judgeTogether(alone: readonly Judgement[]): Judgement {
   const whole = sum(alone);
   const clashes = [
@@ -174,23 +182,27 @@ function openReferences({ pods, objects }: Judgement): readonly Rejection[] {
 }
 
 function duplicates(pods: readonly PlacedPod[]): readonly Clash[] {
-  const first = new Map<string, PlacedPod>();
+  const known = new Map<string, readonly PlacedPod[]>();
   return pods.flatMap((placed): readonly Clash[] => {
     const name = podName(placed.pod);
-    const earlier = first.get(name);
-    if (earlier === undefined) {
-      first.set(name, placed);
-      return [];
-    }
+    const others = known.get(name) ?? [];
+    const earlier = others.find((other) => mayMeet(placed, other));
+    known.set(name, [...others, placed]);
+    if (earlier === undefined) return [];
     const message = `pod ${name} is also in ${placeOf(earlier)}, which wins`;
     return [{ placed, code: "DuplicatePod", path: "metadata.name", message }];
   });
 }
 
+/** Some node may have both. */
+function mayMeet(one: PlacedPod, other: PlacedPod): boolean {
+  return one.nodeName === "" || other.nodeName === "" || one.nodeName === other.nodeName;
+}
+
 function portConflicts(pods: readonly PlacedPod[]): readonly Clash[] {
   return pods.flatMap((placed, index) =>
     pods.slice(0, index).flatMap((other): readonly Clash[] => {
-      if (podName(other.pod) === podName(placed.pod)) return [];
+      if (podName(other.pod) === podName(placed.pod) || !mayMeet(placed, other)) return [];
       const theirs = hostPortClaims(other.pod);
       const claim = hostPortClaims(placed.pod).find((mine) =>
         theirs.some((claimed) => claimsConflict(mine, claimed)),

@@ -1,6 +1,6 @@
 // Finds, reads and decodes the configuration file; the flags of a verb have the last word.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { decodeConfig } from "../api/config-decode.ts";
 import type { ConfigFacts } from "../api/config-reader.ts";
 import { CONFIG_DEFAULTS } from "../api/config-defaults.ts";
@@ -67,19 +67,9 @@ async function decodeFile(path: string): Promise<AgentConfig> {
 }
 
 function decode(document: unknown, path: string, locate?: ConfigFacts["locate"]): AgentConfig {
-  const facts = { etcResolvConf: readIfThere("/etc/resolv.conf") };
-  const decoded = decodeConfig(document, locate === undefined ? facts : { ...facts, locate });
+  const decoded = decodeConfig(document, locate === undefined ? {} : { locate });
   if (!decoded.ok) throw invalid(path, decoded.errors);
   return decoded.value;
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    // Unreadable is an answer: the default then does not depend on it.
-    return undefined;
-  }
 }
 
 function invalid(path: string, errors: readonly FieldError[]): CliError {

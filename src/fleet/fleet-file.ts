@@ -63,7 +63,7 @@ function names(written: unknown, path: string, errors: FieldError[]): readonly s
 /** The connection: what the flags say, then what the file says. Checked by the rules of a node's configuration. */
 export function mqttOf(file: FleetFile, flags: JsonObject): Result<MqttConfig> {
   const mqtt = { ...file.mqtt, ...flags };
-  const decoded = decodeConfig({ mqtt }, { etcResolvConf: undefined });
+  const decoded = decodeConfig({ mqtt });
   if (!decoded.ok) return failed(decoded.errors);
   if (decoded.value.mqtt !== undefined) return ok(decoded.value.mqtt);
   const message = "which broker? name it with --url, or as mqtt.url in fleet.yaml";

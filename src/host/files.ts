@@ -66,6 +66,12 @@ export interface Files {
   /** A new symbolic link; there must be nothing. */
   makeLink(path: string, target: string): void;
   makeDirectory(path: string, mode: number): void;
+  /**
+   * An empty file, or a directory with those above it that are missing, where nothing is; what is there stays as it is,
+   * whatever it is. Throws where a symbolic link is on the way.
+   */
+  createFile(path: string, mode: number): void;
+  createDirectory(path: string, mode: number): void;
   /** chmod, not subject to the umask. */
   setMode(path: string, mode: number): void;
   rename(from: string, to: string): void;

@@ -17,8 +17,12 @@ export interface BeneathOptions {
   readonly root: string;
   /** Relative. */
   readonly path: string;
-  /** Directories that are missing are made, as open as the root is. */
+  /** Directories that are missing are made. */
   readonly create: boolean;
+  /** Of what is made; absent = as open as the root is. */
+  readonly mode?: number;
+  /** No link is followed, wherever it leads. */
+  readonly refuseLinks?: boolean;
 }
 
 /** As many as the kernel follows. */
@@ -39,6 +43,7 @@ export function openBeneath(options: BeneathOptions): number {
 class Walk {
   readonly #path: string;
   readonly #create: boolean;
+  readonly #refuseLinks: boolean;
   /** The way down to where it is: ".." is the one before, not what the file system says by now. */
   readonly #way: number[];
   readonly #mode: number;
@@ -46,16 +51,17 @@ class Walk {
   readonly #names: string[];
   #links = 0;
 
-  constructor({ root, path, create }: BeneathOptions) {
-    this.#path = path;
+  constructor({ root, path, create, mode, refuseLinks }: BeneathOptions) {
+    this.#path = root === "/" ? `/${path}` : path;
     this.#create = create;
+    this.#refuseLinks = refuseLinks ?? false;
     this.#names = namesOf(Buffer.from(path).toString("latin1"));
     if (path.startsWith("/")) throw this.#error("is not relative");
     // The root's own last name may be a link.
     const flags = (OPEN_PATH & ~constants.O_NOFOLLOW) | constants.O_DIRECTORY;
     const fd = openSync(root, flags);
     this.#way = [fd];
-    this.#mode = fstatSync(fd).mode & 0o2777;
+    this.#mode = mode ?? fstatSync(fd).mode & 0o2777;
   }
 
   close(): void {
@@ -111,6 +117,7 @@ class Walk {
   }
 
   #follow(name: string): void {
+    if (this.#refuseLinks) throw this.#error("leads through a symbolic link");
     this.#links += 1;
     if (this.#links > MAX_LINKS) throw this.#error("leads through too many symbolic links");
     const link = at(this.#here(), Buffer.from(name, "latin1"));
@@ -140,7 +147,9 @@ class Walk {
     }
     const fd = openSync(path, OPEN_PATH);
     // The umask has been at it; through the descriptor, for by name it could be a link by now.
-    if (fstatSync(fd).isDirectory()) chmodSync(`/proc/self/fd/${fd}`, this.#mode);
+    const stats = fstatSync(fd);
+    if (stats.isDirectory() && (stats.mode & 0o7777) !== this.#mode)
+      chmodSync(`/proc/self/fd/${fd}`, this.#mode);
     return fd;
   }
 

@@ -24,6 +24,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AgentError, messageOf } from "../lib/errors.ts";
+import { createDirectory, createFile } from "./create-at-place.ts";
 import { errorCode, opened } from "./directory-fd.ts";
 import { diskUsage } from "./disk-usage.ts";
 import type { FileInfo, FileKind, Files } from "./files.ts";
@@ -59,6 +60,9 @@ export function realFiles(): Files {
     makeLink: (path, target) => attempt("link", path, () => symlinkSync(target, path)),
     makeDirectory: (path, mode) =>
       attempt("create the directory", path, () => makeDirectory(path, mode)),
+    createFile: (path, mode) => attempt("create the file", path, () => createFile(path, mode)),
+    createDirectory: (path, mode) =>
+      attempt("create the directory", path, () => createDirectory(path, mode)),
     setMode: (path, mode) => attempt("change the mode of", path, () => chmodSync(path, mode)),
     rename: (from, to) => attempt("rename", from, () => renameSync(from, to)),
     remove: (path) => attempt("remove", path, () => remove(path)),

@@ -23,6 +23,11 @@ export function parseResolvConf(text: string): DnsConfig {
   return { servers, searches, options: [...options.values()] };
 }
 
+/** A pod cannot reach systemd-resolved's stub, which listens on the host's loopback. */
+export function isOnlyStub({ servers }: DnsConfig): boolean {
+  return servers.length > 0 && servers.every((server) => server === "127.0.0.53");
+}
+
 /** `ndots` of `ndots:5`. */
 export function optionName(option: string): string {
   return option.split(":", 1)[0] ?? option;

@@ -46,6 +46,11 @@ export class SecretBox {
     return this.#key.trouble;
   }
 
+  /** What is wrong with a key that is in use all the same. */
+  get warning(): string | undefined {
+    return this.#key.warning;
+  }
+
   /** Throws AgentError `SecretKeyUnavailable` while the key is not on the disk. */
   seal(plain: Uint8Array, label: string): Uint8Array {
     this.#keepKey();
@@ -62,7 +67,7 @@ export class SecretBox {
     const nonceAt = MAGIC.length + KEY_ID_BYTES;
     const keyId = sealed.slice(MAGIC.length, nonceAt).toHex();
     if (keyId !== this.keyId) {
-      const why = `it was sealed with the key ${keyId}, and ${this.#key.path} holds ${this.keyId}`;
+      const why = `it was sealed with the key ${keyId}, and the one in use is ${this.keyId} (${this.#key.path})`;
       return { ok: false, why };
     }
     const end = sealed.length - TAG_BYTES;

@@ -3,6 +3,10 @@
 export interface StoreFileInfo {
   readonly name: string;
   readonly kind: "file" | "directory" | "symlink" | "other";
+  /** Bytes. */
+  readonly size: number;
+  /** Permission bits, with setuid, setgid and sticky. */
+  readonly mode: number;
 }
 
 /** Synchronous; every method throws when it fails. */

@@ -57,6 +57,14 @@ export class Claims {
     });
   }
 
+  /** Throws what `check` does, and AgentError `FailedMount` unless its directory is there. */
+  checkThere(claim: ClaimName): void {
+    const path = this.check(claim);
+    if (this.#isDirectory(path)) return;
+    const message = `the data of persistentvolumeclaim "${claim.name}" is not there any more: there is no ${path}`;
+    throw new AgentError({ reason: "FailedMount", message });
+  }
+
   /** Throws AgentError `InvalidName` for names that could lead anywhere else. */
   path(claim: ClaimName): string {
     const wrong = dnsLabelError(claim.namespace) ?? subdomainNameError(claim.name);

@@ -3,10 +3,10 @@
 
 import { NO_OBJECTS, type LocalObjects } from "../api/local-object.ts";
 import type { Container, Pod, PodUID } from "../api/pod.ts";
-import type { ClaimVolume, DownwardAPIFile, Volume } from "../api/volumes.ts";
-import type { ShareOptions } from "../host/share-tree.ts";
+import type { DownwardAPIFile, Volume } from "../api/volumes.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
-import { Claims, type ClaimName } from "./claims.ts";
+import { ClaimVolumes } from "./claim-volume.ts";
+import { Claims } from "./claims.ts";
 import {
   checkContent,
   isReadAtStart,
@@ -16,22 +16,16 @@ import {
 } from "./content-volume.ts";
 import { ContentPlace } from "./content-place.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
-import { notFound, type ProjectionFacts } from "./projection.ts";
+import type { ProjectionFacts } from "./projection.ts";
 import {
   checkHostPath,
   checkStillThere,
   setUpHostPath,
   type HostPathHost,
 } from "./set-up-host-path.ts";
-import { POD_DIRECTORY_MODE, makePodDirectory, unmountAll } from "./volume-directory.ts";
+import { unmountAll } from "./volume-directory.ts";
 import { isContentVolume } from "./volume-kinds.ts";
-import {
-  emptyDirPath,
-  isPodUID,
-  podDirectory,
-  podsDirectory,
-  sharedMarkPath,
-} from "./volume-paths.ts";
+import { emptyDirPath, isPodUID, podDirectory, podsDirectory } from "./volume-paths.ts";
 
 export interface VolumesOptions extends EmptyDirHost, HostPathHost {
   /** Looked at anew each time; absent = there are none, and whoever needs one waits. */
@@ -51,6 +45,7 @@ export interface Refreshed {
 
 export class Volumes {
   readonly claims: Claims;
+  readonly #claims: ClaimVolumes;
   readonly #options: VolumesOptions;
   readonly #projection: ProjectionFacts;
 
@@ -67,6 +62,7 @@ export class Volumes {
       claimRoot: claimRoot ?? `${stateDir}/claims`,
       claimRootMustBeMount: options.claimRootMustBeMount ?? false,
     });
+    this.#claims = new ClaimVolumes(options, this.claims, this.#projection.objects);
   }
 
   /**
@@ -89,16 +85,21 @@ export class Volumes {
     const content = this.#contentOf(pod);
     forEach(pod.spec.volumes, (volume) => {
       if ("hostPath" in volume) checkHostPath(this.#options, volume);
-      if ("persistentVolumeClaim" in volume) this.claims.check(this.#declared(volume, pod));
+      if ("persistentVolumeClaim" in volume) this.#claims.check(volume, pod);
       if (isContentVolume(volume)) checkContent(content, volume);
     });
   }
 
-  /** Whether what `setUp` said still holds, to be asked right before a mount. Throws AgentError `FailedMount`. */
+  /**
+   * Whether what `setUp` said still holds, to be asked right before a mount. Throws AgentError `CreateContainerConfigError`
+   * when the disk of claims is gone, `FailedMount` for all else.
+   */
   checkPaths(pod: Pod, paths: ReadonlyMap<string, string>): void {
     forEach(pod.spec.volumes, (volume) => {
       const path = paths.get(volume.name);
-      if ("hostPath" in volume && path !== undefined) checkStillThere(this.#options, path);
+      if (path === undefined) return;
+      if ("hostPath" in volume) checkStillThere(this.#options, path);
+      if ("persistentVolumeClaim" in volume) this.#claims.checkThere(volume, pod);
     });
   }
 
@@ -110,7 +111,7 @@ export class Volumes {
     for (const volume of pod.spec.volumes) {
       if (!("persistentVolumeClaim" in volume)) continue;
       try {
-        yield* this.#shareLargeClaim(volume, pod);
+        yield* this.#claims.shareLarge(volume, pod);
       } catch (cause) {
         throw problemOf(volume, cause);
       }
@@ -197,70 +198,8 @@ export class Volumes {
     const { pod } = content;
     if ("emptyDir" in volume) return setUpEmptyDir(this.#options, volume, pod);
     if ("hostPath" in volume) return setUpHostPath(this.#options, volume);
-    if ("persistentVolumeClaim" in volume) return this.#claim(volume, pod);
+    if ("persistentVolumeClaim" in volume) return this.#claims.setUp(volume, pod);
     return isContentVolume(volume) ? setUpContent(content, volume) : undefined;
-  }
-
-  #claim(volume: ClaimVolume, pod: Pod): string {
-    const path = this.#claimDirectory(volume, pod);
-    this.#shareClaim(volume, pod, path);
-    return path;
-  }
-
-  #claimDirectory(volume: ClaimVolume, pod: Pod): string {
-    return this.claims.setUp(this.#declared(volume, pod));
-  }
-
-  #declared(volume: ClaimVolume, pod: Pod): ClaimName {
-    const { namespace } = pod.metadata;
-    const name = volume.persistentVolumeClaim.claimName;
-    if (this.#projection.objects.claim(namespace, name) === undefined) {
-      const message = notFound("persistentvolumeclaim", name, namespace);
-      throw new AgentError({ reason: "CreateContainerConfigError", message });
-    }
-    return { namespace, name };
-  }
-
-  *#shareLargeClaim(volume: ClaimVolume, pod: Pod): Generator<void, void> {
-    const share = this.#sharing(volume, pod);
-    const path = share === undefined ? undefined : this.#claimThere(volume, pod);
-    if (share === undefined || path === undefined) return;
-    if (yield* this.#options.files.shareLargeTree(path, share)) this.#markShared(volume, pod);
-  }
-
-  /** undefined = there is none that could be set up now. */
-  #claimThere(volume: ClaimVolume, pod: Pod): string | undefined {
-    try {
-      return this.#claimDirectory(volume, pod);
-    } catch {
-      // Told by `setUp`.
-      return undefined;
-    }
-  }
-
-  #shareClaim(volume: ClaimVolume, pod: Pod, path: string): void {
-    const share = this.#sharing(volume, pod);
-    if (share === undefined) return;
-    this.#options.files.shareTree(path, share);
-    this.#markShared(volume, pod);
-  }
-
-  /** Once in a pod's life: later the modes are its own affair. undefined = there is nothing to do, or no more. */
-  #sharing(volume: ClaimVolume, pod: Pod): ShareOptions | undefined {
-    const { files, stateDir } = this.#options;
-    const { fsGroup: group, fsGroupChangePolicy } = pod.spec.securityContext;
-    const mark = sharedMarkPath(stateDir, pod.metadata.uid, volume.name);
-    if (group === undefined || files.info(mark) !== undefined) return undefined;
-    const { readOnly } = volume.persistentVolumeClaim;
-    return { group, readOnly, unlessRootFits: fsGroupChangePolicy === "OnRootMismatch" };
-  }
-
-  #markShared(volume: ClaimVolume, { metadata: { uid } }: Pod): void {
-    const { files, stateDir } = this.#options;
-    const mark = sharedMarkPath(stateDir, uid, volume.name);
-    makePodDirectory(this.#options, uid);
-    files.makeDirectory(mark.slice(0, mark.lastIndexOf("/")), POD_DIRECTORY_MODE);
-    files.writeEmpty(mark, 0o640);
   }
 }
 

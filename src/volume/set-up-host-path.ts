@@ -28,19 +28,13 @@ const CREATED_FILE_MODE = 0o644;
 
 /** What to mount. Throws AgentError `FailedMount`. */
 export function setUpHostPath(host: HostPathHost, volume: HostPathVolume): string {
+  const looked = placeOf(host, volume);
+  if (looked.action === "Use") return looked.path;
+  create(host, looked);
+  // Whoever may write beside it may have been quicker, or have put a link there meanwhile.
   const { path, action } = placeOf(host, volume);
-  switch (action) {
-    case "Use":
-      return path;
-    case "CreateDirectory":
-      host.files.makeDirectory(path, CREATED_DIRECTORY_MODE);
-      break;
-    case "CreateFile":
-      host.files.writeAtomic(path, "", CREATED_FILE_MODE);
-      break;
-  }
-  // Whoever may write beside it may have put a link there meanwhile.
-  return resolved(host, path);
+  if (action === "Use") return path;
+  return refuse(`${JSON.stringify(path)} was made, and is gone again`);
 }
 
 /** Throws what `setUpHostPath` would; makes nothing. */
@@ -53,6 +47,20 @@ export function checkStillThere({ files, hostPathError }: HostPathHost, path: st
   if (hostPathError === undefined || realPlace(files, path) === path) return;
   const why = "has become a symbolic link, or lies behind one, since it was looked at";
   refuse(`${JSON.stringify(path)} ${why}; it is looked at again at the next try`);
+}
+
+function create({ files, hostPathError }: HostPathHost, { path, action }: Place): void {
+  // What was judged counts, not where its links lead by now.
+  const place = hostPathError === undefined ? realPlace(files, path) : path;
+  if (place === undefined) return refuse(leadsNowhere(path));
+  switch (action) {
+    case "Use":
+      return;
+    case "CreateDirectory":
+      return files.createDirectory(place, CREATED_DIRECTORY_MODE);
+    case "CreateFile":
+      return files.createFile(place, CREATED_FILE_MODE);
+  }
 }
 
 function placeOf(host: HostPathHost, { hostPath }: HostPathVolume): Place {
@@ -71,12 +79,13 @@ function placeOf(host: HostPathHost, { hostPath }: HostPathVolume): Place {
 function resolved({ files, hostPathError }: HostPathHost, written: string): string {
   if (hostPathError === undefined) return written;
   const real = realPlace(files, written);
-  if (real === undefined) {
-    const why = "leads through a symbolic link to nothing; remove the link, or make what it names";
-    return refuse(`${JSON.stringify(written)} ${why}`);
-  }
+  if (real === undefined) return refuse(leadsNowhere(written));
   const why = hostPathError(written, real);
   return why === undefined ? real : refuse(why);
+}
+
+function leadsNowhere(path: string): string {
+  return `${JSON.stringify(path)} leads through a symbolic link to nothing; remove the link, or make what it names`;
 }
 
 function refuse(message: string): never {

@@ -18,6 +18,8 @@ import { volumeAt, type VolumePlace } from "./sim-volumes.ts";
 
 /** What needs space, or at least a disk that can be written. */
 const CHANGING: ReadonlySet<string> = new Set([
+  "createDirectory",
+  "createFile",
   "makeDirectory",
   "makeLink",
   "writeAtomic",

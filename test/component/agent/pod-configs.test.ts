@@ -11,6 +11,7 @@ import {
   SecurityProfile_ProfileType as ProfileType,
   type IDMapping,
 } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
+import type { Files } from "../../../src/host/files.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import type { ContainerFacts } from "../../../src/runtime/action-input.ts";
 import { NO_FEATURES, type RuntimeFeatures } from "../../../src/runtime/features.ts";
@@ -24,17 +25,20 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
+/** Without files of its own a node has no name servers. */
 function configsOf(
   more: Partial<AgentConfig> = {},
   features: RuntimeFeatures = NO_FEATURES,
+  files?: Files,
 ): NodePodConfigs {
   const cgroups = {
     facts: { version: 2, controllers: ["memory"], mountPoint: "/", hasSwap: false },
   };
   const machine = { memoryBytes: 1024 ** 3, hugePages: {} };
-  const edges = { files: realFiles(), machine, cgroups, bootId: "boot" };
-  const paths = { stateDir: directory, resolvConf: join(directory, "none"), nodeLabels: {} };
-  const config = { ...CONFIG_DEFAULTS, ...paths, ...more };
+  const edges = { files: files ?? realFiles(), machine, cgroups, bootId: "boot" };
+  const paths = { stateDir: directory, nodeLabels: {} };
+  const dns = files === undefined ? { resolvConf: join(directory, "none") } : {};
+  const config = { ...CONFIG_DEFAULTS, ...paths, ...dns, ...more };
   return podConfigs({
     edges: edges as unknown as Edges,
     config: config as AgentConfig,
@@ -136,4 +140,41 @@ test("the handler is the one that the configuration says for the class", () => {
     configs.runtimeHandler(aDesiredPod(aPod({ runtimeClassName })));
   expect(of("gvisor")).toBe("runsc");
   expect(refusalOf(() => of("kata"))?.reason).toBe("CreatePodSandboxError");
+});
+
+describe("the name servers of the node", () => {
+  const ETC = "/etc/resolv.conf";
+  const RESOLVED = "/run/systemd/resolve/resolv.conf";
+  const STUB = "nameserver 127.0.0.53\noptions edns0\n";
+
+  /** Files of which only these exist. */
+  function filesWith(texts: ReadonlyMap<string, string>): Files {
+    const files = realFiles();
+    return {
+      ...files,
+      target: (path) => (texts.has(path) ? files.target("/") : undefined),
+      readFollowing: (path) => new TextEncoder().encode(texts.get(path)),
+    };
+  }
+  const serversOf = (configs: NodePodConfigs): readonly string[] | undefined =>
+    configs.sandbox(aDesiredPod(aPod()), { attempt: 0, activeSince: 0 }).dnsConfig?.servers;
+
+  test("are looked up for each sandbox: a resolver may start after the agent", () => {
+    const texts = new Map<string, string>();
+    const configs = configsOf({}, NO_FEATURES, filesWith(texts));
+    expect(serversOf(configs)).toEqual([]);
+    texts.set(ETC, STUB).set(RESOLVED, "nameserver 192.0.2.1\n");
+    expect(serversOf(configs)).toEqual(["192.0.2.1"]);
+    texts.set(ETC, "nameserver 192.0.2.2\n");
+    expect(serversOf(configs)).toEqual(["192.0.2.2"]);
+  });
+
+  test("are those of the configured file, whatever it says", () => {
+    const texts = new Map([
+      [ETC, STUB],
+      [RESOLVED, "nameserver 192.0.2.1\n"],
+    ]);
+    const configs = configsOf({ resolvConf: ETC }, NO_FEATURES, filesWith(texts));
+    expect(serversOf(configs)).toEqual(["127.0.0.53"]);
+  });
 });

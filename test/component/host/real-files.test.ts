@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  realpathSync,
   renameSync,
   statSync,
   symlinkSync,
@@ -165,6 +166,29 @@ describe("writing", () => {
     expect(statSync(path).mode & 0o777).toBe(0o700);
     writeFileSync(join(path, "file"), "");
     expect(() => files.makeDirectory(join(path, "file"), 0o700)).toThrow("cannot create");
+  });
+
+  test("creates a file or a directory only where nothing is, and through no link", () => {
+    const directory = realpathSync(newDirectory());
+    const at = (path: string): string => join(directory, path);
+    files.createFile(at("file"), 0o604);
+    files.createDirectory(at("a/b"), 0o705);
+    const modes = ["file", "a", "a/b"].map((path) => statSync(at(path)).mode & 0o7777);
+    expect(modes).toEqual([0o604, 0o705, 0o705]);
+    writeFileSync(at("file"), "x");
+    for (const path of ["file", "a"]) {
+      files.createFile(at(path), 0o600);
+      files.createDirectory(at(path), 0o600);
+    }
+    expect(readFileSync(at("file"), "utf8")).toBe("x");
+    expect(statSync(at("a")).mode & 0o7777).toBe(0o705);
+    symlinkSync("a", at("link"));
+    const linked = `"${at("link")}/new" leads through a symbolic link`;
+    expect(() => files.createFile(at("link/new"), 0o600)).toThrow(
+      `cannot create the file ${at("link/new")}: "${at("link")}" leads through a symbolic link`,
+    );
+    expect(() => files.createDirectory(at("link/new"), 0o700)).toThrow(linked);
+    expect(readdirSync(at("a"))).toEqual(["b"]);
   });
 
   test("renames, and removes a file that may be absent, but no directory", () => {

@@ -5,6 +5,8 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  readlinkSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -137,20 +139,12 @@ describe("the key", () => {
     ["cut off", (path) => writeFileSync(path, readFileSync(path).subarray(0, 7))],
     ["empty", (path) => writeFileSync(path, "")],
     ["too long", (path) => writeFileSync(path, "x".repeat(33))],
+    ["nothing but zeros", (path) => writeFileSync(path, new Uint8Array(32))],
     [
       "a directory",
       (path) => {
         rmSync(path);
         mkdirSync(join(path, "inside"), { recursive: true });
-      },
-    ],
-    [
-      "a link",
-      (path) => {
-        const elsewhere = `${path}.elsewhere`;
-        writeFileSync(elsewhere, readFileSync(path));
-        rmSync(path);
-        symlinkSync(elsewhere, path);
       },
     ],
   ];
@@ -170,29 +164,92 @@ describe("the key", () => {
     expect(store.lastGood.load().copies).toEqual([aRow()]);
   });
 
-  test("that cannot be read or set aside is left alone, and nothing is sealed", () => {
+  test("that is spoilt is set aside beside those of before", () => {
+    const stateDir = newDirectory();
+    for (const text of ["first", "second", "third"]) {
+      writeFileSync(keyOf(stateDir), text);
+      using store = openStore(stateDir);
+      expect(store.secrets.trouble).toContain(`${keyOf(stateDir)}.damaged`);
+    }
+    const names = ["secret.key.damaged", "secret.key.damaged.2", "secret.key.damaged.3"];
+    const kept = names.map((name) => readFileSync(join(stateDir, name), "utf8"));
+    expect(kept).toEqual(["first", "second", "third"]);
+  });
+
+  test("that is spoilt and cannot be set aside is left alone, and nothing is sealed", () => {
+    const stateDir = filled();
+    writeFileSync(keyOf(stateDir), "cut");
+    const stuck = {
+      ...files,
+      rename(): void {
+        throw new Error("read-only file system");
+      },
+    };
+    using store = openStore(stateDir, { files: stuck });
+    expect(store.secrets.trouble).toContain("has 3 bytes");
+    expect(store.secrets.trouble).toContain("read-only file system");
+    expect(() => store.documents.accept(aDocument(4))).toThrow("a Secret cannot be kept");
+    expect(readFileSync(keyOf(stateDir), "utf8")).toBe("cut");
+  });
+
+  test("that cannot be read is left alone, and nothing is sealed, however often", () => {
     const stateDir = filled();
     const before = readFileSync(keyOf(stateDir));
-    const stuck = {
+    const bad = {
       ...files,
       read(path: string, maxBytes: number): Uint8Array {
         if (path.endsWith("secret.key")) throw new Error("input/output error");
         return files.read(path, maxBytes);
       },
-      rename(): void {
-        throw new Error("read-only file system");
-      },
     };
-    {
-      using store = openStore(stateDir, { files: stuck });
-      expect(store.secrets.trouble).toContain("input/output error");
-      expect(store.secrets.trouble).toContain("read-only file system");
+    for (let start = 0; start < 2; start += 1) {
+      using store = openStore(stateDir, { files: bad });
+      expect(store.secrets.trouble).toContain("input/output error; it stays as it is");
       expect(store.documents.get("mqtt:node")?.lost).toBeDefined();
       expect(() => store.documents.accept(aDocument(4))).toThrow("a Secret cannot be kept");
     }
     expect(readFileSync(keyOf(stateDir))).toEqual(before);
+    expect(readdirSync(stateDir).filter((name) => name.includes("damaged"))).toEqual([]);
     using store = openStore(stateDir);
     expect(store.documents.get("mqtt:node")).toEqual(aDocument(3));
+    expect(store.lastGood.load().copies).toEqual([aRow()]);
+  });
+
+  test("that is a link is left alone too", () => {
+    const stateDir = filled();
+    const elsewhere = `${keyOf(stateDir)}.elsewhere`;
+    renameSync(keyOf(stateDir), elsewhere);
+    symlinkSync(elsewhere, keyOf(stateDir));
+    using store = openStore(stateDir);
+    expect(store.secrets.trouble).toContain("is no file but a symlink");
+    expect(() => fill(store)).toThrow("a Secret cannot be kept");
+    expect(readlinkSync(keyOf(stateDir))).toBe(elsewhere);
+  });
+
+  test("that others may read, and that cannot be closed to them, is used, and said", () => {
+    const stateDir = filled();
+    chmodSync(keyOf(stateDir), 0o644);
+    const before = readFileSync(keyOf(stateDir));
+    const readOnly = {
+      ...files,
+      setMode(path: string, mode: number): void {
+        if (path.endsWith("secret.key")) throw new Error("read-only file system");
+        files.setMode(path, mode);
+      },
+    };
+    {
+      using store = openStore(stateDir, { files: readOnly });
+      expect([store.secrets.trouble, store.secrets.warning]).toEqual([
+        undefined,
+        "read-only file system",
+      ]);
+      expect(store.documents.get("mqtt:node")).toEqual(aDocument(3));
+      store.documents.accept(aDocument(4));
+    }
+    expect(readFileSync(keyOf(stateDir))).toEqual(before);
+    chmodSync(keyOf(stateDir), 0o600);
+    using store = openStore(stateDir, { files: readOnly });
+    expect([store.secrets.trouble, store.secrets.warning]).toEqual([undefined, undefined]);
   });
 });
 

@@ -13,6 +13,7 @@ import { join } from "node:path";
 import type { PodSecurityContext } from "../../../src/api/security-context.ts";
 import type { Volume } from "../../../src/api/volumes.ts";
 import { aPod, UID } from "../../fakes/a-pod.ts";
+import { refusalOf } from "../../fakes/refusal.ts";
 import { crashingEdges } from "./crashing.ts";
 import { volumeWorlds, type VolumeWorld } from "./volume-world.ts";
 
@@ -87,6 +88,31 @@ describe("a claim", () => {
     expect(readdirSync(world.claimRoot)).toEqual([]);
     world.mounts.tmpfs(world.claimRoot, { mode: 0o755 });
     expect(strict.setUp(pod).get("data")).toBe(join(world.claimRoot, "default/db"));
+  });
+
+  test("whose disk is gone by the time of the mount is waited for", () => {
+    const world = worldWith("db");
+    const strict = world.again({ claimRootMustBeMount: true });
+    const pod = aPod({ volumes: [claim("db")] });
+    mkdirSync(join(world.claimRoot, "default/db"), { recursive: true });
+    world.mounts.tmpfs(world.claimRoot, { mode: 0o755 });
+    const paths = strict.setUp(pod);
+    strict.checkPaths(pod, paths);
+    world.mounts.unmount(world.claimRoot);
+    expect(() => strict.checkPaths(pod, paths)).toThrow(WAITING);
+    expect(() => strict.checkPaths(pod, paths)).toThrow(`waits for ${world.claimRoot} to be`);
+  });
+
+  test("that is gone by the time of the mount is not made by the runtime", () => {
+    const world = worldWith("db");
+    const pod = aPod({ volumes: [claim("db")] });
+    const paths = world.volumes.setUp(pod);
+    world.volumes.checkPaths(pod, paths);
+    world.volumes.claims.removeData(DB);
+    expect(refusalOf(() => world.volumes.checkPaths(pod, paths))).toEqual({
+      reason: "FailedMount",
+      message: `volume "data": the data of persistentvolumeclaim "db" is not there any more: there is no ${paths.get("data")}`,
+    });
   });
 
   test.each(["default", "default/db"])("never follows a link at %s", (at) => {
@@ -168,11 +194,12 @@ describe("fsGroup of a claim", () => {
     expect(look(join(path, "dir/file"))).toEqual([4242, 0o660]);
   });
 
-  test("may only read one that the volume calls read-only", () => {
+  test("leaves one as it is that the volume calls read-only", () => {
     const { world, path } = filled();
+    const before = look(path);
     const securityContext = { supplementalGroups: [], sysctls: [], fsGroup: 4242 };
     world.volumes.setUp(aPod({ volumes: [claim("db", true)], securityContext }));
-    expect(look(join(path, "dir/file"))).toEqual([4242, 0o640]);
+    expect([look(path), look(join(path, "dir/file"))]).toEqual([before, [0, 0o600]]);
   });
 
   describe("with many files in it", () => {

@@ -1,7 +1,16 @@
 // A hostPath of a document through links of the real file system: judged, and mounted, where it leads.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, realpathSync, renameSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { hostPathError, isOfDocument } from "../../../src/agent/host-path-reach.ts";
 import { PodVolumes } from "../../../src/agent/pod-volumes.ts";
@@ -10,6 +19,7 @@ import type { AgentConfig } from "../../../src/api/config.ts";
 import type { SourceName } from "../../../src/api/desired-pod.ts";
 import { NO_OBJECTS } from "../../../src/api/local-object.ts";
 import type { HostPathType } from "../../../src/api/volumes.ts";
+import type { Files } from "../../../src/host/files.ts";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { aPod } from "../../fakes/a-pod.ts";
@@ -24,7 +34,26 @@ interface Given {
   /** Of `mqtt.podPolicy`, below the test's directory; absent = there is no list. */
   readonly list?: readonly string[];
   readonly stateDir?: string;
-  readonly meanwhile?: (path: string) => void;
+  /** Happens once, right after the last look that finds nothing. */
+  readonly meanwhile?: (at: (path: string) => string) => void;
+}
+
+function changing(meanwhile: () => void): Files {
+  let state: "before" | "looking" | "done" = "before";
+  return {
+    ...files,
+    target: (path) => {
+      if (state === "before") state = "looking";
+      return files.target(path);
+    },
+    info: (path) => {
+      const found = files.info(path);
+      if (state !== "looking") return found;
+      state = "done";
+      meanwhile();
+      return found;
+    },
+  };
 }
 
 /** A node with `data`, `other` and `manifests` in a directory of its own. */
@@ -50,7 +79,7 @@ function aNode({ source = "mqtt:node", list, stateDir = "state", meanwhile }: Gi
   const judge = hostPathError(files, config);
   const volumes = new PodVolumes({
     edges: {
-      files: { ...files, ...(meanwhile && { makeDirectory: meanwhile }) },
+      files: meanwhile === undefined ? files : changing(() => meanwhile(at)),
       mounts: realMounts(),
     },
     config,
@@ -202,11 +231,39 @@ describe("without a list", () => {
   });
 });
 
-test("what is a link by the time it should have been made is not mounted", () => {
-  const { at, mounted } = aNode({ meanwhile: (path) => symlinkSync("../manifests", path) });
-  expect(() => mounted("data/new", "DirectoryOrCreate")).toThrow(
-    `"${at("data/new")}" leads through a symbolic link to "${at("manifests")}"`,
+describe("by the time it should have been made", () => {
+  test.each(["DirectoryOrCreate", "FileOrCreate"] as const)(
+    "what is a link is not mounted, type '%s'",
+    (type) => {
+      const meanwhile: Given["meanwhile"] = (at) => symlinkSync("../manifests", at("data/new"));
+      const { at, mounted } = aNode({ meanwhile });
+      expect(() => mounted("data/new", type)).toThrow(
+        `"${at("data/new")}" leads through a symbolic link`,
+      );
+      expect(readdirSync(at("manifests"))).toEqual([]);
+    },
   );
+
+  const swaps: readonly [string, (at: (path: string) => string) => string][] = [
+    ["a link upwards", () => "../other"],
+    ["an absolute link", (at) => at("other")],
+  ];
+  describe.each(swaps)("what lies behind %s instead of its directory", (_, target) => {
+    const meanwhile: Given["meanwhile"] = (at) => {
+      renameSync(at("data/sub"), at("data/before"));
+      symlinkSync(target(at), at("data/sub"));
+    };
+
+    test.each(["sub/new", "sub/victim", "sub/deep/new"])("is untouched: %s", (path) => {
+      for (const type of ["DirectoryOrCreate", "FileOrCreate"] as const) {
+        const { at, mounted } = aNode({ list: ["data"], meanwhile });
+        writeFileSync(at("other/victim"), "root:x:0:0");
+        expect(() => mounted(`data/${path}`, type)).toThrow("leads through a symbolic link");
+        expect(readdirSync(at("other"))).toEqual(["victim"]);
+        expect(readFileSync(at("other/victim"), "utf8")).toBe("root:x:0:0");
+      }
+    });
+  });
 });
 
 test("what becomes a link between the look and the start of a container is not mounted", () => {

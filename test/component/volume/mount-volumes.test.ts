@@ -258,6 +258,49 @@ describe("a hostPath", () => {
     expect(readFileSync(join(root, "a/b/file"), "utf8")).toBe("x");
   });
 
+  test("is created beside what is there, and not over what comes meanwhile", () => {
+    const root = newDirectory();
+    writeFileSync(join(root, ".db.tmp"), "somebody's");
+    const busy = {
+      ...files,
+      createFile: (path: string, mode: number) => {
+        writeFileSync(path, "important");
+        files.createFile(path, mode);
+      },
+    };
+    const volumes = new Volumes({ files: busy, mounts, stateDir: join(root, "state") });
+    volumes.setUp(podWith(hostPath(join(root, "db"), "FileOrCreate")));
+    expect(readFileSync(join(root, "db"), "utf8")).toBe("important");
+    expect(readFileSync(join(root, ".db.tmp"), "utf8")).toBe("somebody's");
+  });
+
+  test("is refused where something else was made meanwhile", () => {
+    const path = join(newDirectory(), "db");
+    const busy = { ...files, createFile: () => mkdirSync(path) };
+    const volumes = new Volumes({ files: busy, mounts, stateDir: `${path}.state` });
+    expect(() => volumes.setUp(podWith(hostPath(path, "FileOrCreate")))).toThrow(
+      `${path} is not a file: it is a directory`,
+    );
+  });
+
+  test("is created behind a link that leads somewhere, and behind no other", () => {
+    const { volumes } = setUp();
+    const root = newDirectory();
+    mkdirSync(join(root, "real"));
+    symlinkSync(join(root, "real"), join(root, "link"));
+    symlinkSync("nowhere", join(root, "dangling"));
+    const made = join(root, "link/file");
+    expect(volumes.setUp(podWith(hostPath(made, "FileOrCreate"))).get("data")).toBe(made);
+    volumes.setUp(podWith(hostPath(join(root, "link/a/b"), "DirectoryOrCreate")));
+    expect(readdirSync(join(root, "real")).toSorted()).toEqual(["a", "file"]);
+    expect(() =>
+      volumes.setUp(podWith(hostPath(join(root, "dangling/file"), "FileOrCreate"))),
+    ).toThrow("leads through a symbolic link to nothing");
+    expect(() => volumes.setUp(podWith(hostPath(join(root, "no/file"), "FileOrCreate")))).toThrow(
+      `cannot create the file ${join(root, "no/file")}: "${join(root, "no")}" is not there`,
+    );
+  });
+
   test("through a link is what the link leads to", () => {
     const root = newDirectory();
     mkdirSync(join(root, "real"));

@@ -1,19 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { decodeConfig } from "../../../src/api/config-decode.ts";
-import { defaultResolvConf } from "../../../src/api/config-defaults.ts";
 import type { AgentConfig } from "../../../src/api/config.ts";
 import { GROUP_NAME_RULE } from "../../../src/api/groups.ts";
 
-const FACTS = { etcResolvConf: "nameserver 192.168.1.1\n" };
-
 function decoded(document: unknown): AgentConfig {
-  const result = decodeConfig(document, FACTS);
+  const result = decodeConfig(document);
   if (!result.ok) throw new Error(JSON.stringify(result.errors));
   return result.value;
 }
 
 function refused(document: unknown): string[] {
-  const result = decodeConfig(document, FACTS);
+  const result = decodeConfig(document);
   if (result.ok) return [];
   return result.errors.map((error) => `${error.path}: ${error.message}`);
 }
@@ -31,7 +28,6 @@ const DEFAULTS: AgentConfig = {
   maxPods: 110,
   cgroupDriver: "auto",
   cgroupRoot: "/",
-  resolvConf: "/etc/resolv.conf",
   maxContainerRestartPeriodMs: 300_000,
   nodeStatusReportFrequencyMs: 900_000,
   logLevel: "info",
@@ -458,7 +454,7 @@ test.each(["__proto__", "constructor", "toString"])("refuses the field %s", (nam
 test("errors carry the place a locator knows", () => {
   const result = decodeConfig(
     { mqtt: { urll: "x" } },
-    { ...FACTS, locate: (keys) => ({ line: keys.length, column: 7 }) },
+    { locate: (keys) => ({ line: keys.length, column: 7 }) },
   );
   expect(result.ok ? [] : result.errors).toEqual([
     {
@@ -469,28 +465,4 @@ test("errors carry the place a locator knows", () => {
       column: 7,
     },
   ]);
-});
-
-describe("defaultResolvConf", () => {
-  test.each([
-    ["the real file if nothing can be read", undefined, "/etc/resolv.conf"],
-    ["the real file if it names real servers", "nameserver 9.9.9.9\n", "/etc/resolv.conf"],
-    [
-      "resolved's list if there is only its stub",
-      "# stub\nnameserver 127.0.0.53\noptions edns0\n",
-      "/run/systemd/resolve/resolv.conf",
-    ],
-    [
-      "the real file if the stub is one of several",
-      "nameserver 127.0.0.53\nnameserver 9.9.9.9\n",
-      "/etc/resolv.conf",
-    ],
-    [
-      "the real file if the stub is only mentioned",
-      "# nameserver 127.0.0.53\n",
-      "/etc/resolv.conf",
-    ],
-  ])("is %s", (_sentence, text, path) => {
-    expect(defaultResolvConf(text)).toBe(path);
-  });
 });

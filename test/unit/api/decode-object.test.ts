@@ -7,7 +7,7 @@ import { decodeObject } from "../../../src/api/decode-object.ts";
 import type { PodSpec } from "../../../src/api/pod.ts";
 import { sha256 } from "./digest.ts";
 
-const context: DecodeContext = {
+const context: DecodeContext & { readonly nodeName: string } = {
   source: "mqtt:node",
   ref: "agent/v1/node/pi-1/desired",
   sourceRef: "generation 7",

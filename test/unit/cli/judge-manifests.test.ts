@@ -13,6 +13,16 @@ function object(kind: string, name: string): string {
   return `apiVersion: v1\nkind: ${kind}\nmetadata:\n  name: ${name}\n`;
 }
 
+/** Four lines of a list; its name stands in the third. */
+function anItem(name: string, nodeName = "node"): string {
+  const spec = `{nodeName: ${nodeName}, containers: [{name: ${name}, image: busybox}]}`;
+  return `- apiVersion: v1\n  kind: Pod\n  metadata: {name: p}\n  spec: ${spec}\n`;
+}
+
+function list(kind: string, ...items: readonly string[]): string {
+  return `apiVersion: v1\nkind: ${kind}\nitems:\n${items.join("")}`;
+}
+
 interface Expected {
   readonly documents: number;
   readonly invalid: number;
@@ -56,6 +66,48 @@ const cases: Readonly<
     { "a.yaml": `${pod("a", ", imagee: x")}  nodeName: pi-7\n` },
     { documents: 1, invalid: 1, errors: ["a.yaml:6 spec.containers[0].imagee UnknownField"] },
   ],
+  "so is one in a list": [
+    { "a.yaml": list("List", anItem("A", "worker-1")), "b.yaml": list("PodList", anItem("B")) },
+    {
+      documents: 2,
+      invalid: 2,
+      errors: [
+        "a.yaml:7 spec.containers[0].name Invalid",
+        "b.yaml:7 spec.containers[0].name Invalid",
+      ],
+    },
+  ],
+  "pods of different nodes never meet": [
+    {
+      "a.yaml": `${pod("web", port)}  nodeName: node-a\n`,
+      "b.yaml": `${pod("web", port)}  nodeName: node-b\n`,
+      "c.yaml": `${pod("other", port)}  nodeName: node-c\n`,
+    },
+    { documents: 3, invalid: 0, errors: [] },
+  ],
+  "pods of one node do": [
+    {
+      "a.yaml": `${pod("web")}  nodeName: node-b\n`,
+      "b.yaml": `${pod("web", port)}  nodeName: node-a\n---\n${pod("web")}  nodeName: node-a\n`,
+      "c.yaml": `${pod("other", port)}  nodeName: node-a\n`,
+    },
+    {
+      documents: 4,
+      invalid: 2,
+      errors: ["b.yaml:12 metadata.name DuplicatePod", "c.yaml:4 spec.containers HostPortConflict"],
+    },
+  ],
+  "a pod for every node meets all others": [
+    {
+      "a.yaml": `${pod("web", port)}  nodeName: node-a\n`,
+      "b.yaml": `${pod("web")}---\n${pod("other", port)}`,
+    },
+    {
+      documents: 3,
+      invalid: 2,
+      errors: ["b.yaml:4 metadata.name DuplicatePod", "b.yaml:11 spec.containers HostPortConflict"],
+    },
+  ],
   "objects count, and one name of a kind is given once": [
     {
       "a.yaml": `${object("ConfigMap", "web")}---\n${object("Secret", "web")}`,
@@ -83,6 +135,32 @@ const cases: Readonly<
 
 test.each(Object.entries(cases))("%s", (_sentence, [files, expected]) => {
   expect(judged(files)).toEqual(expected);
+});
+
+test.each(["List", "PodList"])(
+  "two pods of one name in a %s are told where each stands",
+  (kind) => {
+    const text = list(kind, anItem("a"), anItem("b"));
+    const { errors } = judgeTogether([judgeText({ file: "a.yaml", text }, sha256)]);
+    expect(errors.map(({ line, message }) => `${line}: ${message}`)).toEqual([
+      "10: pod default/p is also in a.yaml:6, which wins",
+    ]);
+  },
+);
+
+test("two objects of one name in a list of lists are told where each stands", () => {
+  const item = (name: string) =>
+    `  - {apiVersion: v1, kind: ConfigMap, metadata: {name: ${name}}}\n`;
+  const text = `${list("List")}- apiVersion: v1\n  kind: ConfigMapList\n  items:\n${item("a")}${item("a")}`;
+  const { errors } = judgeTogether([judgeText({ file: "a.yaml", text }, sha256)]);
+  expect(errors.map(({ line, message }) => `${line}: ${message}`)).toEqual([
+    "8: ConfigMap default/a is also in a.yaml:7, which wins",
+  ]);
+});
+
+test("a pod for another node in a list is not passed over", () => {
+  const text = list("List", anItem("A", "worker-1"));
+  expect(judgeText({ file: "a.yaml", text }, sha256).warnings).toEqual([]);
 });
 
 test("a reference to what is in no file is noted, unless the pod starts without it", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { parseResolvConf } from "../../../src/runtime/resolv-conf.ts";
+import { isOnlyStub, parseResolvConf } from "../../../src/runtime/resolv-conf.ts";
 
 test("servers, the last search line, and all options", () => {
   const text = `# made by somebody
@@ -36,4 +36,14 @@ test("nothing is cut: the pod's own share comes on top", () => {
   const lines = servers.map((server) => `nameserver ${server}`);
   const parsed = parseResolvConf(`${lines.join("\n")}\nsearch ${domains.join(" ")}\n`);
   expect(parsed).toEqual({ servers, searches: domains, options: [] });
+});
+
+test.each([
+  ["names nobody", "", false],
+  ["names real servers", "nameserver 9.9.9.9\n", false],
+  ["names only the stub", "# stub\nnameserver 127.0.0.53\noptions edns0\n", true],
+  ["names the stub as one of several", "nameserver 127.0.0.53\nnameserver 9.9.9.9\n", false],
+  ["mentions the stub", "# nameserver 127.0.0.53\n", false],
+])("whether nobody but the stub is there, in a file that %s", (_sentence, text, expected) => {
+  expect(isOnlyStub(parseResolvConf(text))).toBe(expected);
 });

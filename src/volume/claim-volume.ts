@@ -1,0 +1,99 @@
+// Volumes of claims: a directory that outlives its pods, given to the group of each pod that writes to it.
+
+import type { LocalObjects } from "../api/local-object.ts";
+import type { Pod } from "../api/pod.ts";
+import type { ClaimVolume } from "../api/volumes.ts";
+import type { ShareOptions } from "../host/share-tree.ts";
+import { AgentError } from "../lib/errors.ts";
+import type { ClaimName, Claims } from "./claims.ts";
+import { notFound } from "./projection.ts";
+import { POD_DIRECTORY_MODE, makePodDirectory, type VolumeHost } from "./volume-directory.ts";
+import { sharedMarkPath } from "./volume-paths.ts";
+
+export class ClaimVolumes {
+  readonly #host: VolumeHost;
+  readonly #claims: Claims;
+  readonly #objects: LocalObjects;
+
+  constructor(host: VolumeHost, claims: Claims, objects: LocalObjects) {
+    this.#host = host;
+    this.#claims = claims;
+    this.#objects = objects;
+  }
+
+  /** Its path, as the pod's group may use it. Throws AgentError. */
+  setUp(volume: ClaimVolume, pod: Pod): string {
+    const path = this.#directory(volume, pod);
+    const share = this.#sharing(volume, pod);
+    if (share === undefined) return path;
+    this.#host.files.shareTree(path, share);
+    this.#markShared(volume, pod);
+    return path;
+  }
+
+  /** Throws what `setUp` would, as far as a look can tell; makes nothing. */
+  check(volume: ClaimVolume, pod: Pod): void {
+    this.#claims.check(this.#declared(volume, pod));
+  }
+
+  /** Throws AgentError unless what was set up is there still. */
+  checkThere(volume: ClaimVolume, pod: Pod): void {
+    this.#claims.checkThere(nameOf(volume, pod));
+  }
+
+  /** What of `setUp` takes long, in steps. */
+  *shareLarge(volume: ClaimVolume, pod: Pod): Generator<void, void> {
+    const share = this.#sharing(volume, pod);
+    const path = share === undefined ? undefined : this.#directoryThere(volume, pod);
+    if (share === undefined || path === undefined) return;
+    if (yield* this.#host.files.shareLargeTree(path, share)) this.#markShared(volume, pod);
+  }
+
+  #directory(volume: ClaimVolume, pod: Pod): string {
+    return this.#claims.setUp(this.#declared(volume, pod));
+  }
+
+  #declared(volume: ClaimVolume, pod: Pod): ClaimName {
+    const { namespace, name } = nameOf(volume, pod);
+    if (this.#objects.claim(namespace, name) === undefined) {
+      const message = notFound("persistentvolumeclaim", name, namespace);
+      throw new AgentError({ reason: "CreateContainerConfigError", message });
+    }
+    return { namespace, name };
+  }
+
+  /** undefined = there is none that could be set up now. */
+  #directoryThere(volume: ClaimVolume, pod: Pod): string | undefined {
+    try {
+      return this.#directory(volume, pod);
+    } catch {
+      // Told by `setUp`.
+      return undefined;
+    }
+  }
+
+  /**
+   * Once in a pod's life: later the modes are its own affair. Whoever only reads takes no file from its writers' group.
+   * undefined = there is nothing to do, or no more.
+   */
+  #sharing(volume: ClaimVolume, pod: Pod): ShareOptions | undefined {
+    const { files, stateDir } = this.#host;
+    const { fsGroup: group, fsGroupChangePolicy } = pod.spec.securityContext;
+    if (volume.persistentVolumeClaim.readOnly) return undefined;
+    const mark = sharedMarkPath(stateDir, pod.metadata.uid, volume.name);
+    if (group === undefined || files.info(mark) !== undefined) return undefined;
+    return { group, readOnly: false, unlessRootFits: fsGroupChangePolicy === "OnRootMismatch" };
+  }
+
+  #markShared(volume: ClaimVolume, { metadata: { uid } }: Pod): void {
+    const { files, stateDir } = this.#host;
+    const mark = sharedMarkPath(stateDir, uid, volume.name);
+    makePodDirectory(this.#host, uid);
+    files.makeDirectory(mark.slice(0, mark.lastIndexOf("/")), POD_DIRECTORY_MODE);
+    files.writeEmpty(mark, 0o640);
+  }
+}
+
+function nameOf(volume: ClaimVolume, { metadata: { namespace } }: Pod): ClaimName {
+  return { namespace, name: volume.persistentVolumeClaim.claimName };
+}

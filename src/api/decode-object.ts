@@ -21,7 +21,7 @@ import { formatPath, type FieldPath } from "./field-path.ts";
 import { LATER_KINDS, isKubernetesKind } from "./kinds.ts";
 import { LIST } from "./schema/objects.ts";
 import { containerHash, specHash } from "./pod-identity.ts";
-import { nearestName } from "./suggest.ts";
+import { abbreviated, nearestName } from "./suggest.ts";
 import type { FieldError } from "../lib/result.ts";
 import { shortText } from "../lib/short-text.ts";
 
@@ -214,11 +214,13 @@ function refuseKind(value: JsonObject, context: DecodeContext): DecodedObject {
   };
 }
 
-/** What of a node's own kinds was meant. Those of another API group are whole words of their own: PodMonitor is no Pod. */
+/** What of a node's own kinds was meant. Those of another API group are words of their own: PodMonitor is no Pod. */
 function misspeltKind(kind: string, apiVersion: unknown): string | undefined {
   if (isKubernetesKind(kind)) return undefined;
-  if (typeof apiVersion === "string" && apiVersion.includes("/")) return undefined;
-  return nearestName(kind, KINDS, 1);
+  const version = typeof apiVersion === "string" ? apiVersion : "";
+  if (!version.includes("/")) return nearestName(kind, KINDS, 1) ?? abbreviated(kind, KINDS);
+  const isForeign = version.split("/", 1)[0]?.includes(".") === true;
+  return isForeign ? undefined : nearestName(kind, KINDS, 1);
 }
 
 interface Identity {

@@ -1,19 +1,12 @@
 // Directories that a volume must have because something else is mounted there: the runtime cannot make them in a read-only
 // one. kubelet: MakeNestedMountpoints
 
-import { allContainers, isSidecar, type Container, type Pod } from "./pod.ts";
+import { allContainers, type Container, type Pod } from "./pod.ts";
 
 /** Relative paths; what lies below one of them is made in what is mounted there. */
 export function nestedMountPoints(pod: Pod, volume: string): readonly string[] {
   const found = allContainers(pod.spec).flatMap((container) => nestedIn(container, volume));
   return [...new Set(found)].toSorted();
-}
-
-/** Those of containers that run as long as the pod: an init container has ended before anything changes below it. */
-export function lastingMountPoints({ spec }: Pod, volume: string): readonly string[] {
-  return allContainers(spec)
-    .filter((one) => !spec.initContainers.includes(one) || isSidecar(spec, one))
-    .flatMap((container) => nestedIn(container, volume));
 }
 
 /** Of one container. */

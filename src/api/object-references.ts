@@ -131,8 +131,8 @@ export type ConfigInputs = Readonly<Record<string, unknown>>;
 type Content = Readonly<Record<string, string>>;
 
 /**
- * What this container reads of ConfigMaps and Secrets only when it starts: through env, envFrom and mounts with a
- * subPath. undefined if it refers to none. Two equal values mean that nothing has to restart.
+ * What this container reads of ConfigMaps and Secrets only when it starts: through env, envFrom, mounts with a subPath
+ * and such that have others inside. undefined if it refers to none. Two equal values mean that nothing has to restart.
  */
 export function configInputs(
   pod: Pod,
@@ -176,7 +176,10 @@ interface MountFacts {
   readonly lookUp: LookUp;
 }
 
-/** The files below the mount's subPath; all of the volume's where it depends on the environment, or cannot follow. */
+/**
+ * The files below the mount's subPath; all of the volume's where it depends on the environment, and where something is
+ * mounted inside of what it shows: with the next version that would be gone.
+ */
 function mountInput(
   mount: VolumeMount,
   { container, volumes, lookUp }: MountFacts,

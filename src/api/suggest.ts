@@ -45,7 +45,7 @@ export function nearestName(
 }
 
 /** `pvc`: persistentVolumeClaim; `name`: secretName; `environment`: env. Only if it can be but one. */
-function abbreviated(written: string, names: readonly string[]): string | undefined {
+export function abbreviated(written: string, names: readonly string[]): string | undefined {
   const lower = written.toLowerCase();
   const meant = names.filter((name) => {
     if (lower.length > 1 && initials(name) === lower) return true;

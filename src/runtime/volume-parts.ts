@@ -1,6 +1,7 @@
 // The parts of volumes that a container mounts: their paths, and whether what the agent fills has them. Pure.
 
 import type { LocalObjects } from "../api/local-object.ts";
+import { nestedMountPoints } from "../api/nested-mounts.ts";
 import { shownPaths } from "../api/object-references.ts";
 import type { Container, Pod } from "../api/pod.ts";
 import { tidyPath } from "../api/reference-rules.ts";
@@ -39,16 +40,22 @@ export function subPathOf(mount: VolumeMount, env: readonly EnvEntry[]): string 
 export function requireParts(pod: Pod, container: Container, { env, objects }: PartFacts): void {
   for (const mount of container.volumeMounts) {
     if (mount.subPathExpr !== undefined && !isKnown(container)) continue;
-    const wanted = tidyPath(subPathOf(mount, env));
+    const wanted = withoutVersion(tidyPath(subPathOf(mount, env)));
     const volume = pod.spec.volumes.find(({ name }) => name === mount.name);
     if (wanted === "" || volume === undefined) continue;
-    const shown = shownPaths(volume, pod.metadata, objects);
-    if (shown?.some((path) => path === wanted || path.startsWith(`${wanted}/`)) !== false) continue;
+    const files = shownPaths(volume, pod.metadata, objects);
+    const shown = [...(files ?? [wanted]), ...nestedMountPoints(pod, volume.name)];
+    if (shown.some((path) => path === wanted || path.startsWith(`${wanted}/`))) continue;
     const written = mount.subPathExpr ?? mount.subPath ?? "";
     throw refused(
       `volumeMount "${mount.name}" of container "${container.name}": subPath "${written}" is not in the volume`,
     );
   }
+}
+
+/** The version of the moment lies in `..data`, and may be named. */
+function withoutVersion(path: string): string {
+  return path.replace(/^\.\.data(\/|$)/, "");
 }
 
 /** Addresses, the node's name and what is free on it are nobody's before a start. */

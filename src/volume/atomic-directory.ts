@@ -35,7 +35,7 @@ export class AtomicDirectory {
   readonly #files: Files;
   readonly #isHeld: (version: string) => boolean;
 
-  /** Nobody else writes to `root`. `isHeld`: whether a container still sees a part of this version. */
+  /** Nobody else writes to `root`. `isHeld`: whether a container still sees a directory of this version. */
   constructor(files: Files, root: string, isHeld: (version: string) => boolean = () => false) {
     this.root = root;
     this.#files = files;
@@ -45,11 +45,6 @@ export class AtomicDirectory {
   /** Whether it was ever written. */
   get isWritten(): boolean {
     return this.#files.readLink(`${this.root}/${DATA}`) !== undefined;
-  }
-
-  /** Whether a reader gets to `path` through a link that another version changes. */
-  isShown(path: string): boolean {
-    return this.#files.readLink(`${this.root}/${topName(path)}`) !== undefined;
   }
 
   /** True if a reader sees something else now. Nothing is synced: it lies in memory. */

@@ -53,11 +53,15 @@ export class ContentPlace {
     return new AtomicDirectory(this.#host.files, `${this.#root}/${name}`, isHeld);
   }
 
-  /** A directory that a container has mounted as a part of a volume is empty for it once it is removed. */
+  /** A directory that a container has mounted as a part of a volume is empty for it once it is removed; a file is not. */
   #isBound(path: string): boolean {
-    const { mounts, stateDir } = this.#host;
+    const { files, mounts, stateDir } = this.#host;
     const bound = mounts.boundUnder(partsDirectory(stateDir, this.#uid));
-    return bound.some((root) => root === path || root.startsWith(`${path}/`));
+    return bound.some(
+      (root) =>
+        (root === path || root.startsWith(`${path}/`)) &&
+        files.info(`${this.#root}${root}`)?.kind === "directory",
+    );
   }
 
   /** Below a tmpfs that has gone, whatever is written would be on the disk. */

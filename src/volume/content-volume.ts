@@ -1,14 +1,9 @@
 // Volumes that the agent fills: made once, refilled when a ConfigMap, a Secret or a label changes.
 
-import {
-  isInShown,
-  lastingMountPoints,
-  nestedIn,
-  nestedMountPoints,
-} from "../api/nested-mounts.ts";
+import { nestedMountPoints } from "../api/nested-mounts.ts";
 import type { Container, Pod } from "../api/pod.ts";
 import { AgentError } from "../lib/errors.ts";
-import type { AtomicContent, AtomicDirectory } from "./atomic-directory.ts";
+import type { AtomicContent } from "./atomic-directory.ts";
 import type { ContentPlace } from "./content-place.ts";
 import { projectVolume, type ProjectionFacts } from "./projection.ts";
 import type { ContentVolume } from "./volume-kinds.ts";
@@ -26,12 +21,8 @@ export interface ContentHost {
  */
 export function setUpContent(host: ContentHost, volume: ContentVolume): string {
   const { missing, content } = contentOf(host, volume);
-  const shown = host.place.shown(volume);
-  if (
-    shown !== undefined &&
-    (missing.length > 0 || isKept(shown, { pod: host.pod, volume, content }))
-  )
-    return shown.root;
+  const shown = missing.length === 0 ? undefined : host.place.shown(volume);
+  if (shown !== undefined) return shown.root;
   mustBeWhole(missing);
   const directory = host.place.make(volume);
   directory.write(content);
@@ -44,44 +35,20 @@ export function checkContent(host: ContentHost, volume: ContentVolume): void {
   if (missing.length > 0 && host.place.shown(volume) === undefined) mustBeWhole(missing);
 }
 
-/**
- * True if containers see something else now. One that is not set up is left to `setUpContent`. `starting`: a container
- * is about to start and sees this volume anew.
- */
-export function refreshContent(
-  host: ContentHost,
-  volume: ContentVolume,
-  starting = false,
-): boolean {
+/** True if containers see something else now. One that is not set up is left to `setUpContent`. */
+export function refreshContent(host: ContentHost, volume: ContentVolume): boolean {
   const shown = host.place.shown(volume);
   if (shown === undefined) return false;
   const { missing, content } = contentOf(host, volume);
-  if (!starting && isKept(shown, { pod: host.pod, volume, content })) return false;
   mustBeWhole(missing);
   return shown.write(content);
 }
 
-/** Whether the container sees this volume as it was when it started: a part of it, or with something mounted inside. */
-export function isReadAtStart(
-  { volumeMounts, ...more }: Container,
-  { name }: ContentVolume,
-): boolean {
-  const isPart = volumeMounts.some(
+/** Whether the container sees but a part of this volume, as it is when it starts. */
+export function isMountedInPart({ volumeMounts }: Container, { name }: ContentVolume): boolean {
+  return volumeMounts.some(
     (mount) => mount.name === name && (mount.subPath ?? mount.subPathExpr) !== undefined,
   );
-  return isPart || nestedIn({ volumeMounts, ...more }, name).length > 0;
-}
-
-interface Wanted {
-  readonly pod: Pod;
-  readonly volume: ContentVolume;
-  readonly content: AtomicContent;
-}
-
-/** Another version would take away what is mounted inside this one: it stays until a container starts anew. */
-function isKept(shown: AtomicDirectory, { pod, volume, content }: Wanted): boolean {
-  const points = lastingMountPoints(pod, volume.name);
-  return isInShown(points, content.files.keys()) || points.some((path) => shown.isShown(path));
 }
 
 function mustBeWhole(missing: readonly string[]): void {

@@ -9,7 +9,7 @@ import { ClaimVolumes } from "./claim-volume.ts";
 import { Claims } from "./claims.ts";
 import {
   checkContent,
-  isReadAtStart,
+  isMountedInPart,
   refreshContent,
   setUpContent,
   type ContentHost,
@@ -119,18 +119,17 @@ export class Volumes {
   }
 
   /**
-   * Shows a running pod what its ConfigMaps, Secrets and labels say by now; before a container starts, what this one would
-   * never hear of later. Never throws for what is missing.
+   * Shows a running pod what its ConfigMaps, Secrets and labels say by now; before a container starts, only in what it
+   * mounts parts of, for of those it hears no more. Never throws for what is missing.
    */
   refresh(pod: Pod, starting?: Container): Refreshed {
     const changed: string[] = [];
     const problems: string[] = [];
     const content = this.#contentOf(pod);
     for (const volume of pod.spec.volumes.filter(isContentVolume)) {
-      if (starting !== undefined && !isReadAtStart(starting, volume)) continue;
+      if (starting !== undefined && !isMountedInPart(starting, volume)) continue;
       try {
-        const isChanged = refreshContent(content, volume, starting !== undefined);
-        if (isChanged) changed.push(volume.name);
+        if (refreshContent(content, volume)) changed.push(volume.name);
       } catch (cause) {
         problems.push(problemOf(volume, cause).message);
       }

@@ -201,7 +201,7 @@ e2e.concurrent(
     }
     const now = await untilPod(agent, "holders", READY);
     expect(idOf(containerOf(now, "part"))).toBe(idOf(containerOf(before, "part")));
-    // Whatever it shows, it cannot follow while something is mounted inside of it: it starts anew.
+    // The next version takes the mount away; a new start has brought it back.
     expect(containerOf(now, "inner").restartCount).toBe(2);
 
     world.put(agent, "holders", { A: "four", B: "three" });

@@ -1,5 +1,4 @@
-// What running containers hold of a volume that the agent fills, while its objects change: parts of it, and what is
-// mounted inside of it.
+// What running containers hold of a volume that the agent fills, while its objects change.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync } from "node:fs";
@@ -82,78 +81,20 @@ describe("a directory of a ConfigMap that a container mounts alone", () => {
   });
 });
 
-describe("a ConfigMap with something mounted inside of what it shows", () => {
-  const CASES: Readonly<Record<string, readonly [Volume, readonly Volume[], VolumeMount]>> = {
-    "in one of its directories": [
-      configMap({ a: "conf/a" }),
-      [{ name: "data", emptyDir: { medium: "" } }],
-      mount("data", "/etc/app/conf/data"),
-    ],
-    "over one of its files": [
-      configMap({ a: "app.conf" }),
-      [SECRET],
-      mount("sec", "/etc/app/app.conf", { subPath: "key" }),
-    ],
-  };
-
-  test.each(Object.entries(CASES))("%s is as it was until it starts anew", (_name, facts) => {
-    const [volume, others, inner] = facts;
-    const web = aContainer("web", { volumeMounts: [mount("cfg", "/etc/app"), inner] });
-    const pod = podOf([volume, ...others], web);
-    const world = newWorld();
-    world.objects.setSecret("cert", { key: "k" });
-    world.objects.setConfigMap("app", { a: "1" });
-    const root = world.volumes.setUp(pod).get("cfg") ?? "";
-    world.objects.setConfigMap("app", { a: "2" });
-    expect(world.volumes.refresh(pod)).toEqual({ changed: [], problems: [] });
-    world.volumes.setUp(pod);
-    expect(names(root)).toContain("..1");
-    expect(world.volumes.refresh(pod, web)).toMatchObject({ changed: ["cfg"] });
-    expect(names(root)).toContain("..2");
-  });
-
-  test("beside what it shows follows at once", () => {
-    const web = aContainer("web", {
-      volumeMounts: [mount("cfg", "/etc/app"), mount("sec", "/etc/app/certs")],
-    });
-    const pod = podOf([configMap({ a: "app.conf" }), SECRET], web);
-    const world = newWorld();
-    world.objects.setSecret("cert", { key: "k" });
-    world.objects.setConfigMap("app", { a: "1" });
-    const root = world.volumes.setUp(pod).get("cfg") ?? "";
-    world.objects.setConfigMap("app", { a: "2" });
-    expect(world.volumes.refresh(pod).changed).toEqual(["cfg"]);
-    expect(readFileSync(join(root, "app.conf"), "utf8")).toBe("2");
-  });
-
-  test("by an init container follows at once", () => {
-    const init = aContainer("init", {
-      volumeMounts: [mount("cfg", "/etc/app"), mount("sec", "/etc/app/conf/certs")],
-    });
-    const web = aContainer("web", { volumeMounts: [mount("cfg", "/etc/app")] });
-    const volumes = [configMap({ a: "conf/a" }), SECRET];
-    const pod = aPod({ volumes, initContainers: [init], containers: [web] });
-    const world = newWorld();
-    world.objects.setSecret("cert", { key: "k" });
-    world.objects.setConfigMap("app", { a: "1" });
-    world.volumes.setUp(pod);
-    world.objects.setConfigMap("app", { a: "2" });
-    expect(world.volumes.refresh(pod).changed).toEqual(["cfg"]);
-  });
-
-  test("that comes to show what is mounted beside it is as it was too", () => {
-    const web = aContainer("web", {
-      volumeMounts: [mount("cfg", "/etc/app"), mount("sec", "/etc/app/b")],
-    });
-    const pod = podOf([configMap({}), SECRET], web);
-    const world = newWorld();
-    world.objects.setSecret("cert", { key: "k" });
-    world.objects.setConfigMap("app", { a: "1" });
-    const root = world.volumes.setUp(pod).get("cfg") ?? "";
-    world.objects.setConfigMap("app", { a: "2", b: "in the way" });
-    expect(world.volumes.refresh(pod).changed).toEqual([]);
-    expect(readFileSync(join(root, "a"), "utf8")).toBe("1");
-  });
+test("a file that is mounted alone stays by itself, and holds no version", () => {
+  const pod = podOf(
+    [configMap({})],
+    aContainer("web", { volumeMounts: [mount("cfg", "/a", { subPath: "a" })] }),
+  );
+  const world = newWorld();
+  world.objects.setConfigMap("app", { a: "1" });
+  const volumePath = world.volumes.setUp(pod).get("cfg") ?? "";
+  const part = { uid: UID, container: "web", index: 0, volumeName: "cfg", volumePath };
+  const shown = new SubPaths(world).prepare({ ...part, subPath: "a", readOnly: true });
+  world.objects.setConfigMap("app", { a: "2" });
+  expect(world.volumes.refresh(pod).changed).toEqual(["cfg"]);
+  expect(readFileSync(shown, "utf8")).toBe("1");
+  expect(names(volumePath)).toEqual(["..2", "..data", "a"]);
 });
 
 describe("before a container starts", () => {
@@ -162,7 +103,7 @@ describe("before a container starts", () => {
   const other = aContainer("other", { volumeMounts: [mount("sec", "/s", { subPath: "key" })] });
   const volumes = [configMap({}), SECRET];
 
-  test("only what it reads then is looked at", () => {
+  test("only what it mounts parts of is looked at", () => {
     const pod = podOf(volumes, reader, other);
     const world = newWorld();
     world.objects.setSecret("cert", { key: "k" });
@@ -177,14 +118,20 @@ describe("before a container starts", () => {
     expect(world.volumes.refresh(pod).problems).toHaveLength(1);
   });
 
-  test("that mounts volumes as a whole, none is", () => {
-    const whole = aContainer("whole", { volumeMounts: [mount("cfg", "/d")] });
+  test("that mounts volumes as a whole, none is, gone or not", () => {
+    const inside = mount("sec", "/d/certs");
+    const whole = aContainer("whole", { volumeMounts: [mount("cfg", "/d"), inside] });
     const pod = podOf(volumes, whole);
     const world = newWorld();
     world.objects.setSecret("cert", { key: "k" });
     world.objects.setConfigMap("app", { b: "1" });
     world.volumes.setUp(pod);
-    world.objects.setConfigMap("app", { b: "2" });
-    expect(world.volumes.refresh(pod, whole)).toEqual({ changed: [], problems: [] });
+    for (const change of [
+      () => world.objects.setConfigMap("app", { b: "2" }),
+      () => world.objects.remove("configmap default/app"),
+    ]) {
+      change();
+      expect(world.volumes.refresh(pod, whole)).toEqual({ changed: [], problems: [] });
+    }
   });
 });

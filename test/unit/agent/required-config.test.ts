@@ -31,7 +31,17 @@ function mounts(more: Partial<VolumeMount>): Partial<Container> {
 
 test("a part of a volume that is there is enough", () => {
   expect(missing(mounts({ subPath: "web.conf" }))).toBeUndefined();
+  expect(missing(mounts({ subPath: "..data/web.conf" }))).toBeUndefined();
+  expect(missing(mounts({ subPath: "..data" }))).toBeUndefined();
   expect(missing(mounts({}))).toBeUndefined();
+});
+
+test("a directory that is there for another mount is there", () => {
+  const more = { name: "cfg", readOnly: true };
+  const whole = { ...more, mountPath: "/c" };
+  const inside = { name: "other", readOnly: true, mountPath: "/c/cache/x" };
+  const part = { ...more, mountPath: "/d", subPath: "cache" };
+  expect(missing({ volumeMounts: [whole, inside, part] })).toBeUndefined();
 });
 
 test("a mistyped part of a volume is missing, however it is written", () => {

@@ -164,15 +164,26 @@ describe("origin", () => {
     });
   });
 
-  test.each(["Pods", "pod", "Pdo", "Configmap"])("%s is a misspelling, and an error", (kind) => {
-    const { errors, refusedKinds } = decodeObject({ apiVersion: "v1", kind }, context);
+  test.each([
+    ["v1", "Pods"],
+    ["v1", "pod"],
+    ["v1", "Pdo"],
+    ["v1", "Configmap"],
+    ["v1", "PVC"],
+    ["v1", "PodSpec"],
+    ["core/v1", "pod"],
+    ["apps/v1", "Podd"],
+    [undefined, "Podd"],
+  ])("%s %s is a misspelling, and an error", (apiVersion, kind) => {
+    const { errors, refusedKinds } = decodeObject({ apiVersion, kind }, context);
     expect(errors.map(({ path }) => path)).toEqual(["kind"]);
     expect(refusedKinds).toEqual([]);
   });
 
   test.each([
-    ["v1", "PodMonitor"],
-    ["v1", "SecretProviderClass"],
+    ["monitoring.coreos.com/v1", "PodMonitor"],
+    ["secrets-store.csi.x-k8s.io/v1", "SecretProviderClass"],
+    ["policy/v1beta1", "PodSecurityPolicy"],
     ["external-secrets.io/v1", "SecretStore"],
     ["example.com/v1", "Pods"],
   ])("%s %s is a kind of its own", (apiVersion, kind) => {

@@ -147,7 +147,7 @@ describe("what a container would read", () => {
       );
     };
 
-    test("in which something is mounted, so that it cannot follow", () => {
+    test("in which something is mounted, which the next version takes away", () => {
       expect(of("/m/conf/data", "1")).not.toEqual(of("/m/conf/data", "2"));
       expect(of("/m/conf/data", "1")).toEqual(of("/m/conf/data", "1"));
     });

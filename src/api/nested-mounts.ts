@@ -2,6 +2,7 @@
 // one. kubelet: MakeNestedMountpoints
 
 import { allContainers, type Container, type Pod } from "./pod.ts";
+import { isPart } from "./volumes.ts";
 
 /** Relative paths; what lies below one of them is made in what is mounted there. */
 export function nestedMountPoints(pod: Pod, volume: string): readonly string[] {
@@ -13,9 +14,7 @@ export function nestedMountPoints(pod: Pod, volume: string): readonly string[] {
 export function nestedIn({ volumeMounts }: Container, volume: string): readonly string[] {
   const all = volumeMounts.map(({ mountPath }) => cleanPath(mountPath));
   return volumeMounts
-    .filter(
-      ({ name, subPath, subPathExpr }) => name === volume && (subPath ?? subPathExpr) === undefined,
-    )
+    .filter((mount) => mount.name === volume && !isPart(mount))
     .flatMap(({ mountPath }) => {
       const path = cleanPath(mountPath);
       const prefix = path === "/" ? "/" : `${path}/`;

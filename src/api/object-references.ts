@@ -5,9 +5,15 @@ import type { ConfigMap, LocalObjectKind, LocalObjects } from "./local-object.ts
 import { formatPath, type FieldPath } from "./field-path.ts";
 import { isInShown, nestedIn } from "./nested-mounts.ts";
 import type { Container, Pod, PodSpec } from "./pod.ts";
-import { tidyPath } from "./reference-rules.ts";
+import { isWithin, tidyPath } from "./reference-rules.ts";
 import type { EnvFrom, EnvVar, KeyToPath } from "./references.ts";
-import type { DownwardAPIFile, ObjectProjection, Volume, VolumeMount } from "./volumes.ts";
+import {
+  isPart,
+  type DownwardAPIFile,
+  type ObjectProjection,
+  type Volume,
+  type VolumeMount,
+} from "./volumes.ts";
 import { writtenIndex } from "./written-index.ts";
 
 export interface ObjectReference {
@@ -177,29 +183,30 @@ interface MountFacts {
 }
 
 /**
- * The files below the mount's subPath; all of the volume's where it depends on the environment, and where something is
- * mounted inside of what it shows: with the next version that would be gone.
+ * Of a part of a volume the files in it. Of a whole one none, unless something is mounted inside of what it shows: with the
+ * next version that would be gone.
  */
 function mountInput(
   mount: VolumeMount,
   { container, volumes, lookUp }: MountFacts,
 ): readonly unknown[] {
   const volume = volumes.find(({ name }) => name === mount.name);
-  const nested = volume === undefined ? [] : nestedIn(container, volume.name);
-  const written = mount.subPath ?? mount.subPathExpr ?? (nested.length > 0 ? "" : undefined);
-  if (written === undefined || volume === undefined) return [];
-  const projections = projectionsOf(volume);
-  if (projections.length === 0) return [];
-  const subPath = mount.subPath === undefined && written.includes("$") ? "" : tidyPath(written);
-  const isBelow = (path: string): boolean =>
-    subPath === "" || path === subPath || path.startsWith(`${subPath}/`);
+  const projections = volume === undefined ? [] : projectionsOf(volume);
+  const nested = isPart(mount) ? [] : nestedIn(container, mount.name);
+  if (projections.length === 0 || (!isPart(mount) && nested.length === 0)) return [];
+  const top = readPath(mount);
   const read = projections.map(({ kind, projection }) => {
     // Of an object that is not there no file is.
     const files = filesOf(lookUp(kind, projection.name) ?? {}, projection.items);
-    return Object.fromEntries(Object.entries(files).filter(([path]) => isBelow(path)));
+    return Object.fromEntries(Object.entries(files).filter(([path]) => isWithin(path, top)));
   });
-  const isWhole = mount.subPath === undefined && mount.subPathExpr === undefined;
-  return isWhole && !isInShown(nested, read.flatMap(Object.keys)) ? [] : [read];
+  return isPart(mount) || isInShown(nested, read.flatMap(Object.keys)) ? [read] : [];
+}
+
+/** "" = all of the volume, also where the part depends on the environment. */
+function readPath({ subPath, subPathExpr = "" }: VolumeMount): string {
+  if (subPath !== undefined) return tidyPath(subPath);
+  return subPathExpr.includes("$") ? "" : tidyPath(subPathExpr);
 }
 
 /** The paths of all files that a volume of content shows by now; undefined = it is of another kind. */

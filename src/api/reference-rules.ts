@@ -50,6 +50,11 @@ export function tidyPath(path: string): string {
     .join("/");
 }
 
+/** Whether a tidy path is `top` or below it; "" is above all. */
+export function isWithin(path: string, top: string): boolean {
+  return top === "" || path === top || path.startsWith(`${top}/`);
+}
+
 /** The permissions of a file. k8s: fileModeErrorMsg */
 export function modeError(mode: number): string | undefined {
   if (mode >= 0 && mode <= MAX_MODE) return undefined;

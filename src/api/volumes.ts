@@ -110,3 +110,8 @@ export interface VolumeMount extends Written {
   /** Absent = None. */
   readonly mountPropagation?: "HostToContainer" | "Bidirectional";
 }
+
+/** Whether it shows one path of the volume, and not all of it. */
+export function isPart({ subPath, subPathExpr }: VolumeMount): boolean {
+  return (subPath ?? subPathExpr) !== undefined;
+}

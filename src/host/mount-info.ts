@@ -15,6 +15,7 @@ export function parseMounts(mountinfo: string): readonly MountLine[] {
   });
 }
 
+/** Mount points alone. */
 export function parseMountPoints(mountinfo: string): readonly string[] {
   return parseMounts(mountinfo).map(({ point }) => point);
 }

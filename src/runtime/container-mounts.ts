@@ -2,7 +2,7 @@
 
 import type { IdRange } from "../api/observed-pod.ts";
 import type { Container, Pod } from "../api/pod.ts";
-import type { ImageVolume, Volume, VolumeMount } from "../api/volumes.ts";
+import { isPart, type ImageVolume, type Volume, type VolumeMount } from "../api/volumes.ts";
 import type { MountInit } from "../cri/cri-client.ts";
 import { MountPropagation } from "../cri/gen/runtime/v1/api_pb.ts";
 import { AgentError } from "../lib/errors.ts";
@@ -105,10 +105,9 @@ function traitsOf(volume: Volume): VolumeTraits {
 }
 
 function hostPathOf({ mount, index }: WrittenMount, { volumes, subPaths }: MountFacts): string {
-  const isPart = (mount.subPath ?? "") !== "" || (mount.subPathExpr ?? "") !== "";
-  const hostPath = isPart ? subPaths.get(index) : volumes.get(mount.name);
+  const hostPath = isPart(mount) ? subPaths.get(index) : volumes.get(mount.name);
   if (hostPath !== undefined) return hostPath;
-  const what = isPart ? `the part of volume "${mount.name}"` : `volume "${mount.name}"`;
+  const what = isPart(mount) ? `the part of volume "${mount.name}"` : `volume "${mount.name}"`;
   throw misconfigured(`${what} for ${mount.mountPath} is not set up`);
 }
 

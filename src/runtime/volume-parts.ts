@@ -4,7 +4,7 @@ import type { LocalObjects } from "../api/local-object.ts";
 import { nestedMountPoints } from "../api/nested-mounts.ts";
 import { shownPaths } from "../api/object-references.ts";
 import type { Container, Pod } from "../api/pod.ts";
-import { tidyPath } from "../api/reference-rules.ts";
+import { isWithin, tidyPath } from "../api/reference-rules.ts";
 import type { VolumeMount } from "../api/volumes.ts";
 import { AgentError } from "../lib/errors.ts";
 import { valuesOf, type EnvEntry } from "./environment.ts";
@@ -45,7 +45,7 @@ export function requireParts(pod: Pod, container: Container, { env, objects }: P
     if (wanted === "" || volume === undefined) continue;
     const files = shownPaths(volume, pod.metadata, objects);
     const shown = [...(files ?? [wanted]), ...nestedMountPoints(pod, volume.name)];
-    if (shown.some((path) => path === wanted || path.startsWith(`${wanted}/`))) continue;
+    if (shown.some((path) => isWithin(path, wanted))) continue;
     const written = mount.subPathExpr ?? mount.subPath ?? "";
     throw refused(
       `volumeMount "${mount.name}" of container "${container.name}": subPath "${written}" is not in the volume`,

@@ -2,6 +2,7 @@
 // to take dozens of small files makes everybody wait who syncs anything on it: so they lie in memory, all of them.
 
 import type { Pod } from "../api/pod.ts";
+import { isWithin } from "../api/reference-rules.ts";
 import { AtomicDirectory } from "./atomic-directory.ts";
 import { makePodDirectory, type VolumeHost } from "./volume-directory.ts";
 import type { ContentVolume } from "./volume-kinds.ts";
@@ -58,9 +59,7 @@ export class ContentPlace {
     const { files, mounts, stateDir } = this.#host;
     const bound = mounts.boundUnder(partsDirectory(stateDir, this.#uid));
     return bound.some(
-      (root) =>
-        (root === path || root.startsWith(`${path}/`)) &&
-        files.info(`${this.#root}${root}`)?.kind === "directory",
+      (root) => isWithin(root, path) && files.info(`${this.#root}${root}`)?.kind === "directory",
     );
   }
 

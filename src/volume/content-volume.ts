@@ -2,6 +2,7 @@
 
 import { nestedMountPoints } from "../api/nested-mounts.ts";
 import type { Container, Pod } from "../api/pod.ts";
+import { isPart } from "../api/volumes.ts";
 import { AgentError } from "../lib/errors.ts";
 import type { AtomicContent } from "./atomic-directory.ts";
 import type { ContentPlace } from "./content-place.ts";
@@ -46,9 +47,7 @@ export function refreshContent(host: ContentHost, volume: ContentVolume): boolea
 
 /** Whether the container sees but a part of this volume, as it is when it starts. */
 export function isMountedInPart({ volumeMounts }: Container, { name }: ContentVolume): boolean {
-  return volumeMounts.some(
-    (mount) => mount.name === name && (mount.subPath ?? mount.subPathExpr) !== undefined,
-  );
+  return volumeMounts.some((mount) => mount.name === name && isPart(mount));
 }
 
 function mustBeWhole(missing: readonly string[]): void {

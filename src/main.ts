@@ -1,4 +1,4 @@
-// The entry: as small as possible, so that `agent version` and the thin verbs never load the agent itself.
+// Performs: the entry: as small as possible, so that `agent version` and the thin verbs never load the agent itself.
 
 import { version as packageVersion } from "../package.json" with { type: "json" };
 

@@ -1,30 +1,29 @@
-// The agent as a whole: builds every room once, hands them each other's facts, and keeps their loops running.
+// Performs: the agent as a whole: builds every room once, hands them each other's facts, and keeps their loops running.
 
-import type { AgentConfig } from "../api/config.ts";
-import type { DesiredState, SourceSnapshot } from "../api/desired-pod.ts";
-import type { NodeCondition } from "../api/pod-status.ts";
+import type { AgentConfig } from "../config/config.ts";
+import type { DesiredState, SourceSnapshot } from "../api/pod/desired-pod.ts";
+import type { NodeCondition } from "../api/v1/pod-status.ts";
 import { isContainerd } from "../containerd/is-containerd.ts";
 import type { VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
-import type { CgroupDriver } from "../runtime/cgroup-parent.ts";
+import type { CgroupDriver } from "../runtime/cgroup/cgroup-parent.ts";
 import { Mailbox } from "../lib/mailbox.ts";
-import type { FileSource } from "../source/file-source.ts";
-import type { MqttSource } from "../source/mqtt-source.ts";
-import type { Trust } from "../source/trust.ts";
+import type { FileSource } from "../source/file/file-source.ts";
+import type { MqttSource } from "../source/document/mqtt-source.ts";
+import type { Trust } from "../trust/trust.ts";
 import { Claims } from "../volume/claims.ts";
 import { Volumes } from "../volume/mount-volumes.ts";
 import { awaitPauseImage } from "./await-pause-image.ts";
 import { buildUpstream } from "./build-upstream.ts";
-import { findCgroupDriver } from "./cgroup-driver.ts";
+import { findCgroupDriver } from "../runtime/cgroup/cgroup-driver.ts";
 import type { DesiredPods } from "./desired-pods.ts";
-import { buildDesiredSide, type DesiredSide } from "./desired-side.ts";
-import type { Edges } from "./edges.ts";
+import { buildDesiredSide, type DesiredSide } from "./build-desired-state.ts";
+import type { Edges } from "../edges.ts";
 import { EventSink } from "./event-sink.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { buildNodePods } from "./node-pods.ts";
-import { NodeView } from "./node-view.ts";
+import { NodeView } from "../node/node-view.ts";
 import { Quiet, trimmer } from "./quiet.ts";
-import type { Pods } from "./pods.ts";
-import { RuntimeWatch } from "./runtime-watch.ts";
+import { RuntimeWatch } from "../pleg/runtime-health.ts";
 import {
   buildDocuments,
   buildFileSource,
@@ -33,7 +32,8 @@ import {
   trustDoor,
 } from "./sources.ts";
 import { SyncLoop, type LoopEvent } from "./sync-loop.ts";
-import type { Upstream } from "./upstream.ts";
+import type { Upstream } from "./build-reports.ts";
+import type { Pods } from "../podworkers/pods.ts";
 
 export interface AgentOptions {
   readonly edges: Edges;

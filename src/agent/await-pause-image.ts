@@ -1,7 +1,7 @@
-// The image of sandboxes, before the first pod: no sandbox can be made without it, and a registry that is asked for it
-// may never answer.
+// Performs: the image of sandboxes, before the first pod: no sandbox can be made without it, and a registry that is
+// asked for it may never answer.
 
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../edges.ts";
 
 /** Pods that need no new sandbox wait no longer for it. */
 const PATIENCE_MS = 10_000;

@@ -1,14 +1,14 @@
-// Wires the agent's rooms to the broker: what is reported, what is obeyed, and who is told.
+// Performs: wires the agent's rooms to the broker: what is reported, what is obeyed, and who is told.
 
-import type { AgentConfig } from "../api/config.ts";
-import type { DocumentState } from "../api/desired-document.ts";
+import type { AgentConfig } from "../config/config.ts";
+import type { DocumentState } from "../protocol/desired-document.ts";
 import type { MqttMessage } from "../mqtt/mqtt-link.ts";
-import { NodeCommands, type CommandTrust } from "./commands.ts";
-import type { Edges } from "./edges.ts";
+import { NodeCommands, type CommandTrust } from "./build-commands.ts";
+import type { Edges } from "../edges.ts";
 import type { EventSink } from "./event-sink.ts";
-import type { NodeView } from "./node-view.ts";
-import type { Pods } from "./pods.ts";
-import { Upstream } from "./upstream.ts";
+import type { NodeView } from "../node/node-view.ts";
+import { Upstream } from "./build-reports.ts";
+import type { Pods } from "../podworkers/pods.ts";
 
 export interface BuildUpstreamOptions {
   readonly edges: Edges;

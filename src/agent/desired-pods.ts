@@ -1,4 +1,4 @@
-// What all sources ask for, merged: kept here because a merge depends on what runs by then.
+// Performs: what all sources ask for, merged: kept here because a merge depends on what runs by then.
 
 import {
   NOTHING_DESIRED,
@@ -6,16 +6,16 @@ import {
   type DesiredState,
   type SourceName,
   type SourceSnapshot,
-} from "../api/desired-pod.ts";
-import { objectKey, type DesiredObject, type LocalObjects } from "../api/local-object.ts";
-import type { NodeIdentity } from "../api/node-object.ts";
-import { referencesOf } from "../api/object-references.ts";
-import { podName, type PodUID } from "../api/pod.ts";
+} from "../api/pod/desired-pod.ts";
+import { objectKey, type DesiredObject, type LocalObjects } from "../api/v1/local-object.ts";
+import type { NodeIdentity } from "../api/pod/node-object.ts";
+import { referencesOf } from "../api/pod/object-references.ts";
+import { podName, type PodUID } from "../api/v1/pod.ts";
 import { isSameList } from "../lib/same-list.ts";
 import { listensTo } from "../source/object-access.ts";
 import { mergeSnapshots, type Admission, type Standing } from "../source/pod-config.ts";
-import { ObjectIndex } from "./object-index.ts";
-import type { RolloutView } from "./rollouts.ts";
+import { ObjectIndex } from "../source/object-index.ts";
+import type { RolloutView } from "../rollout/rollouts.ts";
 
 export interface DesiredPodsOptions {
   readonly maxPods: number;

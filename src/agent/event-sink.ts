@@ -1,13 +1,13 @@
-// Where every room's events go: into the log, the ring that `get events` shows, and the outbox.
+// Performs: where every room's events go: into the log, the ring that `get events` shows, and the outbox.
 
-import type { AgentConfig } from "../api/config.ts";
-import type { Rejection } from "../api/desired-pod.ts";
-import type { RecordedEvent, RecordEvent } from "../api/events.ts";
-import { topicFor } from "../api/mqtt-topics.ts";
+import type { AgentConfig } from "../config/config.ts";
+import type { Rejection } from "../api/pod/desired-pod.ts";
+import type { RecordedEvent, RecordEvent } from "../api/v1/events.ts";
+import { topicFor } from "../protocol/mqtt-topics.ts";
 import { Events } from "../status/events.ts";
-import { EventUplink } from "../upstream/event-uplink.ts";
-import type { Edges } from "./edges.ts";
-import { nodeEvent, rejectionEvents } from "./node-events.ts";
+import { EventUplink } from "../upstream/report/event-uplink.ts";
+import type { Edges } from "../edges.ts";
+import { nodeEvent, rejectionEvents } from "../node/node-events.ts";
 
 export interface EventSinkOptions {
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "bootId">;

@@ -1,9 +1,9 @@
-// What hostPaths of documents may lead to on this node, once links are followed: asked before each mount.
+// Performs: what hostPaths of documents may lead to on this node, once links are followed: asked before each mount.
 
-import type { AgentConfig } from "../api/config.ts";
-import type { DesiredPod } from "../api/desired-pod.ts";
+import type { AgentConfig } from "../config/config.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { Files } from "../host/files.ts";
-import { foundHostPathError, outermost } from "../source/desired-node-reach.ts";
+import { foundHostPathError, outermost } from "../source/policy/node-access.ts";
 import { realPlace } from "../volume/real-place.ts";
 import { guardedDirectories } from "./sources.ts";
 

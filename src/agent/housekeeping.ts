@@ -1,7 +1,7 @@
-// Removes volumes, retained logs and rows that no pod owns any more: a lost database, or a name that was dropped while
-// the agent was away, leaves some. Waits for local facts only. kubelet: cleanupOrphanedPodDirs
+// Performs: removes volumes, retained logs and rows that no pod owns any more: a lost database, or a name that was
+// dropped while the agent was away, leaves some. Waits for local facts only. kubelet: cleanupOrphanedPodDirs
 
-import type { PodUID } from "../api/pod.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";

@@ -1,22 +1,23 @@
-// Gives this node to the rooms that run pods: its runtime, images, volumes and objects.
+// Performs: gives this node to the rooms that run pods: its runtime, images, volumes and objects.
 
-import { NO_OBJECTS, type LocalObjects } from "../api/local-object.ts";
-import type { DesiredPod } from "../api/desired-pod.ts";
-import type { Pod } from "../api/pod.ts";
-import type { CgroupDriver } from "../runtime/cgroup-parent.ts";
-import type { RuntimeFeatures } from "../runtime/features.ts";
-import { containerWorld, nodeAllocatable, podObjects } from "./container-world.ts";
+import { NO_OBJECTS, type LocalObjects } from "../api/v1/local-object.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import type { Pod } from "../api/v1/pod.ts";
+import type { CgroupDriver } from "../runtime/cgroup/cgroup-parent.ts";
+import type { RuntimeFeatures } from "../runtime/cri-config/features.ts";
+import { containerWorld, nodeAllocatable, podObjects } from "./runtime-helper.ts";
 import type { DesiredPods } from "./desired-pods.ts";
-import { imageEnsurer } from "./ensure-image.ts";
-import type { ImageLedger } from "./image-ledger.ts";
+import { imageEnsurer } from "../image/ensure-image.ts";
+import type { ImageLedger } from "../image/image-ledger.ts";
 import { hostPathError, isOfDocument } from "./host-path-reach.ts";
-import { MissingDevices } from "./missing-devices.ts";
-import { activePods } from "./node-facts.ts";
+import { MissingDevices } from "../podworkers/missing-devices.ts";
+import { activePods } from "../node/node-facts.ts";
 import { podConfigs } from "./pod-configs.ts";
 import { PodVolumes } from "./pod-volumes.ts";
-import { requireConfig } from "./required-config.ts";
-import type { Rollouts } from "./rollouts.ts";
-import { buildPods, type Pods, type PodsOptions } from "./pods.ts";
+import { requireConfig } from "../podworkers/required-config.ts";
+import type { Rollouts } from "../rollout/rollouts.ts";
+import { buildPods, type PodsOptions } from "./pods.ts";
+import type { Pods } from "../podworkers/pods.ts";
 
 export interface NodePodsOptions extends Pick<
   PodsOptions,

@@ -1,28 +1,31 @@
-// Fills the node's facts into the pure functions that turn a pod into CRI's messages.
+// Performs: fills the node's facts into the pure functions that turn a pod into CRI's messages.
 
-import type { AgentConfig } from "../api/config.ts";
-import type { DesiredPod } from "../api/desired-pod.ts";
-import { podEvent, type RecordEvent } from "../api/events.ts";
-import { podLogDirectory } from "../api/log-paths.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import type { Container, Pod, PodUID } from "../api/pod.ts";
-import { qosClass } from "../api/qos.ts";
+import type { AgentConfig } from "../config/config.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { podEvent, type RecordEvent } from "../api/v1/events.ts";
+import { podLogDirectory } from "../api/pod/log-paths.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
+import { qosClass } from "../api/resource/qos.ts";
 import { memoryCgroupRemedy, type CgroupFacts } from "../host/cgroup.ts";
 import type { Files } from "../host/files.ts";
 import { AgentError } from "../lib/errors.ts";
-import { cgroupParent, type CgroupDriver } from "../runtime/cgroup-parent.ts";
-import { containerConfig, type ContainerConfigFacts } from "../runtime/container-config.ts";
-import type { RuntimeFeatures } from "../runtime/features.ts";
-import type { PodConfigs } from "../runtime/action-input.ts";
-import { etcHostsPath } from "../runtime/hosts-file.ts";
-import { podDns } from "../runtime/pod-dns.ts";
-import { runtimeHandlerOf } from "../runtime/runtime-class.ts";
-import { sandboxConfig } from "../runtime/sandbox-config.ts";
-import { terminationLogPath } from "../runtime/termination-message.ts";
-import type { Edges } from "./edges.ts";
-import { IdRanges } from "./id-ranges.ts";
-import { nodeDns } from "./node-dns.ts";
-import { PodCgroups, hugePageSizes } from "./pod-cgroups.ts";
+import { cgroupParent, type CgroupDriver } from "../runtime/cgroup/cgroup-parent.ts";
+import {
+  containerConfig,
+  type ContainerConfigFacts,
+} from "../runtime/cri-config/container-config.ts";
+import type { RuntimeFeatures } from "../runtime/cri-config/features.ts";
+import type { PodConfigs } from "../runtime/decide/action-input.ts";
+import { etcHostsPath } from "../runtime/cri-config/hosts-file.ts";
+import { podDns } from "../runtime/cri-config/pod-dns.ts";
+import { runtimeHandlerOf } from "../runtime/cri-config/runtime-class.ts";
+import { sandboxConfig } from "../runtime/cri-config/sandbox-config.ts";
+import { terminationLogPath } from "../runtime/observe/termination-message.ts";
+import type { Edges } from "../edges.ts";
+import { IdRanges } from "../runtime/id-ranges.ts";
+import { nodeDns } from "../runtime/cri-config/node-dns.ts";
+import { PodCgroups, hugePageSizes } from "../runtime/cgroup/pod-cgroups.ts";
 
 export interface PodConfigsOptions {
   readonly edges: Edges;

@@ -1,20 +1,20 @@
-// The volumes of pods on this node: each shows what the source of its pod may use.
+// Performs: the volumes of pods on this node: each shows what the source of its pod may use.
 
-import type { AgentConfig } from "../api/config.ts";
+import type { AgentConfig } from "../config/config.ts";
 import {
   containerResource,
   podField,
   type DownwardFacts,
   type NodeAllocatable,
-} from "../api/downward.ts";
-import type { LocalObjects } from "../api/local-object.ts";
-import type { Container, Pod, PodUID } from "../api/pod.ts";
-import type { DownwardAPIFile } from "../api/volumes.ts";
-import type { SubPath } from "../runtime/action-input.ts";
+} from "../api/pod/downward.ts";
+import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
+import type { DownwardAPIFile } from "../api/v1/volumes.ts";
+import type { SubPath } from "../runtime/decide/action-input.ts";
 import { Volumes, type VolumesOptions } from "../volume/mount-volumes.ts";
 import { SubPaths } from "../volume/sub-path.ts";
 import { isReadOnlyVolume } from "../volume/volume-kinds.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../edges.ts";
 import type { HostPathError } from "./host-path-reach.ts";
 
 export interface PodVolumesOptions {

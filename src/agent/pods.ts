@@ -1,11 +1,11 @@
-// Wires the rooms that make pods run: cache and lifecycle, runtime, syncer, terminator, workers, status.
+// Performs: wires the rooms that make pods run: cache and lifecycle, runtime, syncer, terminator, workers, status.
 
-import type { AgentConfig } from "../api/config.ts";
-import type { DesiredPod, Rejection } from "../api/desired-pod.ts";
-import type { RecordEvent } from "../api/events.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import { allContainers, type Pod, type PodUID } from "../api/pod.ts";
-import type { PodStatus } from "../api/pod-status.ts";
+import type { AgentConfig } from "../config/config.ts";
+import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
+import type { RecordEvent } from "../api/v1/events.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
+import type { PodStatus } from "../api/v1/pod-status.ts";
 import { Limiter } from "../lib/limiter.ts";
 import type { RuntimeEvents } from "../containerd/runtime-events.ts";
 import { PodCache } from "../pleg/pod-cache.ts";
@@ -19,19 +19,20 @@ import { PodSyncer } from "../podworkers/pod-syncer.ts";
 import { PodTerminator } from "../podworkers/pod-terminator.ts";
 import { PodWorkers } from "../podworkers/pod-workers.ts";
 import { ProbeManager } from "../prober/probe-manager.ts";
-import type { ContainerWorld, EnsureImage, PodConfigs } from "../runtime/action-input.ts";
+import type { ContainerWorld, EnsureImage, PodConfigs } from "../runtime/decide/action-input.ts";
 import { ContainerDrafts } from "../runtime/container-draft.ts";
-import { ContainerSurroundings } from "../runtime/container-surroundings.ts";
+import { ContainerSurroundings } from "../runtime/run-container-options.ts";
 import { PodKiller } from "../runtime/kill-pod.ts";
 import { LifecycleRunner } from "../runtime/lifecycle.ts";
 import { PodRuntime } from "../runtime/pod-runtime.ts";
-import { RuntimeReader } from "../runtime/runtime-reader.ts";
+import { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
 import { ContainerStarter } from "../runtime/start-container.ts";
-import { volumeImages } from "../runtime/volume-images.ts";
+import { volumeImages } from "../runtime/cri-config/volume-images.ts";
 import type { PodFacts } from "../status/facts.ts";
 import { generatePodStatus } from "../status/generate.ts";
 import { StatusManager } from "../status/status-manager.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../edges.ts";
+import type { Pods } from "../podworkers/pods.ts";
 
 export interface PodsOptions {
   readonly edges: Edges;
@@ -66,16 +67,6 @@ export interface PodsOptions {
   /** A worker has ended, nothing of its pod is left; or a pod has come to its end and needs no room any more. */
   readonly onPodGone: () => void;
   readonly signal: AbortSignal;
-}
-
-export interface Pods {
-  readonly cache: PodCache;
-  readonly lifecycle: PodLifecycle;
-  readonly workers: PodWorkers;
-  readonly statuses: StatusManager;
-  readonly remains: PodRemains;
-  /** Resolves when all images of the pod are on this node. */
-  readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
 }
 
 /** containerd does not get faster by more calls that create something at once, only slower for everybody. */

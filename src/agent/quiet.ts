@@ -1,7 +1,7 @@
-// Waits until nothing has happened for a while: then is the time to give memory back.
+// Performs: waits until nothing has happened for a while: then is the time to give memory back.
 
 import type { Clock } from "../lib/clock.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../edges.ts";
 
 export interface QuietOptions {
   readonly clock: Clock;

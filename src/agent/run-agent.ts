@@ -1,8 +1,8 @@
-// `agent run`: the real edges, one agent, until a signal comes. Stopping the agent stops no pod.
+// Performs: `agent run`: the real edges, one agent, until a signal comes. Stopping the agent stops no pod.
 
 import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
-import type { AgentConfig } from "../api/config.ts";
+import type { AgentConfig } from "../config/config.ts";
 import { ContainerdEvents } from "../containerd/containerd-events.ts";
 import { CriEvents } from "../containerd/cri-events.ts";
 import { StrayTaskClient } from "../containerd/stray-task-client.ts";
@@ -15,7 +15,7 @@ import { lockStateDir } from "../host/lock.ts";
 import { readDiskFacts, readMachineFacts, readNodeAddresses } from "../host/machine.ts";
 import { trimMemory } from "../host/memory.ts";
 import { realMounts } from "../host/mounts.ts";
-import { realProbeEdge } from "../host/real-probe-edge.ts";
+import { realProbeEdge } from "../host/probe/real-probe-edge.ts";
 import { realCgroups } from "../host/pod-cgroup.ts";
 import { realFiles } from "../host/real-files.ts";
 import { setSystemClock } from "../host/set-clock.ts";
@@ -27,10 +27,10 @@ import { systemClock, systemRandom } from "../lib/system-clock.ts";
 import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import { LocalServer } from "../server/local-server.ts";
 import { Store } from "../store/store.ts";
-import { resolveIdentity } from "../upstream/identity.ts";
+import { resolveIdentity } from "../node/identity.ts";
 import { Agent } from "./agent.ts";
-import { markClock, settleClock, type ClockAtStartOptions } from "./clock-at-start.ts";
-import type { Edges } from "./edges.ts";
+import { markClock, settleClock, type ClockAtStartOptions } from "../node/clock-at-start.ts";
+import type { Edges } from "../edges.ts";
 
 /** Set by the build: seconds since 1970 of its sources. */
 declare const AGENT_BUILD_TIME: number | undefined;

@@ -1,17 +1,17 @@
-// Wires the sources of pods to the node's facts: manifests in files, and documents where there is a broker.
+// Performs: wires the sources of pods to the node's facts: manifests in files, and documents where there is a broker.
 
 import { dirname } from "node:path";
-import type { AgentConfig } from "../api/config.ts";
-import type { SourceName, SourceSnapshot } from "../api/desired-pod.ts";
-import type { NodeCondition } from "../api/pod-status.ts";
+import type { AgentConfig } from "../config/config.ts";
+import type { SourceName, SourceSnapshot } from "../api/pod/desired-pod.ts";
+import type { NodeCondition } from "../api/v1/pod-status.ts";
 import { normalizedName, parseImageReference } from "../image/image-reference.ts";
-import { staleConditions } from "../source/desired-stale.ts";
-import { FileSource } from "../source/file-source.ts";
-import { MqttSource } from "../source/mqtt-source.ts";
-import { Trust } from "../source/trust.ts";
-import { behindConditions } from "../upstream/clock-floor.ts";
-import type { Edges } from "./edges.ts";
-import type { TrustDoor } from "./trust-entry.ts";
+import { staleConditions } from "../source/document/expired.ts";
+import { FileSource } from "../source/file/file-source.ts";
+import { MqttSource } from "../source/document/mqtt-source.ts";
+import { Trust } from "../trust/trust.ts";
+import { behindConditions } from "../node/clock-floor.ts";
+import type { Edges } from "../edges.ts";
+import type { TrustDoor } from "../trust/trust-view.ts";
 
 export interface SourcesOptions {
   readonly edges: Edges;

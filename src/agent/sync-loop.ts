@@ -1,7 +1,8 @@
-// One loop owns the order: what sources want and what the runtime shows go through here, one after the other. kubelet: syncLoop
+// Performs: one loop owns the order: what sources want and what the runtime shows go through here, one after the other.
+// kubelet: syncLoop
 
-import type { SourceSnapshot } from "../api/desired-pod.ts";
-import type { PodUID } from "../api/pod.ts";
+import type { SourceSnapshot } from "../api/pod/desired-pod.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";

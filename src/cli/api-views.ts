@@ -1,8 +1,8 @@
 // What the local API answers, as far as the doors read it; whatever else it says is passed on untouched.
 
-import type { Rejection } from "../api/desired-pod.ts";
-import type { NodeStatus } from "../api/pod-status.ts";
-import type { SummarizedPod } from "../api/pod-summary.ts";
+import type { Rejection } from "../api/pod/desired-pod.ts";
+import type { NodeStatus } from "../api/v1/pod-status.ts";
+import type { SummarizedPod } from "../api/pod/pod-summary.ts";
 
 export interface ObjectView {
   readonly kind: string;

@@ -1,8 +1,9 @@
-// `agent delete pvc NAME --data`: removes what a claim holds. The claim itself is deleted where it is declared.
+// Performs: `agent delete pvc NAME --data`: removes what a claim holds. The claim itself is deleted where it is
+// declared.
 
 import { CliError } from "./cli-error.ts";
 import type { LocalClient } from "./local-client.ts";
-import { bareName } from "./object-query.ts";
+import { bareName } from "./get/object-query.ts";
 import { printable } from "./printable.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,4 +1,5 @@
-// `agent delete pod NAME`: makes a pod that is being stopped stop sooner; what a source declares is deleted there.
+// Performs: `agent delete pod NAME`: makes a pod that is being stopped stop sooner; what a source declares is deleted
+// there.
 
 import { CliError } from "./cli-error.ts";
 import type { LocalClient } from "./local-client.ts";

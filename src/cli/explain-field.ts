@@ -4,7 +4,7 @@ import { classText, fieldClass } from "../api/schema/field-class.ts";
 import { allFields, findField, pathsEndingIn } from "../api/schema/field-paths.ts";
 import type { Field, Level } from "../api/schema/field.ts";
 import { SCHEMA_KINDS, findSchemaKind, type SchemaKind } from "../api/schema/kinds.ts";
-import { suggest } from "../api/suggest.ts";
+import { suggest } from "../lib/suggest.ts";
 import { columnWidths, formatRows } from "./table.ts";
 
 /** Characters of a line, as kubectl breaks them. */

@@ -1,8 +1,8 @@
-// The verbs that make updates wait, and their flags.
+// Performs: the verbs that make updates wait, and their flags.
 
 import type { Command } from "commander";
 import type { Doors } from "./load-config.ts";
-import type { VerbParts } from "./object-verbs.ts";
+import type { VerbParts } from "./get/object-verbs.ts";
 
 interface HoldFlags extends Doors {
   readonly namespace?: string;

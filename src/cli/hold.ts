@@ -1,4 +1,4 @@
-// `agent hold` and `agent release`: updates of a pod, or of all pods of this node, wait or go on.
+// Performs: `agent hold` and `agent release`: updates of a pod, or of all pods of this node, wait or go on.
 
 import { CliError } from "./cli-error.ts";
 import type { HoldVerb, LocalClient } from "./local-client.ts";

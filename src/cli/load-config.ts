@@ -1,10 +1,10 @@
-// Finds, reads and decodes the configuration file; the flags of a verb have the last word.
+// Performs: finds, reads and decodes the configuration file; the flags of a verb have the last word.
 
 import { existsSync } from "node:fs";
-import { decodeConfig } from "../api/config-decode.ts";
-import type { ConfigFacts } from "../api/config-reader.ts";
-import { CONFIG_DEFAULTS } from "../api/config-defaults.ts";
-import type { AgentConfig } from "../api/config.ts";
+import { decodeConfig } from "../config/config-decode.ts";
+import type { ConfigFacts } from "../config/config-reader.ts";
+import { CONFIG_DEFAULTS } from "../config/config-defaults.ts";
+import type { AgentConfig } from "../config/config.ts";
 import type { FieldError } from "../lib/result.ts";
 import { CliError } from "./cli-error.ts";
 import { readNamedFile } from "./text-file.ts";
@@ -52,7 +52,7 @@ function given(text: string | undefined): string | undefined {
 
 async function decodeFile(path: string): Promise<AgentConfig> {
   const bytes = readNamedFile(path);
-  const { decodeText, readDocuments } = await import("../api/yaml-documents.ts");
+  const { decodeText, readDocuments } = await import("../api/yaml/yaml-documents.ts");
   const text = decodeText(bytes);
   if (!text.ok) throw invalid(path, text.errors);
   const { documents, errors } = readDocuments(text.value);

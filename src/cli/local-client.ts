@@ -1,6 +1,6 @@
-// Speaks to the running agent over its unix socket; what goes wrong becomes a sentence with a way out.
+// Performs: speaks to the running agent over its unix socket; what goes wrong becomes a sentence with a way out.
 
-import type { Rejection } from "../api/desired-pod.ts";
+import type { Rejection } from "../api/pod/desired-pod.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import {
   isEventList,

@@ -1,4 +1,4 @@
-// `-o json` and `-o yaml`: the objects themselves, whole.
+// Performs: `-o json` and `-o yaml`: the objects themselves, whole.
 
 import type { ObjectView } from "./api-views.ts";
 import { printableText } from "./printable.ts";

@@ -1,16 +1,16 @@
-// The verbs of `agent` and their flags; each verb's work stands in a file of its own.
+// Performs: the verbs of `agent` and their flags; each verb's work stands in a file of its own.
 
 import { Command, CommanderError, Option } from "commander";
-import type { AgentConfig } from "../api/config.ts";
+import type { AgentConfig } from "../config/config.ts";
 import { messageOf } from "../lib/errors.ts";
 import { CliError } from "./cli-error.ts";
 import type { DeletePodFlags } from "./delete-pod.ts";
 import { addHold } from "./hold-verbs.ts";
 import { findSocket, loadConfig, type Doors } from "./load-config.ts";
 import { LocalClient } from "./local-client.ts";
-import { addDeleteClaim, addGetObjects, type VerbParts } from "./object-verbs.ts";
+import { addDeleteClaim, addGetObjects, type VerbParts } from "./get/object-verbs.ts";
 import { OUTPUT_FORMATS, type OutputFormat } from "./output.ts";
-import type { PodQueryFlags } from "./pod-query.ts";
+import type { PodQueryFlags } from "./get/pod-query.ts";
 import { printableText } from "./printable.ts";
 import type { Terminal } from "./terminal.ts";
 import { addTrust } from "./trust-verbs.ts";
@@ -143,7 +143,7 @@ function addGet(program: Command, options: CliOptions, done: (code: number) => v
     .option("-l, --selector <selector>", "with these labels, such as app=web,tier!=test")
     .action(async (name: string | undefined, _flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<GetPodsFlags>();
-      const { getPods } = await import("./get-pods.ts");
+      const { getPods } = await import("./get/get-pods.ts");
       const client = await connect(flags, terminal);
       done(await getPods({ client, terminal, name, flags }));
     });
@@ -154,7 +154,7 @@ function addGet(program: Command, options: CliOptions, done: (code: number) => v
     .addOption(outputOption())
     .action(async (_flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<Doors & { readonly output?: OutputFormat }>();
-      const { getNode } = await import("./get-node.ts");
+      const { getNode } = await import("./get/get-node.ts");
       const client = await connect(flags, terminal);
       done(await getNode({ client, terminal, output: flags.output }));
     });
@@ -177,7 +177,7 @@ function addGetEvents(get: Command, options: CliOptions, done: (code: number) =>
     .option("--for <object>", "about this object only, such as pod/web")
     .action(async (name: string | undefined, _flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<GetEventsFlags>();
-      const { getEvents } = await import("./get-events.ts");
+      const { getEvents } = await import("./get/get-events.ts");
       const client = await connect(flags, terminal);
       done(await getEvents({ client, terminal, name, flags }));
     });

@@ -1,4 +1,4 @@
-// What a verb may do to the outside: write, read its input, look at the time, notice Ctrl-C.
+// Performs: what a verb may do to the outside: write, read its input, look at the time, notice Ctrl-C.
 
 import { createInterface } from "node:readline";
 import type { Clock } from "../lib/clock.ts";

@@ -1,4 +1,4 @@
-// Reads a file a person named: regular, not too big; everything else is a sentence.
+// Performs: reads a file a person named: regular, not too big; everything else is a sentence.
 
 import { readFileSync, statSync } from "node:fs";
 import { messageOf } from "../lib/errors.ts";

@@ -1,8 +1,8 @@
-// The verbs on trust and their flags.
+// Performs: the verbs on trust and their flags.
 
 import { Option, type Command } from "commander";
 import type { Doors } from "./load-config.ts";
-import type { VerbParts } from "./object-verbs.ts";
+import type { VerbParts } from "./get/object-verbs.ts";
 import type { TrustFormat } from "./trust.ts";
 
 const FORMATS: readonly TrustFormat[] = ["json", "yaml"];

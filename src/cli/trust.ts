@@ -1,4 +1,4 @@
-// `agent trust show` and `agent trust reset`: whose documents run on this node, and how it forgets that.
+// Performs: `agent trust show` and `agent trust reset`: whose documents run on this node, and how it forgets that.
 
 import type { SigningKeyView, TrustView } from "./api-views.ts";
 import { CliError } from "./cli-error.ts";

@@ -1,9 +1,9 @@
-// `agent validate`: what a node would refuse, before any node sees it.
+// Performs: `agent validate`: what a node would refuse, before any node sees it.
 
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Rejection } from "../api/desired-pod.ts";
-import { decodeText } from "../api/yaml-documents.ts";
+import type { Rejection } from "../api/pod/desired-pod.ts";
+import { decodeText } from "../api/yaml/yaml-documents.ts";
 import { CliError } from "./cli-error.ts";
 import { NOTHING_JUDGED, judgeText, judgeTogether, type Judgement } from "./judge-manifests.ts";
 import { printable } from "./printable.ts";

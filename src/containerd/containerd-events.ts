@@ -1,4 +1,4 @@
-// RuntimeEvents from containerd's own event stream: complete, within a millisecond, on every version.
+// Performs: runtimeEvents from containerd's own event stream: complete, within a millisecond, on every version.
 
 import type { GrpcChannel } from "../cri/grpc.ts";
 import type { Clock } from "../lib/clock.ts";

@@ -1,4 +1,4 @@
-// RuntimeEvents from CRI's GetContainerEvents, for runtimes that are not containerd.
+// Performs: runtimeEvents from CRI's GetContainerEvents, for runtimes that are not containerd.
 
 import type { RuntimeServiceClient } from "../cri/cri-client.ts";
 import { ContainerEventType, type ContainerEventResponse } from "../cri/gen/runtime/v1/api_pb.ts";

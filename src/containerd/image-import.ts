@@ -1,4 +1,4 @@
-// Puts one small image from memory into containerd, where the CRI plugin finds it; no registry, no file.
+// Performs: puts one small image from memory into containerd, where the CRI plugin finds it; no registry, no file.
 
 import { GrpcCode, CriError, isNotFound } from "../cri/cri-error.ts";
 import type { CallSettings, GrpcChannel } from "../cri/grpc.ts";

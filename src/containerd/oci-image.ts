@@ -1,4 +1,4 @@
-// The documents of an OCI image, made from its layers: a config, a manifest, and who refers to whom.
+// Performs: the documents of an OCI image, made from its layers: a config, a manifest, and who refers to whom.
 
 const CONFIG_TYPE = "application/vnd.oci.image.config.v1+json";
 const LAYER_TYPE = "application/vnd.oci.image.layer.v1.tar";

@@ -1,4 +1,5 @@
-// An offline node has no registry to pull `pause` from: so the agent brings its own and imports it when it is absent.
+// Performs: an offline node has no registry to pull `pause` from: so the agent brings its own and imports it when it is
+// absent.
 
 import type { ImageServiceClient, RuntimeServiceClient } from "../cri/cri-client.ts";
 import type { GrpcChannel } from "../cri/grpc.ts";

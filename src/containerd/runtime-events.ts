@@ -1,4 +1,4 @@
-// The fast signal that something happened in the runtime. A hint, never the truth (DESIGN: law 4).
+// Performs: the fast signal that something happened in the runtime. A hint, never the truth (DESIGN: law 4).
 
 export type TaskEventType = "Created" | "Started" | "Exited" | "Deleted" | "OOM";
 

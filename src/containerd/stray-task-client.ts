@@ -1,9 +1,7 @@
-// A CRI client that gets rid of containers which containerd itself cannot remove.
-//
-// A StartContainer whose caller dies at the wrong moment ends, in containerd 1.6, as "StartError" for
-// CRI while its task stays: made, never started, seen by nobody. From then on RemoveContainer and
-// RemovePodSandbox answer "cannot delete running task", for ever (measured: a start cut off 50 ms
-// after its call, in 2 of 80). The task has to go by containerd's own service.
+// Performs: A CRI client that gets rid of containers which containerd itself cannot remove.  A StartContainer whose
+// caller dies at the wrong moment ends, in containerd 1.6, as "StartError" for CRI while its task stays: made, never
+// started, seen by nobody. From then on RemoveContainer and RemovePodSandbox answer "cannot delete running task", for
+// ever (measured: a start cut off 50 ms after its call, in 2 of 80). The task has to go by containerd's own service.
 
 import type { CallOptions } from "../cri/cri-client.ts";
 import { CriError, GrpcCode } from "../cri/cri-error.ts";

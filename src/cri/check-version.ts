@@ -1,4 +1,4 @@
-// The question before the first call: does this socket speak CRI v1? Anything else is refused with a way out.
+// Performs: the question before the first call: does this socket speak CRI v1? Anything else is refused with a way out.
 
 import { AgentError, messageOf } from "../lib/errors.ts";
 import type { CallOptions, RuntimeServiceClient } from "./cri-client.ts";

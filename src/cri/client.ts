@@ -1,4 +1,5 @@
-// CriClient over gRPC: one method per rpc, with the kubelet's deadlines. kubelet: remote_runtime, remote_image
+// Performs: CriClient over gRPC: one method per rpc, with the kubelet's deadlines. kubelet: remote_runtime,
+// remote_image
 
 import type { Clock } from "../lib/clock.ts";
 import type {

@@ -1,4 +1,4 @@
-// Every call that the kubelet makes to a container runtime, as a type: above floor 1 nobody knows gRPC.
+// Performs: every call that the kubelet makes to a container runtime, as a type: above floor 1 nobody knows gRPC.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {

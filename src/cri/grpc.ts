@@ -1,4 +1,4 @@
-// Typed calls of protobuf-es services over @grpc/grpc-js and one unix socket.
+// Performs: Typed calls of protobuf-es services over @grpc/grpc-js and one unix socket.
 
 import {
   create,

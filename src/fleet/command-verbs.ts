@@ -1,7 +1,7 @@
-// The verbs of `agent fleet` that ask a node for something about one of its pods.
+// Performs: the verbs of `agent fleet` that ask a node for something about one of its pods.
 
 import type { Command } from "commander";
-import { isTopicName } from "../api/mqtt-topics.ts";
+import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { CliError } from "../cli/cli-error.ts";
 import type { CommandAsk, CommandFlags } from "./command.ts";
 import { collect, timeoutOption, wholeNumber, type VerbParts } from "./verb-options.ts";

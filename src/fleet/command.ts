@@ -1,16 +1,16 @@
-// `agent fleet logs|restart|hold|release`: asks one node to do something, and shows what it answers.
+// Performs: `agent fleet logs|restart|hold|release`: asks one node to do something, and shows what it answers.
 
-import type { CommandVerb } from "../api/command.ts";
-import { parseTopic, topicFor } from "../api/mqtt-topics.ts";
+import type { CommandVerb } from "../protocol/command.ts";
+import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { CliError } from "../cli/cli-error.ts";
 import { printable } from "../cli/printable.ts";
-import { formatDuration } from "../api/duration.ts";
+import { formatDuration } from "../api/resource/duration.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { MqttMessage } from "../mqtt/mqtt-link.ts";
 import { leaseEnd, leaseSeconds, logLines, readAnswer, type Answer } from "./command-answer.ts";
 import { knownNode } from "./known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
-import { readSigner, signMessage } from "./signing-keys.ts";
+import { readSigner, signMessage } from "./trust/signing-keys.ts";
 import { ulid } from "./ulid.ts";
 import { wireObject } from "./wire-values.ts";
 

@@ -1,10 +1,10 @@
 // fleet.yaml: how to reach the broker, and which nodes and groups there are (MQTT.md §8).
 
-import { decodeConfig } from "../api/config-decode.ts";
-import type { MqttConfig } from "../api/config.ts";
-import type { JsonObject } from "../api/decode-context.ts";
-import { isJsonObject } from "../api/field-reader.ts";
-import { isTopicName } from "../api/mqtt-topics.ts";
+import { decodeConfig } from "../config/config-decode.ts";
+import type { MqttConfig } from "../config/config.ts";
+import type { JsonObject } from "../api/decode/decode-context.ts";
+import { isJsonObject } from "../api/decode/field-reader.ts";
+import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
 
 export interface FleetFile {

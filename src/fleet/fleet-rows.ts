@@ -1,8 +1,8 @@
 // The fleet as rows: nodes, pods, events, and one line on how each node does.
 
-import { age } from "../cli/pod-table.ts";
+import { age } from "../cli/get/pod-table.ts";
 import type { Row } from "../cli/table.ts";
-import type { PodLine } from "../upstream/reported-state.ts";
+import type { PodLine } from "../protocol/reported-state.ts";
 import type { KnownNode } from "./known-nodes.ts";
 import type { ToldAck, ToldEvent } from "./node-report.ts";
 

@@ -1,6 +1,6 @@
 // Which topics tell of the fleet: exact ones where the nodes are named, wildcards where they are not (MQTT.md §1).
 
-import { parseTopic, topicFor } from "../api/mqtt-topics.ts";
+import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 
 /** Of a node, by the last word of the topic. */
 export type NodeLeaf = "state" | "reported" | "event" | "desired" | "response";

@@ -1,4 +1,5 @@
-// The verbs of `agent fleet` and their flags: an operator's side, which talks to the broker only (MQTT.md §8).
+// Performs: the verbs of `agent fleet` and their flags: an operator's side, which talks to the broker only (MQTT.md
+// §8).
 
 import { Option, type Command } from "commander";
 import type { Terminal } from "../cli/terminal.ts";
@@ -6,15 +7,15 @@ import { systemRandom } from "../lib/system-clock.ts";
 import type { Random } from "../lib/random.ts";
 import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import type { MqttLink } from "../mqtt/mqtt-link.ts";
-import type { ApplyFlags } from "./apply.ts";
-import type { DiffFlags } from "./diff.ts";
+import type { ApplyFlags } from "./document/apply.ts";
+import type { DiffFlags } from "./document/diff.ts";
 import { addCommandVerbs } from "./command-verbs.ts";
 import type { ForgetFlags } from "./forget.ts";
 import type { GetEventsFlags, GetFlags } from "./get.ts";
-import type { KeygenFlags } from "./keygen.ts";
+import type { KeygenFlags } from "./trust/keygen.ts";
 import type { BrokerFlags } from "./open-broker.ts";
-import type { SignFlags } from "./sign.ts";
-import type { TrustFlags, TrustSignFlags } from "./trust.ts";
+import type { SignFlags } from "./document/sign.ts";
+import type { TrustFlags, TrustSignFlags } from "./trust/trust.ts";
 import { collect, timeoutOption, wholeNumber, type VerbParts } from "./verb-options.ts";
 
 export interface FleetVerbsOptions {
@@ -71,7 +72,7 @@ function addKeygen(fleet: Command, { terminal, done }: VerbParts): void {
     )
     .option("--groups <groups>", "groups it may speak to (default all)", listOf)
     .action(async (flags: KeygenFlags) => {
-      const { keygen } = await import("./keygen.ts");
+      const { keygen } = await import("./trust/keygen.ts");
       done(keygen(terminal, flags));
     });
 }
@@ -84,7 +85,7 @@ function addSign(fleet: Command, { terminal, done }: VerbParts): void {
     .requiredOption("--key <file>", "private key in PEM (repeatable)", collect)
     .option("-o, --output <file>", "default standard output")
     .action(async (flags: SignFlags) => {
-      const { signDocument } = await import("./sign.ts");
+      const { signDocument } = await import("./document/sign.ts");
       done(await signDocument(terminal, flags));
     });
 }
@@ -100,7 +101,7 @@ function addTrust(fleet: Command, parts: VerbParts): void {
     .option("--bundle-version <number>", "where the bundle names none", wholeNumber)
     .option("-o, --output <file>", "default standard output")
     .action(async (flags: TrustSignFlags) => {
-      const { trustSign } = await import("./trust.ts");
+      const { trustSign } = await import("./trust/trust.ts");
       done(await trustSign(terminal, flags));
     });
   trust
@@ -110,7 +111,7 @@ function addTrust(fleet: Command, parts: VerbParts): void {
     .option("--key <file>", "private root key in PEM (repeatable)", collect)
     .option("--bundle-version <number>", "where nothing on the broker tells the next", wholeNumber)
     .action(async (_flags: unknown, command: Command) => {
-      const { trustPublish } = await import("./trust.ts");
+      const { trustPublish } = await import("./trust/trust.ts");
       done(await trustPublish(parts, command.optsWithGlobals<TrustFlags & BrokerFlags>()));
     });
 }
@@ -126,7 +127,7 @@ function addApply(fleet: Command, parts: VerbParts): void {
     .option("--allow-plain-secrets", "publish even if a Secret can be read by the whole group")
     .option("--dry-run", "show what would change, publish nothing")
     .action(async (_flags: unknown, command: Command) => {
-      const { apply } = await import("./apply.ts");
+      const { apply } = await import("./document/apply.ts");
       parts.done(await apply(parts, command.optsWithGlobals<ApplyFlags>()));
     });
 }
@@ -136,7 +137,7 @@ function addDiff(fleet: Command, parts: VerbParts): void {
     .description("show what apply would change")
     .option("--exit-code", "end with 1 if something would change")
     .action(async (_flags: unknown, command: Command) => {
-      const { diff } = await import("./diff.ts");
+      const { diff } = await import("./document/diff.ts");
       parts.done(await diff(parts, command.optsWithGlobals<DiffFlags>()));
     });
 }

@@ -1,6 +1,6 @@
-// `agent fleet forget`: clears what a node that is gone has left on the broker.
+// Performs: `agent fleet forget`: clears what a node that is gone has left on the broker.
 
-import { isTopicName, parseTopic, topicFor } from "../api/mqtt-topics.ts";
+import { isTopicName, parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { CliError } from "../cli/cli-error.ts";
 import { printable } from "../cli/printable.ts";
 import type { Terminal } from "../cli/terminal.ts";

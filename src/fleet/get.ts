@@ -1,7 +1,6 @@
-// `agent fleet get` and `agent fleet status`: what the nodes say of themselves, from their retained topics.
+// Performs: `agent fleet get` and `agent fleet status`: what the nodes say of themselves, from their retained topics.
 
-import { topicFor } from "../api/mqtt-topics.ts";
-import { isTopicName, parseTopic } from "../api/mqtt-topics.ts";
+import { topicFor, isTopicName, parseTopic } from "../protocol/mqtt-topics.ts";
 import { printObject, type OutputFormat } from "../cli/output.ts";
 import { columnWidths, formatRows, type Row } from "../cli/table.ts";
 import type { Terminal } from "../cli/terminal.ts";

@@ -1,6 +1,6 @@
-// The nodes of the fleet as the broker tells of them: state and report of each.
+// Performs: the nodes of the fleet as the broker tells of them: state and report of each.
 
-import { topicFor } from "../api/mqtt-topics.ts";
+import { topicFor } from "../protocol/mqtt-topics.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { nodeFilters, nodesOf, type NodeLeaf } from "./fleet-topics.ts";
 import type { FleetFile } from "./fleet-file.ts";

@@ -1,6 +1,6 @@
 // What a node says of itself, read from its retained topics (MQTT.md §4). Whoever owns the broker can have written it.
 
-import type { Ack, LastRejected, PodLine, Progress } from "../upstream/reported-state.ts";
+import type { Ack, LastRejected, PodLine, Progress } from "../protocol/reported-state.ts";
 import {
   countOf,
   objectOf,

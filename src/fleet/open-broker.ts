@@ -1,10 +1,10 @@
-// From flags and fleet.yaml to a session with the broker.
+// Performs: from flags and fleet.yaml to a session with the broker.
 
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { decodeText, readDocuments } from "../api/yaml-documents.ts";
-import type { MqttConfig } from "../api/config.ts";
-import type { JsonObject } from "../api/decode-context.ts";
+import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
+import type { MqttConfig } from "../config/config.ts";
+import type { JsonObject } from "../api/decode/decode-context.ts";
 import { CliError } from "../cli/cli-error.ts";
 import { errorLine } from "../cli/load-config.ts";
 import type { Terminal } from "../cli/terminal.ts";

@@ -1,4 +1,4 @@
-// An operator's connection to the broker: what is retained there, what is published, what arrives meanwhile.
+// Performs: an operator's connection to the broker: what is retained there, what is published, what arrives meanwhile.
 
 import { CliError } from "../cli/cli-error.ts";
 import type { Clock } from "../lib/clock.ts";

@@ -1,10 +1,10 @@
-// Reads the files a person named with -f, `-` for standard input.
+// Performs: reads the files a person named with -f, `-` for standard input.
 
-import { decodeText, readDocuments } from "../api/yaml-documents.ts";
+import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
 import { CliError } from "../cli/cli-error.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { MAX_FILE_BYTES, readNamedFile, tooBig } from "../cli/text-file.ts";
-import { gatherInput, type WrittenFile, type WrittenInput } from "./compose-document.ts";
+import { gatherInput, type WrittenFile, type WrittenInput } from "./document/compose-document.ts";
 import { invalid } from "./open-broker.ts";
 
 /** Throws CliError, exit code 2, with file and line. */

@@ -1,7 +1,7 @@
-// Flags that several verbs of `agent fleet` have, and how their words are read.
+// Performs: flags that several verbs of `agent fleet` have, and how their words are read.
 
 import { InvalidArgumentError, Option } from "commander";
-import { parseDuration } from "../api/duration.ts";
+import { parseDuration } from "../api/resource/duration.ts";
 import type { FleetParts } from "./open-broker.ts";
 
 /** What each verb is added with. */

@@ -1,4 +1,4 @@
-// This boot of the machine: its id, the time since it began, and whether the wall clock can be believed.
+// Performs: this boot of the machine: its id, the time since it began, and whether the wall clock can be believed.
 
 import { readFileSync } from "node:fs";
 import type { Monotonic } from "../lib/clock.ts";

@@ -1,4 +1,4 @@
-// Which cgroups this kernel offers: version 1, 2, or the controllers of 1 beside an empty 2 (hybrid).
+// Performs: which cgroups this kernel offers: version 1, 2, or the controllers of 1 beside an empty 2 (hybrid).
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

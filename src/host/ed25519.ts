@@ -1,9 +1,9 @@
-// Ed25519 (RFC 8032) with raw 32-byte public keys, and the PEM form that they lie in files with.
+// Performs: Ed25519 (RFC 8032) with raw 32-byte public keys, and the PEM form that they lie in files with.
 
 import { createPublicKey, verify } from "node:crypto";
-import { base64OfBytes, bytesOfBase64 } from "../api/base64.ts";
-import type { PublicKey } from "../api/trust-bundle.ts";
-import type { VerifySignature } from "../api/trust-record.ts";
+import { base64OfBytes, bytesOfBase64 } from "../api/validation/base64.ts";
+import type { PublicKey } from "../protocol/trust-bundle.ts";
+import type { VerifySignature } from "../protocol/trust-record.ts";
 
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;

@@ -1,6 +1,6 @@
-// Small files, synchronously: a crash can only fall between two calls, never inside an await.
+// Performs: Small files, synchronously: a crash can only fall between two calls, never inside an await.
 
-import type { ShareOptions } from "./share-tree.ts";
+import type { ShareOptions } from "./tree/share-tree.ts";
 
 export type FileKind = "file" | "directory" | "symlink" | "other";
 

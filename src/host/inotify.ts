@@ -1,4 +1,5 @@
-// A queue of what exactly happened in a directory, in order. It wakes nobody: somebody else tells when to look.
+// Performs: A queue of what exactly happened in a directory, in order. It wakes nobody: somebody else tells when to
+// look.
 
 import { closeSync, readSync } from "node:fs";
 

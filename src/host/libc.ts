@@ -1,4 +1,5 @@
-// The few calls of the C library that have no other door. They block the event loop: local and quick ones only.
+// Performs: the few calls of the C library that have no other door. They block the event loop: local and quick ones
+// only.
 
 import { dlopen, ptr, read } from "bun:ffi";
 

@@ -1,4 +1,4 @@
-// One agent per stateDir: the kernel's lock, which no crash leaves behind.
+// Performs: one agent per stateDir: the kernel's lock, which no crash leaves behind.
 
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What this machine says of itself, for its name and for the node's status.
+// Performs: what this machine says of itself, for its name and for the node's status.
 
 import { existsSync, readFileSync, readdirSync, statfsSync } from "node:fs";
 import { availableParallelism, networkInterfaces, type NetworkInterfaceInfo } from "node:os";

@@ -1,4 +1,4 @@
-// Gives memory back to the system: free heap pages, and pages of files that only the start needed.
+// Performs: gives memory back to the system: free heap pages, and pages of files that only the start needed.
 
 import { readFileSync } from "node:fs";
 import { adviseDontNeed } from "./libc.ts";

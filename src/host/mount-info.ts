@@ -1,4 +1,4 @@
-// Reads the kernel's table of mounts. Pure.
+// Performs: reads the kernel's table of mounts. Pure.
 
 export interface MountLine {
   readonly point: string;

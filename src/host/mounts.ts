@@ -1,4 +1,4 @@
-// Mounting and unmounting: what volumes in memory need.
+// Performs: mounting and unmounting: what volumes in memory need.
 
 import {
   closeSync,
@@ -15,7 +15,7 @@ import { basename, dirname, join } from "node:path";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import { ERRNO, MNT_DETACH, bindMount, makePrivate, mount, unmount } from "./libc.ts";
 import { mountPointsUnder, parseMountPoints, parseMounts } from "./mount-info.ts";
-import { openBeneath, type BeneathOptions } from "./open-beneath.ts";
+import { openBeneath, type BeneathOptions } from "./tree/open-beneath.ts";
 
 export interface TmpfsOptions {
   /** Absent = the kernel's default, half of the memory. */

@@ -1,4 +1,4 @@
-// Makes cgroups and writes limits into them: version 1 has a tree for each controller, version 2 one for all.
+// Performs: makes cgroups and writes limits into them: version 1 has a tree for each controller, version 2 one for all.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

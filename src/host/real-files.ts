@@ -1,4 +1,4 @@
-// The file system itself: the implementation of Files outside of simulations.
+// Performs: the file system itself: the implementation of Files outside of simulations.
 
 import {
   chmodSync,
@@ -24,12 +24,12 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AgentError, messageOf } from "../lib/errors.ts";
-import { createDirectory, createFile } from "./create-at-place.ts";
-import { errorCode, opened } from "./directory-fd.ts";
-import { diskUsage } from "./disk-usage.ts";
+import { createDirectory, createFile } from "./tree/create-at-place.ts";
+import { errorCode, opened } from "./tree/directory-fd.ts";
+import { diskUsage } from "./tree/disk-usage.ts";
 import type { FileInfo, FileKind, Files } from "./files.ts";
-import { emptyLargeTree, removeTree } from "./remove-tree.ts";
-import { shareLargeTree, shareTree } from "./share-tree.ts";
+import { emptyLargeTree, removeTree } from "./tree/remove-tree.ts";
+import { shareLargeTree, shareTree } from "./tree/share-tree.ts";
 import { watchDirectory } from "./watch-directory.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;

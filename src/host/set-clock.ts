@@ -1,4 +1,4 @@
-// Steps the system clock: the one change to the machine's time that the agent can make.
+// Performs: steps the system clock: the one change to the machine's time that the agent can make.
 
 import { setRealTime } from "./libc.ts";
 

@@ -1,8 +1,8 @@
-// The root keys in trust.d: whoever may write there decides whose documents run here.
+// Performs: the root keys in trust.d: whoever may write there decides whose documents run here.
 
 import { join } from "node:path";
-import type { PublicKey } from "../api/trust-bundle.ts";
-import type { RootKeys } from "../api/trust-record.ts";
+import type { PublicKey } from "../protocol/trust-bundle.ts";
+import type { RootKeys } from "../protocol/trust-record.ts";
 import { messageOf } from "../lib/errors.ts";
 import { publicKeyOfPem } from "./ed25519.ts";
 import type { FileInfo, Files } from "./files.ts";

@@ -1,4 +1,4 @@
-// Hints about a directory: Bun's watcher wakes us, a queue of our own says what exactly happened.
+// Performs: hints about a directory: Bun's watcher wakes us, a queue of our own says what exactly happened.
 
 import { watch, type FSWatcher } from "node:fs";
 import { basename } from "node:path";

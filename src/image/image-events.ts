@@ -1,6 +1,6 @@
 // What is said about an image, in the kubelet's words. kubelet: images.imageManager, startContainer
 
-import type { Said } from "../api/events.ts";
+import type { Said } from "../api/v1/events.ts";
 import { type AgentError, messageOf } from "../lib/errors.ts";
 
 export interface PullFacts {

@@ -1,7 +1,8 @@
-// Makes sure that an image is on the node: asks, decides by the pull policy, pulls. kubelet: EnsureImageExists
+// Performs: makes sure that an image is on the node: asks, decides by the pull policy, pulls. kubelet:
+// EnsureImageExists
 
-import type { Said } from "../api/events.ts";
-import type { PullPolicy } from "../api/pod.ts";
+import type { Said } from "../api/v1/events.ts";
+import type { PullPolicy } from "../api/v1/pod.ts";
 import type { ImageServiceClient } from "../cri/cri-client.ts";
 import type { Image } from "../cri/gen/runtime/v1/api_pb.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";

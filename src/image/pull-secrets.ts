@@ -1,7 +1,7 @@
 // Which credentials of a pod's imagePullSecrets fit an image. kubelet: credentialprovider BasicDockerKeyring
 
-import type { LocalObjects, Secret } from "../api/local-object.ts";
-import type { Pod } from "../api/pod.ts";
+import type { LocalObjects, Secret } from "../api/v1/local-object.ts";
+import type { Pod } from "../api/v1/pod.ts";
 import type { ImageReference } from "./image-reference.ts";
 
 /** Never in a log, an event or an error. */

@@ -1,4 +1,4 @@
-// One call for many who ask the same at the same time. An answer is shared, never kept.
+// Performs: one call for many who ask the same at the same time. An answer is shared, never kept.
 
 interface SharedCall<T> {
   readonly answer: Promise<T>;

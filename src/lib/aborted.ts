@@ -1,4 +1,4 @@
-// A signal as something to race against.
+// Performs: A signal as something to race against.
 
 /** Resolves when `signal` aborts; never rejects. */
 export function aborted(signal: AbortSignal): Promise<undefined> {

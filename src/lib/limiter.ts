@@ -1,4 +1,4 @@
-// At most so many at once, first come first served.
+// Performs: at most so many at once, first come first served.
 
 export class Limiter {
   readonly #limit: number;

@@ -1,4 +1,4 @@
-// JSON lines for operators: constant message, facts as fields, identical errors rate-limited.
+// Performs: JSON lines for operators: constant message, facts as fields, identical errors rate-limited.
 
 import { rfc3339, type Clock } from "./clock.ts";
 

@@ -1,4 +1,4 @@
-// How rooms talk: a queue of tagged events, or a box that only keeps the newest.
+// Performs: how rooms talk: a queue of tagged events, or a box that only keeps the newest.
 
 /** Unbounded first-in first-out queue with one reader. */
 export class Mailbox<T> {

@@ -1,4 +1,5 @@
-// Lines of the log about refused messages, so many and no more: a flood of junk, each piece of it new, must not fill the disk.
+// Performs: lines of the log about refused messages, so many and no more: a flood of junk, each piece of it new, must
+// not fill the disk.
 
 import { take, type Allowance, type AllowancePolicy } from "./allowance.ts";
 import type { Clock } from "./clock.ts";

@@ -1,4 +1,4 @@
-// The real clock and the real dice: the only file that touches timers, Date.now and Math.random.
+// Performs: the real clock and the real dice: the only file that touches timers, Date.now and Math.random.
 
 import type { Clock, Monotonic } from "./clock.ts";
 import { longTimer } from "./long-timer.ts";

@@ -1,4 +1,4 @@
-// Reads from PEM text until when its certificates are valid.
+// Performs: reads from PEM text until when its certificates are valid.
 
 import { X509Certificate } from "node:crypto";
 

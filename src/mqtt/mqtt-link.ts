@@ -1,4 +1,4 @@
-// One connection to the broker as an interface: everything above sees sessions that begin and end.
+// Performs: one connection to the broker as an interface: everything above sees sessions that begin and end.
 
 /** One packet as it went over the connection, without TCP and TLS. */
 export interface PacketSize {

@@ -1,4 +1,4 @@
-// The MQTT library behind MqttLink: one client object for each connection, loaded when the first one is made.
+// Performs: the MQTT library behind MqttLink: one client object for each connection, loaded when the first one is made.
 
 import type { IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
 

@@ -1,4 +1,4 @@
-// One live connection of the MQTT library: every promise settles, at the latest when the connection ends.
+// Performs: one live connection of the MQTT library: every promise settles, at the latest when the connection ends.
 
 import type { IClientPublishOptions, MqttClient, Packet } from "mqtt";
 

@@ -1,4 +1,5 @@
-// Keeps what shortens the next TLS handshake: a session is resumed with the same broker and the same files only.
+// Performs: keeps what shortens the next TLS handshake: a session is resumed with the same broker and the same files
+// only.
 
 import type { Duplex } from "node:stream";
 

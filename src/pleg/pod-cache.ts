@@ -1,7 +1,7 @@
-// The newest look at every pod of ours, numbered by a counter instead of a clock (law 8). kubelet: pod cache
+// Performs: the newest look at every pod of ours, numbered by a counter instead of a clock (law 8). kubelet: pod cache
 
-import type { ObservedPod } from "../api/observed-pod.ts";
-import type { PodUID } from "../api/pod.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 
 export class PodCache {
   readonly #pods = new Map<PodUID, ObservedPod>();

@@ -1,13 +1,14 @@
-// Relist is the truth, events are a hint: keeps the pod cache right and says which pods changed. kubelet: PLEG, evented PLEG
+// Performs: relist is the truth, events are a hint: keeps the pod cache right and says which pods changed. kubelet:
+// PLEG, evented PLEG
 
-import type { ObservedPod } from "../api/observed-pod.ts";
-import type { PodUID } from "../api/pod.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 import type { RuntimeEvent, RuntimeEvents, TaskEvent } from "../containerd/runtime-events.ts";
 import { deadline, type Clock, type Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
-import type { RuntimeReader } from "../runtime/runtime-reader.ts";
+import type { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
 import type { PodCache } from "./pod-cache.ts";
 import { changedPods } from "./relist.ts";
 import { RecentExits } from "./recent-exits.ts";

@@ -1,6 +1,7 @@
-// Remembers which containers were announced dead: an exit is final, a status that lags its event is not believed.
+// Performs: remembers which containers were announced dead: an exit is final, a status that lags its event is not
+// believed.
 
-import type { ObservedContainer, ObservedPod } from "../api/observed-pod.ts";
+import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
 import type { TaskExit } from "../containerd/runtime-events.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 

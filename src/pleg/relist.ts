@@ -1,8 +1,8 @@
 // Decides which pods have changed between two looks at the runtime. Relist of equal worlds is empty. kubelet: generic PLEG
 
-import type { PodUID } from "../api/pod.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import type { PodSummary } from "../runtime/runtime-reader.ts";
+import type { PodUID } from "../api/v1/pod.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { PodSummary } from "../runtime/observe/runtime-reader.ts";
 
 /** UIDs whose sandboxes or containers came, went or changed state since they were observed. */
 export function changedPods(

@@ -1,12 +1,17 @@
 // Whether this node takes a pod that does not run yet: labels, kernel settings, classes, room. kubelet: canAdmitPod
 
-import { formatPath } from "../api/field-path.ts";
-import { larger, podRequests, type Amounts } from "../api/pod-amounts.ts";
-import { allContainers, podName, type Pod } from "../api/pod.ts";
-import { priorityOfClass, type PriorityClasses } from "../api/priority.ts";
-import { wholeUnits } from "../api/quantity.ts";
-import type { SecurityProfile } from "../api/security-context.ts";
-import { isAllowedSysctl, isSafeSysctl, normalSysctl, sysctlNamespace } from "../api/sysctls.ts";
+import { formatPath } from "../api/decode/field-path.ts";
+import { larger, podRequests, type Amounts } from "../api/resource/pod-amounts.ts";
+import { allContainers, podName, type Pod } from "../api/v1/pod.ts";
+import { priorityOfClass, type PriorityClasses } from "../api/resource/priority.ts";
+import { wholeUnits } from "../api/resource/quantity.ts";
+import type { SecurityProfile } from "../api/v1/security-context.ts";
+import {
+  isAllowedSysctl,
+  isSafeSysctl,
+  normalSysctl,
+  sysctlNamespace,
+} from "../api/validation/sysctls.ts";
 import type { FieldError } from "../lib/result.ts";
 import { affinityError, type LabelledNode } from "./node-affinity.ts";
 

@@ -1,8 +1,9 @@
-// Follows the ConfigMaps and Secrets of one pod: volumes at once, and what its containers would read if they started now.
+// Performs: follows the ConfigMaps and Secrets of one pod: volumes at once, and what its containers would read if they
+// started now.
 
-import type { DesiredPod } from "../api/desired-pod.ts";
-import { podEvent, type RecordEvent } from "../api/events.ts";
-import type { Pod } from "../api/pod.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { podEvent, type RecordEvent } from "../api/v1/events.ts";
+import type { Pod } from "../api/v1/pod.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 
 /** What the pods of this node read. */

@@ -1,9 +1,9 @@
 // Decides when a pod has been active for longer than it may be. kubelet: activeDeadlineHandler
 // Counts CLOCK_BOOTTIME inside one boot, anew after a reboot: the wall clock of a device lies (law 8).
 
-import type { ObservedPod } from "../api/observed-pod.ts";
-import type { PodFailure } from "../api/pod-failure.ts";
-import type { PodSpec } from "../api/pod.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { PodFailure } from "../api/v1/pod-failure.ts";
+import type { PodSpec } from "../api/v1/pod.ts";
 import type { Monotonic } from "../lib/clock.ts";
 
 export const DEADLINE_EXCEEDED: PodFailure = {

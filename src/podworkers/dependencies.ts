@@ -1,9 +1,9 @@
 // Decides whether a pod must wait for others before it starts (annotation agent/depends-on). A dependency that is lost
 // later stops nothing: whoever has begun in this boot is not asked again.
 
-import type { PodStatus } from "../api/pod-status.ts";
-import { dependenciesOf, type Dependency } from "../api/pod-annotations.ts";
-import { podName, type Pod } from "../api/pod.ts";
+import type { PodStatus } from "../api/v1/pod-status.ts";
+import { dependenciesOf, type Dependency } from "../api/pod/pod-annotations.ts";
+import { podName, type Pod } from "../api/v1/pod.ts";
 import { nameOf } from "./plan.ts";
 
 /** What is known of the pods of this node, by namespace/name. */

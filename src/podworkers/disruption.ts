@@ -1,6 +1,6 @@
 // Decides whether a pod that ends was pushed out by this node rather than dropped by its owner. k8s: DisruptionTarget
 
-import type { DesiredPod, Rejection } from "../api/desired-pod.ts";
+import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
 
 export interface Disruption {
   readonly reason: "TerminationByKubelet";

@@ -1,15 +1,15 @@
-// Removes the old records of a pod that nobody needs any more. kubelet: container GC
+// Performs: removes the old records of a pod that nobody needs any more. kubelet: container GC
 
-import type { DesiredPod } from "../api/desired-pod.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import { podName } from "../api/pod.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import { podName } from "../api/v1/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import type { Files } from "../host/files.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import { planGarbage } from "../runtime/garbage.ts";
-import type { PodConfigs } from "../runtime/action-input.ts";
+import { planGarbage } from "../runtime/decide/garbage.ts";
+import type { PodConfigs } from "../runtime/decide/action-input.ts";
 import type { PodLife } from "./pod-life.ts";
 
 export interface GarbageCollectorOptions {

@@ -1,8 +1,8 @@
 // Whether a pod's wishes about its node fit this one. kubelet: GetRequiredNodeAffinity
 
-import { formatPath } from "../api/field-path.ts";
-import type { Pod } from "../api/pod.ts";
-import type { NodeSelectorRequirement, NodeSelectorTerm } from "../api/scheduling.ts";
+import { formatPath } from "../api/decode/field-path.ts";
+import type { Pod } from "../api/v1/pod.ts";
+import type { NodeSelectorRequirement, NodeSelectorTerm } from "../api/v1/scheduling.ts";
 import type { FieldError } from "../lib/result.ts";
 
 export type NodeLabels = Readonly<Record<string, string>>;

@@ -1,17 +1,22 @@
-// Performs what was decided for a pod, in order. A failed start does not keep the other containers from starting,
-// anything else ends the sync.
+// Performs: performs what was decided for a pod, in order. A failed start does not keep the other containers from
+// starting, anything else ends the sync.
 
-import type { DesiredPod } from "../api/desired-pod.ts";
-import { podEvent, type RecordEvent } from "../api/events.ts";
-import type { KilledInstance } from "../api/killed-instance.ts";
-import { newestStarted } from "../api/newest-observed.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import type { Pod } from "../api/pod.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { podEvent, type RecordEvent } from "../api/v1/events.ts";
+import type { KilledInstance } from "../api/v1/killed-instance.ts";
+import { newestStarted } from "../api/pod/newest-observed.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { Pod } from "../api/v1/pod.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
-import type { ActionInput, EarlyStarts, ImageRefs, SandboxRef } from "../runtime/action-input.ts";
-import { isLive, usableSandbox } from "../runtime/newest.ts";
-import type { KillReason, PodAction } from "../runtime/pod-action.ts";
+import type {
+  ActionInput,
+  EarlyStarts,
+  ImageRefs,
+  SandboxRef,
+} from "../runtime/decide/action-input.ts";
+import { isLive, usableSandbox } from "../runtime/observe/newest.ts";
+import type { KillReason, PodAction } from "../runtime/decide/pod-action.ts";
 import type { PodRuntime } from "../runtime/pod-runtime.ts";
 import type { PodLife } from "./pod-life.ts";
 

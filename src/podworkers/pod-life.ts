@@ -1,12 +1,12 @@
-// What one worker remembers of one life of one pod; gone with the process but for what `KillMarks` writes down, for the
-// rest is in the runtime's labels.
+// Performs: what one worker remembers of one life of one pod; gone with the process but for what `KillMarks` writes
+// down, for the rest is in the runtime's labels.
 
-import type { DesiredPod } from "../api/desired-pod.ts";
-import type { KilledInstance, KilledInstances } from "../api/killed-instance.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import { backoffMaxMs } from "../api/pod-annotations.ts";
-import { allContainers, type Pod } from "../api/pod.ts";
-import { restartsAfterKill } from "../api/restart-policy.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import type { KilledInstance, KilledInstances } from "../api/v1/killed-instance.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import { backoffMaxMs } from "../api/pod/pod-annotations.ts";
+import { allContainers, type Pod } from "../api/v1/pod.ts";
+import { restartsAfterKill } from "../api/pod/restart-policy.ts";
 import type { BackoffPolicy } from "../lib/backoff.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { reasonOf, messageOf } from "../lib/errors.ts";
@@ -16,11 +16,11 @@ import {
   rememberKill,
   rememberRestart,
   type RestartMemory,
-} from "../runtime/container-restart.ts";
+} from "../runtime/decide/container-restart.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
-import { newestContainer } from "../api/newest-observed.ts";
-import type { PodAction } from "../runtime/pod-action.ts";
-import type { ReservedAttempts } from "../runtime/action-input.ts";
+import { newestContainer } from "../api/pod/newest-observed.ts";
+import type { PodAction } from "../runtime/decide/pod-action.ts";
+import type { ReservedAttempts } from "../runtime/decide/action-input.ts";
 import type { WaitingFact } from "../status/facts.ts";
 import type { KnownConfig } from "./config-changes.ts";
 import type { KillMarks } from "./kill-marks.ts";

@@ -1,9 +1,10 @@
-// What a pod leaves on the host when its life ends: volumes go, logs go or stay for diagnosis (≤ 10 MB), never the next life's.
+// Performs: what a pod leaves on the host when its life ends: volumes go, logs go or stay for diagnosis (≤ 10 MB),
+// never the next life's.
 
-import type { DesiredPod } from "../api/desired-pod.ts";
-import { parsePodLogDirectory, podLogDirectory } from "../api/log-paths.ts";
-import type { PodUID } from "../api/pod.ts";
-import type { Removal } from "../api/removal.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { parsePodLogDirectory, podLogDirectory } from "../api/pod/log-paths.ts";
+import type { PodUID } from "../api/v1/pod.ts";
+import type { Removal } from "../api/pod/removal.ts";
 import type { FileInfo, Files } from "../host/files.ts";
 import { nameOf } from "./plan.ts";
 import { trimPlan, type LogFile } from "./log-retention.ts";

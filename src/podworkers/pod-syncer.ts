@@ -1,17 +1,18 @@
-// Knows what one sync of one pod consists of: look, decide, say, do, look again, say. kubelet: syncPod, SyncPod
+// Performs: knows what one sync of one pod consists of: look, decide, say, do, look again, say. kubelet: syncPod,
+// SyncPod
 
-import type { DesiredPod } from "../api/desired-pod.ts";
-import { containerEvent, podEvent, type RecordEvent } from "../api/events.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import type { PodFailure } from "../api/pod-failure.ts";
-import { podName, type Pod, type PodUID } from "../api/pod.ts";
-import type { ProbeVerdicts } from "../api/probe-verdicts.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { containerEvent, podEvent, type RecordEvent } from "../api/v1/events.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { PodFailure } from "../api/v1/pod-failure.ts";
+import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
+import type { ProbeVerdicts } from "../api/v1/probe-verdicts.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
-import { computePodActions, neverAgain } from "../runtime/actions.ts";
-import { isComingBack } from "../runtime/config-restart.ts";
-import { isFinished, usableSandbox } from "../runtime/newest.ts";
-import type { ActionContext, KillReason, PodAction } from "../runtime/pod-action.ts";
+import { computePodActions, neverAgain } from "../runtime/decide/pod-actions.ts";
+import { isComingBack } from "../runtime/decide/config-restart.ts";
+import { isFinished, usableSandbox } from "../runtime/observe/newest.ts";
+import type { ActionContext, KillReason, PodAction } from "../runtime/decide/pod-action.ts";
 import type { PodFacts } from "../status/facts.ts";
 import type { ConfigChanges } from "./config-changes.ts";
 import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./deadline.ts";

@@ -1,10 +1,10 @@
-// Brings one life of a pod to its end: stop, forget, clean up, settle. Every step may be the last before a power cut
-// and is harmless to repeat. kubelet: syncTerminatingPod, syncTerminatedPod
+// Performs: brings one life of a pod to its end: stop, forget, clean up, settle. Every step may be the last before a
+// power cut and is harmless to repeat. kubelet: syncTerminatingPod, syncTerminatedPod
 
-import type { DesiredPod } from "../api/desired-pod.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import { allContainers, type PodUID } from "../api/pod.ts";
-import type { Removal } from "../api/removal.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import { allContainers, type PodUID } from "../api/v1/pod.ts";
+import type { Removal } from "../api/pod/removal.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";

@@ -1,11 +1,11 @@
-// One worker per pod UID, latest wins; the only place where workers begin and end. kubelet: pod workers
+// Performs: one worker per pod UID, latest wins; the only place where workers begin and end. kubelet: pod workers
 
-import { NOTHING_DESIRED, type DesiredPod, type DesiredState } from "../api/desired-pod.ts";
-import type { RecordEvent } from "../api/events.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import type { PodStatus } from "../api/pod-status.ts";
-import type { Pod, PodUID } from "../api/pod.ts";
-import type { Removal } from "../api/removal.ts";
+import { NOTHING_DESIRED, type DesiredPod, type DesiredState } from "../api/pod/desired-pod.ts";
+import type { RecordEvent } from "../api/v1/events.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { PodStatus } from "../api/v1/pod-status.ts";
+import type { Pod, PodUID } from "../api/v1/pod.ts";
+import type { Removal } from "../api/pod/removal.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";

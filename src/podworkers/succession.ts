@@ -1,11 +1,12 @@
-// Who may act under a name: never two pods of one name at once, no pod before those it depends on. Says what is waited for.
+// Performs: who may act under a name: never two pods of one name at once, no pod before those it depends on. Says what
+// is waited for.
 
-import type { DesiredPod, DesiredState } from "../api/desired-pod.ts";
-import { podEvent, type RecordEvent } from "../api/events.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import type { PodStatus } from "../api/pod-status.ts";
-import type { Pod, PodUID } from "../api/pod.ts";
-import type { Removal } from "../api/removal.ts";
+import type { DesiredPod, DesiredState } from "../api/pod/desired-pod.ts";
+import { podEvent, type RecordEvent } from "../api/v1/events.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { PodStatus } from "../api/v1/pod-status.ts";
+import type { Pod, PodUID } from "../api/v1/pod.ts";
+import type { Removal } from "../api/pod/removal.ts";
 import { aborted } from "../lib/aborted.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import { hasBegun } from "./deadline.ts";

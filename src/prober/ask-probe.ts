@@ -1,8 +1,8 @@
-// Asks one question of one probe and makes an answer of whatever comes back. kubelet: prober.runProbe
+// Performs: asks one question of one probe and makes an answer of whatever comes back. kubelet: prober.runProbe
 
-import type { Container, HttpGetHandler, Probe } from "../api/pod.ts";
-import { NO_ADDRESS } from "../host/http-request.ts";
-import type { HttpRequest, ProbeCall, ProbeEdge } from "../host/probe-edge.ts";
+import type { Container, HttpGetHandler, Probe } from "../api/v1/pod.ts";
+import { NO_ADDRESS } from "../host/probe/http-request.ts";
+import type { HttpRequest, ProbeCall, ProbeEdge } from "../host/probe/probe-edge.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import { getFailed, judgeHttp } from "./http-judgement.ts";

@@ -1,7 +1,7 @@
 // What an HTTP answer means to a probe, and which redirect it follows. kubelet: DoHTTPProbe
 
-import { isRedirect, MAX_REQUESTS, redirected, urlOf } from "../host/http-request.ts";
-import type { HttpAnswer, HttpRequest } from "../host/probe-edge.ts";
+import { isRedirect, MAX_REQUESTS, redirected, urlOf } from "../host/probe/http-request.ts";
+import type { HttpAnswer, HttpRequest } from "../host/probe/probe-edge.ts";
 import { cut, failure, SUCCESS, type ProbeAnswer } from "./probe-answer.ts";
 
 export type HttpStep =

@@ -1,7 +1,7 @@
 // What one answer to a probe means, in the kubelet's words. kubelet: pkg/probe, prober.runProbe
 
-import type { ProbeKind } from "../api/probe-verdicts.ts";
-import type { GrpcHealth } from "../host/probe-edge.ts";
+import type { ProbeKind } from "../api/v1/probe-verdicts.ts";
+import type { GrpcHealth } from "../host/probe/probe-edge.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 
 /** `Warning` counts as a success. `Error`: nobody knows; it changes nothing. */

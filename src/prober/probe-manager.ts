@@ -1,15 +1,16 @@
-// Asks the probes of every container that runs and keeps what they say. kubelet: prober.Manager, prober/results
+// Performs: asks the probes of every container that runs and keeps what they say. kubelet: prober.Manager,
+// prober/results
 
-import { containerEvent, type RecordEvent } from "../api/events.ts";
-import type { ObservedPod } from "../api/observed-pod.ts";
-import { podName, type Pod, type PodUID, type Probe } from "../api/pod.ts";
+import { containerEvent, type RecordEvent } from "../api/v1/events.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import { podName, type Pod, type PodUID, type Probe } from "../api/v1/pod.ts";
 import {
   NO_VERDICTS,
   type ContainerVerdicts,
   type ProbeKind,
   type ProbeVerdicts,
-} from "../api/probe-verdicts.ts";
-import type { ProbeEdge } from "../host/probe-edge.ts";
+} from "../api/v1/probe-verdicts.ts";
+import type { ProbeEdge } from "../host/probe/probe-edge.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";

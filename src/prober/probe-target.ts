@@ -1,9 +1,15 @@
 // Which address a probe asks for one container.
 
-import { resolvePort } from "../api/container-ports.ts";
-import type { Container, HttpGetHandler, TcpSocketHandler } from "../api/pod.ts";
-import { httpTarget, NO_ADDRESS, noPort, targetHost, type Target } from "../host/http-request.ts";
-import type { Address, HttpRequest } from "../host/probe-edge.ts";
+import { resolvePort } from "../api/v1/container-ports.ts";
+import type { Container, HttpGetHandler, TcpSocketHandler } from "../api/v1/pod.ts";
+import {
+  httpTarget,
+  NO_ADDRESS,
+  noPort,
+  targetHost,
+  type Target,
+} from "../host/probe/http-request.ts";
+import type { Address, HttpRequest } from "../host/probe/probe-edge.ts";
 
 const USER_AGENT = "kube-probe/1.36";
 

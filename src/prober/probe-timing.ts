@@ -1,7 +1,7 @@
 // When a probe asks: first, next, and when an edge that never answers is given up. All times are Monotonic.
 
-import type { Probe } from "../api/pod.ts";
-import type { ProbeKind } from "../api/probe-verdicts.ts";
+import type { Probe } from "../api/v1/pod.ts";
+import type { ProbeKind } from "../api/v1/probe-verdicts.ts";
 import type { Monotonic } from "../lib/clock.ts";
 
 /** Beyond its own time-out an edge gets this long to come back. */

@@ -1,7 +1,7 @@
 // Which instances of a pod's containers are asked, and where they are reached. kubelet: probeManager.AddPod
 
-import { newestContainer } from "../api/newest-observed.ts";
-import type { ObservedContainer, ObservedPod } from "../api/observed-pod.ts";
+import { newestContainer } from "../api/pod/newest-observed.ts";
+import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
 import {
   allContainers,
   isSidecar,
@@ -9,8 +9,8 @@ import {
   type Pod,
   type PodSpec,
   type Probe,
-} from "../api/pod.ts";
-import type { ProbeKind } from "../api/probe-verdicts.ts";
+} from "../api/v1/pod.ts";
+import type { ProbeKind } from "../api/v1/probe-verdicts.ts";
 
 export interface ProbedInstance {
   readonly container: Container;

@@ -1,4 +1,4 @@
-// One timer for all probes, set to the earliest of them; what is due within 50 ms is done in one go.
+// Performs: one timer for all probes, set to the earliest of them; what is due within 50 ms is done in one go.
 
 import type { Clock, Monotonic } from "../lib/clock.ts";
 

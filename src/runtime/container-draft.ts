@@ -1,8 +1,8 @@
-// Everything that a container is made of before the runtime is asked for it: images, what it finds, its number, its message.
-// kubelet: generateContainerConfig
+// Performs: everything that a container is made of before the runtime is asked for it: images, what it finds, its
+// number, its message. kubelet: generateContainerConfig
 
-import { newestContainer } from "../api/newest-observed.ts";
-import type { Container, Pod } from "../api/pod.ts";
+import { newestContainer } from "../api/pod/newest-observed.ts";
+import type { Container, Pod } from "../api/v1/pod.ts";
 import type { ContainerConfigInit } from "../cri/cri-client.ts";
 import type { Files } from "../host/files.ts";
 import type {
@@ -13,11 +13,14 @@ import type {
   ContainerWorld,
   EnsureImage,
   PodConfigs,
-} from "./action-input.ts";
-import type { ContainerSurroundings, SurroundingFacts } from "./container-surroundings.ts";
-import { readsAddress } from "./container-surroundings.ts";
-import { highestLogAttempt } from "./log-attempts.ts";
-import { volumeImages } from "./volume-images.ts";
+} from "./decide/action-input.ts";
+import {
+  type ContainerSurroundings,
+  type SurroundingFacts,
+  readsAddress,
+} from "./run-container-options.ts";
+import { highestLogAttempt } from "./decide/log-attempts.ts";
+import { volumeImages } from "./cri-config/volume-images.ts";
 
 export interface ContainerDraftsOptions {
   readonly files: Files;

@@ -1,7 +1,13 @@
-// How long something may take to stop: a number that can only become smaller while it is used.
+// Performs: how long something may take to stop: a number that can only become smaller while it is used.
 
 import type { Clock, Monotonic } from "../lib/clock.ts";
-import { budgetOf, shortenedBudget, stopSeconds, turnEndsAt, type Budget } from "./stop-order.ts";
+import {
+  budgetOf,
+  shortenedBudget,
+  stopSeconds,
+  turnEndsAt,
+  type Budget,
+} from "./decide/stop-order.ts";
 
 /** kubelet's default, for a container that nobody wrote anything on. */
 const DEFAULT_SECONDS = 30;

@@ -1,9 +1,9 @@
-// Ends what the runtime has of one pod: hooks, then containers gracefully and in order, then sandboxes, then their records.
-// kubelet: KillPod, killContainersWithSyncResult, killContainer
+// Performs: ends what the runtime has of one pod: hooks, then containers gracefully and in order, then sandboxes, then
+// their records. kubelet: KillPod, killContainersWithSyncResult, killContainer
 
-import { podEvent, type RecordEvent, type Said } from "../api/events.ts";
-import type { ObservedContainer, ObservedPod } from "../api/observed-pod.ts";
-import type { Pod, PodUID } from "../api/pod.ts";
+import { podEvent, type RecordEvent, type Said } from "../api/v1/events.ts";
+import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
+import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { aborted } from "../lib/aborted.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -12,8 +12,8 @@ import type { Logger } from "../lib/logger.ts";
 import { StopBudget, type GracePeriod } from "./grace-period.ts";
 import { hookAddress } from "./lifecycle-target.ts";
 import type { LifecycleRunner } from "./lifecycle.ts";
-import { isLive } from "./newest.ts";
-import { stopFacts, stopTurns, type StopFacts } from "./stop-order.ts";
+import { isLive } from "./observe/newest.ts";
+import { stopFacts, stopTurns, type StopFacts } from "./decide/stop-order.ts";
 
 export interface PodKillerOptions {
   readonly cri: Pick<CriClient, "stopContainer" | "removeContainer" | "stopPodSandbox">;

@@ -1,9 +1,9 @@
-// Runs a container's postStart or preStop hook once. kubelet: lifecycle/handlers.go
+// Performs: runs a container's postStart or preStop hook once. kubelet: lifecycle/handlers.go
 
-import type { ExecHandler, HttpGetHandler, LifecycleHandler, SleepHandler } from "../api/pod.ts";
+import type { ExecHandler, HttpGetHandler, LifecycleHandler, SleepHandler } from "../api/v1/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
-import { MAX_REQUESTS } from "../host/http-request.ts";
-import type { HttpRequest, ProbeEdge } from "../host/probe-edge.ts";
+import { MAX_REQUESTS } from "../host/probe/http-request.ts";
+import type { HttpRequest, ProbeEdge } from "../host/probe/probe-edge.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import {

@@ -1,8 +1,8 @@
-// Performs single actions on one pod in the runtime; decides nothing. kubelet: kuberuntime manager
+// Performs: performs single actions on one pod in the runtime; decides nothing. kubelet: kuberuntime manager
 
-import type { DesiredPod } from "../api/desired-pod.ts";
-import { podEvent, type RecordEvent, type Said } from "../api/events.ts";
-import { allContainers, podName, type Container } from "../api/pod.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { podEvent, type RecordEvent, type Said } from "../api/v1/events.ts";
+import { allContainers, podName, type Container } from "../api/v1/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { CriError, isNameReserved, isNetworkNotReady, isNotFound } from "../cri/cri-error.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
@@ -17,10 +17,10 @@ import type {
   ImageRefs,
   PodConfigs,
   SandboxRef,
-} from "./action-input.ts";
+} from "./decide/action-input.ts";
 import type { PodKiller } from "./kill-pod.ts";
-import { sandboxAddresses } from "./observe.ts";
-import type { KillReason, PodAction } from "./pod-action.ts";
+import { sandboxAddresses } from "./observe/observe.ts";
+import type { KillReason, PodAction } from "./decide/pod-action.ts";
 import type { ContainerStarter } from "./start-container.ts";
 
 export interface PodRuntimeOptions {

@@ -1,8 +1,7 @@
-// Brings one container of a pod to life, as it was drafted: create, start, postStart.
-// kubelet: startContainer
+// Performs: brings one container of a pod to life, as it was drafted: create, start, postStart. kubelet: startContainer
 
-import { containerEvent, type RecordEvent, type Said } from "../api/events.ts";
-import { allContainers, podName, type Container, type Pod } from "../api/pod.ts";
+import { containerEvent, type RecordEvent, type Said } from "../api/v1/events.ts";
+import { allContainers, podName, type Container, type Pod } from "../api/v1/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { isNameReserved } from "../cri/cri-error.ts";
 import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
@@ -14,10 +13,10 @@ import type {
   EarlyStart,
   PodConfigs,
   SandboxRef,
-} from "./action-input.ts";
+} from "./decide/action-input.ts";
 import { canBeDraftedEarly, type ContainerDrafts } from "./container-draft.ts";
-import type { ContainerSurroundings } from "./container-surroundings.ts";
-import { asWritten } from "./expansion.ts";
+import type { ContainerSurroundings } from "./run-container-options.ts";
+import { asWritten } from "./cri-config/expansion.ts";
 import type { LifecycleRunner } from "./lifecycle.ts";
 
 export interface ContainerStarterOptions {

@@ -2,20 +2,7 @@
 // it is declared, and its directory outlives it.
 
 import { json, text, type Answer } from "./answer.ts";
-
-export interface NamedClaim {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** What became of an order to remove a claim's directory. */
-export type ClaimOutcome =
-  | { readonly type: "Removed" }
-  /** Pods (`namespace/name`) that are wanted or not gone yet, and mount it. */
-  | { readonly type: "InUse"; readonly pods: readonly string[] }
-  /** There is no directory of this name. */
-  | { readonly type: "NotFound" }
-  | { readonly type: "Failed"; readonly message: string };
+import type { NamedClaim, ClaimOutcome } from "../volume/claim-data.ts";
 
 const PARAMETER = "data";
 

@@ -1,20 +1,9 @@
 // `DELETE /pods/<namespace>/<name>`: makes a pod that is being stopped stop sooner. It stops none: a pod goes when its
 // source no longer declares it.
 
-import type { SourceName } from "../api/desired-pod.ts";
 import { json, notAllowed, text, type Answer } from "./answer.ts";
-
-export interface NamedPod {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** What became of an order to stop sooner. */
-export type GraceOutcome =
-  | { readonly type: "Shortened" }
-  /** It is not being stopped: this source wants it. */
-  | { readonly type: "Wanted"; readonly source: SourceName; readonly sourceRef: string }
-  | { readonly type: "NotFound" };
+import type { NamedPod } from "../api/v1/pod.ts";
+import type { GraceOutcome } from "../node/node-api.ts";
 
 const PARAMETER = "gracePeriodSeconds";
 

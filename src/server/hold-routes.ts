@@ -1,22 +1,10 @@
-// `POST …/hold` and `POST …/release`: updates of a pod, or of all pods of this node, wait or go on.
+// Performs: `POST …/hold` and `POST …/release`: updates of a pod, or of all pods of this node, wait or go on.
 
 import { messageOf } from "../lib/errors.ts";
 import { json, notAllowed, text, type Answer } from "./answer.ts";
-import type { NamedPod } from "./delete-pod.ts";
-
-export type HoldVerb = "hold" | "release";
-
-/** What became of it. */
-export type HoldOutcome =
-  | { readonly type: "Done" }
-  | { readonly type: "NotFound" }
-  /** A file's edits are its author's own: they are not held. */
-  | { readonly type: "OfFile"; readonly file: string };
-
-export interface HoldFacts {
-  /** `pod` undefined = the whole node. Throws what cannot be written down. */
-  changeHold(verb: HoldVerb, pod: NamedPod | undefined): HoldOutcome;
-}
+import type { NamedPod } from "../api/v1/pod.ts";
+import { type HoldVerb, type HoldOutcome, holdRefusal } from "../rollout/hold-requests.ts";
+import type { HoldFacts } from "../node/node-api.ts";
 
 export const HOLD_PATHS: readonly string[] = ["/hold", "/release"];
 
@@ -46,16 +34,6 @@ export function answerForHold(method: string, { verb, pod }: HoldPath, facts: Ho
   } catch (error) {
     return text(500, `nothing was changed: ${messageOf(error)}; try again`);
   }
-}
-
-/** One sentence for every door. */
-export function holdRefusal(
-  outcome: Exclude<HoldOutcome, { type: "Done" }>,
-  pod: NamedPod | undefined,
-): string {
-  const { namespace, name } = pod ?? { namespace: "", name: "" };
-  if (outcome.type === "NotFound") return `pods "${name}" not found in namespace "${namespace}"`;
-  return `pod ${namespace}/${name} is declared by ${outcome.file}: edits of a file are not held, and files never roll back`;
 }
 
 function refused(

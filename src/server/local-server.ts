@@ -1,11 +1,12 @@
-// The door for people at the device: HTTP on a unix socket that only root may open.
+// Performs: the door for people at the device: HTTP on a unix socket that only root may open.
 
 import { dirname } from "node:path";
 import type { Files } from "../host/files.ts";
 import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import { respond, type ServerFacts } from "./routes.ts";
+import { respond } from "./routes.ts";
+import type { ServerFacts } from "../node/node-api.ts";
 
 export interface LocalServerOptions {
   /** Path of the socket. The caller holds the lock of its stateDir. */

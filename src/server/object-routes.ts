@@ -1,9 +1,10 @@
 // `/api/v1/…`: the local objects under the paths that an API server has for them.
 
-import type { LocalObjectKind } from "../api/local-object.ts";
+import type { LocalObjectKind } from "../api/v1/local-object.ts";
 import { json, notAllowed, text, type Answer } from "./answer.ts";
-import { answerForClaim, type ClaimOutcome, type NamedClaim } from "./delete-claim.ts";
-import { objectList, v1Object, type ObjectEntry } from "./object-list.ts";
+import { answerForClaim } from "./delete-claim.ts";
+import { objectList, v1Object } from "../node/object-list.ts";
+import type { ObjectFacts } from "../node/node-api.ts";
 
 export interface ObjectPath {
   readonly resource: string;
@@ -11,13 +12,6 @@ export interface ObjectPath {
   /** Absent = of all namespaces. */
   readonly namespace?: string;
   readonly name?: string;
-}
-
-export interface ObjectFacts {
-  /** What counts in one namespace, or in all; the node's own ConfigMap is in each. */
-  objects(namespace: string | undefined): readonly ObjectEntry[];
-  /** Removes the directory of a claim that no pod uses. */
-  removeClaimData(claim: NamedClaim): ClaimOutcome;
 }
 
 export interface ObjectRequest {

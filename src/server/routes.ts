@@ -1,51 +1,13 @@
-// What the local API answers: one function per path, from plain data.
+// Performs: what the local API answers: one function per path, from plain data.
 
-import type { Rejection } from "../api/desired-pod.ts";
-import type { NodeStatus } from "../api/pod-status.ts";
-import { rfc3339 } from "../lib/clock.ts";
 import { json, notAllowed, text, type Answer } from "./answer.ts";
-import { answerForPod, podOfPath, type GraceOutcome, type NamedPod } from "./delete-pod.ts";
-import { eventList, type EventEntry } from "./events-list.ts";
-import {
-  OBJECT_RESOURCES,
-  answerForObjects,
-  objectsOfPath,
-  type ObjectFacts,
-} from "./object-routes.ts";
-import { HOLD_PATHS, answerForHold, holdOfPath, type HoldFacts } from "./hold-routes.ts";
-import { podList, type PodEntry } from "./pod-list.ts";
-import { TRUST_PATHS, answerForTrust, type TrustFacts } from "./trust-routes.ts";
-import type { V1Object } from "./v1-shape.ts";
-
-export interface NodeEntry {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly status: NodeStatus;
-  /** Wall ms of the agent's first start on this node, where known. */
-  readonly createdAt?: number;
-  /** MQTT packet bytes since the agent started, by what they were for; absent = no MQTT. */
-  readonly mqttBytes?: Readonly<Record<string, { readonly in: number; readonly out: number }>>;
-}
-
-export interface VersionInfo {
-  readonly version: string;
-  readonly [key: string]: string;
-}
-
-/** Where the answers come from; each is asked anew for every request. */
-export interface ServerFacts extends ObjectFacts, TrustFacts, HoldFacts {
-  /** Sentences about what is stuck; empty = healthy. */
-  healthProblems(): readonly string[];
-  /** One per namespace/name: while a replacement waits, the pod that runs. */
-  pods(): readonly PodEntry[];
-  rejected(): readonly Rejection[];
-  /** Oldest occurrence first. */
-  events(): readonly EventEntry[];
-  node(): NodeEntry;
-  version(): VersionInfo;
-  /** Gives a pod that is being stopped less time. */
-  shortenGrace(pod: NamedPod, seconds: number): GraceOutcome;
-}
+import { answerForPod, podOfPath } from "./delete-pod.ts";
+import { eventList } from "../node/events-list.ts";
+import { OBJECT_RESOURCES, answerForObjects, objectsOfPath } from "./object-routes.ts";
+import { HOLD_PATHS, answerForHold, holdOfPath } from "./hold-routes.ts";
+import { podList } from "../node/pod-list.ts";
+import { TRUST_PATHS, answerForTrust } from "./trust-routes.ts";
+import { type ServerFacts, v1Node } from "../node/node-api.ts";
 
 const ROUTES: ReadonlyMap<string, (facts: ServerFacts) => Answer> = new Map([
   ["/healthz", health],
@@ -96,18 +58,4 @@ function objectPaths(): readonly string[] {
 function health(facts: ServerFacts): Answer {
   const problems = facts.healthProblems();
   return problems.length === 0 ? text(200, "ok") : text(503, problems.join("\n"));
-}
-
-export function v1Node({ name, labels, status, createdAt, mqttBytes }: NodeEntry): V1Object {
-  return {
-    kind: "Node",
-    apiVersion: "v1",
-    metadata: {
-      name,
-      labels,
-      ...(createdAt === undefined ? {} : { creationTimestamp: rfc3339(createdAt) }),
-    },
-    status,
-    ...(mqttBytes === undefined ? {} : { metrics: { mqttBytes } }),
-  };
 }

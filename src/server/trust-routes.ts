@@ -2,46 +2,7 @@
 
 import { messageOf } from "../lib/errors.ts";
 import { json, notAllowed, text, type Answer } from "./answer.ts";
-
-export interface RootKeyEntry {
-  readonly keyid: string;
-  /** Where it lies in `trustPath`; absent = only in the bundle. */
-  readonly file?: string;
-  /** False = the bundle names other root keys: this one signs nothing. */
-  readonly inForce: boolean;
-}
-
-export interface SigningKeyEntry {
-  readonly keyid: string;
-  readonly roles: readonly string[];
-  /** Absent = all, empty = nobody. */
-  readonly nodes?: readonly string[];
-  readonly groups?: readonly string[];
-}
-
-/** Plain data, as it is shown. */
-export interface TrustEntry {
-  readonly required: boolean;
-  /** The sentence why. */
-  readonly why: string;
-  readonly trustPath: string;
-  readonly rootKeys: readonly RootKeyEntry[];
-  /** Absent = none was accepted yet: root keys sign everything. */
-  readonly bundle?: {
-    readonly version: number;
-    /** RFC 3339. */
-    readonly notBefore?: string;
-    readonly keys: readonly SigningKeyEntry[];
-  };
-  /** Sentences with the remedy. */
-  readonly problems: readonly string[];
-}
-
-export interface TrustFacts {
-  trust(): TrustEntry;
-  /** Throws when the disk does not take it: then signatures are required as before. */
-  resetTrust(): void;
-}
+import type { TrustFacts } from "../node/node-api.ts";
 
 export const TRUST_PATHS: readonly string[] = ["/trust", "/trust/reset"];
 

@@ -1,7 +1,7 @@
 // Which pods may use which objects: an unsigned document must not fetch what never travels (MQTT.md §2). Pure.
 
-import type { DesiredPod, SourceName } from "../api/desired-pod.ts";
-import type { DesiredObject } from "../api/local-object.ts";
+import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
+import type { DesiredObject } from "../api/v1/local-object.ts";
 
 /** What counts of the pod that reads. */
 export type Reader = Pick<DesiredPod, "source" | "signed">;

@@ -1,8 +1,8 @@
 // Which ConfigMaps, Secrets and claims count: the objects of all sources, merged by precedence. Pure.
 
-import type { Rejection } from "../api/desired-pod.ts";
-import { objectKey, type DesiredObject } from "../api/local-object.ts";
-import { reservedError } from "../api/node-object.ts";
+import type { Rejection } from "../api/pod/desired-pod.ts";
+import { objectKey, type DesiredObject } from "../api/v1/local-object.ts";
+import { reservedError } from "../api/pod/node-object.ts";
 
 export interface MergedObjects {
   readonly objects: readonly DesiredObject[];

@@ -6,9 +6,9 @@ import type {
   Rejection,
   SourceName,
   SourceSnapshot,
-} from "../api/desired-pod.ts";
-import { claimsConflict, hostPortClaims, type PlacedClaim } from "../api/host-ports.ts";
-import { podName } from "../api/pod.ts";
+} from "../api/pod/desired-pod.ts";
+import { claimsConflict, hostPortClaims, type PlacedClaim } from "../api/validation/host-ports.ts";
+import { podName } from "../api/v1/pod.ts";
 import { mergeObjects } from "./object-config.ts";
 
 export interface MergeOptions {

@@ -1,6 +1,6 @@
 // Whether two local objects say the same, and what an immutable one may not become. Pure.
 
-import type { LocalObject } from "../api/local-object.ts";
+import type { LocalObject } from "../api/v1/local-object.ts";
 import { sameValue } from "../lib/equal.ts";
 import type { FieldError } from "../lib/result.ts";
 

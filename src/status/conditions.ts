@@ -1,16 +1,16 @@
 // The kubelet's conditions of a pod. kubelet: GeneratePodReadyCondition and its neighbours
 
-import type { ObservedPod } from "../api/observed-pod.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type {
   ContainerStatus,
   PodCondition,
   PodContainerStatuses,
   PodPhase,
-} from "../api/pod-status.ts";
-import { isSidecar, type PodSpec } from "../api/pod.ts";
+} from "../api/v1/pod-status.ts";
+import { isSidecar, type PodSpec } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { PodFacts } from "./facts.ts";
-import { currentSandbox } from "../api/newest-observed.ts";
+import { currentSandbox } from "../api/pod/newest-observed.ts";
 
 /** A condition before anybody knows when it last changed. */
 export type Untimed = Omit<PodCondition, "lastTransitionTime">;

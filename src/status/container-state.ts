@@ -1,7 +1,7 @@
 // One observed container as Kubernetes' ContainerState. kubelet: convertContainerStatus
 
-import type { ObservedContainer } from "../api/observed-pod.ts";
-import type { ContainerState, ContainerStateTerminated } from "../api/pod-status.ts";
+import type { ObservedContainer } from "../api/pod/observed-pod.ts";
+import type { ContainerState, ContainerStateTerminated } from "../api/v1/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
 
 /** Exit code of a container about whose end nobody knows: 128 + SIGKILL. */

@@ -1,14 +1,18 @@
 // The statuses of a pod's containers: the runtime's two newest instances, what was known before,
 // and why the next one waits. kubelet: convertToAPIContainerStatuses
 
-import type { ObservedContainer, ObservedPod } from "../api/observed-pod.ts";
-import type { ContainerState, ContainerStatus, PodContainerStatuses } from "../api/pod-status.ts";
-import { allContainers, isSidecar, type Container, type Pod, type PodSpec } from "../api/pod.ts";
-import { sharedMessage } from "../api/termination-share.ts";
+import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
+import type {
+  ContainerState,
+  ContainerStatus,
+  PodContainerStatuses,
+} from "../api/v1/pod-status.ts";
+import { allContainers, isSidecar, type Container, type Pod, type PodSpec } from "../api/v1/pod.ts";
+import { sharedMessage } from "../api/pod/termination-share.ts";
 import { containerID, containerState, lostContainer } from "./container-state.ts";
 import { startedAndReady } from "./container-started.ts";
 import type { PodFacts } from "./facts.ts";
-import { currentSandbox } from "../api/newest-observed.ts";
+import { currentSandbox } from "../api/pod/newest-observed.ts";
 import { isEnding, startsAgain } from "./starts-again.ts";
 import { terminatedStatuses } from "./terminated-statuses.ts";
 

@@ -1,7 +1,7 @@
-// What happened lately, for people: a small bounded memory in which repetitions are counted.
-// kubelet: event recorder; client-go: EventCorrelator
+// Performs: what happened lately, for people: a small bounded memory in which repetitions are counted. kubelet: event
+// recorder; client-go: EventCorrelator
 
-import type { EventObject, NewEvent, RecordedEvent } from "../api/events.ts";
+import type { EventObject, NewEvent, RecordedEvent } from "../api/v1/events.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import { isUnspent, spend, type EventBudget } from "./event-budget.ts";

@@ -1,15 +1,15 @@
 // The PodStatus of one pod from what the runtime says, what the agent knows and what was true before.
 // kubelet: generateAPIPodStatus
 
-import type { ObservedPod } from "../api/observed-pod.ts";
-import type { PodContainerStatuses, PodPhase, PodStatus } from "../api/pod-status.ts";
-import type { Pod } from "../api/pod.ts";
-import { qosClass } from "../api/qos.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { PodContainerStatuses, PodPhase, PodStatus } from "../api/v1/pod-status.ts";
+import type { Pod } from "../api/v1/pod.ts";
+import { qosClass } from "../api/resource/qos.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import { podConditions, timed } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
 import type { PodFacts } from "./facts.ts";
-import { currentSandbox } from "../api/newest-observed.ts";
+import { currentSandbox } from "../api/pod/newest-observed.ts";
 import { isTerminal, podPhase } from "./phase.ts";
 import { isEnding } from "./starts-again.ts";
 

@@ -1,6 +1,6 @@
 // The status of the node from facts about the machine, the runtime and the agent. kubelet: node status setters
 
-import type { NodeCondition, NodeStatus } from "../api/pod-status.ts";
+import type { NodeCondition, NodeStatus } from "../api/v1/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
 
 /** What the machine says of itself; "" = it does not say. */

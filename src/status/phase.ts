@@ -5,8 +5,8 @@ import type {
   ContainerStatus,
   PodContainerStatuses,
   PodPhase,
-} from "../api/pod-status.ts";
-import { isSidecar, type Container, type PodSpec } from "../api/pod.ts";
+} from "../api/v1/pod-status.ts";
+import { isSidecar, type Container, type PodSpec } from "../api/v1/pod.ts";
 import type { PodFacts } from "./facts.ts";
 import { startsAgain } from "./starts-again.ts";
 

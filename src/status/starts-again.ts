@@ -1,8 +1,8 @@
 // Whether another instance of a container follows one that has ended, as phase and waiting reasons see it.
 
-import type { ContainerStateTerminated } from "../api/pod-status.ts";
-import type { Container, PodSpec } from "../api/pod.ts";
-import { restartsAfter } from "../api/restart-policy.ts";
+import type { ContainerStateTerminated } from "../api/v1/pod-status.ts";
+import type { Container, PodSpec } from "../api/v1/pod.ts";
+import { restartsAfter } from "../api/pod/restart-policy.ts";
 import { containerID } from "./container-state.ts";
 import type { PodFacts } from "./facts.ts";
 

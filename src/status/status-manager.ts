@@ -1,7 +1,7 @@
-// The newest status of every pod, by UID; says so when one changed. kubelet: status manager
+// Performs: the newest status of every pod, by UID; says so when one changed. kubelet: status manager
 
-import type { PodStatus } from "../api/pod-status.ts";
-import type { Pod, PodUID } from "../api/pod.ts";
+import type { PodStatus } from "../api/v1/pod-status.ts";
+import type { Pod, PodUID } from "../api/v1/pod.ts";
 import { sameValue } from "../lib/equal.ts";
 import { isTerminal } from "./phase.ts";
 

@@ -1,8 +1,8 @@
 // What is said of the containers of a pod that was stopped for good: nothing may look as if it could still run.
 // kubelet: status manager, TerminatePod
 
-import type { ContainerStatus, PodContainerStatuses } from "../api/pod-status.ts";
-import { isSidecar, type PodSpec } from "../api/pod.ts";
+import type { ContainerStatus, PodContainerStatuses } from "../api/v1/pod-status.ts";
+import { isSidecar, type PodSpec } from "../api/v1/pod.ts";
 import { lostContainer } from "./container-state.ts";
 
 /** Containers whose turn never came go on waiting: the pod ended before them. */

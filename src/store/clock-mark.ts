@@ -1,6 +1,7 @@
-// The last moment at which the wall clock was known to be right; it goes to the disk only with something else.
+// Performs: the last moment at which the wall clock was known to be right; it goes to the disk only with something
+// else.
 
-import type { Database } from "./database.ts";
+import type { Database } from "./sqlite/database.ts";
 import type { Meta } from "./meta.ts";
 
 const KEY = "clock.marked";

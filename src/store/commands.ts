@@ -1,7 +1,7 @@
-// Commands that were taken: nobody who asks twice is obeyed twice, whatever happens between.
+// Performs: commands that were taken: nobody who asks twice is obeyed twice, whatever happens between.
 
-import type { CommandMoment, TakenCommand } from "../api/command.ts";
-import type { Database, Query } from "./database.ts";
+import type { CommandMoment, TakenCommand } from "../protocol/command.ts";
+import type { Database, Query } from "./sqlite/database.ts";
 
 interface Row {
   readonly id: string;

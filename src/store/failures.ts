@@ -1,9 +1,9 @@
-// Pods that have failed as a whole (activeDeadlineSeconds, …): what no label in the runtime can tell, so that a failed
-// pod stays failed over restarts and reboots.
+// Performs: pods that have failed as a whole (activeDeadlineSeconds, …): what no label in the runtime can tell, so that
+// a failed pod stays failed over restarts and reboots.
 
-import type { PodFailure } from "../api/pod-failure.ts";
-import type { PodUID } from "../api/pod.ts";
-import type { Database, Query } from "./database.ts";
+import type { PodFailure } from "../api/v1/pod-failure.ts";
+import type { PodUID } from "../api/v1/pod.ts";
+import type { Database, Query } from "./sqlite/database.ts";
 
 export class Failures {
   readonly #database: Database;

@@ -1,7 +1,8 @@
-// What somebody keeps from being updated, over restarts and reboots, and whose own wish for that was overruled.
+// Performs: what somebody keeps from being updated, over restarts and reboots, and whose own wish for that was
+// overruled.
 
-import type { PodUID } from "../api/pod.ts";
-import type { Database, Query } from "./database.ts";
+import type { PodUID } from "../api/v1/pod.ts";
+import type { Database, Query } from "./sqlite/database.ts";
 
 interface Row {
   readonly name: string;

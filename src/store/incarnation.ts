@@ -1,4 +1,4 @@
-// Who this database is, and numbers that never come twice inside it (MQTT.md §4).
+// Performs: who this database is, and numbers that never come twice inside it (MQTT.md §4).
 
 import type { Random } from "../lib/random.ts";
 import type { Meta } from "./meta.ts";

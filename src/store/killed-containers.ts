@@ -1,9 +1,9 @@
-// Containers that are being ended so that others take their place: their exit codes tell nothing, and no label in the
-// runtime can tell that.
+// Performs: containers that are being ended so that others take their place: their exit codes tell nothing, and no
+// label in the runtime can tell that.
 
-import type { KilledInstance, KilledInstances } from "../api/killed-instance.ts";
-import type { PodUID } from "../api/pod.ts";
-import type { Database, Query } from "./database.ts";
+import type { KilledInstance, KilledInstances } from "../api/v1/killed-instance.ts";
+import type { PodUID } from "../api/v1/pod.ts";
+import type { Database, Query } from "./sqlite/database.ts";
 
 interface Row {
   readonly uid: PodUID;

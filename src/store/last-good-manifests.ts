@@ -1,4 +1,4 @@
-// The last valid version of every object that came from a manifest file (law 10). Secrets lie here sealed.
+// Performs: the last valid version of every object that came from a manifest file (law 10). Secrets lie here sealed.
 
 import type {
   LastGood,
@@ -7,9 +7,9 @@ import type {
   LastGoodKey,
   LastGoodStore,
   LostGood,
-} from "../api/last-good.ts";
-import type { LocalObjectKind } from "../api/local-object.ts";
-import type { Database, Query } from "./database.ts";
+} from "../api/pod/last-good.ts";
+import type { LocalObjectKind } from "../api/v1/local-object.ts";
+import type { Database, Query } from "./sqlite/database.ts";
 import type { SecretBox } from "./secret-box.ts";
 
 interface ObjectRow extends Omit<LastGood, "kind" | "text"> {

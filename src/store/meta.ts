@@ -1,6 +1,6 @@
-// Small facts by name.
+// Performs: Small facts by name.
 
-import type { Database, Durability, Query } from "./database.ts";
+import type { Database, Durability, Query } from "./sqlite/database.ts";
 
 export class Meta {
   readonly #database: Database;

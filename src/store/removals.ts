@@ -1,8 +1,8 @@
-// Removals under way: written before the first stop, struck out when everything is gone (law 16).
+// Performs: removals under way: written before the first stop, struck out when everything is gone (law 16).
 
-import type { PodUID } from "../api/pod.ts";
-import type { Removal } from "../api/removal.ts";
-import type { Database, Durability, Query } from "./database.ts";
+import type { PodUID } from "../api/v1/pod.ts";
+import type { Removal } from "../api/pod/removal.ts";
+import type { Database, Durability, Query } from "./sqlite/database.ts";
 
 export class Removals {
   readonly #database: Database;

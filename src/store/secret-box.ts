@@ -1,4 +1,4 @@
-// Secrets at rest: sealed with the node's own key, so that neither database nor document files show them.
+// Performs: secrets at rest: sealed with the node's own key, so that neither database nor document files show them.
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
 import { AgentError, messageOf } from "../lib/errors.ts";

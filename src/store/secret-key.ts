@@ -1,4 +1,5 @@
-// The node's own key: made at the first start, beside the database. Who loses it loses the Secrets that are sealed here.
+// Performs: the node's own key: made at the first start, beside the database. Who loses it loses the Secrets that are
+// sealed here.
 
 import { join } from "node:path";
 import { messageOf } from "../lib/errors.ts";

@@ -1,4 +1,4 @@
-// The one fingerprint of the store.
+// Performs: the one fingerprint of the store.
 
 import { createHash } from "node:crypto";
 

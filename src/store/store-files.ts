@@ -1,4 +1,4 @@
-// What the store needs of the file system besides SQLite's own files; host/files' Files fits it.
+// Performs: what the store needs of the file system besides SQLite's own files; host/files' Files fits it.
 
 export interface StoreFileInfo {
   readonly name: string;

@@ -1,26 +1,26 @@
-// Everything the agent must not forget, in one SQLite file and a few plain files beside it.
-// The only room that knows SQLite; synchronous: a crash falls between two calls, never inside one.
+// Performs: everything the agent must not forget, in one SQLite file and a few plain files beside it. The only room
+// that knows SQLite; synchronous: a crash falls between two calls, never inside one.
 
 import { join } from "node:path";
 import type { Random } from "../lib/random.ts";
 import { ClockMark } from "./clock-mark.ts";
 import { Commands } from "./commands.ts";
-import type { Database } from "./database.ts";
-import { Documents } from "./documents.ts";
+import type { Database } from "./sqlite/database.ts";
+import { Documents } from "./document/documents.ts";
 import { Failures } from "./failures.ts";
 import { Holds } from "./holds.ts";
 import { Incarnation } from "./incarnation.ts";
 import { KilledContainers } from "./killed-containers.ts";
 import { LastGoodManifests } from "./last-good-manifests.ts";
 import { Meta } from "./meta.ts";
-import { unpackAddon } from "./native-addon.ts";
-import { openDatabase, type OpenedDatabase, type Recovery } from "./open-database.ts";
-import { Outbox } from "./outbox.ts";
-import type { EventCaps } from "./event-ring.ts";
+import { unpackAddon } from "./sqlite/native-addon.ts";
+import { openDatabase, type OpenedDatabase, type Recovery } from "./sqlite/open-database.ts";
+import { Outbox } from "./outbox/outbox.ts";
+import type { EventCaps } from "./outbox/event-ring.ts";
 import { Removals } from "./removals.ts";
-import { Responses } from "./responses.ts";
-import { RolloutFile } from "./rollout-file.ts";
-import { Rollouts } from "./rollouts.ts";
+import { Responses } from "./outbox/responses.ts";
+import { RolloutFile } from "./document/rollout-file.ts";
+import { Rollouts } from "./document/rollouts.ts";
 import { SecretBox } from "./secret-box.ts";
 import { loadSecretKey } from "./secret-key.ts";
 import type { StoreFiles } from "./store-files.ts";

@@ -1,8 +1,8 @@
-// The trust record as text that proves itself: in the database and in the file beside it.
+// Performs: the trust record as text that proves itself: in the database and in the file beside it.
 
 import { z } from "zod";
-import { base64OfBytes, bytesOfBase64 } from "../api/base64.ts";
-import type { TrustRecord } from "../api/trust-record.ts";
+import { base64OfBytes, bytesOfBase64 } from "../api/validation/base64.ts";
+import type { TrustRecord } from "../protocol/trust-record.ts";
 import { sha256 } from "./sha256.ts";
 
 /** Read leniently: what a newer agent adds is not this one's business (law 11). */

@@ -1,7 +1,7 @@
-// What the node must never forget about trust, twice: as a row, and as a file that outlives the database (MQTT.md §2).
-// The stricter of the two counts; what is there and cannot be read says that signatures are required.
+// Performs: what the node must never forget about trust, twice: as a row, and as a file that outlives the database
+// (MQTT.md §2). The stricter of the two counts; what is there and cannot be read says that signatures are required.
 
-import type { TrustRecord, TrustStore } from "../api/trust-record.ts";
+import type { TrustRecord, TrustStore } from "../protocol/trust-record.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Meta } from "./meta.ts";
 import type { StoreFiles } from "./store-files.ts";

@@ -1,6 +1,7 @@
-// Drains the outbox into one session after the other; only the outbox resends, and a row goes with its PUBACK.
+// Performs: drains the outbox into one session after the other; only the outbox resends, and a row goes with its
+// PUBACK.
 
-import type { NodeCondition } from "../api/pod-status.ts";
+import type { NodeCondition } from "../api/v1/pod-status.ts";
 import { nextBackoff, retryAt, type BackoffEntry } from "../lib/backoff.ts";
 import { deadline, type Clock, type Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
@@ -17,8 +18,8 @@ import {
   isSetAside,
   nextRetry,
   type Suspects,
-} from "./suspects.ts";
-import { topicsCondition } from "./topics-condition.ts";
+} from "./link/topic-circuit-breaker.ts";
+import { topicsCondition } from "./link/topics-condition.ts";
 
 export interface PublisherOptions {
   readonly clock: Clock;

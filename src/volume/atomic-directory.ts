@@ -1,11 +1,9 @@
-// A directory whose files change all at once. Whoever reads through `..data` sees one version as a whole; a crash anywhere
-// leaves the old or the new one. Nothing is written when nothing has changed. kubelet: AtomicWriter
-//
-//   ..3/app.conf            a version, complete before anybody sees it
-//   ..data -> ..3           renamed into place: this is the change
-//   app.conf -> ..data/app.conf
+// Performs: A directory whose files change all at once. Whoever reads through `..data` sees one version as a whole; a
+// crash anywhere leaves the old or the new one. Nothing is written when nothing has changed. kubelet: AtomicWriter
+// ..3/app.conf            a version, complete before anybody sees it ..data -> ..3           renamed into place: this
+// is the change app.conf -> ..data/app.conf
 
-import { topName } from "../api/nested-mounts.ts";
+import { topName } from "../api/validation/nested-mounts.ts";
 import type { FileInfo, Files } from "../host/files.ts";
 import type { ProjectedFile, ProjectedFiles } from "./projection.ts";
 

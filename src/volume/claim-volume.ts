@@ -1,9 +1,9 @@
-// Volumes of claims: a directory that outlives its pods, given to the group of each pod that writes to it.
+// Performs: volumes of claims: a directory that outlives its pods, given to the group of each pod that writes to it.
 
-import type { LocalObjects } from "../api/local-object.ts";
-import type { Pod } from "../api/pod.ts";
-import type { ClaimVolume } from "../api/volumes.ts";
-import type { ShareOptions } from "../host/share-tree.ts";
+import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { Pod } from "../api/v1/pod.ts";
+import type { ClaimVolume } from "../api/v1/volumes.ts";
+import type { ShareOptions } from "../host/tree/share-tree.ts";
 import { AgentError } from "../lib/errors.ts";
 import type { ClaimName, Claims } from "./claims.ts";
 import { notFound } from "./projection.ts";

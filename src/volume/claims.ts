@@ -1,6 +1,7 @@
-// The data of persistentVolumeClaims: `claimRoot/<namespace>/<name>`, made on first use, kept until somebody says otherwise.
+// Performs: the data of persistentVolumeClaims: `claimRoot/<namespace>/<name>`, made on first use, kept until somebody
+// says otherwise.
 
-import { dnsLabelError, subdomainNameError } from "../api/validate-names.ts";
+import { dnsLabelError, subdomainNameError } from "../api/validation/validate-names.ts";
 import type { FileInfo, Files } from "../host/files.ts";
 import type { Mounts } from "../host/mounts.ts";
 import { AgentError } from "../lib/errors.ts";

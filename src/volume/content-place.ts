@@ -1,8 +1,9 @@
-// Where the volumes that the agent fills lie: in one tmpfs for each pod. Secrets must never reach a disk, and a disk that has
-// to take dozens of small files makes everybody wait who syncs anything on it: so they lie in memory, all of them.
+// Performs: where the volumes that the agent fills lie: in one tmpfs for each pod. Secrets must never reach a disk, and
+// a disk that has to take dozens of small files makes everybody wait who syncs anything on it: so they lie in memory,
+// all of them.
 
-import type { Pod } from "../api/pod.ts";
-import { isWithin } from "../api/reference-rules.ts";
+import type { Pod } from "../api/v1/pod.ts";
+import { isWithin } from "../api/validation/reference-rules.ts";
 import { AtomicDirectory } from "./atomic-directory.ts";
 import { makePodDirectory, type VolumeHost } from "./volume-directory.ts";
 import type { ContentVolume } from "./volume-kinds.ts";

@@ -1,8 +1,8 @@
-// Volumes that the agent fills: made once, refilled when a ConfigMap, a Secret or a label changes.
+// Performs: volumes that the agent fills: made once, refilled when a ConfigMap, a Secret or a label changes.
 
-import { nestedMountPoints } from "../api/nested-mounts.ts";
-import type { Container, Pod } from "../api/pod.ts";
-import { isPart } from "../api/volumes.ts";
+import { nestedMountPoints } from "../api/validation/nested-mounts.ts";
+import type { Container, Pod } from "../api/v1/pod.ts";
+import { isPart } from "../api/v1/volumes.ts";
 import { AgentError } from "../lib/errors.ts";
 import type { AtomicContent } from "./atomic-directory.ts";
 import type { ContentPlace } from "./content-place.ts";

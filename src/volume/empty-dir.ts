@@ -1,9 +1,9 @@
-// A directory that lives as long as its pod: on disk, in memory, or in huge pages. kubelet: emptydir
+// Performs: A directory that lives as long as its pod: on disk, in memory, or in huge pages. kubelet: emptydir
 
-import type { Pod } from "../api/pod.ts";
-import { podLimits } from "../api/pod-amounts.ts";
-import { parseQuantity, wholeUnits } from "../api/quantity.ts";
-import type { EmptyDirVolume } from "../api/volumes.ts";
+import type { Pod } from "../api/v1/pod.ts";
+import { podLimits } from "../api/resource/pod-amounts.ts";
+import { parseQuantity, wholeUnits } from "../api/resource/quantity.ts";
+import type { EmptyDirVolume } from "../api/v1/volumes.ts";
 import { AgentError } from "../lib/errors.ts";
 import { hugePageBytes } from "./huge-pages.ts";
 import { POD_DIRECTORY_MODE, type VolumeHost } from "./volume-directory.ts";

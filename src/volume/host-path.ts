@@ -1,6 +1,6 @@
 // What has to be true of a hostPath before a container may have it. kubelet: host_path checkType
 
-import type { HostPathType } from "../api/volumes.ts";
+import type { HostPathType } from "../api/v1/volumes.ts";
 import type { FileInfo } from "../host/files.ts";
 
 export type HostPathFound =

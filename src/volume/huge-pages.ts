@@ -1,8 +1,8 @@
 // Which page size an emptyDir of huge pages gets. kubelet: getPageSizeMountOption
 
-import { allContainers, type Pod } from "../api/pod.ts";
-import { parseQuantity, wholeUnits } from "../api/quantity.ts";
-import type { EmptyDirMedium } from "../api/volumes.ts";
+import { allContainers, type Pod } from "../api/v1/pod.ts";
+import { parseQuantity, wholeUnits } from "../api/resource/quantity.ts";
+import type { EmptyDirMedium } from "../api/v1/volumes.ts";
 
 const RESOURCE = "hugepages-";
 

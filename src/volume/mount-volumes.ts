@@ -1,9 +1,9 @@
-// Prepares the volumes of a pod on the host and clears them away afterwards. Synchronous: a crash falls
+// Performs: prepares the volumes of a pod on the host and clears them away afterwards. Synchronous: a crash falls
 // between two calls, and every call may be repeated. kubelet: volume manager
 
-import { NO_OBJECTS, type LocalObjects } from "../api/local-object.ts";
-import type { Container, Pod, PodUID } from "../api/pod.ts";
-import type { DownwardAPIFile, Volume } from "../api/volumes.ts";
+import { NO_OBJECTS, type LocalObjects } from "../api/v1/local-object.ts";
+import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
+import type { DownwardAPIFile, Volume } from "../api/v1/volumes.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import { ClaimVolumes } from "./claim-volume.ts";
 import { Claims } from "./claims.ts";

@@ -1,9 +1,9 @@
 // Which files a volume of ConfigMaps, Secrets and fields of the pod shows. kubelet: MakePayload, CollectData
 
-import type { LocalObjects } from "../api/local-object.ts";
-import type { Pod } from "../api/pod.ts";
-import { filePathError, tidyPath } from "../api/reference-rules.ts";
-import type { DownwardAPIFile, ObjectProjection, ProjectedSource } from "../api/volumes.ts";
+import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { Pod } from "../api/v1/pod.ts";
+import { filePathError, tidyPath } from "../api/validation/reference-rules.ts";
+import type { DownwardAPIFile, ObjectProjection, ProjectedSource } from "../api/v1/volumes.ts";
 import type { ContentVolume } from "./volume-kinds.ts";
 
 export interface ProjectedFile {

@@ -1,4 +1,4 @@
-// Where a path of the host really is, every link followed: also one that is not there yet.
+// Performs: where a path of the host really is, every link followed: also one that is not there yet.
 
 import type { Files } from "../host/files.ts";
 

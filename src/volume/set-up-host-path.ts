@@ -1,6 +1,6 @@
-// Finds the file or directory of the host behind a hostPath, and makes it where its type says so.
+// Performs: finds the file or directory of the host behind a hostPath, and makes it where its type says so.
 
-import type { HostPathVolume } from "../api/volumes.ts";
+import type { HostPathVolume } from "../api/v1/volumes.ts";
 import type { Files } from "../host/files.ts";
 import { AgentError } from "../lib/errors.ts";
 import { foundOf, hostPathAction, type HostPathAction } from "./host-path.ts";

@@ -1,7 +1,7 @@
-// One path inside a volume, shown to one container: found without following a link out of the volume, and held by a bind
-// mount, so that nothing a pod changes later leads elsewhere. kubelet: subpath
+// Performs: one path inside a volume, shown to one container: found without following a link out of the volume, and
+// held by a bind mount, so that nothing a pod changes later leads elsewhere. kubelet: subpath
 
-import type { PodUID } from "../api/pod.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import {
   POD_DIRECTORY_MODE,

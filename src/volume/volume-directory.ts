@@ -1,4 +1,4 @@
-// The directory of a pod, and what may be mounted below it.
+// Performs: the directory of a pod, and what may be mounted below it.
 
 import type { Files } from "../host/files.ts";
 import type { Mounts } from "../host/mounts.ts";

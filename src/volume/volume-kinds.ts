@@ -6,7 +6,7 @@ import type {
   ProjectedVolume,
   SecretVolume,
   Volume,
-} from "../api/volumes.ts";
+} from "../api/v1/volumes.ts";
 
 /** Volumes that the agent fills with files, and refills when what they show changes. */
 export type ContentVolume = ConfigMapVolume | SecretVolume | DownwardAPIVolume | ProjectedVolume;

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
-import { LABEL } from "../../src/api/labels.ts";
+import { LABEL } from "../../src/api/pod/labels.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import { SimWorld } from "./sim-world.ts";
 

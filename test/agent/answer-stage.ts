@@ -1,8 +1,8 @@
 // A node in a simulated world that is asked by documents and answers in its report: for stories of one answer each.
 
 import { expect } from "bun:test";
-import { readSignedMessage } from "../../src/source/signature-envelope.ts";
-import type { Ack, ReportedState } from "../../src/upstream/reported-state.ts";
+import { readSignedMessage } from "../../src/trust/signature-envelope.ts";
+import type { Ack, ReportedState } from "../../src/protocol/reported-state.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { TOPIC } from "./sim-authority.ts";

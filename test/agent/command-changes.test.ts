@@ -1,10 +1,10 @@
 // Restart and pull as commands order them, on pods in a runtime in memory.
 
 import { describe, expect, test } from "bun:test";
-import { pull, restart, type PodDoers } from "../../src/agent/command-changes.ts";
-import type { CommandVerb } from "../../src/api/command.ts";
-import type { CommandOrder } from "../../src/upstream/command-order.ts";
-import type { CommandOutcome } from "../../src/upstream/command-response.ts";
+import { pull, restart, type PodDoers } from "../../src/command/pod-commands.ts";
+import type { CommandVerb } from "../../src/protocol/command.ts";
+import type { CommandOrder } from "../../src/command/executor.ts";
+import type { CommandOutcome } from "../../src/command/response.ts";
 import { aContainer } from "../fakes/a-pod.ts";
 import type { Program } from "../fakes/fake-cri-world.ts";
 import { ulid } from "../unit/upstream/a-command.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { DesiredPod } from "../../src/api/desired-pod.ts";
-import { NodeView, type NodeViewOptions } from "../../src/agent/node-view.ts";
+import type { DesiredPod } from "../../src/api/pod/desired-pod.ts";
+import { NodeView, type NodeViewOptions } from "../../src/node/node-view.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { respond } from "../../src/server/routes.ts";
 import { pod, PodWorld } from "./pod-world.ts";

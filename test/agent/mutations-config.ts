@@ -5,44 +5,44 @@ import type { Mutation } from "./mutations.ts";
 export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "a config restart waits for nobody",
-    file: "src/runtime/config-restart.ts",
+    file: "src/runtime/decide/config-restart.ts",
     search: "if (waits && container.name !== context.configRestarting) continue;",
     replacement: "",
   },
   {
     name: "config restarts in any order",
-    file: "src/runtime/config-restart.ts",
+    file: "src/runtime/decide/config-restart.ts",
     search: "for (const container of readers(pod)) {",
     replacement: "for (const container of readers(pod).toReversed()) {",
   },
   {
     name: "a config restart keeps the number",
-    file: "src/runtime/config-restart.ts",
+    file: "src/runtime/decide/config-restart.ts",
     search: 'return [killOf(newest, "ConfigChanged"), startAction(container, observed)];',
     replacement:
       'return [killOf(newest, "ConfigChanged"), { ...startAction(container, observed), attempt: newest.attempt }];',
   },
   {
     name: "digests of two keys are compared",
-    file: "src/runtime/config-restart.ts",
+    file: "src/runtime/decide/config-restart.ts",
     search: "return maker !== undefined && maker === makerOf(current);",
     replacement: "return maker !== undefined;",
   },
   {
     name: "who may run once restarts for his config",
-    file: "src/runtime/config-restart.ts",
+    file: "src/runtime/decide/config-restart.ts",
     search: 'return !isInit && restartPolicyOf(spec, container) !== "Never";',
     replacement: "return !isInit && restartPolicyOf(spec, container) !== undefined;",
   },
   {
     name: "nobody may keep his config",
-    file: "src/runtime/config-restart.ts",
+    file: "src/runtime/decide/config-restart.ts",
     search: "if (!restartsOnConfigChange(pod)) return [];",
     replacement: "",
   },
   {
     name: "what goes restarts its readers",
-    file: "src/runtime/config-digests.ts",
+    file: "src/runtime/decide/config-digests.ts",
     search: `  if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {
@@ -58,19 +58,19 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "what is late is taken for missing",
-    file: "src/runtime/config-digests.ts",
+    file: "src/runtime/decide/config-digests.ts",
     search: "if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};",
     replacement: "if (missing.some(({ optional }) => !optional)) return {};",
   },
   {
     name: "files wait for documents that never come",
-    file: "src/agent/container-world.ts",
+    file: "src/agent/runtime-helper.ts",
     search: "isSettled: desired.isSettledFor(",
     replacement: "isSettled: desired.isSettled(",
   },
   {
     name: "an empty part of a volume is not a missing one",
-    file: "src/api/object-references.ts",
+    file: "src/api/pod/object-references.ts",
     search: "    const files = filesOf(lookUp(kind, projection.name) ?? {}, projection.items);\n",
     replacement: `    const content = lookUp(kind, projection.name);
     if (content === null) return { gone: "" };
@@ -79,13 +79,13 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "an edit is told to nobody",
-    file: "src/agent/desired-side.ts",
+    file: "src/agent/build-desired-state.ts",
     search: "for (const uid of readersOf(all, changed)) onPodChanged(uid);",
     replacement: "void [all, changed, readersOf];",
   },
   {
     name: "a missing object is an empty one",
-    file: "src/runtime/environment.ts",
+    file: "src/runtime/cri-config/environment.ts",
     search: "if (data !== undefined || optional) return data;",
     replacement: "if (data !== undefined || optional || name !== namespace) return data;",
   },
@@ -116,7 +116,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "Secrets of documents lie open",
-    file: "src/store/documents.ts",
+    file: "src/store/document/documents.ts",
     search: "if (!holdsSecrets && !isSealed(payload)) return document;",
     replacement: "if (!isSealed(payload) || holdsSecrets) return document;",
   },
@@ -128,20 +128,20 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "what is good goes with an invalid edit",
-    file: "src/source/manifest-last-good.ts",
+    file: "src/source/file/manifest-last-good.ts",
     search: "return lastGood.filter((entry) => errors.some((error) => mayMean(error, entry)));",
     replacement:
       'return lastGood.filter((entry) => entry.type === "Pod" && errors.some((error) => mayMean(error, entry)));',
   },
   {
     name: "immutable objects change in their files",
-    file: "src/source/manifest-last-good.ts",
+    file: "src/source/file/manifest-last-good.ts",
     search: "return earlier === undefined || errors.length === 0 ? entry : earlier;",
     replacement: "return entry;",
   },
   {
     name: "a document that cannot be opened is known already",
-    file: "src/source/desired-version.ts",
+    file: "src/source/document/version.ts",
     search: 'if (isSame && stored.lost !== undefined) return "Newer";',
     replacement: 'if (isSame && stored.lost !== undefined) return "Same";',
   },

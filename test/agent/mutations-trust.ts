@@ -2,10 +2,10 @@
 
 import type { Mutation } from "./mutations.ts";
 
-const SIGNATURE = "src/source/signature-judge.ts";
-const TRUST = "src/source/trust.ts";
-const BUNDLE = "src/source/trust-bundle-judge.ts";
-const DENIALS = "src/upstream/command-denials.ts";
+const SIGNATURE = "src/trust/signature-judge.ts";
+const TRUST = "src/trust/trust.ts";
+const BUNDLE = "src/trust/trust-bundle-judge.ts";
+const DENIALS = "src/command/denials.ts";
 
 export const TRUST_MUTATIONS: readonly Mutation[] = [
   {
@@ -35,14 +35,14 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "plain documents count beside keys",
-    file: "src/source/desired-signature.ts",
+    file: "src/trust/document-signature.ts",
     search: 'if (!required) return { type: "Opened", payload: message, digest };',
     replacement:
       'if (!required || unusable === undefined) return { type: "Opened", payload: message, digest };',
   },
   {
     name: "plain documents count while no key can be used",
-    file: "src/source/desired-signature.ts",
+    file: "src/trust/document-signature.ts",
     search: 'if (!required) return { type: "Opened", payload: message, digest };',
     replacement:
       'if (!required || unusable !== undefined) return { type: "Opened", payload: message, digest };',
@@ -93,19 +93,19 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "documents of other nodes count",
-    file: "src/source/desired-version.ts",
+    file: "src/source/document/version.ts",
     search: "else if (target.node !== undefined && target.node !== address.node)",
     replacement: 'else if (target.node !== undefined && address.node === "")',
   },
   {
     name: "documents of other fleets count",
-    file: "src/source/desired-version.ts",
+    file: "src/source/document/version.ts",
     search: "if (target.fleet !== undefined && fleet !== undefined && target.fleet !== fleet)",
     replacement: 'if (target.fleet !== undefined && fleet === "")',
   },
   {
     name: "any other generation is a newer one",
-    file: "src/source/desired-version.ts",
+    file: "src/source/document/version.ts",
     search: 'if (arrived.generation > stored.generation) return "Newer";',
     replacement: 'if (arrived.generation !== stored.generation) return "Newer";',
   },
@@ -137,13 +137,13 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "retained orders count",
-    file: "src/upstream/command-judge.ts",
+    file: "src/command/judge.ts",
     search: 'if (message.retain) return ignore("it is retained");',
     replacement: 'if (message.topic === "") return ignore("it is retained");',
   },
   {
     name: "an order for one container is one for all",
-    file: "src/agent/command-changes.ts",
+    file: "src/command/pod-commands.ts",
     search: "const wanted = container === undefined ? names : [container];",
     replacement: "const wanted = container === undefined ? names : names.slice();",
   },
@@ -155,7 +155,7 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "an order is done before it is",
-    file: "src/agent/command-changes.ts",
+    file: "src/command/pod-commands.ts",
     search: "if (followers.length === running.length) {",
     replacement: "if (followers.length <= running.length) {",
   },

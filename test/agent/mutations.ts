@@ -30,7 +30,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "no back-off",
-    file: "src/runtime/container-restart.ts",
+    file: "src/runtime/decide/container-restart.ts",
     search: "return memory.exit.seenAt + memory.backoff.delay;",
     replacement: "return memory.exit.seenAt;",
   },
@@ -67,19 +67,19 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "no accepted document",
-    file: "src/store/documents.ts",
+    file: "src/store/document/documents.ts",
     search: "        this.#write(next);\n",
     replacement: "        if (before === undefined) this.#write(next);\n",
   },
   {
     name: "the newest is the one made last",
-    file: "src/runtime/runtime-reader.ts",
+    file: "src/runtime/observe/runtime-reader.ts",
     search: "  return b.attempt - a.attempt;\n",
     replacement: "  return b.createdAt - a.createdAt;\n",
   },
   {
     name: "a silent broker wants nothing",
-    file: "src/source/document-source.ts",
+    file: "src/source/document/document-source.ts",
     search: "ready: this.#ready,",
     replacement: "ready: true,",
   },
@@ -115,27 +115,27 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "apps do not wait for init containers",
-    file: "src/runtime/actions.ts",
+    file: "src/runtime/decide/pod-actions.ts",
     search: "if (!init.isInitialized) return [...clean, ...init.actions];",
     replacement: "",
   },
   {
     name: "a failed init container counts as done",
-    file: "src/runtime/init-actions.ts",
+    file: "src/runtime/decide/init-actions.ts",
     search: 'if (instance?.state !== "Exited" || instance.exitCode !== 0) return false;',
     replacement:
       'if (instance?.state !== "Exited") return false;\n    if (instance.exitCode !== 0) return true;',
   },
   {
     name: "a sidecar need not have started",
-    file: "src/runtime/init-actions.ts",
+    file: "src/runtime/decide/init-actions.ts",
     search:
       'return container.startupProbe === undefined || probes[instance.id]?.startup === "Success";',
     replacement: "return container.startupProbe === undefined || probes !== undefined;",
   },
   {
     name: "sidecars stop first",
-    file: "src/runtime/stop-order.ts",
+    file: "src/runtime/decide/stop-order.ts",
     search: 'return role.type === "Sidecar" ? role.position : Number.POSITIVE_INFINITY;',
     replacement: 'return role.type === "Sidecar" ? 1_000 + role.position : 0;',
   },
@@ -173,19 +173,19 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "a Never container runs again after a reboot",
-    file: "src/api/restart-policy.ts",
+    file: "src/api/pod/restart-policy.ts",
     search: 'case "Never":\n      return false;',
     replacement: 'case "Never":\n      return exitCode === 255;',
   },
   {
     name: "records are garbage",
-    file: "src/runtime/garbage.ts",
+    file: "src/runtime/decide/garbage.ts",
     search: "if (before < 2 || isRecord) kept.add(id);",
     replacement: "if (before < 0 && isRecord) kept.add(id);",
   },
   {
     name: "pods of other instances are ours",
-    file: "src/runtime/observe.ts",
+    file: "src/runtime/observe/observe.ts",
     search: `  if (labels[LABEL.managed] !== "true" || labels[LABEL.instance] !== instance) return undefined;
   const uid = labels[LABEL.podUID];
   const namespace = labels[LABEL.podNamespace];

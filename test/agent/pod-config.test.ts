@@ -1,11 +1,11 @@
 // ConfigMaps and Secrets of pods that run: waiting for them, following them.
 
 import { describe, expect, test } from "bun:test";
-import type { NewEvent } from "../../src/api/events.ts";
-import type { DesiredPod } from "../../src/api/desired-pod.ts";
-import { LABEL } from "../../src/api/labels.ts";
-import type { Container, Pod, Probe } from "../../src/api/pod.ts";
-import { configDigests } from "../../src/runtime/config-digests.ts";
+import type { NewEvent } from "../../src/api/v1/events.ts";
+import type { DesiredPod } from "../../src/api/pod/desired-pod.ts";
+import { LABEL } from "../../src/api/pod/labels.ts";
+import type { Container, Pod, Probe } from "../../src/api/v1/pod.ts";
+import { configDigests } from "../../src/runtime/decide/config-digests.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import { aContainer } from "../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../fakes/local-objects.ts";

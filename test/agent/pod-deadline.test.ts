@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { DesiredPod } from "../../src/api/desired-pod.ts";
+import type { DesiredPod } from "../../src/api/pod/desired-pod.ts";
 import { PodWorld, pod } from "./pod-world.ts";
 
 function phase(world: PodWorld, uid = "web-1"): readonly (string | undefined)[] {

@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import type { DesiredPod } from "../../src/api/desired-pod.ts";
-import type { Container, Probe } from "../../src/api/pod.ts";
-import { configDigests } from "../../src/runtime/config-digests.ts";
+import type { DesiredPod } from "../../src/api/pod/desired-pod.ts";
+import type { Container, Probe } from "../../src/api/v1/pod.ts";
+import { configDigests } from "../../src/runtime/decide/config-digests.ts";
 import { aContainer } from "../fakes/a-pod.ts";
 import { localObjects } from "../fakes/local-objects.ts";
 import { PodWorld, pod } from "./pod-world.ts";

@@ -2,27 +2,31 @@
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentConfig } from "../../src/api/config.ts";
+import type { AgentConfig } from "../../src/config/config.ts";
 import {
   NOTHING_DESIRED,
   type DesiredPod,
   type DesiredState,
   type SourceName,
-} from "../../src/api/desired-pod.ts";
-import type { RecordEvent } from "../../src/api/events.ts";
-import { ANNOTATION, LABEL } from "../../src/api/labels.ts";
-import type { Container, Pod, PodUID } from "../../src/api/pod.ts";
-import type { Edges } from "../../src/agent/edges.ts";
-import { buildPods, type Pods, type PodsOptions } from "../../src/agent/pods.ts";
+} from "../../src/api/pod/desired-pod.ts";
+import type { RecordEvent } from "../../src/api/v1/events.ts";
+import { ANNOTATION, LABEL } from "../../src/api/pod/labels.ts";
+import type { Container, Pod, PodUID } from "../../src/api/v1/pod.ts";
+import type { Edges } from "../../src/edges.ts";
+import { buildPods, type PodsOptions } from "../../src/agent/pods.ts";
 import { NamespaceMode } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import type { Files } from "../../src/host/files.ts";
-import type { ProbeEdge } from "../../src/host/probe-edge.ts";
+import type { ProbeEdge } from "../../src/host/probe/probe-edge.ts";
 import { realFiles } from "../../src/host/real-files.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import { createLogger, type Logger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
 import type { PodObjects } from "../../src/podworkers/config-changes.ts";
-import type { ContainerWorld, LocalImage, PodConfigs } from "../../src/runtime/action-input.ts";
+import type {
+  ContainerWorld,
+  LocalImage,
+  PodConfigs,
+} from "../../src/runtime/decide/action-input.ts";
 import { addonPath } from "#sqlite-addon";
 import type { Removals } from "../../src/store/removals.ts";
 import { Store } from "../../src/store/store.ts";
@@ -32,6 +36,7 @@ import { revocable, type RevocableRuntime } from "../fakes/fake-cri-revocable.ts
 import { RevocableClock } from "../fakes/fake-revocable-clock.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
 import { NO_POD_OBJECTS, PLAIN_WORLD } from "../fakes/plain-world.ts";
+import type { Pods } from "../../src/podworkers/pods.ts";
 
 export const IMAGE = "local/busybox:1";
 

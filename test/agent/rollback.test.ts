@@ -2,7 +2,7 @@
 // machine booted in between. It ends at the new revision or at the last good one, and says which.
 
 import { describe, expect, test } from "bun:test";
-import type { Ack } from "../../src/upstream/reported-state.ts";
+import type { Ack } from "../../src/protocol/reported-state.ts";
 import { AnswerStage, aSpec, DB, documentOf, NEXT, WEB } from "./answer-stage.ts";
 import { IMAGE } from "./pod-world.ts";
 import { READS_NOTHING } from "./sim-reads.ts";

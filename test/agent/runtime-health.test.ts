@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { RuntimeWatch } from "../../src/agent/runtime-watch.ts";
-import { NO_FEATURES } from "../../src/runtime/features.ts";
+import { RuntimeWatch } from "../../src/pleg/runtime-health.ts";
+import { NO_FEATURES } from "../../src/runtime/cri-config/features.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { VirtualClock } from "../fakes/fake-clock.ts";
 import { FakeRuntime } from "../fakes/fake-runtime.ts";

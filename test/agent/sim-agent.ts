@@ -2,13 +2,13 @@
 
 import { join } from "node:path";
 import { Agent } from "../../src/agent/agent.ts";
-import type { Edges } from "../../src/agent/edges.ts";
-import type { NodeTruth } from "../../src/agent/node-truth.ts";
-import type { AgentConfig } from "../../src/api/config.ts";
-import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
-import type { PodFailure } from "../../src/api/pod-failure.ts";
-import type { DesiredState } from "../../src/api/desired-pod.ts";
-import type { Removal } from "../../src/api/removal.ts";
+import type { Edges } from "../../src/edges.ts";
+import type { NodeTruth } from "../../src/node/node-truth.ts";
+import type { AgentConfig } from "../../src/config/config.ts";
+import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../src/config/config-defaults.ts";
+import type { PodFailure } from "../../src/api/v1/pod-failure.ts";
+import type { DesiredState } from "../../src/api/pod/desired-pod.ts";
+import type { Removal } from "../../src/api/pod/removal.ts";
 import type { Clock, Monotonic } from "../../src/lib/clock.ts";
 import { messageOf } from "../../src/lib/errors.ts";
 import { ClockFloor } from "../../src/lib/clock-floor.ts";

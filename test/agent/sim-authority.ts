@@ -1,7 +1,7 @@
 // Whoever tells the node over MQTT what to run: numbers its documents, and now and then sends rubbish.
 
-import { MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
-import { topicFor } from "../../src/api/mqtt-topics.ts";
+import { MQTT_DEFAULTS } from "../../src/config/config-defaults.ts";
+import { topicFor } from "../../src/protocol/mqtt-topics.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import { NODE, writtenPod } from "./sim-manifest.ts";
 import { spoiledObject, writtenObject, type ObjectName, type SimContent } from "./sim-objects.ts";

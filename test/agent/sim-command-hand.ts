@@ -1,7 +1,7 @@
 // The hand that gives a simulated node orders, and tells the judge which of them may be obeyed.
 
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
-import type { CommandResponse } from "../../src/api/command.ts";
+import type { CommandResponse } from "../../src/protocol/command.ts";
 import {
   COMMAND_TOPIC,
   commandText,

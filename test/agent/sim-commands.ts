@@ -1,8 +1,8 @@
 // Commands to a simulated node as an operator's tool writes them, and what the node answers.
 
-import { MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
-import type { CommandResponse, CommandVerb } from "../../src/api/command.ts";
-import { topicFor } from "../../src/api/mqtt-topics.ts";
+import { MQTT_DEFAULTS } from "../../src/config/config-defaults.ts";
+import type { CommandResponse, CommandVerb } from "../../src/protocol/command.ts";
+import { topicFor } from "../../src/protocol/mqtt-topics.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import { TOPIC } from "./sim-authority.ts";
 import { NODE } from "./sim-manifest.ts";

@@ -3,13 +3,13 @@
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { addonPath } from "#sqlite-addon";
-import type { PodFailure } from "../../src/api/pod-failure.ts";
-import type { Removal } from "../../src/api/removal.ts";
+import type { PodFailure } from "../../src/api/v1/pod-failure.ts";
+import type { Removal } from "../../src/api/pod/removal.ts";
 import type { Files } from "../../src/host/files.ts";
 import { realFiles } from "../../src/host/real-files.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import type { Random } from "../../src/lib/random.ts";
-import type { Durability } from "../../src/store/database.ts";
+import type { Durability } from "../../src/store/sqlite/database.ts";
 import { Store } from "../../src/store/store.ts";
 import type { SimDirectory } from "./sim-directory.ts";
 import type { Mortal } from "./sim-mortal.ts";

@@ -1,8 +1,8 @@
 // What the dice add to a pod besides its plain containers: init containers, sidecars, probes, hooks and rules.
 
-import type { RestartPolicy } from "../../src/api/pod.ts";
+import type { RestartPolicy } from "../../src/api/v1/pod.ts";
 import { PROBE_KINDS } from "../../src/prober/probed-instances.ts";
-import type { ProbeKind } from "../../src/api/probe-verdicts.ts";
+import type { ProbeKind } from "../../src/api/v1/probe-verdicts.ts";
 import type { Mulberry32 } from "../fakes/mulberry32.ts";
 import { hookHandler, probeHandler, type HookKind, type Place } from "./sim-doors.ts";
 import { READS_NOTHING } from "./sim-reads.ts";

@@ -2,10 +2,10 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { LABEL } from "../../src/api/labels.ts";
+import { LABEL } from "../../src/api/pod/labels.ts";
 import { ContainerState } from "../../src/cri/gen/runtime/v1/api_pb.ts";
-import { planGarbage } from "../../src/runtime/garbage.ts";
-import { RuntimeReader } from "../../src/runtime/runtime-reader.ts";
+import { planGarbage } from "../../src/runtime/decide/garbage.ts";
+import { RuntimeReader } from "../../src/runtime/observe/runtime-reader.ts";
 import type { FakeContainer, FakeSandbox } from "../fakes/fake-cri-world.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { podEnd, wrongContainer } from "./sim-final-container.ts";

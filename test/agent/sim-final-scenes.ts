@@ -1,6 +1,6 @@
 // What happens to objects in calm, when nothing excuses anybody: one short scene for each world.
 
-import { ANNOTATION } from "../../src/api/labels.ts";
+import { ANNOTATION } from "../../src/api/pod/labels.ts";
 import type { CreateContainerArgs } from "../../src/cri/cri-client.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { RecordedCall } from "../fakes/fake-runtime.ts";

@@ -1,7 +1,7 @@
 // Orders and forgeries in calm, when nothing excuses anybody: what may be obeyed is, at once and once, and nothing else.
 
-import type { CommandResponse } from "../../src/api/command.ts";
-import type { Ack, ReportedState } from "../../src/upstream/reported-state.ts";
+import type { CommandResponse } from "../../src/protocol/command.ts";
+import type { Ack, ReportedState } from "../../src/protocol/reported-state.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import { TOPIC } from "./sim-authority.ts";
 import { answersTo } from "./sim-commands.ts";

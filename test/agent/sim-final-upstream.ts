@@ -1,8 +1,8 @@
 // Whether the broker holds the truth about the node in the end.
 
-import type { PodStatus } from "../../src/api/pod-status.ts";
-import { UPDATE_CONDITIONS } from "../../src/api/update-condition.ts";
-import type { PodReport, ReportedState } from "../../src/upstream/reported-state.ts";
+import type { PodStatus } from "../../src/api/v1/pod-status.ts";
+import { UPDATE_CONDITIONS } from "../../src/api/pod/update-condition.ts";
+import type { PodReport, ReportedState } from "../../src/protocol/reported-state.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { TOPIC } from "./sim-authority.ts";
 import { runsAgain } from "./sim-kubernetes.ts";

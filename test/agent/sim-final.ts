@@ -1,6 +1,6 @@
 // What a simulated world must look like when every trouble has ended and there was time to recover.
 
-import { LABEL } from "../../src/api/labels.ts";
+import { LABEL } from "../../src/api/pod/labels.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import { TOPIC } from "./sim-authority.ts";
 import { startsBlind } from "./sim-final-blind.ts";

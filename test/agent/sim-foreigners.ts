@@ -1,6 +1,6 @@
 // Pods of somebody else on the same runtime, by names and UIDs like ours.
 
-import { LABEL } from "../../src/api/labels.ts";
+import { LABEL } from "../../src/api/pod/labels.ts";
 import type { FakeRuntime } from "../fakes/fake-runtime.ts";
 import { IMAGE } from "./pod-world.ts";
 import type { SimSpec } from "./sim-specs.ts";

@@ -2,7 +2,7 @@
 // nothing, too often, or beside another of his pod that has not come back.
 
 import type { CreateContainerArgs } from "../../src/cri/cri-client.ts";
-import { ANNOTATION } from "../../src/api/labels.ts";
+import { ANNOTATION } from "../../src/api/pod/labels.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import { policyOf, runsAgain } from "./sim-kubernetes.ts";
 import { uidOf, type Ledger } from "./sim-ledger.ts";

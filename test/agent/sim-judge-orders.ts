@@ -1,7 +1,7 @@
 // Judges commands that end containers: who ordered it may, once each and while his command is at work; whoever was
 // refused has changed nothing.
 
-import type { CommandResponse } from "../../src/api/command.ts";
+import type { CommandResponse } from "../../src/protocol/command.ts";
 import type { Monotonic } from "../../src/lib/clock.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import { podNameOf, uidOf, type Ledger } from "./sim-ledger.ts";

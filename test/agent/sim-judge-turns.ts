@@ -1,6 +1,6 @@
 // Judges whether somebody's turn has come: init containers in order, nobody after the pod's end, nobody before those it depends on.
 
-import type { PodFailure } from "../../src/api/pod-failure.ts";
+import type { PodFailure } from "../../src/api/v1/pod-failure.ts";
 import type { Monotonic } from "../../src/lib/clock.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";

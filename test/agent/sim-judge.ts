@@ -1,7 +1,7 @@
 // Watches a simulated world while it happens, and hands what it sees to those who know what must never be.
 
-import type { PodFailure } from "../../src/api/pod-failure.ts";
-import type { Removal } from "../../src/api/removal.ts";
+import type { PodFailure } from "../../src/api/v1/pod-failure.ts";
+import type { Removal } from "../../src/api/pod/removal.ts";
 import type { CreateContainerArgs, RunPodSandboxArgs } from "../../src/cri/cri-client.ts";
 import type { TaskEvent } from "../../src/containerd/runtime-events.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";

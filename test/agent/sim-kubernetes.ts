@@ -1,6 +1,6 @@
 // What Kubernetes promises of restarts, said once more and in other words than the agent's, so that one can judge the other.
 
-import type { RestartPolicy } from "../../src/api/pod.ts";
+import type { RestartPolicy } from "../../src/api/v1/pod.ts";
 import type { SimContainer, SimSpec } from "./sim-specs.ts";
 
 export function policyOf(spec: SimSpec, own: SimContainer): RestartPolicy {

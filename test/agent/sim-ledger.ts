@@ -1,7 +1,7 @@
 // What a simulated world has seen: the words of its history, and the facts on which every judge relies.
 
-import { ANNOTATION, LABEL } from "../../src/api/labels.ts";
-import type { SourceName } from "../../src/api/desired-pod.ts";
+import { ANNOTATION, LABEL } from "../../src/api/pod/labels.ts";
+import type { SourceName } from "../../src/api/pod/desired-pod.ts";
 import type { Clock, Monotonic } from "../../src/lib/clock.ts";
 import { ContainerState } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import type { FakeContainer, FakeSandbox } from "../fakes/fake-cri-world.ts";

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { stringify } from "yaml";
-import { decodeManifest } from "../../src/api/decode-manifest.ts";
+import { decodeManifest } from "../../src/api/decode/decode-manifest.ts";
 import {
   spoiledObject,
   writtenObject,

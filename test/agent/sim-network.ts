@@ -1,8 +1,8 @@
 // What probes and hooks of the agent hear of the pods of a simulated machine: over its network, and from commands.
 
-import { LABEL } from "../../src/api/labels.ts";
+import { LABEL } from "../../src/api/pod/labels.ts";
 import type { CriClient } from "../../src/cri/cri-client.ts";
-import type { ProbeEdge } from "../../src/host/probe-edge.ts";
+import type { ProbeEdge } from "../../src/host/probe/probe-edge.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { FakeRuntime } from "../fakes/fake-runtime.ts";

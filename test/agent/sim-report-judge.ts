@@ -1,7 +1,7 @@
 // Watches what the node says of its pods and of its documents, and knows what it must never say.
 
-import type { PodStatus } from "../../src/api/pod-status.ts";
-import type { Ack, ReportedState } from "../../src/upstream/reported-state.ts";
+import type { PodStatus } from "../../src/api/v1/pod-status.ts";
+import type { Ack, ReportedState } from "../../src/protocol/reported-state.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { TOPIC } from "./sim-authority.ts";

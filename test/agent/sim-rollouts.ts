@@ -1,8 +1,8 @@
 // How updates stand in a simulated world, as the agent has written it down; and whether that may be.
 
-import type { RolloutState } from "../../src/api/rollout.ts";
-import type { UpdatePolicy } from "../../src/api/update-policy.ts";
-import type { Ack } from "../../src/upstream/reported-state.ts";
+import type { RolloutState } from "../../src/api/pod/rollout.ts";
+import type { UpdatePolicy } from "../../src/api/pod/update-policy.ts";
+import type { Ack } from "../../src/protocol/reported-state.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import type { SimName, SimSpec } from "./sim-specs.ts";

@@ -1,7 +1,7 @@
 // The pods of a simulated world: a few names, a few versions each, everything else thrown by the seed.
 
-import type { MqttConfig } from "../../src/api/config.ts";
-import type { RestartPolicy } from "../../src/api/pod.ts";
+import type { MqttConfig } from "../../src/config/config.ts";
+import type { RestartPolicy } from "../../src/api/v1/pod.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { Program } from "../fakes/fake-cri-world.ts";
 import { Mulberry32 } from "../fakes/mulberry32.ts";

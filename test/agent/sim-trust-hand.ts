@@ -1,8 +1,8 @@
 // Whom the node of a simulated world shall obey: the hand that signs, publishes TrustBundles, forges, and empties trust.d,
 // and knows of every digest who vouched for it.
 
-import type { SigningRole } from "../../src/api/trust-bundle.ts";
-import type { Ack } from "../../src/upstream/reported-state.ts";
+import type { SigningRole } from "../../src/protocol/trust-bundle.ts";
+import type { Ack } from "../../src/protocol/reported-state.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { TOPIC, type SimAuthority } from "./sim-authority.ts";

@@ -9,11 +9,11 @@ import {
   preAuthEncoding,
   writeSignedEnvelope,
   type SignedKind,
-} from "../../src/api/dsse.ts";
-import { MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
-import { topicFor } from "../../src/api/mqtt-topics.ts";
-import type { PublicKey, SigningRole } from "../../src/api/trust-bundle.ts";
-import type { RootKeys } from "../../src/api/trust-record.ts";
+} from "../../src/protocol/dsse.ts";
+import { MQTT_DEFAULTS } from "../../src/config/config-defaults.ts";
+import { topicFor } from "../../src/protocol/mqtt-topics.ts";
+import type { PublicKey, SigningRole } from "../../src/protocol/trust-bundle.ts";
+import type { RootKeys } from "../../src/protocol/trust-record.ts";
 import { pemOfPublicKey } from "../../src/host/ed25519.ts";
 import { realFiles } from "../../src/host/real-files.ts";
 import { readRootKeys } from "../../src/host/trust-keys.ts";

@@ -4,16 +4,20 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { addonPath } from "#sqlite-addon";
 import { Agent } from "../../src/agent/agent.ts";
-import type { Edges } from "../../src/agent/edges.ts";
-import type { AgentConfig, MqttConfig } from "../../src/api/config.ts";
-import { CONFIG_DEFAULTS, METERED_DEFAULTS, MQTT_DEFAULTS } from "../../src/api/config-defaults.ts";
+import type { Edges } from "../../src/edges.ts";
+import type { AgentConfig, MqttConfig } from "../../src/config/config.ts";
+import {
+  CONFIG_DEFAULTS,
+  METERED_DEFAULTS,
+  MQTT_DEFAULTS,
+} from "../../src/config/config-defaults.ts";
 import type { Files } from "../../src/host/files.ts";
 import { realFiles } from "../../src/host/real-files.ts";
 import { ClockFloor } from "../../src/lib/clock-floor.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { MqttLink } from "../../src/mqtt/mqtt-link.ts";
 import { Store } from "../../src/store/store.ts";
-import type { ReportedState } from "../../src/upstream/reported-state.ts";
+import type { ReportedState } from "../../src/protocol/reported-state.ts";
 import { VirtualClock } from "../fakes/fake-clock.ts";
 import { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import { FakeProbeEdge } from "../fakes/fake-probe-edge.ts";

@@ -1,7 +1,7 @@
 // The whole agent against a machine and a broker in memory, told as short stories.
 
 import { expect, test } from "bun:test";
-import type { ReportedState } from "../../src/upstream/reported-state.ts";
+import type { ReportedState } from "../../src/protocol/reported-state.ts";
 import { TOPIC } from "./sim-authority.ts";
 import type { SimAct } from "./sim-steps.ts";
 import { SimWorld } from "./sim-world.ts";

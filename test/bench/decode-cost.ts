@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { decodeManifest, type DecodedManifest } from "../../src/api/decode-manifest.ts";
+import { decodeManifest, type DecodedManifest } from "../../src/api/decode/decode-manifest.ts";
 import { sha256 } from "../unit/api/digest.ts";
 import { SHAPES, type Shape } from "./decode-cases.ts";
 import { spread } from "./statistics.ts";

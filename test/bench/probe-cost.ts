@@ -3,8 +3,8 @@
 
 import { parseArgs } from "node:util";
 
-import type { ProbeHandler } from "../../src/api/pod.ts";
-import { realProbeEdge } from "../../src/host/real-probe-edge.ts";
+import type { ProbeHandler } from "../../src/api/v1/pod.ts";
+import { realProbeEdge } from "../../src/host/probe/real-probe-edge.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { systemClock, systemRandom } from "../../src/lib/system-clock.ts";
 import { ProbeManager } from "../../src/prober/probe-manager.ts";

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 import { NamespaceMode } from "../../src/cri/gen/runtime/v1/api_pb.ts";
-import { hiddenPaths } from "../../src/runtime/masked-paths.ts";
+import { hiddenPaths } from "../../src/runtime/cri-config/masked-paths.ts";
 import type { BareContainer } from "./bare-calls.ts";
 import { podManifest } from "./agent-side.ts";
 import { CallTimes } from "./call-times.ts";

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-import type { ReportedState } from "../../src/upstream/reported-state.ts";
+import type { ReportedState } from "../../src/protocol/reported-state.ts";
 import { always, eventually } from "../harness/eventually.ts";
 import { freePort } from "../harness/free-port.ts";
 import { BUSYBOX_1 } from "../harness/images.ts";

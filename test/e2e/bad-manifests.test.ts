@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { stringify } from "yaml";
 
-import type { RejectedLine, ReportedState } from "../../src/upstream/reported-state.ts";
+import type { RejectedLine, ReportedState } from "../../src/protocol/reported-state.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { startBroker, type Broker } from "../harness/broker.ts";
 import type { BrokerClient } from "../harness/broker-client.ts";

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "bun:test";
 
-import type { LinkBytes } from "../../src/upstream/link-bytes.ts";
+import type { LinkBytes } from "../../src/upstream/link/link-bytes.ts";
 import { startBroker } from "../harness/broker.ts";
 import { eventually } from "../harness/eventually.ts";
 import { BUSYBOX_1 } from "../harness/images.ts";

@@ -6,8 +6,8 @@ import { join } from "node:path";
 
 import { connectAsync } from "mqtt";
 
-import type { CommandResponse } from "../../src/api/command.ts";
-import type { LogBatch } from "../../src/api/log-batch.ts";
+import type { CommandResponse } from "../../src/protocol/command.ts";
+import type { LogBatch } from "../../src/protocol/log-batch.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { startBroker, type Broker } from "../harness/broker.ts";
 import type { BrokerClient, Collector } from "../harness/broker-client.ts";

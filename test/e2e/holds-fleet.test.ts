@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 
-import type { CommandResponse } from "../../src/api/command.ts";
+import type { CommandResponse } from "../../src/protocol/command.ts";
 import { agentBinary } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
 import { topicOf } from "./support-b-upstream.ts";

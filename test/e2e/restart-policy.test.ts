@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect } from "bun:test";
 
-import type { ContainerStatus } from "../../src/api/pod-status.ts";
+import type { ContainerStatus } from "../../src/api/v1/pod-status.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { always, eventually } from "../harness/eventually.ts";
 import { getContainer, getPod, getPods } from "./support-a-agent.ts";

@@ -3,8 +3,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { Rejection } from "../../src/api/desired-pod.ts";
-import type { ContainerStatus, NodeCondition } from "../../src/api/pod-status.ts";
+import type { Rejection } from "../../src/api/pod/desired-pod.ts";
+import type { ContainerStatus, NodeCondition } from "../../src/api/v1/pod-status.ts";
 import type { NodeView, PodView } from "../../src/cli/api-views.ts";
 import { agentBinary, type AgentProcess } from "../harness/agent-process.ts";
 

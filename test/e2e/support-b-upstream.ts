@@ -1,6 +1,6 @@
 // What the broker learns of a node, and documents sent to it as a person would: with mosquitto_pub.
 
-import type { Ack, PodReport, ReportedState } from "../../src/upstream/reported-state.ts";
+import type { Ack, PodReport, ReportedState } from "../../src/protocol/reported-state.ts";
 import type { Broker } from "../harness/broker.ts";
 import type { BrokerClient, Collector } from "../harness/broker-client.ts";
 import { eventually } from "../harness/eventually.ts";

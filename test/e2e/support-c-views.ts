@@ -1,8 +1,8 @@
 // How the local API tells of pods and events, and waiting for what it will say.
 
-import type { ContainerStatus, PodCondition } from "../../src/api/pod-status.ts";
+import type { ContainerStatus, PodCondition } from "../../src/api/v1/pod-status.ts";
 import { isPodList, type PodView } from "../../src/cli/api-views.ts";
-import type { V1Event, V1EventList } from "../../src/server/events-list.ts";
+import type { V1Event, V1EventList } from "../../src/node/events-list.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
 

@@ -10,7 +10,7 @@ import {
   preAuthEncoding,
   writeSignedEnvelope,
   type SignedKind,
-} from "../../src/api/dsse.ts";
+} from "../../src/protocol/dsse.ts";
 
 export interface TestKey {
   readonly keyid: string;

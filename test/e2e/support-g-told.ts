@@ -1,12 +1,12 @@
 // What a newcomer learns of a node from its broker, held against what the node itself and containerd say.
 
-import type { PodStatus } from "../../src/api/pod-status.ts";
+import type { PodStatus } from "../../src/api/v1/pod-status.ts";
 import type {
   Ack,
   LastRejected,
   PodReport,
   ReportedState,
-} from "../../src/upstream/reported-state.ts";
+} from "../../src/protocol/reported-state.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import type { Broker } from "../harness/broker.ts";
 import type { BrokerMessage } from "../harness/broker-client.ts";

@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { Ack } from "../../src/upstream/reported-state.ts";
+import type { Ack } from "../../src/protocol/reported-state.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import type { Collector } from "../harness/broker-client.ts";
 import { always, eventually } from "../harness/eventually.ts";

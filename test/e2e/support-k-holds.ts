@@ -4,7 +4,7 @@ import { afterAll, expect } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { Ack } from "../../src/upstream/reported-state.ts";
+import type { Ack } from "../../src/protocol/reported-state.ts";
 import { agentBinary, type AgentProcess } from "../harness/agent-process.ts";
 import { startBroker, type Broker } from "../harness/broker.ts";
 import type { BrokerClient } from "../harness/broker-client.ts";

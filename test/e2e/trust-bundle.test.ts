@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { keyIdOf } from "../../src/api/dsse.ts";
+import { keyIdOf } from "../../src/protocol/dsse.ts";
 import { sha256 } from "../../src/store/sha256.ts";
 import { eventually } from "../harness/eventually.ts";
 import { run } from "../harness/run-command.ts";

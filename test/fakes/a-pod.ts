@@ -1,12 +1,12 @@
 // Base values of tests: a case names only what differs.
 
-import type { DesiredPod } from "../../src/api/desired-pod.ts";
+import type { DesiredPod } from "../../src/api/pod/desired-pod.ts";
 import type {
   ObservedContainer,
   ObservedPod,
   ObservedSandbox,
-} from "../../src/api/observed-pod.ts";
-import { allContainers, type Container, type Pod, type PodSpec } from "../../src/api/pod.ts";
+} from "../../src/api/pod/observed-pod.ts";
+import { allContainers, type Container, type Pod, type PodSpec } from "../../src/api/v1/pod.ts";
 
 export const UID = "6f0c3a52-0000-8000-8000-000000000001";
 

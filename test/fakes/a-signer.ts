@@ -9,8 +9,8 @@ import {
   writeSignedEnvelope,
   type SignedEnvelope,
   type SignedKind,
-} from "../../src/api/dsse.ts";
-import type { PublicKey } from "../../src/api/trust-bundle.ts";
+} from "../../src/protocol/dsse.ts";
+import type { PublicKey } from "../../src/protocol/trust-bundle.ts";
 import { sha256 } from "../unit/api/digest.ts";
 
 export interface Signer {

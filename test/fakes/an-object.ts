@@ -6,7 +6,7 @@ import type {
   LocalObject,
   PersistentVolumeClaim,
   Secret,
-} from "../../src/api/local-object.ts";
+} from "../../src/api/v1/local-object.ts";
 
 const metadata = { name: "web", namespace: "default", labels: {}, annotations: {} };
 

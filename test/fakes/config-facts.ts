@@ -1,8 +1,8 @@
 // What the node says to the functions that turn a pod into CRI's messages: a case names only what differs.
 
-import type { ContainerConfigFacts } from "../../src/runtime/container-config.ts";
-import { NO_FEATURES, type RuntimeFeatures } from "../../src/runtime/features.ts";
-import type { SandboxFacts } from "../../src/runtime/sandbox-config.ts";
+import type { ContainerConfigFacts } from "../../src/runtime/cri-config/container-config.ts";
+import { NO_FEATURES, type RuntimeFeatures } from "../../src/runtime/cri-config/features.ts";
+import type { SandboxFacts } from "../../src/runtime/cri-config/sandbox-config.ts";
 
 /** A runtime that can everything. */
 export const ALL_FEATURES: RuntimeFeatures = {

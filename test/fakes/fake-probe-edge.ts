@@ -7,7 +7,7 @@ import type {
   HttpRequest,
   ProbeCall,
   ProbeEdge,
-} from "../../src/host/probe-edge.ts";
+} from "../../src/host/probe/probe-edge.ts";
 import type { Clock, Monotonic } from "../../src/lib/clock.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 

@@ -1,6 +1,6 @@
 // ConfigMaps and Secrets by name, as a test writes them.
 
-import type { ConfigMap, LocalObjects, Secret } from "../../src/api/local-object.ts";
+import type { ConfigMap, LocalObjects, Secret } from "../../src/api/v1/local-object.ts";
 
 export type Data = Readonly<Record<string, string | Uint8Array>>;
 

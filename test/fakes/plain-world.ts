@@ -1,8 +1,8 @@
 // A node that has nothing for its pods but itself.
 
-import { NO_OBJECTS } from "../../src/api/local-object.ts";
+import { NO_OBJECTS } from "../../src/api/v1/local-object.ts";
 import type { PodObjects } from "../../src/podworkers/config-changes.ts";
-import type { ContainerWorld } from "../../src/runtime/action-input.ts";
+import type { ContainerWorld } from "../../src/runtime/decide/action-input.ts";
 
 export const PLAIN_WORLD: ContainerWorld = {
   nodeName: "node",

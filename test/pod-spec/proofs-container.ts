@@ -7,7 +7,7 @@ const ENV = `${CONTAINER}.env`;
 const FROM = `${CONTAINER}.envFrom`;
 const INSIDE = "test/e2e/environment.test.ts";
 const EVERY_WAY = "every way to a variable, and who wins where two say the same";
-const ENVIRONMENT = "test/unit/runtime/environment.test.ts";
+const ENVIRONMENT = "test/unit/runtime/cri-config/environment.test.ts";
 
 export const CONTAINER_PROOFS: readonly Proof[] = [
   {
@@ -19,7 +19,7 @@ export const CONTAINER_PROOFS: readonly Proof[] = [
   {
     fields: below(CONTAINER, "workingDir"),
     proof: "request",
-    test: "test/unit/runtime/container-config.test.ts",
+    test: "test/unit/runtime/cri-config/container-config.test.ts",
     title: "the whole configuration of a container",
   },
   {
@@ -73,7 +73,7 @@ export const CONTAINER_PROOFS: readonly Proof[] = [
   {
     fields: below(ENV, "valueFrom.fieldRef.apiVersion"),
     proof: "here",
-    test: "test/unit/api/decode-env.test.ts",
+    test: "test/unit/api/decode/container/decode-env.test.ts",
     title: "of a field in another version",
   },
   {
@@ -112,7 +112,7 @@ export const CONTAINER_PROOFS: readonly Proof[] = [
   {
     fields: below(CONTAINER, "stdinOnce"),
     proof: "request",
-    test: "test/unit/runtime/container-config.test.ts",
+    test: "test/unit/runtime/cri-config/container-config.test.ts",
     title: "has an open standard input, or a terminal, if it wants one",
   },
   {

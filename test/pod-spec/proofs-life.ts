@@ -7,7 +7,7 @@ const LIFECYCLE = `${CONTAINER}.lifecycle`;
 const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
 const PROBE_E2E = "test/e2e/probes.test.ts";
 const HOOKS_E2E = "test/e2e/hooks-and-termination.test.ts";
-const PROBE_DECODE = "test/unit/api/decode-probe.test.ts";
+const PROBE_DECODE = "test/unit/api/decode/container/decode-probe.test.ts";
 
 /** The same fields of all three probes. */
 function ofProbes(...names: readonly string[]): readonly string[] {
@@ -26,7 +26,7 @@ export const LIFE_PROOFS: readonly Proof[] = [
   {
     fields: [`${CONTAINER}.restartPolicyRules`, `${CONTAINER}.restartPolicyRules.*`],
     proof: "here",
-    test: "test/unit/api/restart-policy.test.ts",
+    test: "test/unit/api/pod/restart-policy.test.ts",
     title: "Never with a rule that excludes",
   },
   {
@@ -192,7 +192,7 @@ export const LIFE_PROOFS: readonly Proof[] = [
   {
     fields: below(LIFECYCLE, "stopSignal"),
     proof: "request",
-    test: "test/unit/runtime/container-config.test.ts",
+    test: "test/unit/runtime/cri-config/container-config.test.ts",
     title:
       "its stop signal is asked for where the runtime hears of it, else refused with a way out",
   },

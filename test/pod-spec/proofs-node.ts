@@ -36,7 +36,7 @@ export const NODE_PROOFS: readonly Proof[] = [
   {
     fields: below(SPEC, "hostUsers"),
     proof: "request",
-    test: "test/unit/runtime/sandbox-config.test.ts",
+    test: "test/unit/runtime/cri-config/sandbox-config.test.ts",
     title: "users of its own are written on it, and read back; an author cannot claim some",
   },
   {
@@ -114,7 +114,7 @@ export const NODE_PROOFS: readonly Proof[] = [
   {
     fields: below(SPEC, "preemptionPolicy"),
     proof: "here",
-    test: "test/unit/api/decode-scheduling.test.ts",
+    test: "test/unit/api/decode/decode-scheduling.test.ts",
     title: "a preemption policy that does not exist",
   },
   {
@@ -156,13 +156,13 @@ export const NODE_PROOFS: readonly Proof[] = [
   {
     fields: below(SPEC, "tolerations", "tolerations.*"),
     proof: "here",
-    test: "test/unit/api/decode-scheduling.test.ts",
+    test: "test/unit/api/decode/decode-scheduling.test.ts",
     title: "tolerations with what they leave out",
   },
   {
     fields: below(SPEC, "os", "os.name"),
     proof: "here",
-    test: "test/unit/api/decode-scheduling.test.ts",
+    test: "test/unit/api/decode/decode-scheduling.test.ts",
     title: "another system",
   },
   {

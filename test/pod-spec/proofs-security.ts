@@ -5,8 +5,8 @@ import { below, type Proof } from "./proof.ts";
 const POD = "pod.spec.securityContext";
 const CONTAINER = "pod.spec.containers.securityContext";
 const INSIDE = "test/e2e/linux-security.test.ts";
-const RUNTIME = "test/unit/runtime/security-context.test.ts";
-const PROFILES = "test/unit/runtime/seccomp.test.ts";
+const RUNTIME = "test/unit/runtime/cri-config/security-context.test.ts";
+const PROFILES = "test/unit/runtime/cri-config/seccomp.test.ts";
 
 export const SECURITY_PROOFS: readonly Proof[] = [
   {
@@ -153,7 +153,7 @@ export const SECURITY_PROOFS: readonly Proof[] = [
   {
     fields: below(POD, "seLinuxChangePolicy"),
     proof: "request",
-    test: "test/unit/api/decode-security.test.ts",
+    test: "test/unit/api/decode/container/decode-security.test.ts",
     title: "every field of a pod",
   },
   {

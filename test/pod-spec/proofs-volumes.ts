@@ -6,7 +6,7 @@ const VOLUME = "pod.spec.volumes";
 const MOUNT = "pod.spec.containers.volumeMounts";
 const INSIDE = "test/e2e/volumes.test.ts";
 const PROJECTION = "test/unit/volume/projection.test.ts";
-const MOUNTS = "test/unit/runtime/container-mounts.test.ts";
+const MOUNTS = "test/unit/runtime/cri-config/container-mounts.test.ts";
 
 /** Volumes and projections that show keys of an object. */
 const OF_OBJECTS = [

@@ -1,6 +1,6 @@
 // One container of a pod.
 
-import { ignored, refused, supportedBut } from "../field-rules.ts";
+import { ignored, refused, supportedBut } from "../decode/field-rules.ts";
 import { ENV_FROM, ENV_VAR } from "./environment.ts";
 import { field, type Level } from "./field.ts";
 import { LIFECYCLE, PROBE } from "./handlers.ts";

@@ -1,6 +1,6 @@
 // Environment variables: values that are written, and values that are looked up.
 
-import { refused } from "../field-rules.ts";
+import { refused } from "../decode/field-rules.ts";
 import { field, type Level } from "./field.ts";
 
 export const FIELD_REF: Level = {

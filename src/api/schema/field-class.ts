@@ -1,6 +1,6 @@
 // Which of the four classes of POD-API a field is in, and the sentence that says so.
 
-import type { Exception, FieldRule, Verdict } from "../field-rules.ts";
+import type { Exception, FieldRule, Verdict } from "../decode/field-rules.ts";
 
 export type FieldClass = "supported" | "refused" | "ignored" | "harmless";
 

@@ -1,6 +1,6 @@
 // Fields by their paths: every one of a kind, and the one that somebody asks for.
 
-import { suggest } from "../suggest.ts";
+import { suggest } from "../../lib/suggest.ts";
 import type { Field, Level } from "./field.ts";
 
 export interface FieldAt {

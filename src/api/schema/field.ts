@@ -1,6 +1,6 @@
 // What this node knows of one field of an object; decoding, `agent explain` and docs/pod-spec.md all read it.
 
-import { supported, type FieldRule } from "../field-rules.ts";
+import { supported, type FieldRule } from "../decode/field-rules.ts";
 
 export interface Field {
   /** As `kubectl explain` prints it: `string`, `[]Container`, `map[string]string`. */

@@ -1,6 +1,6 @@
 // How a container is asked whether it is well, and what is done at its start and before its end.
 
-import { refused } from "../field-rules.ts";
+import { refused } from "../decode/field-rules.ts";
 import { field, type Level } from "./field.ts";
 
 export const EXEC: Level = {

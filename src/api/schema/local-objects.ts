@@ -1,6 +1,6 @@
 // ConfigMap, Secret and PersistentVolumeClaim: the objects that pods of this node refer to.
 
-import { harmless, ignored, refused, supportedBut } from "../field-rules.ts";
+import { harmless, ignored, refused, supportedBut } from "../decode/field-rules.ts";
 import { field, type Level } from "./field.ts";
 import { TYPE_AND_METADATA } from "./objects.ts";
 

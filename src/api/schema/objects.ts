@@ -1,6 +1,6 @@
 // The outermost levels: what every object says of itself, a pod, and a list of objects.
 
-import { harmless } from "../field-rules.ts";
+import { harmless } from "../decode/field-rules.ts";
 import { field, type Field, type Level } from "./field.ts";
 import { SPEC } from "./pod-spec.ts";
 

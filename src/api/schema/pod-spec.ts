@@ -1,6 +1,6 @@
 // The spec of a pod.
 
-import { harmless, ignored, refused } from "../field-rules.ts";
+import { harmless, ignored, refused } from "../decode/field-rules.ts";
 import { CONTAINER, RESOURCES } from "./container.ts";
 import { field, type Level } from "./field.ts";
 import { NO_SCHEDULER, NO_SERVICE_ACCOUNTS } from "./refusals.ts";

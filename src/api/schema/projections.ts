@@ -1,6 +1,6 @@
 // Volumes whose files come from objects and from the pod's own fields.
 
-import { refused } from "../field-rules.ts";
+import { refused } from "../decode/field-rules.ts";
 import { FIELD_REF, RESOURCE_FIELD_REF } from "./environment.ts";
 import { field, type Field, type Level } from "./field.ts";
 import { needsAPIServer } from "./refusals.ts";

@@ -1,6 +1,6 @@
 // Why a node without an API server refuses a field: the reasons that several fields share.
 
-import type { Refusal } from "../field-rules.ts";
+import type { Refusal } from "../decode/field-rules.ts";
 
 export const NO_SERVICE_ACCOUNTS: Refusal = {
   code: "NeedsAPIServer",

@@ -1,6 +1,6 @@
 // What a pod asks of the node it runs on.
 
-import { harmless, supportedBut } from "../field-rules.ts";
+import { harmless, supportedBut } from "../decode/field-rules.ts";
 import { field, type Level } from "./field.ts";
 import { NO_WINDOWS } from "./refusals.ts";
 

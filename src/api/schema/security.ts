@@ -1,6 +1,6 @@
 // Who a pod's processes are and what they may do.
 
-import { refused } from "../field-rules.ts";
+import { refused } from "../decode/field-rules.ts";
 import { field, type Field, type Level } from "./field.ts";
 import { NO_WINDOWS } from "./refusals.ts";
 

@@ -1,6 +1,6 @@
 // The volumes of a pod, by the field that holds their source.
 
-import { refused } from "../field-rules.ts";
+import { refused } from "../decode/field-rules.ts";
 import { field, type Field, type Level } from "./field.ts";
 import {
   CONFIG_MAP_VOLUME,

@@ -1,4 +1,4 @@
-// SQLite's addon where nothing is embedded: tests and `bun run` read it from node_modules.
+// Performs: SQLite's addon where nothing is embedded: tests and `bun run` read it from node_modules.
 
 import { fileURLToPath } from "node:url";
 

@@ -1,7 +1,7 @@
 // The clock's floor on a real database and a machine whose clock is only said to be set.
 
 import { afterEach, expect, test } from "bun:test";
-import { markClock, settleClock } from "../../../src/agent/clock-at-start.ts";
+import { markClock, settleClock } from "../../../src/node/clock-at-start.ts";
 import { setRealTime } from "../../../src/host/libc.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { Store } from "../../../src/store/store.ts";

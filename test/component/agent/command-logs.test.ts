@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LogCommands, type LogCommandsOptions } from "../../../src/agent/command-logs.ts";
-import type { LogBatch } from "../../../src/api/log-batch.ts";
+import { LogCommands, type LogCommandsOptions } from "../../../src/command/log-commands.ts";
+import type { LogBatch } from "../../../src/protocol/log-batch.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
-import type { CommandOrder } from "../../../src/upstream/command-order.ts";
-import type { CommandOutcome } from "../../../src/upstream/command-response.ts";
+import type { CommandOrder } from "../../../src/command/executor.ts";
+import type { CommandOutcome } from "../../../src/command/response.ts";
 import { aContainer, anInstance, anObservedPod, aPod, aSandbox, UID } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { ulid } from "../../unit/upstream/a-command.ts";

@@ -2,17 +2,17 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 
-import type { DocumentState } from "../../../src/api/desired-document.ts";
-import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../../src/api/config-defaults.ts";
-import type { AgentConfig, MqttConfig } from "../../../src/api/config.ts";
-import type { RootKeys } from "../../../src/api/trust-record.ts";
-import type { Edges } from "../../../src/agent/edges.ts";
+import type { DocumentState } from "../../../src/protocol/desired-document.ts";
+import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../../src/config/config-defaults.ts";
+import type { AgentConfig, MqttConfig } from "../../../src/config/config.ts";
+import type { RootKeys } from "../../../src/protocol/trust-record.ts";
+import type { Edges } from "../../../src/edges.ts";
 import { buildDocuments, buildTrust, trustDoor } from "../../../src/agent/sources.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
 import { ClockFloor } from "../../../src/lib/clock-floor.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import type { MqttSource } from "../../../src/source/mqtt-source.ts";
-import type { Trust } from "../../../src/source/trust.ts";
+import type { MqttSource } from "../../../src/source/document/mqtt-source.ts";
+import type { Trust } from "../../../src/trust/trust.ts";
 import { aSigner, signed } from "../../fakes/a-signer.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";

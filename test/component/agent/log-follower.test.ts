@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LogFollower } from "../../../src/agent/log-follower.ts";
+import { LogFollower } from "../../../src/command/log-follower.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { temporaryDirectories } from "../host/temporary-directories.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
-import { MissingDevices } from "../../../src/agent/missing-devices.ts";
-import type { DesiredPod } from "../../../src/api/desired-pod.ts";
+import { MissingDevices } from "../../../src/podworkers/missing-devices.ts";
+import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { FileInfo } from "../../../src/host/files.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { aDesiredPod, aPod } from "../../fakes/a-pod.ts";

@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Edges } from "../../../src/agent/edges.ts";
-import { isDevice } from "../../../src/agent/missing-devices.ts";
+import type { Edges } from "../../../src/edges.ts";
+import { isDevice } from "../../../src/podworkers/missing-devices.ts";
 import { podConfigs, type NodePodConfigs } from "../../../src/agent/pod-configs.ts";
-import { CONFIG_DEFAULTS } from "../../../src/api/config-defaults.ts";
-import type { AgentConfig } from "../../../src/api/config.ts";
-import type { Container, PodSpec } from "../../../src/api/pod.ts";
+import { CONFIG_DEFAULTS } from "../../../src/config/config-defaults.ts";
+import type { AgentConfig } from "../../../src/config/config.ts";
+import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
 import {
   SecurityProfile_ProfileType as ProfileType,
   type IDMapping,
 } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
 import type { Files } from "../../../src/host/files.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
-import type { ContainerFacts } from "../../../src/runtime/action-input.ts";
-import { NO_FEATURES, type RuntimeFeatures } from "../../../src/runtime/features.ts";
+import type { ContainerFacts } from "../../../src/runtime/decide/action-input.ts";
+import { NO_FEATURES, type RuntimeFeatures } from "../../../src/runtime/cri-config/features.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { ALL_FEATURES } from "../../fakes/config-facts.ts";
 import { refusalOf } from "../../fakes/refusal.ts";

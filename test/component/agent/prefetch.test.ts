@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { Prefetch } from "../../../src/agent/prefetch.ts";
-import type { DesiredPod } from "../../../src/api/desired-pod.ts";
+import { Prefetch } from "../../../src/image/prefetch.ts";
+import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

@@ -3,10 +3,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { UpdateHolds } from "../../../src/agent/update-holds.ts";
-import { UpdateLocks } from "../../../src/agent/update-locks.ts";
-import type { DesiredPod } from "../../../src/api/desired-pod.ts";
-import type { ObservedContainer, ObservedPod } from "../../../src/api/observed-pod.ts";
+import { UpdateHolds } from "../../../src/rollout/update-holds.ts";
+import { UpdateLocks } from "../../../src/rollout/update-locks.ts";
+import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
+import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { Store } from "../../../src/store/store.ts";
 import { emptyDirPath } from "../../../src/volume/volume-paths.ts";

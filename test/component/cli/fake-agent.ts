@@ -1,6 +1,6 @@
 // The local API of an agent, as a table of answers on a unix socket.
 
-import type { Rejection } from "../../../src/api/desired-pod.ts";
+import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
 import type { EventView, NodeView, PodView } from "../../../src/cli/api-views.ts";
 
 export interface FakeAgent extends Disposable {

@@ -1,12 +1,12 @@
 // From what the runtime says to the row that `get pods` prints, through the local API's JSON.
 
 import { describe, expect, test } from "bun:test";
-import type { ObservedContainer, ObservedSandbox } from "../../../src/api/observed-pod.ts";
-import type { PodStatus } from "../../../src/api/pod-status.ts";
-import type { Pod, PodSpec, Probe } from "../../../src/api/pod.ts";
+import type { ObservedContainer, ObservedSandbox } from "../../../src/api/pod/observed-pod.ts";
+import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
+import type { Pod, PodSpec, Probe } from "../../../src/api/v1/pod.ts";
 import { isPodList } from "../../../src/cli/api-views.ts";
-import { podRow } from "../../../src/cli/pod-table.ts";
-import { podList } from "../../../src/server/pod-list.ts";
+import { podRow } from "../../../src/cli/get/pod-table.ts";
+import { podList } from "../../../src/node/pod-list.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
 import { generatePodStatus } from "../../../src/status/generate.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";

@@ -7,9 +7,9 @@ import { runCli } from "../../../src/cli/program.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { LocalServer } from "../../../src/server/local-server.ts";
-import type { TrustEntry } from "../../../src/server/trust-routes.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
+import type { TrustEntry } from "../../../src/trust/trust-view.ts";
 
 const PLAIN: TrustEntry = {
   required: false,

@@ -7,13 +7,13 @@ import { join } from "node:path";
 import type { Terminal } from "../../../src/cli/terminal.ts";
 import { runCli } from "../../../src/cli/program.ts";
 // The verbs load these when they are asked for, which takes real time that no virtual clock sees.
-import "../../../src/fleet/apply.ts";
+import "../../../src/fleet/document/apply.ts";
 import "../../../src/fleet/command.ts";
-import "../../../src/fleet/diff.ts";
+import "../../../src/fleet/document/diff.ts";
 import { addFleetVerbs } from "../../../src/fleet/fleet-verbs.ts";
 import "../../../src/fleet/forget.ts";
 import "../../../src/fleet/get.ts";
-import "../../../src/fleet/trust.ts";
+import "../../../src/fleet/trust/trust.ts";
 import type { MqttMessage } from "../../../src/mqtt/mqtt-link.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeBroker } from "../../fakes/fake-mqtt-broker.ts";

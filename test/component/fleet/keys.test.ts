@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { decodeTrustBundle } from "../../../src/api/decode-trust-bundle.ts";
+import { decodeTrustBundle } from "../../../src/protocol/decode-trust-bundle.ts";
 import {
   keyIdOf,
   preAuthEncoding,
   readSignedEnvelope,
   type SignedEnvelope,
-} from "../../../src/api/dsse.ts";
+} from "../../../src/protocol/dsse.ts";
 import { publicKeyOfPem, verifyEd25519 } from "../../../src/host/ed25519.ts";
-import { sha256 } from "../../../src/fleet/signing-keys.ts";
+import { sha256 } from "../../../src/fleet/trust/signing-keys.ts";
 import { containing, FleetStage, POD } from "./fleet-stage.ts";
 
 let stage: FleetStage;

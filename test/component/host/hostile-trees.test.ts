@@ -16,7 +16,7 @@ import {
 import { join } from "node:path";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
-import { walkTree } from "../../../src/host/walk-tree.ts";
+import { walkTree } from "../../../src/host/tree/walk-tree.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();

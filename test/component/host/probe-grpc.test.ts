@@ -7,8 +7,8 @@ import {
 } from "node:http2";
 import type { AddressInfo } from "node:net";
 
-import type { GrpcHealth } from "../../../src/host/probe-edge.ts";
-import { grpcHealth } from "../../../src/host/probe-grpc.ts";
+import type { GrpcHealth } from "../../../src/host/probe/probe-edge.ts";
+import { grpcHealth } from "../../../src/host/probe/probe-grpc.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { connecting, freePort, probeServers, rejection } from "./probe-servers.ts";
 

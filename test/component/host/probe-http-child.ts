@@ -1,6 +1,6 @@
 // Asks two servers of the loopback, one of them over TLS, from a process with an environment of its own.
 
-import { httpGet } from "../../../src/host/probe-http.ts";
+import { httpGet } from "../../../src/host/probe/probe-http.ts";
 import { systemClock } from "../../../src/lib/system-clock.ts";
 
 for (const [index, scheme] of (["HTTP", "HTTPS"] as const).entries()) {

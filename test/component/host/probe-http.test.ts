@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 
-import type { HttpAnswer, HttpRequest, ProbeCall } from "../../../src/host/probe-edge.ts";
-import { httpGet } from "../../../src/host/probe-http.ts";
+import type { HttpAnswer, HttpRequest, ProbeCall } from "../../../src/host/probe/probe-edge.ts";
+import { httpGet } from "../../../src/host/probe/probe-http.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { connecting, freePort, probeServers, rejection } from "./probe-servers.ts";
 

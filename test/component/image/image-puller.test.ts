@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Said } from "../../../src/api/events.ts";
-import type { PullPolicy } from "../../../src/api/pod.ts";
+import type { Said } from "../../../src/api/v1/events.ts";
+import type { PullPolicy } from "../../../src/api/v1/pod.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { ImagePuller, type EnsuredImage } from "../../../src/image/image-puller.ts";
 import { AgentError } from "../../../src/lib/errors.ts";

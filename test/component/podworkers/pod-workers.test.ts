@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { LABEL } from "../../../src/api/labels.ts";
+import { LABEL } from "../../../src/api/pod/labels.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import type { CallName } from "../../fakes/fake-cri-faults.ts";
 import { FULL, NAMES, nameOf, versionOf, WorkerWorld, type Name } from "./worker-world.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { mkdtempSync, rmSync } from "node:fs";
-import { NOTHING_DESIRED, type DesiredPod } from "../../../src/api/desired-pod.ts";
-import { LABEL } from "../../../src/api/labels.ts";
+import { NOTHING_DESIRED, type DesiredPod } from "../../../src/api/pod/desired-pod.ts";
+import { LABEL } from "../../../src/api/pod/labels.ts";
 import type { CriClient } from "../../../src/cri/cri-client.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { bootPods, IMAGE, pod, steadyRandom, type PodProcess } from "../../agent/pod-world.ts";

@@ -1,8 +1,8 @@
 // Pods of three kinds on a fake runtime, and a witness of everything that starts.
 
-import { NOTHING_DESIRED, type DesiredPod } from "../../../src/api/desired-pod.ts";
-import { LABEL } from "../../../src/api/labels.ts";
-import type { Pod, Probe } from "../../../src/api/pod.ts";
+import { NOTHING_DESIRED, type DesiredPod } from "../../../src/api/pod/desired-pod.ts";
+import { LABEL } from "../../../src/api/pod/labels.ts";
+import type { Pod, Probe } from "../../../src/api/v1/pod.ts";
 import type { CallName } from "../../fakes/fake-cri-faults.ts";
 import type { FakeContainer, FakeSandbox } from "../../fakes/fake-cri-world.ts";
 import { PodWorld, pod } from "../../agent/pod-world.ts";

@@ -1,9 +1,9 @@
 // A probe manager on virtual time with a network that a test bends.
 
-import type { NewEvent } from "../../../src/api/events.ts";
-import type { ObservedContainer } from "../../../src/api/observed-pod.ts";
-import type { Container, Pod, Probe } from "../../../src/api/pod.ts";
-import type { ProbeKind } from "../../../src/api/probe-verdicts.ts";
+import type { NewEvent } from "../../../src/api/v1/events.ts";
+import type { ObservedContainer } from "../../../src/api/pod/observed-pod.ts";
+import type { Container, Pod, Probe } from "../../../src/api/v1/pod.ts";
+import type { ProbeKind } from "../../../src/api/v1/probe-verdicts.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { ProbeExec } from "../../../src/prober/ask-probe.ts";
 import { ProbeManager } from "../../../src/prober/probe-manager.ts";

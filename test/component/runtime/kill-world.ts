@@ -1,15 +1,15 @@
 // A pod that runs in the fake runtime, somebody who ends it, and the story of how that went.
 
-import type { NewEvent } from "../../../src/api/events.ts";
-import type { ObservedContainer, ObservedPod } from "../../../src/api/observed-pod.ts";
-import { allContainers, type Pod } from "../../../src/api/pod.ts";
-import type { HttpAnswer, HttpRequest } from "../../../src/host/probe-edge.ts";
+import type { NewEvent } from "../../../src/api/v1/events.ts";
+import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observed-pod.ts";
+import { allContainers, type Pod } from "../../../src/api/v1/pod.ts";
+import type { HttpAnswer, HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { containerConfig } from "../../../src/runtime/container-config.ts";
+import { containerConfig } from "../../../src/runtime/cri-config/container-config.ts";
 import { PodKiller } from "../../../src/runtime/kill-pod.ts";
 import { LifecycleRunner } from "../../../src/runtime/lifecycle.ts";
-import { RuntimeReader } from "../../../src/runtime/runtime-reader.ts";
-import { sandboxConfig } from "../../../src/runtime/sandbox-config.ts";
+import { RuntimeReader } from "../../../src/runtime/observe/runtime-reader.ts";
+import { sandboxConfig } from "../../../src/runtime/cri-config/sandbox-config.ts";
 import { aDesiredPod } from "../../fakes/a-pod.ts";
 import { containerFacts, sandboxFacts } from "../../fakes/config-facts.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

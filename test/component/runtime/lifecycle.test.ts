@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { HttpGetHandler, LifecycleHandler } from "../../../src/api/pod.ts";
-import type { HttpAnswer, HttpRequest } from "../../../src/host/probe-edge.ts";
+import type { HttpGetHandler, LifecycleHandler } from "../../../src/api/v1/pod.ts";
+import type { HttpAnswer, HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import { deadline } from "../../../src/lib/clock.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { LifecycleRunner, type HookOptions } from "../../../src/runtime/lifecycle.ts";

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import type { RecordedEvent } from "../../../src/api/events.ts";
+import type { RecordedEvent } from "../../../src/api/v1/events.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { Limiter } from "../../../src/lib/limiter.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import type { ActionInput, PodConfigs } from "../../../src/runtime/action-input.ts";
+import type { ActionInput, PodConfigs } from "../../../src/runtime/decide/action-input.ts";
 import { GracePeriod } from "../../../src/runtime/grace-period.ts";
 import type { PodKiller } from "../../../src/runtime/kill-pod.ts";
 import { PodRuntime } from "../../../src/runtime/pod-runtime.ts";
-import { sandboxConfig } from "../../../src/runtime/sandbox-config.ts";
+import { sandboxConfig } from "../../../src/runtime/cri-config/sandbox-config.ts";
 import type { ContainerStarter } from "../../../src/runtime/start-container.ts";
 import { aDesiredPod } from "../../fakes/a-pod.ts";
 import { sandboxFacts } from "../../fakes/config-facts.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
-import type { Container, PodSpec } from "../../../src/api/pod.ts";
-import type { VolumeMount } from "../../../src/api/volumes.ts";
+import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
+import type { VolumeMount } from "../../../src/api/v1/volumes.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
-import type { ContainerWorld, SubPath } from "../../../src/runtime/action-input.ts";
+import type { ContainerWorld, SubPath } from "../../../src/runtime/decide/action-input.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { localObjects } from "../../fakes/local-objects.ts";
 import { laterRefusal } from "../../fakes/refusal.ts";

@@ -2,8 +2,8 @@
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { NewEvent } from "../../../src/api/events.ts";
-import { allContainers, type Pod } from "../../../src/api/pod.ts";
+import type { NewEvent } from "../../../src/api/v1/events.ts";
+import { allContainers, type Pod } from "../../../src/api/v1/pod.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import type { AgentError } from "../../../src/lib/errors.ts";
 import { Limiter } from "../../../src/lib/limiter.ts";
@@ -16,11 +16,11 @@ import type {
   EarlyStart,
   PodConfigs,
   SandboxRef,
-} from "../../../src/runtime/action-input.ts";
+} from "../../../src/runtime/decide/action-input.ts";
 import { ContainerDrafts } from "../../../src/runtime/container-draft.ts";
-import { ContainerSurroundings } from "../../../src/runtime/container-surroundings.ts";
-import { valuesOf } from "../../../src/runtime/environment.ts";
-import { expand } from "../../../src/runtime/expansion.ts";
+import { ContainerSurroundings } from "../../../src/runtime/run-container-options.ts";
+import { valuesOf } from "../../../src/runtime/cri-config/environment.ts";
+import { expand } from "../../../src/runtime/cri-config/expansion.ts";
 import { GracePeriod } from "../../../src/runtime/grace-period.ts";
 import { PodKiller } from "../../../src/runtime/kill-pod.ts";
 import { LifecycleRunner } from "../../../src/runtime/lifecycle.ts";

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import type { Rejection } from "../../../src/api/desired-pod.ts";
-import type { NodeStatus, PodStatus } from "../../../src/api/pod-status.ts";
+import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
+import type { NodeStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
 import {
   isEventList,
   isNode,
@@ -14,10 +14,10 @@ import {
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { LocalServer } from "../../../src/server/local-server.ts";
-import type { ServerFacts } from "../../../src/server/routes.ts";
 import { aPod } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { temporaryDirectories } from "../host/temporary-directories.ts";
+import type { ServerFacts } from "../../../src/node/node-api.ts";
 
 const newDirectory = temporaryDirectories();
 const clock = new VirtualClock();

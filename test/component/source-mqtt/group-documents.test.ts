@@ -3,8 +3,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
-import { rootKeysOf, signersOf } from "../../../src/source/signature-judge.ts";
-import type { Keyring } from "../../../src/source/trust-keyring.ts";
+import { rootKeysOf, signersOf } from "../../../src/trust/signature-judge.ts";
+import type { Keyring } from "../../../src/trust/keyring.ts";
 import { aSigner, signed } from "../../fakes/a-signer.ts";
 import { sha256 } from "../../unit/api/digest.ts";
 import { NO_KEYRING, aWrittenPod, written } from "../../unit/source/desired-arrival.ts";

@@ -3,14 +3,14 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
-import type { DesiredState, SourceName, SourceSnapshot } from "../../../src/api/desired-pod.ts";
-import type { GroupMember } from "../../../src/api/groups.ts";
+import type { DesiredState, SourceName, SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
+import type { GroupMember } from "../../../src/protocol/groups.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import {
   MqttSource,
   type DocumentStores,
   type MqttSourceOptions,
-} from "../../../src/source/mqtt-source.ts";
+} from "../../../src/source/document/mqtt-source.ts";
 import { mergeSnapshots } from "../../../src/source/pod-config.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { DocumentStores } from "../../../src/source/mqtt-source.ts";
+import type { DocumentStores } from "../../../src/source/document/mqtt-source.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { aWrittenPod, written } from "../../unit/source/desired-arrival.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";

@@ -4,9 +4,9 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { SourceSnapshot } from "../../../src/api/desired-pod.ts";
+import type { SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { MqttSource } from "../../../src/source/mqtt-source.ts";
+import { MqttSource } from "../../../src/source/document/mqtt-source.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";
 import { aWrittenPod, bytes, written } from "../../unit/source/desired-arrival.ts";

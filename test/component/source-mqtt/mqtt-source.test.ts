@@ -4,11 +4,11 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { DocumentState } from "../../../src/api/desired-document.ts";
-import type { SourceSnapshot } from "../../../src/api/desired-pod.ts";
+import type { DocumentState } from "../../../src/protocol/desired-document.ts";
+import type { SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { MqttSource, type DocumentStores } from "../../../src/source/mqtt-source.ts";
+import { MqttSource, type DocumentStores } from "../../../src/source/document/mqtt-source.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";

@@ -4,13 +4,13 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { DocumentState } from "../../../src/api/desired-document.ts";
-import type { SourceSnapshot } from "../../../src/api/desired-pod.ts";
-import type { RootKeys, TrustStore } from "../../../src/api/trust-record.ts";
+import type { DocumentState } from "../../../src/protocol/desired-document.ts";
+import type { SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
+import type { RootKeys, TrustStore } from "../../../src/protocol/trust-record.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { MqttSource } from "../../../src/source/mqtt-source.ts";
-import { Trust } from "../../../src/source/trust.ts";
+import { MqttSource } from "../../../src/source/document/mqtt-source.ts";
+import { Trust } from "../../../src/trust/trust.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { aBundle, aSigner, anEnvelope, signed, type Signer } from "../../fakes/a-signer.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

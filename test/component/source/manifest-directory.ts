@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { SourceSnapshot } from "../../../src/api/desired-pod.ts";
+import type { SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import type {
   LastGood,
   LastGoodChanges,
@@ -12,11 +12,11 @@ import type {
   LastGoodKey,
   LastGoodStore,
   LostGood,
-} from "../../../src/api/last-good.ts";
+} from "../../../src/api/pod/last-good.ts";
 import type { DirectoryHint, Files } from "../../../src/host/files.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { FileSource } from "../../../src/source/file-source.ts";
+import { FileSource } from "../../../src/source/file/file-source.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { NewEvent, RecordedEvent } from "../../../src/api/events.ts";
+import type { NewEvent, RecordedEvent } from "../../../src/api/v1/events.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { Events } from "../../../src/status/events.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

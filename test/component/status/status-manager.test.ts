@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { PodStatus } from "../../../src/api/pod-status.ts";
+import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
 import { StatusManager } from "../../../src/status/status-manager.ts";
 import { aPod, UID } from "../../fakes/a-pod.ts";
 

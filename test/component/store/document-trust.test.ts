@@ -3,7 +3,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { AcceptedDocument } from "../../../src/api/desired-document.ts";
+import type { AcceptedDocument } from "../../../src/protocol/desired-document.ts";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 

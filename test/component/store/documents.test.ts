@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AcceptedDocument } from "../../../src/api/desired-document.ts";
+import type { AcceptedDocument } from "../../../src/protocol/desired-document.ts";
 import { sha256 } from "../../../src/store/sha256.ts";
 import { files, openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";

@@ -2,7 +2,7 @@
 
 import Sqlite from "better-sqlite3";
 import { join } from "node:path";
-import { APPLICATION_ID, SCHEMA_STEPS } from "../../../src/store/schema.ts";
+import { APPLICATION_ID, SCHEMA_STEPS } from "../../../src/store/sqlite/schema.ts";
 
 /** `fill`: statements in the words of that time. */
 export function makeOlderDatabase(stateDir: string, steps: number, fill: string): void {

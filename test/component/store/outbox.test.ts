@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { cpSync, rmSync } from "node:fs";
-import type { DroppedEvents } from "../../../src/store/event-ring.ts";
-import type { Outbox, OutboxMessage, OutboxRow } from "../../../src/store/outbox.ts";
+import type { DroppedEvents } from "../../../src/store/outbox/event-ring.ts";
+import type { Outbox, OutboxMessage, OutboxRow } from "../../../src/store/outbox/outbox.ts";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import type { GoodCopy, RolloutState } from "../../../src/api/rollout.ts";
+import type { GoodCopy, RolloutState } from "../../../src/api/pod/rollout.ts";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 

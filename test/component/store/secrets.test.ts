@@ -14,8 +14,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import type { AcceptedDocument } from "../../../src/api/desired-document.ts";
-import type { LastGood } from "../../../src/api/last-good.ts";
+import type { AcceptedDocument } from "../../../src/protocol/desired-document.ts";
+import type { LastGood } from "../../../src/api/pod/last-good.ts";
 import { reasonOf } from "../../../src/lib/errors.ts";
 import { systemRandom } from "../../../src/lib/system-clock.ts";
 import { SecretBox } from "../../../src/store/secret-box.ts";

@@ -1,6 +1,6 @@
 // The operator's way to a node, over a broker in memory or a real mosquitto; time is virtual with both.
 
-import type { MqttConfig } from "../../../src/api/config.ts";
+import type { MqttConfig } from "../../../src/config/config.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import type { MqttLink, MqttMessage, MqttSession } from "../../../src/mqtt/mqtt-link.ts";
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";

@@ -2,8 +2,8 @@
 
 import { appendFileSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { CommandResponse } from "../../../src/api/command.ts";
-import { containerLogPath, podLogDirectory } from "../../../src/api/log-paths.ts";
+import type { CommandResponse } from "../../../src/protocol/command.ts";
+import { containerLogPath, podLogDirectory } from "../../../src/api/pod/log-paths.ts";
 import { aDocument, aPodNamed, UpstreamBench } from "../../agent/upstream-bench.ts";
 import { aCommand, NODE_TOPIC, OWN } from "../../unit/upstream/a-command.ts";
 import type { Door, DoorKind } from "./command-doors.ts";

@@ -1,14 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import type { CommandResponse, TakenCommand } from "../../../src/api/command.ts";
+import type { CommandResponse, TakenCommand } from "../../../src/protocol/command.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import type { CommandFacts } from "../../../src/upstream/command-facts.ts";
-import type {
-  CommandOrder,
-  ResponseRows,
-  TakenCommands,
-} from "../../../src/upstream/command-order.ts";
-import type { CommandOutcome } from "../../../src/upstream/command-response.ts";
-import { Commands } from "../../../src/upstream/commands.ts";
+import type { CommandFacts } from "../../../src/command/facts.ts";
+import type { CommandOrder, ResponseRows, TakenCommands } from "../../../src/command/executor.ts";
+import type { CommandOutcome } from "../../../src/command/response.ts";
+import { Commands } from "../../../src/command/dispatcher.ts";
 import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 
-import { groupTopics } from "../../../src/api/mqtt-topics.ts";
+import { groupTopics } from "../../../src/protocol/mqtt-topics.ts";
 import { world } from "./upstream-world.ts";
 
 const of = (group: string): readonly string[] => groupTopics("agent/v1", group);

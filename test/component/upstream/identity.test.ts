@@ -5,8 +5,8 @@ import { join } from "node:path";
 
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { resolveIdentity, type Identity } from "../../../src/upstream/identity.ts";
-import type { BoardFacts } from "../../../src/upstream/node-name.ts";
+import { resolveIdentity, type Identity } from "../../../src/node/identity.ts";
+import type { BoardFacts } from "../../../src/node/node-name.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 
 const board: BoardFacts = { hostname: "raspberrypi", serial: "10000000abcdef12" };

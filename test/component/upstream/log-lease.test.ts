@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import type { LogBatch } from "../../../src/api/log-batch.ts";
+import type { LogBatch } from "../../../src/protocol/log-batch.ts";
 import {
   MAX_BATCH_BYTES,
   runLogLease,
   type LeaseEnd,
   type LogLeaseOptions,
   type NewLines,
-} from "../../../src/upstream/log-lease.ts";
+} from "../../../src/command/log-lease.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { ulid } from "../../unit/upstream/a-command.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 
-import { ReportLoop } from "../../../src/upstream/report-loop.ts";
+import { ReportLoop } from "../../../src/upstream/report/report-loop.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { dice } from "./upstream-world.ts";
 

@@ -1,7 +1,7 @@
 // Commands over every kind of broker and a real mosquitto: asked once or twice, in any order, answered where they may be.
 
 import { describe, expect, test } from "bun:test";
-import type { LogBatch } from "../../../src/api/log-batch.ts";
+import type { LogBatch } from "../../../src/protocol/log-batch.ts";
 import { NODE_TOPIC, OWN, ulid } from "../../unit/upstream/a-command.ts";
 import { CommandNode } from "./command-node.ts";
 import { DOORS } from "./command-doors.ts";

@@ -1,7 +1,7 @@
 // The table of answers to documents, told by the whole agent through every kind of broker.
 
 import { describe, expect, test } from "bun:test";
-import type { Ack, ReportedState } from "../../../src/upstream/reported-state.ts";
+import type { Ack, ReportedState } from "../../../src/protocol/reported-state.ts";
 import { aDocument, aPodNamed, UpstreamBench } from "../../agent/upstream-bench.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { breachesOf, BROKERS, brokerOf, type BrokerKind } from "./strict-worlds.ts";

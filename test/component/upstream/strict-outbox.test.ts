@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
-import type { EventBatch } from "../../../src/upstream/event-batch.ts";
+import type { EventBatch } from "../../../src/upstream/report/event-batch.ts";
 import type { FakeBroker } from "../../fakes/fake-mqtt-broker.ts";
 import { EVENT, REPORTED, STATE, StrictNode } from "./strict-node.ts";
 import { breachesOf, BROKERS, brokerOf, type BrokerKind } from "./strict-worlds.ts";

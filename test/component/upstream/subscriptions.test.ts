@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { MqttSession, SessionEnd } from "../../../src/mqtt/mqtt-link.ts";
-import { Subscriptions } from "../../../src/upstream/subscriptions.ts";
+import { Subscriptions } from "../../../src/upstream/link/subscriptions.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 
 test("a SUBACK that is no answer ends the session: nobody stays connected without its topics", async () => {

@@ -1,12 +1,12 @@
 // One node with its outbox, publisher and connection against a broker in memory, on virtual time.
 
-import type { MqttConfig } from "../../../src/api/config.ts";
-import type { NodeCondition } from "../../../src/api/pod-status.ts";
+import type { MqttConfig } from "../../../src/config/config.ts";
+import type { NodeCondition } from "../../../src/api/v1/pod-status.ts";
 import type { Files } from "../../../src/host/files.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { Random } from "../../../src/lib/random.ts";
-import { UpstreamConnection } from "../../../src/upstream/connection.ts";
+import { UpstreamConnection } from "../../../src/upstream/link/connection.ts";
 import type { OutboxRow, OutboxRows } from "../../../src/upstream/outbox-rows.ts";
 import { Publisher } from "../../../src/upstream/publisher.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { PodSecurityContext } from "../../../src/api/security-context.ts";
-import type { Volume } from "../../../src/api/volumes.ts";
+import type { PodSecurityContext } from "../../../src/api/v1/security-context.ts";
+import type { Volume } from "../../../src/api/v1/volumes.ts";
 import { aPod, UID } from "../../fakes/a-pod.ts";
 import { refusalOf } from "../../fakes/refusal.ts";
 import { crashingEdges } from "./crashing.ts";

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Container, Pod } from "../../../src/api/pod.ts";
-import type { Volume, VolumeMount } from "../../../src/api/volumes.ts";
+import type { Container, Pod } from "../../../src/api/v1/pod.ts";
+import type { Volume, VolumeMount } from "../../../src/api/v1/volumes.ts";
 import { SubPaths } from "../../../src/volume/sub-path.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { volumeWorlds, type VolumeWorld } from "./volume-world.ts";

@@ -10,8 +10,8 @@ import {
   symlinkSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { Pod } from "../../../src/api/pod.ts";
-import type { ProjectedSource, Volume } from "../../../src/api/volumes.ts";
+import type { Pod } from "../../../src/api/v1/pod.ts";
+import type { ProjectedSource, Volume } from "../../../src/api/v1/volumes.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { crashingEdges } from "./crashing.ts";
 import { volumeWorlds, type VolumeWorld } from "./volume-world.ts";

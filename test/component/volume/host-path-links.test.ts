@@ -14,11 +14,11 @@ import {
 import { join } from "node:path";
 import { hostPathError, isOfDocument } from "../../../src/agent/host-path-reach.ts";
 import { PodVolumes } from "../../../src/agent/pod-volumes.ts";
-import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../../src/api/config-defaults.ts";
-import type { AgentConfig } from "../../../src/api/config.ts";
-import type { SourceName } from "../../../src/api/desired-pod.ts";
-import { NO_OBJECTS } from "../../../src/api/local-object.ts";
-import type { HostPathType } from "../../../src/api/volumes.ts";
+import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../../src/config/config-defaults.ts";
+import type { AgentConfig } from "../../../src/config/config.ts";
+import type { SourceName } from "../../../src/api/pod/desired-pod.ts";
+import { NO_OBJECTS } from "../../../src/api/v1/local-object.ts";
+import type { HostPathType } from "../../../src/api/v1/volumes.ts";
 import type { Files } from "../../../src/host/files.ts";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { EmptyDirVolume, HostPathType, Volume } from "../../../src/api/volumes.ts";
+import type { EmptyDirVolume, HostPathType, Volume } from "../../../src/api/v1/volumes.ts";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { AgentError } from "../../../src/lib/errors.ts";

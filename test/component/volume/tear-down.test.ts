@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Pod } from "../../../src/api/pod.ts";
-import type { Volume } from "../../../src/api/volumes.ts";
+import type { Pod } from "../../../src/api/v1/pod.ts";
+import type { Volume } from "../../../src/api/v1/volumes.ts";
 import { SubPaths } from "../../../src/volume/sub-path.ts";
 import { aPod, UID } from "../../fakes/a-pod.ts";
 import { crashingEdges } from "./crashing.ts";

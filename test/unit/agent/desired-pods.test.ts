@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 
 import { DesiredPods } from "../../../src/agent/desired-pods.ts";
-import type { DesiredObject } from "../../../src/api/local-object.ts";
-import type { SourceName } from "../../../src/api/source-name.ts";
+import type { DesiredObject } from "../../../src/api/v1/local-object.ts";
+import type { SourceName } from "../../../src/api/pod/source-name.ts";
 import type { Admission } from "../../../src/source/pod-config.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/an-object.ts";

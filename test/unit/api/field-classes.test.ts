@@ -1,7 +1,7 @@
 // Every field of the registry, written into an object that is decoded: what the registry says is what happens.
 
 import { describe, expect, test } from "bun:test";
-import type { Exception, Verdict } from "../../../src/api/field-rules.ts";
+import type { Exception, Verdict } from "../../../src/api/decode/field-rules.ts";
 import { allFields, type FieldAt } from "../../../src/api/schema/field-paths.ts";
 import { SCHEMA_KINDS, type SchemaKind } from "../../../src/api/schema/kinds.ts";
 import { decode } from "./written-pod.ts";

@@ -3,8 +3,8 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 
-import { decodeManifest, type DecodedManifest } from "../../../src/api/decode-manifest.ts";
-import type { Rejection } from "../../../src/api/desired-pod.ts";
+import { decodeManifest, type DecodedManifest } from "../../../src/api/decode/decode-manifest.ts";
+import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
 import { sha256 } from "./digest.ts";
 
 const FIXTURES = join(import.meta.dir, "../../fixtures");

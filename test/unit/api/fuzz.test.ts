@@ -3,12 +3,12 @@
 
 import { describe, expect, test } from "bun:test";
 
-import { canonicalJson } from "../../../src/api/canonical-json.ts";
-import type { DecodedManifest } from "../../../src/api/decode-manifest.ts";
-import { decodeObject } from "../../../src/api/decode-object.ts";
-import type { Rejection } from "../../../src/api/desired-pod.ts";
-import { MAX_FINDINGS } from "../../../src/api/findings.ts";
-import { decodeText as textOfBytes, readDocuments } from "../../../src/api/yaml-documents.ts";
+import { canonicalJson } from "../../../src/api/encode/canonical-json.ts";
+import type { DecodedManifest } from "../../../src/api/decode/decode-manifest.ts";
+import { decodeObject } from "../../../src/api/decode/decode-object.ts";
+import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
+import { MAX_FINDINGS } from "../../../src/api/decode/field-errors.ts";
+import { decodeText as textOfBytes, readDocuments } from "../../../src/api/yaml/yaml-documents.ts";
 import { SHAPES } from "../../bench/decode-cases.ts";
 import { Mulberry32 } from "../../fakes/mulberry32.ts";
 import { sha256 } from "./digest.ts";

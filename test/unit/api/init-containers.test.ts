@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { hostPortClaims } from "../../../src/api/host-ports.ts";
+import { hostPortClaims } from "../../../src/api/validation/host-ports.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import { decode, refusals, specOf, withInit, writtenPod } from "./written-pod.ts";
 

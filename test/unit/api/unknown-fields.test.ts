@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Rejection } from "../../../src/api/desired-pod.ts";
+import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
 import { decode, writtenPod } from "./written-pod.ts";
 
 function misspelt(annotation: string | undefined): object {

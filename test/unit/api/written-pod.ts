@@ -1,8 +1,8 @@
 // Pods as their authors write them, and what the decoder makes of them.
 
-import type { DecodeContext, DecodedObject } from "../../../src/api/decode-context.ts";
-import { decodeObject } from "../../../src/api/decode-object.ts";
-import type { Container, PodSpec } from "../../../src/api/pod.ts";
+import type { DecodeContext, DecodedObject } from "../../../src/api/decode/decode-context.ts";
+import { decodeObject } from "../../../src/api/decode/decode-object.ts";
+import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
 import { sha256 } from "./digest.ts";
 
 const CONTEXT: DecodeContext = {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { decodeManifest } from "../../../src/api/decode-manifest.ts";
+import { decodeManifest } from "../../../src/api/decode/decode-manifest.ts";
 import { judgeText, judgeTogether, type NamedText } from "../../../src/cli/judge-manifests.ts";
 
 const sha256 = (data: string | Uint8Array): string =>

@@ -1,6 +1,6 @@
 // Pods and nodes as the local API shows them, for table tests.
 
-import type { ContainerStatus } from "../../../src/api/pod-status.ts";
+import type { ContainerStatus } from "../../../src/api/v1/pod-status.ts";
 import type { NodeView, PodView } from "../../../src/cli/api-views.ts";
 
 export function aStatus(name: string, over: Partial<ContainerStatus> = {}): ContainerStatus {

@@ -3,14 +3,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { stringify } from "yaml";
 
-import { bytesOfBase64 } from "../../../src/api/base64.ts";
-import { decodeCommand } from "../../../src/api/decode-command.ts";
-import { decodeTrustBundle } from "../../../src/api/decode-trust-bundle.ts";
-import { keyIdOf, preAuthEncoding, readSignedEnvelope } from "../../../src/api/dsse.ts";
-import { parseTopic } from "../../../src/api/mqtt-topics.ts";
+import { bytesOfBase64 } from "../../../src/api/validation/base64.ts";
+import { decodeCommand } from "../../../src/protocol/decode-command.ts";
+import { decodeTrustBundle } from "../../../src/protocol/decode-trust-bundle.ts";
+import { keyIdOf, preAuthEncoding, readSignedEnvelope } from "../../../src/protocol/dsse.ts";
+import { parseTopic } from "../../../src/protocol/mqtt-topics.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
-import { readEnvelope } from "../../../src/source/desired-decode.ts";
-import { stateMessage } from "../../../src/upstream/state-message.ts";
+import { readEnvelope } from "../../../src/source/document/decode.ts";
+import { stateMessage } from "../../../src/protocol/state-message.ts";
 import { sha256 } from "../api/digest.ts";
 import {
   COMMAND,

@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { aPod } from "../../fakes/a-pod.ts";
-import { updateAnnotationErrors, policyOf } from "../../../src/api/update-annotations.ts";
-import { DEFAULT_POLICY } from "../../../src/source/desired-update-policy.ts";
+import { updateAnnotationErrors, policyOf } from "../../../src/api/pod/update-annotations.ts";
+import { DEFAULT_POLICY } from "../../../src/source/document/update-policy.ts";
 import { CONTEXT, judge } from "../source/desired-arrival.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");

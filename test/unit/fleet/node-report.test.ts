@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readRetained } from "../../../src/fleet/desired-reading.ts";
+import { readRetained } from "../../../src/fleet/document/desired-reading.ts";
 import { readAnswer } from "../../../src/fleet/command-answer.ts";
 import { readEvents, readReport, readState } from "../../../src/fleet/node-report.ts";
-import { payloadTypeOf, writeSignedEnvelope } from "../../../src/api/dsse.ts";
+import { payloadTypeOf, writeSignedEnvelope } from "../../../src/protocol/dsse.ts";
 
 const bytes = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 const sha256 = (data: string | Uint8Array): string =>

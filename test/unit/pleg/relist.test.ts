@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { changedPods } from "../../../src/pleg/relist.ts";
 import { PodCache } from "../../../src/pleg/pod-cache.ts";
-import type { PodSummary } from "../../../src/runtime/runtime-reader.ts";
+import type { PodSummary } from "../../../src/runtime/observe/runtime-reader.ts";
 import { UID, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 const identity = { uid: UID, namespace: "default", name: "web" };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { amountsOf } from "../../../src/api/pod-amounts.ts";
-import type { Container, Pod, PodSpec, ResourceList } from "../../../src/api/pod.ts";
-import type { SecurityProfile } from "../../../src/api/security-context.ts";
+import { amountsOf } from "../../../src/api/resource/pod-amounts.ts";
+import type { Container, Pod, PodSpec, ResourceList } from "../../../src/api/v1/pod.ts";
+import type { SecurityProfile } from "../../../src/api/v1/security-context.ts";
 import {
   EMPTY_ROOM,
   admit,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { ObservedPod, ObservedSandbox } from "../../../src/api/observed-pod.ts";
+import type { ObservedPod, ObservedSandbox } from "../../../src/api/pod/observed-pod.ts";
 import { activeSince, deadlineOf, hasBegun } from "../../../src/podworkers/deadline.ts";
 import { aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 

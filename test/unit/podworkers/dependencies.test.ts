@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Pod } from "../../../src/api/pod.ts";
-import type { ContainerStatus, PodPhase, PodStatus } from "../../../src/api/pod-status.ts";
+import type { Pod } from "../../../src/api/v1/pod.ts";
+import type { ContainerStatus, PodPhase, PodStatus } from "../../../src/api/v1/pod-status.ts";
 import { unmetDependency, type DependencyView } from "../../../src/podworkers/dependencies.ts";
 import { aPod } from "../../fakes/a-pod.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Rejection } from "../../../src/api/desired-pod.ts";
+import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
 import { disruptionOf } from "../../../src/podworkers/disruption.ts";
 import { aDesiredPod } from "../../fakes/a-pod.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { PodSpec } from "../../../src/api/pod.ts";
-import type { NodeSelectorRequirement, NodeSelectorTerm } from "../../../src/api/scheduling.ts";
+import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import type { NodeSelectorRequirement, NodeSelectorTerm } from "../../../src/api/v1/scheduling.ts";
 import { affinityError, localLabels } from "../../../src/podworkers/node-affinity.ts";
 import { aPod } from "../../fakes/a-pod.ts";
 

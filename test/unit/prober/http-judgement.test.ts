@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 
-import type { HttpRequest } from "../../../src/host/probe-edge.ts";
+import type { HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import { judgeHttp } from "../../../src/prober/http-judgement.ts";
-import { urlOf } from "../../../src/host/http-request.ts";
+import { urlOf } from "../../../src/host/probe/http-request.ts";
 
 const asked: HttpRequest = {
   scheme: "HTTP",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import type { ProbeKind, ProbeOutcome } from "../../../src/api/probe-verdicts.ts";
+import type { ProbeKind, ProbeOutcome } from "../../../src/api/v1/probe-verdicts.ts";
 import {
   afterAnswer,
   initialState,

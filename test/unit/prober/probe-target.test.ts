@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import type { HttpGetHandler } from "../../../src/api/pod.ts";
-import { urlOf } from "../../../src/host/http-request.ts";
+import type { HttpGetHandler } from "../../../src/api/v1/pod.ts";
+import { urlOf } from "../../../src/host/probe/http-request.ts";
 import { probeRequest, tcpTarget } from "../../../src/prober/probe-target.ts";
 import { aContainer } from "../../fakes/a-pod.ts";
 

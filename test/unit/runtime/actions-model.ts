@@ -6,23 +6,23 @@ import type {
   ObservedContainerState,
   ObservedPod,
   ObservedSandbox,
-} from "../../../src/api/observed-pod.ts";
-import { allContainers, isSidecar, type Container, type Pod } from "../../../src/api/pod.ts";
-import type { ContainerVerdicts } from "../../../src/api/probe-verdicts.ts";
-import { restartsAfter, restartsAfterKill } from "../../../src/api/restart-policy.ts";
-import { computePodActions } from "../../../src/runtime/actions.ts";
-import { isComingBack } from "../../../src/runtime/config-restart.ts";
+} from "../../../src/api/pod/observed-pod.ts";
+import { allContainers, isSidecar, type Container, type Pod } from "../../../src/api/v1/pod.ts";
+import type { ContainerVerdicts } from "../../../src/api/v1/probe-verdicts.ts";
+import { restartsAfter, restartsAfterKill } from "../../../src/api/pod/restart-policy.ts";
+import { computePodActions } from "../../../src/runtime/decide/pod-actions.ts";
+import { isComingBack } from "../../../src/runtime/decide/config-restart.ts";
 import {
   crashLoopPolicy,
   rememberExit,
   rememberKill,
   rememberRestart,
   type RestartMemory,
-} from "../../../src/runtime/container-restart.ts";
-import { planGarbage } from "../../../src/runtime/garbage.ts";
-import { newestContainer } from "../../../src/api/newest-observed.ts";
-import { usableSandbox } from "../../../src/runtime/newest.ts";
-import type { ActionContext, PodAction } from "../../../src/runtime/pod-action.ts";
+} from "../../../src/runtime/decide/container-restart.ts";
+import { planGarbage } from "../../../src/runtime/decide/garbage.ts";
+import { newestContainer } from "../../../src/api/pod/newest-observed.ts";
+import { usableSandbox } from "../../../src/runtime/observe/newest.ts";
+import type { ActionContext, PodAction } from "../../../src/runtime/decide/pod-action.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 type Instance = { -readonly [K in keyof ObservedContainer]: ObservedContainer[K] };

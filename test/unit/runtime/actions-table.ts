@@ -1,10 +1,19 @@
 // What the tables of decisions share: a calm context, one line for each kind of world and each action.
 
 import { expect } from "bun:test";
-import type { ObservedContainer, ObservedPod } from "../../../src/api/observed-pod.ts";
-import { allContainers, type Container, type PodSpec, type Probe } from "../../../src/api/pod.ts";
-import { computePodActions } from "../../../src/runtime/actions.ts";
-import type { ActionContext, KillReason, PodAction } from "../../../src/runtime/pod-action.ts";
+import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observed-pod.ts";
+import {
+  allContainers,
+  type Container,
+  type PodSpec,
+  type Probe,
+} from "../../../src/api/v1/pod.ts";
+import { computePodActions } from "../../../src/runtime/decide/pod-actions.ts";
+import type {
+  ActionContext,
+  KillReason,
+  PodAction,
+} from "../../../src/runtime/decide/pod-action.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 /** A pod, what the runtime shows of it, and everything that follows. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { HttpGetHandler } from "../../../src/api/pod.ts";
-import type { HttpRequest } from "../../../src/host/probe-edge.ts";
+import type { HttpGetHandler } from "../../../src/api/v1/pod.ts";
+import type { HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import {
   followed,
   handlerText,

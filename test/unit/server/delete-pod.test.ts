@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { answerForPod, podOfPath, type GraceOutcome } from "../../../src/server/delete-pod.ts";
+import { answerForPod, podOfPath } from "../../../src/server/delete-pod.ts";
+import type { GraceOutcome } from "../../../src/node/node-api.ts";
 
 const pod = { namespace: "shop", name: "web" };
 

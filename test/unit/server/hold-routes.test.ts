@@ -1,11 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import {
-  answerForHold,
-  holdOfPath,
-  type HoldOutcome,
-  type HoldPath,
-  type HoldVerb,
-} from "../../../src/server/hold-routes.ts";
+import { answerForHold, holdOfPath, type HoldPath } from "../../../src/server/hold-routes.ts";
+import type { HoldOutcome, HoldVerb } from "../../../src/rollout/hold-requests.ts";
 
 const pod = { namespace: "shop", name: "web" };
 

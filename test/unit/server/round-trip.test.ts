@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { decodeManifest } from "../../../src/api/decode-manifest.ts";
-import { decodeObject } from "../../../src/api/decode-object.ts";
-import type { Pod } from "../../../src/api/pod.ts";
-import type { PodStatus } from "../../../src/api/pod-status.ts";
-import { v1Pod } from "../../../src/server/pod-list.ts";
+import { decodeManifest } from "../../../src/api/decode/decode-manifest.ts";
+import { decodeObject } from "../../../src/api/decode/decode-object.ts";
+import type { Pod } from "../../../src/api/v1/pod.ts";
+import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
+import { v1Pod } from "../../../src/node/pod-list.ts";
 import { sha256 } from "../api/digest.ts";
 
 // What `get pods -o yaml` prints can be applied again, and asks for the same.

@@ -1,15 +1,14 @@
 // Base values of the tests on desired documents: a case names only what differs.
 
-import type { AcceptedDocument } from "../../../src/api/desired-document.ts";
+import type { AcceptedDocument, DocumentAddress } from "../../../src/protocol/desired-document.ts";
 import {
   judgeDocument,
   type Arrival,
   type JudgeContext,
   type Verdict,
-} from "../../../src/source/desired-judge.ts";
-import type { PodRules } from "../../../src/source/desired-pod-policy.ts";
-import type { DocumentAddress } from "../../../src/source/desired-version.ts";
-import type { Keyring } from "../../../src/source/trust-keyring.ts";
+} from "../../../src/source/document/judge.ts";
+import type { PodRules } from "../../../src/source/policy/pod-policy.ts";
+import type { Keyring } from "../../../src/trust/keyring.ts";
 import { sha256 } from "../api/digest.ts";
 
 export const NOW = Date.UTC(2026, 10, 21, 8);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
-import type { DesiredObject } from "../../../src/api/local-object.ts";
-import { restoreDocument } from "../../../src/source/desired-restore.ts";
+import type { DesiredObject } from "../../../src/api/v1/local-object.ts";
+import { restoreDocument } from "../../../src/source/document/restore.ts";
 import { sha256 } from "../api/digest.ts";
 import { ADDRESS, CONTEXT, aWrittenPod, judge, storedFrom, written } from "./desired-arrival.ts";
 

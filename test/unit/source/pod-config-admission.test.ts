@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/desired-pod.ts";
+import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import { mergeSnapshots, type Admission, type Standing } from "../../../src/source/pod-config.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 

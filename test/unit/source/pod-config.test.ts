@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/desired-pod.ts";
-import { podName } from "../../../src/api/pod.ts";
+import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
+import { podName } from "../../../src/api/v1/pod.ts";
 import { mergeSnapshots } from "../../../src/source/pod-config.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { ObservedPod } from "../../../src/api/observed-pod.ts";
+import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type {
   ContainerState,
   ContainerStatus,
   PodCondition,
   PodPhase,
-} from "../../../src/api/pod-status.ts";
-import type { PodSpec } from "../../../src/api/pod.ts";
+} from "../../../src/api/v1/pod-status.ts";
+import type { PodSpec } from "../../../src/api/v1/pod.ts";
 import { podConditions, timed, type ConditionsInput } from "../../../src/status/conditions.ts";
 import { aContainer, aPod, aSandbox, anObservedPod } from "../../fakes/a-pod.ts";
 

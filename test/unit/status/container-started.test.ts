@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { ContainerState } from "../../../src/api/pod-status.ts";
-import type { Probe } from "../../../src/api/pod.ts";
-import type { ContainerVerdicts } from "../../../src/api/probe-verdicts.ts";
+import type { ContainerState } from "../../../src/api/v1/pod-status.ts";
+import type { Probe } from "../../../src/api/v1/pod.ts";
+import type { ContainerVerdicts } from "../../../src/api/v1/probe-verdicts.ts";
 import { containerStatuses } from "../../../src/status/container-statuses.ts";
 import { startedAndReady } from "../../../src/status/container-started.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";

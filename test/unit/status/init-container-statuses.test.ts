@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import type { ObservedContainer, ObservedSandbox } from "../../../src/api/observed-pod.ts";
+import type { ObservedContainer, ObservedSandbox } from "../../../src/api/pod/observed-pod.ts";
 import type {
   ContainerState,
   ContainerStatus,
   PodContainerStatuses,
-} from "../../../src/api/pod-status.ts";
-import type { PodSpec } from "../../../src/api/pod.ts";
+} from "../../../src/api/v1/pod-status.ts";
+import type { PodSpec } from "../../../src/api/v1/pod.ts";
 import { containerStatuses } from "../../../src/status/container-statuses.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { ContainerState, ContainerStatus, PodPhase } from "../../../src/api/pod-status.ts";
-import type { Container, PodSpec, RestartPolicy } from "../../../src/api/pod.ts";
+import type { ContainerState, ContainerStatus, PodPhase } from "../../../src/api/v1/pod-status.ts";
+import type { Container, PodSpec, RestartPolicy } from "../../../src/api/v1/pod.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
 import { podPhase } from "../../../src/status/phase.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";

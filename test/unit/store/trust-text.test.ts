@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { TrustRecord } from "../../../src/api/trust-record.ts";
+import type { TrustRecord } from "../../../src/protocol/trust-record.ts";
 import { decodeTrust, encodeTrust, stricterOf } from "../../../src/store/trust-text.ts";
 
 const bundles = fc.record({

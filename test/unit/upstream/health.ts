@@ -1,12 +1,12 @@
 // Base values of the tests on acknowledgements and reports.
 
-import { DEFAULT_POLICY } from "../../../src/source/desired-update-policy.ts";
-import type { DocumentState } from "../../../src/api/desired-document.ts";
-import type { DesiredPod } from "../../../src/api/desired-pod.ts";
-import type { ContainerState, ContainerStatus, PodStatus } from "../../../src/api/pod-status.ts";
-import type { RestartPolicy } from "../../../src/api/pod.ts";
-import type { RunningFacts } from "../../../src/upstream/acknowledge.ts";
-import type { PodHealth } from "../../../src/upstream/pod-health.ts";
+import { DEFAULT_POLICY } from "../../../src/source/document/update-policy.ts";
+import type { DocumentState } from "../../../src/protocol/desired-document.ts";
+import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
+import type { ContainerState, ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
+import type { RestartPolicy } from "../../../src/api/v1/pod.ts";
+import type { RunningFacts } from "../../../src/upstream/report/acknowledge.ts";
+import type { PodHealth } from "../../../src/rollout/pod-health.ts";
 import { aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 
 export const WALL = Date.UTC(2026, 10, 21, 8);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { HostPathType } from "../../../src/api/volumes.ts";
+import type { HostPathType } from "../../../src/api/v1/volumes.ts";
 import { hostPathAction, type HostPathFound } from "../../../src/volume/host-path.ts";
 
 const FOUND: readonly (HostPathFound | undefined)[] = [

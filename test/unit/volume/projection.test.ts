@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { NO_OBJECTS, type LocalObjects } from "../../../src/api/local-object.ts";
-import type { ObjectProjection, ProjectedSource } from "../../../src/api/volumes.ts";
+import { NO_OBJECTS, type LocalObjects } from "../../../src/api/v1/local-object.ts";
+import type { ObjectProjection, ProjectedSource } from "../../../src/api/v1/volumes.ts";
 import { projectVolume, type Projection } from "../../../src/volume/projection.ts";
 import type { ContentVolume } from "../../../src/volume/volume-kinds.ts";
 import { aPod } from "../../fakes/a-pod.ts";

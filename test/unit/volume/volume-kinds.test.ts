@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { ProjectedSource, Volume } from "../../../src/api/volumes.ts";
+import type { ProjectedSource, Volume } from "../../../src/api/v1/volumes.ts";
 import { isContentVolume, isReadOnlyVolume } from "../../../src/volume/volume-kinds.ts";
 
 const object = { name: "o", items: [], optional: false };

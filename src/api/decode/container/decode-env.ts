@@ -1,0 +1,123 @@
+// env and envFrom as written → variables and where they come from. k8s: ValidateEnv, ValidateEnvFrom
+
+import {
+  decodeFieldRef,
+  decodeKeySelector,
+  decodeResourceFieldRef,
+  referenceName,
+} from "../volume/decode-references.ts";
+import { ENV_FIELDS } from "../../pod/downward.ts";
+import {
+  booleanField,
+  checkFields,
+  checkUnion,
+  invalid,
+  invalidValue,
+  isEmptyUnion,
+  isJsonObject,
+  objectField,
+  objectList,
+  required,
+  stringField,
+  type Node,
+} from "../field-reader.ts";
+import type { EnvFrom, EnvSource, EnvVar } from "../../v1/references.ts";
+import {
+  CONFIG_MAP_ENV,
+  CONFIG_MAP_KEY_REF,
+  ENV_FROM,
+  ENV_VAR,
+  ENV_VAR_SOURCE,
+  SECRET_ENV,
+  SECRET_KEY_REF,
+} from "../../schema/environment.ts";
+import { envNameError, nulError } from "../../validation/validate-names.ts";
+
+type EnvPart = Readonly<Record<string, (node: Node) => EnvSource>>;
+
+const SOURCES: EnvPart = {
+  fieldRef: (node) => ({ type: "field", field: decodeFieldRef(node, ENV_FIELDS) }),
+  resourceFieldRef: (node) => ({
+    type: "resource",
+    resource: decodeResourceFieldRef(node, "env"),
+  }),
+  configMapKeyRef: (node) => ({
+    type: "configMapKey",
+    key: decodeKeySelector(node, CONFIG_MAP_KEY_REF),
+  }),
+  secretKeyRef: (node) => ({ type: "secretKey", key: decodeKeySelector(node, SECRET_KEY_REF) }),
+};
+
+export function decodeEnv(container: Node): readonly EnvVar[] {
+  return objectList(container, "env").map(decodeVariable);
+}
+
+export function decodeEnvFrom(container: Node): readonly EnvFrom[] {
+  return objectList(container, "envFrom").flatMap(decodeFrom);
+}
+
+function decodeVariable(node: Node): EnvVar {
+  checkFields(node, ENV_VAR);
+  const name = variableName(node);
+  const value = stringField(node, "value") ?? "";
+  const error = nulError(value);
+  if (error !== undefined) invalid(node, "value", error);
+  const written = objectField(node, "valueFrom");
+  const valueFrom = written === undefined ? undefined : decodeValueFrom(written);
+  if (written !== undefined && value !== "")
+    invalidPart(written, "may not be specified when `value` is not empty");
+  return valueFrom === undefined ? { name, value } : { name, valueFrom };
+}
+
+function variableName(node: Node): string {
+  const name = stringField(node, "name") ?? "";
+  const error = name === "" ? undefined : envNameError(name);
+  if ((node.value["name"] ?? "") === "") required(node, "name");
+  if (error !== undefined) invalid(node, "name", error);
+  return name;
+}
+
+function decodeValueFrom(node: Node): EnvSource | undefined {
+  const written = checkUnion(node, ENV_VAR_SOURCE);
+  const sources = Object.entries(SOURCES).flatMap(([key, decode]) => {
+    const source = objectField(node, key);
+    return source === undefined ? [] : [decode(source)];
+  });
+  if (isEmptyUnion(node, ENV_VAR_SOURCE, written))
+    invalidPart(
+      node,
+      "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+    );
+  if (sources.length > 1) invalidPart(node, "may not have more than one field specified at a time");
+  return sources[0];
+}
+
+function decodeFrom(node: Node): readonly EnvFrom[] {
+  checkFields(node, ENV_FROM);
+  const prefix = stringField(node, "prefix") ?? "";
+  const error = prefix === "" ? undefined : envNameError(prefix);
+  if (error !== undefined) invalid(node, "prefix", error);
+  const configMap = objectField(node, "configMapRef");
+  const secret = objectField(node, "secretRef");
+  if (configMap !== undefined && secret !== undefined)
+    invalidPart(node, "may not have more than one field specified at a time");
+  if (!isJsonObject(node.value["configMapRef"]) && !isJsonObject(node.value["secretRef"]))
+    invalidPart(node, "must specify one of: `configMapRef` or `secretRef`");
+  if (configMap !== undefined) checkFields(configMap, CONFIG_MAP_ENV);
+  if (secret !== undefined) checkFields(secret, SECRET_ENV);
+  const from = configMap ?? secret;
+  if (from === undefined) return [];
+  return [
+    {
+      type: configMap === undefined ? "secret" : "configMap",
+      name: referenceName(from),
+      prefix,
+      optional: booleanField(from, "optional") ?? false,
+    },
+  ];
+}
+
+/** Of a whole object Kubernetes shows nothing. */
+function invalidPart(node: Node, message: string): void {
+  node.findings.fail(node.path, "Invalid", invalidValue("", message));
+}

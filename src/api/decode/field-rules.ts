@@ -1,0 +1,70 @@
+// How a field of the Pod API is treated, as data: what holds for it, and for which values something else holds.
+
+import { canonicalJson } from "../encode/canonical-json.ts";
+
+/** What to do with a field that has a certain value. */
+export type Verdict =
+  | { readonly type: "Supported" }
+  /** Harmless: it changes nothing on a node like this (POD-API §6). */
+  | { readonly type: "Silent" }
+  /** The pod runs without it, and that is said once (POD-API §5). */
+  | { readonly type: "Ignored"; readonly message: string }
+  | Refused;
+
+export interface Refusal {
+  readonly code: string;
+  /** What is wrong and what to write instead. */
+  readonly message: string;
+}
+
+interface Refused extends Refusal {
+  readonly type: "Refused";
+}
+
+export interface FieldRule {
+  readonly verdict: Verdict;
+  /** For these values another verdict holds; the first that lists the value. */
+  readonly except: readonly Exception[];
+}
+
+export interface Exception {
+  readonly values: readonly unknown[];
+  readonly verdict: Verdict;
+}
+
+const SILENT: Verdict = { type: "Silent" };
+
+/** Read by the decoder. */
+export const supported: FieldRule = { verdict: { type: "Supported" }, except: [] };
+
+/** Accepted, whatever it says. */
+export const harmless: FieldRule = { verdict: SILENT, except: [] };
+
+/** Read by the decoder, but for values that do not work here. */
+export function supportedBut(refusal: Refusal, ...values: readonly unknown[]): FieldRule {
+  return { ...supported, except: [{ values, verdict: { type: "Refused", ...refusal } }] };
+}
+
+/** Runs without it and says so, but for the values that ask for nothing. */
+export function ignored(message: string, ...harmlessValues: readonly unknown[]): FieldRule {
+  return { verdict: { type: "Ignored", message }, except: silently(harmlessValues) };
+}
+
+/** Never runs here, but for the values that ask for nothing. */
+export function refused(refusal: Refusal, ...harmlessValues: readonly unknown[]): FieldRule {
+  return { verdict: { type: "Refused", ...refusal }, except: silently(harmlessValues) };
+}
+
+function silently(values: readonly unknown[]): readonly Exception[] {
+  return values.length === 0 ? [] : [{ values, verdict: SILENT }];
+}
+
+/** What holds for a field that is written with this value. */
+export function judge(rule: FieldRule, value: unknown): Verdict {
+  if (rule.except.length === 0) return rule.verdict;
+  const text = canonicalJson(value);
+  const exception = rule.except.find(({ values }) =>
+    values.some((other) => canonicalJson(other) === text),
+  );
+  return exception?.verdict ?? rule.verdict;
+}

@@ -1,0 +1,134 @@
+// data and stringData as written → a Secret. What is wrong is said without a letter of the content. k8s: ValidateSecret
+
+import { bytesOfBase64 } from "../../validation/base64.ts";
+import { judgeKeys, judgeSize } from "./decode-config-map.ts";
+import type { ObjectMetadata } from "../decode-metadata.ts";
+import {
+  booleanField,
+  invalidValue,
+  isJsonObject,
+  stringField,
+  type Node,
+} from "../field-reader.ts";
+import { jsonValue } from "../../yaml/json-value.ts";
+import type { Secret } from "../../v1/local-object.ts";
+
+const OPAQUE = "Opaque";
+const REDACTED = "<secret contents redacted>";
+
+type Data = Readonly<Record<string, Uint8Array>>;
+type Content = "data" | "stringData";
+
+export function decodeSecret(root: Node, metadata: ObjectMetadata): Secret {
+  const written = stringField(root, "type") ?? "";
+  const type = written === "" ? OPAQUE : written;
+  const data: Data = { ...encodedData(root), ...plainData(root) };
+  judgeKeys(root.findings, "data", Object.keys(contentOf(root, "data")));
+  judgeKeys(root.findings, "stringData", Object.keys(contentOf(root, "stringData")));
+  judgeSize(root.findings, Object.values(data));
+  judgeType(root, type, data);
+  const immutable = booleanField(root, "immutable") ?? false;
+  return { kind: "Secret", metadata, type, data, immutable };
+}
+
+function encodedData(root: Node): Data {
+  const entries = texts(root, "data").map(([key, text]): [string, Uint8Array] => {
+    const bytes = bytesOfBase64(text);
+    if (bytes === undefined)
+      hidden(root, ["data", key], "must be base64; plain text belongs in stringData");
+    return [key, bytes ?? new Uint8Array()];
+  });
+  return Object.fromEntries(entries);
+}
+
+function plainData(root: Node): Data {
+  const encoder = new TextEncoder();
+  return Object.fromEntries(
+    texts(root, "stringData").map(([key, text]) => [key, encoder.encode(text)]),
+  );
+}
+
+/** The field reader would show what stands there; here nothing may. */
+function texts(root: Node, field: Content): readonly [string, string][] {
+  const value = root.value[field] ?? undefined;
+  if (value !== undefined && !isJsonObject(value)) hidden(root, [field], "must be an object");
+  return Object.entries(contentOf(root, field)).flatMap(([key, text]): [string, string][] => {
+    if (typeof text === "string") return [[key, text]];
+    if (text === null) return [[key, ""]];
+    const path = [field, key];
+    const word = typeof text === "boolean" ? root.findings.wordAt(path) : undefined;
+    if (word === undefined) {
+      const quotes = typeof text === "object" ? "" : "; put it in quotes";
+      hidden(root, path, `must be a string${quotes}`);
+      return [];
+    }
+    root.findings.warn(path, "Ignored", "an unquoted word is read as text here; put it in quotes");
+    root.findings.rewrites.push({ path, text: word });
+    return [[key, word]];
+  });
+}
+
+function contentOf(root: Node, field: Content): Readonly<Record<string, unknown>> {
+  const value = root.value[field];
+  return isJsonObject(value) ? value : {};
+}
+
+function hidden(root: Node, path: readonly string[], message: string): void {
+  root.findings.fail(path, "Invalid", invalidValue(REDACTED, message));
+}
+
+/** Far more than a registry's passwords need. */
+const JSON_LIMITS = { depth: 20, values: 4000 };
+
+/** Types of Kubernetes promise certain keys; any other type is the user's own. */
+function judgeType(root: Node, type: string, data: Data): void {
+  switch (type) {
+    case "kubernetes.io/service-account-token":
+    case "bootstrap.kubernetes.io/token":
+      root.findings.fail(
+        ["type"],
+        "NeedsAPIServer",
+        `${type} needs a Kubernetes API server; use ${OPAQUE}`,
+      );
+      return;
+    case "kubernetes.io/dockerconfigjson":
+      judgeJson(root, data, ".dockerconfigjson");
+      return;
+    case "kubernetes.io/dockercfg":
+      judgeJson(root, data, ".dockercfg");
+      return;
+    case "kubernetes.io/basic-auth":
+      // Either may be empty, and one of them is enough.
+      if (Object.hasOwn(data, "username") || Object.hasOwn(data, "password")) return;
+      requireKey(root, "username");
+      requireKey(root, "password");
+      return;
+    case "kubernetes.io/ssh-auth":
+      if ((data["ssh-privatekey"]?.length ?? 0) === 0) requireKey(root, "ssh-privatekey");
+      return;
+    case "kubernetes.io/tls":
+      for (const key of ["tls.crt", "tls.key"])
+        if (!Object.hasOwn(data, key)) requireKey(root, key);
+      return;
+  }
+}
+
+function judgeJson(root: Node, data: Data, key: string): void {
+  const bytes = data[key];
+  if (bytes === undefined) requireKey(root, key);
+  else {
+    const error = jsonError(bytes);
+    if (error !== undefined) hidden(root, ["data", key], error);
+  }
+}
+
+function jsonError(bytes: Uint8Array): string | undefined {
+  const read = jsonValue(new TextDecoder().decode(bytes), JSON_LIMITS);
+  if ("document" in read && isJsonObject(read.document.value)) return undefined;
+  const isTooMuch = "stopped" in read && read.stopped === "TooMuch";
+  return `must be a JSON object${isTooMuch ? ` of at most ${JSON_LIMITS.values} values` : ""}`;
+}
+
+function requireKey(root: Node, key: string): void {
+  root.findings.fail(["data", key], "Required", "Required value");
+}

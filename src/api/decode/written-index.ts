@@ -1,0 +1,29 @@
+// Where an entry of a list was written, for what is said of it when others of the list were left out.
+
+import type { Node } from "./field-reader.ts";
+import type { Written } from "../v1/volumes.ts";
+
+interface Entry<T> {
+  readonly node: Node;
+  /** Undefined = it is left out. */
+  readonly value: T | undefined;
+}
+
+/** The entries that are kept, those that moved up with their written place. */
+export function keptEntries<T extends object>(
+  entries: readonly Entry<T>[],
+): readonly (T & Written)[] {
+  const kept: (T & Written)[] = [];
+  for (const { node, value } of entries) {
+    if (value === undefined) continue;
+    const writtenIndex = node.path.at(-1);
+    const isMoved = typeof writtenIndex === "number" && writtenIndex !== kept.length;
+    kept.push(isMoved ? { ...value, writtenIndex } : value);
+  }
+  return kept;
+}
+
+/** `index`: where it stands now. */
+export function writtenIndex(entry: Written, index: number): number {
+  return entry.writtenIndex ?? index;
+}

@@ -1,0 +1,63 @@
+// One container of a spec in Kubernetes' own JSON: empty lists and false switches left out, as Kubernetes does.
+
+import type { Container, Lifecycle, LifecycleHandler, Probe, ProbeHandler } from "../v1/pod.ts";
+import type { SecurityContext } from "../v1/security-context.ts";
+import { v1EnvFrom, v1EnvVar } from "./v1-references.ts";
+import { flag, list, map, type V1Object } from "./v1-shape.ts";
+import { v1Mount } from "./v1-volume.ts";
+
+export function v1Container(container: Container): V1Object {
+  const { command, args, env, envFrom, ports, resources, volumeMounts, ...more } = container;
+  const { livenessProbe, readinessProbe, startupProbe, lifecycle, restartPolicyRules, ...said } =
+    more;
+  const { securityContext, stdin, stdinOnce, tty, ...rest } = said;
+  const { limits, requests } = resources;
+  return {
+    ...rest,
+    ...list("restartPolicyRules", restartPolicyRules),
+    ...list("command", command),
+    ...list("args", args),
+    ...list("envFrom", envFrom.map(v1EnvFrom)),
+    ...list("env", env.map(v1EnvVar)),
+    ...list("ports", ports),
+    resources: { ...map("limits", limits), ...map("requests", requests) },
+    ...list("volumeMounts", volumeMounts.map(v1Mount)),
+    ...probe("livenessProbe", livenessProbe),
+    ...probe("readinessProbe", readinessProbe),
+    ...probe("startupProbe", startupProbe),
+    ...map("lifecycle", v1Lifecycle(lifecycle)),
+    ...map("securityContext", v1Security(securityContext)),
+    ...flag("stdin", stdin),
+    ...flag("stdinOnce", stdinOnce),
+    ...flag("tty", tty),
+  };
+}
+
+function v1Security({ capabilities, ...rest }: SecurityContext): V1Object {
+  if (capabilities === undefined) return rest;
+  const { add, drop } = capabilities;
+  return { ...rest, capabilities: { ...list("add", add), ...list("drop", drop) } };
+}
+
+function probe(key: string, written: Probe | undefined): V1Object {
+  if (written === undefined) return {};
+  const { handler, initialDelaySeconds, ...rest } = written;
+  const delay = initialDelaySeconds === 0 ? {} : { initialDelaySeconds };
+  return { [key]: { ...v1Handler(handler), ...delay, ...rest } };
+}
+
+function v1Lifecycle({ postStart, preStop, stopSignal }: Lifecycle): V1Object {
+  return {
+    ...(postStart === undefined ? {} : { postStart: v1Handler(postStart) }),
+    ...(preStop === undefined ? {} : { preStop: v1Handler(preStop) }),
+    ...(stopSignal === undefined ? {} : { stopSignal }),
+  };
+}
+
+/** Kubernetes names the handler by its key: `{httpGet: {…}}`. */
+function v1Handler(handler: ProbeHandler | LifecycleHandler): V1Object {
+  const { type, ...said } = handler;
+  if (!("httpHeaders" in said)) return { [type]: said };
+  const { httpHeaders, ...rest } = said;
+  return { [type]: { ...rest, ...list("httpHeaders", httpHeaders) } };
+}

@@ -1,0 +1,80 @@
+// A pod's spec in Kubernetes' own JSON: what it shows can be applied again and means the same.
+
+import type { PodDnsConfig, PodSpec, ResourceRequirements } from "../v1/pod.ts";
+import type { NodeSelectorTerm, Toleration } from "../v1/scheduling.ts";
+import type { PodSecurityContext } from "../v1/security-context.ts";
+import { v1Container } from "./v1-container.ts";
+import { flag, list, map, text, type V1Object } from "./v1-shape.ts";
+import { v1Volume } from "./v1-volume.ts";
+
+export function v1PodSpec(spec: PodSpec): V1Object {
+  const { initContainers, containers, volumes, ...network } = spec;
+  const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, ...names } = network;
+  const { setHostnameAsFQDN, hostAliases, dnsConfig, imagePullSecrets, ...placing } = names;
+  const { overhead, nodeSelector, requiredNodeTerms, tolerations, ...limits } = placing;
+  const { resources, securityContext, ...rest } = limits;
+  return {
+    ...list("initContainers", initContainers.map(v1Container)),
+    containers: containers.map(v1Container),
+    ...list("volumes", volumes.map(v1Volume)),
+    ...rest,
+    ...flag("hostNetwork", hostNetwork),
+    ...flag("hostPID", hostPID),
+    ...flag("hostIPC", hostIPC),
+    ...flag("shareProcessNamespace", shareProcessNamespace),
+    ...(hostUsers ? {} : { hostUsers }),
+    ...flag("setHostnameAsFQDN", setHostnameAsFQDN),
+    ...list("hostAliases", hostAliases),
+    ...(dnsConfig === undefined ? {} : { dnsConfig: v1DnsConfig(dnsConfig) }),
+    ...list(
+      "imagePullSecrets",
+      imagePullSecrets.map((name) => ({ name })),
+    ),
+    ...map("overhead", overhead),
+    ...map("nodeSelector", nodeSelector),
+    ...(requiredNodeTerms === undefined ? {} : { affinity: v1Affinity(requiredNodeTerms) }),
+    ...list("tolerations", tolerations.map(v1Toleration)),
+    ...map("resources", v1Resources(resources)),
+    securityContext: v1PodSecurity(securityContext),
+  };
+}
+
+function v1Resources({ limits, requests }: ResourceRequirements): V1Object {
+  return { ...map("limits", limits), ...map("requests", requests) };
+}
+
+function v1DnsConfig({ nameservers, searches, options }: PodDnsConfig): V1Object {
+  return {
+    ...list("nameservers", nameservers),
+    ...list("searches", searches),
+    ...list("options", options),
+  };
+}
+
+function v1Affinity(terms: readonly NodeSelectorTerm[]): V1Object {
+  const nodeSelectorTerms = terms.map(({ matchExpressions, matchFields }) => ({
+    ...list("matchExpressions", matchExpressions.map(v1Requirement)),
+    ...list("matchFields", matchFields.map(v1Requirement)),
+  }));
+  const required = { nodeSelectorTerms };
+  return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } };
+}
+
+function v1Requirement({
+  values,
+  ...rest
+}: NodeSelectorTerm["matchExpressions"][number]): V1Object {
+  return { ...rest, ...list("values", values) };
+}
+
+function v1Toleration({ key, value, effect, ...rest }: Toleration): V1Object {
+  return { ...text("key", key), ...text("value", value), ...text("effect", effect), ...rest };
+}
+
+function v1PodSecurity({ supplementalGroups, sysctls, ...rest }: PodSecurityContext): V1Object {
+  return {
+    ...rest,
+    ...list("supplementalGroups", supplementalGroups),
+    ...list("sysctls", sysctls),
+  };
+}

@@ -1,0 +1,77 @@
+// What a source asks for: a defaulted pod with its identity and its origin.
+
+import type { DesiredObject } from "../v1/local-object.ts";
+import type { Pod, PodUID } from "../v1/pod.ts";
+import type { SourceName } from "./source-name.ts";
+import type { DocumentTerms } from "./update-policy.ts";
+
+export type { SourceName };
+
+export interface DesiredPod {
+  readonly uid: PodUID;
+  /** `metadata.uid` equals `uid`. */
+  readonly pod: Pod;
+  readonly source: SourceName;
+  /** `path#document` (first document = 0) or `generation N`. */
+  readonly sourceRef: string;
+  /** First 16 hex digits of sha256 of the canonical JSON of the spec as written. */
+  readonly specHash: string;
+  /** Container name → `v1:` + sha256 of the container as written. */
+  readonly containerHashes: Readonly<Record<string, string>>;
+  /** Of a document whose signature was verified; absent = no. */
+  readonly signed?: boolean;
+  /** It takes its predecessor's place before its images are here; absent = no. */
+  readonly stopFirst?: boolean;
+}
+
+/** One thing a source refused, shadowed or ignored; shown under `get pods` and upstream as `rejected`. */
+export interface Rejection {
+  readonly source: SourceName;
+  /** Where it stands: file path, or topic. */
+  readonly ref: string;
+  readonly kind?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  /** `Invalid`, `UnknownField`, `NotSupported`, `Syntax`, `DuplicatePod`, `Shadowed`, `Ignored`, … */
+  readonly code: string;
+  /** Kubernetes' field path within the object; "" = the object or file itself. */
+  readonly path: string;
+  readonly message: string;
+  /** 1-based, in a file. */
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** All that one source says at this moment; the newest snapshot replaces the one before. */
+export interface SourceSnapshot {
+  readonly source: SourceName;
+  /** Whether the source has spoken (DESIGN: law 5); until then none of its running pods is orphaned. */
+  readonly ready: boolean;
+  readonly pods: readonly DesiredPod[];
+  readonly objects: readonly DesiredObject[];
+  readonly rejected: readonly Rejection[];
+  /** The accepted document that says it, if it is one and could be read whole: its pods are judged when they change. */
+  readonly document?: DocumentTerms;
+  /** namespace/name under which whatever runs goes on; absent = none. */
+  readonly held?: readonly string[];
+}
+
+/** What the whole node shall run: the merge of all snapshots by precedence. */
+export interface DesiredState {
+  readonly pods: readonly DesiredPod[];
+  /** Each name of a kind once. */
+  readonly objects: readonly DesiredObject[];
+  /** namespace/name of pods that are asked for and have no room: what runs under the name goes on. */
+  readonly held: ReadonlySet<string>;
+  readonly ready: ReadonlySet<SourceName>;
+  readonly rejected: readonly Rejection[];
+}
+
+/** Before any source has said anything. */
+export const NOTHING_DESIRED: DesiredState = {
+  pods: [],
+  objects: [],
+  held: new Set(),
+  ready: new Set(),
+  rejected: [],
+};

@@ -1,0 +1,200 @@
+// What a pod may be told about itself: the values behind fieldRef and resourceFieldRef. kubelet: fieldpath, ExtractContainerResourceValue
+
+import { allContainers, type Pod, type ResourceList } from "../v1/pod.ts";
+import { parseQuantity, wholeUnits } from "../resource/quantity.ts";
+import type { ResourceFieldRef } from "../v1/references.ts";
+
+/** What only the node knows. */
+export interface DownwardFacts {
+  readonly nodeName: string;
+  /** The first is `status.podIP`; of a pod on the host's network: the host's. */
+  readonly podIPs: readonly string[];
+  readonly hostIPs: readonly string[];
+}
+
+/** What a container without a limit may take. */
+export interface NodeAllocatable {
+  readonly cpuMillis: number;
+  readonly memoryBytes: number;
+  readonly ephemeralStorageBytes?: number;
+}
+
+const PLAIN_FIELDS = ["metadata.name", "metadata.namespace", "metadata.uid"] as const;
+const ENV_ONLY_FIELDS = [
+  "spec.nodeName",
+  "spec.serviceAccountName",
+  "status.hostIP",
+  "status.hostIPs",
+  "status.podIP",
+  "status.podIPs",
+] as const;
+const VOLUME_ONLY_FIELDS = ["metadata.annotations", "metadata.labels"] as const;
+
+type PlainField =
+  | (typeof PLAIN_FIELDS)[number]
+  | (typeof ENV_ONLY_FIELDS)[number]
+  | (typeof VOLUME_ONLY_FIELDS)[number];
+
+/** Beside `metadata.labels['x']` and `metadata.annotations['x']`. */
+export const ENV_FIELDS: readonly PlainField[] = [...PLAIN_FIELDS, ...ENV_ONLY_FIELDS];
+export const VOLUME_FIELDS: readonly PlainField[] = [...VOLUME_ONLY_FIELDS, ...PLAIN_FIELDS];
+const FIELDS: readonly PlainField[] = [...ENV_FIELDS, ...VOLUME_ONLY_FIELDS];
+
+export interface Subscripted {
+  readonly path: string;
+  readonly key: string;
+}
+
+/** `metadata.labels['x']` in its two parts; undefined for a path without a key. */
+export function splitSubscript(fieldPath: string): Subscripted | undefined {
+  if (!fieldPath.endsWith("']")) return undefined;
+  const start = fieldPath.indexOf("['");
+  if (start < 1) return undefined;
+  return { path: fieldPath.slice(0, start), key: fieldPath.slice(start + 2, -2) };
+}
+
+/** "" for what is not there, as the kubelet has it; undefined for a path that no pod has. */
+export function podField(pod: Pod, fieldPath: string, facts: DownwardFacts): string | undefined {
+  const { labels, annotations } = pod.metadata;
+  const subscripted = splitSubscript(fieldPath);
+  if (subscripted?.path === "metadata.labels") return valueAt(labels, subscripted.key);
+  if (subscripted?.path === "metadata.annotations") return valueAt(annotations, subscripted.key);
+  const field = FIELDS.find((known) => known === fieldPath);
+  return field === undefined ? undefined : plainField(pod, field, facts);
+}
+
+/** A label may be named `constructor`. */
+function valueAt(map: Readonly<Record<string, string>>, key: string): string {
+  return Object.hasOwn(map, key) ? (map[key] ?? "") : "";
+}
+
+function plainField({ metadata }: Pod, field: PlainField, facts: DownwardFacts): string {
+  switch (field) {
+    case "metadata.name":
+      return metadata.name;
+    case "metadata.namespace":
+      return metadata.namespace;
+    case "metadata.uid":
+      return metadata.uid;
+    case "metadata.labels":
+      return formatMap(metadata.labels);
+    case "metadata.annotations":
+      return formatMap(metadata.annotations);
+    case "spec.nodeName":
+      return facts.nodeName;
+    case "spec.serviceAccountName":
+      // The only one that a manifest may name here.
+      return "default";
+    case "status.hostIP":
+      return facts.hostIPs[0] ?? "";
+    case "status.hostIPs":
+      return facts.hostIPs.join(",");
+    case "status.podIP":
+      return facts.podIPs[0] ?? "";
+    case "status.podIPs":
+      return facts.podIPs.join(",");
+  }
+}
+
+export interface ContainerOnNode {
+  /** The container that asks, for a reference that names none. */
+  readonly container: string;
+  readonly node: NodeAllocatable;
+}
+
+/** A whole number of divisors, rounded up; undefined if the pod has no such container or resource. */
+export function containerResource(
+  pod: Pod,
+  ref: ResourceFieldRef,
+  { container: asking, node }: ContainerOnNode,
+): string | undefined {
+  const name = ref.containerName ?? asking;
+  const container = allContainers(pod.spec).find((one) => one.name === name);
+  const [, kind, resource = ""] = /^(limits|requests)\.(.+)$/.exec(ref.resource) ?? [];
+  if (container === undefined || (kind !== "limits" && kind !== "requests")) return undefined;
+  const written = amountOf(container.resources[kind], resource);
+  const milli = kind === "limits" && written === 0n ? mostOf(pod, resource, node) : written;
+  const divisor = parseQuantity(ref.divisor ?? "") ?? 0n;
+  const one = divisor > 0n ? divisor : 1000n;
+  // cpu alone counts in thousandths.
+  if (resource === "cpu") return String(divideUp(milli, one));
+  return String(divideUp(wholeUnits(milli), wholeUnits(one)));
+}
+
+/** Thousandths; 0 = not written. */
+function amountOf(list: ResourceList, resource: string): bigint {
+  const text = Object.hasOwn(list, resource) ? list[resource] : undefined;
+  return parseQuantity(text ?? "") ?? 0n;
+}
+
+/** What a container without a limit may take: the whole pod's limit, else the node's. */
+function mostOf(pod: Pod, resource: string, node: NodeAllocatable): bigint {
+  const ofPod = resource === "cpu" || resource === "memory" ? pod.spec.resources.limits : {};
+  const limit = amountOf(ofPod, resource);
+  return limit === 0n ? allocatable(resource, node) : limit;
+}
+
+/** Thousandths; huge pages are never more than was asked for. kubelet: MergeContainerResourceLimits */
+function allocatable(resource: string, node: NodeAllocatable): bigint {
+  if (resource === "cpu") return BigInt(Math.trunc(node.cpuMillis));
+  if (resource === "memory") return BigInt(Math.trunc(node.memoryBytes)) * 1000n;
+  if (resource !== "ephemeral-storage") return 0n;
+  return BigInt(Math.trunc(node.ephemeralStorageBytes ?? 0)) * 1000n;
+}
+
+function divideUp(value: bigint, by: bigint): bigint {
+  return (value + by - 1n) / by;
+}
+
+/** One `key="value"` a line, sorted by key. k8s: fieldpath.FormatMap */
+function formatMap(map: Readonly<Record<string, string>>): string {
+  const lines = Object.keys(map)
+    .toSorted(byCodePoint)
+    .map((key) => `${key}=${goQuote(map[key] ?? "")}`);
+  return lines.join("\n");
+}
+
+/** The order of UTF-8 bytes. */
+function byCodePoint(a: string, b: string): number {
+  const encoder = new TextEncoder();
+  const [left, right] = [encoder.encode(a), encoder.encode(b)];
+  const length = Math.min(left.length, right.length);
+  for (let index = 0; index < length; index++) {
+    const difference = (left[index] ?? 0) - (right[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return left.length - right.length;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "\x07": "\\a",
+  "\b": "\\b",
+  "\f": "\\f",
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\v": "\\v",
+  "\\": "\\\\",
+  '"': '\\"',
+};
+const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
+
+/** Text as Go's %q writes it: programs that read these files expect nothing else. */
+function goQuote(text: string): string {
+  return `"${Array.from(text, goEscape).join("")}"`;
+}
+
+function goEscape(character: string): string {
+  const known = ESCAPES[character];
+  if (known !== undefined) return known;
+  if (PRINTABLE.test(character)) return character;
+  const code = character.codePointAt(0) ?? 0;
+  // Half a surrogate pair is no character: UTF-8 has only the replacement for it, which is printable.
+  if (code >= 0xd800 && code <= 0xdfff) return "\uFFFD";
+  if (code < 0x80) return `\\x${hex(code, 2)}`;
+  return code < 0x10000 ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`;
+}
+
+function hex(code: number, digits: number): string {
+  return code.toString(16).padStart(digits, "0");
+}

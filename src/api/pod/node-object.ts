@@ -1,0 +1,42 @@
+// `agent-node`: the one ConfigMap that nobody writes. It tells pods of every namespace where they are.
+
+import type { Rejection } from "./desired-pod.ts";
+import type { ConfigMap, LocalObject } from "../v1/local-object.ts";
+
+/** What a pod may know of its node. */
+export interface NodeIdentity {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly groups: readonly string[];
+  /** As Kubernetes says it: `amd64`, `arm64`. */
+  readonly arch: string;
+}
+
+export const NODE_CONFIG_MAP = "agent-node";
+
+/** `labels` is a JSON object, `groups` a list with commas. */
+export function nodeConfigMap(node: NodeIdentity, namespace: string): ConfigMap {
+  const labels = Object.entries(node.labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    kind: "ConfigMap",
+    metadata: { name: NODE_CONFIG_MAP, namespace, labels: {}, annotations: {} },
+    data: {
+      name: node.name,
+      labels: JSON.stringify(Object.fromEntries(labels)),
+      groups: node.groups.join(","),
+      arch: node.arch,
+    },
+    binaryData: {},
+    immutable: false,
+  };
+}
+
+/** Why nobody may declare `object`; undefined = anybody may. */
+export function reservedError({
+  kind,
+  metadata,
+}: LocalObject): Pick<Rejection, "code" | "path" | "message"> | undefined {
+  if (kind !== "ConfigMap" || metadata.name !== NODE_CONFIG_MAP) return undefined;
+  const message = `the ConfigMap ${NODE_CONFIG_MAP} is the node's own, in every namespace; give yours another name`;
+  return { code: "Reserved", path: "metadata.name", message };
+}

@@ -1,0 +1,279 @@
+// Which local objects a pod refers to, and what of their content its containers read for good when they start.
+
+import { base64OfBytes } from "../validation/base64.ts";
+import type { ConfigMap, LocalObjectKind, LocalObjects } from "../v1/local-object.ts";
+import { formatPath, type FieldPath } from "../decode/field-path.ts";
+import { isInShown, nestedIn } from "../validation/nested-mounts.ts";
+import type { Container, Pod, PodSpec } from "../v1/pod.ts";
+import { isWithin, tidyPath } from "../validation/reference-rules.ts";
+import type { EnvFrom, EnvVar, KeyToPath } from "../v1/references.ts";
+import {
+  isPart,
+  type DownwardAPIFile,
+  type ObjectProjection,
+  type Volume,
+  type VolumeMount,
+} from "../v1/volumes.ts";
+import { writtenIndex } from "../decode/written-index.ts";
+
+export interface ObjectReference {
+  readonly kind: LocalObjectKind;
+  readonly namespace: string;
+  readonly name: string;
+  /** The pod also starts without it. */
+  readonly optional: boolean;
+  /** Where the pod says it: `spec.volumes[0].configMap`. */
+  readonly path: string;
+}
+
+/** In the order of the spec; an object stands here as often as it is referred to. */
+export function referencesOf(pod: Pod): readonly ObjectReference[] {
+  const { spec } = pod;
+  const found = [
+    ...spec.imagePullSecrets.map(
+      // A pull also works without credentials; whoever needs them hears it from the registry. kubelet: getPullSecretsForPod
+      (name, index): Found => ({
+        kind: "Secret",
+        name,
+        optional: true,
+        path: ["imagePullSecrets", index],
+      }),
+    ),
+    ...spec.volumes.flatMap((volume, index) =>
+      inVolume(volume, ["volumes", writtenIndex(volume, index)]),
+    ),
+    ...inContainers(spec, "initContainers"),
+    ...inContainers(spec, "containers"),
+  ];
+  const { namespace } = pod.metadata;
+  return found.map(({ path, ...reference }) => ({
+    ...reference,
+    namespace,
+    path: formatPath(["spec", ...path]),
+  }));
+}
+
+interface Found {
+  readonly kind: LocalObjectKind;
+  readonly name: string;
+  readonly optional: boolean;
+  readonly path: FieldPath;
+}
+
+function inContainers(spec: PodSpec, list: "initContainers" | "containers"): readonly Found[] {
+  return spec[list].flatMap(({ env, envFrom }, index) => [
+    ...envFrom.map((from, place) => inEnvFrom(from, [list, index, "envFrom", place])),
+    ...env.flatMap((variable, place) => inVariable(variable, [list, index, "env", place])),
+  ]);
+}
+
+function inEnvFrom({ type, name, optional }: EnvFrom, path: FieldPath): Found {
+  return type === "configMap"
+    ? { kind: "ConfigMap", name, optional, path: [...path, "configMapRef"] }
+    : { kind: "Secret", name, optional, path: [...path, "secretRef"] };
+}
+
+function inVariable(variable: EnvVar, path: FieldPath): readonly Found[] {
+  if (!("valueFrom" in variable)) return [];
+  const source = variable.valueFrom;
+  switch (source.type) {
+    case "field":
+    case "resource":
+      return [];
+    case "configMapKey": {
+      const { name, optional } = source.key;
+      return [
+        { kind: "ConfigMap", name, optional, path: [...path, "valueFrom", "configMapKeyRef"] },
+      ];
+    }
+    case "secretKey": {
+      const { name, optional } = source.key;
+      return [{ kind: "Secret", name, optional, path: [...path, "valueFrom", "secretKeyRef"] }];
+    }
+  }
+}
+
+function inVolume(volume: Volume, path: FieldPath): readonly Found[] {
+  if ("persistentVolumeClaim" in volume) {
+    const name = volume.persistentVolumeClaim.claimName;
+    const kind = "PersistentVolumeClaim";
+    return [{ kind, name, optional: false, path: [...path, "persistentVolumeClaim"] }];
+  }
+  const isProjected = "projected" in volume;
+  return projectionsOf(volume).map(({ kind, projection, place }) => {
+    const field = kind === "ConfigMap" ? "configMap" : "secret";
+    const { name, optional } = projection;
+    const at = isProjected ? ["projected", "sources", place, field] : [field];
+    return { kind, name, optional, path: [...path, ...at] };
+  });
+}
+
+interface PlacedProjection {
+  readonly kind: "ConfigMap" | "Secret";
+  readonly projection: ObjectProjection;
+  /** Among the sources of a projected volume. */
+  readonly place: number;
+}
+
+function projectionsOf(volume: Volume): readonly PlacedProjection[] {
+  if ("configMap" in volume) return [{ kind: "ConfigMap", projection: volume.configMap, place: 0 }];
+  if ("secret" in volume) return [{ kind: "Secret", projection: volume.secret, place: 0 }];
+  if (!("projected" in volume)) return [];
+  return volume.projected.sources.flatMap((source, place): readonly PlacedProjection[] => {
+    switch (source.type) {
+      case "configMap":
+        return [{ kind: "ConfigMap", projection: source.configMap, place }];
+      case "secret":
+        return [{ kind: "Secret", projection: source.secret, place }];
+      case "downwardAPI":
+        return [];
+    }
+  });
+}
+
+/** JSON data; the content of one object by key, as text of the form `text:…` or `base64:…`; null = not there. */
+export type ConfigInputs = Readonly<Record<string, unknown>>;
+
+type Content = Readonly<Record<string, string>>;
+
+/**
+ * What this container reads of ConfigMaps and Secrets only when it starts: through env, envFrom, mounts with a subPath
+ * and such that have others inside. undefined if it refers to none. Two equal values mean that nothing has to restart.
+ */
+export function configInputs(
+  pod: Pod,
+  container: Container,
+  objects: LocalObjects,
+): ConfigInputs | undefined {
+  const { namespace } = pod.metadata;
+  const ofFiles: LookUp = (kind, name) => contentOf({ kind, name, namespace }, objects);
+  const lookUp: LookUp = (kind, name) =>
+    kind === "Secret" ? ofFiles(kind, name) : textOf(objects.configMap(namespace, name));
+  const env = container.env.flatMap((variable) => variableInput(variable, lookUp));
+  const envFrom = container.envFrom.map(({ type, name }) =>
+    lookUp(type === "configMap" ? "ConfigMap" : "Secret", name),
+  );
+  const files = container.volumeMounts.flatMap((mount) =>
+    mountInput(mount, { container, volumes: pod.spec.volumes, lookUp: ofFiles }),
+  );
+  if (env.length === 0 && envFrom.length === 0 && files.length === 0) return undefined;
+  return { env, envFrom, files };
+}
+
+type LookUp = (kind: "ConfigMap" | "Secret", name: string) => Content | null;
+
+function variableInput(variable: EnvVar, lookUp: LookUp): readonly unknown[] {
+  if (!("valueFrom" in variable)) return [];
+  const source = variable.valueFrom;
+  switch (source.type) {
+    case "field":
+    case "resource":
+      return [];
+    case "configMapKey":
+      return [valueAt(lookUp("ConfigMap", source.key.name), source.key.key)];
+    case "secretKey":
+      return [valueAt(lookUp("Secret", source.key.name), source.key.key)];
+  }
+}
+
+interface MountFacts {
+  readonly container: Container;
+  readonly volumes: readonly Volume[];
+  readonly lookUp: LookUp;
+}
+
+/**
+ * Of a part of a volume the files in it. Of a whole one none, unless something is mounted inside of what it shows: with the
+ * next version that would be gone.
+ */
+function mountInput(
+  mount: VolumeMount,
+  { container, volumes, lookUp }: MountFacts,
+): readonly unknown[] {
+  const volume = volumes.find(({ name }) => name === mount.name);
+  const projections = volume === undefined ? [] : projectionsOf(volume);
+  const nested = isPart(mount) ? [] : nestedIn(container, mount.name);
+  if (projections.length === 0 || (!isPart(mount) && nested.length === 0)) return [];
+  const top = readPath(mount);
+  const read = projections.map(({ kind, projection }) => {
+    // Of an object that is not there no file is.
+    const files = filesOf(lookUp(kind, projection.name) ?? {}, projection.items);
+    return Object.fromEntries(Object.entries(files).filter(([path]) => isWithin(path, top)));
+  });
+  return isPart(mount) || isInShown(nested, read.flatMap(Object.keys)) ? [read] : [];
+}
+
+/** "" = all of the volume, also where the part depends on the environment. */
+function readPath({ subPath, subPathExpr = "" }: VolumeMount): string {
+  if (subPath !== undefined) return tidyPath(subPath);
+  return subPathExpr.includes("$") ? "" : tidyPath(subPathExpr);
+}
+
+/** The paths of all files that a volume of content shows by now; undefined = it is of another kind. */
+export function shownPaths(
+  volume: Volume,
+  { namespace }: Pick<Pod["metadata"], "namespace">,
+  objects: LocalObjects,
+): readonly string[] | undefined {
+  const fields = "downwardAPI" in volume ? volume.downwardAPI.items : projectedFields(volume);
+  const projections = projectionsOf(volume);
+  if (fields === undefined && projections.length === 0) return undefined;
+  const ofObjects = projections.flatMap(({ kind, projection }) => {
+    const content = contentOf({ kind, name: projection.name, namespace }, objects);
+    return content === null ? [] : Object.keys(filesOf(content, projection.items));
+  });
+  return [...(fields ?? []).map(({ path }) => tidyPath(path)), ...ofObjects];
+}
+
+function projectedFields(volume: Volume): readonly DownwardAPIFile[] | undefined {
+  if (!("projected" in volume)) return undefined;
+  return volume.projected.sources.flatMap((source) =>
+    source.type === "downwardAPI" ? source.items : [],
+  );
+}
+
+function filesOf(content: Content, items: readonly KeyToPath[]): Content {
+  if (items.length === 0) return content;
+  return Object.fromEntries(
+    items.flatMap(({ key, path }) => {
+      const value = valueAt(content, key);
+      return value === null ? [] : [[tidyPath(path), value] as const];
+    }),
+  );
+}
+
+function valueAt(content: Content | null, key: string): string | null {
+  if (content === null || !Object.hasOwn(content, key)) return null;
+  return content[key] ?? null;
+}
+
+function contentOf(
+  of: {
+    readonly kind: "ConfigMap" | "Secret";
+    readonly namespace: string;
+    readonly name: string;
+  },
+  objects: LocalObjects,
+): Content | null {
+  if (of.kind === "Secret") {
+    const secret = objects.secret(of.namespace, of.name);
+    return secret === undefined ? null : encoded(secret.data);
+  }
+  const configMap = objects.configMap(of.namespace, of.name);
+  if (configMap === undefined) return null;
+  return { ...encoded(configMap.binaryData), ...textOf(configMap) };
+}
+
+/** Variables are made of text only. kubelet: makeEnvironmentVariables */
+function textOf(configMap: ConfigMap | undefined): Content | null {
+  if (configMap === undefined) return null;
+  return Object.fromEntries(
+    Object.entries(configMap.data).map(([key, text]) => [key, `text:${text}`]),
+  );
+}
+
+function encoded(data: Readonly<Record<string, Uint8Array>>): Content {
+  return Object.fromEntries(
+    Object.entries(data).map(([key, bytes]) => [key, `base64:${base64OfBytes(bytes)}`]),
+  );
+}

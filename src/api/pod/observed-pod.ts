@@ -1,0 +1,83 @@
+// What the runtime says of one pod UID, as plain data; written by runtime/observe, read by decisions.
+
+import type { SourceName } from "./desired-pod.ts";
+import type { ContainerPort, LifecycleHandler, PodUID } from "../v1/pod.ts";
+
+export type SandboxState = "Ready" | "NotReady";
+export type ObservedContainerState = "Created" | "Running" | "Exited" | "Unknown";
+
+export interface ObservedSandbox {
+  readonly id: string;
+  readonly attempt: number;
+  readonly state: SandboxState;
+  /** Wall ms; for showing only, never for ordering. */
+  readonly createdAt: number;
+  /** Empty with hostNetwork or before the network is up. */
+  readonly ips: readonly string[];
+  readonly hostNetwork: boolean;
+  /** The boot in which it was made; absent = not written on it. */
+  readonly bootId?: string;
+  /** ms since that boot when the pod began (activeDeadlineSeconds counts from there). */
+  readonly activeSince?: number;
+  /** The node's ids that its own users are; absent = they are the node's. */
+  readonly userNamespace?: IdRange;
+}
+
+/** User and group ids from `hostId` on. */
+export interface IdRange {
+  readonly hostId: number;
+  readonly length: number;
+}
+
+/** How a container stops when its spec is forgotten. */
+export type ContainerRole =
+  | { readonly type: "App" }
+  | { readonly type: "Init" }
+  /** 1 starts first and stops last. */
+  | { readonly type: "Sidecar"; readonly position: number };
+
+export interface ObservedContainer {
+  readonly id: string;
+  readonly name: string;
+  /** Restart count of this instance (label/annotation restartCount, metadata.attempt). */
+  readonly attempt: number;
+  readonly sandboxId: string;
+  readonly state: ObservedContainerState;
+  /** `v1:…` annotation; "" if the container carries none. */
+  readonly hash: string;
+  /** Of the ConfigMaps and Secrets that it read when it was made; absent = none is written on it. */
+  readonly configDigest?: string;
+  readonly image: string;
+  readonly imageID: string;
+  /** Wall ms; 0 = not known. For showing only. */
+  readonly createdAt: number;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  readonly exitCode: number;
+  /** The runtime's word: "Completed", "Error", "OOMKilled", "StartError", "Unknown", … */
+  readonly reason: string;
+  readonly message: string;
+  /** Its end is known from an event, the runtime's own record of it (reason, OOM) has yet to follow. */
+  readonly presumed?: true;
+  /** From its labels; absent = an app container. */
+  readonly role?: ContainerRole;
+  readonly preStop?: LifecycleHandler;
+  readonly ports?: readonly ContainerPort[];
+  /** Grace seconds written on it when it was created; absent = unknown. */
+  readonly gracePeriodSeconds?: number;
+}
+
+/** Everything of ours in the runtime that carries one pod UID. */
+export interface ObservedPod {
+  readonly uid: PodUID;
+  readonly namespace: string;
+  readonly name: string;
+  /** From the sandbox's annotation; undefined when it is unreadable. */
+  readonly source: SourceName | undefined;
+  /** Highest attempt first. */
+  readonly sandboxes: readonly ObservedSandbox[];
+  /** By name, then highest attempt first. */
+  readonly containers: readonly ObservedContainer[];
+  /** Relist counter at which this was read: comparable, monotone, no clock (law 8). */
+  readonly observedAt: number;
+}

@@ -1,0 +1,38 @@
+// What makes a pod the same pod: hashes over what its author wrote, stable across agent versions (POD-API §2).
+
+import { canonicalJson } from "../encode/canonical-json.ts";
+import type { JsonObject, Sha256 } from "../decode/decode-context.ts";
+import type { PodUID } from "../v1/pod.ts";
+
+export interface WrittenPod {
+  readonly namespace: string;
+  readonly name: string;
+  /** `spec` as written, before defaults. */
+  readonly spec: JsonObject;
+  /** Annotation `agent/devices`; absent = "". */
+  readonly devices?: string;
+}
+
+/** UUIDv8 of sha256 over namespace, name, spec and devices. Frozen: a change here restarts every pod in the field. */
+export function podUID(written: WrittenPod, sha256: Sha256): PodUID {
+  const { namespace, name, spec, devices = "" } = written;
+  const hash = sha256(canonicalJson([namespace, name, spec, devices]));
+  const variant = ((Number.parseInt(hash.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return [
+    hash.slice(0, 8),
+    hash.slice(8, 12),
+    `8${hash.slice(13, 16)}`,
+    `${variant}${hash.slice(17, 20)}`,
+    hash.slice(20, 32),
+  ].join("-");
+}
+
+/** `v1:` + sha256 of one container as written. */
+export function containerHash(container: unknown, sha256: Sha256): string {
+  return `v1:${sha256(canonicalJson(container))}`;
+}
+
+/** First 16 hex digits of sha256 of the spec as written. */
+export function specHash(spec: JsonObject, sha256: Sha256): string {
+  return sha256(canonicalJson(spec)).slice(0, 16);
+}

@@ -1,0 +1,89 @@
+// The annotations by which older pods name their AppArmor profiles, and those for seccomp that nobody reads any more.
+// k8s: ValidateAppArmorPodAnnotations, applyAppArmorVersionSkew
+
+import { appArmorNameError } from "../decode/container/decode-security.ts";
+import { sameValue } from "../../lib/equal.ts";
+import { invalidValue } from "../decode/field-reader.ts";
+import type { Findings } from "../decode/field-errors.ts";
+import type { FieldPath } from "../decode/field-path.ts";
+import { allContainers, type Container, type PodSpec } from "../v1/pod.ts";
+import type { SecurityProfile } from "../v1/security-context.ts";
+
+const APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/";
+const LOCALHOST = "localhost/";
+const SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod";
+const SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/";
+
+type Annotations = Readonly<Record<string, string>>;
+
+/** The spec with each annotated profile where its container has none of its own. */
+export function withAppArmorAnnotations(spec: PodSpec, annotations: Annotations): PodSpec {
+  if (!Object.keys(annotations).some((key) => key.startsWith(APP_ARMOR))) return spec;
+  const complete = (container: Container): Container => {
+    const own = container.securityContext.appArmorProfile;
+    const annotated = profileOf(annotations[APP_ARMOR + container.name] ?? "");
+    if (own !== undefined || annotated === undefined) return container;
+    if (sameValue(annotated, spec.securityContext.appArmorProfile)) return container;
+    const securityContext = { ...container.securityContext, appArmorProfile: annotated };
+    return { ...container, securityContext };
+  };
+  return {
+    ...spec,
+    initContainers: spec.initContainers.map(complete),
+    containers: spec.containers.map(complete),
+  };
+}
+
+/** Of `spec` before that. */
+export function judgeProfileAnnotations(
+  spec: PodSpec,
+  annotations: Annotations,
+  findings: Findings,
+): void {
+  const names = new Set(allContainers(spec).map((container) => container.name));
+  for (const [key, value] of Object.entries(annotations)) {
+    const path = ["metadata", "annotations", key];
+    if (key === SECCOMP_POD || key.startsWith(SECCOMP_CONTAINER)) {
+      const message = "not read since Kubernetes 1.27; use securityContext.seccompProfile instead";
+      findings.warn(path, "Ignored", message);
+    }
+    if (!key.startsWith(APP_ARMOR)) continue;
+    const name = key.slice(APP_ARMOR.length);
+    if (!names.has(name)) findings.fail(path, "Invalid", invalidValue(name, "container not found"));
+    const error = value === "" ? undefined : profileError(value);
+    if (error !== undefined) findings.fail(path, "Invalid", invalidValue(value, error));
+  }
+  for (const list of ["initContainers", "containers"] as const)
+    for (const [index, container] of spec[list].entries()) {
+      const annotated = profileOf(annotations[APP_ARMOR + container.name] ?? "");
+      if (annotated === undefined) continue;
+      const path = ["spec", list, index, "securityContext", "appArmorProfile"];
+      judgeAgreement(container.securityContext.appArmorProfile, annotated, { findings, path });
+    }
+}
+
+/** k8s: validateAppArmorAnnotationsAndFieldsMatchOnCreate */
+function judgeAgreement(
+  own: SecurityProfile | undefined,
+  annotated: SecurityProfile,
+  { findings, path }: { readonly findings: Findings; readonly path: FieldPath },
+): void {
+  if (own === undefined || sameValue(own, annotated)) return;
+  const [field, what] =
+    own.type === annotated.type ? ["localhostProfile", "profile"] : ["type", "type"];
+  const message = `Forbidden: apparmor ${what} in annotation and field must match`;
+  findings.fail([...path, field], "Invalid", message);
+}
+
+function profileError(value: string): string | undefined {
+  if (profileOf(value) === undefined)
+    return 'must be "runtime/default", "unconfined" or "localhost/NAME"';
+  return value.startsWith(LOCALHOST) ? appArmorNameError(value.slice(LOCALHOST.length)) : undefined;
+}
+
+function profileOf(value: string): SecurityProfile | undefined {
+  if (value === "runtime/default") return { type: "RuntimeDefault" };
+  if (value === "unconfined") return { type: "Unconfined" };
+  if (!value.startsWith(LOCALHOST) || value === LOCALHOST) return undefined;
+  return { type: "Localhost", localhostProfile: value.slice(LOCALHOST.length) };
+}

@@ -1,0 +1,53 @@
+// Decides from its exit code whether a container runs again. kubelet: ContainerShouldRestart
+
+import { isSidecar, type Container, type PodSpec, type RestartPolicy } from "../v1/pod.ts";
+
+/**
+ * The first rule that matches, else the container's own policy, else the pod's. A plain init container
+ * that ended well has done its work under every policy.
+ */
+export function restartsAfter(spec: PodSpec, container: Container, exitCode: number): boolean {
+  if (isSidecar(spec, container)) return true;
+  if (spec.initContainers.includes(container) && exitCode === 0) return false;
+  if (container.restartPolicyRules.some((rule) => matches(rule.exitCodes, exitCode))) return true;
+  return byPolicy(restartPolicyOf(spec, container), exitCode);
+}
+
+/** Whether the pod ends by itself when all goes well. */
+export function isMeantToFinish(spec: PodSpec): boolean {
+  return spec.containers.every((container) => !restartsAfter(spec, container, 0));
+}
+
+export function restartPolicyOf(spec: PodSpec, container: Container): RestartPolicy {
+  return container.restartPolicy ?? spec.restartPolicy;
+}
+
+/** Whether the container may run again after being killed, whatever it exits with. kubelet: shouldRestartOnFailure */
+export function restartsAfterKill(spec: PodSpec, container: Container): boolean {
+  return restartPolicyOf(spec, container) !== "Never" || container.restartPolicyRules.length > 0;
+}
+
+/** Whether some exit code ends the container for good. */
+export function exitMayBeLast(spec: PodSpec, container: Container): boolean {
+  if (isSidecar(spec, container)) return false;
+  const isInit = spec.initContainers.includes(container);
+  return isInit || restartPolicyOf(spec, container) !== "Always";
+}
+
+function byPolicy(policy: RestartPolicy, exitCode: number): boolean {
+  switch (policy) {
+    case "Always":
+      return true;
+    case "OnFailure":
+      return exitCode !== 0;
+    case "Never":
+      return false;
+  }
+}
+
+function matches(
+  { operator, values }: Container["restartPolicyRules"][number]["exitCodes"],
+  exitCode: number,
+): boolean {
+  return values.includes(exitCode) === (operator === "In");
+}

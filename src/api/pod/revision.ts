@@ -1,0 +1,53 @@
+// Which revision of a pod it is: its spec as written, and the content of the ConfigMaps and Secrets it reads (MQTT.md §3).
+
+import { base64Values } from "../validation/base64.ts";
+import { canonicalJson } from "../encode/canonical-json.ts";
+import type { Sha256 } from "../decode/decode-context.ts";
+import type { DesiredPod } from "./desired-pod.ts";
+import { DEVICES_ANNOTATION } from "../resource/devices.ts";
+import type { LocalObjects } from "../v1/local-object.ts";
+import { NODE_CONFIG_MAP } from "./node-object.ts";
+import { referencesOf } from "./object-references.ts";
+import type { Revision } from "./rollout.ts";
+
+export interface RevisionFacts {
+  readonly objects: LocalObjects;
+  readonly sha256: Sha256;
+  /** Of a Secret's content: whoever reads the revision upstream must not be able to try guesses. */
+  readonly secretDigest: (text: string) => string;
+}
+
+/** Of a pod that reads nothing it is the hash of its spec. What is not there is part of it: it may come later. */
+export function revisionOf({ pod, specHash }: DesiredPod, facts: RevisionFacts): Revision {
+  const devices = pod.metadata.annotations[DEVICES_ANNOTATION] ?? "";
+  const content = contentOf(pod, facts);
+  if (devices === "" && Object.keys(content).length === 0) return specHash;
+  return facts.sha256(canonicalJson({ specHash, devices, content })).slice(0, 16);
+}
+
+function contentOf(
+  pod: DesiredPod["pod"],
+  { objects, secretDigest }: RevisionFacts,
+): Readonly<Record<string, unknown>> {
+  const entries = referencesOf(pod).flatMap(({ kind, namespace, name }): [string, unknown][] => {
+    const key = `${kind} ${namespace}/${name}`;
+    switch (kind) {
+      case "ConfigMap": {
+        // The node's own says where the pod is, not what it is.
+        if (name === NODE_CONFIG_MAP) return [];
+        const found = objects.configMap(namespace, name);
+        if (found === undefined) return [[key, null]];
+        return [[key, { data: found.data, binaryData: base64Values(found.binaryData) }]];
+      }
+      case "Secret": {
+        const found = objects.secret(namespace, name);
+        return [
+          [key, found === undefined ? null : secretDigest(canonicalJson(base64Values(found.data)))],
+        ];
+      }
+      case "PersistentVolumeClaim":
+        return [];
+    }
+  });
+  return Object.fromEntries(entries);
+}

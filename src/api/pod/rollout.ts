@@ -1,0 +1,91 @@
+// What the node remembers of a document's pod over an update: what was good, what is on trial, what has failed (MQTT.md §3).
+
+import type { Monotonic } from "../../lib/clock.ts";
+import type { SourceName } from "./source-name.ts";
+
+/** A spec with the content of the ConfigMaps and Secrets it reads, by name: 16 hex digits. */
+export type Revision = string;
+
+export interface WantedRevision {
+  readonly revision: Revision;
+  /** Of the document that asks for it. */
+  readonly generation: number;
+}
+
+/** A revision that has not proved itself yet. Its clock counts in one boot by CLOCK_BOOTTIME. */
+export interface Trial extends WantedRevision {
+  /** Begin, or first look in this boot: what was ready before proves nothing of a new content. */
+  readonly since: Monotonic;
+  /** How often the pod had crashed by then: a new content does not make it a new pod. */
+  readonly crashesBefore: number;
+  /** Counted up to `at`, ms. */
+  readonly elapsedMs: number;
+  readonly at: Monotonic;
+  /** Whether time counts from `at` on: not while it is held, nor while a registry does not answer. */
+  readonly counts: boolean;
+  /** The boot that `at` is of. */
+  readonly bootId: string;
+  /** Boots of the machine inside the trial, this one included. */
+  readonly boots: number;
+  /** A container of it has run: from then on its clock never stands still. */
+  readonly started: boolean;
+  /** It could cut the node off: it is good only when the broker was reached again; absent = no. */
+  readonly needsUpstream?: boolean;
+  /** Given up where there is nothing to go back to, or nobody wants to. */
+  readonly failed?: Failure;
+}
+
+export interface Failure {
+  /** One word: `ProgressDeadlineExceeded`, `CrashLoopBackOff`, `InvalidImageName`, `UpstreamLost`, … */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface BadRevision extends Failure, WantedRevision {}
+
+export interface PodOfSource {
+  readonly source: SourceName;
+  /** `namespace/name`. */
+  readonly name: string;
+}
+
+/** Of one namespace/name of one document source. */
+export interface RolloutState {
+  /** The last revision that has converged; absent = none yet. */
+  readonly good?: WantedRevision;
+  readonly trial?: Trial;
+  /** Not tried again, the newest last. */
+  readonly bad: readonly BadRevision[];
+}
+
+export const NO_ROLLOUT: RolloutState = { bad: [] };
+
+export type OnFailure = "rollback" | "hold" | "keep";
+
+/** A revision with all that it is made of, fit for a checkpoint. */
+export interface GoodCopy {
+  /** The pod as its author wrote it, JSON. */
+  readonly pod: string;
+  /** The ConfigMaps and Secrets that it read, JSON. */
+  readonly objects: readonly string[];
+  /** Container name → what the runtime calls the image it ran. */
+  readonly images: Readonly<Record<string, string>>;
+}
+
+/** How a pod stands to its document, for whoever asks. */
+export type RolloutStanding =
+  | { readonly type: "Good" }
+  | { readonly type: "OnTrial" }
+  | { readonly type: "Held"; readonly why: string }
+  /** It runs what was good before. */
+  | { readonly type: "RolledBack"; readonly why: Failure; readonly isKnownBad: boolean }
+  /** It failed and there is nothing to go back to, or nobody wants to. */
+  | { readonly type: "Failed"; readonly why: Failure };
+
+export interface PodStanding {
+  /** `namespace/name`. */
+  readonly name: string;
+  readonly standing: RolloutStanding;
+  /** Of the document that asked for what was good last; absent = nothing was. */
+  readonly goodGeneration?: number;
+}

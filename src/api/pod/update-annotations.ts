@@ -1,0 +1,110 @@
+// How the author of a pod wants its updates carried out: annotations that outweigh the policy of its document.
+
+import type { UpdatePolicy } from "./update-policy.ts";
+import { invalidValue } from "../decode/field-reader.ts";
+import type { AnnotationError } from "../decode/annotation-error.ts";
+import type { Findings } from "../decode/field-errors.ts";
+import type { Pod, PodSpec } from "../v1/pod.ts";
+
+const PREFIX = "agent/";
+const UPDATE_LOCK = "agent/update-lock";
+const MAX_SECONDS = 366 * 24 * 3600;
+const STRATEGIES: readonly UpdatePolicy["strategy"][] = ["pull-then-replace", "stop-then-pull"];
+const ON_FAILURE: readonly UpdatePolicy["onFailure"][] = ["rollback", "hold", "keep"];
+
+type Annotations = Readonly<Record<string, string>>;
+
+type PodPolicy = Pick<
+  UpdatePolicy,
+  "minReadySeconds" | "progressDeadlineSeconds" | "onFailure" | "strategy"
+>;
+
+/** The document's policy with the pod's own words. Of an accepted pod: what cannot be read is passed over. */
+export function policyOf<P extends PodPolicy>({ metadata: { annotations } }: Pod, policy: P): P {
+  const minReadySeconds = secondsOf(annotations, "min-ready-seconds", 0);
+  const progressDeadlineSeconds = secondsOf(annotations, "progress-deadline-seconds", 1);
+  const onFailure = wordOf(annotations, "on-failure", ON_FAILURE);
+  const strategy = wordOf(annotations, "update-strategy", STRATEGIES);
+  return {
+    ...policy,
+    ...(minReadySeconds === undefined ? {} : { minReadySeconds }),
+    ...(progressDeadlineSeconds === undefined ? {} : { progressDeadlineSeconds }),
+    ...(onFailure === undefined ? {} : { onFailure }),
+    ...(strategy === undefined ? {} : { strategy }),
+  };
+}
+
+/** Whether the pod itself asks that nothing takes its predecessor's place. */
+export function holdsUpgrade({ metadata }: Pod): boolean {
+  return metadata.annotations[`${PREFIX}hold-upgrade`] === "true";
+}
+
+/** The volume in which containers of the pod lock updates out; undefined = they cannot. */
+export function lockVolumeOf({ metadata }: Pod): string | undefined {
+  const name = metadata.annotations[UPDATE_LOCK];
+  return name === undefined || name === "" ? undefined : name;
+}
+
+/** Everything wrong with these annotations as written. */
+export function updateAnnotationErrors(annotations: Annotations): readonly AnnotationError[] {
+  return [
+    ...secondsErrors(annotations, "min-ready-seconds", 0),
+    ...secondsErrors(annotations, "progress-deadline-seconds", 1),
+    ...wordErrors(annotations, "on-failure", ON_FAILURE),
+    ...wordErrors(annotations, "update-strategy", STRATEGIES),
+    ...wordErrors(annotations, "hold-upgrade", ["true", "false"]),
+  ];
+}
+
+/** The volume of `agent/update-lock` has to be one that a restart of the node empties. */
+export function judgeUpdateLock(
+  { volumes }: PodSpec,
+  annotations: Annotations,
+  findings: Findings,
+): void {
+  const name = annotations[UPDATE_LOCK] ?? "";
+  const volume = volumes.find((one) => one.name === name);
+  const isFit = volume !== undefined && "emptyDir" in volume && volume.emptyDir.medium === "Memory";
+  if (name === "" || isFit) return;
+  const message = "must name a volume of the pod that is an emptyDir with medium: Memory";
+  const path = ["metadata", "annotations", UPDATE_LOCK];
+  findings.fail(path, "Invalid", invalidValue(name, message));
+}
+
+function secondsOf(annotations: Annotations, key: string, least: number): number | undefined {
+  const text = annotations[`${PREFIX}${key}`];
+  if (text === undefined || !/^[0-9]{1,9}$/.test(text)) return undefined;
+  const seconds = Number(text);
+  return seconds >= least && seconds <= MAX_SECONDS ? seconds : undefined;
+}
+
+function secondsErrors(
+  annotations: Annotations,
+  key: string,
+  least: number,
+): readonly AnnotationError[] {
+  const value = annotations[`${PREFIX}${key}`];
+  if (value === undefined || secondsOf(annotations, key, least) !== undefined) return [];
+  const message = `must be a number of seconds between ${least} and ${MAX_SECONDS}, such as "30"`;
+  return [{ key: `${PREFIX}${key}`, value, message }];
+}
+
+function wordOf<T extends string>(
+  annotations: Annotations,
+  key: string,
+  known: readonly T[],
+): T | undefined {
+  const text = annotations[`${PREFIX}${key}`];
+  return known.find((word) => word === text);
+}
+
+function wordErrors(
+  annotations: Annotations,
+  key: string,
+  known: readonly string[],
+): readonly AnnotationError[] {
+  const value = annotations[`${PREFIX}${key}`];
+  if (value === undefined || known.includes(value)) return [];
+  const message = `must be one of ${known.map((word) => JSON.stringify(word)).join(", ")}`;
+  return [{ key: `${PREFIX}${key}`, value, message }];
+}

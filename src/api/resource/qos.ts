@@ -1,0 +1,49 @@
+// A pod's quality-of-service class. kubelet: ComputePodQOS
+
+import type { PodSpec, ResourceRequirements } from "../v1/pod.ts";
+import { hasPodLevelResources } from "../validation/pod-level-resources.ts";
+import { exactQuantity } from "./quantity.ts";
+
+export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
+
+const RESOURCES = ["cpu", "memory"] as const;
+
+type Kind = "requests" | "limits";
+
+/**
+ * Of the pod's own resources if it has any, else of its containers', init containers as much as the others. BestEffort: nothing is asked for
+ * or limited; Guaranteed: both resources are limited everywhere and exactly that is asked for; Burstable: the rest. An amount of zero counts
+ * as not written.
+ */
+export function qosClass(
+  spec: Pick<PodSpec, "initContainers" | "containers" | "resources">,
+): QosClass {
+  const parts = hasPodLevelResources(spec.resources)
+    ? [spec.resources]
+    : [...spec.initContainers, ...spec.containers].map((container) => container.resources);
+  const amounts = parts.flatMap((part) =>
+    RESOURCES.flatMap((resource) => [
+      amount(part, "requests", resource),
+      amount(part, "limits", resource),
+    ]),
+  );
+  if (amounts.every((value) => value === 0n)) return "BestEffort";
+  return parts.every(isGuaranteed) ? "Guaranteed" : "Burstable";
+}
+
+// Kubernetes compares sums over the pod; as no request may exceed its limit, that is the same.
+function isGuaranteed(resources: ResourceRequirements): boolean {
+  return RESOURCES.every((resource) => {
+    const limit = amount(resources, "limits", resource);
+    return limit > 0n && amount(resources, "requests", resource) === limit;
+  });
+}
+
+function amount(
+  resources: ResourceRequirements,
+  kind: Kind,
+  resource: (typeof RESOURCES)[number],
+): bigint {
+  const exact = exactQuantity(resources[kind][resource] ?? "0") ?? 0n;
+  return exact > 0n ? exact : 0n;
+}

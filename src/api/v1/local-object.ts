@@ -1,0 +1,81 @@
+// ConfigMaps, Secrets and claims: objects of this node, that pods of any source may use.
+
+import type { SourceName } from "../pod/source-name.ts";
+
+export type LocalObject = ConfigMap | Secret | PersistentVolumeClaim;
+export type LocalObjectKind = LocalObject["kind"];
+
+interface LocalMeta {
+  readonly name: string;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export interface ConfigMap {
+  readonly kind: "ConfigMap";
+  readonly metadata: LocalMeta;
+  readonly data: Readonly<Record<string, string>>;
+  readonly binaryData: Readonly<Record<string, Uint8Array>>;
+  readonly immutable: boolean;
+}
+
+export interface Secret {
+  readonly kind: "Secret";
+  readonly metadata: LocalMeta;
+  /** "Opaque" unless written. */
+  readonly type: string;
+  /** Decoded; `stringData` is in it already. */
+  readonly data: Readonly<Record<string, Uint8Array>>;
+  readonly immutable: boolean;
+}
+
+export interface PersistentVolumeClaim {
+  readonly kind: "PersistentVolumeClaim";
+  readonly metadata: LocalMeta;
+  readonly accessModes: readonly string[];
+  /** A quantity, for showing only. */
+  readonly storage?: string;
+}
+
+/** An object as a source asks for it. */
+export interface DesiredObject {
+  readonly object: LocalObject;
+  readonly source: SourceName;
+  /** `path#document` or `generation N`. */
+  readonly sourceRef: string;
+}
+
+/** What pods look their references up in; the merged word of all sources. */
+export interface LocalObjects {
+  configMap(namespace: string, name: string): ConfigMap | undefined;
+  secret(namespace: string, name: string): Secret | undefined;
+  claim(namespace: string, name: string): PersistentVolumeClaim | undefined;
+}
+
+/** For pods that refer to nothing. */
+export const NO_OBJECTS: LocalObjects = {
+  configMap: () => undefined,
+  secret: () => undefined,
+  claim: () => undefined,
+};
+
+/** `ConfigMap default/name`: unique among the objects of a node. */
+export function objectKey({ kind, metadata }: LocalObject): string {
+  return `${kind} ${metadata.namespace}/${metadata.name}`;
+}
+
+/** Of any kind; undefined = it is not there, or not for the pod that looks. */
+export function findObject(
+  objects: LocalObjects,
+  of: { readonly kind: LocalObjectKind; readonly namespace: string; readonly name: string },
+): LocalObject | undefined {
+  switch (of.kind) {
+    case "ConfigMap":
+      return objects.configMap(of.namespace, of.name);
+    case "Secret":
+      return objects.secret(of.namespace, of.name);
+    case "PersistentVolumeClaim":
+      return objects.claim(of.namespace, of.name);
+  }
+}

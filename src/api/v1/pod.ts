@@ -1,0 +1,210 @@
+// The Pod as this node understands it: Kubernetes' v1 shapes, defaulted, read-only, nothing more.
+
+import type { EnvFrom, EnvVar } from "./references.ts";
+import type { NodeSelectorTerm, Toleration } from "./scheduling.ts";
+import type { PodSecurityContext, SecurityContext } from "./security-context.ts";
+import type { Volume, VolumeMount } from "./volumes.ts";
+
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace: string;
+  /** Set by the agent (`pod-identity`), never read from a manifest. */
+  readonly uid: PodUID;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** UUIDv8 over what a pod's author wrote; names a spec, not a life (POD-API §2). */
+export type PodUID = string;
+
+export interface Pod {
+  readonly apiVersion: "v1";
+  readonly kind: "Pod";
+  readonly metadata: ObjectMeta;
+  readonly spec: PodSpec;
+}
+
+export type RestartPolicy = "Always" | "OnFailure" | "Never";
+export type PullPolicy = "Always" | "IfNotPresent" | "Never";
+export type PortProtocol = "TCP" | "UDP" | "SCTP";
+
+export interface PodSpec {
+  /** Run one after the other before `containers`; those with restartPolicy Always are sidecars. */
+  readonly initContainers: readonly Container[];
+  readonly containers: readonly Container[];
+  readonly volumes: readonly Volume[];
+  readonly restartPolicy: RestartPolicy;
+  /** Seconds between SIGTERM and SIGKILL. */
+  readonly terminationGracePeriodSeconds: number;
+  /** Seconds since the pod began, inside one boot, after which it fails. */
+  readonly activeDeadlineSeconds?: number;
+  readonly hostNetwork: boolean;
+  readonly hostPID: boolean;
+  readonly hostIPC: boolean;
+  readonly shareProcessNamespace: boolean;
+  /** False = a user namespace of its own. */
+  readonly hostUsers: boolean;
+  /** Absent = the pod's name (or the node's with hostNetwork). */
+  readonly hostname?: string;
+  readonly subdomain?: string;
+  readonly setHostnameAsFQDN: boolean;
+  readonly hostAliases: readonly HostAlias[];
+  readonly dnsPolicy: DnsPolicy;
+  readonly dnsConfig?: PodDnsConfig;
+  /** Names of local Secrets. */
+  readonly imagePullSecrets: readonly string[];
+  readonly priority?: number;
+  readonly priorityClassName?: string;
+  readonly preemptionPolicy?: "Never" | "PreemptLowerPriority";
+  readonly runtimeClassName?: string;
+  readonly overhead: ResourceList;
+  readonly nodeSelector: Readonly<Record<string, string>>;
+  /** What node affinity requires; absent = nothing. */
+  readonly requiredNodeTerms?: readonly NodeSelectorTerm[];
+  readonly tolerations: readonly Toleration[];
+  /** Of the pod as a whole. */
+  readonly resources: ResourceRequirements;
+  readonly securityContext: PodSecurityContext;
+}
+
+export type DnsPolicy = "ClusterFirst" | "ClusterFirstWithHostNet" | "Default" | "None";
+
+export interface PodDnsConfig {
+  readonly nameservers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly { readonly name: string; readonly value?: string }[];
+}
+
+export interface HostAlias {
+  readonly ip: string;
+  readonly hostnames: readonly string[];
+}
+
+export interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly imagePullPolicy: PullPolicy;
+  readonly command: readonly string[];
+  readonly args: readonly string[];
+  readonly workingDir?: string;
+  readonly env: readonly EnvVar[];
+  readonly envFrom: readonly EnvFrom[];
+  readonly ports: readonly ContainerPort[];
+  readonly resources: ResourceRequirements;
+  readonly volumeMounts: readonly VolumeMount[];
+  /** Absent = the pod's. */
+  readonly restartPolicy?: RestartPolicy;
+  /** The first that matches an exit code decides before `restartPolicy`; only together with it. */
+  readonly restartPolicyRules: readonly RestartRule[];
+  readonly livenessProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly startupProbe?: Probe;
+  readonly lifecycle: Lifecycle;
+  /** Path inside the container. */
+  readonly terminationMessagePath: string;
+  readonly terminationMessagePolicy: TerminationMessagePolicy;
+  readonly securityContext: SecurityContext;
+  readonly stdin: boolean;
+  readonly stdinOnce: boolean;
+  readonly tty: boolean;
+}
+
+export type TerminationMessagePolicy = "File" | "FallbackToLogsOnError";
+
+export interface RestartRule {
+  readonly action: "Restart";
+  readonly exitCodes: { readonly operator: "In" | "NotIn"; readonly values: readonly number[] };
+}
+
+export interface Probe {
+  readonly handler: ProbeHandler;
+  readonly initialDelaySeconds: number;
+  readonly periodSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly successThreshold: number;
+  readonly failureThreshold: number;
+  /** Instead of the pod's, when this probe ends the container. */
+  readonly terminationGracePeriodSeconds?: number;
+}
+
+export type ProbeHandler = ExecHandler | HttpGetHandler | TcpSocketHandler | GrpcHandler;
+export type LifecycleHandler = ExecHandler | HttpGetHandler | SleepHandler;
+
+export interface ExecHandler {
+  readonly type: "exec";
+  readonly command: readonly string[];
+}
+export interface HttpGetHandler {
+  readonly type: "httpGet";
+  readonly path: string;
+  readonly port: PortReference;
+  /** Absent = the pod's address. */
+  readonly host?: string;
+  readonly scheme: "HTTP" | "HTTPS";
+  readonly httpHeaders: readonly { readonly name: string; readonly value: string }[];
+}
+export interface TcpSocketHandler {
+  readonly type: "tcpSocket";
+  readonly port: PortReference;
+  readonly host?: string;
+}
+export interface GrpcHandler {
+  readonly type: "grpc";
+  readonly port: number;
+  /** "" = the server as a whole. */
+  readonly service: string;
+}
+export interface SleepHandler {
+  readonly type: "sleep";
+  readonly seconds: number;
+}
+/** A number, or the name of one of the container's ports. */
+export type PortReference = number | string;
+
+export interface Lifecycle {
+  readonly postStart?: LifecycleHandler;
+  readonly preStop?: LifecycleHandler;
+  /** `SIGUSR1`, …; absent = the image's, else SIGTERM. */
+  readonly stopSignal?: string;
+}
+
+export interface ContainerPort {
+  readonly name?: string;
+  readonly containerPort: number;
+  readonly hostPort?: number;
+  readonly hostIP?: string;
+  readonly protocol: PortProtocol;
+}
+
+export interface ResourceRequirements {
+  readonly limits: ResourceList;
+  readonly requests: ResourceList;
+}
+
+/** Quantities as written, in canonical text ("500m", "64Mi"), by resource; `api/quantity` reads them. */
+export interface ResourceList {
+  readonly cpu?: string;
+  readonly memory?: string;
+  /** `ephemeral-storage`, `hugepages-2Mi`, `podman.io/device=/dev/x`, `vendor.com/class=name`. */
+  readonly [resource: string]: string | undefined;
+}
+
+/** Every container of the pod in the order in which they start. Names are unique among all of them. */
+export function allContainers(spec: PodSpec): readonly Container[] {
+  return [...spec.initContainers, ...spec.containers];
+}
+
+/** An init container that runs beside the others until the end. kubelet: IsRestartableInitContainer */
+export function isSidecar(spec: PodSpec, container: Container): boolean {
+  return spec.initContainers.includes(container) && container.restartPolicy === "Always";
+}
+
+/** `namespace/name`, as every log line, error and table says it. */
+export function podName(pod: { readonly metadata: { namespace: string; name: string } }): string {
+  return `${pod.metadata.namespace}/${pod.metadata.name}`;
+}
+
+export interface NamedPod {
+  readonly namespace: string;
+  readonly name: string;
+}

@@ -1,0 +1,66 @@
+// Which host ports a pod claims, and when two claims cannot both be had.
+
+import {
+  isSidecar,
+  type Container,
+  type ContainerPort,
+  type Pod,
+  type PodSpec,
+  type PortProtocol,
+} from "../v1/pod.ts";
+
+export interface HostPortClaim {
+  readonly hostPort: number;
+  readonly protocol: PortProtocol;
+  /** "" = every address. */
+  readonly hostIP: string;
+}
+
+export function hostPortClaim(port: ContainerPort): HostPortClaim | undefined {
+  if (port.hostPort === undefined || port.hostPort === 0) return undefined;
+  const any = port.hostIP === undefined || port.hostIP === "0.0.0.0" || port.hostIP === "::";
+  return { hostPort: port.hostPort, protocol: port.protocol, hostIP: any ? "" : port.hostIP };
+}
+
+/** Who holds ports as long as the pod lives: a plain init container is gone when the others start. k8s: GetHostPorts */
+export function portHolders(spec: PodSpec): readonly Container[] {
+  return [
+    ...spec.initContainers.filter((container) => isSidecar(spec, container)),
+    ...spec.containers,
+  ];
+}
+
+/** A claim and the list of the spec in which its container stands. */
+export interface PlacedClaim extends HostPortClaim {
+  readonly path: "spec.initContainers" | "spec.containers";
+}
+
+export function hostPortClaims({ spec }: Pod): readonly PlacedClaim[] {
+  const sidecars = new Set(spec.initContainers);
+  return portHolders(spec).flatMap((container) => {
+    const path = sidecars.has(container) ? "spec.initContainers" : "spec.containers";
+    return container.ports.flatMap((port): readonly PlacedClaim[] => {
+      const claim = hostPortClaim(port);
+      return claim === undefined ? [] : [{ ...claim, path }];
+    });
+  });
+}
+
+/** kubelet: PodFitsHostPorts */
+export function claimsConflict(a: HostPortClaim, b: HostPortClaim): boolean {
+  if (a.hostPort !== b.hostPort || a.protocol !== b.protocol) return false;
+  return a.hostIP === "" || b.hostIP === "" || a.hostIP === b.hostIP;
+}
+
+/** Ports of one pod, of which no two may be the same. Kubernetes compares what is written: every address and one of them are two ports. k8s: AccumulateUniqueHostPorts */
+export class HostPortClaims {
+  readonly #claimed = new Set<string>();
+
+  /** False if it is there already. */
+  add({ hostPort, protocol, hostIP = "" }: ContainerPort): boolean {
+    const key = `${protocol}/${hostIP}/${hostPort}`;
+    const isNew = !this.#claimed.has(key);
+    this.#claimed.add(key);
+    return isNew;
+  }
+}

@@ -1,0 +1,82 @@
+// Resources of a pod as a whole beside those of its containers. k8s: PodLevelResources
+
+import { invalidValue } from "../decode/field-reader.ts";
+import type { Findings } from "../decode/field-errors.ts";
+import type { PodSpec, ResourceList, ResourceRequirements } from "../v1/pod.ts";
+import {
+  amountIn,
+  containerLimits,
+  containerRequests,
+  type Amounts,
+} from "../resource/pod-amounts.ts";
+import { quantityText } from "../resource/quantity.ts";
+import { isHugePages, judgeRequirements } from "./resource-rules.ts";
+
+/** What a pod can ask for as a whole. k8s: IsSupportedPodLevelResource */
+export function isPodLevelResource(resource: string): boolean {
+  return resource === "cpu" || resource === "memory" || isHugePages(resource);
+}
+
+/** Whether the pod as a whole says anything. k8s: IsPodLevelResourcesSet */
+export function hasPodLevelResources({ limits, requests }: ResourceRequirements): boolean {
+  return [...Object.keys(limits), ...Object.keys(requests)].some(isPodLevelResource);
+}
+
+/** What a pod that says something as a whole means by what it leaves out. k8s: SetDefaults_Pod */
+export function defaultPodResources(spec: PodSpec): PodSpec {
+  const { limits, requests } = spec.resources;
+  if (Object.keys(limits).length === 0 && Object.keys(requests).length === 0) return spec;
+  return withDefaultRequests(withHugePageLimits(spec));
+}
+
+/** Nobody else can use the rest of huge pages, so the pod's limit of them is what its containers have. k8s: defaultHugePagePodLimits */
+function withHugePageLimits(spec: PodSpec): PodSpec {
+  const { limits, requests } = spec.resources;
+  const pages = textsOf(containerLimits(spec), isHugePages);
+  return { ...spec, resources: { limits: { ...pages, ...limits }, requests } };
+}
+
+/**
+ * What a pod with limits does not ask for itself is what its containers ask for, else its limit. Without a limit of its own nothing is made
+ * up. k8s: defaultPodRequests
+ */
+function withDefaultRequests(spec: PodSpec): PodSpec {
+  const { limits, requests } = spec.resources;
+  if (Object.keys(limits).length === 0) return spec;
+  const asked = textsOf(
+    containerRequests(spec),
+    (name) => isPodLevelResource(name) && !isHugePages(name),
+  );
+  return { ...spec, resources: { limits, requests: { ...limits, ...asked, ...requests } } };
+}
+
+function textsOf(amounts: Amounts, isWanted: (resource: string) => boolean): ResourceList {
+  const wanted = [...amounts].filter(([name]) => isWanted(name));
+  return Object.fromEntries(wanted.map(([name, milli]) => [name, amountText(name, milli)]));
+}
+
+/** Of `spec` after defaults, with what they have made of its requests. k8s: validatePodResources, validatePodResourceConsistency */
+export function validatePodResources(spec: PodSpec, findings: Findings): void {
+  const { limits, requests } = spec.resources;
+  judgeRequirements(spec.resources, { findings, path: ["spec", "resources"] });
+  if (!hasPodLevelResources(spec.resources)) return;
+  for (const [name, asked] of containerRequests(spec)) {
+    if (!isPodLevelResource(name) || asked <= amountIn(requests, name)) continue;
+    const total = amountText(name, asked);
+    const message = `must be greater than or equal to aggregate container requests of ${total}`;
+    const path = ["spec", "resources", "requests", name];
+    findings.fail(path, "Invalid", invalidValue(requests[name] ?? "0", message));
+  }
+  for (const [index, { resources }] of spec.containers.entries())
+    for (const [name, limit] of Object.entries(resources.limits)) {
+      const own = limits[name];
+      if (own === undefined || amountIn(resources.limits, name) <= amountIn(limits, name)) continue;
+      const path = ["spec", "containers", index, "resources", "limits", name];
+      const message = `must be less than or equal to pod limits of ${own}`;
+      findings.fail(path, "Invalid", invalidValue(limit, message));
+    }
+}
+
+function amountText(resource: string, milli: bigint): string {
+  return quantityText(milli, resource === "cpu" ? "Decimal" : "Binary");
+}

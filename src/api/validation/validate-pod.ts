@@ -1,0 +1,125 @@
+// What must fit together inside one pod: unique names and ports, mounts that have their volume.
+
+import { invalidValue } from "../decode/field-reader.ts";
+import type { Findings } from "../decode/field-errors.ts";
+import type { FieldPath } from "../decode/field-path.ts";
+import { HostPortClaims } from "./host-ports.ts";
+import type { Container, PodSpec } from "../v1/pod.ts";
+import { validatePodResources } from "./pod-level-resources.ts";
+import { validateHostNamespaces } from "./validate-host-namespaces.ts";
+import type { Written } from "../v1/volumes.ts";
+import { writtenIndex } from "../decode/written-index.ts";
+
+/** `spec` after defaults; what is said names positions of the written lists. */
+export function validateSpec(spec: PodSpec, findings: Findings): void {
+  validateContainerNames(spec, findings);
+  unique(
+    spec.volumes,
+    ({ name }) => name,
+    (index, name) => duplicate(findings, ["spec", "volumes", index, "name"], name),
+  );
+  const volumes = new Set(spec.volumes.map((volume) => volume.name));
+  for (const [index, container] of spec.initContainers.entries()) {
+    const at = { findings, path: ["spec", "initContainers", index] };
+    validateMounts(container, volumes, at);
+    // They run one after the other, so each is judged alone, and Kubernetes lets their host ports differ from
+    // containerPort also on the host's network. k8s: checkHostPortConflicts, validateHostNetwork
+    validatePorts(container, { claims: new HostPortClaims(), hostNetwork: false, ...at });
+    validateSleeps(container, spec.terminationGracePeriodSeconds, at);
+  }
+  const claims = new HostPortClaims();
+  for (const [index, container] of spec.containers.entries()) {
+    const at = { findings, path: ["spec", "containers", index] };
+    validateMounts(container, volumes, at);
+    validatePorts(container, { claims, hostNetwork: spec.hostNetwork, ...at });
+    validateSleeps(container, spec.terminationGracePeriodSeconds, at);
+  }
+  validateHostNamespaces(spec, findings);
+  validatePodResources(spec, findings);
+}
+
+interface At {
+  readonly findings: Findings;
+  readonly path: FieldPath;
+}
+
+/** One name, one container of the pod; where an init container and another share it, the former is told. */
+function validateContainerNames({ initContainers, containers }: PodSpec, findings: Findings): void {
+  unique(
+    [...containers, ...initContainers],
+    ({ name }) => name,
+    (index, name) => {
+      const place =
+        index < containers.length
+          ? ["containers", index]
+          : ["initContainers", index - containers.length];
+      duplicate(findings, ["spec", ...place, "name"], name);
+    },
+  );
+}
+
+/** k8s: validateSleepAction */
+function validateSleeps(container: Container, gracePeriodSeconds: number, at: At): void {
+  for (const hook of ["postStart", "preStop"] as const) {
+    const handler = container.lifecycle[hook];
+    if (handler?.type !== "sleep") continue;
+    if (handler.seconds >= 0 && handler.seconds <= gracePeriodSeconds) continue;
+    const message = `must be non-negative and not more than terminationGracePeriodSeconds (${gracePeriodSeconds})`;
+    const path = [...at.path, "lifecycle", hook, "sleep"];
+    at.findings.fail(path, "Invalid", invalidValue(handler.seconds, message));
+  }
+}
+
+function validateMounts(container: Container, volumes: ReadonlySet<string>, at: At): void {
+  const path = [...at.path, "volumeMounts"];
+  unique(
+    container.volumeMounts,
+    ({ mountPath }) => mountPath,
+    (index, mountPath) => duplicate(at.findings, [...path, index, "mountPath"], mountPath),
+  );
+  for (const [position, mount] of container.volumeMounts.entries()) {
+    const index = writtenIndex(mount, position);
+    if (mount.name === "" || volumes.has(mount.name)) continue;
+    const message = `Not found: ${JSON.stringify(mount.name)}: spec.volumes has no volume of this name`;
+    at.findings.fail([...path, index, "name"], "Invalid", message);
+  }
+}
+
+function validatePorts(
+  container: Container,
+  at: At & { readonly claims: HostPortClaims; readonly hostNetwork: boolean },
+): void {
+  const path = [...at.path, "ports"];
+  unique(
+    container.ports,
+    ({ name = "" }) => name,
+    (index, name) => duplicate(at.findings, [...path, index, "name"], name),
+  );
+  for (const [index, port] of container.ports.entries()) {
+    const place = [...path, index, "hostPort"];
+    if (at.hostNetwork && port.hostPort !== port.containerPort) {
+      const message = "must match `containerPort` when `hostNetwork` is true";
+      at.findings.fail(place, "Invalid", invalidValue(port.hostPort, message));
+    }
+    if (port.hostPort === undefined || port.hostPort === 0) continue;
+    if (!at.claims.add(port)) duplicate(at.findings, place, `${port.hostPort}/${port.protocol}`);
+  }
+}
+
+/** Reports each later occurrence where it was written; "" is no name and may repeat. */
+function unique<T extends object>(
+  entries: readonly (T & Written)[],
+  nameOf: (entry: T) => string,
+  report: (index: number, name: string) => void,
+): void {
+  const seen = new Set<string>();
+  for (const [position, entry] of entries.entries()) {
+    const name = nameOf(entry);
+    if (name !== "" && seen.has(name)) report(writtenIndex(entry, position), name);
+    seen.add(name);
+  }
+}
+
+function duplicate(findings: Findings, path: FieldPath, value: string): void {
+  findings.fail(path, "Duplicate", `Duplicate value: ${JSON.stringify(value)}`);
+}

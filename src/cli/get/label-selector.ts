@@ -1,0 +1,74 @@
+// kubectl's `-l`: which labels a pod must carry.
+
+import { labelKeyError } from "../../config/config-fields.ts";
+import { failed, ok, type Result } from "../../lib/result.ts";
+
+export type Requirement =
+  | { readonly type: "Exists" | "DoesNotExist"; readonly key: string }
+  | { readonly type: "In" | "NotIn"; readonly key: string; readonly values: readonly string[] };
+
+export type LabelSelector = readonly Requirement[];
+
+// A comma inside `in (…)` does not separate requirements.
+const REQUIREMENTS = /(?:[^,()]|\([^)]*\))+/g;
+const SET = /^(\S+)\s+(in|notin)\s*\(([^()]*)\)$/;
+const EQUALITY = /^([^\s=!]+)\s*(==|=|!=)\s*([^\s=!,()]*)$/;
+const EXISTENCE = /^(!?)\s*([^\s=!,()]+)$/;
+
+/** `a=b,c!=d,e,!f,g in (x,y),h notin (z)`; every part must hold. */
+export function parseSelector(written: string): Result<LabelSelector> {
+  const parts = (written.match(REQUIREMENTS) ?? []).map((part) => part.trim());
+  const whole = written.replaceAll(/\s/g, "");
+  if (parts.join(",").replaceAll(/\s/g, "") !== whole || parts.includes(""))
+    return refuse(written, "two commas or a bracket stand where they should not");
+  const selector: Requirement[] = [];
+  for (const part of parts) {
+    const requirement = parseRequirement(part);
+    if (requirement === undefined) return refuse(written, `cannot read "${part}"`);
+    const wrongKey = labelKeyError(requirement.key);
+    if (wrongKey !== undefined) return refuse(written, wrongKey);
+    selector.push(requirement);
+  }
+  return ok(selector);
+}
+
+function refuse(written: string, why: string): Result<LabelSelector> {
+  const message = `invalid selector "${written}": ${why}; write a=b, a!=b, a, !a, or a in (b,c)`;
+  return failed([{ path: "", message, code: "Invalid" }]);
+}
+
+function parseRequirement(part: string): Requirement | undefined {
+  const set = SET.exec(part);
+  if (set !== null) {
+    const values = (set[3] ?? "").split(",").map((value) => value.trim());
+    return { type: set[2] === "in" ? "In" : "NotIn", key: set[1] ?? "", values };
+  }
+  const equality = EQUALITY.exec(part);
+  if (equality !== null) {
+    const values = [equality[3] ?? ""];
+    return { type: equality[2] === "!=" ? "NotIn" : "In", key: equality[1] ?? "", values };
+  }
+  const existence = EXISTENCE.exec(part);
+  if (existence === null) return undefined;
+  return { type: existence[1] === "!" ? "DoesNotExist" : "Exists", key: existence[2] ?? "" };
+}
+
+/** Whether labels satisfy every requirement. As in Kubernetes, `!=` and `notin` also hold without the label. */
+export function matchesSelector(
+  labels: Readonly<Record<string, string>>,
+  selector: LabelSelector,
+): boolean {
+  return selector.every((requirement) => {
+    const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
+    switch (requirement.type) {
+      case "Exists":
+        return value !== undefined;
+      case "DoesNotExist":
+        return value === undefined;
+      case "In":
+        return value !== undefined && requirement.values.includes(value);
+      case "NotIn":
+        return value === undefined || !requirement.values.includes(value);
+    }
+  });
+}

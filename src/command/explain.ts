@@ -1,0 +1,242 @@
+// Decides what to say of why a pod does not run as it should: the causes that are known, the nearest to the root first.
+
+import type { Rejection } from "../api/pod/desired-pod.ts";
+import type { EventEntry } from "../node/events-list.ts";
+import type { PodEntry } from "../node/pod-list.ts";
+import type { ContainerStatus } from "../api/v1/pod-status.ts";
+import { rfc3339 } from "../lib/clock.ts";
+
+export interface Cause {
+  readonly category:
+    | "source"
+    | "admission"
+    | "dependency"
+    | "pull"
+    | "config"
+    | "volume"
+    | "sandbox"
+    | "back-off"
+    | "exit"
+    | "probe"
+    | "update"
+    | "ending"
+    | "waiting";
+  /** Container, condition or field path. */
+  readonly element?: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface PodQuestion {
+  readonly namespace: string;
+  readonly name: string;
+  readonly entry: PodEntry | undefined;
+  /** Of all sources. */
+  readonly rejected: readonly Rejection[];
+  /** Of all objects, oldest first. */
+  readonly events: readonly EventEntry[];
+}
+
+export interface Explanation {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly phase?: string;
+  /** It runs as it should: nothing is to be explained. */
+  readonly well: boolean;
+  readonly causes: readonly Cause[];
+  /** The newest warnings, newest first. */
+  readonly warnings: readonly {
+    readonly time: string;
+    readonly reason: string;
+    readonly message: string;
+    readonly count: number;
+  }[];
+}
+
+const WARNINGS = 5;
+const PULLS = [
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "InvalidImageName",
+  "ErrImageNeverPull",
+  "ImageInspectError",
+  "RegistryUnavailable",
+];
+const CONFIGS = [
+  "CreateContainerConfigError",
+  "CreateContainerError",
+  "RunContainerError",
+  "PostStartHookError",
+];
+const VOLUMES = ["FailedMount", "FailedAttachVolume"];
+const SANDBOX = ["CreatePodSandboxError", "FailedCreatePodSandBox", "NetworkNotReady"];
+
+/** undefined = nobody here has ever heard of the pod. */
+export function explainPod(question: PodQuestion): Explanation | undefined {
+  const { namespace, name, entry } = question;
+  const refused = question.rejected.filter(
+    (one) => one.kind === "Pod" && one.namespace === namespace && one.name === name,
+  );
+  if (entry === undefined && refused.length === 0) return undefined;
+  const sources = refused.map(({ source, ref, code, path, message }) => ({
+    category:
+      code === "Shadowed" || code === "Invalid" ? ("source" as const) : sourceCategory(code),
+    element: path === "" ? `${source} ${ref}` : path,
+    reason: code,
+    message,
+  }));
+  const causes = [...sources, ...(entry === undefined ? [] : causesOf(entry, question.events))];
+  return {
+    namespace,
+    pod: name,
+    ...(entry === undefined ? {} : { phase: entry.status.phase }),
+    well: causes.length === 0 && entry !== undefined && isWell(entry),
+    causes,
+    warnings: warningsOf(question),
+  };
+}
+
+/** Refused for want of room is no mistake of who wrote it. */
+function sourceCategory(code: string): "admission" | "source" {
+  return /^(?:OutOf|Unexpected|Node|TooMany|Insufficient|NoRoom|Ports?)/.test(code)
+    ? "admission"
+    : "source";
+}
+
+function isWell({ status }: PodEntry): boolean {
+  return (
+    status.phase === "Succeeded" ||
+    status.conditions.some(({ type, status: is }) => type === "Ready" && is === "True")
+  );
+}
+
+function causesOf(entry: PodEntry, events: readonly EventEntry[]): readonly Cause[] {
+  const { status, deletedAt, pendingUpdate } = entry;
+  const ending: readonly Cause[] =
+    deletedAt === undefined
+      ? []
+      : [
+          {
+            category: "ending",
+            reason: "Terminating",
+            message: `it is being stopped since ${rfc3339(deletedAt)}`,
+          },
+        ];
+  const failed: readonly Cause[] =
+    status.reason === undefined
+      ? []
+      : [
+          {
+            category: "admission",
+            reason: status.reason,
+            message: status.message ?? status.reason,
+          },
+        ];
+  const update: readonly Cause[] =
+    pendingUpdate === undefined
+      ? []
+      : [
+          {
+            category: "update",
+            element: pendingUpdate.specHash,
+            reason: pendingUpdate.reason,
+            message: pendingUpdate.message,
+          },
+        ];
+  const conditions = isWell(entry) ? [] : status.conditions.flatMap(conditionCause);
+  const containers = [...status.initContainerStatuses, ...status.containerStatuses].flatMap(
+    (container) => containerCauses(container, entry, events),
+  );
+  return [...ending, ...failed, ...conditions, ...containers, ...update];
+}
+
+/** What the containers' own causes do not tell. */
+function conditionCause({
+  type,
+  status,
+  reason,
+  message,
+}: PodEntry["status"]["conditions"][number]): readonly Cause[] {
+  if (status !== "False" || message === undefined) return [];
+  if (["Ready", "ContainersReady", "Initialized"].includes(type)) return [];
+  return [
+    {
+      category: type === "PodScheduled" ? "admission" : "waiting",
+      element: type,
+      reason: reason ?? type,
+      message,
+    },
+  ];
+}
+
+function containerCauses(
+  container: ContainerStatus,
+  entry: PodEntry,
+  events: readonly EventEntry[],
+): readonly Cause[] {
+  const { name, state, ready, started } = container;
+  const { waiting, running, terminated } = state;
+  if (waiting !== undefined) return waitingCauses(container, waiting);
+  if (terminated !== undefined && terminated.exitCode !== 0) {
+    const message = `it ended with ${endOf(terminated)}`;
+    return [{ category: "exit", element: name, reason: terminated.reason, message }];
+  }
+  const isInit = entry.pod.spec.initContainers.some((one) => one.name === name);
+  if (running === undefined || ready || (isInit && started)) return [];
+  const said = events.findLast(
+    ({ reason, object }) =>
+      reason === "Unhealthy" &&
+      object.uid === entry.pod.metadata.uid &&
+      (object.fieldPath ?? "").endsWith(`{${name}}`),
+  );
+  const asItIs = started ? "it runs and is not ready" : "it runs and has not started up";
+  const { message = asItIs, reason = "NotReady" } = said ?? {};
+  return [{ category: "probe", element: name, reason, message }];
+}
+
+function waitingCauses(
+  { name, lastState, restartCount }: ContainerStatus,
+  { reason, message = reason }: NonNullable<ContainerStatus["state"]["waiting"]>,
+): readonly Cause[] {
+  // Another one is in its way, and has its own cause.
+  if (reason === "PodInitializing") return [];
+  const last = lastState.terminated;
+  const exit =
+    last === undefined ? "" : `; it last ended with ${endOf(last)} after ${restartCount} restarts`;
+  return [
+    { category: categoryOf(reason, message), element: name, reason, message: message + exit },
+  ];
+}
+
+function categoryOf(reason: string, message: string): Cause["category"] {
+  if (message.startsWith("waiting for pod ") || message.startsWith("the pods wait for each other"))
+    return "dependency";
+  if (reason === "CrashLoopBackOff") return "back-off";
+  if (PULLS.includes(reason)) return "pull";
+  if (CONFIGS.includes(reason)) return "config";
+  if (VOLUMES.includes(reason)) return "volume";
+  return SANDBOX.includes(reason) ? "sandbox" : "waiting";
+}
+
+function endOf({
+  exitCode,
+  signal,
+  reason,
+}: NonNullable<ContainerStatus["state"]["terminated"]>): string {
+  const how = signal === undefined ? `exit code ${exitCode}` : `signal ${signal}`;
+  return reason === "" ? how : `${how} (${reason})`;
+}
+
+function warningsOf({ namespace, name, events }: PodQuestion): Explanation["warnings"] {
+  return events
+    .filter(
+      ({ type, object }) =>
+        type === "Warning" &&
+        object.kind === "Pod" &&
+        object.namespace === namespace &&
+        object.name === name,
+    )
+    .toSorted((a, b) => b.last - a.last)
+    .slice(0, WARNINGS)
+    .map(({ last, reason, message, count }) => ({ time: rfc3339(last), reason, message, count }));
+}

@@ -1,0 +1,183 @@
+// Decides what becomes of one message on a command topic: obeyed, answered with a refusal, or passed over (MQTT.md §5).
+
+import type { Command } from "../protocol/command.ts";
+import { decodeCommand, MAX_COMMAND_BYTES, type CommandError } from "../protocol/decode-command.ts";
+import { isEnvelope, readSignedEnvelope } from "../protocol/dsse.ts";
+import { optional } from "../api/decode/optional-field.ts";
+import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
+import {
+  CHANGING,
+  expiry,
+  repetition,
+  targetDenial,
+  unsignedDenial,
+  type CommandCase,
+  type Denial,
+  type DenialPhase,
+} from "./denials.ts";
+import type { CommandFacts, CommandMessage } from "./facts.ts";
+
+export interface Refusal {
+  readonly type: "Refuse";
+  readonly id: string;
+  readonly phase: DenialPhase;
+  readonly code: number;
+  readonly error?: CommandError;
+  readonly replyTo: string;
+  /** Nobody vouches for it where signatures count. */
+  readonly stranger: boolean;
+}
+
+export type CommandJudgement =
+  | { readonly type: "Ignore"; readonly why: string }
+  | Refusal
+  | {
+      readonly type: "Run";
+      readonly command: Command;
+      /** Nobody vouches for it where signatures are required: it learns no more than the reports tell. */
+      readonly statusOnly: boolean;
+      /** Signed, and it changes something: whoever overheard it could send it again while the session lasts. */
+      readonly replayable: boolean;
+      /** Wall ms; a signature that counts says that it was issued then. */
+      readonly provenAt?: number;
+      readonly replyTo: string;
+    };
+
+/** Each answer carries them back, and waits on the disk with them. */
+export const MAX_CORRELATION_BYTES = 256;
+export function judgeCommand(message: CommandMessage, facts: CommandFacts): CommandJudgement {
+  if (message.retain) return ignore("it is retained");
+  if (message.payload.length > MAX_COMMAND_BYTES)
+    return ignore(`it is over ${MAX_COMMAND_BYTES} bytes`);
+  if ((message.correlationData?.length ?? 0) > MAX_CORRELATION_BYTES)
+    return ignore(`its correlation data are over ${MAX_CORRELATION_BYTES} bytes`);
+  const reading = readMessage(message, facts);
+  if (reading.type === "Ignore") return reading;
+  const { value, signed, distrust } = reading;
+  const own = topicFor({ type: "NodeResponse", root: facts.root, node: facts.node });
+  const read = decodeCommand(value);
+  const id = read.type === "Invalid" ? read.id : read.command.id;
+  if (id === undefined) return ignore("it has no ULID as its id");
+  // Who is not trusted is told that, and nothing else of what was written.
+  if (distrust !== undefined)
+    return refuse(
+      { id, replyTo: own, stranger: true },
+      { phase: "denied", code: 401, category: "Unauthorized", message: distrust },
+    );
+  const signaturesRequired = facts.signaturesRequired();
+  if (read.type === "Command")
+    return judgeRead(read.command, { message, facts, signed, signaturesRequired }, own);
+  const { code, error } = read;
+  return {
+    type: "Refuse",
+    id,
+    replyTo: own,
+    stranger: signaturesRequired && !signed,
+    phase: code === 501 ? "denied" : "failed",
+    code,
+    error,
+  };
+}
+
+/** Of a command that can be read, from somebody who may speak. */
+function judgeRead(command: Command, of: CommandCase, own: string): CommandJudgement {
+  const { message, facts, signed, signaturesRequired } = of;
+  const { id, verb } = command;
+  const stranger = signaturesRequired && !signed;
+  const replyTo = replyTopic(command, message, own);
+  if (replyTo === undefined)
+    return refuse(
+      { id, replyTo: own, stranger },
+      {
+        phase: "denied",
+        code: 403,
+        category: "Forbidden",
+        element: "replyTo",
+        message: `answers go to ${own} and below it only`,
+      },
+    );
+  const denial =
+    targetDenial(command, of) ??
+    unsignedDenial(command, of) ??
+    expiry(command, of) ??
+    repetition(command, facts);
+  if (denial !== undefined) return refuse({ id, replyTo, stranger }, denial);
+  const replayable = signed && CHANGING.includes(verb);
+  const proven = optional("provenAt", signed ? command.issuedAt : undefined);
+  return { type: "Run", command, statusOnly: stranger, replayable, ...proven, replyTo };
+}
+
+interface Reading {
+  readonly type: "Read";
+  readonly value: unknown;
+  readonly signed: boolean;
+  /** Why its signature does not count. */
+  readonly distrust: string | undefined;
+}
+
+function readMessage(
+  { topic, payload }: CommandMessage,
+  facts: CommandFacts,
+): Reading | Extract<CommandJudgement, { type: "Ignore" }> {
+  const written = parsed(payload);
+  if (!isEnvelope(written)) {
+    if (written === undefined) return ignore("it is no JSON");
+    return { type: "Read", value: written, signed: false, distrust: undefined };
+  }
+  const envelope = readSignedEnvelope(written);
+  if (!envelope.ok) return ignore("its envelope cannot be read");
+  const of = parseTopic(facts.root, topic);
+  const group = of?.type === "GroupCommand" ? of.group : undefined;
+  return {
+    type: "Read",
+    value: parsed(envelope.value.payload),
+    signed: true,
+    distrust: facts.verify(envelope.value, group),
+  };
+}
+
+function parsed(payload: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload)) as unknown;
+  } catch {
+    // Not JSON: nobody can be answered.
+    return undefined;
+  }
+}
+
+function replyTopic(
+  { replyTo }: Command,
+  { responseTopic }: CommandMessage,
+  own: string,
+): string | undefined {
+  // Both must be ours: whoever can write only one of them must not send answers elsewhere.
+  const asked = [replyTo, responseTopic].filter((topic) => topic !== undefined);
+  const allowed = asked.every(
+    (topic) => topic === own || (topic.startsWith(`${own}/`) && isPlain(topic)),
+  );
+  return allowed ? (asked[0] ?? own) : undefined;
+}
+
+function isPlain(topic: string): boolean {
+  return topic.length <= 256 && /^[!-"$-*,-~]+$/.test(topic) && !topic.includes("//");
+}
+
+interface To {
+  readonly id: string;
+  readonly replyTo: string;
+  readonly stranger: boolean;
+}
+
+function refuse(to: To, { phase, code, category, element, message }: Denial): Refusal {
+  const error = {
+    category,
+    component: "commands",
+    ...(element === undefined ? {} : { element }),
+    message,
+  };
+  return { type: "Refuse", ...to, phase, code, error };
+}
+
+function ignore(why: string): Extract<CommandJudgement, { type: "Ignore" }> {
+  return { type: "Ignore", why };
+}

@@ -1,0 +1,160 @@
+// Performs: the command `logs`: the last lines at once, or a lease on whatever is written from now on.
+
+import { containerLogPath, podLogDirectory } from "../api/pod/log-paths.ts";
+import { newestContainer } from "../api/pod/newest-observed.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
+import type { Files } from "../host/files.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { CommandOrder } from "./executor.ts";
+import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
+import {
+  logLine,
+  MAX_LEASE_BYTES,
+  MAX_LEASE_SECONDS,
+  METERED_LEASE_BYTES,
+  runLogLease,
+} from "./log-lease.ts";
+import { readArgs } from "./args.ts";
+import { unknownPod } from "./read-commands.ts";
+import { LogFollower } from "./log-follower.ts";
+
+export interface LogCommandsOptions {
+  readonly clock: Clock;
+  readonly files: Pick<Files, "info" | "tail" | "readFrom">;
+  readonly podLogsDir: string;
+  readonly metered: boolean;
+  readonly podOf: (namespace: string, name: string) => Pod | undefined;
+  readonly observed: (uid: PodUID) => ObservedPod | undefined;
+  /** QoS 0 to the container's log topic; never throws. */
+  readonly publish: (container: LogOf, payload: Uint8Array) => void;
+  /** Aborts with `Disconnected` when the present session ends; undefined = there is none. */
+  readonly session: () => AbortSignal | undefined;
+}
+
+export interface LogOf {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container: string;
+}
+
+const MAX_TAIL = 1_000;
+const DEFAULT_TAIL = 100;
+const TAIL_BYTES = 512 * 1024;
+const MAX_LEASES = 8;
+
+export class LogCommands {
+  readonly #options: LogCommandsOptions;
+  /** By container. */
+  readonly #leases = new Map<string, AbortController>();
+
+  constructor(options: LogCommandsOptions) {
+    this.#options = options;
+  }
+
+  async logs(order: CommandOrder): Promise<CommandOutcome> {
+    const read = readArgs(order.command.args, {
+      namespace: "text",
+      pod: "text",
+      container: "text",
+      tail: "count",
+      previous: "flag",
+      follow: "flag",
+      seconds: "count",
+      bytes: "count",
+    });
+    if (!read.ok) return read.outcome;
+    const { namespace = "default", pod: name, previous = false, follow = false } = read.args;
+    if (name === undefined) return refusedArgs("args.pod", "names the pod");
+    const pod = this.#options.podOf(namespace, name);
+    if (pod === undefined) return unknownPod(namespace, name);
+    const container = containerOf(pod, read.args.container);
+    if (typeof container !== "string") return container;
+    const of = { namespace, pod: name, container };
+    if (follow) return this.#follow(order, { of, pod }, read.args);
+    return this.#tail(of, pod, { previous, tail: read.args.tail ?? DEFAULT_TAIL });
+  }
+
+  #tail(
+    { container }: LogOf,
+    pod: Pod,
+    { previous, tail }: { readonly previous: boolean; readonly tail: number },
+  ): CommandOutcome {
+    const { files, metered } = this.#options;
+    if (tail > MAX_TAIL) return refusedArgs("args.tail", `is at most ${MAX_TAIL}`);
+    const path = this.#path(pod, container, previous ? 1 : 0);
+    if (path === undefined || files.info(path) === undefined) {
+      const which = previous ? "no previous instance's log" : "no log yet";
+      return failure(404, "NotFound", `container ${container} has ${which}`);
+    }
+    const bytes = files.tail(path, metered ? METERED_LEASE_BYTES : TAIL_BYTES);
+    const lines = new TextDecoder()
+      .decode(bytes)
+      .split("\n")
+      .filter((line) => line !== "");
+    const items = tail === 0 ? [] : lines.slice(-tail).map(logLine);
+    return { code: 200, data: { container }, list: { name: "lines", items } };
+  }
+
+  async #follow(
+    { command, signal, progress, release }: CommandOrder,
+    { of, pod }: { readonly of: LogOf; readonly pod: Pod },
+    asked: { readonly seconds?: number; readonly bytes?: number },
+  ): Promise<CommandOutcome> {
+    const { clock, files, metered, publish, session } = this.#options;
+    const connected = session();
+    if (connected === undefined || connected.aborted)
+      return failure(
+        503,
+        "Disconnected",
+        "the connection is over, and a log is not kept for the next",
+      );
+    const key = `${of.namespace}/${of.pod}/${of.container}`;
+    if (!this.#leases.has(key) && this.#leases.size >= MAX_LEASES)
+      return failure(429, "TooManyRequests", `${MAX_LEASES} logs are followed already`);
+    this.#leases.get(key)?.abort("Replaced");
+    const own = new AbortController();
+    this.#leases.set(key, own);
+    const seconds = Math.min(asked.seconds ?? MAX_LEASE_SECONDS, MAX_LEASE_SECONDS);
+    const most = metered ? METERED_LEASE_BYTES : MAX_LEASE_BYTES;
+    const bytes = Math.min(asked.bytes ?? most, most);
+    const path = (): string | undefined => this.#path(pod, of.container, 0);
+    const follower = new LogFollower({ files, path });
+    progress({ container: of.container, seconds, bytes });
+    release();
+    try {
+      const end = await runLogLease({
+        clock,
+        id: command.id,
+        seconds,
+        bytes,
+        read: () => follower.read(),
+        publish: (payload) => publish(of, payload),
+        signal: AbortSignal.any([own.signal, connected, signal]),
+      });
+      return { code: 200, data: { ...end } };
+    } finally {
+      if (this.#leases.get(key) === own) this.#leases.delete(key);
+    }
+  }
+
+  /** `back` instances before the newest; undefined = there is none. */
+  #path({ metadata }: Pod, container: string, back: number): string | undefined {
+    const { observed, podLogsDir } = this.#options;
+    const newest = newestContainer(observed(metadata.uid), container);
+    if (newest === undefined || newest.attempt < back) return undefined;
+    const file = containerLogPath(container, newest.attempt - back);
+    return `${podLogDirectory(podLogsDir, metadata)}/${file}`;
+  }
+}
+
+function containerOf({ spec }: Pod, asked: string | undefined): string | CommandOutcome {
+  const names = allContainers(spec).map(({ name }) => name);
+  if (asked !== undefined) {
+    if (names.includes(asked)) return asked;
+    return refusedArgs("args.container", `must be one of ${names.join(", ")}`);
+  }
+  const [first, ...more] = spec.containers;
+  if (first !== undefined && more.length === 0) return first.name;
+  return refusedArgs("args.container", `must be one of ${names.join(", ")}`);
+}

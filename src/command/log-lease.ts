@@ -1,0 +1,107 @@
+// Performs: one lease on a container's log: for a while, new lines are published as they come, a bounded number of
+// bytes, never stored.
+
+import { parseLogLine, type LogBatch, type LogLine } from "../protocol/log-batch.ts";
+import type { Clock } from "../lib/clock.ts";
+import { shortText } from "../lib/short-text.ts";
+import { byteLength, jsonBytes } from "../protocol/wire-text.ts";
+
+/** New lines as the runtime writes them. */
+export interface NewLines {
+  readonly lines: readonly string[];
+  /** So many were left out before them. */
+  readonly dropped: number;
+}
+
+export interface LogLeaseOptions {
+  readonly clock: Clock;
+  /** Of the command. */
+  readonly id: string;
+  readonly seconds: number;
+  /** Bytes of payload in all. */
+  readonly bytes: number;
+  /** Whatever was written since the last call; undefined = the container is gone. */
+  readonly read: () => NewLines | undefined;
+  /** Never rejects; what the line does not take is lost. */
+  readonly publish: (payload: Uint8Array) => void;
+  /** Its reason is the lease's end in a word. */
+  readonly signal: AbortSignal;
+}
+
+export interface LeaseEnd {
+  /** `Expired`, `Bytes`, `Gone`, or what the signal says. */
+  readonly why: string;
+  readonly lines: number;
+  readonly bytes: number;
+  readonly dropped: number;
+}
+
+export const MAX_LEASE_SECONDS = 600;
+export const MAX_LEASE_BYTES = 1024 * 1024;
+export const METERED_LEASE_BYTES = 64 * 1024;
+const TICK_MS = 1_000;
+/** Of one payload, one each tick. */
+export const MAX_BATCH_BYTES = 16_000;
+/** Characters of one line. */
+const MAX_LINE = 4_096;
+/** Bytes of a batch beside its lines. */
+const ENVELOPE_BYTES = 128;
+
+/** Resolves when the lease is over; never rejects. */
+export async function runLogLease(options: LogLeaseOptions): Promise<LeaseEnd> {
+  const { clock, id, seconds, bytes: allowed, read, publish, signal } = options;
+  const until = clock.monotonic() + seconds * 1_000;
+  const sum = { lines: 0, bytes: 0, dropped: 0 };
+  let owed = 0;
+  for (let seq = 0; ;) {
+    if (signal.aborted) return { ...sum, why: String(signal.reason) };
+    const news = read();
+    if (news === undefined) return { ...sum, why: "Gone" };
+    const batch = batchOf(news.lines, Math.min(MAX_BATCH_BYTES, allowed - sum.bytes));
+    owed += news.dropped;
+    sum.dropped += news.dropped + batch.dropped;
+    if (batch.lines.length > 0) {
+      const payload = jsonBytes(message(id, seq, batch.lines, owed));
+      publish(payload);
+      seq += 1;
+      owed = 0;
+      sum.lines += batch.lines.length;
+      sum.bytes += payload.length;
+    }
+    owed += batch.dropped;
+    if (
+      allowed - sum.bytes <= ENVELOPE_BYTES ||
+      (batch.dropped > 0 && allowed - sum.bytes < MAX_LINE)
+    )
+      return { ...sum, why: "Bytes" };
+    const left = until - clock.monotonic();
+    if (left <= 0) return { ...sum, why: "Expired" };
+    await clock.sleep(Math.min(TICK_MS, left), signal);
+  }
+}
+
+function message(id: string, seq: number, lines: readonly LogLine[], dropped: number): LogBatch {
+  return dropped === 0 ? { id, seq, lines } : { id, seq, lines, dropped };
+}
+
+/** As many lines as there is room for, the oldest first; the rest is dropped. */
+function batchOf(
+  written: readonly string[],
+  room: number,
+): { readonly lines: readonly LogLine[]; readonly dropped: number } {
+  const lines: LogLine[] = [];
+  let bytes = ENVELOPE_BYTES;
+  for (const [index, one] of written.entries()) {
+    const line = logLine(one);
+    bytes += byteLength(JSON.stringify(line)) + 1;
+    if (bytes > room) return { lines, dropped: written.length - index };
+    lines.push(line);
+  }
+  return { lines, dropped: 0 };
+}
+
+/** What is no line of the runtime's is shown as it is. */
+export function logLine(written: string): LogLine {
+  const line = parseLogLine(written) ?? { time: "", stream: "stdout", text: written };
+  return { ...line, text: shortText(line.text.toWellFormed(), MAX_LINE) };
+}

@@ -1,0 +1,140 @@
+// Performs: the commands that do something to a pod: restart and pull.
+
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { newestContainer } from "../api/pod/newest-observed.ts";
+import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
+import { allContainers, podName, type Pod, type PodUID } from "../api/v1/pod.ts";
+import { deadline, type Clock } from "../lib/clock.ts";
+import { messageOf, reasonOf } from "../lib/errors.ts";
+import { restartable } from "../runtime/decide/ordered-restart.ts";
+import type { CommandOrder } from "./executor.ts";
+import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
+import { readArgs } from "./args.ts";
+import { unknownPod } from "./read-commands.ts";
+
+/** What pods can be asked to do. */
+export interface PodDoers {
+  /** The newest wish for each name. */
+  readonly desired: () => readonly DesiredPod[];
+  readonly observed: (uid: PodUID) => ObservedPod | undefined;
+  /** False = it is not there, or is being stopped. */
+  readonly orderRestart: (uid: PodUID, ids: readonly string[]) => boolean;
+  readonly withdrawRestart: (uid: PodUID, ids: readonly string[]) => void;
+  readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
+}
+
+/** Beside the grace periods: a pull, a start. */
+const RESTART_MS = 120_000;
+const LOOK_MS = 500;
+const PULL_MS = 1_800_000;
+
+export async function restart(
+  { command, signal, progress }: CommandOrder,
+  doers: PodDoers,
+  clock: Clock,
+): Promise<CommandOutcome> {
+  const read = readArgs(command.args, { namespace: "text", pod: "text", container: "text" });
+  if (!read.ok) return read.outcome;
+  const { namespace = "default", pod: name, container } = read.args;
+  if (name === undefined) return refusedArgs("args.pod", "names the pod");
+  const desired = doers.desired().find(({ pod }) => podName(pod) === `${namespace}/${name}`);
+  if (desired === undefined) return unknownPod(namespace, name);
+  const names = restartable(desired.pod).map((one) => one.name);
+  if (container !== undefined && !names.includes(container))
+    return refusedArgs("args.container", `must be one of ${names.join(", ")}`);
+  const { uid } = desired;
+  const before = doers.observed(uid);
+  const wanted = container === undefined ? names : [container];
+  const running = wanted.flatMap((one) => runningOf(before, one) ?? []);
+  if (running.length === 0)
+    return failure(409, "NotRunning", "no container of it runs, so there is none to restart");
+  const ids = running.map(({ id }) => id);
+  if (!doers.orderRestart(uid, ids))
+    return failure(409, "Terminating", "the pod waits for its turn or is being stopped");
+  progress({ containers: running.map((one) => one.name) });
+  const grace = desired.pod.spec.terminationGracePeriodSeconds * 1_000 * running.length;
+  const until = clock.monotonic() + grace + RESTART_MS;
+  try {
+    while (!signal.aborted && clock.monotonic() < until) {
+      const now = doers.observed(uid);
+      if (now === undefined) return failure(409, "Gone", "the pod has gone meanwhile");
+      const followers = running.flatMap((one) => followerOf(now, one) ?? []);
+      if (followers.length === running.length) {
+        const containers = followers.map(({ name: of, attempt }) => ({
+          name: of,
+          restartCount: attempt,
+        }));
+        return { code: 200, data: { containers } };
+      }
+      await clock.sleep(LOOK_MS, signal);
+    }
+    const waiting = running.filter((one) => followerOf(doers.observed(uid), one) === undefined);
+    const which = waiting.map((one) => one.name).join(", ");
+    return failure(504, "Timeout", `not started anew in time: ${which}; explain tells why`);
+  } finally {
+    // Whoever has not been ended by now is nobody's to end any more.
+    doers.withdrawRestart(uid, ids);
+  }
+}
+
+function runningOf(pod: ObservedPod | undefined, name: string): ObservedContainer | undefined {
+  const newest = newestContainer(pod, name);
+  return newest?.state === "Running" ? newest : undefined;
+}
+
+/** Whoever came after it and was started. */
+function followerOf(
+  pod: ObservedPod | undefined,
+  { id, name }: ObservedContainer,
+): ObservedContainer | undefined {
+  const newest = newestContainer(pod, name);
+  const isOther = newest !== undefined && newest.id !== id && newest.state !== "Created";
+  // One whose start has failed was never started.
+  return isOther && newest.startedAt > 0 ? newest : undefined;
+}
+
+export async function pull(
+  { command, signal, progress }: CommandOrder,
+  doers: PodDoers,
+  clock: Clock,
+): Promise<CommandOutcome> {
+  const read = readArgs(command.args, { namespace: "text", pod: "text", image: "text" });
+  if (!read.ok) return read.outcome;
+  const { namespace = "default", pod: name, image } = read.args;
+  if ((name === undefined) === (image === undefined))
+    return refusedArgs("args", "names either a pod or an image that a pod asks for");
+  const all = doers.desired();
+  const pods = all.flatMap(({ pod }) =>
+    image === undefined
+      ? podName(pod) === `${namespace}/${name ?? ""}`
+        ? [pod]
+        : []
+      : withImage(pod, image),
+  );
+  const [pod] = pods;
+  if (pod === undefined) {
+    if (image === undefined) return unknownPod(namespace, name ?? "");
+    return failure(404, "NotFound", "no pod of this node asks for that image");
+  }
+  const images = [...new Set(allContainers(pod.spec).map((one) => one.image))];
+  progress({ images });
+  using limit = deadline(clock, PULL_MS, signal);
+  try {
+    await doers.fetchImages(pod, limit.signal);
+    return { code: 200, data: { images } };
+  } catch (error) {
+    return failure(502, reasonOf(error, "ErrImagePull"), messageOf(error));
+  }
+}
+
+/** The same pod with those containers only that are of the image. */
+function withImage(pod: Pod, image: string): readonly Pod[] {
+  const of = (containers: Pod["spec"]["containers"]): Pod["spec"]["containers"] =>
+    containers.filter((one) => one.image === image);
+  const spec = {
+    ...pod.spec,
+    initContainers: of(pod.spec.initContainers),
+    containers: of(pod.spec.containers),
+  };
+  return allContainers(spec).length === 0 ? [] : [{ ...pod, spec }];
+}

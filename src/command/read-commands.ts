@@ -1,0 +1,167 @@
+// The commands that only look: ping, get, describe, explain.
+
+import { podName } from "../api/v1/pod.ts";
+import { rfc3339 } from "../lib/clock.ts";
+import { eventList } from "../node/events-list.ts";
+import { podList, v1Pod, type PodEntry } from "../node/pod-list.ts";
+import type { CommandOrder } from "./executor.ts";
+import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
+import { readArgs } from "./args.ts";
+import { explainPod } from "./explain.ts";
+import { scrubbed, secretTexts, withoutValues } from "../node/object-views.ts";
+import { v1Node, type ServerFacts } from "../node/node-api.ts";
+
+/** What the node shows of itself. */
+export type ReadFacts = Pick<
+  ServerFacts,
+  "pods" | "events" | "rejected" | "node" | "objects" | "healthProblems"
+>;
+
+export interface ReadOptions {
+  readonly facts: ReadFacts;
+  readonly version: string;
+  readonly nodeName: string;
+  readonly session: number | undefined;
+  /** Wall ms. */
+  readonly now: number;
+}
+
+const KINDS = ["pods", "node", "events", "rejected"] as const;
+const POD_ARGS = { namespace: "text", pod: "text" } as const;
+
+export function ping({ version, nodeName, session, now }: ReadOptions): CommandOutcome {
+  const data = { node: nodeName, agent: version, time: rfc3339(now) };
+  return { code: 200, data: session === undefined ? data : { ...data, session } };
+}
+
+export function get({ command, statusOnly }: CommandOrder, { facts }: ReadOptions): CommandOutcome {
+  const read = readArgs(command.args, { kind: "text", namespace: "text", name: "text" });
+  if (!read.ok) return read.outcome;
+  const { kind = "pods", namespace, name } = read.args;
+  const known = KINDS.find((one) => one === kind || one === `${kind}s`);
+  if (known === undefined) return refusedArgs("args.kind", `must be one of ${KINDS.join(", ")}`);
+  const matches = (of: { readonly namespace?: string; readonly name?: string }): boolean =>
+    (namespace === undefined || of.namespace === namespace) &&
+    (name === undefined || of.name === name);
+  switch (known) {
+    case "pods": {
+      const pods = facts.pods().filter(({ pod }) => matches(pod.metadata));
+      if (pods.length === 0 && name !== undefined) return unknownPod(namespace, name);
+      const items = statusOnly ? pods.map(statusOf) : itemsOf(podList(pods.map(withoutValues)));
+      return list(facts, "PodList", items);
+    }
+    case "node": {
+      const { name: own, status } = facts.node();
+      const data = statusOnly
+        ? { kind: "Node", metadata: { name: own }, status }
+        : { ...v1Node(facts.node()), problems: facts.healthProblems() };
+      return { code: 200, data };
+    }
+    case "events":
+      if (statusOnly) return unsigned("events");
+      return list(
+        facts,
+        "EventList",
+        eventList(facts.events().filter(({ object }) => matches(object))).items,
+      );
+    case "rejected":
+      if (statusOnly) return unsigned("rejected");
+      return list(facts, "RejectedList", facts.rejected().filter(matches));
+  }
+}
+
+export function describe({ command }: CommandOrder, { facts }: ReadOptions): CommandOutcome {
+  const read = readArgs(command.args, POD_ARGS);
+  if (!read.ok) return read.outcome;
+  const { namespace = "default", pod: name } = read.args;
+  if (name === undefined) return refusedArgs("args.pod", "names the pod");
+  const entry = entryOf(facts, namespace, name);
+  if (entry === undefined) return unknownPod(namespace, name);
+  const events = facts
+    .events()
+    .filter(({ object }) => object.kind === "Pod" && isNamed(object, namespace, name));
+  const rejected = facts.rejected().filter((one) => isNamed(one, namespace, name));
+  const pod = scrub(facts, { pod: v1Pod(withoutValues(entry)), rejected });
+  return {
+    code: 200,
+    data: pod,
+    list: { name: "events", items: scrubAll(facts, eventList(events).items) },
+  };
+}
+
+export function explain({ command }: CommandOrder, { facts }: ReadOptions): CommandOutcome {
+  const read = readArgs(command.args, POD_ARGS);
+  if (!read.ok) return read.outcome;
+  const { namespace = "default", pod: name } = read.args;
+  if (name === undefined) return refusedArgs("args.pod", "names the pod");
+  const shown = entryOf(facts, namespace, name);
+  const explanation = explainPod({
+    namespace,
+    name,
+    entry: shown === undefined ? undefined : withoutValues(shown),
+    rejected: facts.rejected(),
+    events: facts.events(),
+  });
+  if (explanation === undefined) return unknownPod(namespace, name);
+  return { code: 200, data: scrub(facts, { ...explanation }) };
+}
+
+function entryOf(facts: ReadFacts, namespace: string, name: string): PodEntry | undefined {
+  return facts.pods().find(({ pod }) => isNamed(pod.metadata, namespace, name));
+}
+
+function isNamed(
+  of: { readonly namespace?: string; readonly name?: string },
+  namespace: string,
+  name: string,
+): boolean {
+  return of.namespace === namespace && of.name === name;
+}
+
+/** No more than the reports tell. */
+function statusOf(entry: PodEntry): object {
+  const { namespace, name, uid } = entry.pod.metadata;
+  return { kind: "Pod", metadata: { namespace, name, uid }, status: withoutValues(entry).status };
+}
+
+function itemsOf(value: Readonly<Record<string, unknown>>): readonly unknown[] {
+  const { items } = value as { readonly items?: unknown };
+  return Array.isArray(items) ? items : [];
+}
+
+function list(facts: ReadFacts, kind: string, items: readonly unknown[]): CommandOutcome {
+  return { code: 200, data: { kind }, list: { name: "items", items: scrubAll(facts, items) } };
+}
+
+function scrub(
+  facts: ReadFacts,
+  value: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const secrets = secretsOf(facts);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, scrubbed(member, secrets)]),
+  );
+}
+
+function scrubAll(facts: ReadFacts, items: readonly unknown[]): readonly unknown[] {
+  const secrets = secretsOf(facts);
+  return items.map((item) => scrubbed(item, secrets));
+}
+
+function secretsOf(facts: ReadFacts): ReadonlySet<string> {
+  const objects = facts.objects(undefined).map(({ object }) => object);
+  return secretTexts(
+    objects,
+    facts.pods().map(({ pod }) => pod),
+  );
+}
+
+function unsigned(kind: string): CommandOutcome {
+  const message = `signatures are required here: an unsigned get is for pods and node, not for ${kind}`;
+  return failure(401, "Unauthorized", message);
+}
+
+export function unknownPod(namespace: string | undefined, name: string): CommandOutcome {
+  const wanted = namespace === undefined ? name : podName({ metadata: { namespace, name } });
+  return failure(404, "NotFound", `there is no pod ${wanted} here`);
+}

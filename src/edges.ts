@@ -1,0 +1,48 @@
+// Performs: everything outside the process that the agent touches, behind interfaces: a simulator hands it another
+// world.
+
+import type { RuntimeEvents } from "./containerd/runtime-events.ts";
+import type { CriClient } from "./cri/cri-client.ts";
+import type { VersionResponse } from "./cri/gen/runtime/v1/api_pb.ts";
+import type { Sha256 } from "./api/decode/decode-context.ts";
+import type { RootKeys, VerifySignature } from "./protocol/trust-record.ts";
+import type { Files } from "./host/files.ts";
+import type { Cgroups } from "./host/pod-cgroup.ts";
+import type { MachineFacts, NodeAddress } from "./host/machine.ts";
+import type { Mounts } from "./host/mounts.ts";
+import type { ProbeEdge } from "./host/probe/probe-edge.ts";
+import type { ClockFloor } from "./lib/clock-floor.ts";
+import type { Clock } from "./lib/clock.ts";
+import type { Logger } from "./lib/logger.ts";
+import type { Random } from "./lib/random.ts";
+import type { MqttLink } from "./mqtt/mqtt-link.ts";
+import type { Store } from "./store/store.ts";
+
+export interface Edges {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly files: Files;
+  readonly mounts: Mounts;
+  readonly cgroups: Cgroups;
+  readonly cri: CriClient;
+  /** containerd's own stream, or CRI's for another runtime. */
+  readonly runtimeEvents: (version: VersionResponse) => RuntimeEvents;
+  /** Brings the pause image where containerd lacks it, and says so; never rejects. */
+  readonly bringPauseImage: (signal: AbortSignal) => Promise<void>;
+  /** The network of probes and hooks. */
+  readonly probes: ProbeEdge;
+  readonly mqtt: MqttLink;
+  readonly store: Store;
+  readonly machine: MachineFacts;
+  readonly bootId: string;
+  readonly addresses: () => readonly NodeAddress[];
+  readonly clockSynchronised: () => boolean;
+  readonly clockFloor: ClockFloor;
+  readonly sha256: Sha256;
+  readonly verifySignature: VerifySignature;
+  /** What lies in `trustPath` at this moment; throws nothing. */
+  readonly rootKeys: () => RootKeys;
+  /** Collects garbage and gives free memory back to the system; takes tens of milliseconds. */
+  readonly trimMemory: () => void;
+}

@@ -1,0 +1,224 @@
+// Performs: `agent fleet apply`: composes, signs and publishes a document that its targets must take, and watches them
+// take it.
+
+import type { Terminal } from "../../cli/terminal.ts";
+import { CliError } from "../../cli/cli-error.ts";
+import { printable } from "../../cli/printable.ts";
+import { rfc3339 } from "../../lib/clock.ts";
+import { isTopicName, topicFor } from "../../protocol/mqtt-topics.ts";
+import { applyWarnings } from "./apply-warnings.ts";
+import {
+  composeDocument,
+  sourceOf,
+  targetName,
+  targetOf,
+  type FleetTarget,
+  type WrittenInput,
+} from "./compose-document.ts";
+import { diffDocuments, diffLines } from "./diff-documents.ts";
+import { readRetained, type RetainedDocument } from "./desired-reading.ts";
+import type { Published } from "./follow-apply.ts";
+import { judgeApply } from "./judge-apply.ts";
+import {
+  knownNode,
+  knownNodes,
+  membersOf,
+  subscribeNodes,
+  type KnownNode,
+} from "../known-nodes.ts";
+import { nextVersion, type NextVersion } from "./next-version.ts";
+import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
+import { readInput } from "../read-input.ts";
+import { RivalWatch } from "./rival-watch.ts";
+import { readSigner, sha256, signMessage, type Signer } from "../trust/signing-keys.ts";
+import { waitForNodes } from "./wait-for-nodes.ts";
+
+export interface TargetFlags {
+  readonly filename: readonly string[];
+  readonly node?: string;
+  readonly group?: string;
+}
+
+export interface ApplyFlags extends BrokerFlags, TargetFlags {
+  readonly key?: readonly string[];
+  readonly epoch?: string;
+  readonly wait?: boolean;
+  /** Ms. */
+  readonly timeout: number;
+  readonly allowEmpty?: boolean;
+  readonly allowPlainSecrets?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** What the strictest broker keeps. */
+const MAX_MESSAGE_BYTES = 48 * 1024;
+
+/** The exit code: 1 when a node did not become Healthy. Throws CliError. */
+export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1> {
+  const { terminal } = parts;
+  const input = await readInput(flags.filename, terminal);
+  const target = chooseTarget(input, flags);
+  const signers = (flags.key ?? []).map(readSigner);
+  await using fleet = await openFleet(parts, flags);
+  const before = await readTarget(fleet, target, terminal);
+  const version = decideVersion(before, { input, epoch: flags.epoch });
+  const allowEmpty = flags.allowEmpty === true;
+  const issuedAt = rfc3339(terminal.clock.now());
+  const document = composeDocument({ input, target, ...version, issuedAt, allowEmpty });
+  const payload = new TextEncoder().encode(JSON.stringify(document));
+  judge({ terminal, input, target, payload, version, flags });
+  const message = signed(payload, signers);
+  const digest = `sha256:${sha256(payload)}`;
+  const { epoch, generation } = version;
+  const published: Published = { source: sourceOf(target), epoch, generation, digest };
+  const kind = { isSigned: signers.length > 0, isForNode: "node" in target };
+  for (const warning of applyWarnings(before.retained, document, kind))
+    terminal.err(`warning: ${printable(warning)}\n`);
+  if (flags.dryRun === true) {
+    for (const line of changeLines(before.retained, input)) terminal.out(`${printable(line)}\n`);
+    terminal.out(`would be generation ${generation} of ${targetName(target)}, ${digest}\n`);
+    return 0;
+  }
+  before.rivals.refuseChange();
+  await fleet.session.publish(before.topic, message, true);
+  await before.rivals.readBack(published);
+  terminal.out(`generation ${generation} of ${targetName(target)} is published, ${digest}\n`);
+  if (flags.wait !== true) return 0;
+  return await waitForNodes({
+    fleet,
+    terminal,
+    published,
+    names: before.members,
+    timeout: flags.timeout,
+  });
+}
+
+export function chooseTarget(input: WrittenInput, flags: TargetFlags): FleetTarget {
+  const { node, group } = flags;
+  const own = targetOf(input.document);
+  if (node !== undefined && group !== undefined)
+    throw new CliError(2, "--node and --group exclude each other: a document has one target");
+  const asked = node !== undefined ? { node } : group !== undefined ? { group } : own;
+  if (asked === undefined)
+    throw new CliError(2, "for whom? name a node with --node or a group with --group");
+  const name = "node" in asked ? asked.node : asked.group;
+  if (!isTopicName(name)) throw new CliError(2, `${JSON.stringify(name)} cannot be a name`);
+  if (own !== undefined && targetName(own) !== targetName(asked))
+    throw new CliError(2, `the document is for ${targetName(own)}, not for ${targetName(asked)}`);
+  return asked;
+}
+
+export interface TargetBefore {
+  readonly topic: string;
+  readonly retained: RetainedDocument | undefined;
+  /** Since then. */
+  readonly rivals: RivalWatch;
+  readonly source: string;
+  /** Names of the nodes it is for, as far as they are known. */
+  readonly members: readonly string[];
+  readonly nodes: readonly KnownNode[];
+}
+
+/** What the broker holds for the target, and what its nodes have. */
+export async function readTarget(
+  fleet: Fleet,
+  target: FleetTarget,
+  terminal: Terminal,
+): Promise<TargetBefore> {
+  const { session, root, file } = fleet;
+  const topic = desiredTopic(root, target);
+  const source = sourceOf(target);
+  if ("node" in target) {
+    const { node } = target;
+    await session.subscribe([
+      topic,
+      topicFor({ type: "NodeState", root, node }),
+      topicFor({ type: "NodeReported", root, node }),
+    ]);
+    const retained = readRetained(session.latest.get(topic), sha256);
+    const rivals = new RivalWatch(session, topic);
+    return { topic, retained, rivals, source, members: [node], nodes: [knownNode(fleet, node)] };
+  }
+  await session.subscribe([topic]);
+  const retained = readRetained(session.latest.get(topic), sha256);
+  const rivals = new RivalWatch(session, topic);
+  await subscribeNodes(fleet, ["state", "reported"], terminal);
+  const nodes = knownNodes(fleet);
+  const members = membersOf(target.group, file, nodes);
+  return {
+    topic,
+    retained,
+    rivals,
+    source,
+    members,
+    nodes: nodes.filter(({ name }) => members.includes(name)),
+  };
+}
+
+function desiredTopic(root: string, target: FleetTarget): string {
+  return "node" in target
+    ? topicFor({ type: "NodeDesired", root, node: target.node })
+    : topicFor({ type: "GroupDesired", root, group: target.group });
+}
+
+function decideVersion(
+  { retained, nodes, source }: TargetBefore,
+  { input, epoch }: { readonly input: WrittenInput; readonly epoch: string | undefined },
+): Extract<NextVersion, { ok: true }> {
+  const written = input.document?.["epoch"];
+  const asked = epoch ?? (typeof written === "string" ? written : undefined);
+  const told = nodes.flatMap(({ name, report }) => {
+    const ack = report?.desired.find((one) => one.source === source);
+    return ack === undefined
+      ? []
+      : [{ of: `node ${name}`, epoch: ack.epoch, generation: ack.generation }];
+  });
+  const version = nextVersion({
+    retained: retained === undefined ? undefined : { of: "the retained document", ...retained },
+    nodes: told,
+    ...(asked === undefined ? {} : { epoch: asked }),
+  });
+  if (!version.ok) throw new CliError(1, version.why);
+  return version;
+}
+
+interface Judged {
+  readonly terminal: Terminal;
+  readonly input: WrittenInput;
+  readonly target: FleetTarget;
+  readonly payload: Uint8Array;
+  readonly version: { readonly generation: number };
+  readonly flags: ApplyFlags;
+}
+
+function judge({ terminal, input, target, payload, version, flags }: Judged): void {
+  const { errors, warnings } = judgeApply({
+    target,
+    generation: version.generation,
+    payload,
+    objects: input.objects,
+    signed: flags.key !== undefined,
+    allowPlainSecrets: flags.allowPlainSecrets === true,
+    sha256,
+  });
+  for (const warning of warnings) terminal.err(`warning: ${printable(warning)}\n`);
+  if (errors.length > 0) throw new CliError(2, `nothing was published:\n  ${errors.join("\n  ")}`);
+}
+
+function signed(payload: Uint8Array, signers: readonly Signer[]): Uint8Array {
+  const message = signers.length === 0 ? payload : signMessage("desired", payload, signers);
+  if (message.length <= MAX_MESSAGE_BYTES) return message;
+  const how = signers.length === 0 ? "" : " once signed";
+  throw new CliError(
+    2,
+    `the document has ${message.length} bytes${how}, at most ${MAX_MESSAGE_BYTES} are accepted; make it smaller`,
+  );
+}
+
+export function changeLines(
+  retained: RetainedDocument | undefined,
+  input: WrittenInput,
+): readonly string[] {
+  const after = input.objects.map(({ value }) => value);
+  return diffLines(diffDocuments(retained?.resources ?? [], after));
+}

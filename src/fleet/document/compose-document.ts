@@ -1,0 +1,110 @@
+// What a person wrote → the complete document that is published: whose it is, and which version (MQTT.md §2).
+
+import type { JsonObject } from "../../api/decode/decode-context.ts";
+import type { FieldPath, Locate } from "../../api/decode/field-path.ts";
+import { isJsonObject } from "../../api/decode/field-reader.ts";
+import type { YamlDocument } from "../../api/yaml/yaml-documents.ts";
+import { failed, ok, type Result } from "../../lib/result.ts";
+
+export type FleetTarget = { readonly node: string } | { readonly group: string };
+
+/** One object, with the file and the place it was written at. */
+export interface WrittenObject {
+  readonly file: string;
+  readonly value: unknown;
+  readonly locate: Locate;
+}
+
+/** Everything that `-f` named. */
+export interface WrittenInput {
+  /** A whole DesiredState, whose fields besides `resources` count too; undefined = plain objects. */
+  readonly document: JsonObject | undefined;
+  readonly objects: readonly WrittenObject[];
+}
+
+export interface WrittenFile {
+  readonly file: string;
+  readonly documents: readonly YamlDocument[];
+}
+
+export function gatherInput(files: readonly WrittenFile[]): Result<WrittenInput> {
+  const all = files.flatMap(({ file, documents }) => documents.map((one) => ({ file, one })));
+  const whole = all.filter(({ one }) => isDesiredState(one.value));
+  const [first] = whole;
+  if (first === undefined) {
+    const objects = all.map(({ file, one }) => ({ file, value: one.value, locate: one.locate }));
+    return ok({ document: undefined, objects });
+  }
+  if (all.length > 1 || !isJsonObject(first.one.value)) {
+    const message =
+      "a DesiredState is complete and stands alone; put all objects into its resources";
+    return failed([{ path: "", code: "Invalid", message: `${first.file}: ${message}` }]);
+  }
+  const { file, one } = first;
+  const document = first.one.value;
+  const resources: unknown = document["resources"];
+  const list: readonly unknown[] = Array.isArray(resources) ? resources : [];
+  const objects = list.map((value, index) => ({
+    file,
+    value,
+    locate: (path: FieldPath) => one.locate(["resources", index, ...path]),
+  }));
+  return ok({ document, objects });
+}
+
+function isDesiredState(value: unknown): boolean {
+  return isJsonObject(value) && value["kind"] === "DesiredState";
+}
+
+/** Whom a whole document names by itself. */
+export function targetOf(document: JsonObject | undefined): FleetTarget | undefined {
+  const target = document?.["target"];
+  if (!isJsonObject(target)) return undefined;
+  const { node, group } = target as { readonly node?: unknown; readonly group?: unknown };
+  if (typeof node === "string") return { node };
+  return typeof group === "string" ? { group } : undefined;
+}
+
+export interface Composition {
+  readonly input: WrittenInput;
+  readonly target: FleetTarget;
+  readonly epoch: string;
+  readonly previousEpoch?: string;
+  readonly generation: number;
+  /** RFC 3339. */
+  readonly issuedAt: string;
+  readonly allowEmpty: boolean;
+}
+
+/** JSON with the version first: it is what a person looks for. */
+export function composeDocument(composition: Composition): JsonObject {
+  const { input, target, epoch, previousEpoch, generation, issuedAt, allowEmpty } = composition;
+  const written = input.document ?? {};
+  const { resources: _, epoch: __, target: wanted, allowEmpty: allowed, ...rest } = written;
+  const fleet = isJsonObject(wanted) ? { fleet: wanted["fleet"] } : {};
+  return {
+    ...rest,
+    apiVersion: "agent/v1",
+    kind: "DesiredState",
+    target: { ...fleet, ...target },
+    ...(epoch === "" ? {} : { epoch }),
+    ...(previousEpoch === undefined ? {} : { previousEpoch }),
+    generation,
+    issuedAt,
+    ...(allowEmpty || allowed === true ? { allowEmpty: true } : {}),
+    resources:
+      written["resources"] === undefined || input.objects.length > 0
+        ? input.objects.map(({ value }) => value)
+        : written["resources"],
+  };
+}
+
+/** `node`, `group/<g>`: how reports name the source of the target's document. */
+export function sourceOf(target: FleetTarget): string {
+  return "node" in target ? "node" : `group/${target.group}`;
+}
+
+/** `node pi-1`, `group kiosks`. */
+export function targetName(target: FleetTarget): string {
+  return "node" in target ? `node ${target.node}` : `group ${target.group}`;
+}

@@ -1,0 +1,51 @@
+// A desired document as it lies on the broker, signed or plain: its version and what it asks for. No signature is judged.
+
+import type { JsonObject, Sha256 } from "../../api/decode/decode-context.ts";
+import { isEnvelope, readSignedEnvelope } from "../../protocol/dsse.ts";
+import { isJsonObject } from "../../api/decode/field-reader.ts";
+import { decodeText, readDocuments } from "../../api/yaml/yaml-documents.ts";
+import { countOf, textOf } from "../wire-values.ts";
+
+export interface RetainedDocument {
+  readonly epoch: string;
+  readonly generation: number;
+  /** `sha256:…` of the payload, as nodes tell it. */
+  readonly digest: string;
+  /** Who signed it; [] = nobody. */
+  readonly keyids: readonly string[];
+  readonly issuedAt?: string;
+  readonly resources: readonly unknown[];
+  readonly document: JsonObject;
+}
+
+/** undefined = there is none, or nothing that could be read as one: no node can have accepted it. */
+export function readRetained(
+  bytes: Uint8Array | undefined,
+  sha256: Sha256,
+): RetainedDocument | undefined {
+  if (bytes === undefined || bytes.length === 0) return undefined;
+  const outer = firstDocument(bytes);
+  const envelope = isEnvelope(outer) ? readSignedEnvelope(outer) : undefined;
+  if (envelope !== undefined && !envelope.ok) return undefined;
+  const payload = envelope === undefined ? bytes : envelope.value.payload;
+  const document = envelope === undefined ? outer : firstDocument(payload);
+  if (!isJsonObject(document)) return undefined;
+  const issuedAt = textOf(document["issuedAt"]);
+  const resources: unknown = document["resources"];
+  return {
+    epoch: textOf(document["epoch"]) ?? "",
+    generation: countOf(document["generation"]) ?? 0,
+    digest: `sha256:${sha256(payload)}`,
+    keyids: envelope === undefined ? [] : envelope.value.signatures.map(({ keyid }) => keyid),
+    ...(issuedAt === undefined ? {} : { issuedAt }),
+    resources: Array.isArray(resources) ? resources : [],
+    document,
+  };
+}
+
+function firstDocument(bytes: Uint8Array): unknown {
+  const text = decodeText(bytes);
+  if (!text.ok) return undefined;
+  const [first] = readDocuments(text.value).documents;
+  return first?.value;
+}

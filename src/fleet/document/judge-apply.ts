@@ -1,0 +1,97 @@
+// What every node would refuse of a document, said before anything is published, by the decoder of the nodes.
+
+import type { Sha256 } from "../../api/decode/decode-context.ts";
+import type { Rejection, SourceName } from "../../api/pod/desired-pod.ts";
+import type { FieldError } from "../../lib/result.ts";
+import { readEnvelope, type WrittenResource } from "../../source/document/decode.ts";
+import {
+  conflictsAmong,
+  countObjects,
+  decodeResources,
+  refusedAmong,
+} from "../../source/document/resources.ts";
+import { targetName, type FleetTarget, type WrittenObject } from "./compose-document.ts";
+
+export interface ApplyToJudge {
+  readonly target: FleetTarget;
+  readonly generation: number;
+  /** The bytes a node would read. */
+  readonly payload: Uint8Array;
+  readonly objects: readonly WrittenObject[];
+  readonly signed: boolean;
+  readonly allowPlainSecrets: boolean;
+  readonly sha256: Sha256;
+}
+
+export interface ApplyJudgement {
+  /** Sentences; anything here and no node would take it, or none should. */
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+export function judgeApply(apply: ApplyToJudge): ApplyJudgement {
+  const read = readEnvelope(apply.payload, "node" in apply.target ? "node" : "group");
+  if (read.type === "Invalid") return { errors: read.errors.map(envelopeLine), warnings: [] };
+  if (read.type !== "Envelope") return { errors: ["this is no DesiredState"], warnings: [] };
+  const { unsupported, ignored, allowEmpty, resources } = read.envelope;
+  const { rejections, notices, secrets } = judgeObjects(apply);
+  const empty =
+    countObjects(resources) === 0 && !allowEmpty
+      ? [
+          "there is nothing in it, which would remove everything; add --allow-empty if that is meant",
+        ]
+      : [];
+  return {
+    errors: [...unsupported.map(envelopeLine), ...rejections, ...empty, ...secrets],
+    warnings: [...ignored.map(envelopeLine), ...notices],
+  };
+}
+
+function judgeObjects(apply: ApplyToJudge): {
+  readonly rejections: readonly string[];
+  readonly notices: readonly string[];
+  readonly secrets: readonly string[];
+} {
+  const { target, generation, objects, signed, allowPlainSecrets, sha256 } = apply;
+  const source: SourceName = "node" in target ? "mqtt:node" : `mqtt:group/${target.group}`;
+  const nodeName = "node" in target ? target.node : "";
+  const fixed = { source, nodeName, clusterDNS: true, generation, sha256, lenient: false };
+  const context = { ...fixed, signed };
+  const decoded = objects.map((object, index) => {
+    const resource: WrittenResource = { index, value: object.value, locate: object.locate };
+    return decodeResources([resource], { ...context, ref: object.file });
+  });
+  const pods = decoded.flatMap((one) => one.pods);
+  const local = decoded.flatMap((one) => one.objects);
+  const at = { source, ref: targetName(target) };
+  const rejections = [
+    ...decoded.flatMap((one) => one.errors),
+    ...conflictsAmong(pods, at),
+    ...refusedAmong(local, [], at),
+  ];
+  const shared = "group" in target && !allowPlainSecrets;
+  const secrets = local
+    .filter(({ object }) => shared && object.kind === "Secret")
+    .map(
+      ({ object: { metadata } }) =>
+        `Secret ${metadata.namespace}/${metadata.name}: whoever may read the topic of the group reads it; put it into the document of each node, or add --allow-plain-secrets`,
+    );
+  const notices = decoded.flatMap((one) => one.notices);
+  return {
+    rejections: rejections.map(rejectionLine),
+    notices: notices.map(rejectionLine),
+    secrets,
+  };
+}
+
+function envelopeLine({ path, message }: FieldError): string {
+  return path === "" ? message : `${path}: ${message}`;
+}
+
+/** `app.yaml:3:5: Pod default/web: spec.x: message`. */
+function rejectionLine(rejection: Rejection): string {
+  const { ref, line, column, kind, namespace, name, path, message } = rejection;
+  const place = [ref, line, column].filter((part) => part !== undefined).join(":");
+  const object = name === undefined ? "" : `${kind ?? "object"} ${namespace ?? "default"}/${name}`;
+  return [place, object, path, message].filter((part) => part !== "").join(": ");
+}

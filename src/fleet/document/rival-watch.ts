@@ -1,0 +1,78 @@
+// Performs: two operators at once: sees what others lay on a topic from the time it was read until our document was
+// read back.
+
+import { CliError } from "../../cli/cli-error.ts";
+import { printable } from "../../cli/printable.ts";
+import { readRetained, type RetainedDocument } from "./desired-reading.ts";
+import type { Published } from "./follow-apply.ts";
+import type { OperatorSession } from "../operator-session.ts";
+import { sha256 } from "../trust/signing-keys.ts";
+
+/** Lasts as long as the session. */
+export class RivalWatch {
+  readonly #session: OperatorSession;
+  readonly #topic: string;
+  /** What it held when it was read. */
+  readonly #read: RetainedDocument | undefined;
+  /** By digest; whose they are is judged at the end. */
+  readonly #seen = new Map<string, RetainedDocument>();
+
+  constructor(session: OperatorSession, topic: string) {
+    this.#session = session;
+    this.#topic = topic;
+    this.#read = this.#held();
+    session.listen((message) => {
+      const found = message.topic === topic ? readRetained(message.payload, sha256) : undefined;
+      if (found !== undefined) this.#seen.set(found.digest, found);
+    });
+  }
+
+  /** To be called right before publishing. Throws CliError when the broker holds something else than was read. */
+  refuseChange(): void {
+    const now = this.#held();
+    if (now?.digest === this.#read?.digest) return;
+    const what =
+      now === undefined
+        ? "cleared the document"
+        : `published generation ${now.generation}: ${described(now)}`;
+    throw new CliError(
+      1,
+      `somebody else has just ${what}; nothing was published, look at it and apply again`,
+    );
+  }
+
+  /** Throws CliError when the broker holds something else than what was published, or somebody else published what
+   * a node may have taken instead. */
+  async readBack(published: Published): Promise<void> {
+    await this.#session.subscribe([this.#topic]);
+    const { digest, epoch, generation } = published;
+    const rival = [...this.#seen.values()].find(
+      (one) =>
+        one.digest !== digest &&
+        one.digest !== this.#read?.digest &&
+        (one.epoch !== epoch || one.generation >= generation),
+    );
+    if (rival !== undefined)
+      throw new CliError(
+        1,
+        `somebody else published generation ${rival.generation} at the same moment: ${described(rival)}; agree with them, then apply again`,
+      );
+    const found = this.#held();
+    if (found?.digest === digest) return;
+    const holds = found === undefined ? "nothing" : `generation ${found.generation}`;
+    throw new CliError(
+      1,
+      `the broker holds ${holds} on ${this.#topic} instead of what was published`,
+    );
+  }
+
+  #held(): RetainedDocument | undefined {
+    return readRetained(this.#session.latest.get(this.#topic), sha256);
+  }
+}
+
+function described({ digest, keyids, issuedAt }: RetainedDocument): string {
+  const by = keyids.length === 0 ? "unsigned" : `signed by ${keyids.join(", ")}`;
+  const when = issuedAt === undefined ? "" : `, issued ${printable(issuedAt)}`;
+  return `${digest}, ${by}${when}`;
+}

@@ -1,0 +1,54 @@
+// Performs: `agent fleet sign`: a document in YAML → a signed envelope, for whoever publishes with other means.
+
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { CliError, systemCode } from "../../cli/cli-error.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { readEnvelope } from "../../source/document/decode.ts";
+import { readWritten } from "../read-input.ts";
+import { readSigner, sha256, signMessage } from "../trust/signing-keys.ts";
+
+export interface SignFlags {
+  readonly filename: string;
+  readonly key: readonly string[];
+  /** Absent = standard output. */
+  readonly output?: string;
+}
+
+export async function signDocument(terminal: Terminal, flags: SignFlags): Promise<0> {
+  const { file, documents } = await readWritten(flags.filename, terminal);
+  const [document, second] = documents;
+  if (document === undefined || second !== undefined)
+    throw new CliError(2, `${file} must hold exactly one DesiredState`);
+  const payload = new TextEncoder().encode(JSON.stringify(document.value));
+  const read = readEnvelope(payload);
+  if (read.type === "Invalid")
+    throw new CliError(
+      2,
+      read.errors.map(({ path, message }) => `${file}: ${path}: ${message}`).join("\n"),
+    );
+  if (read.type !== "Envelope") throw new CliError(2, `${file} is no DesiredState`);
+  const { node, group } = read.envelope.target;
+  if (node === undefined && group === undefined)
+    throw new CliError(2, `${file}: target: a signed document names its node or group`);
+  const signers = flags.key.map(readSigner);
+  const signed = signMessage("desired", payload, signers);
+  write(terminal, flags.output, signed);
+  terminal.err(
+    `sha256:${sha256(payload)}, signed by ${signers.map(({ keyid }) => keyid).join(", ")}\n`,
+  );
+  return 0;
+}
+
+/** To the file, or to standard output; a private key, such as one that signs here, is never overwritten. */
+export function write(terminal: Terminal, path: string | undefined, bytes: Uint8Array): void {
+  if (path === undefined || path === "-")
+    return terminal.out(`${new TextDecoder().decode(bytes)}\n`);
+  try {
+    if (existsSync(path) && readFileSync(path, "utf8").includes("PRIVATE KEY-----"))
+      throw new CliError(2, `${path} holds a private key, which is never overwritten`);
+    writeFileSync(path, bytes);
+  } catch (thrown) {
+    const why = systemCode(thrown);
+    throw why === undefined ? thrown : new CliError(1, `cannot write ${path}: ${why}`, thrown);
+  }
+}

@@ -1,0 +1,44 @@
+// A TrustBundle as people write it → the payload that roots sign (MQTT.md §2).
+
+import { base64OfBytes } from "../../api/validation/base64.ts";
+import { decodeTrustBundle } from "../../protocol/decode-trust-bundle.ts";
+import { isJsonObject } from "../../api/decode/field-reader.ts";
+import type { PublicKey, TrustBundle } from "../../protocol/trust-bundle.ts";
+import { failed, ok, type Result } from "../../lib/result.ts";
+
+export interface BundlePayload {
+  readonly payload: Uint8Array;
+  readonly bundle: TrustBundle;
+}
+
+export interface BundleContext {
+  /** Where the text names none. */
+  readonly version: number | undefined;
+  /** Reads a key that is the name of a file; undefined = take the text as it is. */
+  readonly keyOf: (written: string) => PublicKey | undefined;
+}
+
+/** Judged by the decoder of the nodes. */
+export function writtenBundle(value: unknown, context: BundleContext): Result<BundlePayload> {
+  if (!isJsonObject(value))
+    return failed([{ path: "", code: "Invalid", message: "must be an object {root, keys}" }]);
+  const { root, keys, version } = value as { readonly [key: string]: unknown };
+  const written = {
+    ...value,
+    version: version ?? context.version,
+    root: Array.isArray(root) ? root.map((key: unknown) => keyText(key, context)) : root,
+    keys: Array.isArray(keys) ? keys.map((key: unknown) => withKey(key, context)) : keys,
+  };
+  const payload = new TextEncoder().encode(JSON.stringify(written));
+  const decoded = decodeTrustBundle(payload);
+  return decoded.ok ? ok({ payload, bundle: decoded.value }) : failed(decoded.errors);
+}
+
+function withKey(entry: unknown, context: BundleContext): unknown {
+  return isJsonObject(entry) ? { ...entry, pub: keyText(entry["pub"], context) } : entry;
+}
+
+function keyText(written: unknown, { keyOf }: BundleContext): unknown {
+  const key = typeof written === "string" ? keyOf(written) : undefined;
+  return key === undefined ? written : base64OfBytes(key);
+}

@@ -1,0 +1,83 @@
+// Performs: `agent fleet keygen`: the keys of a new fleet, and the first word on who may sign what.
+
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { base64OfBytes } from "../../api/validation/base64.ts";
+import { CliError, systemCode } from "../../cli/cli-error.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { writtenBundle } from "./bundle-form.ts";
+import { invalid } from "../open-broker.ts";
+import { makeKeyPair, signerOf, signMessage } from "./signing-keys.ts";
+
+export interface KeygenFlags {
+  readonly dir: string;
+  readonly roles: readonly string[];
+  readonly nodeGlobs?: readonly string[];
+  readonly groups?: readonly string[];
+}
+
+interface NewFile {
+  readonly path: string;
+  readonly content: string | Uint8Array;
+  readonly mode: number;
+}
+
+const PRIVATE = 0o600;
+const PUBLIC = 0o644;
+
+export function keygen(terminal: Terminal, { dir, roles, nodeGlobs, groups }: KeygenFlags): 0 {
+  const path = (name: string): string => join(dir, name);
+  const root = makeKeyPair();
+  const signing = makeKeyPair();
+  const scope = {
+    ...(nodeGlobs === undefined ? {} : { nodes: nodeGlobs }),
+    ...(groups === undefined ? {} : { groups }),
+  };
+  const written = {
+    root: [base64OfBytes(root.pub)],
+    keys: [{ pub: base64OfBytes(signing.pub), roles, ...scope }],
+  };
+  const bundle = writtenBundle(written, { version: 1, keyOf: () => undefined });
+  if (!bundle.ok) throw invalid("the signing key", bundle.errors);
+  const signers = [signerOf(path("root.pem"), root.privatePem)];
+  const trust = signMessage("trust", bundle.value.payload, signers);
+  writeNew(dir, [
+    { path: path("root.pem"), content: root.privatePem, mode: PRIVATE },
+    { path: path("root.pub"), content: root.publicPem, mode: PUBLIC },
+    { path: path("signing.pem"), content: signing.privatePem, mode: PRIVATE },
+    { path: path("signing.pub"), content: signing.publicPem, mode: PUBLIC },
+    { path: path("trust.json"), content: trust, mode: PUBLIC },
+  ]);
+  terminal.out(
+    [
+      `root key ${root.keyid}: ${path("root.pem")}, ${path("root.pub")}`,
+      `signing key ${signing.keyid}: ${path("signing.pem")}, ${path("signing.pub")}`,
+      `first TrustBundle (version 1): ${path("trust.json")}`,
+      "",
+      `Take ${path("root.pem")} offline now: it is needed only to change who may sign.`,
+      `Copy ${path("root.pub")} into /etc/agent/trust.d of every node; from then on a node takes nothing unsigned.`,
+      `Then: agent fleet trust publish -f ${path("trust.json")}`,
+      `and sign with --key ${path("signing.pem")}.`,
+      "",
+    ].join("\n"),
+  );
+  return 0;
+}
+
+/** All of them or none: a key that is there is never overwritten. */
+function writeNew(directory: string, files: readonly NewFile[]): void {
+  const there = files.find(({ path }) => existsSync(path));
+  if (there !== undefined)
+    throw new CliError(
+      1,
+      `${there.path} is there already; keys are never overwritten, choose another --dir`,
+    );
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    for (const { path, content, mode } of files) writeFileSync(path, content, { flag: "wx", mode });
+  } catch (thrown) {
+    const why = systemCode(thrown) ?? messageOf(thrown);
+    throw new CliError(1, `cannot write to ${directory}: ${why}`, thrown);
+  }
+}

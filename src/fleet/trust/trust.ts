@@ -1,0 +1,217 @@
+// Performs: `agent fleet trust`: signs a TrustBundle with root keys and lays it on the broker for all nodes.
+
+import { dirname, resolve } from "node:path";
+import type { PublicKey, TrustBundle } from "../../protocol/trust-bundle.ts";
+import { decodeTrustBundle } from "../../protocol/decode-trust-bundle.ts";
+import {
+  isEnvelope,
+  keyIdOf,
+  payloadTypeOf,
+  preAuthEncoding,
+  readSignedEnvelope,
+} from "../../protocol/dsse.ts";
+import { isJsonObject } from "../../api/decode/field-reader.ts";
+import { topicFor } from "../../protocol/mqtt-topics.ts";
+import { CliError } from "../../cli/cli-error.ts";
+import type { Terminal } from "../../cli/terminal.ts";
+import { verifyEd25519 } from "../../host/ed25519.ts";
+import { writtenBundle } from "./bundle-form.ts";
+import { HIGHEST_VERSION } from "../document/next-version.ts";
+import {
+  invalid,
+  openFleet,
+  type BrokerFlags,
+  type Fleet,
+  type FleetParts,
+} from "../open-broker.ts";
+import { readWritten } from "../read-input.ts";
+import { readPublicKey, readSigner, sha256, signMessage, type Signer } from "./signing-keys.ts";
+import { write } from "../document/sign.ts";
+import { wireObject } from "../wire-values.ts";
+
+export interface TrustFlags {
+  readonly filename: string;
+  readonly key?: readonly string[];
+  readonly bundleVersion?: number;
+}
+
+export interface TrustSignFlags extends TrustFlags {
+  readonly output?: string;
+}
+
+interface SignedBundle {
+  readonly bundle: TrustBundle;
+  readonly message: Uint8Array;
+}
+
+/** What lies on the trust topic; nobody but a root key is believed its version. */
+interface RetainedBundle {
+  /** 0 = none, or nothing that a node would take for one. */
+  readonly version: number;
+  readonly isVerified: boolean;
+}
+
+/** Needs no broker. */
+export async function trustSign(terminal: Terminal, flags: TrustSignFlags): Promise<0> {
+  const value = await readOne(flags.filename, terminal);
+  const signers = rootSigners(flags);
+  const { bundle, message } = signBundle(value, { flags, signers, version: flags.bundleVersion });
+  write(terminal, flags.output, message);
+  terminal.err(`${describe(bundle)}\n`);
+  return 0;
+}
+
+/** A signed bundle as it is, or one that is signed now as the successor of the retained one. */
+export async function trustPublish(parts: FleetParts, flags: TrustFlags & BrokerFlags): Promise<0> {
+  const { terminal } = parts;
+  const value = await readOne(flags.filename, terminal);
+  await using fleet = await openFleet(parts, flags);
+  const topic = topicFor({ type: "Trust", root: fleet.root });
+  await fleet.session.subscribe([topic]);
+  const { bundle, message } = isEnvelope(value)
+    ? signedBefore(value, { fleet, topic, flags, terminal })
+    : signNow(value, { fleet, topic, flags, terminal });
+  await fleet.session.publish(topic, message, true);
+  await fleet.session.subscribe([topic]);
+  const held = fleet.session.latest.get(topic);
+  if (held === undefined || !Buffer.from(held).equals(message))
+    throw new CliError(
+      1,
+      `the broker does not hold on ${topic} what was published as version ${bundle.version}; somebody else published too`,
+    );
+  terminal.out(`${describe(bundle)} is published\n`);
+  return 0;
+}
+
+async function readOne(path: string, terminal: Terminal): Promise<unknown> {
+  const { file, documents } = await readWritten(path, terminal);
+  const [document, second] = documents;
+  if (document !== undefined && second === undefined) return document.value;
+  throw new CliError(2, `${file} must hold exactly one TrustBundle`);
+}
+
+interface Publishing {
+  readonly fleet: Fleet;
+  readonly topic: string;
+  readonly flags: TrustFlags;
+  readonly terminal: Terminal;
+}
+
+function signedBefore(
+  value: Readonly<Record<string, unknown>>,
+  { fleet, topic, flags, terminal }: Publishing,
+): SignedBundle {
+  const signed = signedBundle(value, flags.filename);
+  const before = retainedBundle(fleet, topic, signed.bundle.root);
+  if (before?.isVerified === true) refuseOlder(signed.bundle, before);
+  else if (before !== undefined && before.version >= signed.bundle.version)
+    terminal.err(
+      `warning: the broker holds version ${before.version}, signed by none of the roots of this bundle, so it is not believed; nodes that took it answer 410\n`,
+    );
+  return signed;
+}
+
+function signNow(value: unknown, { fleet, topic, flags, terminal }: Publishing): SignedBundle {
+  const signers = rootSigners(flags);
+  const roots = signers.map(({ pub }) => pub);
+  const before = retainedBundle(fleet, topic, roots);
+  const version = flags.bundleVersion ?? nextBundleVersion(value, before);
+  const isFirst = version === undefined && before === undefined;
+  const signed = signBundle(value, { flags, signers, version: isFirst ? 1 : version });
+  if (isFirst && !isVersioned(value))
+    terminal.err(
+      "warning: the broker holds no TrustBundle, so this is version 1; nodes that had a higher one answer 410, for them name it with --bundle-version\n",
+    );
+  if (before?.isVerified === true) refuseOlder(signed.bundle, before);
+  return signed;
+}
+
+/** What a root key is to sign must not be what anybody could lay on the broker. */
+function nextBundleVersion(value: unknown, before: RetainedBundle | undefined): number | undefined {
+  if (before?.isVerified === true) return before.version + 1;
+  if (before === undefined || isVersioned(value)) return undefined;
+  throw new CliError(
+    1,
+    "what the broker holds as TrustBundle is signed by none of the keys named with --key, so its version is not believed; name the version with --bundle-version",
+  );
+}
+
+function isVersioned(value: unknown): boolean {
+  return isJsonObject(value) && value["version"] !== undefined;
+}
+
+function refuseOlder({ version }: TrustBundle, before: RetainedBundle): void {
+  if (version <= before.version)
+    throw new CliError(
+      1,
+      `version ${version} is not newer than version ${before.version} on the broker; nodes would refuse it`,
+    );
+}
+
+function refuseTooHigh({ version }: TrustBundle): void {
+  if (version > HIGHEST_VERSION)
+    throw new CliError(
+      2,
+      `version ${version} is too high: hardly any could follow it; at most ${HIGHEST_VERSION} is accepted`,
+    );
+}
+
+function rootSigners({ filename, key = [] }: TrustFlags): readonly Signer[] {
+  if (key.length === 0)
+    throw new CliError(2, `${filename} is not signed; name the root key with --key`);
+  return key.map(readSigner);
+}
+
+interface Signing {
+  readonly flags: TrustFlags;
+  readonly signers: readonly Signer[];
+  readonly version: number | undefined;
+}
+
+function signBundle(value: unknown, { flags, signers, version }: Signing): SignedBundle {
+  const { filename } = flags;
+  const directory = filename === "-" ? process.cwd() : dirname(resolve(filename));
+  const keyOf = (written: string): PublicKey | undefined =>
+    written.endsWith(".pub") ? readPublicKey(resolve(directory, written)) : undefined;
+  const written = writtenBundle(value, { version, keyOf });
+  if (!written.ok) throw invalid(filename, written.errors);
+  const { payload, bundle } = written.value;
+  refuseTooHigh(bundle);
+  return { bundle, message: signMessage("trust", payload, signers) };
+}
+
+function signedBundle(value: unknown, file: string): SignedBundle {
+  const envelope = readSignedEnvelope(value);
+  if (!envelope.ok) throw invalid(file, envelope.errors);
+  if (envelope.value.payloadType !== payloadTypeOf("trust"))
+    throw new CliError(2, `${file} holds something signed that is no TrustBundle`);
+  const bundle = decodeTrustBundle(envelope.value.payload);
+  if (!bundle.ok) throw invalid(file, bundle.errors);
+  refuseTooHigh(bundle.value);
+  return { bundle: bundle.value, message: new TextEncoder().encode(JSON.stringify(value)) };
+}
+
+/** undefined = the topic is empty. */
+function retainedBundle(
+  { session }: Fleet,
+  topic: string,
+  roots: readonly PublicKey[],
+): RetainedBundle | undefined {
+  const retained = session.latest.get(topic);
+  if (retained === undefined) return undefined;
+  const envelope = readSignedEnvelope(wireObject(retained));
+  if (!envelope.ok) return { version: 0, isVerified: false };
+  const { payloadType, payload, signatures } = envelope.value;
+  const bundle = decodeTrustBundle(payload);
+  if (!bundle.ok) return { version: 0, isVerified: false };
+  const message = preAuthEncoding(payloadType, payload);
+  const isSigned = signatures.some(({ keyid, sig }) =>
+    roots.some((root) => keyIdOf(root, sha256) === keyid && verifyEd25519(root, message, sig)),
+  );
+  const isVerified = isSigned && payloadType === payloadTypeOf("trust");
+  return { version: bundle.value.version, isVerified };
+}
+
+function describe({ version, root, keys }: TrustBundle): string {
+  return `TrustBundle version ${version} (${root.length} root, ${keys.length} signing keys)`;
+}

@@ -1,0 +1,124 @@
+// How a handler of a probe or a hook becomes an HTTP request, and which redirect is followed.
+// kubelet: NewRequestForHTTPGetAction, RedirectChecker
+
+import { resolvePort } from "../../api/v1/container-ports.ts";
+import type { Container, HttpGetHandler } from "../../api/v1/pod.ts";
+import type { Address, HttpRequest } from "./probe-edge.ts";
+
+/** `message`: why there is none, as a sentence. */
+export type Target<T> =
+  { readonly ok: true; readonly target: T } | { readonly ok: false; readonly message: string };
+
+export interface RequestFacts {
+  readonly ports: Container["ports"];
+  /** Where the handler names no host; undefined = not known. */
+  readonly podIP: string | undefined;
+  readonly userAgent: string;
+}
+
+type Header = HttpRequest["headers"][number];
+
+/** The connection's own business; an author does not set them. */
+const NOT_SENT: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "trailer"]);
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+const DEFAULT_PORT: Readonly<Record<HttpRequest["scheme"], number>> = { HTTP: 80, HTTPS: 443 };
+const SCHEMES: Readonly<Record<string, HttpRequest["scheme"]>> = {
+  "http:": "HTTP",
+  "https:": "HTTPS",
+};
+
+/** The container runs, and the agent does not know where. */
+export const NO_ADDRESS = "the pod has no address yet";
+/** The first counts. */
+export const MAX_REQUESTS = 10;
+
+export function httpTarget(handler: HttpGetHandler, facts: RequestFacts): Target<HttpRequest> {
+  const port = resolvePort(handler.port, facts.ports);
+  const host = targetHost(handler.host, facts.podIP);
+  if (port === undefined) return noPort(handler.port);
+  if (host === "") return { ok: false, message: NO_ADDRESS };
+  const path = escapedPath(handler.path);
+  const headers = headersOf(handler.httpHeaders, facts.userAgent);
+  return { ok: true, target: { scheme: handler.scheme, host, port, path, headers } };
+}
+
+/** "" = nowhere. */
+export function targetHost(host: string | undefined, podIP: string | undefined): string {
+  const chosen = host === undefined || host === "" ? (podIP ?? "") : host;
+  return chosen.replace(/^\[(.*)\]$/, "$1");
+}
+
+export function noPort<T>(port: number | string): Target<T> {
+  const named = typeof port === "string" ? "with the name" : "with the number";
+  return { ok: false, message: `the container has no port ${named} ${JSON.stringify(port)}` };
+}
+
+/** As Go writes it: with the port, even if it is the scheme's own. */
+export function urlOf({ scheme, host, port, path }: HttpRequest): string {
+  return `${scheme.toLowerCase()}://${hostAndPort({ host, port })}${path}`;
+}
+
+export function hostAndPort({ host, port }: Address): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+export function isRedirect(status: number, location: string): boolean {
+  return REDIRECTS.includes(status) && location !== "";
+}
+
+/** The request after the newest of `asked`; "elsewhere" = to another host, undefined = nobody could follow it. */
+export function redirected(
+  asked: readonly HttpRequest[],
+  location: string,
+): HttpRequest | "elsewhere" | undefined {
+  const [first] = asked;
+  const from = asked.at(-1);
+  if (first === undefined || from === undefined) return undefined;
+  const url = URL.parse(location, urlOf(from));
+  const scheme = url === null ? undefined : SCHEMES[url.protocol];
+  if (url === null || scheme === undefined) return undefined;
+  if (url.hostname !== URL.parse(urlOf(first))?.hostname) return "elsewhere";
+  return {
+    scheme,
+    host: first.host,
+    port: url.port === "" ? DEFAULT_PORT[scheme] : Number(url.port),
+    path: url.pathname + url.search,
+    headers: isAbsolute(location) ? withoutHeader(from.headers, "host") : from.headers,
+  };
+}
+
+export function withoutHeader(headers: readonly Header[], unwanted: string): readonly Header[] {
+  return headers.filter(({ name }) => name.toLowerCase() !== unwanted);
+}
+
+// A relative redirect stays with the virtual host that was asked for.
+function isAbsolute(location: string): boolean {
+  return /^[a-z][a-z\d+.-]*:/i.test(location);
+}
+
+// What cannot stand in a request line is escaped; what the author escaped stays.
+function escapedPath(path: string): string {
+  const [written = ""] = path.split("#", 1);
+  const escaped = written
+    .toWellFormed()
+    .replace(/%(?![0-9a-f]{2})/gi, "%25")
+    .replace(/[^\x21-\x7e]|["<>\\^`{|}]/gu, encodeURIComponent);
+  return escaped.startsWith("/") ? escaped : `/${escaped}`;
+}
+
+// An empty Host, User-Agent or Accept means: none of it. The host's own name is then the Host all the same.
+function headersOf(written: readonly Header[], userAgent: string): readonly Header[] {
+  const named = (name: string) => written.find((header) => header.name.toLowerCase() === name);
+  const defaults = [
+    { name: "User-Agent", value: userAgent },
+    { name: "Accept", value: "*/*" },
+  ].filter(({ name }) => named(name.toLowerCase()) === undefined);
+  const removed = ["host", "user-agent", "accept"].filter((name) => named(name)?.value === "");
+  const kept = written.filter(({ name }) => {
+    const lower = name.toLowerCase();
+    return !NOT_SENT.has(lower) && !removed.includes(lower);
+  });
+  // A second Host would make the request invalid; the first one counts.
+  const host = kept.find(({ name }) => name.toLowerCase() === "host");
+  return [...(host === undefined ? [] : [host]), ...defaults, ...withoutHeader(kept, "host")];
+}

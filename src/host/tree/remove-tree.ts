@@ -1,0 +1,111 @@
+// Performs: removes a directory that a hostile pod has filled: follows no link, enters no other mount, needs no memory
+// per level.
+
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { OPEN_DIRECTORY, at, mountOf, opened } from "./directory-fd.ts";
+import { STEP_ENTRIES, isLargeTree } from "./walk-tree.ts";
+
+/** Below this depth directories are moved up to the top: open files and stack stay bounded. */
+const MAX_DEPTH = 64;
+
+/** Nothing there = fine. Throws when a mount point is in the way (its content is untouched) or something cannot be removed. */
+export function removeTree(path: string): void {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return;
+  if (!stats.isDirectory()) return unlinkSync(path);
+  for (const _ of emptyInSteps(path));
+  rmdirSync(path);
+}
+
+/** Removes in steps what is in a large tree; of a small one, or of what is no directory, nothing. */
+export function* emptyLargeTree(path: string): Generator<void, void> {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  if (isLargeTree(path)) yield* emptyInSteps(path);
+}
+
+function* emptyInSteps(path: string): Generator<void, void> {
+  const removal = new TreeRemoval(path);
+  try {
+    yield* removal.run();
+  } finally {
+    removal.close();
+  }
+}
+
+class TreeRemoval {
+  readonly #path: string;
+  readonly #top: number;
+  readonly #mount: string;
+  #deep = 0;
+  #entries = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#top = openSync(path, OPEN_DIRECTORY);
+    this.#mount = mountOf(this.#top);
+    if (this.#mount !== mountOfParent(path)) {
+      this.close();
+      throw new Error("it is a mount point");
+    }
+  }
+
+  close(): void {
+    closeSync(this.#top);
+  }
+
+  *run(): Generator<void, void> {
+    // Each round brings directories from below MAX_DEPTH up to the top; the next one takes them.
+    for (let before = -1; before !== this.#deep;) {
+      before = this.#deep;
+      yield* this.#empty(this.#top, 0);
+    }
+  }
+
+  *#empty(directory: number, depth: number): Generator<void, void> {
+    for (const name of readdirSync(`/proc/self/fd/${directory}`, { encoding: "buffer" })) {
+      this.#entries += 1;
+      if (this.#entries % STEP_ENTRIES === 0) yield;
+      const entry = at(directory, name);
+      const stats = lstatSync(entry, { throwIfNoEntry: false });
+      if (stats === undefined) continue;
+      if (!stats.isDirectory()) unlinkSync(entry);
+      else if (depth < MAX_DEPTH) yield* this.#removeDirectory(entry, depth);
+      else this.#moveUp(entry);
+    }
+  }
+
+  *#removeDirectory(entry: Buffer, depth: number): Generator<void, void> {
+    const fd = openSync(entry, OPEN_DIRECTORY);
+    try {
+      if (mountOf(fd) !== this.#mount) throw new Error(`a mount point is inside of ${this.#path}`);
+      yield* this.#empty(fd, depth + 1);
+    } finally {
+      closeSync(fd);
+    }
+    rmdirSync(entry);
+  }
+
+  #moveUp(entry: Buffer): void {
+    let target: Buffer;
+    do {
+      this.#deep += 1;
+      target = at(this.#top, Buffer.from(`.removing-${this.#deep}`));
+    } while (lstatSync(target, { throwIfNoEntry: false }) !== undefined);
+    renameSync(entry, target);
+  }
+}
+
+function mountOfParent(path: string): string {
+  // The parent's own name may be a link.
+  return opened(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY, mountOf);
+}

@@ -1,0 +1,81 @@
+// Performs: gives a directory and everything in it to a group. kubelet: SetVolumeOwnership
+
+import { chmodSync, chownSync, fstatSync, lchownSync, statSync, type Stats } from "node:fs";
+import { OPEN_PATH, errorCode, opened } from "./directory-fd.ts";
+import { isLargeTree, walkInSteps } from "./walk-tree.ts";
+
+export interface ShareOptions {
+  readonly group: number;
+  /** The group may look, but not write. */
+  readonly readOnly: boolean;
+  /** Nothing is looked at below a root that has the group and its permissions already. kubelet: OnRootMismatch */
+  readonly unlessRootFits: boolean;
+}
+
+/** The owner stays who it is. */
+const KEEP = -1;
+const READ = 0o440;
+const READ_WRITE = 0o660;
+/** Of a directory besides: the group may enter, and new files in it belong to the group. */
+const ENTER = 0o2110;
+/** A file system without groups (FAT), or one that is read-only: the kubelet goes on too. */
+const CANNOT: readonly string[] = ["EPERM", "EROFS", "EOPNOTSUPP", "ENOTSUP", "ENOSYS", "EINVAL"];
+const GONE: readonly string[] = ["ENOENT"];
+
+export function shareTree(path: string, options: ShareOptions): void {
+  for (const _ of shareInSteps(path, options));
+}
+
+/** The same in steps, and only for a large tree; true = it was one, and all of it is shared now. */
+export function* shareLargeTree(path: string, options: ShareOptions): Generator<void, boolean> {
+  if (!isLargeTree(path)) return false;
+  yield* shareInSteps(path, options);
+  return true;
+}
+
+function* shareInSteps(path: string, options: ShareOptions): Generator<void, void> {
+  if (options.unlessRootFits && fits(statSync(path), options)) return;
+  // The root comes last: it fits only when all the rest was done.
+  yield* walkInSteps(path, (entry, stats) => {
+    if (stats.isSymbolicLink()) shareLink(entry, stats, options);
+    else if (!fits(stats, options)) share(entry, options);
+  });
+}
+
+function fits(stats: Stats, options: ShareOptions): boolean {
+  return stats.gid === options.group && stats.mode === (stats.mode | wantedBits(stats, options));
+}
+
+function wantedBits(stats: Stats, { readOnly }: ShareOptions): number {
+  return (readOnly ? READ : READ_WRITE) | (stats.isDirectory() ? ENTER : 0);
+}
+
+function shareLink(entry: Buffer, stats: Stats, { group }: ShareOptions): void {
+  if (stats.gid === group) return;
+  tolerant([...CANNOT, ...GONE], () => lchownSync(entry, KEEP, group));
+}
+
+/** Through a descriptor: chmod by name would follow a link that was put there since. */
+function share(entry: Buffer, options: ShareOptions): void {
+  tolerant(GONE, () =>
+    opened(entry, OPEN_PATH, (fd) => {
+      const stats = fstatSync(fd);
+      if (stats.isSymbolicLink()) return;
+      const self = `/proc/self/fd/${fd}`;
+      const mode = (stats.mode & 0o7777) | wantedBits(stats, options);
+      tolerant(CANNOT, () => {
+        chownSync(self, KEEP, options.group);
+        // Also when the mode is right: a change of the group takes the setuid bit away.
+        chmodSync(self, mode);
+      });
+    }),
+  );
+}
+
+function tolerant(codes: readonly string[], run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    if (!codes.includes(errorCode(error))) throw error;
+  }
+}

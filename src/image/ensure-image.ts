@@ -1,0 +1,75 @@
+// Performs: wires the images to the pods: what is said about an image becomes events of the container that wants it.
+
+import { containerEvent, podEvent, type RecordEvent } from "../api/v1/events.ts";
+import type { LocalObjects } from "../api/v1/local-object.ts";
+import { pullsStrictly } from "../api/pod/pod-annotations.ts";
+import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
+import { ImagePuller } from "./image-puller.ts";
+import type { ImageReference } from "./image-reference.ts";
+import { credentialsFor, pullSecretsOf, type PullCredentials } from "./pull-secrets.ts";
+import type { EnsureImage } from "../runtime/decide/action-input.ts";
+import type { Edges } from "../edges.ts";
+import type { ImageLedger } from "./image-ledger.ts";
+
+export interface ImagesOptions {
+  readonly edges: Pick<Edges, "cri" | "clock" | "random" | "log">;
+  readonly record: RecordEvent;
+  /** What the pod may read. */
+  readonly objects: (pod: Pod) => LocalObjects;
+  /** What the runtime calls the image that this container must run, and no other; undefined = as its spec says. */
+  readonly pinned: (uid: PodUID, container: string) => string | undefined;
+  readonly ledger: ImageLedger;
+}
+
+export function imageEnsurer(options: ImagesOptions): EnsureImage {
+  const { edges, record, objects, ledger } = options;
+  const { cri, clock, random, log } = edges;
+  const puller = new ImagePuller({ cri, clock, random, log });
+  const credentials = (pod: Pod, reference: ImageReference): readonly PullCredentials[] => {
+    const { secrets, unusable } = pullSecretsOf(pod, objects(pod));
+    if (unusable.length > 0) {
+      const message = `Unable to retrieve some image pull secrets (${unusable.join(", ")}); attempting to pull the image may not succeed.`;
+      const said = { type: "Warning", reason: "FailedToRetrieveImagePullSecret", message } as const;
+      record(podEvent(pod.metadata, said));
+    }
+    return credentialsFor(reference, secrets);
+  };
+  const ensure: EnsureImage = async (pod, { name, image, imagePullPolicy }, signal) => {
+    const ref = pinnedImage({ pod, name, image }, options);
+    // One that was lost since is fetched by its name: better than nothing.
+    const here = ref === undefined ? undefined : await puller.local(ref, signal);
+    const ensured =
+      here ??
+      (await puller.ensure(image, imagePullPolicy, {
+        signal,
+        isStrict: pullsStrictly(pod),
+        record: (said) => record(containerEvent(pod, name, said)),
+        credentials: (reference) => credentials(pod, reference),
+      }));
+    const { imageRef, uid, username } = ensured;
+    return { ref: imageRef, username, ...(uid === undefined ? {} : { uid }) };
+  };
+  return async (pod, wanted, signal) => {
+    const { uid } = pod.metadata;
+    try {
+      const image = await ensure(pod, wanted, signal);
+      ledger.here(uid, wanted.image);
+      return image;
+    } catch (error) {
+      if (!signal.aborted) ledger.failed(uid, wanted.image, error);
+      throw error;
+    }
+  };
+}
+
+/** Of a container's own image, not of one that it mounts. */
+function pinnedImage(
+  wanted: { readonly pod: Pod; readonly name: string; readonly image: string },
+  { pinned }: ImagesOptions,
+): string | undefined {
+  const { metadata, spec } = wanted.pod;
+  const isOwn = allContainers(spec).some(
+    ({ name, image }) => name === wanted.name && image === wanted.image,
+  );
+  return isOwn ? pinned(metadata.uid, wanted.name) : undefined;
+}

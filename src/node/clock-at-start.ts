@@ -1,0 +1,50 @@
+// Performs: puts the clock right before anything depends on it, and remembers when it was right.
+
+import { type Clock, rfc3339 } from "../lib/clock.ts";
+import { ClockFloor } from "../lib/clock-floor.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { ClockMark } from "../store/clock-mark.ts";
+import { clockFloor, markIsDue, stepTo } from "./clock-floor.ts";
+
+export interface ClockAtStartOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly mark: ClockMark;
+  /** `setClock` of the configuration. */
+  readonly mayStep: boolean;
+  /** Wall ms of the build; 0 = unknown. */
+  readonly built: number;
+  readonly synchronised: () => boolean;
+  /** Steps the system clock to these wall ms; 0 or an errno. */
+  readonly set: (wall: number) => number;
+}
+
+/** Before the first connection: a certificate is not valid yet in 1970. Returns what the clock cannot be earlier than. */
+export function settleClock(options: ClockAtStartOptions): ClockFloor {
+  const { clock, log, mark, mayStep, built, synchronised, set } = options;
+  const now = clock.now();
+  const floor = clockFloor({ built, marked: mark.marked });
+  const to = stepTo({ mayStep, synchronised: synchronised(), now, floor });
+  if (to !== undefined) {
+    const errno = set(to);
+    const times = { from: rfc3339(now), to: rfc3339(to) };
+    if (errno === 0) log.warn("the system clock was behind and is stepped forward", times);
+    else log.error("cannot step the system clock forward", { ...times, errno });
+  }
+  mark.follow((marked) => {
+    const time = clock.now();
+    return markIsDue(time, marked) && synchronised() ? time : undefined;
+  });
+  return new ClockFloor(floor);
+}
+
+/** At a clean stop. Never throws. */
+export function markClock({ clock, log, mark, synchronised }: ClockAtStartOptions): void {
+  if (!synchronised()) return;
+  try {
+    mark.write(clock.now());
+  } catch (error) {
+    log.warn("cannot write down the time", { error: messageOf(error) });
+  }
+}

@@ -1,0 +1,53 @@
+// Decides below which moment the wall clock is certainly wrong, and what to do about it at the start (MQTT.md §7). Pure.
+
+import type { NodeCondition } from "../api/v1/pod-status.ts";
+import { rfc3339 } from "../lib/clock.ts";
+
+export interface KnownTimes {
+  /** Wall ms of the agent's sources; 0 = unknown. */
+  readonly built: number;
+  /** Wall ms at which the clock was synchronised once; undefined = never. */
+  readonly marked: number | undefined;
+}
+
+/** It cannot be earlier than that. */
+export function clockFloor({ built, marked }: KnownTimes): number {
+  return Math.max(built, marked ?? 0);
+}
+
+export interface ClockAtStart {
+  /** `setClock` of the configuration. */
+  readonly mayStep: boolean;
+  readonly synchronised: boolean;
+  /** Wall ms. */
+  readonly now: number;
+  readonly floor: number;
+}
+
+/** Where to step the clock to; undefined = leave it. It is never set back, and never against what keeps it in step. */
+export function stepTo({ mayStep, synchronised, now, floor }: ClockAtStart): number | undefined {
+  return mayStep && !synchronised && now < floor ? floor : undefined;
+}
+
+/** How far ahead the clock of whoever signs may be. */
+const SKEW_MS = 60_000;
+
+/** The clock says less than what is proven. A clock that somebody keeps in step is right, whatever was signed. */
+export function behindConditions({
+  synchronised,
+  now,
+  floor,
+}: Omit<ClockAtStart, "mayStep">): readonly NodeCondition[] {
+  if (synchronised || now >= floor - SKEW_MS) return [];
+  // Not what the clock says: a report that differs at every look would be written and sent at every look.
+  const message = `the clock is behind: it is ${rfc3339(floor)} at least; keep it in step (NTP), or let setClock: true step it forward when the agent starts`;
+  return [{ type: "ClockBehind", status: "True", reason: "BelowFloor", message }];
+}
+
+const MARK_APART_MS = 3_600_000;
+
+/** Whether another write should take the time along: hourly is enough, and a page of the database is 4 KiB. A mark in
+ * the future was wrong. */
+export function markIsDue(now: number, marked: number | undefined): boolean {
+  return marked === undefined || now < marked || now >= marked + MARK_APART_MS;
+}

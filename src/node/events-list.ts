@@ -1,0 +1,62 @@
+// What happened here lately as a v1 EventList, as an API server would show it.
+
+import type { EventObject, EventType, RecordedEvent } from "../api/v1/events.ts";
+import { rfc3339 } from "../lib/clock.ts";
+
+/** An event and the node that says it: this one. */
+export interface EventEntry extends RecordedEvent {
+  readonly host: string;
+}
+
+export interface V1EventList {
+  readonly kind: "EventList";
+  readonly apiVersion: "v1";
+  readonly metadata: object;
+  readonly items: readonly V1Event[];
+}
+
+export interface V1Event {
+  readonly kind: "Event";
+  readonly apiVersion: "v1";
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly creationTimestamp: string;
+  };
+  readonly involvedObject: EventObject & { readonly apiVersion: "v1" };
+  readonly reason: string;
+  readonly message: string;
+  readonly source: { readonly component: string; readonly host: string };
+  readonly firstTimestamp: string;
+  readonly lastTimestamp: string;
+  readonly count: number;
+  readonly type: EventType;
+}
+
+/** In the order given. */
+export function eventList(entries: readonly EventEntry[]): V1EventList {
+  return { kind: "EventList", apiVersion: "v1", metadata: {}, items: entries.map(v1Event) };
+}
+
+function v1Event(entry: EventEntry): V1Event {
+  const { id, object, type, reason, message, count, first, last, host } = entry;
+  return {
+    kind: "Event",
+    apiVersion: "v1",
+    metadata: {
+      // The id alone would come again in the next process.
+      name: `${object.name}.${first.toString(16)}.${id.toString(16)}`,
+      // Where Kubernetes keeps the events of what has no namespace.
+      namespace: object.namespace ?? "default",
+      creationTimestamp: rfc3339(first),
+    },
+    involvedObject: { ...object, apiVersion: "v1" },
+    reason,
+    message,
+    source: { component: "agent", host },
+    firstTimestamp: rfc3339(first),
+    lastTimestamp: rfc3339(last),
+    count,
+    type,
+  };
+}

@@ -1,0 +1,95 @@
+// Performs: this node as newcomers and its own status see it: labels, room, classes, what the kernel can.
+
+import type { AgentConfig } from "../config/config.ts";
+import type { FleetFacts } from "../protocol/groups.ts";
+import type { NodeIdentity } from "../api/pod/node-object.ts";
+import {
+  nodeAllocatable,
+  nodeCapacity,
+  type NodeResources,
+} from "../api/resource/node-resources.ts";
+import type { NodeStatus } from "../api/v1/pod-status.ts";
+import type { Pod, PodUID, ResourceList } from "../api/v1/pod.ts";
+import { EMPTY_ROOM, admit, withPod, type NodeFacts, type Room } from "../podworkers/admission.ts";
+import { localLabels } from "../podworkers/node-affinity.ts";
+import type { Admission } from "../source/pod-config.ts";
+import type { Edges } from "../edges.ts";
+import type { Pods } from "../podworkers/pods.ts";
+import { allocatableOf } from "../runtime/cgroup/pod-cgroups.ts";
+
+export interface NodeFactsOptions {
+  readonly edges: Pick<Edges, "machine">;
+  readonly config: AgentConfig;
+  readonly nodeName: string;
+  /** What the node is to the fleet by now; absent = nothing. */
+  readonly fleet?: () => FleetFacts;
+}
+
+export function nodeFacts(options: NodeFactsOptions): NodeFacts {
+  const { edges, config, nodeName } = options;
+  const { machine } = edges;
+  return {
+    ...config,
+    nodeName,
+    labels: nodeLabels(options),
+    allocatable: allocatableOf(edges, config),
+    hasAppArmor: machine.hasAppArmor,
+  };
+}
+
+/** The labels that pods choose by. What the configuration says goes before the fleet's word. */
+export function nodeLabels(options: NodeFactsOptions): NodeFacts["labels"] {
+  const { edges, config, nodeName, fleet } = options;
+  const { architecture } = edges.machine;
+  return localLabels({ nodeName, architecture }, { ...fleet?.().labels, ...config.nodeLabels });
+}
+
+/** What every pod may read of its node. */
+export function nodeIdentity(options: NodeFactsOptions): NodeIdentity {
+  const arch = options.edges.machine.architecture;
+  const groups = (options.fleet?.().groups ?? []).map(({ name }) => name);
+  return { name: options.nodeName, labels: nodeLabels(options), groups, arch };
+}
+
+/** Capacity and allocatable as a node's status has them. */
+export function nodeRoom({
+  edges,
+  config,
+}: Omit<NodeFactsOptions, "nodeName">): Pick<NodeStatus, "capacity" | "allocatable"> {
+  const resources = resourcesOf(edges.machine, config);
+  return {
+    capacity: written(nodeCapacity(resources)),
+    allocatable: written(nodeAllocatable(resources, config)),
+  };
+}
+
+/** What the node says to newcomers, with nobody in it yet. `isOver`: a pod has ended for good, and needs nothing any more. */
+export function admissionTo(
+  options: NodeFactsOptions,
+  isOver: (uid: PodUID) => boolean,
+): Admission {
+  const facts = nodeFacts(options);
+  const withRoom = (room: Room): Admission => ({
+    // The fleet may say other labels by then.
+    refusal: ({ pod }) => admit(pod, { ...facts, labels: nodeLabels(options) }, room),
+    with: ({ uid, pod }) => withRoom(isOver(uid) ? room : withPod(room, pod)),
+  });
+  return withRoom(EMPTY_ROOM);
+}
+
+/** Those that have not come to their end. */
+export function activePods({ workers, statuses }: Pick<Pods, "workers" | "statuses">): Pod[] {
+  const active = workers.all().filter(({ desired }) => !statuses.isOver(desired.uid));
+  return active.map(({ desired }) => desired.pod);
+}
+
+function resourcesOf(machine: Edges["machine"], { maxPods }: AgentConfig): NodeResources {
+  return { ...machine, maxPods };
+}
+
+function written(list: ResourceList): Readonly<Record<string, string>> {
+  const entries = Object.entries(list).flatMap(([name, amount]) =>
+    amount === undefined ? [] : [[name, amount] as const],
+  );
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,83 @@
+// Decides what this node is called: a name or template of the configuration, or the rule of MQTT.md §7.
+
+import { isTopicName } from "../protocol/mqtt-topics.ts";
+import { failed, ok, type Result } from "../lib/result.ts";
+
+/** What is known of the board; absent or empty = not to be had here. */
+export interface BoardFacts {
+  readonly hostname: string;
+  /** The board's own serial number; stays when the card moves. */
+  readonly serial?: string;
+  /** /etc/machine-id; moves with the card. */
+  readonly machineId?: string;
+  /** Of the first wired interface, `aa:bb:cc:dd:ee:ff`. */
+  readonly mac?: string;
+}
+
+/** Names that images come with: a fleet would share them. */
+const FACTORY_NAMES: ReadonlySet<string> = new Set([
+  "",
+  "alpine",
+  "archlinux",
+  "armbian",
+  "buildroot",
+  "debian",
+  "dietpi",
+  "fedora",
+  "linux",
+  "localhost",
+  "localhost.localdomain",
+  "orangepi",
+  "pi",
+  "raspberry",
+  "raspberrypi",
+  "raspbian",
+  "rock",
+  "ubuntu",
+]);
+const MAX_LENGTH = 63;
+const SUFFIX_LENGTH = 6;
+const VARIABLE = /\$\{([^}]*)\}/g;
+
+/** The name of a node; `template` undefined = hostname, with a suffix if it is a factory name. */
+export function resolveNodeName(template: string | undefined, facts: BoardFacts): Result<string> {
+  if (template === undefined) return named(defaultName(facts), "hostname");
+  const known = new Map<string, string | undefined>([
+    ["hostname", facts.hostname],
+    ["serial", facts.serial],
+    ["machineId", facts.machineId],
+    ["mac", facts.mac],
+  ]);
+  for (const [, variable = ""] of template.matchAll(VARIABLE)) {
+    if (!known.has(variable))
+      return refused(`unknown variable \${${variable}}; known are ${[...known.keys()].join(", ")}`);
+    if ((known.get(variable) ?? "") === "")
+      return refused(`this machine has no ${variable}; use another variable or a plain name`);
+  }
+  return named(
+    template.replace(VARIABLE, (_, variable: string) => known.get(variable) ?? ""),
+    template,
+  );
+}
+
+function defaultName({ hostname, serial = "", machineId = "" }: BoardFacts): string {
+  const name = hostname.toLowerCase();
+  if (!FACTORY_NAMES.has(name)) return name;
+  const suffix = (serial === "" ? machineId : serial).slice(-SUFFIX_LENGTH);
+  return [name === "" ? "node" : name, suffix].filter((part) => part !== "").join("-");
+}
+
+/** Lower case, `-` for what MQTT.md §1 does not allow, at most 63 characters. */
+function named(raw: string, from: string): Result<string> {
+  const name = raw
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]/g, "-")
+    .replace(/^[.-]+/, "")
+    .slice(0, MAX_LENGTH)
+    .replace(/[.-]+$/, "");
+  return isTopicName(name) ? ok(name) : refused(`${JSON.stringify(from)} leaves no usable name`);
+}
+
+function refused(message: string): Result<string> {
+  return failed([{ path: "nodeName", code: "Invalid", message }]);
+}

@@ -1,0 +1,103 @@
+// The ConfigMaps, Secrets and claims of this node in Kubernetes' own JSON. A Secret's content stands here only on demand.
+
+import { base64OfBytes } from "../api/validation/base64.ts";
+import type { SourceName } from "../api/pod/desired-pod.ts";
+import { ANNOTATION } from "../api/pod/labels.ts";
+import type { LocalObject, LocalObjectKind } from "../api/v1/local-object.ts";
+import { flag, list, map, type V1Object } from "../api/encode/v1-shape.ts";
+
+/** One object that counts, and where it comes from. */
+export interface ObjectEntry {
+  readonly object: LocalObject;
+  /** `agent`: it is the node's own. */
+  readonly source: SourceName | "agent";
+  readonly sourceRef: string;
+}
+
+export interface ObjectListOptions {
+  readonly kind: LocalObjectKind;
+  /** The content of Secrets as it is, in base64. */
+  readonly showSecrets: boolean;
+}
+
+/** By namespace, then name. */
+export function objectList(
+  entries: readonly ObjectEntry[],
+  { kind, showSecrets }: ObjectListOptions,
+): V1Object {
+  const items = entries
+    .filter(({ object }) => object.kind === kind)
+    .toSorted((a, b) => compare(placeOf(a), placeOf(b)))
+    .map((entry) => v1Object(entry, showSecrets));
+  return { kind: `${kind}List`, apiVersion: "v1", metadata: {}, items };
+}
+
+function placeOf({ object }: ObjectEntry): string {
+  return `${object.metadata.namespace}\0${object.metadata.name}`;
+}
+
+// Not by the machine's language: the order is part of the answer.
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+export function v1Object(entry: ObjectEntry, showSecrets: boolean): V1Object {
+  const { object } = entry;
+  const head = { apiVersion: "v1", kind: object.kind, metadata: metadataOf(entry) };
+  switch (object.kind) {
+    case "ConfigMap":
+      return {
+        ...head,
+        ...map("data", object.data),
+        ...map("binaryData", mapped(object.binaryData, base64OfBytes)),
+        ...flag("immutable", object.immutable),
+      };
+    case "Secret":
+      return {
+        ...head,
+        ...map("data", mapped(object.data, showSecrets ? base64OfBytes : hidden)),
+        ...flag("immutable", object.immutable),
+        type: object.type,
+      };
+    case "PersistentVolumeClaim": {
+      const { accessModes, storage } = object;
+      const capacity = storage === undefined ? {} : { storage };
+      return {
+        ...head,
+        spec: {
+          ...list("accessModes", accessModes),
+          ...map("resources", map("requests", capacity)),
+        },
+        // A directory of this node: there is nothing that it could wait for.
+        status: {
+          phase: "Bound",
+          ...list("accessModes", accessModes),
+          ...map("capacity", capacity),
+        },
+      };
+    }
+  }
+}
+
+function metadataOf({ object, source, sourceRef }: ObjectEntry): V1Object {
+  const { name, namespace, labels, annotations } = object.metadata;
+  const origin = { [ANNOTATION.configSource]: source, [ANNOTATION.sourceRef]: sourceRef };
+  return {
+    name,
+    namespace,
+    ...map("labels", labels),
+    annotations: { ...annotations, ...origin },
+  };
+}
+
+/** Neither base64 nor a likely secret: whoever applies it by mistake is told. */
+function hidden(bytes: Uint8Array): string {
+  return `<hidden: ${bytes.length} bytes>`;
+}
+
+function mapped(
+  content: Readonly<Record<string, Uint8Array>>,
+  show: (bytes: Uint8Array) => string,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(content).map(([key, bytes]) => [key, show(bytes)]));
+}

@@ -1,0 +1,107 @@
+// The pods of this node as a v1 PodList, as the kubelet's own `/pods` shows them.
+
+import { ANNOTATION } from "../api/pod/labels.ts";
+import type { SourceName } from "../api/pod/desired-pod.ts";
+import type { PodCondition, PodStatus } from "../api/v1/pod-status.ts";
+import { podName, type Pod } from "../api/v1/pod.ts";
+import { rfc3339 } from "../lib/clock.ts";
+import { v1PodSpec } from "../api/encode/v1-pod-spec.ts";
+import { map, type V1Object } from "../api/encode/v1-shape.ts";
+
+/** One pod and what the agent knows about it. */
+export interface PodEntry {
+  readonly pod: Pod;
+  readonly status: PodStatus;
+  readonly source: SourceName;
+  readonly sourceRef: string;
+  readonly specHash: string;
+  /** The node it runs on: this one. */
+  readonly nodeName: string;
+  /** A newer spec of this name that pulls or waits while this pod goes on. */
+  readonly pendingUpdate?: {
+    readonly specHash: string;
+    readonly reason: string;
+    readonly message: string;
+  };
+  /** That it does not run what its document asks for, or not surely. */
+  readonly updateCondition?: PodCondition;
+  /** Wall ms since which the pod is being stopped. */
+  readonly deletedAt?: number;
+}
+
+export function podList(entries: readonly PodEntry[]): V1Object {
+  return {
+    kind: "PodList",
+    apiVersion: "v1",
+    metadata: {},
+    items: onePerName(entries).map(v1Pod),
+  };
+}
+
+/** Of several pods of one name the first counts; by namespace, then name. */
+function onePerName(entries: readonly PodEntry[]): readonly PodEntry[] {
+  const byName = new Map<string, PodEntry>();
+  for (const entry of entries) {
+    const name = podName(entry.pod);
+    if (!byName.has(name)) byName.set(name, entry);
+  }
+  return [...byName.values()].toSorted((a, b) => order(a.pod, b.pod));
+}
+
+function order({ metadata: a }: Pod, { metadata: b }: Pod): number {
+  return compare(a.namespace, b.namespace) || compare(a.name, b.name);
+}
+
+// Not by the machine's language: the order is part of the answer.
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** The pod with its origin among its annotations; empty lists and false switches left out, as Kubernetes does. */
+export function v1Pod(entry: PodEntry): V1Object {
+  const { apiVersion, kind, metadata, spec } = entry.pod;
+  const { labels, annotations, ...named } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      ...named,
+      ...map("labels", labels),
+      annotations: { ...annotations, ...originOf(entry) },
+      ...(entry.deletedAt === undefined ? {} : { deletionTimestamp: rfc3339(entry.deletedAt) }),
+    },
+    spec: { ...v1PodSpec(spec), nodeName: entry.nodeName },
+    status: v1Status(entry),
+  };
+}
+
+function originOf({ source, sourceRef, specHash }: PodEntry): Readonly<Record<string, string>> {
+  return {
+    [ANNOTATION.configSource]: source,
+    [ANNOTATION.configHash]: specHash,
+    [ANNOTATION.sourceRef]: sourceRef,
+  };
+}
+
+function v1Status({ status, pendingUpdate, updateCondition }: PodEntry): V1Object {
+  const { initContainerStatuses, conditions, ...rest } = status;
+  return {
+    ...rest,
+    ...(initContainerStatuses.length === 0 ? {} : { initContainerStatuses }),
+    conditions: [
+      ...conditions,
+      ...(pendingUpdate === undefined ? [] : [pendingCondition(pendingUpdate)]),
+      ...(updateCondition === undefined ? [] : [updateCondition]),
+    ],
+  };
+}
+
+function pendingCondition(pending: NonNullable<PodEntry["pendingUpdate"]>): PodCondition {
+  const { specHash, reason, message } = pending;
+  return {
+    type: "agent/UpdatePending",
+    status: "True",
+    reason,
+    message: `spec ${specHash}: ${message}`,
+  };
+}

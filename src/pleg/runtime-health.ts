@@ -1,0 +1,162 @@
+// Performs: keeps asking the runtime whether it lives; an event stream of a hung runtime stays silently open. kubelet:
+// updateRuntimeUp
+
+import { checkVersion } from "../cri/check-version.ts";
+import type { CriClient } from "../cri/cri-client.ts";
+import type { StatusResponse, VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { jitter, type Random } from "../lib/random.ts";
+import {
+  NO_FEATURES,
+  runtimeFeatures,
+  type RuntimeFeatures,
+} from "../runtime/cri-config/features.ts";
+
+export interface RuntimeWatchOptions {
+  readonly cri: CriClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly endpoint: string;
+  /** Once, with the first answer; rejects = asked again. */
+  readonly onFirst: (version: VersionResponse) => Promise<void>;
+  /** The runtime answers again after it did not. */
+  readonly onReturn: () => void;
+  /** `unhealthy()` or `conditions` may say something else now. */
+  readonly onChange?: () => void;
+  /** It has been silent for as long as makes the node unhealthy (why), or is back from that (undefined). */
+  readonly onHealth?: (problem: string | undefined) => void;
+}
+
+/** What CRI's Status said last. */
+export interface RuntimeConditions {
+  readonly networkReady: boolean;
+  readonly networkMessage: string;
+}
+
+const NOTHING_SAID: RuntimeConditions = {
+  networkReady: false,
+  networkMessage: "the runtime says nothing about it",
+};
+const ALIVE_MS = 10_000;
+const RETRY_MS = 1_000;
+/** kubelet: maxWaitForContainerRuntime */
+const DEAD_MS = 30_000;
+const STATUS_FRESH_MS = 30_000;
+
+export class RuntimeWatch {
+  readonly #options: RuntimeWatchOptions;
+  #answeredAt: Monotonic | undefined;
+  #startedAt: Monotonic;
+  #problem = "the container runtime has not answered yet";
+  #isSilent = false;
+  #version: VersionResponse | undefined;
+  #features = NO_FEATURES;
+  #conditions: (RuntimeConditions & { readonly at: Monotonic }) | undefined;
+  #told = "";
+
+  constructor(options: RuntimeWatchOptions) {
+    this.#options = options;
+    this.#startedAt = options.clock.monotonic();
+  }
+
+  get version(): VersionResponse | undefined {
+    return this.#version;
+  }
+
+  get conditions(): RuntimeConditions | undefined {
+    return this.#conditions;
+  }
+
+  /** As its last answers tell; nothing before the first. */
+  get features(): RuntimeFeatures {
+    return this.#features;
+  }
+
+  /** undefined = healthy, else the sentence for /healthz. */
+  unhealthy(): string | undefined {
+    if (this.#version !== undefined && this.#silence() <= DEAD_MS) return undefined;
+    return `container runtime: ${this.#problem}`;
+  }
+
+  /** Ms since the last answer. */
+  #silence(): number {
+    return this.#options.clock.monotonic() - (this.#answeredAt ?? this.#startedAt);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options;
+    let failed = false;
+    while (!signal.aborted) {
+      try {
+        await this.#ask(signal);
+        if (failed) this.#options.onReturn();
+        failed = false;
+      } catch (error) {
+        if (signal.aborted) return;
+        failed = this.#version !== undefined;
+        this.#problem = messageOf(error);
+        log.error("the container runtime does not answer", {
+          reason: reasonOf(error, "RuntimeUnavailable"),
+          error: messageOf(error),
+        });
+      }
+      this.#tellHealth();
+      this.#tell();
+      const pause = this.#version === undefined || failed ? RETRY_MS : ALIVE_MS;
+      await clock.sleep(jitter(random, pause, 0.1), signal);
+    }
+  }
+
+  #tellHealth(): void {
+    const isSilent = this.#silence() > DEAD_MS;
+    if (isSilent === this.#isSilent) return;
+    this.#isSilent = isSilent;
+    this.#options.onHealth?.(isSilent ? this.#problem : undefined);
+  }
+
+  #tell(): void {
+    const { networkReady, networkMessage } = this.#conditions ?? {};
+    const now = JSON.stringify([this.unhealthy(), networkReady, networkMessage]);
+    if (now === this.#told) return;
+    this.#told = now;
+    this.#options.onChange?.();
+  }
+
+  async #ask(signal: AbortSignal): Promise<void> {
+    const { cri, clock, endpoint, onFirst } = this.#options;
+    const version = await checkVersion(cri, { endpoint, signal });
+    // With its configuration: it may have been restarted with another since.
+    this.#features = runtimeFeatures(version, await this.#askStatus(true));
+    if (this.#version === undefined) await onFirst(version);
+    this.#version = version;
+    this.#answeredAt = clock.monotonic();
+  }
+
+  /** Rejects with `NetworkNotReady` while the runtime says that pods get no address. */
+  async requireNetwork(): Promise<void> {
+    const now = this.#options.clock.monotonic();
+    const known = this.#conditions;
+    const isFresh = known?.networkReady === true && now - known.at <= STATUS_FRESH_MS;
+    if (!isFresh) await this.#askStatus(false);
+    const { networkReady, networkMessage } = this.#conditions ?? NOTHING_SAID;
+    if (networkReady) return;
+    throw new AgentError({
+      reason: "NetworkNotReady",
+      message: `the runtime has no pod network: ${networkMessage}; install a CNI configuration, or use hostNetwork`,
+    });
+  }
+
+  async #askStatus(verbose: boolean): Promise<StatusResponse> {
+    const response = await this.#options.cri.status({ verbose });
+    const network = response.status?.conditions.find(({ type }) => type === "NetworkReady");
+    this.#conditions = {
+      networkReady: network?.status === true,
+      networkMessage: network?.message ?? NOTHING_SAID.networkMessage,
+      at: this.#options.clock.monotonic(),
+    };
+    return response;
+  }
+}

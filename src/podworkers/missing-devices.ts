@@ -1,0 +1,69 @@
+// Performs: looks for devices that a container waits for, so that it starts as soon as they are plugged in.
+
+import { devicesOf } from "../api/resource/devices.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { allContainers, type PodUID } from "../api/v1/pod.ts";
+import type { Files } from "../host/files.ts";
+import type { Clock } from "../lib/clock.ts";
+
+export interface MissingDevicesOptions {
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly pods: () => readonly DesiredPod[];
+  /** A device of this pod is there now. */
+  readonly onFound: (uid: PodUID) => void;
+}
+
+/** One look at one path; nothing is asked while nothing is missing. */
+const LOOK_MS = 1_000;
+
+export class MissingDevices implements Disposable {
+  readonly #options: MissingDevicesOptions;
+  readonly #missing = new Set<string>();
+  #timer: Disposable | undefined;
+
+  constructor(options: MissingDevicesOptions) {
+    this.#options = options;
+  }
+
+  /** Whether it is there; if not, whoever wants it is told when it comes. */
+  has(path: string): boolean {
+    if (isDevice(this.#options.files, path)) return true;
+    this.#missing.add(path);
+    this.#timer ??= this.#later();
+    return false;
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+  }
+
+  #later(): Disposable {
+    return this.#options.clock.after(LOOK_MS, () => this.#look());
+  }
+
+  #look(): void {
+    const { files, onFound, pods } = this.#options;
+    const wanted = pods().map((desired) => ({ uid: desired.uid, paths: pathsOf(desired) }));
+    for (const path of this.#missing) {
+      const waiting = wanted.filter(({ paths }) => paths.has(path));
+      if (waiting.length > 0 && !isDevice(files, path)) continue;
+      this.#missing.delete(path);
+      for (const { uid } of waiting) onFound(uid);
+    }
+    this.#timer = this.#missing.size === 0 ? undefined : this.#later();
+  }
+}
+
+function pathsOf({ pod }: DesiredPod): ReadonlySet<string> {
+  const devices = allContainers(pod.spec).flatMap((one) => devicesOf(pod, one).devices);
+  return new Set(devices.map(({ hostPath }) => hostPath));
+}
+
+/** A directory may hold some. */
+export function isDevice(files: Files, path: string): boolean {
+  const target = files.target(path);
+  const { special } = target ?? {};
+  return target?.kind === "directory" || special === "charDevice" || special === "blockDevice";
+}

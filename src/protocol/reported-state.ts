@@ -1,0 +1,109 @@
+// What goes upstream, as the wire says it (MQTT.md §4). Types only.
+
+import type { NodeStatus, PodStatus } from "../api/v1/pod-status.ts";
+
+export type Phase =
+  | "Received"
+  | "Rejected"
+  | "Held"
+  | "Downloading"
+  | "Applying"
+  | "Progressing"
+  | "Healthy"
+  | "Degraded"
+  | "RolledBack"
+  | "Superseded";
+
+/** One per document: how the accepted one runs, and which one was refused last. */
+export interface Ack {
+  /** `node`, `group/<g>`, `static`. */
+  readonly source: string;
+  readonly epoch: string;
+  /** Last accepted; 0 = none. */
+  readonly generation: number;
+  /** Last fully converged; 0 = none. */
+  readonly observedGeneration: number;
+  readonly digest: string;
+  readonly signed: boolean;
+  readonly phase: Phase;
+  readonly code: number;
+  readonly message?: string;
+  /** RFC 3339; since when phase and code are what they are. */
+  readonly since: string;
+  readonly lastGood?: { readonly generation: number };
+  readonly lastRejected?: LastRejected;
+  readonly progress?: Progress;
+}
+
+export interface LastRejected {
+  readonly generation?: number;
+  readonly digest: string;
+  readonly code: number;
+  readonly message: string;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly count: number;
+}
+
+export interface Progress {
+  readonly images: number;
+  readonly imagesDone: number;
+  readonly bytes?: number;
+  readonly bytesDone?: number;
+}
+
+export interface PodLine {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** As in `Ack.source`. */
+  readonly source: string;
+  readonly specHash: string;
+  readonly phase: string;
+  /** `ready/all` containers. */
+  readonly ready: string;
+  /** Of all containers together. */
+  readonly restarts: number;
+  readonly reason?: string;
+  /** RFC 3339; "" = not known. */
+  readonly since: string;
+}
+
+export interface RejectedLine {
+  readonly source: string;
+  readonly kind?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly code: string;
+  readonly path?: string;
+  readonly message: string;
+}
+
+export interface ReportedState {
+  readonly apiVersion: "agent/v1";
+  readonly kind: "ReportedState";
+  readonly node: string;
+  readonly incarnation: string;
+  readonly session: number;
+  readonly seq: number;
+  /** RFC 3339. */
+  readonly time: string;
+  readonly clockTrusted: boolean;
+  readonly desired: readonly Ack[];
+  readonly status: NodeStatus;
+  readonly pods: readonly PodLine[];
+  /** How many pods are not listed for want of room. */
+  readonly truncated?: number;
+  readonly rejected: readonly RejectedLine[];
+}
+
+/** Retained on the pod's own topic; newest wins. */
+export interface PodReport {
+  readonly incarnation: string;
+  readonly session: number;
+  readonly seq: number;
+  readonly uid: string;
+  readonly specHash: string;
+  readonly source: string;
+  readonly status: PodStatus;
+}

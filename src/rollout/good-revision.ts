@@ -1,0 +1,101 @@
+// A good revision as text and back: the pod as written, what it read, and the images it ran. Pure.
+
+import { base64Values } from "../api/validation/base64.ts";
+import type { DecodeContext, JsonObject } from "../api/decode/decode-context.ts";
+import { decodeObject } from "../api/decode/decode-object.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import {
+  findObject,
+  objectKey,
+  type LocalObject,
+  type LocalObjects,
+} from "../api/v1/local-object.ts";
+import { NODE_CONFIG_MAP } from "../api/pod/node-object.ts";
+import { referencesOf } from "../api/pod/object-references.ts";
+import type { GoodCopy } from "../api/pod/rollout.ts";
+
+/** The same, ready to run. */
+export interface GoodPod {
+  readonly desired: DesiredPod;
+  /** What it found; of claims, and of the node's own, what is there now counts, where it is there. */
+  readonly objects: ReadonlyMap<string, LocalObject>;
+  readonly images: Readonly<Record<string, string>>;
+}
+
+export function goodCopy(
+  desired: DesiredPod,
+  written: JsonObject,
+  found: { readonly objects: LocalObjects; readonly images: Readonly<Record<string, string>> },
+): GoodCopy {
+  const read = referencesOf(desired.pod).flatMap(({ kind, namespace, name }) => {
+    const isOwn = kind !== "ConfigMap" || name !== NODE_CONFIG_MAP;
+    return isOwn ? (findObject(found.objects, { kind, namespace, name }) ?? []) : [];
+  });
+  const byKey = new Map(
+    read.map((object) => [objectKey(object), JSON.stringify(manifestOf(object))]),
+  );
+  return { pod: JSON.stringify(written), objects: [...byKey.values()], images: found.images };
+}
+
+/** undefined = it cannot be read any more. Never judged again (law 11). */
+export function readGoodCopy(
+  copy: GoodCopy,
+  context: Omit<DecodeContext, "lenient" | "locate">,
+): GoodPod | undefined {
+  const decoded = [copy.pod, ...copy.objects].map((text) =>
+    decodeObject(parsed(text), { ...context, lenient: true }),
+  );
+  const [first] = decoded.flatMap(({ pods }) => pods);
+  if (first === undefined || decoded.some(({ errors }) => errors.length > 0)) return undefined;
+  const objects = decoded.flatMap((one) => one.objects.map(({ desired }) => desired.object));
+  return {
+    desired: first.desired,
+    objects: new Map(objects.map((object) => [objectKey(object), object])),
+    images: copy.images,
+  };
+}
+
+/** What a pod finds that runs a good revision again: of ConfigMaps and Secrets only what was there then. */
+export function pinnedObjects({ objects }: GoodPod, live: LocalObjects): LocalObjects {
+  const find = (kind: LocalObject["kind"], namespace: string, name: string) =>
+    objects.get(`${kind} ${namespace}/${name}`);
+  return {
+    configMap: (namespace, name) => {
+      if (name === NODE_CONFIG_MAP) return live.configMap(namespace, name);
+      const object = find("ConfigMap", namespace, name);
+      return object?.kind === "ConfigMap" ? object : undefined;
+    },
+    secret: (namespace, name) => {
+      const object = find("Secret", namespace, name);
+      return object?.kind === "Secret" ? object : undefined;
+    },
+    claim: (namespace, name) => {
+      const object = live.claim(namespace, name) ?? find("PersistentVolumeClaim", namespace, name);
+      return object?.kind === "PersistentVolumeClaim" ? object : undefined;
+    },
+  };
+}
+
+function manifestOf(object: LocalObject): JsonObject {
+  const { kind, metadata } = object;
+  const { name, namespace, labels, annotations } = metadata;
+  const named = { apiVersion: "v1", kind, metadata: { name, namespace, labels, annotations } };
+  if (object.kind === "PersistentVolumeClaim") {
+    const { accessModes, storage } = object;
+    const resources = storage === undefined ? {} : { resources: { requests: { storage } } };
+    return { ...named, spec: { accessModes, ...resources } };
+  }
+  const common = { ...named, immutable: object.immutable };
+  if (object.kind === "Secret")
+    return { ...common, type: object.type, data: base64Values(object.data) };
+  return { ...common, data: object.data, binaryData: base64Values(object.binaryData) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The decoder says the same of it as of any other nonsense.
+    return undefined;
+  }
+}

@@ -1,0 +1,268 @@
+// What the pods of one document do next, each by itself or all together: try the new revision, go back, or wait. Pure.
+
+import {
+  NO_ROLLOUT,
+  type BadRevision,
+  type Failure,
+  type OnFailure,
+  type Revision,
+  type RolloutStanding,
+  type RolloutState,
+  type Trial,
+  type WantedRevision,
+} from "../api/pod/rollout.ts";
+import type { Monotonic } from "../lib/clock.ts";
+import { elapsedOf, judgeTrial, type Judgement, type TrialFacts } from "./trial.ts";
+
+export interface PodOnRollout {
+  /** `namespace/name`. */
+  readonly name: string;
+  readonly state: RolloutState;
+  readonly facts: TrialFacts;
+  /** The pod's own word; absent = the document's. */
+  readonly onFailure?: OnFailure;
+  /** What was good and cannot be read now: no way back, but remembered; `state` is without it. */
+  readonly lost?: WantedRevision;
+}
+
+export interface RolloutPolicy {
+  readonly onFailure: OnFailure;
+  /** All pods of a generation or none. */
+  readonly atomic: boolean;
+}
+
+export interface RolloutStep {
+  readonly name: string;
+  /** `Nothing`: it is stopped, and waits for somebody. */
+  readonly run: "Wanted" | "Good" | "Nothing";
+  readonly standing: RolloutStanding;
+  readonly state: RolloutState;
+  /** Whether `state` has to be on the disk before anybody acts on `run`. */
+  readonly save: boolean;
+  /** When time alone may change the answer. */
+  readonly reviewAt: Monotonic | undefined;
+}
+
+const REMEMBERED = 5;
+/** Of the trial's clock, that a power cut may cost. */
+const CHECKPOINT_MS = 60_000;
+const NOT_ALONE: Failure = {
+  reason: "AtomicUpdate",
+  message: "another pod of the document has failed, and the document is atomic",
+};
+const WAITS_FOR_ALL = "another pod of the document is held, and the document is atomic";
+
+/** `saved`: the states as they lie on the disk, by name. */
+export function planRollout(
+  pods: readonly PodOnRollout[],
+  policy: RolloutPolicy,
+  saved: ReadonlyMap<string, RolloutState>,
+): readonly RolloutStep[] {
+  const judged = pods.map((pod) => ({ pod, judgement: judgeTrial(pod.state, pod.facts) }));
+  const agreed = policy.atomic ? together(judged) : judged;
+  return agreed.map(({ pod, judgement }) => {
+    const step = settle(pod, judgement, pod.onFailure ?? policy.onFailure);
+    const isLost = pod.lost !== undefined && step.state.good === undefined;
+    const state = isLost ? { ...step.state, good: pod.lost } : step.state;
+    return { ...step, state, save: mustSave(state, saved.get(pod.name)) };
+  });
+}
+
+/** What may be done of a step while nothing can be written down: what the disk knows has been decided, and nothing new. */
+export function stepByDisk(
+  step: RolloutStep,
+  wanted: Revision,
+  saved: RolloutState | undefined,
+): RolloutStep {
+  // The way back to what the disk knows needs no word of it: after a power cut it is found again.
+  if (step.run === "Good" && saved?.good?.revision === step.state.good?.revision) return step;
+  const run = runByDisk(wanted, saved);
+  return step.run === run ? step : { ...step, run, standing: { type: "OnTrial" } };
+}
+
+function runByDisk(wanted: Revision, saved: RolloutState | undefined): "Wanted" | "Good" {
+  if (saved?.good === undefined || saved.good.revision === wanted) return "Wanted";
+  return saved.trial?.revision === wanted ? "Wanted" : "Good";
+}
+
+/** As a new process finds it: while no agent ran, nobody tried what had not begun, and that time does not count. */
+export function unattended(state: RolloutState): RolloutState {
+  const { trial } = state;
+  if (trial === undefined || trial.started) return state;
+  return { ...state, trial: { ...trial, counts: false } };
+}
+
+/** Its time stands still from now on. */
+export function paused(state: RolloutState, now: Monotonic): RolloutState {
+  const { trial } = state;
+  if (trial === undefined) return state;
+  return {
+    ...state,
+    trial: { ...trial, elapsedMs: elapsedOf(trial, now), at: now, counts: false },
+  };
+}
+
+/** Somebody gives a revision another chance. */
+export function released(state: RolloutState): RolloutState {
+  const { trial, good } = state;
+  return {
+    ...(good === undefined ? {} : { good }),
+    ...(trial === undefined || trial.failed !== undefined ? {} : { trial }),
+    bad: [],
+  };
+}
+
+interface Judged {
+  readonly pod: PodOnRollout;
+  readonly judgement: Judgement;
+}
+
+/** One fails, all go back; one is held, all are; none is good before all are. */
+function together(judged: readonly Judged[]): readonly Judged[] {
+  const has = (type: Judgement["type"]): boolean =>
+    judged.some(({ judgement }) => judgement.type === type);
+  const isOver =
+    has("Failed") || has("KnownBad") || judged.some(({ judgement }) => gaveUp(judgement));
+  return judged.map(({ pod, judgement }) => {
+    const isNew = pod.state.good?.revision !== pod.facts.wanted.revision;
+    const isOpen = judgement.type === "OnTrial" || (judgement.type === "Good" && isNew);
+    if (!isOpen) return { pod, judgement };
+    if (isOver && pod.state.good !== undefined)
+      return { pod, judgement: { type: "KnownBad", why: NOT_ALONE, isOld: false } };
+    if (has("Held") && pod.state.trial?.started !== true && pod.state.good !== undefined)
+      return { pod, judgement: { type: "Held", why: WAITS_FOR_ALL, trial: pod.state.trial } };
+    if (judgement.type === "Good" && has("OnTrial"))
+      return { pod, judgement: stillOnTrial(pod) ?? judgement };
+    return { pod, judgement };
+  });
+}
+
+/** It has failed before, and shows nothing wrong at this moment. */
+function gaveUp(judgement: Judgement): boolean {
+  return judgement.type === "OnTrial" && judgement.trial.failed !== undefined;
+}
+
+/** It is ready, the others are not yet: the deadline is theirs. */
+function stillOnTrial({ state, facts }: PodOnRollout): Judgement | undefined {
+  const progressDeadlineSeconds = Number.POSITIVE_INFINITY;
+  const judgement = judgeTrial(state, { ...facts, upstream: "Awaited", progressDeadlineSeconds });
+  return judgement.type === "OnTrial" ? judgement : undefined;
+}
+
+type Settled = Omit<RolloutStep, "save">;
+
+function settle(pod: PodOnRollout, judgement: Judgement, onFailure: OnFailure): Settled {
+  const { name, state, facts } = pod;
+  const { good, bad } = state;
+  const kept = good === undefined ? {} : { good };
+  const common = { name, reviewAt: undefined };
+  switch (judgement.type) {
+    case "Good": {
+      const next = { good: facts.wanted, bad: bad.filter((one) => !isOf(one, facts)) };
+      return { ...common, run: "Wanted", standing: { type: "Good" }, state: next };
+    }
+    case "Held": {
+      const standing = { type: "Held", why: judgement.why } as const;
+      const trial = judgement.trial === undefined ? {} : { trial: judgement.trial };
+      return { ...common, run: "Good", standing, state: { ...kept, ...trial, bad } };
+    }
+    case "KnownBad": {
+      const { why, isOld: isKnownBad } = judgement;
+      const standing = { type: "RolledBack", why, isKnownBad } as const;
+      return { ...common, run: "Good", standing, state: { ...kept, bad } };
+    }
+    case "OnTrial":
+      return onTrial(pod, judgement, onFailure);
+    case "Failed":
+      return failed(pod, judgement, onFailure);
+  }
+}
+
+function onTrial(
+  { name, state, facts }: PodOnRollout,
+  { trial, reviewAt }: Extract<Judgement, { type: "OnTrial" }>,
+  onFailure: OnFailure,
+): Settled {
+  const checkpoint = facts.now + CHECKPOINT_MS;
+  // What was stopped shows nothing wrong any more, and is not to begin anew.
+  const isStopped = trial.failed !== undefined && onFailure === "hold";
+  return {
+    name,
+    run: isStopped ? "Nothing" : "Wanted",
+    standing: trial.failed === undefined ? { type: "OnTrial" } : failure(trial.failed),
+    state: { ...state, trial },
+    reviewAt: reviewAt === undefined ? checkpoint : Math.min(reviewAt, checkpoint),
+  };
+}
+
+function failed(
+  { name, state, facts }: PodOnRollout,
+  { trial, why, reviewAt }: Extract<Judgement, { type: "Failed" }>,
+  onFailure: OnFailure,
+): Settled {
+  const { good, bad } = state;
+  if (onFailure === "rollback" && good !== undefined) {
+    const remembered = [
+      ...bad.filter((one) => !isOf(one, facts)),
+      { ...facts.wanted, ...why },
+    ].slice(-REMEMBERED);
+    return {
+      name,
+      run: "Good",
+      standing: { type: "RolledBack", why, isKnownBad: false },
+      state: { good, bad: remembered },
+      reviewAt: undefined,
+    };
+  }
+  const first = trial.failed ?? why;
+  return {
+    name,
+    run: onFailure === "hold" ? "Nothing" : "Wanted",
+    standing: failure(first),
+    state: { ...state, trial: { ...trial, failed: first } },
+    reviewAt,
+  };
+}
+
+function failure(why: Failure): RolloutStanding {
+  return { type: "Failed", why };
+}
+
+function isOf({ revision }: BadRevision, { wanted }: TrialFacts): boolean {
+  return revision === wanted.revision;
+}
+
+/** A trial's clock may lag behind on the disk; nothing else may. */
+function mustSave(state: RolloutState, saved: RolloutState | undefined): boolean {
+  if (saved === undefined) return state.good !== undefined || state.trial !== undefined;
+  if (!isSameGood(state, saved) || !isSameBad(state, saved)) return true;
+  const { trial } = state;
+  if (trial === undefined || saved.trial === undefined) return trial !== saved.trial;
+  return differs(trial, saved.trial);
+}
+
+function differs(trial: Trial, saved: Trial): boolean {
+  if (trial.revision !== saved.revision || trial.generation !== saved.generation) return true;
+  if (trial.started !== saved.started || trial.failed?.reason !== saved.failed?.reason) return true;
+  if (trial.bootId !== saved.bootId) return true;
+  // Nothing comes of the clock of what has failed already.
+  if (trial.failed !== undefined) return false;
+  return trial.elapsedMs - saved.elapsedMs >= CHECKPOINT_MS;
+}
+
+/** Whether what was good last is the same. */
+export function isSameGood(
+  { good: a }: RolloutState,
+  { good: b }: RolloutState = NO_ROLLOUT,
+): boolean {
+  return a?.revision === b?.revision && a?.generation === b?.generation;
+}
+
+function isSameBad({ bad: a }: RolloutState, { bad: b }: RolloutState): boolean {
+  return (
+    a.length === b.length &&
+    a.every(
+      (one, index) => one.revision === b[index]?.revision && one.generation === b[index].generation,
+    )
+  );
+}

@@ -1,0 +1,240 @@
+// Judges one new revision of a pod: good, failed, or not decided yet (MQTT.md §3, update of one pod). Pure.
+
+import type { Failure, RolloutState, Trial, WantedRevision } from "../api/pod/rollout.ts";
+import type { Monotonic } from "../lib/clock.ts";
+
+/** How the new pod does; absent parts = not known, or not there yet. */
+export interface TrialHealth {
+  readonly stage:
+    "Pending" | "Downloading" | "Starting" | "Running" | "Terminating" | "Succeeded" | "Failed";
+  readonly readySince?: Monotonic | undefined;
+  /** A container of it has run, be it only to prepare; absent = by its stage. */
+  readonly hasBegun?: boolean;
+  /** Something else has to be there first: a pod that it depends on. */
+  readonly isWaiting?: boolean;
+  /** How often its worst container has crashed in the life of this UID. */
+  readonly crashes: number;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export interface TrialFacts {
+  readonly wanted: WantedRevision;
+  readonly minReadySeconds: number;
+  readonly progressDeadlineSeconds: number;
+  /** Tried again although it has failed before. */
+  readonly retryFailed: boolean;
+  readonly now: Monotonic;
+  readonly bootId: string;
+  /** Of the new pod; undefined = nothing is known of it yet. */
+  readonly health: TrialHealth | undefined;
+  /** It is meant to end by itself: it is good when it has succeeded. */
+  readonly isMeantToFinish: boolean;
+  /** Its predecessor stops before its images are here: nothing runs meanwhile; absent = no. */
+  readonly stopsFirst?: boolean;
+  /** While it pulls: whether the registry says anything at all. */
+  readonly registryAnswers: boolean;
+  /** Nobody has what it would read: that is no wait for somebody else's turn; absent = somebody has. */
+  readonly misses?: boolean;
+  /** What no waiting can mend, such as an image that does not exist. */
+  readonly fatal?: Failure;
+  /** Who holds updates back; absent = nobody. */
+  readonly hold?: string;
+  /** Since when this process has looked at this trial: what nobody saw proves nothing; absent = from its beginning. */
+  readonly watchedSince?: Monotonic;
+  /** So many ends of a container that runs already belong to a trial that begins now: it is to read news; absent = none. */
+  readonly orderedRestarts?: number;
+  /** A trial that begins now could cut the node off, and it has a line to the broker to lose; absent = no. */
+  readonly needsUpstream?: boolean;
+  /** Whether it must show that it has not cut the node off, and has. */
+  readonly upstream: "NotNeeded" | "Awaited" | "Confirmed";
+}
+
+export type Judgement =
+  /** It is what was good before, or it has just become good. */
+  | { readonly type: "Good" }
+  /** `trial` is what is true of it by now; `reviewAt`: when time alone may change the answer. */
+  | { readonly type: "OnTrial"; readonly trial: Trial; readonly reviewAt: Monotonic | undefined }
+  | {
+      readonly type: "Failed";
+      readonly trial: Trial;
+      readonly why: Failure;
+      /** When it may turn out well all the same, where it goes on. */
+      readonly reviewAt: Monotonic | undefined;
+    }
+  /** `isOld`: it failed when an earlier document asked for it. */
+  | { readonly type: "KnownBad"; readonly why: Failure; readonly isOld: boolean }
+  | {
+      readonly type: "Held";
+      readonly why: string;
+      /** Of what had not begun when the hold came: it goes on afterwards. */
+      readonly trial: Trial | undefined;
+    };
+
+const CRASHES = 3;
+const BOOTS = 3;
+/** From the agent's start until what runs can have shown that it is ready. */
+const LOOK_SECONDS = 30;
+
+export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
+  const { wanted } = facts;
+  if (state.good?.revision === wanted.revision) return { type: "Good" };
+  const bad = knownBad(state, facts);
+  if (bad !== undefined) return bad;
+  const trial = continued(state.trial, facts);
+  const held = heldBack(state, trial, facts);
+  if (held !== undefined) return held;
+  const provenAt = proofTime(trial, facts);
+  if (provenAt !== undefined && facts.now >= provenAt && facts.upstream !== "Awaited")
+    return { type: "Good" };
+  const why = failureOf(trial, facts, provenAt);
+  const isAhead = provenAt !== undefined && provenAt > facts.now;
+  if (why !== undefined)
+    return { type: "Failed", trial, why, reviewAt: isAhead ? provenAt : undefined };
+  return { type: "OnTrial", trial, reviewAt: reviewTime(trial, facts, provenAt) };
+}
+
+/** Without anything to keep running there is nothing that a hold could protect. */
+function heldBack(state: RolloutState, trial: Trial, facts: TrialFacts): Judgement | undefined {
+  const isKnown = state.trial?.revision === facts.wanted.revision;
+  const hasBegun = isKnown && trial.started;
+  if (facts.hold === undefined || hasBegun || state.good === undefined) return undefined;
+  return { type: "Held", why: facts.hold, trial: isKnown ? trial : undefined };
+}
+
+/** A newer document may ask for one more try; the one that has just failed may not. */
+function knownBad({ bad }: RolloutState, facts: TrialFacts): Judgement | undefined {
+  const { wanted, retryFailed } = facts;
+  const known = bad.find(({ revision }) => revision === wanted.revision);
+  if (known === undefined) return undefined;
+  const isOld = known.generation < wanted.generation;
+  if (retryFailed && isOld) return undefined;
+  const { reason, message } = known;
+  return { type: "KnownBad", why: { reason, message }, isOld };
+}
+
+/** Ms on trial by now. */
+export function elapsedOf(trial: Trial, now: Monotonic): number {
+  return trial.elapsedMs + (trial.counts ? Math.max(0, now - trial.at) : 0);
+}
+
+/** The trial up to this moment: begun now, gone on with in the same boot, or found by a later one. */
+function continued(before: Trial | undefined, facts: TrialFacts): Trial {
+  const { wanted, now, bootId } = facts;
+  const known = isGoingOn(before, facts) ? before : undefined;
+  const needsUpstream = (known ?? facts).needsUpstream === true;
+  const started = known?.started === true || hasStarted(facts.health);
+  const needs = needsUpstream ? { needsUpstream } : {};
+  const base = { ...wanted, at: now, bootId, started, counts: countsNow(started, facts), ...needs };
+  const crashesBefore = known?.crashesBefore ?? crashesSoFar(facts);
+  if (known === undefined) return { ...base, since: now, crashesBefore, elapsedMs: 0, boots: 1 };
+  const isSameBoot = known.bootId === bootId;
+  return {
+    ...base,
+    crashesBefore,
+    since: isSameBoot ? known.since : now,
+    // What was counted since the last checkpoint of another boot is lost; that it booted is not.
+    elapsedMs: isSameBoot ? elapsedOf(known, now) : known.elapsedMs,
+    boots: known.boots + (isSameBoot ? 0 : 1),
+    ...(known.failed === undefined ? {} : { failed: known.failed }),
+  };
+}
+
+/** What has failed gets a trial of its own when a newer document asks for one more try. */
+function isGoingOn(before: Trial | undefined, { wanted, retryFailed }: TrialFacts): boolean {
+  if (before?.revision !== wanted.revision) return false;
+  const isOver = before.failed !== undefined && before.generation < wanted.generation;
+  return !(isOver && retryFailed);
+}
+
+/** What ends to read the new content has not crashed. */
+function crashesSoFar({ health, orderedRestarts = 0 }: TrialFacts): number {
+  return (health?.crashes ?? 0) + (hasStarted(health) ? orderedRestarts : 0);
+}
+
+function hasStarted(health: TrialHealth | undefined): boolean {
+  if (health === undefined) return false;
+  if (health.hasBegun === true) return true;
+  return health.crashes > 0 || ["Running", "Succeeded", "Failed"].includes(health.stage);
+}
+
+function countsNow(started: boolean, facts: TrialFacts): boolean {
+  const { health, registryAnswers, hold, stopsFirst, misses = false } = facts;
+  if (started) return !isAtWork(facts);
+  if (hold !== undefined || health?.isWaiting === true) return false;
+  // Nobody has been able to try it.
+  if (health === undefined) return misses;
+  return stopsFirst === true || health.stage !== "Downloading" || registryAnswers;
+}
+
+/** When it will have proved itself, if nothing happens; undefined = something has to happen first. */
+function proofTime(trial: Trial, facts: TrialFacts): Monotonic | undefined {
+  const { health, isMeantToFinish, minReadySeconds, now } = facts;
+  if (isMeantToFinish) return health?.stage === "Succeeded" ? now : undefined;
+  if (health?.stage !== "Running" || health.readySince === undefined) return undefined;
+  return Math.max(health.readySince, trial.since) + minReadySeconds * 1000;
+}
+
+function failureOf(
+  trial: Trial,
+  facts: TrialFacts,
+  provenAt: Monotonic | undefined,
+): Failure | undefined {
+  const { health, fatal, progressDeadlineSeconds: deadline, now } = facts;
+  const isOver = now >= deadlineOf(trial, facts) && !isAtWork(facts);
+  if (fatal !== undefined) return fatal;
+  if (health?.stage === "Failed") return said(health, "PodFailed", "the pod has failed for good");
+  const crashes = (health?.crashes ?? 0) - trial.crashesBefore;
+  if (health !== undefined && crashes >= CRASHES)
+    return said(health, "CrashLoopBackOff", `it ended ${crashes} times before it was ready`);
+  if (trial.boots >= BOOTS) {
+    const message = `the machine was booted ${trial.boots - 1} times while it was judged`;
+    return { reason: "RebootedTooOften", message };
+  }
+  if (!isOver) return undefined;
+  if (provenAt !== undefined && now >= provenAt) {
+    const message = `it is ready, but the broker was not reached again within ${deadline} s`;
+    return { reason: "UpstreamLost", message };
+  }
+  const message = `it was not ready within ${deadline} s`;
+  return { reason: "ProgressDeadlineExceeded", message: withReason(message, health) };
+}
+
+/** What is meant to finish takes the time that it takes. */
+function isAtWork({ isMeantToFinish, health }: TrialFacts): boolean {
+  return isMeantToFinish && health?.stage === "Running" && health.readySince !== undefined;
+}
+
+function said(health: TrialHealth, reason: string, message: string): Failure {
+  return { reason, message: withReason(message, health) };
+}
+
+function withReason(message: string, health: TrialHealth | undefined): string {
+  const more = [health?.reason, health?.message].filter((part) => part !== undefined);
+  return more.length === 0 ? message : `${message} (${more.join(": ")})`;
+}
+
+/**
+ * When its time is over, if it counts from now on. Whoever has just begun to watch gives it the chance to show itself,
+ * but not for ever: an update may be what ends the agent again and again.
+ */
+function deadlineOf(trial: Trial, facts: TrialFacts): Monotonic {
+  const { now, progressDeadlineSeconds, minReadySeconds, watchedSince = trial.since } = facts;
+  const own = now + progressDeadlineSeconds * 1000 - elapsedOf(trial, now);
+  const look = Math.min(progressDeadlineSeconds, minReadySeconds + LOOK_SECONDS) * 1000;
+  return Math.max(own, Math.min(watchedSince + look, own + progressDeadlineSeconds * 1000));
+}
+
+function reviewTime(
+  trial: Trial,
+  facts: TrialFacts,
+  provenAt: Monotonic | undefined,
+): Monotonic | undefined {
+  const { now } = facts;
+  const deadline = trial.counts ? deadlineOf(trial, facts) : undefined;
+  // What is over and has changed nothing will not do so by itself.
+  const times = [deadline, provenAt].filter(
+    (time): time is Monotonic => time !== undefined && time > now,
+  );
+  return times.length === 0 ? undefined : Math.min(...times);
+}

@@ -1,0 +1,43 @@
+// Performs: finds out which cgroup driver the runtime uses: pods must be placed in its manner. kubelet:
+// getCgroupDriverFromCRI
+
+import type { CriClient } from "../../cri/cri-client.ts";
+import { isUnimplemented } from "../../cri/cri-error.ts";
+import { CgroupDriver as CriCgroupDriver } from "../../cri/gen/runtime/v1/api_pb.ts";
+import type { CgroupDriver } from "./cgroup-parent.ts";
+
+/** `configured`, else what CRI's RuntimeConfig says, else what containerd's verbose Status shows, else cgroupfs. */
+export async function findCgroupDriver(
+  cri: CriClient,
+  configured: CgroupDriver | "auto",
+): Promise<CgroupDriver> {
+  if (configured !== "auto") return configured;
+  try {
+    const { linux } = await cri.runtimeConfig();
+    if (linux !== undefined)
+      return linux.cgroupDriver === CriCgroupDriver.SYSTEMD ? "systemd" : "cgroupfs";
+  } catch (error) {
+    if (!isUnimplemented(error)) throw error;
+  }
+  const { info } = await cri.status({ verbose: true });
+  return driverOfStatus(info["config"]);
+}
+
+/** containerd 1.x: its whole CRI configuration as JSON. */
+export function driverOfStatus(config: string | undefined): CgroupDriver {
+  try {
+    const containerd = field(JSON.parse(config ?? "{}"), "containerd");
+    const name = field(containerd, "defaultRuntimeName");
+    const runtime = field(field(containerd, "runtimes"), String(name));
+    return field(field(runtime, "options"), "SystemdCgroup") === true ? "systemd" : "cgroupfs";
+  } catch {
+    // Not JSON: another runtime's text says nothing to us.
+    return "cgroupfs";
+  }
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+}

@@ -1,0 +1,106 @@
+// Where a pod lies in the cgroup tree: the kubelet's own layout. kubelet: CgroupName, podContainerManager
+
+import type { QosClass } from "../../api/resource/qos.ts";
+
+export type CgroupDriver = "systemd" | "cgroupfs";
+
+export interface PodCgroup {
+  readonly uid: string;
+  readonly qos: QosClass;
+  readonly driver: CgroupDriver;
+  /** `cgroupRoot`: a path ("/" = the root) or, for systemd, also a slice. */
+  readonly cgroupRoot: string;
+}
+
+export interface CgroupTree {
+  readonly version: 1 | 2;
+  /** Where the tree is mounted, `/sys/fs/cgroup`. */
+  readonly mountPoint: string;
+  /** Version 1: the names of the hierarchies' directories below it (`cpu,cpuacct`, `memory`, …); of 2: not looked at. */
+  readonly hierarchies: readonly string[];
+}
+
+/**
+ * CRI's `cgroup_parent`: a path for cgroupfs (`/kubepods/burstable/pod<uid>`), the name of a slice for
+ * systemd (`kubepods-burstable-pod<uid_>.slice`). The runtime creates whatever of it is missing.
+ */
+export function cgroupParent(pod: PodCgroup): string {
+  switch (pod.driver) {
+    case "cgroupfs":
+      return `/${cgroupfsParts(pod).join("/")}`;
+    case "systemd":
+      return `${sliceParts(pod).join("-")}.slice`;
+  }
+}
+
+/**
+ * The pod's own directories, one per hierarchy. A runtime removes only the leaves it made, so these stay
+ * behind, empty, when the pod is gone: whoever clears up removes each with rmdir, absent = fine.
+ */
+export function podCgroupDirectories(pod: PodCgroup, tree: CgroupTree): readonly string[] {
+  const inTree = namesInTree(pod).join("/");
+  if (tree.version === 2) return [`${tree.mountPoint}/${inTree}`];
+  return tree.hierarchies.map((hierarchy) => `${tree.mountPoint}/${hierarchy}/${inTree}`);
+}
+
+export interface CgroupPaths {
+  /** Around all pods. */
+  readonly allPods: string;
+  /** Around the pods of one class; Guaranteed ones have none. */
+  readonly qos?: string;
+  readonly pod: string;
+}
+
+/** From the root of the tree, without a slash at either end. */
+export function cgroupPaths(pod: PodCgroup): CgroupPaths {
+  const names = namesInTree(pod);
+  const upTo = (fromEnd: number): string => names.slice(0, names.length - fromEnd).join("/");
+  const depth = qosParts(pod.qos).length;
+  return {
+    allPods: upTo(depth + 1),
+    ...(depth === 0 ? {} : { qos: upTo(depth) }),
+    pod: upTo(0),
+  };
+}
+
+function namesInTree(pod: PodCgroup): readonly string[] {
+  switch (pod.driver) {
+    case "cgroupfs":
+      return cgroupfsParts(pod);
+    case "systemd": {
+      // A slice lies inside of the slices its name begins with.
+      const parts = sliceParts(pod);
+      return parts.map((_, at) => `${parts.slice(0, at + 1).join("-")}.slice`);
+    }
+  }
+}
+
+function cgroupfsParts({ cgroupRoot, qos, uid }: PodCgroup): readonly string[] {
+  const root = cgroupRoot.split("/").filter((part) => part !== "");
+  return [...root, "kubepods", ...qosParts(qos), `pod${uid}`];
+}
+
+function sliceParts({ cgroupRoot, qos, uid }: PodCgroup): readonly string[] {
+  const pod = `pod${uid.replaceAll("-", "_")}`;
+  return [...rootSlices(cgroupRoot), "kubepods", ...qosParts(qos), pod];
+}
+
+function rootSlices(cgroupRoot: string): readonly string[] {
+  const parts = cgroupRoot.split("/").filter((part) => part !== "");
+  const last = parts.at(-1);
+  // A slice's name holds its whole path already.
+  if (last?.endsWith(".slice") === true) return last.slice(0, -".slice".length).split("-");
+  return parts.map((part) => part.replaceAll("-", "_"));
+}
+
+// Guaranteed pods lie beside the two other classes, not in one of their own.
+function qosParts(qos: QosClass): readonly string[] {
+  switch (qos) {
+    case "Guaranteed":
+      return [];
+    case "Burstable":
+      return ["burstable"];
+    case "BestEffort":
+      return ["besteffort"];
+  }
+}

@@ -1,0 +1,121 @@
+// What the cgroups of pods are told, pod by pod and for all pods of a class. kubelet: ResourceConfigForPod, qosContainerManager
+
+import { podLimits, podRequests, type Amounts } from "../../api/resource/pod-amounts.ts";
+import type { PodSpec } from "../../api/v1/pod.ts";
+import { qosClass, type QosClass } from "../../api/resource/qos.ts";
+import { wholeUnits } from "../../api/resource/quantity.ts";
+import type { CgroupController } from "../../host/cgroup.ts";
+import type { CgroupValue } from "../../host/pod-cgroup.ts";
+import { cpuQuota, cpuShares, QUOTA_PERIOD } from "./linux-resources.ts";
+import { kernelPageSize } from "./huge-pages.ts";
+
+export interface PodCgroupFacts {
+  readonly version: 1 | 2;
+  readonly cpuCFSQuota: boolean;
+  /** -1 = no limit. */
+  readonly podPidsLimit: number;
+  /** As Kubernetes writes them: "2Mi"; none where the kernel cannot limit them. */
+  readonly hugePageSizes: readonly string[];
+}
+
+/** For the pod's own cgroup, in the order in which they must be written. */
+export function podCgroupValues(spec: PodSpec, facts: PodCgroupFacts): readonly CgroupValue[] {
+  const requests = podRequests(spec);
+  return [
+    ...cpuValues(spec, requests, facts),
+    ...memoryValues(spec, facts),
+    ...pidsValues(facts),
+    ...hugePageValues(requests, facts),
+  ];
+}
+
+export interface AllPodsFacts {
+  readonly version: 1 | 2;
+  /** What pods may ask for in all. */
+  readonly allocatable: Amounts;
+  /** Whether something of the memory is reserved: else the node itself is the limit. */
+  readonly isMemoryReserved: boolean;
+}
+
+/** For the cgroup around all pods. kubelet: enforceNodeAllocatableCgroups */
+export function allPodsValues(facts: AllPodsFacts): readonly CgroupValue[] {
+  const { version, allocatable, isMemoryReserved } = facts;
+  const memory = isMemoryReserved ? wholeUnits(allocatable.get("memory") ?? 0n) : undefined;
+  return [
+    sharesValue(version, cpuShares(allocatable.get("cpu") ?? 0n)),
+    // Older kernels limit only the processes of a cgroup itself unless they are told to.
+    ...(version === 1 ? [soft("memory", "memory.use_hierarchy", "1")] : []),
+    soft("memory", MEMORY_FILE[version], memory === undefined ? NO_LIMIT[version] : String(memory)),
+  ];
+}
+
+/** For the cgroup around the pods of one class; Guaranteed ones have none of their own. */
+export function qosValues(
+  qos: Exclude<QosClass, "Guaranteed">,
+  { version, cpuRequests }: { readonly version: 1 | 2; readonly cpuRequests: bigint },
+): readonly CgroupValue[] {
+  // BestEffort gets what is left over, Burstable in proportion to what its pods ask for.
+  return [sharesValue(version, cpuShares(qos === "BestEffort" ? 0n : cpuRequests))];
+}
+
+const MEMORY_FILE = { 1: "memory.limit_in_bytes", 2: "memory.max" } as const;
+const NO_LIMIT = { 1: "-1", 2: "max" } as const;
+
+function cpuValues(
+  spec: PodSpec,
+  requests: Amounts,
+  { version, cpuCFSQuota }: PodCgroupFacts,
+): readonly CgroupValue[] {
+  const qos = qosClass(spec);
+  const shares = qos === "BestEffort" ? 0n : (requests.get("cpu") ?? 0n);
+  const limits = podLimits(spec);
+  const isLimited = limits.isDeclared("cpu") && qos !== "BestEffort";
+  const quota = isLimited && cpuCFSQuota ? cpuQuota(limits.amounts.get("cpu") ?? 0n) : 0n;
+  return [sharesValue(version, cpuShares(shares)), ...quotaValues(version, quota)];
+}
+
+function quotaValues(version: 1 | 2, quota: bigint): readonly CgroupValue[] {
+  if (quota === 0n) return [];
+  if (version === 2) return [limit("cpu", "cpu.max", `${quota} ${QUOTA_PERIOD}`)];
+  return [
+    limit("cpu", "cpu.cfs_period_us", String(QUOTA_PERIOD)),
+    limit("cpu", "cpu.cfs_quota_us", String(quota)),
+  ];
+}
+
+function memoryValues(spec: PodSpec, { version }: PodCgroupFacts): readonly CgroupValue[] {
+  const limits = podLimits(spec);
+  const bytes = limits.isDeclared("memory") ? wholeUnits(limits.amounts.get("memory") ?? 0n) : 0n;
+  return bytes === 0n ? [] : [limit("memory", MEMORY_FILE[version], String(bytes))];
+}
+
+function pidsValues({ podPidsLimit }: PodCgroupFacts): readonly CgroupValue[] {
+  return podPidsLimit > 0 ? [limit("pids", "pids.max", String(podPidsLimit))] : [];
+}
+
+/** Pages that nobody asked for are not for the pod. */
+function hugePageValues(
+  requests: Amounts,
+  { version, hugePageSizes }: PodCgroupFacts,
+): readonly CgroupValue[] {
+  const asked = [...requests.keys()].flatMap((name) => /^hugepages-(.+)$/.exec(name)?.[1] ?? []);
+  return [...new Set([...hugePageSizes, ...asked])].map((size) => {
+    const bytes = wholeUnits(requests.get(`hugepages-${size}`) ?? 0n);
+    const file = `hugetlb.${kernelPageSize(size)}.${version === 2 ? "max" : "limit_in_bytes"}`;
+    return { controller: "hugetlb", file, value: String(bytes), isLimit: bytes > 0n };
+  });
+}
+
+/** Version 2 weighs from 1 to 10000 what version 1 shares from 2 to 262144. */
+function sharesValue(version: 1 | 2, shares: bigint): CgroupValue {
+  if (version === 1) return soft("cpu", "cpu.shares", String(shares));
+  return soft("cpu", "cpu.weight", String(1n + ((shares - 2n) * 9_999n) / 262_142n));
+}
+
+function limit(controller: CgroupController, file: string, value: string): CgroupValue {
+  return { controller, file, value, isLimit: true };
+}
+
+function soft(controller: CgroupController, file: string, value: string): CgroupValue {
+  return { controller, file, value, isLimit: false };
+}

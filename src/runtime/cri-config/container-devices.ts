@@ -1,0 +1,52 @@
+// Devices of the node for one container, as CRI has them. kubelet: makeDevices, CDI devices of device plugins
+
+import { devicesOf } from "../../api/resource/devices.ts";
+import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { ContainerConfigInit } from "../../cri/cri-client.ts";
+import { AgentError } from "../../lib/errors.ts";
+import { unsupported, type RuntimeFeatures } from "./features.ts";
+
+export interface DeviceFacts {
+  readonly features: RuntimeFeatures;
+  /** A device, or a directory that may hold some. */
+  readonly isDevice: (path: string) => boolean;
+}
+
+/** Its value names the devices; runtimes that know only this form need the prefix, the rest is ours. */
+const CDI_ANNOTATION = "cdi.k8s.io/agent";
+
+/**
+ * Throws AgentError: `CreateContainerConfigError` for a device that is not there, so that the container starts when it is plugged in;
+ * `UnsupportedByRuntime` for a CDI name that the runtime would not hear of.
+ */
+export function containerDevices(
+  pod: Pod,
+  container: Container,
+  { features, isDevice }: DeviceFacts,
+): Pick<ContainerConfigInit, "devices" | "cdiDevices"> {
+  const { devices, cdiNames } = devicesOf(pod, container);
+  const [name] = cdiNames;
+  if (name !== undefined && !features.cdi)
+    throw unsupported(
+      `container "${container.name}" asks for the CDI device ${name}, which this container runtime would ignore; use containerd 2.0 or newer, or 1.7 with enable_cdi = true`,
+    );
+  const missing = devices.find(({ hostPath }) => !isDevice(hostPath));
+  if (missing !== undefined) {
+    const message = `container "${container.name}" needs the device ${missing.hostPath}, which is not there; it starts when the device is plugged in`;
+    throw new AgentError({ reason: "CreateContainerConfigError", message });
+  }
+  return {
+    devices: devices.map(({ hostPath, containerPath, permissions }) => ({
+      hostPath,
+      containerPath,
+      permissions,
+    })),
+    cdiDevices: cdiNames.map((cdi) => ({ name: cdi })),
+  };
+}
+
+/** The same names for runtimes from before CRI had a field for them. */
+export function cdiAnnotations(pod: Pod, container: Container): Record<string, string> {
+  const { cdiNames } = devicesOf(pod, container);
+  return cdiNames.length === 0 ? {} : { [CDI_ANNOTATION]: cdiNames.join(",") };
+}

@@ -1,0 +1,186 @@
+// What a container sees of its pod's volumes, and the files that the node puts into it. kubelet: makeMounts
+
+import type { IdRange } from "../../api/pod/observed-pod.ts";
+import type { Container, Pod } from "../../api/v1/pod.ts";
+import { isPart, type ImageVolume, type Volume, type VolumeMount } from "../../api/v1/volumes.ts";
+import type { MountInit } from "../../cri/cri-client.ts";
+import { MountPropagation } from "../../cri/gen/runtime/v1/api_pb.ts";
+import { AgentError } from "../../lib/errors.ts";
+import { valuesOf, type EnvEntry } from "./environment.ts";
+import { expand } from "./expansion.ts";
+import { canRecursiveReadOnly, unsupported, type RuntimeFeatures } from "./features.ts";
+import { absolutePath } from "../observe/termination-message.ts";
+import { idMappings } from "./user-namespaces.ts";
+
+export interface MountFacts {
+  /** Volume name → path on the host. */
+  readonly volumes: ReadonlyMap<string, string>;
+  /** Index in volumeMounts → path on the host, for mounts of a part of their volume. */
+  readonly subPaths: ReadonlyMap<number, string>;
+  /** Volume name → what the runtime calls the image in it. */
+  readonly imageVolumes: ReadonlyMap<string, string>;
+  /** The file that becomes /etc/hosts; absent = whatever the runtime puts there. */
+  readonly etcHosts?: string;
+  /** The file on the host that takes the termination message; absent = none is taken. */
+  readonly terminationLog?: string;
+  /** For paths that speak of variables. */
+  readonly env: readonly EnvEntry[];
+  readonly features: RuntimeFeatures;
+  /** "" = the default one. */
+  readonly runtimeHandler: string;
+  /** Of a pod with hostUsers: false. */
+  readonly userNamespace?: IdRange;
+}
+
+const ETC_HOSTS = "/etc/hosts";
+
+/**
+ * Throws AgentError: `CreateContainerConfigError` when a volume was not set up, `UnsupportedByRuntime` when the runtime would mount something
+ * else than is written.
+ */
+export function containerMounts(pod: Pod, container: Container, facts: MountFacts): MountInit[] {
+  const mounts = [
+    ...container.volumeMounts.map((mount, index) => volumeMount(pod, { mount, index }, facts)),
+    ...hostsMount(container, facts.etcHosts),
+    ...terminationMount(container, facts.terminationLog),
+  ];
+  if (facts.userNamespace === undefined) return mounts;
+  // What root owns on the node, the pod's root owns inside.
+  const mappings = idMappings(facts.userNamespace);
+  return mounts.map((mount) => ({ ...mount, uidMappings: mappings, gidMappings: mappings }));
+}
+
+interface Mount {
+  readonly containerPath: string;
+  /** "" = an image instead. */
+  readonly hostPath: string;
+  readonly image?: { readonly image: string; readonly userSpecifiedImage: string };
+  readonly imageSubPath?: string;
+  readonly readonly: boolean;
+  readonly recursiveReadOnly: boolean;
+  readonly propagation: MountPropagation;
+  readonly selinuxRelabel: boolean;
+}
+
+interface WrittenMount {
+  readonly mount: VolumeMount;
+  /** In volumeMounts. */
+  readonly index: number;
+}
+
+function volumeMount(pod: Pod, written: WrittenMount, facts: MountFacts): Mount {
+  const { mount } = written;
+  const volume = pod.spec.volumes.find(({ name }) => name === mount.name);
+  const traits = volume === undefined ? HOST_OWNED : traitsOf(volume);
+  return {
+    containerPath: absolutePath(mount.mountPath),
+    ...(volume !== undefined && "image" in volume
+      ? imageOf(volume, mount, facts)
+      : { hostPath: hostPathOf(written, facts) }),
+    readonly: mount.readOnly || traits.readOnly,
+    recursiveReadOnly: isRecursive(mount, facts),
+    propagation: PROPAGATION[mount.mountPropagation ?? "None"],
+    selinuxRelabel: traits.relabel,
+  };
+}
+
+interface VolumeTraits {
+  /** Nobody may write into it, whatever a mount says. */
+  readonly readOnly: boolean;
+  /** It is the pod's alone, so it may get the pod's label. */
+  readonly relabel: boolean;
+}
+
+const HOST_OWNED: VolumeTraits = { readOnly: false, relabel: false };
+
+/** kubelet: Attributes of the volume plugins */
+function traitsOf(volume: Volume): VolumeTraits {
+  if ("hostPath" in volume) return HOST_OWNED;
+  if ("emptyDir" in volume) return { readOnly: false, relabel: true };
+  if ("persistentVolumeClaim" in volume) {
+    const { readOnly } = volume.persistentVolumeClaim;
+    return { readOnly, relabel: !readOnly };
+  }
+  return { readOnly: true, relabel: true };
+}
+
+function hostPathOf({ mount, index }: WrittenMount, { volumes, subPaths }: MountFacts): string {
+  const hostPath = isPart(mount) ? subPaths.get(index) : volumes.get(mount.name);
+  if (hostPath !== undefined) return hostPath;
+  const what = isPart(mount) ? `the part of volume "${mount.name}"` : `volume "${mount.name}"`;
+  throw misconfigured(`${what} for ${mount.mountPath} is not set up`);
+}
+
+function imageOf(
+  { name, image: { reference } }: ImageVolume,
+  { mountPath, subPath, subPathExpr }: VolumeMount,
+  { features, imageVolumes, env }: MountFacts,
+): Pick<Mount, "hostPath" | "image" | "imageSubPath"> {
+  if (!features.imageVolumes)
+    throw unsupported(
+      `volume "${name}" is an image, which this container runtime cannot mount; use containerd 2.1 or newer`,
+    );
+  const written = subPath ?? "";
+  const imageSubPath = written === "" ? expand(subPathExpr ?? "", valuesOf(env)) : written;
+  if (imageSubPath !== "" && !features.imageSubPaths)
+    throw unsupported(
+      `a part of the image in volume "${name}" is wanted, and this container runtime would mount all of it; use containerd 2.2 or newer`,
+    );
+  const image = imageVolumes.get(name);
+  if (image === undefined)
+    throw misconfigured(`the image of volume "${name}" for ${mountPath} is not on this node`);
+  return { hostPath: "", image: { image, userSpecifiedImage: reference }, imageSubPath };
+}
+
+const PROPAGATION = {
+  None: MountPropagation.PROPAGATION_PRIVATE,
+  HostToContainer: MountPropagation.PROPAGATION_HOST_TO_CONTAINER,
+  Bidirectional: MountPropagation.PROPAGATION_BIDIRECTIONAL,
+} as const;
+
+/** Without it only the volume's own file system is read-only, not what is mounted in it. kubelet: resolveRecursiveReadOnly */
+function isRecursive(mount: VolumeMount, { features, runtimeHandler }: MountFacts): boolean {
+  const { name, recursiveReadOnly, readOnly, mountPropagation } = mount;
+  if (recursiveReadOnly === undefined) return false;
+  const asked = `volume "${name}" requested recursive read-only mode, but it is not`;
+  if (!readOnly) throw misconfigured(`${asked} read-only`);
+  if (mountPropagation !== undefined)
+    throw misconfigured(`${asked} compatible with propagation "${mountPropagation}"`);
+  const can = canRecursiveReadOnly(features, runtimeHandler);
+  if (recursiveReadOnly === "Enabled" && !can)
+    throw unsupported(
+      `${asked} supported by the runtime; use containerd 2.0, runc 1.1 and Linux 5.12 or newer, or recursiveReadOnly: IfPossible`,
+    );
+  return can;
+}
+
+/** A container that mounts something there itself keeps that. */
+function hostsMount({ volumeMounts }: Container, hostPath: string | undefined): readonly Mount[] {
+  const isTaken = volumeMounts.some(
+    ({ mountPath }) => absolutePath(mountPath).replace(/\/+$/, "") === ETC_HOSTS,
+  );
+  return isTaken || hostPath === undefined ? [] : [nodeFile(ETC_HOSTS, hostPath)];
+}
+
+/** Last, so that no volume covers it. */
+function terminationMount(
+  { terminationMessagePath: path }: Container,
+  hostPath: string | undefined,
+): readonly Mount[] {
+  return path === "" || hostPath === undefined ? [] : [nodeFile(absolutePath(path), hostPath)];
+}
+
+function nodeFile(containerPath: string, hostPath: string): Mount {
+  return {
+    containerPath,
+    hostPath,
+    readonly: false,
+    recursiveReadOnly: false,
+    propagation: PROPAGATION.None,
+    selinuxRelabel: true,
+  };
+}
+
+function misconfigured(message: string): AgentError {
+  return new AgentError({ reason: "CreateContainerConfigError", message });
+}

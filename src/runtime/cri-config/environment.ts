@@ -1,0 +1,189 @@
+// What a container finds in its environment: whole objects first, then its own variables in order.
+// kubelet: makeEnvironmentVariables; its variables of Services are not invented
+
+import {
+  podField,
+  containerResource,
+  type DownwardFacts,
+  type NodeAllocatable,
+} from "../../api/pod/downward.ts";
+import type { Said } from "../../api/v1/events.ts";
+import type { LocalObjects } from "../../api/v1/local-object.ts";
+import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { EnvFrom, EnvSource, EnvVar, KeySelector } from "../../api/v1/references.ts";
+import { AgentError } from "../../lib/errors.ts";
+import { expandValue, type EnvValue } from "./expansion.ts";
+
+export interface EnvironmentFacts {
+  readonly objects: LocalObjects;
+  readonly downward: DownwardFacts;
+  /** For a container without a limit of its own. */
+  readonly node: NodeAllocatable;
+}
+
+export interface EnvEntry {
+  readonly name: string;
+  readonly value: EnvValue;
+}
+
+export interface Environment {
+  /** Each name once, where it was first said, with the value that was said last. */
+  readonly env: readonly EnvEntry[];
+  /** What was left out, for whoever wonders. */
+  readonly said: readonly Said[];
+}
+
+/** Throws AgentError `CreateContainerConfigError` for what is missing and not optional, or cannot be a variable. */
+export function resolveEnvironment(
+  pod: Pod,
+  container: Container,
+  facts: EnvironmentFacts,
+): Environment {
+  const values = new Map<string, EnvValue>();
+  const said: Said[] = [];
+  for (const from of container.envFrom) {
+    const invalid = addObject(values, from, variablesOf(pod, from, facts.objects));
+    if (invalid.length > 0) said.push(skipped(pod, from, invalid));
+  }
+  for (const variable of container.env) {
+    const value = valueOf(variable, { pod, container, facts, values });
+    // An optional key that is not there leaves what was said before.
+    if (value !== undefined) values.set(variable.name, value);
+  }
+  const env = [...values].map(([name, value]) => ({ name, value }));
+  const impossible = env.find(({ value }) => holdsNul(value));
+  // The runtime would refuse it too, and show the value while it says so.
+  if (impossible !== undefined)
+    throw missing(`the value of environment variable ${impossible.name} contains a NUL byte`);
+  return { env, said };
+}
+
+/** The values by name, as commands, arguments and paths refer to them. */
+export function valuesOf(env: readonly EnvEntry[]): ReadonlyMap<string, EnvValue> {
+  return new Map(env.map(({ name, value }) => [name, value]));
+}
+
+/** An object that is not there, in the words of the API server. */
+export function notFound(
+  kind: "configmap" | "secret",
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): AgentError {
+  const word = kind === "configmap" ? "ConfigMap" : "Secret";
+  const where = `no manifest or desired document that this pod may use has ${word} ${namespace}/${name}`;
+  return missing(`${kind} "${name}" not found: ${where}`);
+}
+
+/** Every printable character but "=". k8s: IsRelaxedEnvVarName */
+const NAME = /^[ -<>-~]+$/;
+
+type Data = Readonly<Record<string, EnvValue>>;
+
+/** undefined = it is not there, and need not be. */
+function variablesOf(
+  { metadata: { namespace } }: Pod,
+  { type, name, optional }: EnvFrom,
+  objects: LocalObjects,
+): Data | undefined {
+  const data = dataOf(type, { namespace, name }, objects);
+  if (data !== undefined || optional) return data;
+  throw notFound(type === "configMap" ? "configmap" : "secret", { namespace, name });
+}
+
+function dataOf(
+  type: "configMap" | "secret",
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  objects: LocalObjects,
+): Data | undefined {
+  // Binary data of a ConfigMap is for files only.
+  if (type === "configMap") return objects.configMap(namespace, name)?.data;
+  return objects.secret(namespace, name)?.data;
+}
+
+/** The names that cannot be variables, sorted. */
+function addObject(
+  values: Map<string, EnvValue>,
+  { prefix }: EnvFrom,
+  data: Data = {},
+): readonly string[] {
+  const names = Object.keys(data).map((key) => `${prefix}${key}`);
+  for (const [key, value] of Object.entries(data)) {
+    const name = `${prefix}${key}`;
+    if (NAME.test(name)) values.set(name, textOf(value));
+  }
+  return names.filter((name) => !NAME.test(name)).toSorted();
+}
+
+function skipped({ metadata }: Pod, { type, name }: EnvFrom, invalid: readonly string[]): Said {
+  const object = `EnvFrom ${type} ${metadata.namespace}/${name}`;
+  const message = `Keys [${invalid.join(", ")}] from the ${object} were skipped since they are considered invalid environment variable names.`;
+  return { type: "Warning", reason: "InvalidEnvironmentVariableNames", message };
+}
+
+interface Asking {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly facts: EnvironmentFacts;
+  /** What was said before it. */
+  readonly values: ReadonlyMap<string, EnvValue>;
+}
+
+/** undefined = an optional key that is not there. */
+function valueOf(variable: EnvVar, asking: Asking): EnvValue | undefined {
+  if ("value" in variable) return expandValue(variable.value, asking.values);
+  return sourceValue(variable.valueFrom, asking);
+}
+
+function sourceValue(source: EnvSource, { pod, container, facts }: Asking): EnvValue | undefined {
+  switch (source.type) {
+    case "field": {
+      const { fieldPath } = source.field;
+      const value = podField(pod, fieldPath, facts.downward);
+      if (value === undefined) throw missing(`unsupported fieldPath: ${fieldPath}`);
+      return value;
+    }
+    case "resource": {
+      const asked = { container: container.name, node: facts.node };
+      const value = containerResource(pod, source.resource, asked);
+      if (value !== undefined) return value;
+      const { containerName = container.name, resource } = source.resource;
+      throw missing(`container ${containerName} has no resource ${resource}`);
+    }
+    case "configMapKey":
+      return keyValue(pod, { type: "configMap", selector: source.key }, facts.objects);
+    case "secretKey":
+      return keyValue(pod, { type: "secret", selector: source.key }, facts.objects);
+  }
+}
+
+function keyValue(
+  pod: Pod,
+  wanted: { readonly type: "configMap" | "secret"; readonly selector: KeySelector },
+  objects: LocalObjects,
+): EnvValue | undefined {
+  const { type, selector } = wanted;
+  const { name, key, optional } = selector;
+  const data = variablesOf(pod, { type, name, optional, prefix: "" }, objects);
+  const value = data !== undefined && Object.hasOwn(data, key) ? data[key] : undefined;
+  if (value !== undefined) return textOf(value);
+  if (optional) return undefined;
+  const word = type === "configMap" ? "ConfigMap" : "Secret";
+  throw missing(`couldn't find key ${key} in ${word} ${pod.metadata.namespace}/${name}`);
+}
+
+function textOf(value: EnvValue): EnvValue {
+  if (typeof value === "string") return value;
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(value);
+  } catch {
+    // It is no text, and need not be.
+    return value;
+  }
+}
+
+function holdsNul(value: EnvValue): boolean {
+  return typeof value === "string" ? value.includes("\0") : value.includes(0);
+}
+
+function missing(message: string): AgentError {
+  return new AgentError({ reason: "CreateContainerConfigError", message });
+}

@@ -1,0 +1,118 @@
+// What the container runtime can beyond the oldest CRI v1. Decided before it is asked for any of it: what it does not know
+// it drops without a word, and a pod must never get less isolation than is written.
+
+import type { StatusResponse } from "../../cri/gen/runtime/v1/api_pb.ts";
+import { AgentError } from "../../lib/errors.ts";
+
+/** From CRI's Version call. */
+export interface RuntimeVersion {
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+}
+
+export interface RuntimeFeatures {
+  /** By the name of a runtime handler, "" = the default one; one that is not in it can nothing. */
+  readonly handlers: ReadonlyMap<string, HandlerFeatures>;
+  readonly supplementalGroupsPolicy: boolean;
+  readonly imageVolumes: boolean;
+  readonly imageSubPaths: boolean;
+  readonly cdi: boolean;
+  readonly stopSignal: boolean;
+  /** The runtime labels processes and files; whether the kernel looks at labels is another question. */
+  readonly selinux: boolean;
+}
+
+export interface HandlerFeatures {
+  readonly userNamespaces: boolean;
+  readonly recursiveReadOnly: boolean;
+}
+
+/** What a runtime that has not been asked yet can. */
+export const NO_FEATURES: RuntimeFeatures = {
+  handlers: new Map(),
+  supplementalGroupsPolicy: false,
+  imageVolumes: false,
+  imageSubPaths: false,
+  cdi: false,
+  stopSignal: false,
+  selinux: false,
+};
+
+type Version = readonly [major: number, minor: number];
+
+/** The first containerd that certainly does it. CRI has no way to ask. */
+const CONTAINERD_SINCE = {
+  cdi: [1, 7],
+  cdiUnlessForbidden: [2, 0],
+  imageVolumes: [2, 1],
+  imageSubPaths: [2, 2],
+  stopSignal: [2, 4],
+} as const satisfies Readonly<Record<string, Version>>;
+
+/** CRI's Status; `info` only of one that was asked to be verbose. */
+export type StatusFacts = Pick<StatusResponse, "runtimeHandlers" | "features" | "info">;
+
+/**
+ * Status tells of user namespaces, recursive read-only mounts and groups (CRI 1.30; silence = no). The rest follows from containerd's version
+ * and configuration; of other runtimes nothing is known, so: no.
+ */
+export function runtimeFeatures(version: RuntimeVersion, status: StatusFacts): RuntimeFeatures {
+  const containerd = containerdVersion(version);
+  const config = configurationOf(status.info["config"]);
+  const isSince = (feature: keyof typeof CONTAINERD_SINCE): boolean =>
+    containerd !== undefined && isAtLeast(containerd, CONTAINERD_SINCE[feature]);
+  const isCdiOn = config["enableCDI"] ?? isSince("cdiUnlessForbidden");
+  return {
+    handlers: new Map(
+      status.runtimeHandlers.map(({ name, features }) => [
+        name,
+        {
+          userNamespaces: features?.userNamespaces === true,
+          recursiveReadOnly: features?.recursiveReadOnlyMounts === true,
+        },
+      ]),
+    ),
+    supplementalGroupsPolicy: status.features?.supplementalGroupsPolicy === true,
+    imageVolumes: isSince("imageVolumes"),
+    imageSubPaths: isSince("imageSubPaths"),
+    cdi: isSince("cdi") && isCdiOn === true,
+    stopSignal: isSince("stopSignal"),
+    selinux: containerd === undefined || config["enableSelinux"] === true,
+  };
+}
+
+export function canUserNamespaces({ handlers }: RuntimeFeatures, handler: string): boolean {
+  return handlers.get(handler)?.userNamespaces === true;
+}
+
+export function canRecursiveReadOnly({ handlers }: RuntimeFeatures, handler: string): boolean {
+  return handlers.get(handler)?.recursiveReadOnly === true;
+}
+
+/** Refuses what the runtime would leave out without a word; the sentence names a way out. */
+export function unsupported(message: string): AgentError {
+  return new AgentError({ reason: "UnsupportedByRuntime", message });
+}
+
+/** Distributions write `1.6.20~ds1`, containerd itself `v2.4.0-rc.1`. */
+function containerdVersion({ runtimeName, runtimeVersion }: RuntimeVersion): Version | undefined {
+  if (runtimeName !== "containerd") return undefined;
+  const match = /^v?(\d+)\.(\d+)(?:\.|$)/.exec(runtimeVersion);
+  return match === null ? [0, 0] : [Number(match[1]), Number(match[2])];
+}
+
+function isAtLeast([major, minor]: Version, [sinceMajor, sinceMinor]: Version): boolean {
+  return major > sinceMajor || (major === sinceMajor && minor >= sinceMinor);
+}
+
+/** containerd's CRI configuration as it shows it in a verbose Status; of other shapes nothing. */
+function configurationOf(json: string | undefined): Readonly<Record<string, unknown>> {
+  try {
+    const config: unknown = JSON.parse(json ?? "{}");
+    if (typeof config !== "object" || config === null) return {};
+    return config as Readonly<Record<string, unknown>>;
+  } catch {
+    // Not JSON: another runtime's text says nothing to us.
+    return {};
+  }
+}

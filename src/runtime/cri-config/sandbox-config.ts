@@ -1,0 +1,128 @@
+// A pod as CRI's PodSandboxConfig. kubelet: generatePodSandboxConfig
+
+import type { DesiredPod } from "../../api/pod/desired-pod.ts";
+import { portHolders } from "../../api/validation/host-ports.ts";
+import { ANNOTATION, LABEL } from "../../api/pod/labels.ts";
+import { podLogDirectory } from "../../api/pod/log-paths.ts";
+import type { ContainerPort, ObjectMeta, Pod, PodSpec, PortProtocol } from "../../api/v1/pod.ts";
+import type { PodSecurityContext } from "../../api/v1/security-context.ts";
+import { normalSysctl } from "../../api/validation/sysctls.ts";
+import type { PodSandboxConfigInit } from "../../cri/cri-client.ts";
+import { Protocol } from "../../cri/gen/runtime/v1/api_pb.ts";
+import { kernelHostname } from "./hostname.ts";
+import type { DnsConfig } from "./resolv-conf.ts";
+import { sandboxResources } from "../cgroup/sandbox-resources.ts";
+import { sandboxSecurityContext, type SandboxSecurityFacts } from "./security-context.ts";
+import { idRangeText, requireUserNamespaces } from "./user-namespaces.ts";
+
+export interface SandboxFacts extends SandboxSecurityFacts {
+  readonly attempt: number;
+  readonly instance: string;
+  readonly podLogsDir: string;
+  readonly dns: DnsConfig;
+  /** "" = none. */
+  readonly clusterDomain: string;
+  /** From `cgroupParent`. */
+  readonly cgroupParent: string;
+  /** "" = the runtime's default one. */
+  readonly runtimeHandler: string;
+  /** False = a CPU limit is no quota. */
+  readonly cpuCFSQuota: boolean;
+  /** The boot in which it is made; absent = not known. */
+  readonly bootId?: string;
+  /** ms since that boot when the pod began there, which may have been in a sandbox before. */
+  readonly activeSince?: number;
+}
+
+/** Throws AgentError `CreatePodSandboxError` for a host name that the kernel does not take. */
+/** Throws AgentError `UnsupportedByRuntime` when the runtime would not isolate the pod as is written. */
+export function sandboxConfig(desired: DesiredPod, facts: SandboxFacts): PodSandboxConfigInit {
+  const { metadata, spec } = desired.pod;
+  const { name, namespace, uid, labels } = metadata;
+  requireUserNamespaces(desired.pod, facts.features, facts.runtimeHandler);
+  return {
+    metadata: { name, namespace, uid, attempt: facts.attempt },
+    hostname: kernelHostname(desired.pod, facts.clusterDomain),
+    logDirectory: podLogDirectory(facts.podLogsDir, metadata),
+    dnsConfig: facts.dns,
+    portMappings: portMappings(spec),
+    labels: { ...labels, ...identityLabels(desired.pod, facts.instance) },
+    annotations: {
+      ...ownAnnotations(metadata),
+      ...originAnnotations(desired),
+      ...lifeAnnotations(facts),
+    },
+    linux: {
+      cgroupParent: facts.cgroupParent,
+      securityContext: sandboxSecurityContext(desired.pod, facts),
+      sysctls: sysctlsOf(spec.securityContext),
+      ...sandboxResources(spec, facts.cpuCFSQuota),
+    },
+  };
+}
+
+/** The labels by which a sandbox or container is known as ours; they win over the pod's own. */
+export function identityLabels(pod: Pod, instance: string): Record<string, string> {
+  return {
+    [LABEL.podName]: pod.metadata.name,
+    [LABEL.podNamespace]: pod.metadata.namespace,
+    [LABEL.podUID]: pod.metadata.uid,
+    [LABEL.managed]: "true",
+    [LABEL.instance]: instance,
+  };
+}
+
+/** Which ids a pod runs as is never an author's to say. */
+function ownAnnotations({ annotations }: ObjectMeta): Record<string, string> {
+  const { [ANNOTATION.userNamespace]: _, ...own } = annotations;
+  return own;
+}
+
+function sysctlsOf({ sysctls }: PodSecurityContext): Record<string, string> {
+  return Object.fromEntries(sysctls.map(({ name, value }) => [normalSysctl(name), value]));
+}
+
+function originAnnotations(desired: DesiredPod): Record<string, string> {
+  return {
+    [ANNOTATION.source]: desired.source,
+    [ANNOTATION.gracePeriod]: String(desired.pod.spec.terminationGracePeriodSeconds),
+    [ANNOTATION.configHash]: desired.specHash,
+    [ANNOTATION.sourceRef]: desired.sourceRef,
+  };
+}
+
+function lifeAnnotations(facts: SandboxFacts): Record<string, string> {
+  const { bootId, activeSince, userNamespace } = facts;
+  return {
+    ...(userNamespace === undefined
+      ? {}
+      : { [ANNOTATION.userNamespace]: idRangeText(userNamespace) }),
+    ...(bootId === undefined ? {} : { [ANNOTATION.bootId]: bootId }),
+    ...(activeSince === undefined ? {} : { [ANNOTATION.activeSince]: String(activeSince) }),
+  };
+}
+
+interface PortMapping {
+  readonly protocol: Protocol;
+  readonly containerPort: number;
+  readonly hostPort: number;
+  readonly hostIp: string;
+}
+
+// On the host's network a port is the host's already.
+function portMappings(spec: PodSpec): PortMapping[] {
+  if (spec.hostNetwork) return [];
+  return portHolders(spec).flatMap(({ ports }) => ports.flatMap((port) => portMapping(port) ?? []));
+}
+
+function portMapping(port: ContainerPort): PortMapping | undefined {
+  const { protocol, containerPort, hostPort, hostIP } = port;
+  if (hostPort === undefined || hostPort === 0) return undefined;
+  return { protocol: PROTOCOLS[protocol], containerPort, hostPort, hostIp: hostIP ?? "" };
+}
+
+const PROTOCOLS: Readonly<Record<PortProtocol, Protocol>> = {
+  TCP: Protocol.TCP,
+  UDP: Protocol.UDP,
+  SCTP: Protocol.SCTP,
+};

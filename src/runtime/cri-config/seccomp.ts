@@ -1,0 +1,73 @@
+// Profiles of seccomp and AppArmor as CRI has them. kubelet: getSeccompProfile, getAppArmorProfile
+
+import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { SecurityProfile } from "../../api/v1/security-context.ts";
+import type { SecurityProfileInit } from "../../cri/cri-client.ts";
+import { SecurityProfile_ProfileType as ProfileType } from "../../cri/gen/runtime/v1/api_pb.ts";
+import { AgentError } from "../../lib/errors.ts";
+
+export interface SeccompFacts {
+  /** What a container without a profile gets: RuntimeDefault instead of Unconfined. */
+  readonly seccompDefault: boolean;
+  /** Directory that profiles of type Localhost are relative to. */
+  readonly seccompRoot: string;
+  readonly isFile: (path: string) => boolean;
+}
+
+/** Throws AgentError `CreateContainerConfigError` when the file of a profile is not there. */
+export function seccompProfile(
+  pod: Pod,
+  container: Container,
+  { seccompDefault, seccompRoot, isFile }: SeccompFacts,
+): SecurityProfileInit {
+  const profile =
+    container.securityContext.seccompProfile ?? pod.spec.securityContext.seccompProfile;
+  if (profile === undefined)
+    return { profileType: seccompDefault ? ProfileType.RuntimeDefault : ProfileType.Unconfined };
+  if (profile.type !== "Localhost") return { profileType: ProfileType[profile.type] };
+  const path = `${seccompRoot}/${profile.localhostProfile}`;
+  if (isFile(path)) return { profileType: ProfileType.Localhost, localhostRef: path };
+  throw new AgentError({
+    reason: "CreateContainerConfigError",
+    message: `container "${container.name}" needs the seccomp profile ${path}, which is not there; put it there`,
+  });
+}
+
+const APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/";
+
+/** The second is what runtimes before containerd 1.6 read. Nothing = the runtime's default where the kernel has AppArmor. */
+export function appArmorProfile(
+  { metadata, spec }: Pod,
+  { name, securityContext }: Container,
+): { readonly apparmor?: SecurityProfileInit; readonly apparmorProfile?: string } {
+  const profile =
+    securityContext.appArmorProfile ??
+    annotatedProfile(metadata.annotations[APPARMOR_ANNOTATION + name]) ??
+    spec.securityContext.appArmorProfile;
+  switch (profile?.type) {
+    case undefined:
+      return {};
+    case "RuntimeDefault":
+      return {
+        apparmor: { profileType: ProfileType.RuntimeDefault },
+        apparmorProfile: "runtime/default",
+      };
+    case "Unconfined":
+      return { apparmor: { profileType: ProfileType.Unconfined }, apparmorProfile: "unconfined" };
+    case "Localhost": {
+      const { localhostProfile: localhostRef } = profile;
+      return {
+        apparmor: { profileType: ProfileType.Localhost, localhostRef },
+        apparmorProfile: `localhost/${localhostRef}`,
+      };
+    }
+  }
+}
+
+/** The form from before there was a field; what is none of the three is passed over. */
+function annotatedProfile(text: string | undefined): SecurityProfile | undefined {
+  if (text === "runtime/default") return { type: "RuntimeDefault" };
+  if (text === "unconfined") return { type: "Unconfined" };
+  const localhostProfile = /^localhost\/(.+)$/.exec(text ?? "")?.[1];
+  return localhostProfile === undefined ? undefined : { type: "Localhost", localhostProfile };
+}

@@ -1,0 +1,150 @@
+// What a container carries so that it can be stopped properly when its spec is forgotten: written at its creation,
+// read leniently ever after, for nobody may rely on what stands in a runtime's database.
+
+import { ANNOTATION } from "../../api/pod/labels.ts";
+import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
+import {
+  isSidecar,
+  type Container,
+  type ContainerPort,
+  type ExecHandler,
+  type HttpGetHandler,
+  type LifecycleHandler,
+  type PodSpec,
+} from "../../api/v1/pod.ts";
+
+/** The container's part in its pod; undefined = the spec does not know it. */
+export function roleInSpec(spec: PodSpec, name: string): ContainerRole | undefined {
+  if (spec.containers.some((container) => container.name === name)) return { type: "App" };
+  const sidecars = spec.initContainers.filter((container) => isSidecar(spec, container));
+  const position = sidecars.findIndex((container) => container.name === name) + 1;
+  if (position > 0) return { type: "Sidecar", position };
+  return spec.initContainers.some((container) => container.name === name)
+    ? { type: "Init" }
+    : undefined;
+}
+
+export function stopAnnotations(spec: PodSpec, container: Container): Record<string, string> {
+  const { ports, lifecycle } = container;
+  const role = roleText(roleInSpec(spec, container.name));
+  return {
+    ...(role === undefined ? {} : { [ANNOTATION.containerRole]: role }),
+    ...(ports.length === 0 ? {} : { [ANNOTATION.ports]: JSON.stringify(ports) }),
+    ...(lifecycle.preStop === undefined
+      ? {}
+      : { [ANNOTATION.preStopHandler]: JSON.stringify(lifecycle.preStop) }),
+  };
+}
+
+/** Whatever is missing or unreadable is absent. Never throws. */
+export function stopFactsOf(
+  annotations: Readonly<Record<string, string>>,
+): Pick<ObservedContainer, "role" | "preStop" | "ports"> {
+  const role = readRole(annotations[ANNOTATION.containerRole]);
+  const preStop = readHandler(parsed(annotations[ANNOTATION.preStopHandler]));
+  const ports = readPorts(parsed(annotations[ANNOTATION.ports]));
+  return {
+    ...(role === undefined ? {} : { role }),
+    ...(preStop === undefined ? {} : { preStop }),
+    ...(ports === undefined ? {} : { ports }),
+  };
+}
+
+function roleText(role: ContainerRole | undefined): string | undefined {
+  switch (role?.type) {
+    case undefined:
+    case "App":
+      return undefined;
+    case "Init":
+      return "init";
+    case "Sidecar":
+      return `sidecar/${role.position}`;
+  }
+}
+
+function readRole(text = ""): ContainerRole | undefined {
+  if (text === "init") return { type: "Init" };
+  const position = /^sidecar\/([1-9][0-9]{0,5})$/.exec(text)?.[1];
+  return position === undefined ? undefined : { type: "Sidecar", position: Number(position) };
+}
+
+function parsed(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // Somebody else's words: as good as none.
+    return undefined;
+  }
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isPort(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;
+}
+
+function readHandler(value: unknown): LifecycleHandler | undefined {
+  if (!isObject(value)) return undefined;
+  switch (value["type"]) {
+    case "exec":
+      return readExec(value);
+    case "httpGet":
+      return readHttpGet(value);
+    case "sleep": {
+      const seconds = value["seconds"];
+      const isTime = typeof seconds === "number" && Number.isSafeInteger(seconds) && seconds >= 0;
+      return isTime ? { type: "sleep", seconds } : undefined;
+    }
+  }
+  return undefined;
+}
+
+function readExec({ command }: Members): ExecHandler | undefined {
+  if (!Array.isArray(command) || command.length === 0 || !command.every(isText)) return undefined;
+  return { type: "exec", command };
+}
+
+function readHttpGet(value: Members): HttpGetHandler | undefined {
+  const { path, port, host, scheme, httpHeaders } = value;
+  if (!isText(path) || !(isPort(port) || isText(port))) return undefined;
+  if (scheme !== "HTTP" && scheme !== "HTTPS") return undefined;
+  if (!Array.isArray(httpHeaders) || !httpHeaders.every(isHeader)) return undefined;
+  const headers = httpHeaders.map((header) => ({ name: header.name, value: header.value }));
+  const base = { type: "httpGet", path, port, scheme, httpHeaders: headers } as const;
+  if (host === undefined) return base;
+  return isText(host) ? { ...base, host } : undefined;
+}
+
+function isHeader(value: unknown): value is { readonly name: string; readonly value: string } {
+  return isObject(value) && isText(value["name"]) && isText(value["value"]);
+}
+
+/** All or nothing: half a list could resolve a name to another port. */
+function readPorts(value: unknown): readonly ContainerPort[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const ports = value.map(readPort);
+  return ports.every((port) => port !== undefined) ? ports : undefined;
+}
+
+function readPort(value: unknown): ContainerPort | undefined {
+  if (!isObject(value)) return undefined;
+  const { name, containerPort, hostPort, hostIP, protocol } = value;
+  if (!isPort(containerPort)) return undefined;
+  if (protocol !== "TCP" && protocol !== "UDP" && protocol !== "SCTP") return undefined;
+  return {
+    containerPort,
+    protocol,
+    ...(isText(name) ? { name } : {}),
+    ...(isPort(hostPort) ? { hostPort } : {}),
+    ...(isText(hostIP) ? { hostIP } : {}),
+  };
+}

@@ -1,0 +1,58 @@
+// What each container of a pod would read of ConfigMaps and Secrets if it started now, as digests.
+
+import { canonicalJson } from "../../api/encode/canonical-json.ts";
+import { findObject, type LocalObjects } from "../../api/v1/local-object.ts";
+import { configInputs, referencesOf } from "../../api/pod/object-references.ts";
+import { allContainers, type Container, type Pod } from "../../api/v1/pod.ts";
+import { resolveEnvironment } from "../cri-config/environment.ts";
+import { requireParts } from "../cri-config/volume-parts.ts";
+
+export interface DigestFacts {
+  readonly objects: LocalObjects;
+  /** Every source has spoken: what is not there is missing, not late. */
+  readonly isSettled: boolean;
+  readonly digest: (text: string) => string;
+}
+
+/** By container; absent = it reads nothing, or could not start now: neither is a reason to end one that runs. */
+export function configDigests(pod: Pod, facts: DigestFacts): Readonly<Record<string, string>> {
+  const { objects } = facts;
+  const missing = referencesOf(pod).filter(
+    ({ kind, namespace, name }) => findObject(objects, { kind, namespace, name }) === undefined,
+  );
+  if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};
+  return Object.fromEntries(
+    allContainers(pod.spec).flatMap((container) => {
+      const text = configText(pod, container, objects);
+      if (text === undefined || !couldStart(pod, container, objects)) return [];
+      return [[container.name, facts.digest(text)] as const];
+    }),
+  );
+}
+
+/** What a container reads of ConfigMaps and Secrets and learns no news of; undefined = nothing. */
+export function configText(
+  pod: Pod,
+  container: Container,
+  objects: LocalObjects,
+): string | undefined {
+  const inputs = configInputs(pod, container, objects);
+  return inputs === undefined ? undefined : canonicalJson(inputs);
+}
+
+/**
+ * Also every key that it needs is there, and every part of a volume that it mounts: what somebody mistyped must not end
+ * what runs.
+ */
+function couldStart(pod: Pod, container: Container, objects: LocalObjects): boolean {
+  const downward = { nodeName: "", podIPs: [], hostIPs: [] };
+  const node = { cpuMillis: 0, memoryBytes: 0 };
+  try {
+    const { env } = resolveEnvironment(pod, container, { objects, downward, node });
+    requireParts(pod, container, { env, objects });
+    return true;
+  } catch {
+    // A key is missing, or its value can be no variable.
+    return false;
+  }
+}

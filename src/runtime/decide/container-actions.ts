@@ -1,0 +1,84 @@
+// Decides what keeps one container of a pod running: app containers, sidecars, and init containers until they are done.
+
+import type { ObservedContainer, ObservedPod } from "../../api/pod/observed-pod.ts";
+import type { Container, Pod } from "../../api/v1/pod.ts";
+import { restartsAfterKill } from "../../api/pod/restart-policy.ts";
+import type { ActionContext, KillReason, PodAction } from "./pod-action.ts";
+import { restartTime, shouldRestart } from "./container-restart.ts";
+import { newestContainer } from "../../api/pod/newest-observed.ts";
+import { nextAttempt } from "../observe/newest.ts";
+
+export interface ContainerFacts {
+  readonly observed: ObservedPod | undefined;
+  readonly context: ActionContext;
+}
+
+export function startAction(container: Container, observed: ObservedPod | undefined): PodAction {
+  const attempt = nextAttempt(newestContainer(observed, container.name));
+  return { type: "StartContainer", container: container.name, attempt };
+}
+
+/** The first of a sandbox: whatever has the name elsewhere is dead by then, or was never started. */
+export function startAnew(container: Container, observed: ObservedPod): readonly PodAction[] {
+  const newest = newestContainer(observed, container.name);
+  const start = startAction(container, observed);
+  return newest?.state === "Created" ? [removalOf(newest), start] : [start];
+}
+
+export function containerActions(
+  pod: Pod,
+  container: Container,
+  { observed, context }: ContainerFacts,
+): readonly PodAction[] {
+  const newest = newestContainer(observed, container.name);
+  const start = startAction(container, observed);
+  if (newest === undefined) return [start];
+  switch (newest.state) {
+    case "Created":
+      return [removalOf(newest), start];
+    case "Unknown": {
+      const kill = killOf(newest, "ContainerUnknown");
+      return restartsAfterKill(pod.spec, container) ? [kill, start] : [kill];
+    }
+    case "Running": {
+      // In another sandbox: that one is stopped, and the look after it starts the container anew.
+      const reason = whyReplace(container, newest, context);
+      return reason === undefined ? [] : [killOf(newest, reason)];
+    }
+    case "Exited": {
+      const memory = context.restarts[container.name];
+      if (!shouldRestart(pod.spec, { container, exited: newest, memory })) return [];
+      const until = restartTime(memory, newest.id);
+      if (until <= context.now) return [start];
+      return [{ type: "Wait", container: container.name, until, reason: "CrashLoopBackOff" }];
+    }
+  }
+}
+
+/** Why a running instance is not what the pod asks for; undefined = it is. */
+export function whyReplace(
+  container: Container,
+  newest: ObservedContainer,
+  { hashes, probes, hookFailed }: ActionContext,
+): KillReason | undefined {
+  if (hasChanged(newest.hash, hashes[container.name])) return "ContainerChanged";
+  if (hookFailed.has(newest.id)) return "PostStartHook";
+  const said = probes[newest.id];
+  if (container.livenessProbe !== undefined && said?.liveness === "Failure") return "LivenessProbe";
+  if (container.startupProbe !== undefined && said?.startup === "Failure") return "StartupProbe";
+  return undefined;
+}
+
+/** Hashes of another or no version compare as equal: an agent that hashes differently restarts nothing. */
+function hasChanged(written: string, wanted: string | undefined): boolean {
+  if (wanted === undefined || !written.startsWith("v1:") || !wanted.startsWith("v1:")) return false;
+  return written !== wanted;
+}
+
+export function killOf(container: ObservedContainer, reason: KillReason): PodAction {
+  return { type: "KillContainer", id: container.id, container: container.name, reason };
+}
+
+export function removalOf({ id, name }: ObservedContainer): PodAction {
+  return { type: "RemoveContainer", id, container: name };
+}

@@ -1,0 +1,62 @@
+// Which of a pod's sandboxes and containers count: "newest" is the highest attempt, never a creation time (law 7).
+
+import type {
+  ObservedContainer,
+  ObservedPod,
+  ObservedSandbox,
+} from "../../api/pod/observed-pod.ts";
+import type { Container, Pod } from "../../api/v1/pod.ts";
+import { lastUsedSandbox, newestContainer } from "../../api/pod/newest-observed.ts";
+import { shouldRestart, type RestartMemory } from "../decide/container-restart.ts";
+
+/**
+ * The sandbox in which containers can run; undefined asks for a new one. It is the newest, but for one that came up
+ * late and empty, from a call whose answer was lost: for that nothing ends in the one before it. kubelet: podSandboxChanged
+ */
+export function usableSandbox(
+  pod: Pod,
+  observed: ObservedPod | undefined,
+): ObservedSandbox | undefined {
+  const candidates = [lastUsedSandbox(observed), observed?.sandboxes[0]];
+  return candidates.find((sandbox) => sandbox !== undefined && isUsable(pod, sandbox));
+}
+
+function isUsable({ spec }: Pod, { state, hostNetwork, ips }: ObservedSandbox): boolean {
+  return state === "Ready" && hostNetwork === spec.hostNetwork && (hostNetwork || ips.length > 0);
+}
+
+/** It runs, or may still run. */
+export function isLive({ state }: ObservedContainer): boolean {
+  return state === "Running" || state === "Unknown";
+}
+
+/** A container that was created and never started gives its number back. */
+export function nextAttempt(newest: ObservedContainer | undefined): number {
+  if (newest === undefined) return 0;
+  return newest.state === "Created" ? newest.attempt : newest.attempt + 1;
+}
+
+/** Every app container has ended for good, or an init container has failed for good: nothing will start again. */
+export function isFinished(
+  pod: Pod,
+  observed: ObservedPod | undefined,
+  restarts: Readonly<Record<string, RestartMemory>>,
+): boolean {
+  const ended = (container: Container): ObservedContainer | undefined => {
+    const exited = newestContainer(observed, container.name);
+    const memory = restarts[container.name];
+    if (exited?.state !== "Exited") return undefined;
+    return shouldRestart(pod.spec, { container, exited, memory }) ? undefined : exited;
+  };
+  const { initContainers, containers } = pod.spec;
+  if (containers.every((container) => ended(container) !== undefined)) return true;
+  // Beside an app container a failed init container is one of an earlier sandbox, whose successor's record is gone.
+  if (containers.some(({ name }) => ranInLastSandbox(observed, name))) return false;
+  return initContainers.some((container) => (ended(container)?.exitCode ?? 0) !== 0);
+}
+
+function ranInLastSandbox(observed: ObservedPod | undefined, container: string): boolean {
+  const last = lastUsedSandbox(observed);
+  const own = observed?.containers.filter(({ name }) => name === container) ?? [];
+  return own.some(({ sandboxId, state }) => sandboxId === last?.id && state !== "Created");
+}

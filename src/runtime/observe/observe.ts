@@ -1,0 +1,199 @@
+// Reads CRI's messages as plain data; keeps only what is ours, drops the rest. Performs nothing.
+
+import type {
+  IdRange,
+  ObservedContainer,
+  ObservedContainerState,
+  ObservedSandbox,
+} from "../../api/pod/observed-pod.ts";
+import { ANNOTATION, LABEL } from "../../api/pod/labels.ts";
+import type { SourceName } from "../../api/pod/desired-pod.ts";
+import {
+  ContainerState,
+  NamespaceMode,
+  PodSandboxState,
+  type Container,
+  type ContainerStatus,
+  type PodSandbox,
+  type PodSandboxStatus,
+} from "../../cri/gen/runtime/v1/api_pb.ts";
+import { stopFactsOf } from "../cri-config/stop-annotations.ts";
+import { joinedMessage } from "./termination-message.ts";
+import { parseIdRange } from "../cri-config/user-namespaces.ts";
+
+/** The identity that every sandbox and container of ours carries. */
+export interface RuntimeIdentity {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** undefined = somebody else's: never touched. */
+export function identityOf(
+  labels: Readonly<Record<string, string>>,
+  instance: string,
+): RuntimeIdentity | undefined {
+  if (labels[LABEL.managed] !== "true" || labels[LABEL.instance] !== instance) return undefined;
+  const uid = labels[LABEL.podUID];
+  const namespace = labels[LABEL.podNamespace];
+  const name = labels[LABEL.podName];
+  if (uid === undefined || namespace === undefined || name === undefined) return undefined;
+  return { uid, namespace, name };
+}
+
+/** The label selector that finds ours and nothing else. */
+export function ourSelector(instance: string): Record<string, string> {
+  return { [LABEL.managed]: "true", [LABEL.instance]: instance };
+}
+
+/** A sandbox as a list shows it: addresses are not in it. */
+export interface ListedSandbox {
+  readonly id: string;
+  readonly attempt: number;
+  readonly ready: boolean;
+  readonly createdAt: number;
+  readonly identity: RuntimeIdentity;
+  readonly source: SourceName | undefined;
+  readonly bootId?: string;
+  readonly activeSince?: number;
+  readonly userNamespace?: IdRange;
+}
+
+/** A container as a list shows it: times and exit codes are not in it. */
+export interface ListedContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly attempt: number;
+  readonly sandboxId: string;
+  readonly state: ObservedContainerState;
+  readonly identity: RuntimeIdentity;
+}
+
+export function listedSandbox(sandbox: PodSandbox, instance: string): ListedSandbox | undefined {
+  const identity = identityOf(sandbox.labels, instance);
+  if (identity === undefined) return undefined;
+  return {
+    id: sandbox.id,
+    attempt: sandbox.metadata?.attempt ?? 0,
+    ready: sandbox.state === PodSandboxState.SANDBOX_READY,
+    createdAt: milliseconds(sandbox.createdAt),
+    identity,
+    source: sourceOf(sandbox.annotations[ANNOTATION.source]),
+    ...lifeOf(sandbox.annotations),
+  };
+}
+
+export function listedContainer(
+  container: Container,
+  instance: string,
+): ListedContainer | undefined {
+  const identity = identityOf(container.labels, instance);
+  if (identity === undefined) return undefined;
+  return {
+    id: container.id,
+    name: container.labels[LABEL.containerName] ?? container.metadata?.name ?? "",
+    attempt: container.metadata?.attempt ?? 0,
+    sandboxId: container.podSandboxId,
+    state: stateOf(container.state),
+    identity,
+  };
+}
+
+/** `status` undefined = not asked: a sandbox that is down has no addresses. */
+export function observedSandbox(
+  listed: ListedSandbox,
+  status: PodSandboxStatus | undefined,
+): ObservedSandbox {
+  const mode = status?.linux?.namespaces?.options?.network;
+  return {
+    id: listed.id,
+    attempt: listed.attempt,
+    state: listed.ready ? "Ready" : "NotReady",
+    createdAt: listed.createdAt,
+    ips: sandboxAddresses(status),
+    hostNetwork: mode === NamespaceMode.NODE,
+    ...(listed.bootId === undefined ? {} : { bootId: listed.bootId }),
+    ...(listed.activeSince === undefined ? {} : { activeSince: listed.activeSince }),
+    ...(listed.userNamespace === undefined ? {} : { userNamespace: listed.userNamespace }),
+  };
+}
+
+/** The main one first. */
+export function sandboxAddresses(status: PodSandboxStatus | undefined): readonly string[] {
+  const network = status?.network;
+  const ips = [network?.ip ?? "", ...(network?.additionalIps ?? []).map((more) => more.ip)];
+  return ips.filter((ip) => ip !== "");
+}
+
+/** `lastWords` of a container that has exited; "" = none. */
+export function observedContainer(
+  listed: ListedContainer,
+  status: ContainerStatus,
+  lastWords = "",
+): ObservedContainer {
+  const digest = status.annotations[ANNOTATION.configDigest];
+  const grace = Number.parseInt(status.annotations[ANNOTATION.gracePeriod] ?? "", 10);
+  return {
+    id: listed.id,
+    name: listed.name,
+    attempt: listed.attempt,
+    sandboxId: listed.sandboxId,
+    state: stateOf(status.state),
+    hash: status.annotations[ANNOTATION.containerHash] ?? "",
+    ...(digest === undefined ? {} : { configDigest: digest }),
+    image: firstText(status.image?.userSpecifiedImage, status.image?.image),
+    imageID: firstText(status.imageId, status.imageRef),
+    createdAt: milliseconds(status.createdAt),
+    startedAt: milliseconds(status.startedAt),
+    finishedAt: milliseconds(status.finishedAt),
+    exitCode: status.exitCode,
+    reason: status.reason,
+    message: joinedMessage(status.message, lastWords),
+    ...stopFactsOf(status.annotations),
+    ...(Number.isSafeInteger(grace) && grace >= 0 ? { gracePeriodSeconds: grace } : {}),
+  };
+}
+
+function stateOf(state: ContainerState): ObservedContainerState {
+  switch (state) {
+    case ContainerState.CONTAINER_CREATED:
+      return "Created";
+    case ContainerState.CONTAINER_RUNNING:
+      return "Running";
+    case ContainerState.CONTAINER_EXITED:
+      return "Exited";
+    case ContainerState.CONTAINER_UNKNOWN:
+      return "Unknown";
+  }
+  // A state of a newer runtime: as little known as Unknown.
+  return "Unknown";
+}
+
+/** Unreadable = not written. */
+function lifeOf(
+  annotations: Readonly<Record<string, string>>,
+): Pick<ListedSandbox, "bootId" | "activeSince" | "userNamespace"> {
+  const bootId = annotations[ANNOTATION.bootId] ?? "";
+  const since = annotations[ANNOTATION.activeSince] ?? "";
+  const userNamespace = parseIdRange(annotations[ANNOTATION.userNamespace]);
+  const isTime = /^[0-9]{1,15}(?:\.[0-9]{1,20})?$/.test(since);
+  return {
+    ...(bootId === "" ? {} : { bootId }),
+    ...(isTime ? { activeSince: Number(since) } : {}),
+    ...(userNamespace === undefined ? {} : { userNamespace }),
+  };
+}
+
+function sourceOf(text: string | undefined): SourceName | undefined {
+  if (text === "file" || text === "http" || text === "mqtt:node") return text;
+  return text?.startsWith("mqtt:group/") === true ? (text as SourceName) : undefined;
+}
+
+/** The first that says something: older runtimes leave newer fields empty. */
+function firstText(...texts: readonly (string | undefined)[]): string {
+  return texts.find((text) => text !== undefined && text !== "") ?? "";
+}
+
+function milliseconds(nanoseconds: bigint): number {
+  return Number(nanoseconds / 1_000_000n);
+}

@@ -1,0 +1,165 @@
+// Performs: asks the runtime what is true of our pods, with as few calls as the answer allows.
+
+import type {
+  ObservedContainer,
+  ObservedPod,
+  ObservedSandbox,
+} from "../../api/pod/observed-pod.ts";
+import { LABEL } from "../../api/pod/labels.ts";
+import type { PodUID } from "../../api/v1/pod.ts";
+import type { CriClient } from "../../cri/cri-client.ts";
+import { isNotFound } from "../../cri/cri-error.ts";
+import { ContainerState, type ContainerStatus } from "../../cri/gen/runtime/v1/api_pb.ts";
+import {
+  listedContainer,
+  listedSandbox,
+  observedContainer,
+  observedSandbox,
+  ourSelector,
+  type ListedContainer,
+  type ListedSandbox,
+  type RuntimeIdentity,
+} from "./observe.ts";
+import { readTerminationMessage, type TerminationFiles } from "./termination-reader.ts";
+
+/** What two list calls say of one pod; equal summaries need no closer look. */
+export interface PodSummary {
+  readonly identity: RuntimeIdentity;
+  readonly sandboxes: readonly ListedSandbox[];
+  readonly containers: readonly ListedContainer[];
+}
+
+export interface RuntimeReaderOptions {
+  readonly cri: CriClient;
+  readonly instance: string;
+  /** Where termination messages and logs lie; absent = nobody reads them. */
+  readonly files?: TerminationFiles;
+}
+
+export class RuntimeReader {
+  readonly #cri: CriClient;
+  readonly #instance: string;
+  readonly #files: TerminationFiles | undefined;
+
+  constructor(options: RuntimeReaderOptions) {
+    this.#cri = options.cri;
+    this.#instance = options.instance;
+    this.#files = options.files;
+  }
+
+  /** Everything of ours, by UID: two calls. */
+  async listPods(signal?: AbortSignal): Promise<ReadonlyMap<PodUID, PodSummary>> {
+    return this.#list(ourSelector(this.#instance), signal);
+  }
+
+  /**
+   * One pod in full; undefined when the runtime has nothing of it. `before` saves calls: a container that
+   * has exited, and the addresses of a sandbox that is up, do not change any more.
+   */
+  async inspectPod(
+    uid: PodUID,
+    before: ObservedPod | undefined,
+  ): Promise<Omit<ObservedPod, "observedAt"> | undefined> {
+    const pods = await this.#list({ ...ourSelector(this.#instance), [LABEL.podUID]: uid });
+    const summary = pods.get(uid);
+    return summary === undefined ? undefined : this.inspect(summary, before);
+  }
+
+  /** The closer look at a pod that was just listed. */
+  async inspect(
+    summary: PodSummary,
+    before: ObservedPod | undefined,
+  ): Promise<Omit<ObservedPod, "observedAt">> {
+    const [sandboxes, containers] = await Promise.all([
+      Promise.all(summary.sandboxes.map((listed) => this.#sandbox(listed, before))),
+      Promise.all(summary.containers.map((listed) => this.#container(listed, before))),
+    ]);
+    return {
+      ...summary.identity,
+      source: summary.sandboxes.find((sandbox) => sandbox.source !== undefined)?.source,
+      sandboxes: sandboxes.filter((sandbox) => sandbox !== undefined).toSorted(byAttempt),
+      containers: containers.filter((container) => container !== undefined).toSorted(byNameAttempt),
+    };
+  }
+
+  async #list(
+    selector: Record<string, string>,
+    signal?: AbortSignal,
+  ): Promise<ReadonlyMap<PodUID, PodSummary>> {
+    const filter = { labelSelector: selector };
+    const [sandboxes, containers] = await Promise.all([
+      this.#cri.listPodSandbox(filter, { signal }),
+      this.#cri.listContainers(filter, { signal }),
+    ]);
+    const pods = new Map<
+      PodUID,
+      { identity: RuntimeIdentity; sandboxes: ListedSandbox[]; containers: ListedContainer[] }
+    >();
+    const of = (identity: RuntimeIdentity) => {
+      const known = pods.get(identity.uid) ?? { identity, sandboxes: [], containers: [] };
+      pods.set(identity.uid, known);
+      return known;
+    };
+    for (const sandbox of sandboxes) {
+      const listed = listedSandbox(sandbox, this.#instance);
+      if (listed !== undefined) of(listed.identity).sandboxes.push(listed);
+    }
+    for (const container of containers) {
+      const listed = listedContainer(container, this.#instance);
+      if (listed !== undefined) of(listed.identity).containers.push(listed);
+    }
+    return pods;
+  }
+
+  async #sandbox(
+    listed: ListedSandbox,
+    before: ObservedPod | undefined,
+  ): Promise<ObservedSandbox | undefined> {
+    const known = before?.sandboxes.find((sandbox) => sandbox.id === listed.id);
+    if (known !== undefined && !listed.ready) return { ...known, state: "NotReady" };
+    const isSettled = known?.state === "Ready" && (known.hostNetwork || known.ips.length > 0);
+    if (isSettled) return known;
+    return ifFound(async () => {
+      const { status } = await this.#cri.podSandboxStatus(listed.id);
+      return observedSandbox(listed, status);
+    });
+  }
+
+  async #container(
+    listed: ListedContainer,
+    before: ObservedPod | undefined,
+  ): Promise<ObservedContainer | undefined> {
+    const known = before?.containers.find((container) => container.id === listed.id);
+    const isSettled = known?.state === listed.state && known.presumed !== true;
+    if (isSettled && listed.state !== "Unknown") return known;
+    return ifFound(async () => {
+      const { status } = await this.#cri.containerStatus(listed.id);
+      if (status === undefined) return undefined;
+      const words = status.state === ContainerState.CONTAINER_EXITED ? this.#lastWords(status) : "";
+      return observedContainer(listed, status, words);
+    });
+  }
+
+  #lastWords(status: ContainerStatus): string {
+    return this.#files === undefined ? "" : readTerminationMessage(this.#files, status);
+  }
+}
+
+/** What vanished between the list and the look is simply not there. */
+async function ifFound<T>(look: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await look();
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+function byAttempt(a: ObservedSandbox, b: ObservedSandbox): number {
+  return b.attempt - a.attempt || b.createdAt - a.createdAt;
+}
+
+function byNameAttempt(a: ObservedContainer, b: ObservedContainer): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  return b.attempt - a.attempt;
+}

@@ -1,0 +1,173 @@
+// Performs: gathers what a container finds when it starts, beside its image and whole volumes: environment, hosts file,
+// parts of volumes, and the digest of what it read. kubelet: GenerateRunContainerOptions, makeMounts
+
+import type { Said } from "../api/v1/events.ts";
+import type { Container, Pod } from "../api/v1/pod.ts";
+import type { VolumeMount } from "../api/v1/volumes.ts";
+import type { Files } from "../host/files.ts";
+import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
+import type {
+  ActionInput,
+  ContainerFacts,
+  ContainerWorld,
+  PodConfigs,
+  SandboxRef,
+  SubPath,
+} from "./decide/action-input.ts";
+import { configText } from "./decide/config-digests.ts";
+import { resolveEnvironment, type EnvEntry } from "./cri-config/environment.ts";
+import { asWritten } from "./cri-config/expansion.ts";
+import { podHostname } from "./cri-config/hostname.ts";
+import { hostNetworkHostsFile, podHostsFile } from "./cri-config/hosts-file.ts";
+import { subPathOf } from "./cri-config/volume-parts.ts";
+
+export interface SurroundingsOptions {
+  readonly world: ContainerWorld;
+  readonly configs: Pick<PodConfigs, "etcHosts">;
+  readonly files: Files;
+}
+
+export type SurroundingFacts = Pick<
+  ContainerFacts,
+  "env" | "subPaths" | "etcHosts" | "configDigest"
+>;
+
+export interface Surroundings {
+  readonly facts: SurroundingFacts;
+  readonly said: readonly Said[];
+  /** The container may be made, and be started when `settle` has resolved. */
+  readonly needsAddress: boolean;
+}
+
+interface Newborn {
+  readonly container: Container;
+  readonly input: ActionInput;
+}
+
+const HOSTS_MODE = 0o644;
+const POD_DIRECTORY_MODE = 0o750;
+/** Whoever wrote more into his hosts file has lost it at the next start. */
+const HOSTS_BYTES = 1024 * 1024;
+
+export class ContainerSurroundings {
+  readonly #options: SurroundingsOptions;
+
+  constructor(options: SurroundingsOptions) {
+    this.#options = options;
+  }
+
+  /** Throws AgentError `CreateContainerConfigError` for what it reads and nobody has. */
+  async gather(container: Container, input: ActionInput): Promise<Surroundings> {
+    const { world } = this.#options;
+    const newborn = { container, input };
+    const ips = await this.#addresses(newborn);
+    // From here on nothing waits: the digest speaks of the same objects as the environment.
+    const objects = world.objects(input.desired);
+    const { pod } = input.desired;
+    const { nodeName, allocatable: node } = world;
+    const downward = { nodeName, hostIPs: world.hostIPs(), podIPs: ips ?? [] };
+    const { env, said } = resolveEnvironment(pod, container, { objects, downward, node });
+    const read = configText(pod, container, objects);
+    this.#showNewest(pod, container);
+    const facts = {
+      env,
+      subPaths: this.#subPaths(newborn, env),
+      ...this.#etcHosts(newborn, ips),
+      ...(read === undefined ? {} : { configDigest: world.configDigest(read) }),
+    };
+    return { facts, said, needsAddress: ips === undefined };
+  }
+
+  /** Resolves when the hosts file has the pod's address. Rejects with AgentError `CreateContainerConfigError`. */
+  async settle(sandbox: SandboxRef, input: ActionInput): Promise<void> {
+    const ips = await sandbox.ips();
+    this.#writeHosts(this.#options.configs.etcHosts(input.desired), this.#hostsText(input, ips));
+  }
+
+  /** undefined = of a pod with a network of its own whose containers can be made without it: the runtime's answer takes its time. */
+  async #addresses({ container, input }: Newborn): Promise<readonly string[] | undefined> {
+    if (input.desired.pod.spec.hostNetwork) return this.#options.world.hostIPs();
+    return readsAddress(container) ? input.sandbox?.ips() : undefined;
+  }
+
+  /** An image may have taken its time: what it hears no news of is mounted as the digest has it. */
+  #showNewest(pod: Pod, container: Container): void {
+    const problems = this.#options.world.refreshVolumes(pod, container);
+    if (problems.length > 0) throw refused(problems.join("; "));
+  }
+
+  #subPaths({ container, input }: Newborn, env: readonly EnvEntry[]): ReadonlyMap<number, string> {
+    const { uid, pod } = input.desired;
+    const paths = new Map<number, string>();
+    for (const [index, mount] of container.volumeMounts.entries()) {
+      const subPath = subPathOf(mount, env);
+      const volumePath = input.volumes.get(mount.name);
+      // A volume that was not set up is somebody else's complaint.
+      if (subPath === "" || volumePath === undefined) continue;
+      const named = { uid, container: container.name, index, volumeName: mount.name };
+      const part = { ...named, volumePath, subPath };
+      paths.set(index, this.#prepare(pod, part, mount));
+    }
+    return paths;
+  }
+
+  #prepare(pod: Pod, part: SubPath, { subPathExpr: written = "" }: VolumeMount): string {
+    try {
+      return this.#options.world.prepareSubPath(pod, part);
+    } catch (cause) {
+      if (written === "") throw cause;
+      const message = asWritten(messageOf(cause), [{ written, expanded: part.subPath }]);
+      const reason = reasonOf(cause, "CreateContainerConfigError");
+      throw new AgentError({ reason, message });
+    }
+  }
+
+  #etcHosts(
+    { input }: Newborn,
+    ips: readonly string[] | undefined,
+  ): Required<Pick<ContainerFacts, "etcHosts">> {
+    const { configs, files } = this.#options;
+    const etcHosts = configs.etcHosts(input.desired);
+    // The runtime would make a directory of what is not there.
+    const isEnough = ips === undefined && files.info(etcHosts)?.kind === "file";
+    if (!isEnough) this.#writeHosts(etcHosts, this.#hostsText(input, ips ?? []));
+    return { etcHosts };
+  }
+
+  #hostsText({ desired: { pod } }: ActionInput, ips: readonly string[]): string {
+    const { world } = this.#options;
+    const { hostAliases: aliases, hostNetwork } = pod.spec;
+    if (hostNetwork) return hostNetworkHostsFile(world.nodeHosts(), aliases);
+    return podHostsFile({ ips, aliases, ...podHostname(pod, world.clusterDomain) });
+  }
+
+  /** Containers that run have the file open under their own: one that says the same is left as it is. */
+  #writeHosts(path: string, text: string): void {
+    const { files } = this.#options;
+    const data = new TextEncoder().encode(text);
+    const there = files.info(path);
+    if (there?.kind === "file" && there.size === data.length) {
+      const old = files.read(path, HOSTS_BYTES);
+      if (old.every((byte, index) => byte === data[index])) return;
+    }
+    files.makeDirectory(path.slice(0, path.lastIndexOf("/")), POD_DIRECTORY_MODE);
+    // At no moment is it missing: a runtime that looks then makes a directory of it.
+    const next = `${path}.new`;
+    files.writeLazily(next, data, HOSTS_MODE);
+    files.rename(next, path);
+  }
+}
+
+/** A variable of it is the pod's address. */
+export function readsAddress({ env }: Container): boolean {
+  return env.some(
+    (variable) =>
+      "valueFrom" in variable &&
+      variable.valueFrom.type === "field" &&
+      variable.valueFrom.field.fieldPath.startsWith("status.podIP"),
+  );
+}
+
+function refused(message: string): AgentError {
+  return new AgentError({ reason: "CreateContainerConfigError", message });
+}

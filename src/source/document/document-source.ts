@@ -1,0 +1,302 @@
+// Performs: one desired document as a source of pods and objects: judges what arrives, checkpoints it, and only then
+// lets it act (MQTT.md §3).
+
+import type {
+  AcceptedDocument,
+  DesiredDocument,
+  DocumentState,
+  DocumentAddress,
+} from "../../protocol/desired-document.ts";
+import type { Rejection, SourceName, SourceSnapshot } from "../../api/pod/desired-pod.ts";
+import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/backoff.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { RefusalLog } from "../../lib/refusal-log.ts";
+import { judgeDocument, type JudgeContext, type Verdict } from "./judge.ts";
+import type { Refusal } from "./refusal.ts";
+import { restoreDocument } from "./restore.ts";
+import type { DocumentRules } from "./document-rules.ts";
+import { RefusalMemory } from "../../trust/refusal-report.ts";
+import { storageRefusal } from "./storage-refusal.ts";
+import { supersededBy } from "./superseded.ts";
+
+export interface DocumentSourceOptions {
+  readonly rules: DocumentRules;
+  readonly address: DocumentAddress;
+  /** Generations of all accepted documents of the node by name. */
+  readonly accepted: () => JudgeContext["accepted"];
+  /** Receives a snapshot after every change. */
+  readonly emit: (snapshot: SourceSnapshot) => void;
+  /** `state()` is another one. */
+  readonly onState: () => void;
+  /** A document has been accepted, and everything has been said about it. */
+  readonly onAccepted: () => void;
+}
+
+/** A document that could not be written down is tried again without the broker's help. */
+const STORE_RETRY: BackoffPolicy = { initial: 30_000, max: 600_000, resetAfter: 3_600_000 };
+const UNMET = 412;
+
+export class DocumentSource implements Disposable {
+  readonly source: SourceName;
+  readonly #rules: DocumentRules;
+  readonly #options: DocumentSourceOptions;
+  readonly #refusals: RefusalMemory;
+  readonly #refusalLog: RefusalLog;
+  #stored: AcceptedDocument | undefined;
+  #document: DesiredDocument | undefined;
+  /** False until a document was accepted or restored whole (law 5). */
+  #ready = false;
+  /** What the accepted document leaves out or ignores. */
+  #notices: readonly Rejection[] = [];
+  /** Why the newest refused document was refused, while it is the newest. */
+  #refused: readonly Rejection[] = [];
+  /** The newest message, if it was refused: with other keys or other documents it may count. */
+  #refusedMessage: { readonly payload: Uint8Array; readonly code: Refusal["code"] } | undefined;
+  #retry: Disposable | undefined;
+  #backoff: BackoffEntry | undefined;
+
+  constructor(options: DocumentSourceOptions) {
+    const { rules, address } = options;
+    this.source = address.source;
+    this.#rules = rules;
+    this.#options = options;
+    this.#refusals = new RefusalMemory(rules.clock);
+    this.#refusalLog = new RefusalLog(rules.clock, rules.log);
+  }
+
+  /** Restores the accepted document and says nothing yet. Throws what the checkpoint throws. */
+  restore(): void {
+    this.#stored = this.#rules.documents.get(this.source);
+    if (this.#stored !== undefined) this.#restore(this.#stored);
+  }
+
+  #restore(stored: AcceptedDocument): void {
+    const { log, sha256 } = this.#rules;
+    const { source } = this;
+    const { generation } = stored;
+    const { document, rejected, intact } = restoreDocument(stored, this.#options.address, sha256);
+    this.#notices = rejected;
+    this.#ready = intact;
+    if (stored.lost !== undefined) {
+      log.error(
+        "the desired document cannot be opened; it counts again when it is published again",
+        {
+          source,
+          generation,
+          why: stored.lost,
+        },
+      );
+      return;
+    }
+    this.#document = document;
+    const { pods, objects } = document;
+    log.info("restored the desired document", {
+      source,
+      generation,
+      pods: pods.length,
+      objects: objects.length,
+    });
+    if (!intact) log.error("part of the desired document cannot be read", { source, generation });
+  }
+
+  /** The accepted document. */
+  get document(): DesiredDocument | undefined {
+    return this.#document;
+  }
+
+  /** There is a document, and not all of it could be read. */
+  get isDamaged(): boolean {
+    return this.#stored !== undefined && !this.#ready;
+  }
+
+  /** Of the accepted document, also if it is lost; undefined = there is none. */
+  get generation(): number | undefined {
+    return this.#stored?.generation;
+  }
+
+  /** A message from the broker. Never throws. */
+  receive(payload: Uint8Array): void {
+    // The newest message is the retained truth; an older one that waits for the disk is history.
+    this.#forgetRetry();
+    this.#backoff = undefined;
+    this.#refusedMessage = undefined;
+    this.#take(payload);
+  }
+
+  /** Trust was reset: a document of any version follows. Throws what the checkpoint throws. */
+  forgetVersion(): void {
+    if (this.#stored === undefined) return;
+    this.#rules.documents.forgetVersion(this.source);
+    this.#stored = { ...this.#stored, versionForgotten: true };
+  }
+
+  /** Other keys are in force: what was refused is judged again, for the broker does not send it twice. */
+  judgeAgain(): void {
+    const message = this.#refusedMessage;
+    if (message === undefined) return;
+    this.#forgetRetry();
+    this.#take(message.payload);
+  }
+
+  /** Another document is there: what was refused for want of it is judged again. */
+  judgeUnmetAgain(): void {
+    if (this.#refusedMessage?.code === UNMET) this.judgeAgain();
+  }
+
+  /** The document of this generation has converged: remembered for the acknowledgement after a restart. */
+  observed(generation: number): void {
+    const stored = this.#stored;
+    if (stored === undefined || stored.generation !== generation) return;
+    if (stored.observedGeneration === generation) return;
+    const { documents, log } = this.#rules;
+    try {
+      documents.setObserved(this.source, generation);
+    } catch (thrown) {
+      // It has converged whether it is written down or not; after a restart it converges again.
+      log.warn("cannot write down that the document has converged", {
+        source: this.source,
+        generation,
+        error: messageOf(thrown),
+      });
+    }
+    this.#stored = { ...stored, observedGeneration: generation };
+    this.#options.onState();
+  }
+
+  state(): DocumentState {
+    const { superseded } = this.#stored ?? {};
+    return {
+      source: this.source,
+      document: this.#document,
+      observedGeneration: this.#stored?.observedGeneration ?? 0,
+      acceptedAt: this.#stored?.acceptedAt ?? 0,
+      ...(superseded === undefined ? {} : { superseded }),
+      lastRejected: this.#refusals.last(),
+    };
+  }
+
+  /** Says what it has to say. */
+  emit(): void {
+    const document = this.#document;
+    this.#options.emit({
+      source: this.source,
+      ready: this.#ready,
+      pods: document?.pods ?? [],
+      objects: document?.objects ?? [],
+      rejected: [...this.#notices, ...this.#refused],
+      ...(this.#ready && document !== undefined ? { document } : {}),
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#forgetRetry();
+  }
+
+  #take(payload: Uint8Array): void {
+    const verdict = this.#judge(payload);
+    this.#refusedMessage = verdict.type === "Refused" ? { payload, code: verdict.code } : undefined;
+    switch (verdict.type) {
+      case "Accepted":
+        this.#accept(verdict, payload);
+        return this.#proveTime(verdict.document);
+      case "Unchanged":
+        this.#setRefused([]);
+        return this.#proveTime(this.#document);
+      case "Refused":
+        return this.#refuse(verdict);
+    }
+  }
+
+  #proveTime(document: DesiredDocument | undefined): void {
+    if (document?.issuedAt !== undefined) this.#rules.onIssued(document.issuedAt);
+  }
+
+  #judge(payload: Uint8Array): Verdict {
+    const { clock, clockTrusted, facts, fleet, sha256, trust, podRules } = this.#rules;
+    const keyring = trust.look();
+    return judgeDocument({
+      address: this.#options.address,
+      payload,
+      stored: this.#stored,
+      current: this.#document?.objects ?? [],
+      context: {
+        facts,
+        ...(fleet === undefined ? {} : { fleet }),
+        now: clock.now(),
+        clockTrusted: clockTrusted(),
+        accepted: this.#options.accepted(),
+        trust: { keyring, verify: trust.verify },
+        podRules,
+        sha256,
+      },
+    });
+  }
+
+  #accept(verdict: Extract<Verdict, { type: "Accepted" }>, payload: Uint8Array): void {
+    const { document, notices } = verdict;
+    const hasFailed = this.#rules.hasFailed(this.source, this.generation ?? 0);
+    const superseded = supersededBy(verdict.accepted, this.#stored, hasFailed);
+    const accepted = { ...verdict.accepted, ...(superseded === undefined ? {} : { superseded }) };
+    const { digest, generation } = accepted;
+    try {
+      this.#rules.documents.accept(accepted);
+    } catch (thrown) {
+      this.#retryLater(payload);
+      this.#refuse({ ...storageRefusal(thrown), digest, generation });
+      return;
+    }
+    this.#stored = accepted;
+    this.#document = document;
+    this.#ready = true;
+    this.#notices = notices;
+    this.#refused = [];
+    this.#backoff = undefined;
+    this.#refusals.forget();
+    this.#rules.log.info("accepted a desired document", {
+      source: this.source,
+      epoch: accepted.epoch,
+      generation,
+      signed: document.signed === true,
+      pods: document.pods.length,
+      objects: document.objects.length,
+    });
+    this.emit();
+    this.#options.onState();
+    this.#options.onAccepted();
+  }
+
+  #refuse(refused: Refusal & { readonly digest: string; readonly generation?: number }): void {
+    const { code, digest, generation, message, rejections } = refused;
+    const facts = { source: this.source, code, digest, generation, reason: message };
+    this.#refusalLog.warn("refused a desired document", facts);
+    const isNews = this.#refusals.note({
+      code,
+      digest,
+      message,
+      ...(generation === undefined ? {} : { generation }),
+    });
+    this.#setRefused(rejections);
+    if (isNews) this.#options.onState();
+  }
+
+  #setRefused(rejections: readonly Rejection[]): void {
+    if (JSON.stringify(rejections) === JSON.stringify(this.#refused)) return;
+    this.#refused = rejections;
+    this.emit();
+  }
+
+  #retryLater(payload: Uint8Array): void {
+    const { clock } = this.#rules;
+    this.#backoff = nextBackoff(this.#backoff, clock.monotonic(), STORE_RETRY);
+    this.#forgetRetry();
+    this.#retry = clock.after(this.#backoff.delay, () => {
+      this.#retry = undefined;
+      this.#take(payload);
+    });
+  }
+
+  #forgetRetry(): void {
+    this.#retry?.[Symbol.dispose]();
+    this.#retry = undefined;
+  }
+}

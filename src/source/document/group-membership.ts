@@ -1,0 +1,27 @@
+// Which groups a node is in, by its configuration and its own document, and in which order they count (MQTT.md §1). Pure.
+
+import type { GroupMember } from "../../protocol/groups.ts";
+import { MAX_GROUPS } from "../../protocol/mqtt-topics.ts";
+
+export interface Membership {
+  /** Those that count, the configuration's first, then by priority. */
+  readonly members: readonly GroupMember[];
+  /** Those for which there is no room. */
+  readonly surplus: readonly GroupMember[];
+}
+
+/** A group that both name has the configuration's priority: whoever stands at the device knows better. */
+export function membership(
+  configured: readonly GroupMember[],
+  ofDocument: readonly GroupMember[],
+): Membership {
+  const own = new Set(configured.map(({ name }) => name));
+  const others = ofDocument.filter(({ name }) => !own.has(name));
+  const all = [...configured.toSorted(byPriority), ...others.toSorted(byPriority)];
+  return { members: all.slice(0, MAX_GROUPS), surplus: all.slice(MAX_GROUPS) };
+}
+
+function byPriority(a: GroupMember, b: GroupMember): number {
+  if (a.priority !== b.priority) return b.priority - a.priority;
+  return a.name < b.name ? -1 : 1;
+}

@@ -1,0 +1,280 @@
+// What the node answers to a desired document: adopt it, nothing, or a refusal with its code (the table of MQTT.md §3).
+
+import type { Sha256 } from "../../api/decode/decode-context.ts";
+import {
+  type AcceptedDocument,
+  type DesiredDocument,
+  documentName,
+  type DocumentAddress,
+  MAX_DOCUMENT_BYTES,
+} from "../../protocol/desired-document.ts";
+import type { Rejection } from "../../api/pod/desired-pod.ts";
+import type { DesiredObject } from "../../api/v1/local-object.ts";
+import type { FieldError } from "../../lib/result.ts";
+import { readEnvelope, type Envelope } from "./decode.ts";
+import { sharedSecrets, unpinned } from "./notices.ts";
+import { wordOf } from "./membership.ts";
+import { forbiddenByPolicy, type PodRules } from "../policy/pod-policy.ts";
+import { documentRejections, refusal, refusalFor, type Refusal } from "./refusal.ts";
+import { unmetRequirements, type NodeFacts } from "./requirements.ts";
+import {
+  conflictsAmong,
+  countObjects,
+  decodeResources,
+  isReference,
+  refusedAmong,
+  type DecodedResources,
+} from "./resources.ts";
+import { timesOf } from "./times.ts";
+import {
+  digestOf,
+  openDocument,
+  type OpenedDocument,
+  type Trusted,
+} from "../../trust/document-signature.ts";
+import { documentOf, judgeAge, judgeTarget, judgeVersion, type VersionVerdict } from "./version.ts";
+
+/** What judging needs to know of the node; `now` is wall ms and counts only if it is trusted. */
+export interface JudgeContext {
+  readonly facts: NodeFacts;
+  /** `mqtt.fleet`; absent = any. */
+  readonly fleet?: string;
+  readonly now: number;
+  readonly clockTrusted: boolean;
+  /** Generations of the node's accepted documents by name: `node`, `group/<g>`. */
+  readonly accepted: Readonly<Record<string, number>>;
+  readonly trust: Trusted;
+  readonly podRules: PodRules;
+  readonly sha256: Sha256;
+}
+
+export interface Arrival {
+  readonly address: DocumentAddress;
+  /** As it came over the wire: a document, or a signed envelope around one. */
+  readonly payload: Uint8Array;
+  readonly stored: AcceptedDocument | undefined;
+  /** What the stored document declares: what is immutable of it stays so. */
+  readonly current: readonly DesiredObject[];
+  readonly context: JudgeContext;
+}
+
+export type Verdict =
+  | {
+      readonly type: "Accepted";
+      readonly document: DesiredDocument;
+      /** To be checkpointed before anything acts on the document. */
+      readonly accepted: AcceptedDocument;
+      /** `Ignored` fields and the like. */
+      readonly notices: readonly Rejection[];
+    }
+  | { readonly type: "Unchanged" }
+  | (Refusal & {
+      readonly type: "Refused";
+      readonly digest: string;
+      /** The refused document's, as far as it could be read. */
+      readonly generation?: number;
+    });
+
+const EMPTY_PAYLOAD = refusal(
+  417,
+  "an empty payload deletes nothing; to remove everything publish a document with resources: [] and allowEmpty: true",
+);
+
+type Refuse = (why: Refusal, generation?: number) => Verdict;
+
+/** Pure: a refusal changes nothing, and nothing here writes. Never throws, whatever the payload is. */
+export function judgeDocument(arrival: Arrival): Verdict {
+  const { payload: message, address, stored, context } = arrival;
+  const { sha256, trust } = context;
+  if (message.length > MAX_DOCUMENT_BYTES) {
+    const text = `the document has ${message.length} bytes, at most ${MAX_DOCUMENT_BYTES} are accepted; make it smaller`;
+    return refusing(digestOf(message, sha256))(refusal(413, text));
+  }
+  if (message.length === 0) return refusing(digestOf(message, sha256))(EMPTY_PAYLOAD);
+  const opening = openDocument({ message, address, stored, sha256 }, trust);
+  switch (opening.type) {
+    case "Unchanged":
+      return opening;
+    case "Unauthorized":
+      return refusing(opening.digest)(refusal(401, opening.message));
+    case "Opened":
+      return judgeOpened(arrival, opening);
+  }
+}
+
+function judgeOpened(arrival: Arrival, opened: OpenedDocument): Verdict {
+  const refuse = refusing(opened.digest);
+  const read = readEnvelope(opened.payload, documentOf(arrival.address));
+  switch (read.type) {
+    case "Signed":
+      return refuse(opened.signature === undefined ? ENVELOPE_NOT_JSON : ENVELOPE_INSIDE);
+    case "Empty":
+      return refuse(EMPTY_PAYLOAD);
+    case "Invalid":
+      return refuse(refusalOf(400, read.errors, arrival.address), read.generation);
+    case "Envelope":
+      return judgeEnvelope(arrival, read.envelope, { ...opened, refuse });
+  }
+}
+
+function refusing(digest: string): Refuse {
+  return (why, generation) => ({
+    type: "Refused",
+    ...why,
+    digest,
+    ...(generation === undefined ? {} : { generation }),
+  });
+}
+
+const ENVELOPE_NOT_JSON = refusal(401, "write the signed envelope as one JSON object");
+const ENVELOPE_INSIDE = refusal(400, "holds a signed envelope; sign the document itself");
+
+function judgeEnvelope(
+  arrival: Arrival,
+  envelope: Envelope,
+  opened: OpenedDocument & { readonly refuse: Refuse },
+): Verdict {
+  const { address, context } = arrival;
+  const { generation } = envelope;
+  const { refuse, signature } = opened;
+  const isSigned = signature !== undefined;
+  const elsewhere = judgeTarget(envelope.target, address, { fleet: context.fleet, isSigned });
+  if (elsewhere.length > 0) return refuse(refusalOf(403, elsewhere, address), generation);
+  const version = versionVerdict(arrival, envelope, opened);
+  if (version === "Same") return { type: "Unchanged" };
+  if (version !== "Newer") return refuse(refusal(version.code, version.message), generation);
+  const unmet = judgeDemands(envelope, arrival);
+  if (unmet !== undefined) return refuse(unmet, generation);
+  const resources = decodeResources(envelope.resources, {
+    source: address.source,
+    ref: address.topic,
+    nodeName: address.node,
+    clusterDNS: context.facts.clusterDNS ?? false,
+    generation,
+    sha256: context.sha256,
+    lenient: false,
+    signed: isSigned,
+  });
+  const wrong = judgeResources(resources, arrival);
+  if (wrong !== undefined) return refuse(wrong, generation);
+  return accept(arrival, { envelope, resources, opened });
+}
+
+function versionVerdict(
+  { stored, context }: Arrival,
+  envelope: Envelope,
+  { digest, signature }: OpenedDocument,
+): VersionVerdict {
+  const { required, notBefore } = context.trust.keyring;
+  const version = judgeVersion({ ...envelope, digest }, stored, {
+    signaturesRequired: required,
+    byRoot: signature?.byRoot ?? false,
+  });
+  if (signature === undefined) return version;
+  // What ran unsigned so far counts as signed from here on.
+  const isUpgrade = version === "Same" && stored?.signed !== true;
+  if (version !== "Newer" && !isUpgrade) return version;
+  return judgeAge(envelope.issuedAt, notBefore) ?? "Newer";
+}
+
+/** Expiry 408, requirements 412, emptiness 417. */
+function judgeDemands(envelope: Envelope, { address, context }: Arrival): Refusal | undefined {
+  const { expiresAt, generation } = envelope;
+  // A clock nobody vouches for must not keep a node from its documents.
+  if (expiresAt !== undefined && context.clockTrusted && expiresAt <= context.now) {
+    const at = new Date(expiresAt).toISOString();
+    const message = `the document expired at ${at}; publish a new generation with a later expiresAt`;
+    return refusal(408, message);
+  }
+  const accepted = { ...context.accepted, [documentName(address.source)]: generation };
+  const references = envelope.resources.filter(isReference).map(({ index }): FieldError => ({
+    path: `resources[${index}].ref`,
+    code: "NotSupported",
+    message: "content outside the document is not supported yet; write the object itself",
+  }));
+  const unmet = [
+    ...unmetRequirements(envelope.requires, context.facts, accepted),
+    ...envelope.unsupported,
+    ...references,
+  ];
+  if (unmet.length > 0) return refusalOf(412, unmet, address);
+  if (countObjects(envelope.resources) > 0 || envelope.allowEmpty) return undefined;
+  const message =
+    "resources is empty, which would remove everything; write allowEmpty: true if that is meant";
+  return refusal(417, message);
+}
+
+/** Invalid resources 400, pod policy 403. */
+function judgeResources(
+  resources: DecodedResources,
+  { address, current, context }: Arrival,
+): Refusal | undefined {
+  const at = { source: address.source, ref: address.topic };
+  const invalid = [
+    ...resources.errors,
+    ...conflictsAmong(resources.pods, at),
+    ...refusedAmong(resources.objects, current, at),
+  ];
+  if (invalid.length > 0) return refusalFor(400, invalid);
+  const forbidden = resources.pods.flatMap(({ pod }): readonly Rejection[] => {
+    const { namespace, name } = pod.metadata;
+    const object = { ...at, kind: "Pod", namespace, name };
+    const { required } = context.trust.keyring;
+    const errors = forbiddenByPolicy(pod, context.podRules, required);
+    return errors.map((error) => ({ ...object, ...error }));
+  });
+  return forbidden.length > 0 ? refusalFor(403, forbidden) : undefined;
+}
+
+function accept(
+  { address, stored, context }: Arrival,
+  judged: {
+    readonly envelope: Envelope;
+    readonly resources: DecodedResources;
+    readonly opened: OpenedDocument;
+  },
+): Verdict {
+  const { envelope, resources, opened } = judged;
+  const { payload, digest, signature } = opened;
+  const { epoch, generation, policy } = envelope;
+  // Generations of another epoch, or after a reset, are not comparable: what converged there says nothing here.
+  const isComparable = stored?.epoch === epoch && stored.generation <= generation;
+  const observedGeneration = isComparable ? stored.observedGeneration : 0;
+  const signed = signature === undefined ? {} : { signed: true };
+  const version = { source: address.source, epoch, generation, digest, ...signed };
+  const { pods, written, objects, notices } = resources;
+  const holdsSecrets = objects.some(({ object }) => object.kind === "Secret");
+  return {
+    type: "Accepted",
+    document: {
+      ...version,
+      policy,
+      ...timesOf(envelope, signature !== undefined),
+      ...wordOf(envelope),
+      pods,
+      written,
+      objects,
+    },
+    accepted: {
+      ...version,
+      payload,
+      ...(holdsSecrets ? { holdsSecrets } : {}),
+      observedGeneration,
+      acceptedAt: context.now,
+    },
+    notices: [
+      ...documentRejections(envelope.ignored, address),
+      ...notices,
+      ...sharedSecrets(objects, address),
+      ...(signature === undefined ? [] : unpinned(pods, address)),
+    ],
+  };
+}
+
+function refusalOf(
+  code: Refusal["code"],
+  errors: readonly FieldError[],
+  address: DocumentAddress,
+): Refusal {
+  return refusalFor(code, documentRejections(errors, address));
+}

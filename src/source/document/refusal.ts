@@ -1,0 +1,48 @@
+// A refusal as data: its code, its sentence, and every error with document, object and field path.
+
+import type { Rejection } from "../../api/pod/desired-pod.ts";
+import type { FieldError } from "../../lib/result.ts";
+import type { DocumentAddress } from "../../protocol/desired-document.ts";
+
+/** The codes of MQTT.md §3 that leave everything as it is. */
+export type RefusalCode = 400 | 401 | 403 | 408 | 409 | 410 | 412 | 413 | 417 | 500 | 507;
+
+export interface Refusal {
+  readonly code: RefusalCode;
+  /** Sentences with the way out. */
+  readonly message: string;
+  readonly rejections: readonly Rejection[];
+}
+
+/** Told one by one; a document of 48 KiB can hold thousands. */
+const MAX_REJECTIONS = 100;
+const SHOWN_IN_MESSAGE = 3;
+
+/** A refusal of the document as a whole. */
+export function refusal(code: RefusalCode, message: string): Refusal {
+  return { code, message, rejections: [] };
+}
+
+/** A refusal for what is listed; the message says the first few. */
+export function refusalFor(code: RefusalCode, rejections: readonly Rejection[]): Refusal {
+  const shown = rejections.slice(0, SHOWN_IN_MESSAGE).map((rejection) => sentence(rejection));
+  const more = rejections.length - shown.length;
+  const message = [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+  return { code, message, rejections: rejections.slice(0, MAX_REJECTIONS) };
+}
+
+/** Errors of the envelope as rejections: their path starts at the document. */
+export function documentRejections(
+  errors: readonly FieldError[],
+  address: DocumentAddress,
+): readonly Rejection[] {
+  const at = { source: address.source, ref: address.topic, kind: "DesiredState" };
+  return errors.map((error) => ({ ...at, ...error }));
+}
+
+function sentence(rejection: Rejection): string {
+  const { kind, namespace, name, path, line, message } = rejection;
+  const object = name === undefined ? "" : `${kind ?? "object"} ${namespace ?? "default"}/${name}`;
+  const place = path === "" && line !== undefined ? `line ${line}` : path;
+  return [object, place, message].filter((part) => part !== "").join(": ");
+}

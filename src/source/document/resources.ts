@@ -1,0 +1,196 @@
+// The resources of a DesiredState document → pods and objects, or every reason why not (POD-API.md §1).
+
+import type { DecodedObject, JsonObject, Sha256 } from "../../api/decode/decode-context.ts";
+import { decodeObject, isList } from "../../api/decode/decode-object.ts";
+import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
+import { isJsonObject } from "../../api/decode/field-reader.ts";
+import { FindingsBudget } from "../../api/decode/field-errors.ts";
+import {
+  claimsConflict,
+  hostPortClaims,
+  type PlacedClaim,
+} from "../../api/validation/host-ports.ts";
+import { objectKey, type DesiredObject } from "../../api/v1/local-object.ts";
+import { reservedError } from "../../api/pod/node-object.ts";
+import { podName } from "../../api/v1/pod.ts";
+import type { WrittenResource } from "./decode.ts";
+import { immutableErrors } from "../same-object.ts";
+
+/** Lists within lists that are counted; decoding takes no more than two. */
+const MAX_LISTS = 3;
+
+export interface ResourceContext {
+  readonly source: SourceName;
+  /** The document's topic. */
+  readonly ref: string;
+  readonly nodeName: string;
+  readonly clusterDNS?: boolean;
+  readonly generation: number;
+  readonly sha256: Sha256;
+  /** True for checkpoints: what was accepted once is never judged again (law 11). */
+  readonly lenient: boolean;
+  /** Whether the document was. */
+  readonly signed: boolean;
+}
+
+export interface DecodedResources {
+  readonly pods: readonly DesiredPod[];
+  /** The pods by `namespace/name`, as their author wrote them. */
+  readonly written: ReadonlyMap<string, JsonObject>;
+  /** ConfigMaps, Secrets and claims. */
+  readonly objects: readonly DesiredObject[];
+  readonly errors: readonly Rejection[];
+  /** What refuses nothing but must be visible. */
+  readonly notices: readonly Rejection[];
+}
+
+/** Never throws. Errors of an object without a name carry its place: `resources[2].kind`. */
+export function decodeResources(
+  resources: readonly WrittenResource[],
+  context: ResourceContext,
+): DecodedResources {
+  const within = { ...context, budget: new FindingsBudget() };
+  const decoded = resources.map((resource) => decodeResource(resource, within));
+  return {
+    pods: decoded.flatMap((one) => one.pods),
+    written: new Map(decoded.flatMap((one) => [...one.written])),
+    objects: decoded.flatMap((one) => one.objects),
+    errors: decoded.flatMap((one) => one.errors),
+    notices: decoded.flatMap((one) => one.notices),
+  };
+}
+
+function decodeResource(
+  resource: WrittenResource,
+  context: ResourceContext & { readonly budget: FindingsBudget },
+): DecodedResources {
+  const { source, ref, nodeName, clusterDNS = false, sha256, lenient } = context;
+  const decoded = decodeObject(resource.value, {
+    source,
+    ref,
+    sourceRef: `generation ${context.generation}`,
+    nodeName,
+    clusterDNS,
+    sha256,
+    lenient,
+    locate: resource.locate,
+    budget: context.budget,
+  });
+  return {
+    pods: decoded.pods.map(({ desired }) =>
+      context.signed ? { ...desired, signed: true } : desired,
+    ),
+    written: new Map(decoded.pods.map(({ desired, written }) => [podName(desired.pod), written])),
+    objects: decoded.objects.map((object) => object.desired),
+    errors: [...decoded.errors, ...refusedKinds(decoded)].map((error) => placed(error, resource)),
+    notices: decoded.notices.map((notice) => placed(notice, resource)),
+  };
+}
+
+/** A document is complete or refused: other than in a file, one foreign kind refuses all of it. */
+function refusedKinds(decoded: DecodedObject): readonly Rejection[] {
+  return decoded.refusedKinds.map((refused) => {
+    const when =
+      refused.code === "NotSupported" ? "not supported yet" : "not supported on this node";
+    const message = `kind ${JSON.stringify(refused.kind ?? "")} is ${when}; take it out of the document`;
+    return { ...refused, message };
+  });
+}
+
+function placed(rejection: Rejection, resource: WrittenResource): Rejection {
+  if (rejection.name !== undefined) return rejection;
+  const separator = rejection.path === "" || rejection.path.startsWith("[") ? "" : ".";
+  return { ...rejection, path: `resources[${resource.index}]${separator}${rejection.path}` };
+}
+
+/** How many objects are asked for: a list counts as what it holds, and so do those in it. */
+export function countObjects(resources: readonly WrittenResource[]): number {
+  return resources.reduce((count, { value }) => count + objectsIn(value, MAX_LISTS), 0);
+}
+
+function objectsIn(value: unknown, levels: number): number {
+  if (levels === 0 || !isJsonObject(value) || !isList(value["kind"])) return 1;
+  const items = value["items"];
+  if (items === null) return 0;
+  if (!Array.isArray(items)) return 1;
+  return (items as readonly unknown[]).reduce<number>(
+    (count, item) => count + objectsIn(item, levels - 1),
+    0,
+  );
+}
+
+/** References to content outside the document: blobs and URLs, not built yet. */
+export function isReference(resource: WrittenResource): boolean {
+  return isJsonObject(resource.value) && "ref" in resource.value && !("kind" in resource.value);
+}
+
+/** Pods that cannot run beside each other: one name twice, or one host port twice. */
+export function conflictsAmong(
+  pods: readonly DesiredPod[],
+  context: Pick<ResourceContext, "source" | "ref">,
+): readonly Rejection[] {
+  const conflicts: Rejection[] = [];
+  const before: DesiredPod[] = [];
+  for (const desired of pods) {
+    const { pod } = desired;
+    const { name, namespace } = pod.metadata;
+    const at = { source: context.source, ref: context.ref, kind: "Pod", namespace, name };
+    if (before.some((other) => podName(other.pod) === podName(pod)))
+      conflicts.push({
+        ...at,
+        code: "DuplicatePod",
+        path: "metadata.name",
+        message: `${podName(pod)} stands twice in the document; give one of them another name`,
+      });
+    const [conflict] = before.flatMap((rival) => sharedClaim(desired, rival) ?? []);
+    if (conflict !== undefined)
+      conflicts.push({
+        ...at,
+        code: "HostPortConflict",
+        path: conflict.claim.path,
+        message: `${podName(conflict.rival.pod)} of the same document claims the same hostPort; change one of them`,
+      });
+    before.push(desired);
+  }
+  return conflicts;
+}
+
+/** Objects that a document may not hold: one name twice, the node's own, an immutable one with other content. */
+export function refusedAmong(
+  objects: readonly DesiredObject[],
+  current: readonly DesiredObject[],
+  context: Pick<ResourceContext, "source" | "ref">,
+): readonly Rejection[] {
+  const before = new Map(current.map((desired) => [objectKey(desired.object), desired.object]));
+  const seen = new Set<string>();
+  return objects.flatMap(({ object }): readonly Rejection[] => {
+    const { kind, metadata } = object;
+    const { namespace, name } = metadata;
+    const key = objectKey(object);
+    const at = { source: context.source, ref: context.ref, kind, namespace, name };
+    if (seen.has(key)) {
+      const message = `${key} stands twice in the document; give one of them another name`;
+      return [{ ...at, code: "DuplicateObject", path: "metadata.name", message }];
+    }
+    seen.add(key);
+    const reserved = reservedError(object);
+    if (reserved !== undefined) return [{ ...at, ...reserved }];
+    const earlier = before.get(key);
+    const edits = earlier === undefined ? [] : immutableErrors(earlier, object);
+    return edits.map((error) => ({ ...at, ...error }));
+  });
+}
+
+interface SharedClaim {
+  /** As the later of the two has it. */
+  readonly claim: PlacedClaim;
+  readonly rival: DesiredPod;
+}
+
+function sharedClaim(own: DesiredPod, rival: DesiredPod): SharedClaim | undefined {
+  const theirs = hostPortClaims(rival.pod);
+  const claim = hostPortClaims(own.pod).find((mine) =>
+    theirs.some((other) => claimsConflict(mine, other)),
+  );
+  return claim === undefined ? undefined : { claim, rival };
+}

@@ -1,0 +1,69 @@
+// What an accepted document means after a restart: read leniently, never judged again (DESIGN law 11).
+
+import type { Sha256 } from "../../api/decode/decode-context.ts";
+import type {
+  AcceptedDocument,
+  DesiredDocument,
+  DocumentAddress,
+} from "../../protocol/desired-document.ts";
+import type { Rejection } from "../../api/pod/desired-pod.ts";
+import type { FieldError } from "../../lib/result.ts";
+import { readCheckpoint } from "./decode.ts";
+import { wordOf } from "./membership.ts";
+import { timesOf } from "./times.ts";
+import { documentRejections } from "./refusal.ts";
+import { decodeResources } from "./resources.ts";
+import { documentOf } from "./version.ts";
+
+export interface RestoredDocument {
+  readonly document: DesiredDocument;
+  /** What can no longer be read: it stays out, and visible. */
+  readonly rejected: readonly Rejection[];
+  /** False = some of the checkpoint could not be read: the pods are not the whole truth, and a pod that is
+   * missing from them must not be taken for an orphan (law 5). */
+  readonly intact: boolean;
+}
+
+/** Never throws. Epoch, generation and digest are the checkpoint's own words. */
+export function restoreDocument(
+  accepted: AcceptedDocument,
+  address: DocumentAddress,
+  sha256: Sha256,
+): RestoredDocument {
+  const { source, epoch, generation, digest, signed = false, lost } = accepted;
+  const read = readCheckpoint(accepted.payload, documentOf(address));
+  const { policy, resources, errors } = read;
+  const decoded = decodeResources(resources, {
+    source,
+    ref: address.topic,
+    nodeName: address.node,
+    generation,
+    sha256,
+    lenient: true,
+    signed,
+  });
+  const unread = lost === undefined ? errors : [lostError(generation, lost)];
+  const rejected = [...documentRejections(unread, address), ...decoded.errors];
+  return {
+    document: {
+      source,
+      epoch,
+      generation,
+      digest,
+      ...(signed ? { signed } : {}),
+      policy,
+      ...timesOf(read, signed),
+      ...wordOf(read),
+      pods: decoded.pods,
+      written: decoded.written,
+      objects: decoded.objects,
+    },
+    rejected,
+    intact: rejected.length === 0,
+  };
+}
+
+function lostError(generation: number, why: string): FieldError {
+  const message = `the accepted generation ${generation} holds Secrets and cannot be opened: ${why}; publish it again`;
+  return { path: "", code: "DocumentLost", message };
+}

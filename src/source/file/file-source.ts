@@ -1,0 +1,269 @@
+// Performs: the directory of manifests as a source of pods and objects: hints make it fast, a slow rescan makes it
+// right.
+
+import type { Sha256 } from "../../api/decode/decode-context.ts";
+import type { SourceSnapshot } from "../../api/pod/desired-pod.ts";
+import type { LastGoodStore } from "../../api/pod/last-good.ts";
+import type { DirectoryHint, DirectoryWatch, Files } from "../../host/files.ts";
+import { deadline, type Clock, type Monotonic } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { Mailbox } from "../../lib/mailbox.ts";
+import { jitter, type Random } from "../../lib/random.ts";
+import { restoreEntries } from "./last-good-entries.ts";
+import {
+  directoryError,
+  joinPath,
+  listManifests,
+  type DirectorySeen,
+  type Entry,
+} from "./manifest-files.ts";
+import { NO_HINTS, sortHints, type Hinted } from "./directory-events.ts";
+import { lastGoodChanges, type LastGoodState } from "./manifest-last-good.ts";
+import { readSettled } from "./manifest-reader.ts";
+import {
+  deletedOnce,
+  departuresNow,
+  reborn,
+  undecided,
+  type Departures,
+} from "./recreated-manifests.ts";
+import { NOTHING_SETTLING, lookAgainAt, planScan, type Settling } from "./manifest-settle.ts";
+import { digestText, snapshotOf } from "./manifest-snapshot.ts";
+import {
+  afterScan,
+  initialState,
+  withDirectoryError,
+  type ManifestState,
+} from "./manifest-state.ts";
+
+export interface FileSourceOptions {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly directory: string;
+  readonly lastGood: LastGoodStore;
+  readonly nodeName: string;
+  readonly clusterDNS?: boolean;
+  readonly sha256: Sha256;
+  /** Receives a snapshot at the start and after every change. */
+  readonly emit: (snapshot: SourceSnapshot) => void;
+}
+
+/** Rescan without a hint: 10 to 20 s. */
+const RESCAN_MS = 15_000;
+const RESCAN_JITTER = 1 / 3;
+/** A missing directory is looked for more often, ms: nothing tells when it is back. */
+const MISSING_RESCAN_MS = 2000;
+/** Longest wait of the first snapshot for files that are still being written, ms. */
+const FIRST_WORD_MS = 1000;
+/** After a hint we ask for more, ms: the next wake-up may be taken for a repetition of this one and dropped. */
+const ECHO_MS = 5;
+const NOTHING_STORED: LastGoodState = { lastGood: new Map(), lost: new Map() };
+
+export class FileSource {
+  readonly #options: FileSourceOptions;
+  readonly #hints = new Mailbox<DirectoryHint>();
+  #state: ManifestState = initialState(NOTHING_STORED);
+  /** What the checkpoint holds. */
+  #stored: LastGoodState = NOTHING_STORED;
+  #settling: Settling = NOTHING_SETTLING;
+  #departures: Departures = new Map();
+  #watch: DirectoryWatch | undefined;
+  #wasHinted = false;
+  #directory: DirectorySeen = { type: "Never" };
+  /** undefined until the first snapshot. */
+  #published: ManifestState | undefined;
+  /** The first snapshot waits for files to settle until then. */
+  #speakAt: Monotonic = 0;
+
+  constructor(options: FileSourceOptions) {
+    this.#options = options;
+  }
+
+  /** sha256 over the sorted (path, sha256) of all manifest files: the digest of the "static" acknowledgement. */
+  digest(): string {
+    return `sha256:${this.#options.sha256(digestText(this.#state))}`;
+  }
+
+  /** Ends when `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#restore();
+    this.#speakAt = this.#options.clock.monotonic() + FIRST_WORD_MS;
+    let hinted = NO_HINTS;
+    try {
+      while (!signal.aborted) {
+        this.#scan(hinted);
+        if (this.#state !== this.#published && this.#maySpeak()) this.#publish();
+        using timer = deadline(this.#options.clock, this.#delay(), signal);
+        hinted = this.#sort(await this.#hints.receive(timer.signal));
+        this.#wasHinted = hinted !== NO_HINTS;
+      }
+    } finally {
+      this.#watch?.[Symbol.dispose]();
+    }
+  }
+
+  /** A file edited or deleted while nobody looked must not start its old pod for the moment until it has settled. */
+  #maySpeak(): boolean {
+    if (this.#published !== undefined || lookAgainAt(this.#settling) === undefined) return true;
+    return this.#options.clock.monotonic() >= this.#speakAt;
+  }
+
+  #delay(): number {
+    const { clock, random } = this.#options;
+    const rescan = this.#directory.type === "There" ? RESCAN_MS : MISSING_RESCAN_MS;
+    const delay = jitter(random, rescan, RESCAN_JITTER);
+    const times = [
+      this.#wasHinted ? clock.monotonic() + ECHO_MS : undefined,
+      lookAgainAt(this.#settling),
+      this.#published === undefined ? this.#speakAt : undefined,
+    ].filter((time) => time !== undefined);
+    return Math.max(0, Math.min(delay, ...times.map((time) => time - clock.monotonic())));
+  }
+
+  #sort(first: DirectoryHint | undefined): Hinted {
+    this.#watch?.poll();
+    const hints = [...(first === undefined ? [] : [first]), ...this.#hints.drain()];
+    if (hints.length === 0) return NO_HINTS;
+    return sortHints(hints, (name) => joinPath(this.#options.directory, name));
+  }
+
+  /** Until the directory is read, the last good copies are what the files say. */
+  #restore(): void {
+    const { lastGood, log } = this.#options;
+    this.#stored = restoreEntries(lastGood.load(), this.#options);
+    for (const { path, document, kind, namespace, name, why } of [
+      ...this.#stored.lost.values(),
+    ].flat())
+      log.error("last good manifest cannot be read", {
+        ref: `${path}#${document}`,
+        object: `${kind} ${namespace}/${name}`,
+        why,
+      });
+    this.#state = initialState(this.#stored);
+  }
+
+  /** One look at the directory; reads what has settled. */
+  #scan(hinted: Hinted): void {
+    const { files, directory, clock } = this.#options;
+    let seen: ReadonlyMap<string, Entry>;
+    let replaced: boolean;
+    try {
+      // Watching starts before listing: what comes in between is hinted at.
+      replaced = this.#followDirectory(hinted.directory);
+      seen = listManifests(files, directory);
+    } catch (thrown) {
+      this.#directoryFailed(messageOf(thrown));
+      return;
+    }
+    const held = this.#heldFiles(seen, replaced);
+    const { left, ...arrived } = replaced ? NO_HINTS : hinted;
+    const departures = this.#departuresNow(left, replaced);
+    const deleted = deletedOnce(departures);
+    const known = [...this.#state.files].filter(([path]) => !deleted.has(path));
+    const plan = planScan(this.#settling, {
+      now: clock.monotonic(),
+      seen,
+      read: new Map(known.map(([path, file]) => [path, file.look])),
+      expected: new Set([...this.#known()].filter((path) => !held.has(path))),
+      ...arrived,
+    });
+    const { read, settling } = readSettled(this.#options, { seen, plan, state: this.#state });
+    this.#settling = settling;
+    const waiting = [...this.#settling.pending.keys()];
+    const open = new Set([...waiting, ...this.#settling.vanished.paths]);
+    this.#departures = undecided(departures, open);
+    this.#endLives(reborn(departures, read, this.#state), held);
+    this.#state = afterScan(this.#state, { files: read, gone: plan.gone, held, waiting, deleted });
+    for (const path of plan.gone) this.#options.log.info("manifest deleted", { path });
+  }
+
+  /** What went with its directory was not ordered to go. */
+  #departuresNow(left: Hinted["left"], replaced: boolean): Departures {
+    const absent = this.#settling.vanished.paths;
+    return replaced ? new Map() : departuresNow(this.#departures, { left, absent });
+  }
+
+  /** Speaks once without these files; the scan's own word, with them, follows. */
+  #endLives(paths: readonly string[], held: ReadonlySet<string>): void {
+    if (paths.length === 0 || this.#published === undefined) return;
+    for (const path of paths) this.#options.log.info("manifest removed and added again", { path });
+    const without = afterScan(this.#state, {
+      files: [],
+      gone: paths,
+      held,
+      waiting: [],
+      deleted: new Set(),
+    });
+    this.#options.emit(snapshotOf(without));
+    this.#published = without;
+  }
+
+  /** Watches the directory that is there now; true if it is another one than before. */
+  #followDirectory(suspect: boolean): boolean {
+    const { files, directory } = this.#options;
+    const info = files.target(directory);
+    if (info === undefined) throw new Error(`the manifest directory ${directory} does not exist`);
+    const before = this.#directory;
+    if (before.type === "There" && before.identity === info.identity && !suspect) return false;
+    this.#watch?.[Symbol.dispose]();
+    // What is left of the old directory's hints does not speak of this one.
+    this.#hints.drain();
+    this.#watch = files.watch(directory, (hint) => this.#hints.send(hint));
+    this.#directory = { type: "There", identity: info.identity };
+    return before.type !== "Never";
+  }
+
+  #directoryFailed(message: string): void {
+    const { directory, log } = this.#options;
+    if (this.#directory.type === "There") {
+      this.#watch?.[Symbol.dispose]();
+      this.#watch = undefined;
+      this.#directory = { type: "Gone" };
+    }
+    // Nothing settles in a directory that is not there.
+    this.#settling = NOTHING_SETTLING;
+    this.#departures = new Map();
+    const next = withDirectoryError(this.#state, directoryError(directory, message));
+    if (next !== this.#state)
+      log.error("manifest directory cannot be read", { directory, message });
+    this.#state = next;
+  }
+
+  /** Files that went with their directory stay held until their name is seen again. */
+  #heldFiles(seen: ReadonlyMap<string, Entry>, replaced: boolean): ReadonlySet<string> {
+    const candidates = replaced ? this.#known() : this.#state.held;
+    return new Set([...candidates].filter((path) => !seen.has(path)));
+  }
+
+  /** Files that were read, or that something counts of. */
+  #known(): ReadonlySet<string> {
+    const { files, lastGood, lost } = this.#state;
+    return new Set([...files.keys(), ...lastGood.keys(), ...lost.keys()]);
+  }
+
+  #publish(): void {
+    const { emit, log, lastGood } = this.#options;
+    this.#published = this.#state;
+    const snapshot = snapshotOf(this.#state);
+    for (const { ref, line, path, code, message } of snapshot.rejected)
+      log.warn("manifest not applied as written", { ref, line, path, code, message });
+    this.#save(lastGood);
+    emit(snapshot);
+  }
+
+  /** A checkpoint that cannot be written now is written with the next change. */
+  #save(store: LastGoodStore): void {
+    const changes = lastGoodChanges(this.#stored, this.#state);
+    if (changes.put.length === 0 && changes.removed.length === 0) return;
+    try {
+      store.save(changes);
+      this.#stored = this.#state;
+    } catch (thrown) {
+      const message = messageOf(thrown);
+      this.#options.log.error("last good manifests not saved", { message });
+    }
+  }
+}

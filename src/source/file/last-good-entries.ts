@@ -1,0 +1,62 @@
+// The checkpoint of manifest files as pods and objects: what the files say until they are read.
+
+import type { Sha256 } from "../../api/decode/decode-context.ts";
+import { decodeObject } from "../../api/decode/decode-object.ts";
+import type { LastGood, LastGoodCopies, LostGood } from "../../api/pod/last-good.ts";
+import { entriesOf, entryKey, keyOf, type ManifestEntry } from "./manifest-entry.ts";
+import type { LastGoodState } from "./manifest-last-good.ts";
+
+export interface RestoreContext {
+  readonly nodeName: string;
+  readonly sha256: Sha256;
+}
+
+/** Leniently: what was accepted once is never judged again (law 11). */
+export function restoreEntries(saved: LastGoodCopies, context: RestoreContext): LastGoodState {
+  const lastGood = new Map<string, ManifestEntry[]>();
+  const lost = new Map<string, LostGood[]>();
+  for (const copy of saved.copies) {
+    const entry = entryOf(copy, context);
+    if (entry === undefined) add(lost, copy.path, lostCopy(copy));
+    else add(lastGood, copy.path, entry);
+  }
+  for (const copy of saved.lost) add(lost, copy.path, copy);
+  for (const entries of lastGood.values()) entries.sort((a, b) => a.document - b.document);
+  return { lastGood, lost };
+}
+
+function entryOf(copy: LastGood, { nodeName, sha256 }: RestoreContext): ManifestEntry | undefined {
+  const { path, document } = copy;
+  const sourceRef = `${path}#${document}`;
+  const origin = { source: "file", ref: path, sourceRef } as const;
+  const decoded = decodeObject(parseJson(copy.text), {
+    ...origin,
+    nodeName,
+    sha256,
+    lenient: true,
+  });
+  const entries = entriesOf({
+    pods: decoded.pods.map((pod) => ({ ...pod, document })),
+    objects: decoded.objects.map((object) => ({ ...object, document })),
+  });
+  return entries.find((entry) => entryKey(entry) === keyOf(copy));
+}
+
+function lostCopy({ path, kind, namespace, name, document }: LastGood): LostGood {
+  return { path, kind, namespace, name, document, why: "it is damaged" };
+}
+
+function add<T>(map: Map<string, T[]>, path: string, item: T): void {
+  const known = map.get(path);
+  if (known === undefined) map.set(path, [item]);
+  else known.push(item);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A damaged row decodes to nothing, and is named as lost.
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+// One object of a manifest file, be it a pod or what pods refer to. Pure.
+
+import type {
+  DecodedManifest,
+  ManifestObject,
+  ManifestPod,
+} from "../../api/decode/decode-manifest.ts";
+import type { Rejection } from "../../api/pod/desired-pod.ts";
+import type { ManifestKind } from "../../api/pod/last-good.ts";
+
+export type ManifestEntry =
+  ({ readonly type: "Pod" } & ManifestPod) | ({ readonly type: "Object" } & ManifestObject);
+
+/** What counts of each file, whether the file is valid now or was when it was read. */
+export type EntriesByFile = ReadonlyMap<string, readonly ManifestEntry[]>;
+
+export interface EntryName {
+  readonly kind: ManifestKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const KINDS: readonly ManifestKind[] = ["Pod", "ConfigMap", "Secret", "PersistentVolumeClaim"];
+
+/** By their place in the file. */
+export function entriesOf({
+  pods,
+  objects,
+}: Pick<DecodedManifest, "pods" | "objects">): readonly ManifestEntry[] {
+  const entries: readonly ManifestEntry[] = [
+    ...pods.map((pod) => ({ type: "Pod" as const, ...pod })),
+    ...objects.map((object) => ({ type: "Object" as const, ...object })),
+  ];
+  return entries.toSorted((a, b) => a.document - b.document);
+}
+
+export function nameOf(entry: ManifestEntry): EntryName {
+  const { kind, metadata } = entry.type === "Pod" ? entry.desired.pod : entry.desired.object;
+  const { namespace, name } = metadata;
+  return { kind, namespace, name };
+}
+
+/** `Pod default/web`: unique among what counts. */
+export function keyOf({ kind, namespace, name }: EntryName): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+export function entryKey(entry: ManifestEntry): string {
+  return keyOf(nameOf(entry));
+}
+
+/** The key of what was refused, if it says who it is. */
+export function rejectedKey({ kind, namespace, name }: Rejection): string | undefined {
+  if (!isManifestKind(kind) || namespace === undefined || name === undefined) return undefined;
+  return keyOf({ kind, namespace, name });
+}
+
+export function isManifestKind(kind: string | undefined): kind is ManifestKind {
+  return KINDS.some((known) => known === kind);
+}
+
+/** Of several entries of one name the first. */
+export function firstOfEachName(entries: readonly ManifestEntry[]): readonly ManifestEntry[] {
+  const byName = new Map<string, ManifestEntry>();
+  for (const entry of entries) if (!byName.has(entryKey(entry))) byName.set(entryKey(entry), entry);
+  return [...byName.values()];
+}

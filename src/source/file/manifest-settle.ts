@@ -1,0 +1,137 @@
+// When a manifest file may be read: a half-written YAML is often a valid, smaller pod. Decides only; looks at nothing.
+
+import type { Monotonic } from "../../lib/clock.ts";
+
+/** What one look at a file tells without reading it. */
+export interface Look {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly identity: string;
+}
+
+interface Pending {
+  readonly look: Look;
+  readonly since: Monotonic;
+  /** How long it must stay the same, ms. */
+  readonly quiet: number;
+}
+
+/** What is remembered from one scan to the next. */
+export interface Settling {
+  /** Files that somebody may still be writing. */
+  readonly pending: ReadonlyMap<string, Pending>;
+  /** Files that were not there in the last scan, and since when no more of them went. */
+  readonly vanished: { readonly paths: ReadonlySet<string>; readonly since: Monotonic };
+}
+
+export interface ScanFacts {
+  readonly now: Monotonic;
+  /** Every file of this scan. */
+  readonly seen: ReadonlyMap<string, Look>;
+  /** The look that each file had when it was last read. */
+  readonly read: ReadonlyMap<string, Look>;
+  /** Files that stand for pods: read before, or with a last good copy. */
+  readonly expected: ReadonlySet<string>;
+  /** Files that were just renamed into place, and not touched since. */
+  readonly whole: ReadonlySet<string>;
+  /** Files whose name has just come or gone, nobody knows how. */
+  readonly maybeWhole: ReadonlySet<string>;
+  /** Files that somebody has just written to. */
+  readonly written: ReadonlySet<string>;
+}
+
+export interface ScanPlan {
+  readonly read: readonly string[];
+  /** Deleted: their pods stop. */
+  readonly gone: readonly string[];
+  readonly settling: Settling;
+}
+
+/** A file written in place must look the same for this long, ms. */
+export const SETTLE_MS = 250;
+/** A file that was seen changing needs a longer rest each time, up to this, ms. */
+const MAX_SETTLE_MS = 2000;
+/**
+ * Without inotify, a new name may be a file renamed into place (whole) or one being created (not whole). Whoever had
+ * written to a file that is not empty at the first look has caused a second hint by then, which takes less than this, ms.
+ */
+const MAYBE_WHOLE_MS = 5;
+/** A file must be away for this long, ms: `rm -r` of the whole directory is no order, and editors rename to and fro. */
+export const VANISH_MS = 100;
+
+export const NOTHING_SETTLING: Settling = {
+  pending: new Map(),
+  vanished: { paths: new Set(), since: 0 },
+};
+
+export function planScan(previous: Settling, facts: ScanFacts): ScanPlan {
+  const read: string[] = [];
+  const pending = new Map<string, Pending>();
+  for (const [path, look] of facts.seen) {
+    const before = facts.read.get(path);
+    if (before !== undefined && isSameLook(before, look)) continue;
+    const next = settle(previous.pending.get(path), { path, look }, facts);
+    if (facts.now - next.since >= next.quiet) read.push(path);
+    else pending.set(path, next);
+  }
+  const { gone, vanished } = confirmVanished(previous.vanished, facts);
+  return { read, gone, settling: { pending, vanished } };
+}
+
+/** When to look again even without a hint. */
+export function lookAgainAt({ pending, vanished }: Settling): Monotonic | undefined {
+  const times = [...pending.values()].map((entry) => entry.since + entry.quiet);
+  if (vanished.paths.size > 0) times.push(vanished.since + VANISH_MS);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** A file that changed while it was read starts to settle anew. */
+export function unsettle(
+  settling: Settling,
+  paths: ReadonlyMap<string, Look>,
+  now: Monotonic,
+): Settling {
+  const fresh = [...paths].map(([path, look]): [string, Pending] => [
+    path,
+    { look, since: now, quiet: SETTLE_MS },
+  ]);
+  return { ...settling, pending: new Map([...settling.pending, ...fresh]) };
+}
+
+export function isSameLook(a: Look, b: Look): boolean {
+  return a.size === b.size && a.mtimeMs === b.mtimeMs && a.identity === b.identity;
+}
+
+function settle(
+  before: Pending | undefined,
+  file: { readonly path: string; readonly look: Look },
+  facts: ScanFacts,
+): Pending {
+  const { path, look } = file;
+  const rest = (quiet: number): Pending => ({ look, since: facts.now, quiet });
+  // An empty file says nothing: whoever moved or made it has more to write.
+  if (look.size > 0 && facts.whole.has(path)) return rest(0);
+  if (look.size > 0 && facts.maybeWhole.has(path)) return rest(MAYBE_WHOLE_MS);
+  if (before === undefined) return rest(SETTLE_MS);
+  if (isSameLook(before.look, look)) {
+    // What was written may be what the last look has shown already.
+    return facts.written.has(path) ? rest(Math.max(before.quiet, SETTLE_MS)) : before;
+  }
+  // The first bytes of a new file are no sign of a slow writer.
+  return rest(before.look.size === 0 ? SETTLE_MS : longer(before.quiet));
+}
+
+function longer(quiet: number): number {
+  return Math.min(Math.max(quiet * 2, SETTLE_MS), MAX_SETTLE_MS);
+}
+
+function confirmVanished(
+  before: Settling["vanished"],
+  facts: ScanFacts,
+): { readonly gone: readonly string[]; readonly vanished: Settling["vanished"] } {
+  const missing = [...facts.expected].filter((path) => !facts.seen.has(path));
+  const more = missing.some((path) => !before.paths.has(path));
+  const vanished = { paths: new Set(missing), since: more ? facts.now : before.since };
+  if (missing.length === 0 || facts.now - vanished.since < VANISH_MS) return { gone: [], vanished };
+  return { gone: missing, vanished: NOTHING_SETTLING.vanished };
+}

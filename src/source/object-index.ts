@@ -1,0 +1,99 @@
+// Performs: the merged objects by name, as pods of one source may use them, and which of them have changed.
+
+import {
+  objectKey,
+  type ConfigMap,
+  type DesiredObject,
+  type LocalObject,
+  type LocalObjectKind,
+  type LocalObjects,
+} from "../api/v1/local-object.ts";
+import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/pod/node-object.ts";
+import { mayUse, type Reader } from "./object-access.ts";
+import { isSameList } from "../lib/same-list.ts";
+import { sameObject } from "./same-object.ts";
+
+export class ObjectIndex {
+  readonly #node: () => NodeIdentity;
+  /** What pods were told of the node, and the namespaces of those that asked. */
+  #toldOfNode: string;
+  readonly #askedOfNode = new Set<string>();
+  #list: readonly DesiredObject[] = [];
+  #byKey: ReadonlyMap<string, DesiredObject> = new Map();
+  #version = 0;
+
+  constructor(node: () => NodeIdentity) {
+    this.#node = node;
+    this.#toldOfNode = JSON.stringify(node());
+  }
+
+  /** Grows with every change of what the objects say. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The keys (`ConfigMap default/web`) of what has come, gone, or says something else now. */
+  replace(objects: readonly DesiredObject[]): ReadonlySet<string> {
+    const changed = new Set([...this.#replaceAll(objects), ...this.#nodeChanges()]);
+    if (changed.size > 0) this.#version += 1;
+    return changed;
+  }
+
+  #replaceAll(objects: readonly DesiredObject[]): readonly string[] {
+    if (isSameList(objects, this.#list)) return [];
+    const before = this.#byKey;
+    this.#list = objects;
+    this.#byKey = new Map(objects.map((desired) => [objectKey(desired.object), desired]));
+    return [
+      ...[...before.keys()].filter((key) => !this.#byKey.has(key)),
+      ...objects.map(({ object }) => objectKey(object)).filter((key) => this.#differs(key, before)),
+    ];
+  }
+
+  /** Labels and groups of the node come from the fleet too. */
+  #nodeChanges(): readonly string[] {
+    const now = JSON.stringify(this.#node());
+    if (now === this.#toldOfNode) return [];
+    this.#toldOfNode = now;
+    return [...this.#askedOfNode].map((namespace) => `ConfigMap ${namespace}/${NODE_CONFIG_MAP}`);
+  }
+
+  /** What the pod `reader` may use. */
+  for(reader: Reader): LocalObjects {
+    const find = (kind: LocalObjectKind, name: string): LocalObject | undefined => {
+      const desired = this.#byKey.get(`${kind} ${name}`);
+      return desired !== undefined && mayUse(reader, desired) ? desired.object : undefined;
+    };
+    return {
+      configMap: (namespace, name) => {
+        if (name === NODE_CONFIG_MAP) {
+          this.#askedOfNode.add(namespace);
+          return this.nodeConfigMap(namespace);
+        }
+        const object = find("ConfigMap", `${namespace}/${name}`);
+        return object?.kind === "ConfigMap" ? object : undefined;
+      },
+      secret: (namespace, name) => {
+        const object = find("Secret", `${namespace}/${name}`);
+        return object?.kind === "Secret" ? object : undefined;
+      },
+      claim: (namespace, name) => {
+        const object = find("PersistentVolumeClaim", `${namespace}/${name}`);
+        return object?.kind === "PersistentVolumeClaim" ? object : undefined;
+      },
+    };
+  }
+
+  /** The node's own, which every namespace has. */
+  nodeConfigMap(namespace: string): ConfigMap {
+    return nodeConfigMap(this.#node(), namespace);
+  }
+
+  #differs(key: string, before: ReadonlyMap<string, DesiredObject>): boolean {
+    const [was, is] = [before.get(key), this.#byKey.get(key)];
+    if (was === is) return false;
+    if (was === undefined || is === undefined) return true;
+    // From another source it may be there for other pods.
+    return was.source !== is.source || !sameObject(was.object, is.object);
+  }
+}

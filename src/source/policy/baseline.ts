@@ -1,0 +1,202 @@
+// The profile baseline for pods of documents: Pod Security "baseline" plus hostPort (MQTT.md §2, pod policy).
+// The node's files and devices are judged beside it (desired-node-reach).
+
+import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
+import type { Container, LifecycleHandler, Pod, ProbeHandler } from "../../api/v1/pod.ts";
+import { isSystemCritical } from "../../api/resource/priority.ts";
+import type { SELinuxOptions, SecurityProfile } from "../../api/v1/security-context.ts";
+import { isSafeSysctl } from "../../api/validation/sysctls.ts";
+import type { FieldError } from "../../lib/result.ts";
+
+const WAY_OUT =
+  "put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy";
+
+/** What containers have anyway, so that asking for it adds nothing. */
+const CAPABILITIES: readonly string[] = [
+  "AUDIT_WRITE",
+  "CHOWN",
+  "DAC_OVERRIDE",
+  "FOWNER",
+  "FSETID",
+  "KILL",
+  "MKNOD",
+  "NET_BIND_SERVICE",
+  "SETFCAP",
+  "SETGID",
+  "SETPCAP",
+  "SETUID",
+  "SYS_CHROOT",
+];
+const SELINUX_TYPES: readonly string[] = [
+  "",
+  "container_t",
+  "container_init_t",
+  "container_kvm_t",
+  "container_engine_t",
+];
+/** Before there was a field; the rest of the key is a container's name. */
+const APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/";
+
+interface Breach {
+  readonly path: FieldPath;
+  /** Without the way out. */
+  readonly why: string;
+  /** What does the same without it; absent = nothing does. */
+  readonly instead?: string;
+}
+
+/** Every field the profile forbids, with its path and the way out; hostPort is allowed. */
+export function forbiddenByBaseline(pod: Pod): readonly FieldError[] {
+  const breaches = [...ofPod(pod), ...ofPodContext(pod)];
+  for (const list of ["initContainers", "containers"] as const)
+    for (const [index, container] of pod.spec[list].entries())
+      breaches.push(
+        ...ofContext(container, ["spec", list, index, "securityContext"]),
+        ...ofReach(container, ["spec", list, index]),
+      );
+  return breaches.map(({ path, why, instead }) => ({
+    path: formatPath(path),
+    code: "Forbidden",
+    message: `${why}; ${instead === undefined ? "" : `${instead}, or `}${WAY_OUT}`,
+  }));
+}
+
+function ofPod({ metadata, spec }: Pod): Breach[] {
+  const breaches: Breach[] = [];
+  if (spec.hostNetwork)
+    breaches.push({
+      path: ["spec", "hostNetwork"],
+      why: "the node's network is not for pods of documents",
+      instead: "use ports with hostPort",
+    });
+  if (spec.hostPID)
+    breaches.push({
+      path: ["spec", "hostPID"],
+      why: "the node's processes are not for pods of documents",
+    });
+  if (spec.hostIPC)
+    breaches.push({
+      path: ["spec", "hostIPC"],
+      why: "the node's shared memory is not for pods of documents",
+    });
+  if (isSystemCritical(spec))
+    breaches.push({
+      path: ["spec", spec.priorityClassName === undefined ? "priority" : "priorityClassName"],
+      why: "a pod of a document must not outlive the node's own when memory runs out",
+      instead: "use a class of the node's priorityClasses",
+    });
+  for (const [key, value] of Object.entries(metadata.annotations)) {
+    if (!key.startsWith(APPARMOR_ANNOTATION) || isConfining(value)) continue;
+    breaches.push({
+      path: ["metadata", "annotations", key],
+      why: `pods of documents must not do without an AppArmor profile (${JSON.stringify(value)})`,
+      instead: "leave it out",
+    });
+  }
+  return breaches;
+}
+
+function isConfining(profile: string): boolean {
+  return profile === "" || profile === "runtime/default" || profile.startsWith("localhost/");
+}
+
+function ofPodContext({ spec }: Pod): Breach[] {
+  const path = ["spec", "securityContext"];
+  const unsafe = spec.securityContext.sysctls.flatMap(({ name }, index) =>
+    isSafeSysctl(name)
+      ? []
+      : [
+          {
+            path: [...path, "sysctls", index, "name"],
+            why: `sysctl ${JSON.stringify(name)} is not of the safe set, which is all that pods of documents may set`,
+          },
+        ],
+  );
+  return [...unsafe, ...ofProfiles(spec.securityContext, path)];
+}
+
+function ofContext({ securityContext: context }: Container, path: FieldPath): Breach[] {
+  const breaches: Breach[] = [];
+  if (context.privileged === true)
+    breaches.push({
+      path: [...path, "privileged"],
+      why: "pods of documents must not be privileged",
+    });
+  for (const [index, name] of (context.capabilities?.add ?? []).entries()) {
+    if (CAPABILITIES.includes(name.toUpperCase().replace(/^CAP_/, ""))) continue;
+    breaches.push({
+      path: [...path, "capabilities", "add", index],
+      why: `capability ${JSON.stringify(name)} is not for pods of documents`,
+    });
+  }
+  if (context.procMount === "Unmasked")
+    breaches.push({
+      path: [...path, "procMount"],
+      why: "pods of documents must not see all of /proc",
+      instead: "leave it out",
+    });
+  return [...breaches, ...ofProfiles(context, path)];
+}
+
+interface Profiles {
+  readonly seccompProfile?: SecurityProfile;
+  readonly appArmorProfile?: SecurityProfile;
+  readonly seLinuxOptions?: SELinuxOptions;
+}
+
+function ofProfiles(context: Profiles, path: FieldPath): Breach[] {
+  const breaches: Breach[] = [];
+  for (const [field, what] of [
+    ["seccompProfile", "a seccomp profile"],
+    ["appArmorProfile", "an AppArmor profile"],
+  ] as const) {
+    if (context[field]?.type !== "Unconfined") continue;
+    breaches.push({
+      path: [...path, field, "type"],
+      why: `pods of documents must not do without ${what}`,
+      instead: "write RuntimeDefault or leave it out",
+    });
+  }
+  const { type = "", user = "", role = "" } = context.seLinuxOptions ?? {};
+  for (const [field, value, isAllowed] of [
+    ["type", type, SELINUX_TYPES.includes(type)],
+    ["user", user, user === ""],
+    ["role", role, role === ""],
+  ] as const) {
+    if (isAllowed) continue;
+    breaches.push({
+      path: [...path, "seLinuxOptions", field],
+      why: `the SELinux ${field} ${JSON.stringify(value)} is not for pods of documents`,
+      instead: "leave it out",
+    });
+  }
+  return breaches;
+}
+
+/** What lets a container reach beyond itself without a word of its security context. */
+function ofReach(container: Container, path: FieldPath): Breach[] {
+  return handlersOf(container).flatMap(([keys, handler]) => {
+    if (handler === undefined || !("host" in handler) || handler.host === undefined) return [];
+    if (handler.host === "") return [];
+    return [
+      {
+        path: [...path, ...keys, handler.type, "host"],
+        why: `the node must not knock at ${JSON.stringify(handler.host)} for pods of documents`,
+        instead: "leave it out: the pod's own address is meant",
+      },
+    ];
+  });
+}
+
+type Handled = readonly [keys: FieldPath, handler: ProbeHandler | LifecycleHandler | undefined];
+
+function handlersOf(container: Container): readonly Handled[] {
+  const { livenessProbe, readinessProbe, startupProbe, lifecycle } = container;
+  return [
+    [["livenessProbe"], livenessProbe?.handler],
+    [["readinessProbe"], readinessProbe?.handler],
+    [["startupProbe"], startupProbe?.handler],
+    [["lifecycle", "postStart"], lifecycle.postStart],
+    [["lifecycle", "preStop"], lifecycle.preStop],
+  ];
+}

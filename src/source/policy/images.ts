@@ -1,0 +1,78 @@
+// Where the images of documents may come from, and whether they are pinned (MQTT.md §2). Pure.
+
+import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
+import type { Pod } from "../../api/v1/pod.ts";
+import { writtenIndex } from "../../api/decode/written-index.ts";
+import type { FieldError } from "../../lib/result.ts";
+
+export interface ImageRules {
+  /** Prefixes of the full reference; absent = anywhere. */
+  readonly registries?: readonly string[];
+  readonly requireDigest: boolean;
+  /** The one full spelling of an image name, registry included; undefined = it is no image name. */
+  readonly fullImageName: (image: string) => string | undefined;
+}
+
+interface NamedImage {
+  readonly path: FieldPath;
+  readonly image: string;
+}
+
+const DIGEST = /@[a-z0-9]+:[0-9a-f]{64,}$/;
+
+export function forbiddenImages(pod: Pod, rules: ImageRules): readonly FieldError[] {
+  return imagesOf(pod).flatMap(({ path, image }): readonly FieldError[] => {
+    const errors = [originError(image, rules), rules.requireDigest ? pinError(image) : undefined];
+    return errors
+      .filter((message) => message !== undefined)
+      .map((message) => ({ path: formatPath(path), code: "Forbidden", message }));
+  });
+}
+
+/** Whoever controls the registry decides what such a container runs, whatever was signed. */
+export function unpinnedImages(pod: Pod): readonly FieldError[] {
+  return imagesOf(pod).flatMap(({ path, image }): readonly FieldError[] => {
+    if (DIGEST.test(image)) return [];
+    const message = `${JSON.stringify(image)} names no digest, so its registry decides what runs; write name@sha256:…`;
+    return [{ path: formatPath(path), code: "UnpinnedImage", message }];
+  });
+}
+
+function originError(image: string, { registries, fullImageName }: ImageRules): string | undefined {
+  if (registries === undefined) return undefined;
+  const full = fullImageName(image);
+  if (full !== undefined && registries.some((prefix) => isFrom(full, prefix))) return undefined;
+  const spelled = full === undefined || full === image ? "" : ` (in full ${JSON.stringify(full)})`;
+  return `${JSON.stringify(image)}${spelled} is not from the node's mqtt.podPolicy.registries; use an image from there, or add its registry`;
+}
+
+function pinError(image: string): string | undefined {
+  if (DIGEST.test(image)) return undefined;
+  return `${JSON.stringify(image)} names no digest, which mqtt.requireDigest asks for; write name@sha256:…`;
+}
+
+/** Ends where a name ends: `registry/team` is no prefix of `registry/teammate/app`, nor a host of itself at another port. */
+function isFrom(full: string, prefix: string): boolean {
+  if (prefix === "" || !full.startsWith(prefix)) return false;
+  const next = full[prefix.length];
+  if (prefix.endsWith("/") || next === undefined || next === "/") return true;
+  return prefix.includes("/") && (next === ":" || next === "@");
+}
+
+function imagesOf({ spec }: Pod): readonly NamedImage[] {
+  return [
+    ...(["initContainers", "containers"] as const).flatMap((list) =>
+      spec[list].map(({ image }, index) => ({ path: ["spec", list, index, "image"], image })),
+    ),
+    ...spec.volumes.flatMap((volume, index) =>
+      "image" in volume
+        ? [
+            {
+              path: ["spec", "volumes", writtenIndex(volume, index), "image", "reference"],
+              image: volume.image.reference,
+            },
+          ]
+        : [],
+    ),
+  ];
+}

@@ -1,0 +1,173 @@
+// Which files and devices of the node the pods of documents may have: by lists, or all, or none; some never (MQTT.md §2). Pure.
+
+import { DEVICES_ANNOTATION, isDeviceResource } from "../../api/resource/devices.ts";
+import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
+import type { Container, Pod } from "../../api/v1/pod.ts";
+import { writtenIndex } from "../../api/decode/written-index.ts";
+import type { FieldError } from "../../lib/result.ts";
+
+/** Absent = by profile: all of them, or none. */
+type Allowed = readonly string[] | "all" | "none";
+
+const DEVICE_RESOURCE = "podman.io/device=";
+/** One directory under two names, on every distribution there is. */
+const ALIAS = { old: "/var/run", plain: "/run" };
+/** Leads into any process's own view of all files. */
+const PROCESS = /^\/proc\/(?:self|thread-self|[0-9]+)(?:\/|$)/;
+const BASELINE_WAY_OUT =
+  "put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy";
+
+/** `guarded`: directories that nobody may mount, nor anything above or in them. */
+export function forbiddenHostPaths(
+  { spec }: Pod,
+  allowed: Allowed,
+  guarded: readonly string[],
+): readonly FieldError[] {
+  return spec.volumes.flatMap((volume, index): readonly FieldError[] => {
+    if (!("hostPath" in volume)) return [];
+    const { path } = volume.hostPath;
+    const why = hostPathError(path, allowed, guarded);
+    if (why === undefined) return [];
+    const message = `volume ${JSON.stringify(volume.name)}: ${why}`;
+    return [forbidden(["spec", "volumes", writtenIndex(volume, index), "hostPath"], message)];
+  });
+}
+
+function hostPathError(
+  path: string,
+  allowed: Allowed,
+  guarded: readonly string[],
+): string | undefined {
+  const shown = JSON.stringify(path);
+  const plain = plainPath(path);
+  const touched = guarded.map(plainPath).find((own) => isBelow(own, plain) || isBelow(plain, own));
+  if (touched !== undefined)
+    return `${shown} reaches into ${touched}, which belongs to the node alone; choose a path outside of it`;
+  if (PROCESS.test(plain))
+    return `${shown} is a process's own view of the node's files; name the file itself`;
+  if (allowed === "all") return undefined;
+  if (allowed === "none")
+    return `the node's files (${shown}) are not for pods of documents; use emptyDir, or ${BASELINE_WAY_OUT}`;
+  if (allowed.some((entry) => isBelow(plain, plainPath(entry)))) return undefined;
+  return `${shown} is not in the node's mqtt.podPolicy.hostPaths; use one of them, or add it there`;
+}
+
+/** A path of an accepted pod, and where it leads now, every link followed. */
+export interface FoundHostPath {
+  readonly written: string;
+  readonly resolved: string;
+}
+
+export interface FoundReach {
+  /** `mqtt.podPolicy.hostPaths`, resolved; absent = there is no list. */
+  readonly list?: readonly string[];
+  /** As written and resolved. */
+  readonly guarded: readonly string[];
+}
+
+/**
+ * Whether links lead an accepted pod out of what it may have. What it wrote was judged with its document, and is not
+ * judged again (DESIGN law 11): the list counts where links lead elsewhere, what is guarded always.
+ */
+export function foundHostPathError(
+  { written, resolved }: FoundHostPath,
+  { list, guarded }: FoundReach,
+): string | undefined {
+  const isAsWritten = plainPath(resolved) === plainPath(written);
+  const why = hostPathError(resolved, isAsWritten ? "all" : (list ?? "all"), guarded);
+  if (why === undefined || isAsWritten) return why;
+  const [shown, place] = [written, resolved].map((path) => JSON.stringify(path));
+  return `${shown} leads through a symbolic link to ${place}: ${why}, or remove the link`;
+}
+
+/** Entries that lie in no other: what lies in another is within reach of pods, which could turn it into a link. */
+export function outermost(list: readonly string[]): readonly string[] {
+  const plain = [...new Set(list.map(plainPath))];
+  return plain.filter((one) => !plain.some((other) => other !== one && isBelow(one, other)));
+}
+
+export function forbiddenDevices(pod: Pod, allowed: Allowed): readonly FieldError[] {
+  if (allowed === "all") return [];
+  const errors = devicesNamed(pod).flatMap(({ path, device }): readonly FieldError[] => {
+    if (allowed === "none")
+      return [
+        forbidden(path, `the node's devices are not for pods of documents; ${BASELINE_WAY_OUT}`),
+      ];
+    if (allowed.some((entry) => isDeviceIn(device, entry))) return [];
+    const shown = JSON.stringify(device);
+    const why = `${shown} is not in the node's mqtt.podPolicy.devices; use one of them, or add it there`;
+    return [forbidden(path, why)];
+  });
+  const seen = new Set<string>();
+  return errors.filter(({ path, message }) => {
+    const key = JSON.stringify([path, message]);
+    const isNew = !seen.has(key);
+    seen.add(key);
+    return isNew;
+  });
+}
+
+interface NamedDevice {
+  readonly path: FieldPath;
+  /** A path below /dev, or a CDI name. */
+  readonly device: string;
+}
+
+function devicesNamed({ metadata, spec }: Pod): readonly NamedDevice[] {
+  const annotated = (metadata.annotations[DEVICES_ANNOTATION] ?? "").split(",");
+  const path = ["metadata", "annotations", DEVICES_ANNOTATION];
+  return [
+    ...annotated
+      .filter((text) => text.trim() !== "")
+      .map((text) => ({ path, device: onNode(text) })),
+    ...(["initContainers", "containers"] as const).flatMap((list) =>
+      spec[list].flatMap((container, index) => devicesOfOne(container, ["spec", list, index])),
+    ),
+  ];
+}
+
+function devicesOfOne({ resources }: Container, path: FieldPath): readonly NamedDevice[] {
+  const { limits, requests } = resources;
+  const inLimits = Object.keys(limits).map((name) => ["limits", name] as const);
+  // A request is the limit's shadow where both are there.
+  const inRequests = Object.keys(requests)
+    .filter((name) => limits[name] === undefined)
+    .map((name) => ["requests", name] as const);
+  return [...inLimits, ...inRequests]
+    .filter(([, name]) => isDeviceResource(name))
+    .map(([kind, name]) => ({
+      path: [...path, "resources", kind, name],
+      device: name.startsWith(DEVICE_RESOURCE) ? onNode(name.slice(DEVICE_RESOURCE.length)) : name,
+    }));
+}
+
+/** Of `/dev/x:/dev/y:rw` what stands first. */
+function onNode(text: string): string {
+  return text.trim().split(":")[0] ?? "";
+}
+
+/** A path and all below it; a CDI name, or its class: `vendor.com/gpu` for `vendor.com/gpu=0`. */
+function isDeviceIn(device: string, entry: string): boolean {
+  if (device.startsWith("/"))
+    return entry.startsWith("/") && isBelow(plainPath(device), plainPath(entry));
+  return device === entry || device.startsWith(`${entry}=`);
+}
+
+/** Itself, too. */
+function isBelow(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`);
+}
+
+function plainPath(path: string): string {
+  const steps: string[] = [];
+  for (const step of path.split("/")) {
+    if (step === "..") steps.pop();
+    else if (step !== "" && step !== ".") steps.push(step);
+  }
+  const plain = `/${steps.join("/")}`;
+  return isBelow(plain, ALIAS.old) ? ALIAS.plain + plain.slice(ALIAS.old.length) : plain;
+}
+
+function forbidden(path: FieldPath, message: string): FieldError {
+  return { path: formatPath(path), code: "Forbidden", message };
+}

@@ -1,0 +1,48 @@
+// What the pods of a document may ask of the node: profile, lists, and what nobody gets (MQTT.md §2, pod policy). Pure.
+
+import type { PodPolicy } from "../../config/config.ts";
+import { formatPath } from "../../api/decode/field-path.ts";
+import type { Pod } from "../../api/v1/pod.ts";
+import type { FieldError } from "../../lib/result.ts";
+import { forbiddenImages, type ImageRules } from "./images.ts";
+import { forbiddenDevices, forbiddenHostPaths } from "./node-access.ts";
+import { forbiddenByBaseline } from "./baseline.ts";
+
+export interface PodRules extends Omit<ImageRules, "registries"> {
+  /** `mqtt.podPolicy`; absent = baseline, or privileged once signatures are required. */
+  readonly policy?: PodPolicy;
+  /** Directories that no pod of a document may mount, nor anything above or in them. */
+  readonly guarded: readonly string[];
+}
+
+/** Every field that is not allowed, with its path and the way out. */
+export function forbiddenByPolicy(
+  pod: Pod,
+  { policy, ...rules }: PodRules,
+  signaturesRequired: boolean,
+): readonly FieldError[] {
+  const profile = policy?.profile ?? (signaturesRequired ? "privileged" : "baseline");
+  const { hostPaths, devices, registries } = policy ?? {};
+  const byProfile = profile === "privileged" ? "all" : "none";
+  const hasLists = hostPaths !== undefined || devices !== undefined;
+  return [
+    ...(profile === "baseline" ? forbiddenByBaseline(pod) : []),
+    ...(profile === "privileged" && hasLists ? privilegedContainers(pod) : []),
+    ...forbiddenHostPaths(pod, hostPaths ?? byProfile, rules.guarded),
+    ...forbiddenDevices(pod, devices ?? byProfile),
+    ...forbiddenImages(pod, { ...rules, ...(registries === undefined ? {} : { registries }) }),
+  ];
+}
+
+/** They have every device and every file, whatever is listed. */
+function privilegedContainers({ spec }: Pod): readonly FieldError[] {
+  return (["initContainers", "containers"] as const).flatMap((list) =>
+    spec[list].flatMap(({ securityContext }, index): readonly FieldError[] => {
+      if (securityContext.privileged !== true) return [];
+      const path = formatPath(["spec", list, index, "securityContext", "privileged"]);
+      const message =
+        "a privileged container goes past the hostPaths and devices of the node's mqtt.podPolicy; take it out, or the lists";
+      return [{ path, code: "Forbidden", message }];
+    }),
+  );
+}

@@ -1,0 +1,284 @@
+// Performs: the accepted desired documents, twice: as rows, and as files that outlive the database (law 11).
+
+import { join } from "node:path";
+import type { AcceptedDocument } from "../../protocol/desired-document.ts";
+import type { SourceName } from "../../api/pod/desired-pod.ts";
+import { messageOf } from "../../lib/errors.ts";
+import type { Database, Query } from "../sqlite/database.ts";
+import {
+  decodeDocument,
+  documentFileStem,
+  encodeDocument,
+  isSource,
+  type StoredDocument,
+} from "./document-file.ts";
+import { isSame, isSameFile, stored, supersededText, type DocumentRow } from "./document-row.ts";
+import type { Meta } from "../meta.ts";
+import { isSealed, type SecretBox } from "../secret-box.ts";
+import type { StoreFiles } from "../store-files.ts";
+
+export interface DocumentsOptions {
+  readonly database: Database;
+  readonly meta: Meta;
+  readonly files: StoreFiles;
+  readonly secrets: SecretBox;
+  /** `stateDir/desired`. */
+  readonly directory: string;
+}
+
+/** What had to be put right when the rows and the files were compared at the start; for the log. */
+export interface DocumentRepair {
+  /** `Restored`: the database had lost it or held an older one. `Rewritten`: its file. `Damaged`: a file that cannot be used. */
+  readonly type: "Restored" | "Rewritten" | "Damaged";
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Larger than any document that can be accepted. */
+const MAX_BYTES = 16 * 1024 * 1024;
+const SPOKEN = "spoken:";
+
+export class Documents {
+  /** Found at the start. */
+  readonly repairs: readonly DocumentRepair[];
+  readonly #options: DocumentsOptions;
+  readonly #select: Query<[string], DocumentRow>;
+  readonly #selectAll: Query<[], DocumentRow>;
+  readonly #upsert: Query<
+    [string, number, string, number, string, Uint8Array, number, number, string, string],
+    unknown
+  >;
+  readonly #observe: Query<[number, string, number], unknown>;
+  readonly #forget: Query<[string], unknown>;
+  readonly #delete: Query<[string], unknown>;
+
+  constructor(options: DocumentsOptions) {
+    this.#options = options;
+    const { database, files, directory } = options;
+    this.#select = database.query("SELECT * FROM document WHERE source = ?");
+    this.#selectAll = database.query("SELECT * FROM document ORDER BY source");
+    this.#upsert = database.query(
+      `INSERT INTO document (source, serial, epoch, generation, digest, payload, observed_generation, accepted_at, signed_digest, superseded)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (source) DO UPDATE SET serial = excluded.serial, epoch = excluded.epoch,
+         generation = excluded.generation, digest = excluded.digest, payload = excluded.payload,
+         observed_generation = excluded.observed_generation, accepted_at = excluded.accepted_at,
+         signed_digest = excluded.signed_digest, forgotten_digest = excluded.forgotten_digest,
+         superseded = excluded.superseded`,
+    );
+    this.#observe = database.query(
+      "UPDATE document SET observed_generation = ? WHERE source = ? AND observed_generation <> ?",
+    );
+    this.#forget = database.query("UPDATE document SET forgotten_digest = digest WHERE source = ?");
+    this.#delete = database.query("DELETE FROM document WHERE source = ?");
+    files.makeDirectory(directory, 0o700);
+    this.repairs = this.#reconcile();
+  }
+
+  get(source: SourceName): AcceptedDocument | undefined {
+    const row = this.#select.get(source);
+    return row === undefined ? undefined : this.#opened(stored(row).document);
+  }
+
+  /** From now on any version follows the document that is there; a lost database knows nothing of it. */
+  forgetVersion(source: SourceName): void {
+    this.#options.database.transaction(() => this.#forget.run(source), "full");
+  }
+
+  /** By source. */
+  all(): readonly AcceptedDocument[] {
+    return this.#selectAll.all().map((row) => this.#opened(stored(row).document));
+  }
+
+  /**
+   * Whether this source has ever had a document that this database, or the files it was rebuilt from, knows of.
+   * Only then may its running pods be taken for orphans (law 5).
+   */
+  hasSpoken(source: SourceName): boolean {
+    return this.#options.meta.get(spokenKey(source)) !== undefined;
+  }
+
+  /** Every source of which `hasSpoken` is true. */
+  spoken(): readonly SourceName[] {
+    const { meta } = this.#options;
+    return meta
+      .keys(SPOKEN)
+      .map((key) => key.slice(SPOKEN.length))
+      .filter(isSource);
+  }
+
+  /**
+   * Row and files are on the disk when it returns, or it throws and nothing is accepted. The document that is
+   * there already (same epoch, generation, digest, signed or not) writes nothing, unless it cannot be opened any more.
+   */
+  accept(document: AcceptedDocument): void {
+    const row = this.#select.get(document.source);
+    const before = row === undefined ? undefined : stored(row);
+    if (before !== undefined && isSame(before.document, document) && this.#opens(before)) return;
+    const next = { serial: (before?.serial ?? 0) + 1, document: this.#sealed(document) };
+    try {
+      // Files before the commit: a crash in between leaves a file with a higher serial, which the next start adopts.
+      this.#options.database.transaction(() => {
+        this.#write(next);
+        if (before !== undefined) this.#writeFile(before, "prev");
+        this.#writeFile(next, "doc");
+      }, "full");
+    } catch (error) {
+      this.#restoreFile(before, document.source);
+      throw error;
+    }
+  }
+
+  /** Writes only when it differs. */
+  setObserved(source: SourceName, generation: number): void {
+    this.#options.database.transaction(() => this.#observe.run(generation, source, generation));
+  }
+
+  /** Row and files; the source has spoken nevertheless. */
+  remove(source: SourceName): void {
+    // Files first: a row without files is written again at the next start, a file without row would be adopted.
+    const { database, files } = this.#options;
+    for (const suffix of ["doc", "prev"] as const) files.remove(this.#path(source, suffix));
+    if (this.#select.get(source) === undefined) return;
+    database.transaction(() => this.#delete.run(source), "full");
+  }
+
+  /** As it lies in the row and in the file: sealed if it holds a Secret, else readable for any version of the agent. */
+  #sealed(document: AcceptedDocument): AcceptedDocument {
+    const { payload, holdsSecrets = false } = document;
+    // What looks sealed and is not would be taken for lost.
+    if (!holdsSecrets && !isSealed(payload)) return document;
+    return { ...document, payload: this.#options.secrets.seal(payload, labelOf(document)) };
+  }
+
+  #opened(document: AcceptedDocument): AcceptedDocument {
+    if (!isSealed(document.payload)) return document;
+    const opened = this.#options.secrets.open(document.payload, labelOf(document));
+    return opened.ok
+      ? { ...document, payload: opened.plain, holdsSecrets: true }
+      : { ...document, payload: new Uint8Array(), holdsSecrets: true, lost: opened.why };
+  }
+
+  #opens({ document }: StoredDocument): boolean {
+    return this.#opened(document).lost === undefined;
+  }
+
+  #write({ serial, document }: StoredDocument): void {
+    const { source, epoch, generation, digest, payload } = document;
+    const acceptedAt = Math.round(document.acceptedAt);
+    const observed = document.observedGeneration;
+    const version = [source, serial, epoch, generation, digest] as const;
+    const signedDigest = document.signed === true ? digest : "";
+    const times = [observed, acceptedAt] as const;
+    this.#upsert.run(...version, payload, ...times, signedDigest, supersededText(document));
+    this.#options.meta.set(spokenKey(source), "1");
+  }
+
+  #writeFile(document: StoredDocument, suffix: "doc" | "prev"): void {
+    const path = this.#path(document.document.source, suffix);
+    this.#options.files.writeAtomic(path, encodeDocument(document), 0o600);
+  }
+
+  #restoreFile(before: StoredDocument | undefined, source: SourceName): void {
+    try {
+      if (before === undefined) this.#options.files.remove(this.#path(source, "doc"));
+      else this.#writeFile(before, "doc");
+    } catch {
+      // The error under way says why. A file that stays newer than its row was whole, and is adopted at the next start.
+    }
+  }
+
+  #path(source: SourceName, suffix: "doc" | "prev"): string {
+    return join(this.#options.directory, `${documentFileStem(source)}.${suffix}`);
+  }
+
+  /** The higher serial wins; then every file shall say what its row says. */
+  #reconcile(): readonly DocumentRepair[] {
+    const { database } = this.#options;
+    const found = this.#readFiles();
+    const repairs = [...found.damaged];
+    for (const { path, file } of found.newest.values()) {
+      const row = this.#select.get(file.document.source);
+      if (row !== undefined && !this.#isBetter(file, stored(row))) continue;
+      const known = row === undefined ? undefined : stored(row).document;
+      database.transaction(() => this.#write(withObserved(file, known)), "full");
+      const { source, generation } = file.document;
+      const message = `generation ${generation} of ${source} was restored from its file`;
+      repairs.push({ type: "Restored", path, message });
+    }
+    for (const row of this.#selectAll.all()) {
+      const repair = this.#rewrite(stored(row));
+      if (repair !== undefined) repairs.push(repair);
+    }
+    return repairs;
+  }
+
+  #isBetter(file: StoredDocument, row: StoredDocument): boolean {
+    if (file.serial !== row.serial) return file.serial > row.serial;
+    return !this.#opens(row) && this.#opens(file);
+  }
+
+  #readFiles(): {
+    readonly newest: ReadonlyMap<
+      SourceName,
+      { readonly path: string; readonly file: StoredDocument }
+    >;
+    readonly damaged: readonly DocumentRepair[];
+  } {
+    const { files, directory } = this.#options;
+    const newest = new Map<SourceName, { path: string; file: StoredDocument }>();
+    const damaged: DocumentRepair[] = [];
+    for (const { name } of files.list(directory)) {
+      if (!/^[^.].*\.(doc|prev)$/.test(name)) continue;
+      const path = join(directory, name);
+      const file = this.#read(path);
+      if (typeof file === "string") {
+        damaged.push({ type: "Damaged", path, message: file });
+        continue;
+      }
+      const { source } = file.document;
+      if (file.serial > (newest.get(source)?.file.serial ?? -1)) newest.set(source, { path, file });
+    }
+    return { newest, damaged };
+  }
+
+  /** The document, or the sentence why not. */
+  #read(path: string): StoredDocument | string {
+    try {
+      const file = decodeDocument(this.#options.files.read(path, MAX_BYTES));
+      return file ?? "the file is torn or was changed: its checksum does not match";
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
+  #rewrite(row: StoredDocument): DocumentRepair | undefined {
+    const path = this.#path(row.document.source, "doc");
+    try {
+      const present = this.#options.files.info(path) === undefined ? "" : this.#read(path);
+      if (typeof present !== "string" && isSameFile(present, row)) return undefined;
+      this.#writeFile(row, "doc");
+      return { type: "Rewritten", path, message: "the file did not say what the database says" };
+    } catch (error) {
+      // The database has it: a second copy that cannot be written must not keep the agent from starting.
+      return { type: "Damaged", path, message: messageOf(error) };
+    }
+  }
+}
+
+function spokenKey(source: SourceName): string {
+  return `${SPOKEN}${source}`;
+}
+
+/** A sealed payload opens nowhere else. */
+function labelOf({ source, epoch, generation, digest }: AcceptedDocument): string {
+  return JSON.stringify(["document", source, epoch, generation, digest]);
+}
+
+/** The file does not know what has converged; its row does, as far as generations of one epoch can be compared. */
+function withObserved(file: StoredDocument, known: AcceptedDocument | undefined): StoredDocument {
+  const { document } = file;
+  if (known?.epoch !== document.epoch || known.generation > document.generation) return file;
+  const { observedGeneration } = known;
+  return { ...file, document: { ...document, observedGeneration } };
+}

@@ -1,0 +1,301 @@
+// Performs: what the broker has not acknowledged yet. State topics: one row each, newest wins. Events: a ring (MQTT.md
+// §4).
+
+import type { Database, Query } from "../sqlite/database.ts";
+import { EventRing, type EventCaps, type OutboxEvent, type DroppedEvents } from "./event-ring.ts";
+import type { Meta } from "../meta.ts";
+import { sha256 } from "../sha256.ts";
+
+/** Topics whose newest message is all that counts. */
+export type TopicKind = "state" | "reported" | "pod";
+
+export interface OutboxMessage {
+  readonly kind: TopicKind;
+  readonly topic: string;
+  /** Empty = clear the retained message. */
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1;
+  readonly retain: boolean;
+  /** Equal content is not written again; default: the payload. For messages with a time or a number inside. */
+  readonly content?: string;
+  /** Send it even if the broker has acknowledged the same content; such a repetition lives in memory only. */
+  readonly refresh?: boolean;
+}
+
+/** One thing to publish. Consecutive events may share a message; `id` is then the event's number `n`. */
+export interface OutboxRow {
+  readonly id: number;
+  readonly kind: TopicKind | "event" | "response";
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1;
+  readonly retain: boolean;
+  readonly correlation?: Uint8Array;
+}
+
+export interface OutboxOptions {
+  readonly database: Database;
+  readonly meta: Meta;
+  /** Default: 5,000 of each. */
+  readonly caps?: EventCaps;
+}
+
+interface Row {
+  readonly id: number;
+  readonly rank: number;
+  readonly kind: OutboxRow["kind"];
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1;
+  readonly retain: 0 | 1;
+  readonly content: string;
+  readonly correlation?: Uint8Array | null;
+}
+
+/** Order of sending: state, reported, Warning events, rest. */
+const RANK: Readonly<Record<TopicKind, number>> = { state: 0, reported: 1, pod: 3 };
+/** Of such rows a topic needs only the newest; index outbox_by_topic has the first half of it. */
+const OF_TOPIC = "kind <> 'event' AND kind <> 'response'";
+
+export class Outbox {
+  readonly #database: Database;
+  readonly #events: EventRing;
+  readonly #inFlight = new Map<number, Row>();
+  /** Refreshes by topic; their ids are negative. */
+  readonly #refreshes = new Map<string, Row>();
+  readonly #setAside = new Set<string>();
+  #lastRefresh = 0;
+  readonly #rowsOfTopic: Query<[string], Row>;
+  readonly #insert: Query<[number, string, string, Uint8Array, number, number, string], unknown>;
+  readonly #replace: Query<[Uint8Array, number, number, string, number], unknown>;
+  readonly #delete: Query<[number], unknown>;
+  readonly #next: Query<[string, string, string, number], Row>;
+  readonly #superseded: Query<[string, string], unknown>;
+  readonly #published: Query<[string], { readonly content: string }>;
+  readonly #setPublished: Query<[string, string, string], unknown>;
+  readonly #unsetPublished: Query<[string], unknown>;
+  readonly #topics: Query<[string, string], { readonly topic: string }>;
+
+  constructor(options: OutboxOptions) {
+    const { database } = options;
+    this.#database = database;
+    this.#events = new EventRing(options);
+    this.#rowsOfTopic = database.query(
+      `SELECT * FROM outbox WHERE topic = ? AND ${OF_TOPIC} ORDER BY id`,
+    );
+    this.#insert = database.query(
+      "INSERT INTO outbox (rank, kind, topic, payload, qos, retain, content) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#replace = database.query(
+      "UPDATE outbox SET payload = ?, qos = ?, retain = ?, content = ? WHERE id = ?",
+    );
+    this.#delete = database.query("DELETE FROM outbox WHERE id = ?");
+    this.#next = database.query(
+      `SELECT * FROM outbox WHERE id NOT IN (SELECT value FROM json_each(?))
+         AND (kind IN ('event', 'response') OR topic NOT IN (SELECT value FROM json_each(?)))
+         AND topic NOT IN (SELECT value FROM json_each(?))
+       ORDER BY rank, id LIMIT ?`,
+    );
+    this.#superseded = database.query(
+      `DELETE FROM outbox WHERE topic = ? AND ${OF_TOPIC}
+         AND id < (SELECT max(id) FROM outbox WHERE topic = ? AND ${OF_TOPIC})`,
+    );
+    this.#published = database.query("SELECT content FROM published WHERE topic = ?");
+    this.#setPublished = database.query(
+      `INSERT INTO published (topic, kind, content) VALUES (?, ?, ?)
+       ON CONFLICT (topic) DO UPDATE SET content = excluded.content WHERE content <> excluded.content`,
+    );
+    this.#unsetPublished = database.query("DELETE FROM published WHERE topic = ?");
+    this.#topics = database.query(
+      "SELECT topic FROM published WHERE kind = ? UNION SELECT topic FROM outbox WHERE kind = ? ORDER BY topic",
+    );
+    // Of the process before: nothing is in flight yet.
+    const topics = database.query<[], { readonly topic: string }>(
+      `SELECT topic FROM outbox WHERE ${OF_TOPIC} GROUP BY topic HAVING count(*) > 1`,
+    );
+    this.#dropSuperseded(topics.all().map(({ topic }) => topic));
+  }
+
+  /**
+   * Keeps the newest message of its topic; true when there is something new to send. Nothing is written when the
+   * content is what waits already, or what the broker acknowledged last.
+   */
+  put(message: OutboxMessage): boolean {
+    const { topic, payload } = message;
+    const content = contentOf(message);
+    const rows = this.#rowsOfTopic.all(topic);
+    const waiting = rows.findLast(({ id }) => !this.#inFlight.has(id));
+    const newest = waiting ?? rows.at(-1) ?? this.#refreshInFlight(topic);
+    if (newest !== undefined) {
+      if (newest.content === content) return false;
+      return this.#write(message, content, waiting);
+    }
+    const published = this.#published.get(topic)?.content;
+    if (published === content) return message.refresh === true && this.#refresh(message, content);
+    // Nothing was ever published there: nothing to clear.
+    if (published === undefined && payload.length === 0) return false;
+    return this.#write(message, content, undefined);
+  }
+
+  #write(message: OutboxMessage, content: string, waiting: Row | undefined): true {
+    const { kind, topic, payload, qos } = message;
+    const retain = message.retain ? 1 : 0;
+    this.#database.transaction(() => {
+      if (waiting !== undefined) this.#replace.run(payload, qos, retain, content, waiting.id);
+      else this.#insert.run(RANK[kind], kind, topic, payload, qos, retain, content);
+    });
+    this.#refreshes.delete(topic);
+    return true;
+  }
+
+  #refresh(message: OutboxMessage, content: string): true {
+    const { kind, topic, payload, qos } = message;
+    this.#lastRefresh -= 1;
+    const id = this.#lastRefresh;
+    const retain = message.retain ? 1 : 0;
+    this.#refreshes.set(topic, {
+      id,
+      rank: RANK[kind],
+      kind,
+      topic,
+      payload,
+      qos,
+      retain,
+      content,
+    });
+    return true;
+  }
+
+  #refreshInFlight(topic: string): Row | undefined {
+    return this.#inFlightRows().find((row) => row.id < 0 && row.topic === topic);
+  }
+
+  /** Kept in memory until `flushEvents`. `payload` is the JSON of one event without `n`. */
+  addEvent(event: OutboxEvent): void {
+    this.#events.add(event);
+  }
+
+  /** One transaction for all events since the last flush; nothing when there are none. True when there were some. */
+  flushEvents(): boolean {
+    return this.#events.flush();
+  }
+
+  /** How many events the ring has dropped since `settleDropped`. */
+  dropped(): DroppedEvents {
+    return this.#events.dropped();
+  }
+
+  /** If events were dropped: what `say` makes of it becomes a row, and counting begins anew. True when there were some. */
+  settleDropped(say: (dropped: DroppedEvents) => OutboxEvent): boolean {
+    return this.#events.settleDropped(say);
+  }
+
+  /** At most `limit` rows to publish now; they are in flight until `sent`, `retry` or `released`. */
+  nextBatch(limit: number): readonly OutboxRow[] {
+    if (limit <= 0) return [];
+    const flying = this.#inFlightRows();
+    const topics = flying.filter(isOfTopic).map(({ topic }) => topic);
+    const stored = this.#next.all(
+      JSON.stringify(flying.map(({ id }) => id)),
+      JSON.stringify(topics),
+      JSON.stringify([...this.#setAside]),
+      limit,
+    );
+    const refreshes = [...this.#refreshes.values()].filter(
+      ({ topic }) => !topics.includes(topic) && !this.#setAside.has(topic),
+    );
+    const batch = [...stored, ...refreshes].toSorted((a, b) => a.rank - b.rank).slice(0, limit);
+    for (const row of batch) {
+      this.#inFlight.set(row.id, row);
+      if (row.id < 0) this.#refreshes.delete(row.topic);
+    }
+    return batch.map(published);
+  }
+
+  /** The broker has acknowledged it. An id that is not in flight is ignored. */
+  sent(id: number): void {
+    this.sentAll([id]);
+  }
+
+  /** One transaction for all. */
+  sentAll(ids: readonly number[]): void {
+    const rows = [...new Set(ids)].flatMap((id) => this.#inFlight.get(id) ?? []);
+    const stored = rows.filter(({ id }) => id > 0);
+    if (stored.length > 0) {
+      const gone = this.#database.transaction(() => stored.filter((row) => this.#acknowledge(row)));
+      for (const row of gone) if (row.kind === "event") this.#events.left(row.rank);
+    }
+    for (const { id } of rows) this.#inFlight.delete(id);
+  }
+
+  /** False when the ring had dropped the row meanwhile. */
+  #acknowledge(row: Row): boolean {
+    const wasThere = this.#delete.run(row.id) > 0;
+    if (!isOfTopic(row)) return wasThere;
+    if (row.payload.length === 0) this.#unsetPublished.run(row.topic);
+    else this.#setPublished.run(row.topic, row.kind, row.content);
+    return wasThere;
+  }
+
+  /** It was not taken, and may be sent again. */
+  retry(id: number): void {
+    const row = this.#inFlight.get(id);
+    if (row === undefined) return;
+    this.#inFlight.delete(id);
+    this.#takeBack(row);
+    this.#dropSuperseded([row.topic]);
+  }
+
+  /** The connection is gone: nothing is in flight any more, everything unacknowledged will be sent again. */
+  released(): void {
+    const rows = this.#inFlightRows();
+    this.#inFlight.clear();
+    for (const row of rows) this.#takeBack(row);
+    this.#dropSuperseded(rows.map(({ topic }) => topic));
+  }
+
+  #takeBack(row: Row): void {
+    const newer = this.#refreshes.has(row.topic) || this.#rowsOfTopic.get(row.topic) !== undefined;
+    if (row.id < 0 && !newer) this.#refreshes.set(row.topic, row);
+  }
+
+  /** Sends nothing on this topic until `readmit`: the broker refuses it. */
+  setAside(topic: string): void {
+    this.#setAside.add(topic);
+  }
+
+  /** Tries again what was set aside. */
+  readmit(): void {
+    this.#setAside.clear();
+  }
+
+  /** Topics of this kind that hold something at the broker, or will: what must be cleared when nobody speaks for it. */
+  topics(kind: TopicKind): readonly string[] {
+    return this.#topics.all(kind, kind).map(({ topic }) => topic);
+  }
+
+  #inFlightRows(): readonly Row[] {
+    return [...this.#inFlight.values()];
+  }
+
+  /** A row that was in flight when a newer one came is of no use once it is not. */
+  #dropSuperseded(topics: readonly string[]): void {
+    if (topics.length === 0) return;
+    this.#database.transaction(() => {
+      for (const topic of topics) this.#superseded.run(topic, topic);
+    });
+  }
+}
+
+function contentOf({ payload, content }: OutboxMessage): string {
+  return payload.length === 0 ? "" : (content ?? sha256(payload));
+}
+
+function isOfTopic({ kind }: Row): boolean {
+  return kind !== "event" && kind !== "response";
+}
+
+function published({ id, kind, topic, payload, qos, retain, correlation }: Row): OutboxRow {
+  const row = { id, kind, topic, payload, qos, retain: retain === 1 };
+  return correlation === undefined || correlation === null ? row : { ...row, correlation };
+}

@@ -1,0 +1,155 @@
+// Performs: the open SQLite database: prepared statements and transactions, with errors in the agent's own words.
+
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import type Sqlite from "better-sqlite3";
+import { asDatabaseError, isCorrupt, isFull, sqliteCode } from "./sqlite-error.ts";
+
+/** `full`: on the disk before the transaction returns. `normal`: survives a kill, a power cut may take the last seconds. */
+export type Durability = "normal" | "full";
+
+export type Value = string | number | bigint | Uint8Array | null;
+
+/** A prepared statement. */
+export interface Query<P extends readonly Value[], Row> {
+  /** How many rows it changed. */
+  run(...values: P): number;
+  get(...values: P): Row | undefined;
+  all(...values: P): Row[];
+}
+
+export interface DatabasePaths {
+  readonly database: string;
+  /** Deleted when the disk is full, to have room for the few writes that matter. */
+  readonly reserve: string;
+  /** Present when damage was seen while running; the next start believes it. */
+  readonly suspect: string;
+}
+
+/** Every method throws AgentError `DatabaseCorrupt`, `DatabaseFull` or `DatabaseUnavailable`. */
+export class Database implements Disposable {
+  readonly #sqlite: Sqlite.Database;
+  readonly #paths: DatabasePaths;
+  #transaction: Durability | undefined;
+  /** Rows changed through `query`. */
+  #changes = 0;
+  #companion: (() => void) | undefined;
+
+  constructor(sqlite: Sqlite.Database, paths: DatabasePaths) {
+    this.#sqlite = sqlite;
+    this.#paths = paths;
+  }
+
+  /** `Row` is the caller's word for it: tables are STRICT, so SQLite holds the column types. */
+  query<P extends readonly Value[], Row = unknown>(sql: string): Query<P, Row> {
+    const statement = this.#guard(() => this.#prepare<Row>(sql));
+    return {
+      run: (...values) => {
+        const { changes } = this.#guard(() => statement.run(...values));
+        this.#changes += changes;
+        return changes;
+      },
+      get: (...values) => this.#guard(() => statement.get(...values)),
+      all: (...values) => this.#guard(() => statement.all(...values)),
+    };
+  }
+
+  #prepare<Row>(sql: string): Sqlite.Statement<Value[], Row> {
+    try {
+      return this.#sqlite.prepare<Value[], Row>(sql);
+    } catch (error) {
+      // Every statement fits the schema that was just opened; if not, the schema itself was damaged.
+      if (sqliteCode(error) === "SQLITE_ERROR") this.#suspect();
+      throw error;
+    }
+  }
+
+  /** Whether damage was seen: opening it anew sets the file aside. */
+  get isSuspect(): boolean {
+    return existsSync(this.#paths.suspect);
+  }
+
+  /**
+   * All of `run` or nothing. Inside another transaction it joins that one, which must be as durable.
+   * `run` may be called a second time, from a clean slate, when the disk was full and the reserve helped.
+   */
+  transaction<T>(run: () => T, durability: Durability = "normal"): T {
+    if (this.#transaction !== undefined) {
+      if (durability === "full" && this.#transaction === "normal")
+        throw new Error("a durable transaction cannot join one that is not");
+      return run();
+    }
+    return this.#guard(() => {
+      try {
+        return this.#transact(() => this.#withCompanion(run), durability);
+      } catch (error) {
+        if (!isFull(error)) throw error;
+        rmSync(this.#paths.reserve, { force: true });
+        return this.#transact(run, durability);
+      }
+    });
+  }
+
+  /** `companion` writes something small inside each transaction that writes, before it ends. */
+  takeAlong(companion: () => void): void {
+    this.#companion = companion;
+  }
+
+  #withCompanion<T>(run: () => T): T {
+    const before = this.#changes;
+    const result = run();
+    if (this.#changes > before) this.#companion?.();
+    return result;
+  }
+
+  #transact<T>(run: () => T, durability: Durability): T {
+    this.#transaction = durability;
+    // SQLite takes the setting only outside of a transaction.
+    if (durability === "full") this.#sqlite.pragma("synchronous = FULL");
+    try {
+      return this.#sqlite.transaction(run).immediate();
+    } finally {
+      this.#transaction = undefined;
+      if (durability === "full") this.#sqlite.pragma("synchronous = NORMAL");
+    }
+  }
+
+  /** Gives back what it keeps of pages that can be read again. Never throws. */
+  releaseMemory(): void {
+    try {
+      this.#sqlite.pragma("shrink_memory");
+    } catch {
+      // A database in trouble says so to whoever needs it.
+    }
+  }
+
+  /** Rows changed since it was opened: stands still while nothing changes. */
+  get totalChanges(): number {
+    const row = this.#guard(() =>
+      this.#sqlite.prepare<[], { n: number }>("SELECT total_changes() AS n").get(),
+    );
+    return row?.n ?? 0;
+  }
+
+  #guard<T>(run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      // Inside a transaction SQLite's own error must reach #transact, which decides about a second try.
+      if (this.#transaction !== undefined) throw error;
+      if (isCorrupt(error)) this.#suspect();
+      throw asDatabaseError(error, this.#paths.database);
+    }
+  }
+
+  #suspect(): void {
+    try {
+      writeFileSync(this.#paths.suspect, "", { mode: 0o600 });
+    } catch {
+      // Then the check at the next start has to find the damage by itself.
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#sqlite.close();
+  }
+}

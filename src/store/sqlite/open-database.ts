@@ -1,0 +1,183 @@
+// Performs: opens the database; one that is damaged is set aside and a new one takes its place (law 11).
+
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { messageOf } from "../../lib/errors.ts";
+import { Database, type DatabasePaths } from "./database.ts";
+import { addonLoadError } from "./native-addon.ts";
+import { APPLICATION_ID, SCHEMA_STEPS, TABLES } from "./schema.ts";
+import { asDatabaseError, isDamage, sqliteCode } from "./sqlite-error.ts";
+
+/** Why the database was rebuilt, and where the damaged one lies now. */
+export interface Recovery {
+  readonly reason: string;
+  readonly movedTo: string;
+}
+
+export interface OpenedDatabase {
+  readonly database: Database;
+  /** Whether there was a usable database before: only then is an empty table a fact. */
+  readonly origin: "created" | "opened" | "recovered";
+  /** To be said loudly by the caller. */
+  readonly recovered: Recovery | undefined;
+}
+
+/** One writer only; what another process holds longer than this is an error, not a reason to block the loop. */
+const BUSY_MS = 200;
+const RESERVE_BYTES = 256 * 1024;
+/** Damaged databases that are kept for whoever wants to look. */
+const KEPT_DAMAGED = 2;
+
+/** Throws AgentError `DatabaseUnavailable`, `DatabaseFull` or `SqliteAddonUnusable`. */
+export function openDatabase(path: string, nativeBinding: string): OpenedDatabase {
+  loadAddon(nativeBinding);
+  const paths: DatabasePaths = {
+    database: path,
+    reserve: `${path}.reserve`,
+    suspect: `${path}.suspect`,
+  };
+  let recovered = existsSync(paths.suspect)
+    ? setAside(paths, "damage was seen while it was in use")
+    : undefined;
+  let opened: Opened;
+  try {
+    opened = tryOpen(path, nativeBinding);
+  } catch (error) {
+    if (!isFileToBlame(error, path)) throw asDatabaseError(error, path);
+    recovered = setAside(paths, messageOf(error));
+    opened = reopen(path, nativeBinding);
+  }
+  fillReserve(paths.reserve);
+  const database = new Database(opened.sqlite, paths);
+  if (recovered !== undefined) return { database, origin: "recovered", recovered };
+  return { database, origin: opened.fresh ? "created" : "opened", recovered };
+}
+
+function reopen(path: string, nativeBinding: string): Opened {
+  try {
+    return tryOpen(path, nativeBinding);
+  } catch (error) {
+    throw asDatabaseError(error, path);
+  }
+}
+
+function loadAddon(nativeBinding: string): void {
+  try {
+    new Sqlite(":memory:", { nativeBinding }).close();
+  } catch (error) {
+    throw addonLoadError(error, nativeBinding);
+  }
+}
+
+/** SQLite can open it, but it is not a database we can work with. */
+class Unusable extends Error {}
+
+interface Opened {
+  readonly sqlite: Sqlite.Database;
+  /** It had no tables. */
+  readonly fresh: boolean;
+}
+
+function tryOpen(path: string, nativeBinding: string): Opened {
+  if (existsSync(path) && !statSync(path).isFile()) throw new Unusable("not a regular file");
+  // Only root reads it: manifests hold passwords. SQLite gives its -wal and -shm the same mode.
+  closeSync(openSync(path, "a", 0o600));
+  const sqlite = new Sqlite(path, { nativeBinding, timeout: BUSY_MS });
+  try {
+    sqlite.pragma("journal_mode = WAL");
+    sqlite.pragma("synchronous = NORMAL");
+    sqlite.pragma("journal_size_limit = 4194304");
+    check(sqlite);
+    return { sqlite, fresh: migrate(sqlite) === 0 };
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
+}
+
+function check(sqlite: Sqlite.Database): void {
+  // Some damage shows only when something is to be written; rolled back, it never reaches the disk.
+  sqlite.exec("BEGIN; PRAGMA user_version = 1; ROLLBACK");
+  const verdict = String(sqlite.pragma("quick_check(1)", { simple: true }));
+  if (verdict !== "ok") throw new Unusable(`the integrity check says: ${verdict}`);
+  const tables = sqlite
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .pluck()
+    .all();
+  if (tables.length === 0) return;
+  if (sqlite.pragma("application_id", { simple: true }) !== APPLICATION_ID)
+    throw new Unusable("the database of another program");
+  const missing = TABLES.find((table) => !tables.includes(table));
+  if (missing !== undefined) throw new Unusable(`the table ${missing} is missing`);
+}
+
+/** The version it had. A database of a newer agent is used as it is: its additions have defaults. */
+function migrate(sqlite: Sqlite.Database): number {
+  const version = Number(sqlite.pragma("user_version", { simple: true }));
+  if (version >= SCHEMA_STEPS.length) return version;
+  const upgrade = sqlite.transaction(() => {
+    for (const step of SCHEMA_STEPS.slice(version)) sqlite.exec(step);
+    sqlite.pragma(`application_id = ${APPLICATION_ID}`);
+    sqlite.pragma(`user_version = ${SCHEMA_STEPS.length}`);
+  });
+  upgrade.exclusive();
+  return version;
+}
+
+function isFileToBlame(error: unknown, path: string): boolean {
+  if (error instanceof Unusable || isDamage(error)) return true;
+  // A header that claims a future format opens read-only even where the file can be written.
+  return sqliteCode(error) === "SQLITE_READONLY" && isWritable(path);
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    // Read-only file system or permissions: not the file's fault.
+    return false;
+  }
+}
+
+function setAside(paths: DatabasePaths, reason: string): Recovery {
+  const directory = dirname(paths.database);
+  const prefix = `${basename(paths.database)}.corrupt-`;
+  const numbers = readdirSync(directory)
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => Number(name.slice(prefix.length)))
+    .filter((number) => Number.isInteger(number))
+    .toSorted((a, b) => a - b);
+  const movedTo = join(directory, `${prefix}${(numbers.at(-1) ?? 0) + 1}`);
+  for (const suffix of ["", "-wal", "-shm"]) {
+    if (existsSync(paths.database + suffix)) renameSync(paths.database + suffix, movedTo + suffix);
+  }
+  for (const number of numbers.slice(0, Math.max(0, numbers.length + 1 - KEPT_DAMAGED))) {
+    for (const suffix of ["", "-wal", "-shm"])
+      rmSync(join(directory, `${prefix}${number}${suffix}`), { recursive: true, force: true });
+  }
+  rmSync(paths.suspect, { force: true });
+  return { reason, movedTo };
+}
+
+/** Real bytes: a sparse file would give nothing back. Best effort, the disk may be full already. */
+function fillReserve(path: string): void {
+  if (existsSync(path) && statSync(path).size === RESERVE_BYTES) return;
+  try {
+    writeFileSync(path, Buffer.alloc(RESERVE_BYTES, 0xa5), { mode: 0o600 });
+  } catch {
+    rmSync(path, { force: true });
+  }
+}

@@ -1,0 +1,96 @@
+// Whether a document may be looked at at all: its envelope and signature, before anything inside is parsed (MQTT.md §3). Pure.
+
+import type { Sha256 } from "../api/decode/decode-context.ts";
+import {
+  type AcceptedDocument,
+  groupOf,
+  type DocumentAddress,
+} from "../protocol/desired-document.ts";
+import { payloadTypeOf, type SignedEnvelope } from "../protocol/dsse.ts";
+import type { VerifySignature } from "../protocol/trust-record.ts";
+import { readSignedMessage } from "./signature-envelope.ts";
+import { judgeSignature, type Addressee } from "./signature-judge.ts";
+import { noTrustedKey, type Keyring } from "./keyring.ts";
+
+/** What the node trusts at this moment. */
+export interface Trusted {
+  readonly keyring: Keyring;
+  readonly verify: VerifySignature;
+}
+
+export interface OpenedDocument {
+  readonly type: "Opened";
+  /** The document itself. */
+  readonly payload: Uint8Array;
+  readonly digest: string;
+  /** Absent = nobody has signed it, and nobody has to. */
+  readonly signature?: { readonly byRoot: boolean };
+}
+
+export type Opening =
+  | OpenedDocument
+  /** Byte for byte what was verified and accepted. */
+  | { readonly type: "Unchanged" }
+  | { readonly type: "Unauthorized"; readonly digest: string; readonly message: string };
+
+interface Received {
+  readonly message: Uint8Array;
+  readonly address: DocumentAddress;
+  readonly stored: AcceptedDocument | undefined;
+  readonly sha256: Sha256;
+}
+
+export function openDocument(received: Received, trusted: Trusted): Opening {
+  const { message, sha256 } = received;
+  const digest = digestOf(message, sha256);
+  const { required, unusable } = trusted.keyring;
+  const read = readSignedMessage(message);
+  switch (read.type) {
+    case "Plain": {
+      if (!required) return { type: "Opened", payload: message, digest };
+      const why = unusable === undefined ? PLAIN : noTrustedKey(unusable);
+      return { type: "Unauthorized", digest, message: why };
+    }
+    case "Broken": {
+      const errors = read.errors.map(({ path, message: text }) => `${path} ${text}`).join("; ");
+      const broken = `the signed envelope cannot be read: ${errors}`;
+      const why = unusable === undefined ? broken : noTrustedKey(unusable);
+      return { type: "Unauthorized", digest, message: why };
+    }
+    case "Signed":
+      return openEnvelope(read.envelope, received, trusted);
+  }
+}
+
+const PLAIN =
+  'the document is not signed, and this node obeys signed documents only; sign it, or run "agent trust reset" on the node';
+
+function openEnvelope(
+  envelope: SignedEnvelope,
+  { address, stored, sha256 }: Received,
+  { keyring, verify }: Trusted,
+): Opening {
+  const { payload, payloadType } = envelope;
+  const digest = digestOf(payload, sha256);
+  const { unusable } = keyring;
+  if (unusable !== undefined)
+    return { type: "Unauthorized", digest, message: noTrustedKey(unusable) };
+  // Verified once, at acceptance: its key may be revoked since, and that stops nothing.
+  const isWhole = stored?.lost === undefined && stored?.versionForgotten !== true;
+  const isKept = stored?.signed === true && stored.digest === digest && isWhole;
+  if (isKept && payloadType === payloadTypeOf("desired")) return { type: "Unchanged" };
+  const message = { envelope, role: "desired", to: addresseeOf(address) } as const;
+  const verdict = judgeSignature(message, keyring, verify);
+  if (verdict.type === "Refused") return { type: "Unauthorized", digest, message: verdict.message };
+  return { type: "Opened", payload, digest, signature: { byRoot: verdict.byRoot } };
+}
+
+/** `sha256:` + the sha256 of the payload. */
+export function digestOf(payload: Uint8Array, sha256: Sha256): string {
+  return `sha256:${sha256(payload)}`;
+}
+
+function addresseeOf(address: DocumentAddress): Addressee {
+  const group = groupOf(address);
+  return group === undefined ? { node: address.node } : { group };
+}

@@ -1,0 +1,83 @@
+// Which keys are in force: those of trust.d, or those of the accepted TrustBundle, or none that can be used (MQTT.md §2). Pure.
+
+import { decodeTrustBundle } from "../protocol/decode-trust-bundle.ts";
+import type { Sha256 } from "../api/decode/decode-context.ts";
+import type { TrustBundle } from "../protocol/trust-bundle.ts";
+import type { RootKeys, TrustRecord } from "../protocol/trust-record.ts";
+import { readSignedMessage } from "./signature-envelope.ts";
+import { rootKeysOf, signersOf, type Keys } from "./signature-judge.ts";
+
+/** What judging a message has to know of trust. */
+export interface Keyring extends Keys {
+  /** Plain messages do not count. */
+  readonly required: boolean;
+  /** Why no key can be used, with the way out; absent = there is one. */
+  readonly unusable?: string;
+  /** Wall ms: documents that were issued before do not count. */
+  readonly notBefore?: number;
+  /** Of the accepted TrustBundle, readable or not; 0 = there is none. */
+  readonly bundleVersion: number;
+  /** `sha256:…` of the accepted bundle's payload. */
+  readonly bundleDigest?: string;
+}
+
+export interface KeyringInput {
+  readonly record: TrustRecord;
+  /** What lies in `trustPath`. */
+  readonly found: RootKeys;
+  readonly trustPath: string;
+  readonly sha256: Sha256;
+}
+
+/** The 401 of a node that cannot verify anything. */
+export function noTrustedKey(unusable: string): string {
+  return `NoTrustedKey: no signature can be verified: ${unusable}`;
+}
+
+/** No signature is verified: what was accepted once stays accepted (MQTT.md §2). Never throws. */
+export function keyringOf({ record, found, trustPath, sha256 }: KeyringInput): Keyring {
+  const kept = record.bundle;
+  const required = record.required || kept !== undefined;
+  if (kept === undefined) {
+    const roots = rootKeysOf(found.keys, sha256);
+    const ring = { required, roots, bundleVersion: 0 };
+    return roots.length > 0 ? ring : { ...ring, unusable: noRoot(found, trustPath, required) };
+  }
+  const bundleVersion = kept.version;
+  const read = readKept(kept.envelope);
+  if (read === undefined) {
+    // The roots of trust.d may be the very ones that it has replaced.
+    const unusable = `the accepted TrustBundle of version ${bundleVersion} cannot be read; update the agent, or run "agent trust reset" on the node`;
+    return { required, roots: [], signers: [], bundleVersion, unusable };
+  }
+  const { bundle, payload } = read;
+  return {
+    required,
+    roots: rootKeysOf(bundle.root, sha256),
+    signers: signersOf(bundle.keys, sha256),
+    ...(bundle.notBefore === undefined ? {} : { notBefore: bundle.notBefore }),
+    bundleVersion,
+    bundleDigest: `sha256:${sha256(payload)}`,
+    ...(bundle.keys.length > 0
+      ? {}
+      : {
+          unusable: `the accepted TrustBundle of version ${bundleVersion} names no key; publish a newer one that does`,
+        }),
+  };
+}
+
+function readKept(
+  envelope: Uint8Array,
+): { readonly bundle: TrustBundle; readonly payload: Uint8Array } | undefined {
+  const message = readSignedMessage(envelope);
+  if (message.type !== "Signed") return undefined;
+  const { payload } = message.envelope;
+  const decoded = decodeTrustBundle(payload);
+  return decoded.ok ? { bundle: decoded.value, payload } : undefined;
+}
+
+function noRoot({ problems }: RootKeys, trustPath: string, required: boolean): string {
+  const why = problems.length === 0 ? "" : ` (${problems.slice(0, 3).join("; ")})`;
+  const wayBack = required ? ', or run "agent trust reset" on the node' : "";
+  return `there is no usable root key in ${trustPath}${why}; put one there as *.pub${wayBack}`;
+}

@@ -1,0 +1,56 @@
+// Performs: the refusals of one document source: told when new, and once an hour while one repeats (MQTT.md §3).
+
+import type { RefusedDocument } from "../protocol/desired-document.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+
+interface Remembered {
+  readonly told: RefusedDocument;
+  readonly toldAt: Monotonic;
+  /** All of them, those not told yet included. */
+  readonly count: number;
+}
+
+const TELL_AGAIN_MS = 3_600_000;
+/** Rivals that take turns must not make the node talk each time. */
+const REMEMBERED = 16;
+
+/** Lives in memory only: a refusal writes nothing to disk. */
+export class RefusalMemory {
+  readonly #clock: Clock;
+  readonly #byContent = new Map<string, Remembered>();
+  #last: RefusedDocument | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The newest refusal that was told. */
+  last(): RefusedDocument | undefined {
+    return this.#last;
+  }
+
+  /** Counts a refusal; true = `last` has changed. */
+  note(refused: Omit<RefusedDocument, "at" | "count">): boolean {
+    const key = JSON.stringify([refused.digest, refused.code, refused.message]);
+    const now = this.#clock.monotonic();
+    const before = this.#byContent.get(key);
+    const count = (before?.count ?? 0) + 1;
+    this.#byContent.delete(key);
+    if (before !== undefined && now - before.toldAt < TELL_AGAIN_MS) {
+      this.#byContent.set(key, { ...before, count });
+      return false;
+    }
+    const told = { ...refused, at: this.#clock.now(), count };
+    this.#byContent.set(key, { told, toldAt: now, count });
+    const [oldest] = this.#byContent.keys();
+    if (this.#byContent.size > REMEMBERED && oldest !== undefined) this.#byContent.delete(oldest);
+    this.#last = told;
+    return true;
+  }
+
+  /** After a newer document was accepted: what was refused before is history. */
+  forget(): void {
+    this.#byContent.clear();
+    this.#last = undefined;
+  }
+}

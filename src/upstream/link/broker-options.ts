@@ -1,0 +1,51 @@
+// Performs: what CONNECT says: read from configuration and files at each attempt, so that a rotated key or password
+// counts.
+
+import type { MqttConfig } from "../../config/config.ts";
+import type { Files } from "../../host/files.ts";
+import type { ConnectOptions, MqttMessage } from "../../mqtt/mqtt-link.ts";
+import { willWithin, type ConnectLimits } from "./connect-limits.ts";
+
+export interface BrokerOptionsInput {
+  readonly config: MqttConfig;
+  readonly files: Files;
+  readonly clientId: string;
+  readonly limits: ConnectLimits;
+  readonly will: MqttMessage;
+}
+
+const CONNECT_TIMEOUT_MS = 30_000;
+const SESSION_EXPIRY_S = 7 * 86_400;
+/** Hides short drops of a mobile network. */
+const WILL_DELAY_S = 30;
+const MAX_FILE_BYTES = 1 << 20;
+
+/** Throws the AgentError `FileError` of a file that cannot be read. */
+export function brokerOptions(input: BrokerOptionsInput): ConnectOptions {
+  const { config, files, clientId, limits, will } = input;
+  const read = (path: string): string => readText(files, path);
+  return {
+    url: config.url,
+    clientId,
+    protocolVersion: limits.protocolVersion,
+    keepAliveSeconds: config.keepAliveSeconds,
+    sessionExpirySeconds: SESSION_EXPIRY_S,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    will: { ...willWithin(will, limits), delaySeconds: WILL_DELAY_S },
+    ...(config.username === undefined ? {} : { username: config.username }),
+    // An editor ends the line of a password.
+    ...(config.passwordFile === undefined
+      ? {}
+      : { password: read(config.passwordFile).replace(/\r?\n$/, "") }),
+    ...(config.caFile === undefined ? {} : { ca: read(config.caFile) }),
+    ...(config.certFile === undefined ? {} : { cert: read(config.certFile) }),
+    ...(config.keyFile === undefined ? {} : { key: read(config.keyFile) }),
+    ...(config.profile === "metered" ? { resumeTls: true } : {}),
+    ...(config.alpn === undefined ? {} : { alpn: config.alpn }),
+  };
+}
+
+/** A password or PEM file; whoever renews certificates likes to switch symbolic links. Throws AgentError `FileError`. */
+export function readText(files: Files, path: string): string {
+  return new TextDecoder().decode(files.readFollowing(path, MAX_FILE_BYTES));
+}

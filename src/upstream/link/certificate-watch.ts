@@ -1,0 +1,79 @@
+// Performs: looks after the certificates of the connection: at each connect and every six hours, because a connection
+// can last for months.
+
+import type { MqttConfig } from "../../config/config.ts";
+import type { NodeCondition } from "../../api/v1/pod-status.ts";
+import type { Files } from "../../host/files.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { certificateExpiries } from "../../mqtt/certificate-dates.ts";
+import { readText } from "./broker-options.ts";
+import { certificateConditions, type CertificateFile } from "./certificate-conditions.ts";
+
+export interface CertificateWatchOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly files: Files;
+  readonly config: Pick<MqttConfig, "caFile" | "certFile" | "keyFile">;
+  /** Whether the kernel says that the clock is synchronised. */
+  readonly clockTrusted: () => boolean;
+  /** `conditions()` has changed. */
+  readonly onChange: () => void;
+}
+
+const AGAIN_MS = 6 * 3_600_000;
+
+export class CertificateWatch {
+  readonly #options: CertificateWatchOptions;
+  #conditions: readonly NodeCondition[] = [];
+
+  constructor(options: CertificateWatchOptions) {
+    this.#options = options;
+  }
+
+  conditions(): readonly NodeCondition[] {
+    return this.#conditions;
+  }
+
+  /** Reads the files as they are now. */
+  look(): void {
+    const { clock, clockTrusted, log, onChange } = this.#options;
+    const now = clockTrusted() ? clock.now() : undefined;
+    const next = certificateConditions(this.#read(), now);
+    if (JSON.stringify(next) === JSON.stringify(this.#conditions)) return;
+    this.#conditions = next;
+    for (const { type, message } of next)
+      log.warn("a certificate for the broker needs attention", { reason: type, message });
+    onChange();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, config } = this.#options;
+    if (config.caFile === undefined && config.certFile === undefined) return;
+    while (!signal.aborted) {
+      this.look();
+      await clock.sleep(AGAIN_MS, signal);
+    }
+  }
+
+  #read(): readonly CertificateFile[] {
+    const { caFile, certFile, keyFile } = this.#options.config;
+    const named = [
+      { field: "mqtt.caFile", path: caFile },
+      { field: "mqtt.certFile", path: certFile },
+      { field: "mqtt.keyFile", path: keyFile },
+    ] as const;
+    return named.flatMap(({ field, path }) => (path === undefined ? [] : this.#file(field, path)));
+  }
+
+  #file(field: CertificateFile["field"], path: string): CertificateFile {
+    try {
+      const text = readText(this.#options.files, path);
+      return { field, path, expiries: field === "mqtt.keyFile" ? [] : certificateExpiries(text) };
+    } catch (error) {
+      // Told as a condition; the attempt to connect fails by itself.
+      return { field, path, expiries: [], error: messageOf(error) };
+    }
+  }
+}

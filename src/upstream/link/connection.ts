@@ -1,0 +1,285 @@
+// Performs: keeps the node connected to its broker for ever: subscribes, tells birth, lets the publisher work, says
+// goodbye.
+
+import {
+  groupTopics,
+  MAX_TOPIC_BYTES,
+  subscriptionsFor,
+  topicFor,
+} from "../../protocol/mqtt-topics.ts";
+import type { Monotonic } from "../../lib/clock.ts";
+import { messageOf, reasonOf } from "../../lib/errors.ts";
+import type { MqttMessage, MqttSession, SessionEnd } from "../../mqtt/mqtt-link.ts";
+import { aborted } from "../../lib/aborted.ts";
+import { brokerOptions } from "./broker-options.ts";
+import { CertificateWatch } from "./certificate-watch.ts";
+import type { UpstreamConnectionOptions } from "./connection-options.ts";
+import { allowedBy, lowered, type ConnectLimits } from "./connect-limits.ts";
+import { firstConnectDelay } from "./first-connect.ts";
+import { allowed } from "../packets.ts";
+import {
+  decideReconnect,
+  duplicateCondition,
+  remember,
+  STABLE_MS,
+  type Attempt,
+} from "./reconnect.ts";
+import { stateMessage } from "../../protocol/state-message.ts";
+import { Subscriptions } from "./subscriptions.ts";
+
+/** For people: how it stands with the broker. */
+export interface UpstreamStatus {
+  readonly connected: boolean;
+  /** Number of the present session. */
+  readonly session?: number;
+  readonly protocolVersion: 4 | 5;
+  /** Why the last attempt or session ended. */
+  readonly lastError?: string;
+}
+
+interface Live {
+  readonly session: MqttSession;
+  readonly number: number;
+  readonly connectedAt: Monotonic;
+}
+
+const GOODBYE_MS = 2_000;
+const BIRTH_ACK_MS = 60_000;
+/** A late will must not be the last word. */
+const BIRTH_AGAIN_MS = { 4: 5_000, 5: 60_000 } as const;
+
+export class UpstreamConnection {
+  readonly #options: UpstreamConnectionOptions;
+  readonly #subscriptions: Subscriptions;
+  readonly #stateTopic: string;
+  readonly #certificates: CertificateWatch;
+  #limits: ConnectLimits;
+  #history: readonly Attempt[] = [];
+  #duplicate = false;
+  #live: Live | undefined;
+  #lastError: string | undefined;
+
+  constructor(options: UpstreamConnectionOptions) {
+    const { clock, log, files, config, nodeName, clockTrusted } = options;
+    const root = config.topicRoot;
+    this.#options = options;
+    this.#limits = { protocolVersion: config.protocolVersion, willRetain: true, willQos: 1 };
+    this.#stateTopic = topicFor({ type: "NodeState", root, node: nodeName });
+    const onChange = (): void => this.#tell();
+    this.#subscriptions = new Subscriptions({
+      clock,
+      log,
+      filters: () => subscriptionsFor(root, nodeName, options.groups()),
+      unwanted: () => (options.leftGroups?.() ?? []).flatMap((group) => groupTopics(root, group)),
+      onChange,
+    });
+    this.#certificates = new CertificateWatch({
+      clock,
+      log,
+      files,
+      config,
+      clockTrusted,
+      onChange,
+    });
+  }
+
+  status(): UpstreamStatus {
+    return {
+      connected: this.#live !== undefined,
+      protocolVersion: this.#limits.protocolVersion,
+      ...(this.#live === undefined ? {} : { session: this.#live.number }),
+      ...(this.#lastError === undefined ? {} : { lastError: this.#lastError }),
+    };
+  }
+
+  /** `groups()` or `leftGroups()` is another one: a session that is there follows. */
+  groupsChanged(): void {
+    this.#subscriptions.changed();
+  }
+
+  /** Tells birth again; nothing while there is no connection. */
+  announce(): void {
+    if (this.#live !== undefined) void this.#birth(this.#live);
+  }
+
+  /** Connects again and again until `signal` aborts; then says goodbye within two seconds. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#stayConnected(signal), this.#certificates.run(signal)]);
+  }
+
+  async #stayConnected(signal: AbortSignal): Promise<void> {
+    const { clock, random, config } = this.#options;
+    const first = { uptime: clock.monotonic(), max: config.reconnectMaxMs, dice: random.next() };
+    await clock.sleep(firstConnectDelay(first), signal);
+    while (!signal.aborted) {
+      const attempt = await this.#attempt(signal);
+      if (attempt === undefined || signal.aborted) continue;
+      this.#history = remember(this.#history, attempt);
+      const { delay, duplicateIdentity } = decideReconnect({
+        history: this.#history,
+        now: clock.monotonic(),
+        max: config.reconnectMaxMs,
+        dice: random.next(),
+      });
+      this.#setDuplicate(duplicateIdentity);
+      await clock.sleep(delay, signal);
+    }
+  }
+
+  /** One session, or the try to get one; undefined = try again at once, asking for less. */
+  async #attempt(signal: AbortSignal): Promise<Attempt | undefined> {
+    const { clock, log } = this.#options;
+    const startedAt = clock.monotonic();
+    const number = this.#options.nextSession();
+    let session: MqttSession;
+    try {
+      session = await this.#connect(number, signal);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      this.#lastError = messageOf(error);
+      const limits = lowered(this.#limits, reasonOf(error, ""));
+      if (limits !== undefined) {
+        log.info("the broker allows less, asking again", { ...limits, error: this.#lastError });
+        this.#limits = limits;
+        return undefined;
+      }
+      log.warn("cannot connect to the broker", { error: this.#lastError });
+      return { startedAt, endedAt: clock.monotonic() };
+    }
+    const connectedAt = clock.monotonic();
+    const { sessionPresent, protocolVersion } = session.ack;
+    this.#limits = allowedBy(this.#limits, session.ack);
+    log.info("connected to the broker", { session: number, sessionPresent, protocolVersion });
+    const end = await this.#serve({ session, number, connectedAt }, signal);
+    const { by, code } = end;
+    const attempt = { startedAt, connectedAt, endedAt: clock.monotonic(), by };
+    return code === undefined ? attempt : { ...attempt, code };
+  }
+
+  #connect(number: number, signal: AbortSignal): Promise<MqttSession> {
+    const { link, config, files, nodeName } = this.#options;
+    const will = this.#state("lost", number);
+    this.#certificates.look();
+    const limits = this.#limits;
+    const options = brokerOptions({ config, files, clientId: nodeName, limits, will });
+    return link.connect(options, (message) => this.#hear(message), signal);
+  }
+
+  /** A retained message that somebody stumbles over would come again after every start. */
+  #hear(message: MqttMessage): void {
+    try {
+      this.#options.onMessage(message);
+    } catch (error) {
+      this.#options.log.error("a message from the broker was not understood", {
+        topic: message.topic.slice(0, MAX_TOPIC_BYTES),
+        bytes: message.payload.length,
+        error: messageOf(error),
+      });
+    }
+  }
+
+  async #serve(live: Live, signal: AbortSignal): Promise<SessionEnd> {
+    const { session, number } = live;
+    const over = new AbortController();
+    const stop = (): void => over.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    void session.ended.then(stop);
+    if (signal.aborted) stop();
+    await this.#subscriptions.subscribeAll(session, over.signal);
+    if (!over.signal.aborted) await this.#work(live, over.signal);
+    this.#live = undefined;
+    signal.removeEventListener("abort", stop);
+    if (signal.aborted) await this.#goodbye(session, number);
+    const end = await session.ended;
+    this.#subscriptions.ended(end);
+    if (!signal.aborted) {
+      this.#lastError = end.message;
+      this.#options.log.warn("the connection to the broker ended", { session: number, ...end });
+    }
+    return end;
+  }
+
+  async #work(live: Live, signal: AbortSignal): Promise<void> {
+    const { publisher, onFreshSession } = this.#options;
+    this.#live = live;
+    this.#lastError = undefined;
+    if (!live.session.ack.sessionPresent) onFreshSession();
+    await Promise.race([this.#birth(live), aborted(signal)]);
+    await Promise.all([
+      publisher.run(live.session, live.number, signal),
+      this.#subscriptions.follow(live.session, signal),
+      this.#birthAgain(live, signal),
+      this.#becomeStable(signal),
+    ]);
+  }
+
+  /** Never rejects. */
+  async #birth({ session, number }: Live): Promise<void> {
+    const { clock, log } = this.#options;
+    using _ = clock.after(BIRTH_ACK_MS, () => session.abort());
+    try {
+      const code = await session.publish(allowed(this.#state("online", number), session.ack));
+      if (code >= 0x80) log.warn("the broker refuses birth", { code, topic: this.#stateTopic });
+    } catch (error) {
+      log.debug("birth was not published", { error: messageOf(error) });
+    }
+  }
+
+  async #birthAgain(live: Live, signal: AbortSignal): Promise<void> {
+    const { protocolVersion } = live.session.ack;
+    await this.#options.clock.sleep(BIRTH_AGAIN_MS[protocolVersion], signal);
+    if (!signal.aborted) void this.#birth(live);
+  }
+
+  async #becomeStable(signal: AbortSignal): Promise<void> {
+    await this.#options.clock.sleep(STABLE_MS, signal);
+    if (!signal.aborted) this.#setDuplicate(false);
+  }
+
+  /** `offline` and DISCONNECT, as far as two seconds go; the session is over afterwards. */
+  async #goodbye(session: MqttSession, number: number): Promise<void> {
+    const { clock, log } = this.#options;
+    const limit = new AbortController();
+    const words = async (): Promise<void> => {
+      try {
+        await session.publish(allowed(this.#state("offline", number), session.ack));
+        await session.end();
+      } catch (error) {
+        log.debug("no goodbye", { error: messageOf(error) });
+      }
+    };
+    await Promise.race([words(), clock.sleep(GOODBYE_MS, limit.signal)]);
+    limit.abort();
+    session.abort();
+  }
+
+  #state(state: "online" | "offline" | "lost", session: number): MqttMessage {
+    const { clock, incarnation, about } = this.#options;
+    const payload = stateMessage(state, {
+      incarnation,
+      session,
+      now: clock.now(),
+      about: about(),
+    });
+    return { topic: this.#stateTopic, payload, qos: 1, retain: true };
+  }
+
+  #setDuplicate(duplicate: boolean): void {
+    if (duplicate === this.#duplicate) return;
+    this.#duplicate = duplicate;
+    if (duplicate)
+      this.#options.log.warn("another device seems to use this node's name", {
+        reason: "DuplicateIdentity",
+      });
+    this.#tell();
+  }
+
+  #tell(): void {
+    const { nodeName, onConditions } = this.#options;
+    onConditions([
+      ...(this.#duplicate ? [duplicateCondition(nodeName)] : []),
+      ...this.#subscriptions.conditions(),
+      ...this.#certificates.conditions(),
+    ]);
+  }
+}

@@ -1,0 +1,239 @@
+// Performs: subscribes to every topic of the node on every connect, follows its groups meanwhile, and finds the one
+// topic that a broker or its content forbids.
+
+import type { NodeCondition } from "../../api/v1/pod-status.ts";
+import { deadline, type Clock, type Monotonic } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { Limiter } from "../../lib/limiter.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { LatestBox } from "../../lib/mailbox.ts";
+import type { MqttSession, SessionEnd } from "../../mqtt/mqtt-link.ts";
+import { aborted } from "../../lib/aborted.ts";
+import {
+  afterDisconnect,
+  afterRefusal,
+  isSetAside,
+  RETRY_MS,
+  type Suspects,
+} from "./topic-circuit-breaker.ts";
+import { topicsCondition } from "./topics-condition.ts";
+
+export interface SubscriptionsOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The exact topics, read anew at each connect and after `changed()`. */
+  readonly filters: () => readonly string[];
+  /** Topics of before, which the broker may still know; absent = none. */
+  readonly unwanted?: () => readonly string[];
+  /** `conditions()` has changed. */
+  readonly onChange: () => void;
+}
+
+const FILTERS_A_PACKET = 8;
+const SUBACK_TIMEOUT_MS = 30_000;
+/** One by one: after the SUBACK the retained message has this long to show itself. */
+const SETTLE_MS = 1_000;
+const PACKET_TOO_LARGE = 0x95;
+
+export class Subscriptions {
+  readonly #options: SubscriptionsOptions;
+  /** SUBACK failures and filters in flight at disconnects: topic and what is wrong. */
+  readonly #denied = new Map<string, string>();
+  readonly #oversized = new Map<string, string>();
+  #suspects: Suspects = new Map();
+  /** One filter at a time, because the last session ended over one of them. */
+  #oneByOne = false;
+  #unanswered: readonly string[] = [];
+  /** The filter whose retained message may still be on its way; only when asking one by one. */
+  #settling: string | undefined;
+  /** What this session has been asked for. */
+  #asked: ReadonlySet<string> = new Set();
+  /** What the broker has been told to forget. */
+  readonly #dropped = new Set<string>();
+  readonly #news = new LatestBox<"changed">();
+  /** One question to the broker at a time. */
+  readonly #turn = new Limiter(1);
+
+  constructor(options: SubscriptionsOptions) {
+    this.#options = options;
+  }
+
+  conditions(): readonly NodeCondition[] {
+    return [
+      ...topicsCondition("SubscribeDenied", "TopicRefused", this.#denied),
+      ...topicsCondition("OversizedRetained", "PacketTooLarge", this.#oversized),
+    ];
+  }
+
+  /** Returns when every filter was answered, or the session is over. `signal` aborts when that ends. */
+  async subscribeAll(session: MqttSession, signal: AbortSignal): Promise<void> {
+    this.#asked = new Set();
+    await this.#subscribeWanted(session, signal);
+  }
+
+  /** Until `signal` aborts: asks for what is new, and once an hour again for what was denied or set aside. */
+  async follow(session: MqttSession, signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#retry(session, signal), this.#followNews(session, signal)]);
+  }
+
+  /** `filters()` or `unwanted()` is another one. */
+  changed(): void {
+    this.#news.put("changed");
+  }
+
+  async #followNews(session: MqttSession, signal: AbortSignal): Promise<void> {
+    const drop = (): Promise<void> => this.#dropUnwanted(session, signal);
+    const subscribe = (): Promise<void> => this.#subscribeWanted(session, signal);
+    await this.#turn.run(drop);
+    while ((await this.#news.take(signal)) !== undefined) {
+      await this.#turn.run(drop);
+      await this.#turn.run(subscribe);
+    }
+  }
+
+  async #subscribeWanted(session: MqttSession, signal: AbortSignal): Promise<void> {
+    const now = this.#options.clock.monotonic();
+    const wanted = this.#options.filters();
+    this.#forgetAllBut(wanted);
+    const fresh = wanted.filter((filter) => !this.#asked.has(filter));
+    this.#asked = new Set(wanted);
+    await this.#ask(
+      session,
+      fresh.filter((filter) => !isSetAside(this.#suspects, filter, now)),
+      signal,
+    );
+  }
+
+  async #dropUnwanted(session: MqttSession, signal: AbortSignal): Promise<void> {
+    const { unwanted, filters } = this.#options;
+    const wanted = filters();
+    for (const filter of wanted) this.#dropped.delete(filter);
+    const left = (unwanted?.() ?? []).filter(
+      (filter) => !wanted.includes(filter) && !this.#dropped.has(filter),
+    );
+    for (let at = 0; at < left.length && !signal.aborted; at += FILTERS_A_PACKET) {
+      const some = left.slice(at, at + FILTERS_A_PACKET);
+      if (!(await this.#unsubscribe(session, some, signal))) return;
+      for (const filter of some) this.#dropped.add(filter);
+    }
+  }
+
+  /** False = there was no answer, and the session is over. */
+  async #unsubscribe(
+    session: MqttSession,
+    filters: readonly string[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { clock, log } = this.#options;
+    using limit = deadline(clock, SUBACK_TIMEOUT_MS, signal);
+    const answer = session.unsubscribe(filters).then(
+      () => true,
+      (error: unknown) => {
+        log.debug("unsubscribe failed", { filters, error: messageOf(error) });
+        return false;
+      },
+    );
+    const answered = await Promise.race([answer, aborted(limit.signal)]);
+    if (answered === undefined && !signal.aborted) session.abort();
+    return answered === true;
+  }
+
+  async #retry(session: MqttSession, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#options.clock.sleep(RETRY_MS, signal);
+      const again = new Set([...this.#denied.keys(), ...this.#oversized.keys()]);
+      if (again.size === 0 || signal.aborted) continue;
+      await this.#turn.run(async () => {
+        this.#oneByOne = true;
+        await this.#ask(session, [...again], signal);
+        this.#oneByOne = false;
+      });
+    }
+  }
+
+  /** Looks for the culprit after the session. */
+  ended(end: SessionEnd): void {
+    const now = this.#options.clock.monotonic();
+    const oversized = end.by === "us" && end.code === PACKET_TOO_LARGE;
+    if (oversized && this.#settling !== undefined) this.#blameSize(this.#settling, end, now);
+    if (end.by === "broker") this.#blameClose(now);
+    this.#oneByOne = oversized || (end.by === "broker" && this.#unanswered.length > 0);
+    this.#unanswered = [];
+    this.#settling = undefined;
+  }
+
+  async #ask(session: MqttSession, filters: readonly string[], signal: AbortSignal): Promise<void> {
+    const size = this.#oneByOne ? 1 : FILTERS_A_PACKET;
+    for (let at = 0; at < filters.length && !signal.aborted; at += size) {
+      const some = filters.slice(at, at + size);
+      this.#unanswered = some;
+      this.#settling = this.#oneByOne ? some[0] : undefined;
+      const granted = await this.#subscribe(session, some, signal);
+      if (granted === undefined) return;
+      this.#unanswered = [];
+      this.#granted(some, granted);
+      if (this.#oneByOne) await this.#options.clock.sleep(SETTLE_MS, signal);
+    }
+    if (!signal.aborted) this.#settling = undefined;
+  }
+
+  async #subscribe(
+    session: MqttSession,
+    filters: readonly string[],
+    signal: AbortSignal,
+  ): Promise<readonly number[] | undefined> {
+    const { clock, log } = this.#options;
+    using limit = deadline(clock, SUBACK_TIMEOUT_MS, signal);
+    try {
+      const answer = session.subscribe(filters);
+      const granted = await Promise.race([answer, aborted(limit.signal)]);
+      if (granted === undefined && !signal.aborted) session.abort();
+      return granted;
+    } catch (error) {
+      log.debug("subscribe failed", { filters, error: messageOf(error) });
+      // An answer that fits no question; of a session that is over there is nothing to drop.
+      session.abort();
+      return undefined;
+    }
+  }
+
+  #granted(filters: readonly string[], codes: readonly number[]): void {
+    let changed = false;
+    for (const [index, filter] of filters.entries()) {
+      const code = codes[index] ?? 0x80;
+      const wasKnown = this.#denied.delete(filter);
+      changed = this.#oversized.delete(filter) || wasKnown || changed;
+      if (code < 0x80) continue;
+      const why = `was refused with SUBACK code 0x${code.toString(16)}`;
+      this.#denied.set(filter, why);
+      if (!wasKnown) this.#options.log.warn("the broker denies a subscription", { filter, why });
+      changed = true;
+    }
+    if (changed) this.#options.onChange();
+  }
+
+  #blameSize(filter: string, end: SessionEnd, now: Monotonic): void {
+    this.#suspects = afterRefusal(this.#suspects, filter, now);
+    this.#oversized.set(filter, `holds ${end.message}`);
+    this.#options.log.warn("a retained message is too large; its topic is set aside", { filter });
+    this.#options.onChange();
+  }
+
+  #blameClose(now: Monotonic): void {
+    const before = this.#suspects;
+    this.#suspects = afterDisconnect(before, this.#unanswered, now);
+    for (const filter of this.#unanswered) {
+      if (!isSetAside(this.#suspects, filter, now) || isSetAside(before, filter, now)) continue;
+      this.#denied.set(filter, "was in flight at three disconnects in a row");
+      this.#options.log.warn("a subscription ends the connection; set aside", { filter });
+      this.#options.onChange();
+    }
+  }
+
+  #forgetAllBut(wanted: readonly string[]): void {
+    const kinds = [this.#denied, this.#oversized];
+    const gone = kinds.flatMap((known) => [...known.keys()]).filter((one) => !wanted.includes(one));
+    for (const filter of gone) for (const known of kinds) known.delete(filter);
+    if (gone.length > 0) this.#options.onChange();
+  }
+}

@@ -1,0 +1,66 @@
+// Decides which topics a broker does not want: some clouds answer a forbidden topic by closing the connection.
+
+import type { Monotonic } from "../../lib/clock.ts";
+
+export interface Suspect {
+  /** Disconnects in a row at which it was unanswered. */
+  readonly strikes: number;
+  /** Left alone until then. */
+  readonly setAsideUntil?: Monotonic;
+}
+
+/** By topic; absent = nothing is held against it. */
+export type Suspects = ReadonlyMap<string, Suspect>;
+
+/** What is set aside is tried again after this many ms. */
+export const RETRY_MS = 3_600_000;
+const STRIKES = 3;
+
+/** The suspects after the broker closed the connection with `unanswered` topics in flight. */
+export function afterDisconnect(
+  suspects: Suspects,
+  unanswered: readonly string[],
+  now: Monotonic,
+): Suspects {
+  const next = new Map<string, Suspect>();
+  for (const [topic, suspect] of suspects) {
+    if (isSetAside(suspects, topic, now)) next.set(topic, suspect);
+  }
+  for (const topic of unanswered) {
+    const strikes = (suspects.get(topic)?.strikes ?? 0) + 1;
+    // A retry after the hour needs one strike only.
+    if (strikes < STRIKES) next.set(topic, { strikes });
+    else next.set(topic, { strikes: STRIKES - 1, setAsideUntil: now + RETRY_MS });
+  }
+  return next;
+}
+
+/** The suspects after the broker refused `topic` in so many words. */
+export function afterRefusal(suspects: Suspects, topic: string, now: Monotonic): Suspects {
+  return new Map([...suspects, [topic, { strikes: 0, setAsideUntil: now + RETRY_MS }]]);
+}
+
+/** The suspects after the broker took `topic`. */
+export function afterSuccess(suspects: Suspects, topic: string): Suspects {
+  if (!suspects.has(topic)) return suspects;
+  return new Map([...suspects].filter(([other]) => other !== topic));
+}
+
+export function isSetAside(suspects: Suspects, topic: string, now: Monotonic): boolean {
+  const until = suspects.get(topic)?.setAsideUntil;
+  return until !== undefined && until > now;
+}
+
+/** Whether anything is under suspicion and may be sent: then one at a time, so that the culprit shows. */
+export function anyOnProbation(suspects: Suspects, now: Monotonic): boolean {
+  return [...suspects].some(
+    ([topic, { strikes }]) => strikes > 0 && !isSetAside(suspects, topic, now),
+  );
+}
+
+/** When the next topic that is set aside may be tried again. */
+export function nextRetry(suspects: Suspects, now: Monotonic): Monotonic | undefined {
+  const waiting = [...suspects.values()].flatMap(({ setAsideUntil }) => setAsideUntil ?? []);
+  const ahead = waiting.filter((until) => until > now);
+  return ahead.length === 0 ? undefined : Math.min(...ahead);
+}

@@ -1,0 +1,45 @@
+// Decides when the next `reported` is due: the first change at once, a storm of changes as one (MQTT.md §4).
+
+import type { Monotonic } from "../../lib/clock.ts";
+
+export interface ReportState {
+  /** The first and the latest change that no report has told yet. */
+  readonly firstChangeAt?: Monotonic;
+  readonly latestChangeAt?: Monotonic;
+  readonly reportedAt?: Monotonic;
+  /** A report is due then even if nothing changes. */
+  readonly refreshAt: Monotonic;
+}
+
+export interface NextReport {
+  /** Not before this moment; in the past = now. */
+  readonly at: Monotonic;
+  readonly why: "Change" | "Refresh";
+}
+
+const DEBOUNCE_MS = 2_000;
+const APART_MS = 10_000;
+
+/** At the start of the process; the first refresh is spread over a whole period, so that a fleet does not report in step. */
+export function initialReportState(now: Monotonic, frequency: number, dice: number): ReportState {
+  return { refreshAt: now + frequency * dice };
+}
+
+export function afterChange(state: ReportState, now: Monotonic): ReportState {
+  return { ...state, firstChangeAt: state.firstChangeAt ?? now, latestChangeAt: now };
+}
+
+export function afterReport(now: Monotonic, frequency: number): ReportState {
+  return { reportedAt: now, refreshAt: now + frequency };
+}
+
+/** A storm delays a report by at most ten seconds after its first change. */
+export function whenToReport(state: ReportState): NextReport {
+  const { firstChangeAt, latestChangeAt, reportedAt, refreshAt } = state;
+  if (firstChangeAt === undefined || latestChangeAt === undefined)
+    return { at: refreshAt, why: "Refresh" };
+  if (reportedAt === undefined || firstChangeAt >= reportedAt + APART_MS)
+    return { at: firstChangeAt, why: "Change" };
+  const quiet = Math.min(latestChangeAt + DEBOUNCE_MS, firstChangeAt + APART_MS);
+  return { at: Math.max(reportedAt + APART_MS, quiet), why: "Change" };
+}

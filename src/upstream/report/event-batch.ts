@@ -1,0 +1,60 @@
+// Decides what of an event goes upstream, and in which words; its number and the rest of the batch come when it is published.
+
+import type { EventObject, EventType, NewEvent, RecordedEvent } from "../../api/v1/events.ts";
+import { rfc3339 } from "../../lib/clock.ts";
+import { jsonBytes, wireText } from "../../protocol/wire-text.ts";
+
+/** One of `events` in an EventBatch (MQTT.md §4). */
+export interface WireEvent {
+  /** Only grows inside one incarnation. */
+  readonly n: number;
+  readonly time: string;
+  /** The boot in which it happened: within one, the order of `n` is the order in time. */
+  readonly boot: string;
+  readonly type: EventType;
+  readonly reason: string;
+  readonly object: Pick<EventObject, "kind" | "namespace" | "name">;
+  readonly message: string;
+  /** Absent = once. */
+  readonly count?: number;
+}
+
+/** What is published on `<R>/node/<n>/event`. */
+export interface EventBatch {
+  readonly incarnation: string;
+  readonly session: number;
+  readonly events: readonly WireEvent[];
+}
+
+/** The event as the outbox keeps it: without `n`, which is the number of its row. */
+export function eventPayload(event: RecordedEvent, boot: string): Uint8Array {
+  return jsonBytes(wireEvent(event, boot));
+}
+
+function wireEvent(event: RecordedEvent, boot: string): Omit<WireEvent, "n"> {
+  const { type, reason, count, last } = event;
+  const { kind, namespace, name } = event.object;
+  return {
+    time: rfc3339(last),
+    boot,
+    type,
+    reason: wireText(reason),
+    object: namespace === undefined ? { kind, name } : { kind, namespace, name },
+    message: wireText(event.message),
+    ...(count > 1 ? { count } : {}),
+  };
+}
+
+/** How many events of each type never reached the broker. */
+export type Lost = Readonly<Record<EventType, number>>;
+
+/** Says that there is a gap, and how wide it is. */
+export function gapEvent({ Normal, Warning }: Lost, node: string): NewEvent {
+  const message = `${Normal} Normal and ${Warning} Warning events were dropped before the broker could be told`;
+  return {
+    type: "Warning",
+    reason: "EventsDropped",
+    object: { kind: "Node", name: node },
+    message,
+  };
+}

@@ -1,0 +1,54 @@
+// Performs: calls for a report whenever one is due; when that is, coalesce decides.
+
+import { deadline, type Clock } from "../../lib/clock.ts";
+import { LatestBox } from "../../lib/mailbox.ts";
+import type { Random } from "../../lib/random.ts";
+import {
+  afterChange,
+  afterReport,
+  initialReportState,
+  whenToReport,
+  type NextReport,
+  type ReportState,
+} from "./coalesce.ts";
+
+export interface ReportLoopOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** `nodeStatusReportFrequency` in ms. */
+  readonly frequency: number;
+  readonly report: (why: NextReport["why"]) => void;
+}
+
+export class ReportLoop {
+  readonly #options: ReportLoopOptions;
+  readonly #changes = new LatestBox<true>();
+  #state: ReportState;
+
+  constructor(options: ReportLoopOptions) {
+    const { clock, random, frequency } = options;
+    this.#options = options;
+    this.#state = initialReportState(clock.monotonic(), frequency, random.next());
+  }
+
+  /** Something that the report tells is different now. */
+  changed(): void {
+    this.#state = afterChange(this.#state, this.#options.clock.monotonic());
+    this.#changes.put(true);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, frequency, report } = this.#options;
+    while (!signal.aborted) {
+      const now = clock.monotonic();
+      const { at, why } = whenToReport(this.#state);
+      if (at <= now) {
+        this.#state = afterReport(now, frequency);
+        report(why);
+        continue;
+      }
+      using wait = deadline(clock, at - now, signal);
+      await this.#changes.take(wait.signal);
+    }
+  }
+}

@@ -1,0 +1,240 @@
+// Everything the node says of itself in one retained message, never over 48 KiB (MQTT.md §4). Pure.
+
+import { canonicalJson } from "../../api/encode/canonical-json.ts";
+import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
+import type {
+  ContainerState,
+  ContainerStatus,
+  NodeCondition,
+  NodeStatus,
+  PodStatus,
+} from "../../api/v1/pod-status.ts";
+import { rfc3339 } from "../../lib/clock.ts";
+import type {
+  Ack,
+  PodLine,
+  PodReport,
+  RejectedLine,
+  ReportedState,
+} from "../../protocol/reported-state.ts";
+import {
+  MAX_PAYLOAD_BYTES,
+  byteLength,
+  jsonBytes,
+  reportedSource,
+  wireText,
+} from "../../protocol/wire-text.ts";
+
+/** Who speaks: compare session and seq only inside one incarnation. */
+export interface Speaker {
+  readonly incarnation: string;
+  readonly session: number;
+  readonly seq: number;
+}
+
+export interface ReportInput extends Speaker {
+  readonly node: string;
+  /** Wall ms. */
+  readonly time: number;
+  readonly clockTrusted: boolean;
+  readonly desired: readonly Ack[];
+  readonly status: NodeStatus;
+  readonly pods: readonly PodLine[];
+  readonly rejected: readonly Rejection[];
+}
+
+/** Room for the lines of `rejected`, so that they leave room for pods. */
+const REJECTED_BYTES = 8 * 1024;
+/** Of a node's own words more than so much is not useful to anyone. */
+const STATUS_BYTES = 12 * 1024;
+const ACKS_BYTES = 20 * 1024;
+/** For `truncated` and the commas around it. */
+const SPARE_BYTES = 64;
+
+/** Pods by name; those without room are counted in `truncated`. Texts are cut to 256 bytes, without control characters. */
+export function report(input: ReportInput): ReportedState {
+  const { node, incarnation, session, seq, clockTrusted } = input;
+  const head: ReportedState = {
+    apiVersion: "agent/v1",
+    kind: "ReportedState",
+    node,
+    incarnation,
+    session,
+    seq,
+    time: rfc3339(input.time),
+    clockTrusted,
+    desired: fitting(input.desired.map(wireAck), ACKS_BYTES),
+    status: wireStatus(input.status),
+    pods: [],
+    rejected: rejectedLines(input.rejected),
+  };
+  const room = MAX_PAYLOAD_BYTES - sizeOf(head) - SPARE_BYTES;
+  const lines = input.pods.toSorted(byName).map(wireLine);
+  const pods = fitting(lines, room);
+  const truncated = lines.length - pods.length;
+  return { ...head, pods, ...(truncated > 0 ? { truncated } : {}) };
+}
+
+/** Equal content need not be published again: everything but time, session and seq. */
+export function reportContent(reported: ReportedState): string {
+  const { time: _time, session: _session, seq: _seq, ...content } = reported;
+  return canonicalJson(content);
+}
+
+/** Whether two reports say the same, whenever they were made. */
+export function sameReport(a: ReportedState, b: ReportedState): boolean {
+  return reportContent(a) === reportContent(b);
+}
+
+export function reportPayload(reported: ReportedState): Uint8Array {
+  return jsonBytes(reported);
+}
+
+/** The pod's own retained message; `content` is what has to differ for it to be published again. */
+export function podTopicPayload(
+  desired: DesiredPod,
+  status: PodStatus,
+  speaker: Speaker,
+): { readonly payload: Uint8Array; readonly content: string } {
+  const { incarnation, session, seq } = speaker;
+  const { uid, specHash } = desired;
+  const said = { uid, specHash, source: reportedSource(desired.source) };
+  const whole: PodReport = {
+    incarnation,
+    session,
+    seq,
+    ...said,
+    status: fittingStatus(wirePodStatus(status)),
+  };
+  return {
+    payload: jsonBytes(whole),
+    content: canonicalJson({ incarnation, ...said, status: whole.status }),
+  };
+}
+
+/** The longest start of the list whose JSON, with its commas, has at most `room` bytes. */
+function fitting<T>(lines: readonly T[], room: number): readonly T[] {
+  let used = 0;
+  const count = lines.findIndex((line) => {
+    used += sizeOf(line) + 1;
+    return used > room;
+  });
+  return count < 0 ? lines : lines.slice(0, count);
+}
+
+function sizeOf(value: unknown): number {
+  return byteLength(JSON.stringify(value));
+}
+
+function byName(a: PodLine, b: PodLine): number {
+  return compare(a.namespace, b.namespace) || compare(a.name, b.name) || compare(a.uid, b.uid);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+function wireAck(ack: Ack): Ack {
+  const { lastRejected, message } = ack;
+  return {
+    ...ack,
+    ...(message === undefined ? {} : { message: wireText(message) }),
+    ...(lastRejected === undefined
+      ? {}
+      : { lastRejected: { ...lastRejected, message: wireText(lastRejected.message) } }),
+  };
+}
+
+function wireLine(line: PodLine): PodLine {
+  return line.reason === undefined ? line : { ...line, reason: wireText(line.reason) };
+}
+
+function rejectedLines(rejected: readonly Rejection[]): readonly RejectedLine[] {
+  const lines = rejected.map(rejectedLine);
+  const shown = fitting(lines, REJECTED_BYTES);
+  const more = lines.length - shown.length;
+  const [last] = shown;
+  if (more === 0 || last === undefined) return shown;
+  const message = `${more} more are not listed here; "agent get pods" on the node shows them all`;
+  return [...shown, { source: last.source, code: "Truncated", message }];
+}
+
+function rejectedLine(rejection: Rejection): RejectedLine {
+  const { kind, namespace, name, code, path, message } = rejection;
+  // For a file the reference names it; for a document the source says it all.
+  const file = rejection.source === "file" ? `${rejection.ref}: ` : "";
+  return {
+    source: reportedSource(rejection.source),
+    ...(kind === undefined ? {} : { kind: wireText(kind) }),
+    ...(namespace === undefined ? {} : { namespace: wireText(namespace) }),
+    ...(name === undefined ? {} : { name: wireText(name) }),
+    code,
+    ...(path === "" ? {} : { path: wireText(path) }),
+    message: wireText(file + message),
+  };
+}
+
+/** A status too big for the report (it never is by itself) loses its texts first, then everything. */
+function wireStatus(status: NodeStatus): NodeStatus {
+  const cut = { ...status, conditions: status.conditions.map(wireCondition) };
+  if (sizeOf(cut) <= STATUS_BYTES) return cut;
+  const silent = { ...cut, conditions: cut.conditions.map((one) => ({ ...one, message: "" })) };
+  if (sizeOf(silent) <= STATUS_BYTES) return silent;
+  return { conditions: [], addresses: [], capacity: {}, allocatable: {}, nodeInfo: {} };
+}
+
+function wireCondition(condition: NodeCondition): NodeCondition {
+  return { ...condition, message: wireText(condition.message) };
+}
+
+function wirePodStatus(status: PodStatus): PodStatus {
+  return {
+    ...status,
+    ...optionalMessage(status.message),
+    conditions: status.conditions.map((condition) => ({
+      ...condition,
+      ...optionalMessage(condition.message),
+    })),
+    initContainerStatuses: status.initContainerStatuses.map(wireContainer),
+    containerStatuses: status.containerStatuses.map(wireContainer),
+  };
+}
+
+function wireContainer(container: ContainerStatus): ContainerStatus {
+  return {
+    ...container,
+    state: wireContainerState(container.state),
+    lastState: wireContainerState(container.lastState),
+  };
+}
+
+function wireContainerState(state: ContainerState): ContainerState {
+  const { waiting, terminated } = state;
+  return {
+    ...state,
+    ...(waiting === undefined
+      ? {}
+      : { waiting: { ...waiting, ...optionalMessage(waiting.message) } }),
+    ...(terminated === undefined
+      ? {}
+      : { terminated: { ...terminated, ...optionalMessage(terminated.message) } }),
+  };
+}
+
+function optionalMessage(message: string | undefined): { readonly message?: string } {
+  return message === undefined ? {} : { message: wireText(message) };
+}
+
+/** A pod of very many containers tells of the first ones; init containers take at most half of the room. */
+function fittingStatus(status: PodStatus): PodStatus {
+  const spare = 1024;
+  const bare = { ...status, initContainerStatuses: [], containerStatuses: [] };
+  const room = MAX_PAYLOAD_BYTES - sizeOf(bare) - spare;
+  const initContainerStatuses = fitting(status.initContainerStatuses, room / 2);
+  const left = room - sizeOf(initContainerStatuses);
+  return {
+    ...status,
+    initContainerStatuses,
+    containerStatuses: fitting(status.containerStatuses, left),
+  };
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from "bun:test";
+
+import {
+  Findings,
+  FindingsBudget,
+  hinted,
+  MAX_FINDINGS,
+} from "../../../../src/api/decode/field-errors.ts";
+
+const locate = (): { line: number; column: number } => ({ line: 1, column: 1 });
+
+describe("Findings", () => {
+  test("tells a hundred errors and how many more there are", () => {
+    const findings = new Findings({ locate, lenient: false });
+    for (let index = 0; index < MAX_FINDINGS + 7; index++)
+      findings.fail(["spec", index], "Invalid", `${index}`);
+    expect(findings.errors.length).toBe(MAX_FINDINGS + 1);
+    expect(findings.errors.at(-1)).toEqual({
+      code: "TooMany",
+      path: "",
+      message: "and 7 more errors",
+      line: 1,
+      column: 1,
+    });
+    expect(findings.warnings).toEqual([]);
+  });
+
+  test("tells a hundred warnings and how many more there are, but refuses nothing", () => {
+    const findings = new Findings({ locate, lenient: false, unknownFields: "warn" });
+    for (let index = 0; index <= MAX_FINDINGS; index++) findings.unknown(["a"], () => "unknown");
+    expect(findings.warnings.length).toBe(MAX_FINDINGS + 1);
+    expect(findings.warnings.at(-1)).toMatchObject({
+      code: "Ignored",
+      message: "and 1 more warnings",
+    });
+    expect(findings.errors).toEqual([]);
+  });
+
+  test("of many objects tells a hundred, and of each later one the first in few words", () => {
+    const budget = new FindingsBudget();
+    let looked = 0;
+    const message = hinted("unknown field", () => ` ${(looked += 1)}`);
+    const told = Array.from({ length: 5 }, () => {
+      const findings = new Findings({ locate, lenient: false, budget });
+      for (let index = 0; index < 60; index++) findings.unknown(["a"], message);
+      return findings.errors.map((error) => error.message);
+    });
+    expect(looked).toBe(100);
+    expect(told.map(({ length }) => length)).toEqual([60, 41, 2, 2, 2]);
+    expect(told[0]?.[59]).toBe("unknown field 60");
+    expect(told[4]).toEqual(["unknown field", "and 59 more errors"]);
+  });
+
+  test("asks for no message that is not told", () => {
+    const findings = new Findings({ locate, lenient: false });
+    let asked = 0;
+    const message = (): string => {
+      asked += 1;
+      return "unknown";
+    };
+    for (let index = 0; index < 10 * MAX_FINDINGS; index++) findings.unknown(["a"], message);
+    expect(asked).toBe(MAX_FINDINGS);
+  });
+
+  test("keeps every rewrite, however few warnings are told", () => {
+    const findings = new Findings({ locate, lenient: false });
+    const times = 2 * MAX_FINDINGS;
+    for (let index = 0; index < times; index++) {
+      findings.warn(["a", index], "Ignored", "x");
+      findings.rewrites.push({ path: ["a", index], text: "on" });
+    }
+    expect(findings.rewrites.length).toBe(times);
+  });
+
+  test("a message stays fit for a log line", () => {
+    const findings = new Findings({ locate, lenient: true });
+    findings.fail(["a"], "Invalid", "x".repeat(1_000_000));
+    expect(findings.errors[0]?.message.length).toBe(1000);
+  });
+});

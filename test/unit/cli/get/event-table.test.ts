@@ -1,0 +1,97 @@
+import { describe, expect, test } from "bun:test";
+import { CliError } from "../../../../src/cli/cli-error.ts";
+import { readEventQuery, selectEvents } from "../../../../src/cli/get/event-query.ts";
+import { eventHeader, eventRow } from "../../../../src/cli/get/event-table.ts";
+import { columnWidths, formatRows } from "../../../../src/cli/table.ts";
+import { anEvent } from "../event-views.ts";
+
+const NOW = Date.parse("2026-01-01T00:12:00Z");
+
+const again = anEvent({
+  type: "Warning",
+  reason: "BackOff",
+  about: { kind: "Pod", name: "crash", fieldPath: "spec.containers{a}" },
+  message: "Back-off restarting\u001b[2J failed container\n",
+  count: 7,
+  firstTimestamp: "2026-01-01T00:00:00Z",
+  lastTimestamp: "2026-01-01T00:11:30Z",
+});
+
+test("a table looks like kubectl's", () => {
+  const columns = { wide: false, namespaces: false };
+  const rows = [
+    eventHeader(columns),
+    ...[anEvent(), again].map((one) => eventRow(one, columns, NOW)),
+  ];
+  expect(formatRows(rows, columnWidths(rows))).toBe(
+    [
+      "LAST SEEN           TYPE      REASON    OBJECT      MESSAGE",
+      "2m                  Normal    Pulled    pod/web     Container image already present on machine",
+      "30s (x7 over 12m)   Warning   BackOff   pod/crash   Back-off restarting\\u001b[2J failed container",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("the wide table of all namespaces has everything", () => {
+  const columns = { wide: true, namespaces: true };
+  expect(eventHeader(columns)).toEqual([
+    "NAMESPACE",
+    "LAST SEEN",
+    "TYPE",
+    "REASON",
+    "OBJECT",
+    "SUBOBJECT",
+    "SOURCE",
+    "MESSAGE",
+    "FIRST SEEN",
+    "COUNT",
+    "NAME",
+  ]);
+  expect(eventRow(again, columns, NOW)).toEqual([
+    "default",
+    "30s",
+    "Warning",
+    "BackOff",
+    "pod/crash",
+    "spec.containers{a}",
+    "agent, pi-1",
+    "Back-off restarting\u001b[2J failed container",
+    "12m",
+    "7",
+    "web.19b.1",
+  ]);
+});
+
+describe("a query", () => {
+  const shop = anEvent({ name: "db.1", namespace: "shop", about: { kind: "Pod", name: "db" } });
+  const node = anEvent({ name: "pi.1", about: { kind: "Node", name: "web" } });
+  const all = [anEvent(), shop, node];
+  const names = (name: string | undefined, flags: Parameters<typeof readEventQuery>[1]) =>
+    selectEvents(all, readEventQuery(name, flags)).map(({ metadata }) => metadata.name);
+
+  const cases: Readonly<Record<string, readonly [found: readonly string[], expected: string[]]>> = {
+    "without anything is for the default namespace": [names(undefined, {}), ["web.19b.1", "pi.1"]],
+    "for a namespace": [names(undefined, { namespace: "shop" }), ["db.1"]],
+    "for all": [names(undefined, { allNamespaces: true }), ["web.19b.1", "db.1", "pi.1"]],
+    "for a pod": [names(undefined, { for: "pod/web" }), ["web.19b.1"]],
+    "for a pod, written otherwise": [names(undefined, { for: "Pods/web" }), ["web.19b.1"]],
+    "for a pod of another namespace": [names(undefined, { for: "pod/db" }), []],
+    "for the node, wherever one looks": [
+      names(undefined, { for: "no/web", namespace: "shop" }),
+      ["pi.1"],
+    ],
+    "for one by name": [names("event/pi.1", {}), ["pi.1"]],
+  };
+  test.each(Object.entries(cases))("%s", (_sentence, [found, expected]) => {
+    expect(found).toEqual(expected);
+  });
+
+  test.each(["web", "pod/", "/web", "service/web"])("for %s is refused", (text) => {
+    expect(() => readEventQuery(undefined, { for: text })).toThrow(CliError);
+  });
+
+  test("for a name in all namespaces is refused", () => {
+    expect(() => readEventQuery("web.1", { allNamespaces: true })).toThrow(CliError);
+  });
+});

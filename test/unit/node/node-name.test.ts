@@ -1,0 +1,74 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+
+import { isTopicName } from "../../../src/protocol/mqtt-topics.ts";
+import { resolveNodeName, type BoardFacts } from "../../../src/node/node-name.ts";
+
+const board: BoardFacts = {
+  hostname: "raspberrypi",
+  serial: "10000000ABCDEF12",
+  machineId: "0123456789abcdef0123456789abcdef",
+  mac: "DC:A6:32:01:02:03",
+};
+
+function nameOf(template: string | undefined, facts: Partial<BoardFacts> = {}): string {
+  const result = resolveNodeName(template, { ...board, ...facts });
+  return result.ok ? result.value : `error: ${result.errors[0]?.message}`;
+}
+
+describe("resolveNodeName", () => {
+  const cases: Record<string, readonly [string | undefined, Partial<BoardFacts>, string]> = {
+    "adds six digits of the serial to a factory name": [undefined, {}, "raspberrypi-cdef12"],
+    "takes the machine-id on a board without serial": [
+      undefined,
+      { serial: "", hostname: "Debian" },
+      "debian-abcdef",
+    ],
+    "keeps a factory name that nothing can tell apart": [
+      undefined,
+      { serial: "", machineId: "" },
+      "raspberrypi",
+    ],
+    "takes a name that somebody chose": [undefined, { hostname: "Kiosk-Berlin" }, "kiosk-berlin"],
+    "calls a machine without hostname node": [undefined, { hostname: "" }, "node-cdef12"],
+    "replaces what may not stand in a topic": [
+      undefined,
+      { hostname: "Küche_links." },
+      "k-che-links",
+    ],
+    "takes a plain name of the configuration": ["pi-1", {}, "pi-1"],
+    "fills a template": ["${hostname}.${serial}", {}, "raspberrypi.10000000abcdef12"],
+    "fills in the mac": ["cam-${mac}", {}, "cam-dc-a6-32-01-02-03"],
+    "cuts at 63 characters, not ending in a dash": [`${"a".repeat(62)}-b`, {}, "a".repeat(62)],
+    "refuses an unknown variable": [
+      "${host}",
+      {},
+      "error: unknown variable ${host}; known are hostname, serial, machineId, mac",
+    ],
+    "refuses a variable this board does not have": [
+      "pi-${serial}",
+      { serial: "" },
+      "error: this machine has no serial; use another variable or a plain name",
+    ],
+    "refuses a name of which nothing is left": ["---", {}, 'error: "---" leaves no usable name'],
+  };
+  test.each(Object.entries(cases))("%s", (_, [template, facts, expected]) => {
+    expect(nameOf(template, facts)).toBe(expected);
+  });
+
+  test("gives a name that may stand in a topic, or an error, and names itself", () => {
+    const text = fc.string({ unit: "grapheme", maxLength: 80 });
+    fc.assert(
+      fc.property(text, text, (hostname, template) => {
+        for (const given of [undefined, template]) {
+          const result = resolveNodeName(given, { hostname, serial: "0000beef" });
+          if (!result.ok) continue;
+          expect(isTopicName(result.value)).toBe(true);
+          expect(resolveNodeName(result.value, { hostname })).toMatchObject({
+            value: result.value,
+          });
+        }
+      }),
+    );
+  });
+});

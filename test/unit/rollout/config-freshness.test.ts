@@ -1,0 +1,56 @@
+import { expect, test } from "bun:test";
+
+import { newsOf } from "../../../src/rollout/config-freshness.ts";
+import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
+import { configDigests } from "../../../src/runtime/decide/config-digests.ts";
+import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
+
+const digest = (text: string): string => `v1:key:${Bun.hash(text).toString(16)}`;
+const KEY = {
+  name: "LEVEL",
+  valueFrom: { type: "configMapKey", key: { name: "web", key: "level", optional: false } },
+} as const;
+const pod = aDesiredPod(aPod({ containers: [aContainer("main", { env: [KEY] })] }));
+
+function digestOf(written: WrittenObjects): string | undefined {
+  const facts = { objects: localObjects(written), isSettled: true, digest };
+  return configDigests(pod.pod, facts)["main"];
+}
+
+/** What runs has been made with `digest`; undefined = nothing is written on it. */
+function news(written: WrittenObjects, made: string | undefined): string {
+  const main = { name: "main", configDigest: made };
+  const observed = { containers: [main] } as unknown as ObservedPod;
+  return newsOf(pod, { objects: localObjects(written), digest, observed }).type;
+}
+
+const INFO: WrittenObjects = { configMaps: { web: { level: "info" } } };
+const DEBUG: WrittenObjects = { configMaps: { web: { level: "debug" } } };
+
+test("what was started with the content has read it", () => {
+  expect(news(INFO, digestOf(INFO))).toBe("Read");
+});
+
+test("what was started with other content has not", () => {
+  expect(news(DEBUG, digestOf(INFO))).toBe("Unread");
+});
+
+test("an object that is missing, or lacks the key, could start nothing", () => {
+  expect(news({}, digestOf(INFO))).toBe("Unusable");
+  expect(news({ configMaps: { web: { levle: "info" } } }, digestOf(INFO))).toBe("Unusable");
+});
+
+test("digests of two keys, or none at all, tell nothing", () => {
+  expect(news(DEBUG, "v1:other:00")).toBe("Read");
+  expect(news(DEBUG, undefined)).toBe("Read");
+});
+
+test("what never restarts for its configuration has nothing to read", () => {
+  const { metadata } = pod.pod;
+  const annotations = { "agent/restart-on-config-change": "false" };
+  const kept = { ...pod, pod: { ...pod.pod, metadata: { ...metadata, annotations } } };
+  const main = { name: "main", configDigest: digestOf(INFO) };
+  const observed = { containers: [main] } as unknown as ObservedPod;
+  expect(newsOf(kept, { objects: localObjects(DEBUG), digest, observed }).type).toBe("Read");
+});

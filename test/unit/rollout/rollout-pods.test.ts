@@ -1,0 +1,122 @@
+import { describe, expect, test } from "bun:test";
+
+import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import type { RolloutStanding } from "../../../src/api/pod/rollout.ts";
+import type { RolloutStep } from "../../../src/rollout/next-step.ts";
+import { rolloutPods, type ListedPod } from "../../../src/rollout/rollout-pods.ts";
+import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+
+const WHY = { reason: "PodFailed", message: "" };
+const STANDINGS: readonly (readonly [
+  RolloutStep["run"],
+  RolloutStanding,
+  "old" | "new" | "none",
+])[] = [
+  ["Wanted", { type: "Good" }, "new"],
+  ["Wanted", { type: "OnTrial" }, "new"],
+  ["Good", { type: "Held", why: "" }, "old"],
+  ["Good", { type: "RolledBack", why: WHY, isKnownBad: false }, "old"],
+  ["Wanted", { type: "Failed", why: WHY }, "new"],
+  ["Nothing", { type: "Failed", why: WHY }, "none"],
+];
+
+function pod(uid: string, spec: Partial<PodSpec> = {}): DesiredPod {
+  return { ...aDesiredPod(aPod(spec)), uid };
+}
+
+function listed(
+  run: RolloutStep["run"],
+  standing: RolloutStanding,
+  more: Partial<ListedPod> = {},
+): ListedPod {
+  return { wanted: pod("new"), good: pod("old"), step: { run, standing }, ...more };
+}
+
+const free = (good: DesiredPod) => ({ good, isHeld: false });
+
+const uids = (pods: readonly DesiredPod[]): readonly string[] => pods.map(({ uid }) => uid);
+
+test.each(STANDINGS)("a pod that shall run %s (%o) runs %s", (run, standing, expected) => {
+  const { pods } = rolloutPods([listed(run, standing)], []);
+  expect(uids(pods)).toEqual(expected === "none" ? [] : [expected]);
+});
+
+test("where a good revision is lost, whatever runs goes on, and nothing takes its place", () => {
+  const lost = listed("Good", { type: "Held", why: "" }, { good: undefined });
+  expect(rolloutPods([lost], [])).toMatchObject({ pods: [], held: ["default/web"] });
+});
+
+test("what has ended well is not done again", () => {
+  const done = listed(
+    "Good",
+    { type: "RolledBack", why: WHY, isKnownBad: false },
+    { isDone: true },
+  );
+  expect(rolloutPods([done], [])).toMatchObject({ pods: [], held: [] });
+});
+
+describe("what the document does not name any more", () => {
+  const gone = pod("gone");
+
+  test.each<[RolloutStanding, boolean]>([
+    [{ type: "Good" }, false],
+    [{ type: "RolledBack", why: WHY, isKnownBad: true }, false],
+    [{ type: "OnTrial" }, true],
+    [{ type: "Held", why: "" }, true],
+    [{ type: "Failed", why: WHY }, true],
+  ])("beside a pod that is %o: it runs on is %p", (standing, runsOn) => {
+    const { pods, lingering } = rolloutPods([listed("Wanted", standing)], [free(gone)]);
+    expect(uids(pods).includes("gone")).toBe(runsOn);
+    expect(uids(lingering)).toEqual(runsOn ? ["gone"] : []);
+  });
+
+  test("goes at once with the last pod of the document", () => {
+    expect(rolloutPods([], [free(gone)])).toEqual({ pods: [], lingering: [], held: [] });
+  });
+
+  test("stays while somebody holds it, whatever the others do", () => {
+    const { pods } = rolloutPods([], [{ good: gone, isHeld: true }]);
+    expect(uids(pods)).toEqual(["gone"]);
+  });
+
+  const port = {
+    containers: [
+      aContainer("a", { ports: [{ name: "", containerPort: 80, protocol: "TCP", hostPort: 80 }] }),
+    ],
+  };
+  const claim = {
+    volumes: [{ name: "d", persistentVolumeClaim: { claimName: "data", readOnly: false } }],
+  };
+  test.each<[string, Partial<PodSpec>]>([
+    ["a host port", port],
+    ["a claim", claim],
+  ])("makes way at once for who needs %s of it", (_name, spec) => {
+    const newcomer = listed("Wanted", { type: "OnTrial" }, { wanted: pod("new", spec) });
+    expect(uids(rolloutPods([newcomer], [free(pod("gone", spec))]).pods)).toEqual(["new"]);
+    expect(uids(rolloutPods([newcomer], [free(gone)]).pods)).toEqual(["new", "gone"]);
+  });
+
+  test("a newcomer gives a host port back to whom it was taken from", () => {
+    const back = listed(
+      "Good",
+      { type: "RolledBack", why: WHY, isKnownBad: false },
+      { good: pod("old", port) },
+    );
+    const other = pod("db", port);
+    const named = { ...other.pod, metadata: { ...other.pod.metadata, name: "db" } };
+    const wanted = { ...other, pod: named };
+    const newcomer = listed("Wanted", { type: "OnTrial" }, { wanted, good: undefined });
+    expect(uids(rolloutPods([back, newcomer], []).pods)).toEqual(["old"]);
+  });
+
+  test("makes way at once for who needs its device", () => {
+    const withDevice = (uid: string): DesiredPod => {
+      const base = pod(uid);
+      const annotations = { "agent/devices": "/dev/ttyUSB0" };
+      return { ...base, pod: { ...base.pod, metadata: { ...base.pod.metadata, annotations } } };
+    };
+    const newcomer = listed("Wanted", { type: "OnTrial" }, { wanted: withDevice("new") });
+    expect(uids(rolloutPods([newcomer], [free(withDevice("gone"))]).pods)).toEqual(["new"]);
+  });
+});

@@ -1,0 +1,383 @@
+import { describe, expect, test } from "bun:test";
+import type { Container } from "../../../../src/api/v1/pod.ts";
+import type { EnvFrom, EnvVar, KeySelector } from "../../../../src/api/v1/references.ts";
+import type { EnvValue } from "../../../../src/runtime/cri-config/expansion.ts";
+import {
+  resolveEnvironment,
+  type EnvEntry,
+  type EnvironmentFacts,
+} from "../../../../src/runtime/cri-config/environment.ts";
+import { aContainer, aPod, UID } from "../../../fakes/a-pod.ts";
+import { localObjects, type WrittenObjects } from "../../../fakes/local-objects.ts";
+
+const BYTES = new Uint8Array([0xff, 0xfe, 0x41]);
+const WORLD: WrittenObjects = {
+  configMaps: {
+    web: { PORT: "80", HOST: "web.local" },
+    more: { PORT: "8080", "log.level": "debug" },
+    odd: { ä: "umlaut", fine: "yes", "a=b": "equals" },
+    files: { text: "text", binary: new Uint8Array([1, 2]) },
+  },
+  secrets: {
+    login: { USER: "admin", KEY: BYTES, TEXT: "grüße" },
+    zero: { TEXT: "hush\0hush", BYTES: new Uint8Array([0xff, 0]) },
+  },
+};
+const facts: EnvironmentFacts = {
+  objects: localObjects(WORLD),
+  downward: { nodeName: "pi", podIPs: ["10.88.0.2", "fd00::2"], hostIPs: ["192.0.2.1"] },
+  node: { cpuMillis: 4000, memoryBytes: 1024 ** 3 },
+};
+
+const from = (type: EnvFrom["type"], name: string, more: Partial<EnvFrom> = {}): EnvFrom => ({
+  type,
+  name,
+  prefix: "",
+  optional: false,
+  ...more,
+});
+const key = (name: string, of: string, optional = false): KeySelector => ({
+  name,
+  key: of,
+  optional,
+});
+const configKey = (name: string, of: KeySelector): EnvVar => ({
+  name,
+  valueFrom: { type: "configMapKey", key: of },
+});
+const secretKey = (name: string, of: KeySelector): EnvVar => ({
+  name,
+  valueFrom: { type: "secretKey", key: of },
+});
+const field = (name: string, fieldPath: string): EnvVar => ({
+  name,
+  valueFrom: { type: "field", field: { fieldPath } },
+});
+
+function resolve(spec: Partial<Container>) {
+  const container = aContainer("a", spec);
+  const metadata = { labels: { app: "shop" }, annotations: {} };
+  return resolveEnvironment(aPod({ containers: [container] }, metadata), container, facts);
+}
+
+/** In order. */
+const entries = (spec: Partial<Container>): readonly (readonly [string, EnvValue])[] =>
+  resolve(spec).env.map(({ name, value }: EnvEntry) => [name, value]);
+
+type Case = [Partial<Container>, readonly (readonly [string, EnvValue])[]];
+const table = (cases: Record<string, Case>) => Object.entries(cases);
+
+describe("variables of whole objects", () => {
+  test.each(
+    table({
+      "are all keys of a ConfigMap": [
+        { envFrom: [from("configMap", "web")] },
+        [
+          ["PORT", "80"],
+          ["HOST", "web.local"],
+        ],
+      ],
+      "have the prefix that is written": [
+        { envFrom: [from("configMap", "web", { prefix: "WEB_" })] },
+        [
+          ["WEB_PORT", "80"],
+          ["WEB_HOST", "web.local"],
+        ],
+      ],
+      "are those of the later object where both have one": [
+        { envFrom: [from("configMap", "web"), from("configMap", "more")] },
+        [
+          ["PORT", "8080"],
+          ["HOST", "web.local"],
+          ["log.level", "debug"],
+        ],
+      ],
+      "are text where a Secret holds text, else bytes": [
+        { envFrom: [from("secret", "login")] },
+        [
+          ["USER", "admin"],
+          ["KEY", BYTES],
+          ["TEXT", "grüße"],
+        ],
+      ],
+      "are not what a ConfigMap holds for files": [
+        { envFrom: [from("configMap", "files")] },
+        [["text", "text"]],
+      ],
+      "are none of an optional object that is not there": [
+        {
+          envFrom: [
+            from("configMap", "gone", { optional: true }),
+            from("secret", "gone", { optional: true }),
+          ],
+        },
+        [],
+      ],
+      "give way to the container's own, in their place": [
+        { envFrom: [from("configMap", "web")], env: [{ name: "PORT", value: "1" }] },
+        [
+          ["PORT", "1"],
+          ["HOST", "web.local"],
+        ],
+      ],
+    }),
+  )("%s", (_, [spec, expected]) => expect(entries(spec)).toEqual([...expected]));
+
+  test("leave out names that no variable can have, and say so", () => {
+    const { env, said } = resolve({ envFrom: [from("configMap", "odd")] });
+    expect(env).toEqual([{ name: "fine", value: "yes" }]);
+    expect(said).toEqual([
+      {
+        type: "Warning",
+        reason: "InvalidEnvironmentVariableNames",
+        message:
+          "Keys [a=b, ä] from the EnvFrom configMap default/odd were skipped since they are considered invalid environment variable names.",
+      },
+    ]);
+  });
+
+  test("with nothing left out nothing is said", () => {
+    expect(resolve({ envFrom: [from("configMap", "more")] }).said).toEqual([]);
+  });
+});
+
+describe("a variable", () => {
+  test.each(
+    table({
+      "is what is written": [{ env: [{ name: "A", value: "1" }] }, [["A", "1"]]],
+      "may be empty": [{ env: [{ name: "A", value: "" }] }, [["A", ""]]],
+      "stands where it is first said, with what is said last": [
+        {
+          env: [
+            { name: "A", value: "1" },
+            { name: "B", value: "2" },
+            { name: "A", value: "3" },
+          ],
+        },
+        [
+          ["A", "3"],
+          ["B", "2"],
+        ],
+      ],
+      "may speak of those before it": [
+        {
+          env: [
+            { name: "A", value: "1" },
+            { name: "B", value: "$(A)$(A)" },
+          ],
+        },
+        [
+          ["A", "1"],
+          ["B", "11"],
+        ],
+      ],
+      "may not speak of those behind it": [
+        {
+          env: [
+            { name: "A", value: "$(B)" },
+            { name: "B", value: "2" },
+          ],
+        },
+        [
+          ["A", "$(B)"],
+          ["B", "2"],
+        ],
+      ],
+      "may speak of what it was before": [
+        {
+          env: [
+            { name: "A", value: "1" },
+            { name: "A", value: "$(A)2" },
+          ],
+        },
+        [["A", "12"]],
+      ],
+      "may speak of those of whole objects": [
+        {
+          envFrom: [from("configMap", "web")],
+          env: [{ name: "URL", value: "http://$(HOST):$(PORT)/" }],
+        },
+        [
+          ["PORT", "80"],
+          ["HOST", "web.local"],
+          ["URL", "http://web.local:80/"],
+        ],
+      ],
+      "does not look into values: they are taken as they are": [
+        {
+          env: [
+            { name: "A", value: "$$(B)" },
+            { name: "B", value: "$(A)" },
+          ],
+        },
+        [
+          ["A", "$(B)"],
+          ["B", "$(B)"],
+        ],
+      ],
+      "with two dollars is not expanded": [
+        { env: [{ name: "A", value: "$$(HOME) $$ $" }] },
+        [["A", "$(HOME) $ $"]],
+      ],
+      "of a Service is not invented": [
+        { env: [{ name: "A", value: "$(KUBERNETES_PORT)" }] },
+        [["A", "$(KUBERNETES_PORT)"]],
+      ],
+      "may hold bytes that are no text": [
+        {
+          env: [secretKey("KEY", key("login", "KEY")), { name: "URI", value: "k=$(KEY)" }],
+        },
+        [
+          ["KEY", BYTES],
+          ["URI", new Uint8Array([0x6b, 0x3d, ...BYTES])],
+        ],
+      ],
+    }),
+  )("%s", (_, [spec, expected]) => expect(entries(spec)).toEqual([...expected]));
+});
+
+describe("a variable from elsewhere", () => {
+  test.each(
+    table({
+      "a key of a ConfigMap": [{ env: [configKey("A", key("web", "HOST"))] }, [["A", "web.local"]]],
+      "a key of a Secret": [{ env: [secretKey("A", key("login", "USER"))] }, [["A", "admin"]]],
+      "is taken as it is": [{ env: [secretKey("A", key("login", "TEXT"))] }, [["A", "grüße"]]],
+      "an optional key that is not there is no variable": [
+        {
+          env: [
+            configKey("A", key("web", "gone", true)),
+            configKey("B", key("gone", "x", true)),
+            secretKey("C", key("login", "gone", true)),
+            secretKey("D", key("gone", "x", true)),
+          ],
+        },
+        [],
+      ],
+      "an optional key that is not there leaves what was said before": [
+        { env: [{ name: "A", value: "default" }, configKey("A", key("web", "gone", true))] },
+        [["A", "default"]],
+      ],
+      "an optional key that is there": [
+        { env: [configKey("A", key("web", "HOST", true))] },
+        [["A", "web.local"]],
+      ],
+      "fields of the pod": [
+        {
+          env: [
+            field("NAME", "metadata.name"),
+            field("NAMESPACE", "metadata.namespace"),
+            field("UID", "metadata.uid"),
+            field("APP", "metadata.labels['app']"),
+            field("NONE", "metadata.labels['none']"),
+            field("NODE", "spec.nodeName"),
+            field("IP", "status.podIP"),
+            field("IPS", "status.podIPs"),
+            field("HOST_IP", "status.hostIP"),
+          ],
+        },
+        [
+          ["NAME", "web"],
+          ["NAMESPACE", "default"],
+          ["UID", UID],
+          ["APP", "shop"],
+          ["NONE", ""],
+          ["NODE", "pi"],
+          ["IP", "10.88.0.2"],
+          ["IPS", "10.88.0.2,fd00::2"],
+          ["HOST_IP", "192.0.2.1"],
+        ],
+      ],
+    }),
+  )("%s", (_, [spec, expected]) => expect(entries(spec)).toEqual([...expected]));
+
+  test("resources of the container, or of the node where it has no limit", () => {
+    const resource = (name: string, of: string, divisor?: string): EnvVar => ({
+      name,
+      valueFrom: {
+        type: "resource",
+        resource: { resource: of, ...(divisor === undefined ? {} : { divisor }) },
+      },
+    });
+    const env = [
+      resource("CPU", "limits.cpu"),
+      resource("MILLI", "requests.cpu", "1m"),
+      resource("MEMORY", "limits.memory", "1Mi"),
+    ];
+    const resources = { limits: {}, requests: { cpu: "250m" } };
+    expect(entries({ env, resources })).toEqual([
+      ["CPU", "4"],
+      ["MILLI", "250"],
+      ["MEMORY", "1024"],
+    ]);
+  });
+});
+
+describe("a container waits", () => {
+  const gone = "no manifest or desired document that this pod may use has";
+  const cases: Record<string, [Partial<Container>, string]> = {
+    "for text that a variable can hold": [
+      { env: [secretKey("A", key("zero", "TEXT"))] },
+      "the value of environment variable A contains a NUL byte",
+    ],
+    "for bytes that a variable can hold": [
+      { env: [secretKey("A", key("zero", "BYTES"))] },
+      "the value of environment variable A contains a NUL byte",
+    ],
+    "for a ConfigMap": [
+      { envFrom: [from("configMap", "gone")] },
+      `configmap "gone" not found: ${gone} ConfigMap default/gone`,
+    ],
+    "for a Secret": [
+      { envFrom: [from("secret", "gone")] },
+      `secret "gone" not found: ${gone} Secret default/gone`,
+    ],
+    "for the ConfigMap of a key": [
+      { env: [configKey("A", key("gone", "x"))] },
+      `configmap "gone" not found: ${gone} ConfigMap default/gone`,
+    ],
+    "for the Secret of a key": [
+      { env: [secretKey("A", key("gone", "x"))] },
+      `secret "gone" not found: ${gone} Secret default/gone`,
+    ],
+    "for a key of a ConfigMap": [
+      { env: [configKey("A", key("web", "gone"))] },
+      "couldn't find key gone in ConfigMap default/web",
+    ],
+    "for a key that a ConfigMap has for files only": [
+      { env: [configKey("A", key("files", "binary"))] },
+      "couldn't find key binary in ConfigMap default/files",
+    ],
+    "for a key of a Secret": [
+      { env: [secretKey("A", key("login", "gone"))] },
+      "couldn't find key gone in Secret default/login",
+    ],
+    "for a key that every object seems to have": [
+      { env: [configKey("A", key("web", "constructor"))] },
+      "couldn't find key constructor in ConfigMap default/web",
+    ],
+    "for a field that no pod has": [
+      { env: [field("A", "spec.color")] },
+      "unsupported fieldPath: spec.color",
+    ],
+    "for a container that the pod does not have": [
+      {
+        env: [
+          {
+            name: "A",
+            valueFrom: {
+              type: "resource",
+              resource: { containerName: "x", resource: "limits.cpu" },
+            },
+          },
+        ],
+      },
+      "container x has no resource limits.cpu",
+    ],
+  };
+
+  test.each(Object.entries(cases))("%s", (_, [spec, message]) => {
+    expect(() => resolve(spec)).toThrow(
+      expect.objectContaining({ reason: "CreateContainerConfigError", message }),
+    );
+  });
+});

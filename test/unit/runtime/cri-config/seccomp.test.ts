@@ -1,0 +1,121 @@
+import { describe, expect, test } from "bun:test";
+import type { SecurityProfile } from "../../../../src/api/v1/security-context.ts";
+import { SecurityProfile_ProfileType as ProfileType } from "../../../../src/cri/gen/runtime/v1/api_pb.ts";
+import { appArmorProfile, seccompProfile } from "../../../../src/runtime/cri-config/seccomp.ts";
+import { aContainer, aPod } from "../../../fakes/a-pod.ts";
+import { refusalOf } from "../../../fakes/refusal.ts";
+
+const DEFAULT: SecurityProfile = { type: "RuntimeDefault" };
+const NONE: SecurityProfile = { type: "Unconfined" };
+const AUDIT: SecurityProfile = { type: "Localhost", localhostProfile: "profiles/audit.json" };
+
+interface Written {
+  readonly ofPod?: SecurityProfile;
+  readonly ofContainer?: SecurityProfile;
+}
+
+describe("seccomp", () => {
+  const profileOf = ({ ofPod, ofContainer }: Written, seccompDefault = false, there = true) =>
+    seccompProfile(
+      aPod({
+        securityContext: {
+          supplementalGroups: [],
+          sysctls: [],
+          ...(ofPod === undefined ? {} : { seccompProfile: ofPod }),
+        },
+      }),
+      aContainer("a", {
+        securityContext: ofContainer === undefined ? {} : { seccompProfile: ofContainer },
+      }),
+      {
+        seccompDefault,
+        seccompRoot: "/state/seccomp",
+        isFile: (path) => there && path === "/state/seccomp/profiles/audit.json",
+      },
+    );
+
+  const cases: Record<string, [Written, ProfileType]> = {
+    "none if nobody says anything": [{}, ProfileType.Unconfined],
+    "the pod's": [{ ofPod: DEFAULT }, ProfileType.RuntimeDefault],
+    "its own before the pod's": [{ ofPod: DEFAULT, ofContainer: NONE }, ProfileType.Unconfined],
+  };
+  test.each(Object.entries(cases))("%s", (_, [written, profileType]) => {
+    expect(profileOf(written)).toEqual({ profileType });
+  });
+
+  test("the runtime's own if nobody says anything and the node is configured so", () => {
+    expect(profileOf({}, true)).toEqual({ profileType: ProfileType.RuntimeDefault });
+    expect(profileOf({ ofPod: NONE }, true)).toEqual({ profileType: ProfileType.Unconfined });
+  });
+
+  test("a file below the directory of profiles", () => {
+    const localhostRef = "/state/seccomp/profiles/audit.json";
+    const expected = { profileType: ProfileType.Localhost, localhostRef };
+    expect(profileOf({ ofContainer: AUDIT })).toEqual(expected);
+    expect(profileOf({ ofPod: AUDIT })).toEqual(expected);
+  });
+
+  test("a file that is not there is named", () => {
+    expect(refusalOf(() => profileOf({ ofPod: AUDIT }, false, false))).toEqual({
+      reason: "CreateContainerConfigError",
+      message:
+        'container "a" needs the seccomp profile /state/seccomp/profiles/audit.json, which is not there; put it there',
+    });
+  });
+});
+
+describe("AppArmor", () => {
+  const KEY = "container.apparmor.security.beta.kubernetes.io/";
+  const profileOf = ({ ofPod, ofContainer }: Written, annotations: Record<string, string> = {}) =>
+    appArmorProfile(
+      aPod(
+        {
+          securityContext: {
+            supplementalGroups: [],
+            sysctls: [],
+            ...(ofPod === undefined ? {} : { appArmorProfile: ofPod }),
+          },
+        },
+        { annotations },
+      ),
+      aContainer("a", {
+        securityContext: ofContainer === undefined ? {} : { appArmorProfile: ofContainer },
+      }),
+    );
+  const unconfined = {
+    apparmor: { profileType: ProfileType.Unconfined },
+    apparmorProfile: "unconfined",
+  };
+  const runtimeDefault = {
+    apparmor: { profileType: ProfileType.RuntimeDefault },
+    apparmorProfile: "runtime/default",
+  };
+  const local = (name: string) => ({
+    apparmor: { profileType: ProfileType.Localhost, localhostRef: name },
+    apparmorProfile: `localhost/${name}`,
+  });
+
+  test("is the runtime's affair if nobody says anything", () => {
+    expect(profileOf({})).toEqual({});
+  });
+
+  test("each type in both of its forms", () => {
+    expect(profileOf({ ofPod: NONE })).toEqual(unconfined);
+    expect(profileOf({ ofPod: DEFAULT })).toEqual(runtimeDefault);
+    expect(profileOf({ ofPod: AUDIT })).toEqual(local("profiles/audit.json"));
+  });
+
+  test("the field of the container, then the annotation, then the field of the pod", () => {
+    const annotations = { [`${KEY}a`]: "localhost/mine" };
+    expect(profileOf({ ofPod: NONE }, annotations)).toEqual(local("mine"));
+    expect(profileOf({ ofPod: NONE, ofContainer: DEFAULT }, annotations)).toEqual(runtimeDefault);
+    expect(profileOf({ ofPod: NONE }, { [`${KEY}b`]: "localhost/mine" })).toEqual(unconfined);
+  });
+
+  test("the words of the annotation", () => {
+    const of = (word: string) => profileOf({}, { [`${KEY}a`]: word });
+    expect(of("runtime/default")).toEqual(runtimeDefault);
+    expect(of("unconfined")).toEqual(unconfined);
+    expect([of("localhost/"), of("other"), of("")]).toEqual([{}, {}, {}]);
+  });
+});

@@ -1,0 +1,29 @@
+import { expect, test } from "bun:test";
+import { IdRanges } from "../../../src/runtime/id-ranges.ts";
+import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
+import { anObservedPod, aSandbox } from "../../fakes/a-pod.ts";
+
+const range = (unit: number) => ({ hostId: unit * 65_536, length: 65_536 });
+
+function seen(uid: string, unit?: number): ObservedPod {
+  const sandbox = aSandbox(unit === undefined ? {} : { userNamespace: range(unit) });
+  return anObservedPod([sandbox], [], { uid });
+}
+
+test("pods that are made at the same time get different ids, each the same again", () => {
+  const ranges = new IdRanges(() => []);
+  expect([ranges.of("a"), ranges.of("b"), ranges.of("a")]).toEqual([range(1), range(2), range(1)]);
+});
+
+test("what runs keeps its ids over a restart of the agent, and nobody else gets them", () => {
+  const ranges = new IdRanges(() => [seen("old", 1), seen("b", 3), seen("host")]);
+  expect([ranges.of("a"), ranges.of("b"), ranges.of("c")]).toEqual([range(2), range(3), range(4)]);
+});
+
+test("ids are free when nothing is left of their pod", () => {
+  const ranges = new IdRanges(() => []);
+  ranges.of("a");
+  ranges.of("b");
+  ranges.forget("a");
+  expect(ranges.of("c")).toEqual(range(1));
+});

@@ -1,0 +1,36 @@
+import { expect, test } from "bun:test";
+import { readersOf } from "../../../src/source/object-changes.ts";
+import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+
+const pod = (uid: string, spec: Partial<PodSpec>, namespace = "default") =>
+  aDesiredPod(aPod(spec, { uid, namespace }));
+const from = (type: "configMap" | "secret", name: string) =>
+  aContainer("a", { envFrom: [{ type, name, prefix: "", optional: false }] });
+const pods = [
+  pod("config", { containers: [from("configMap", "web")] }),
+  pod("secret", { containers: [from("secret", "web")] }),
+  pod("elsewhere", { containers: [from("configMap", "web")] }, "other"),
+  pod("pull", { imagePullSecrets: ["registry"] }),
+  pod("claim", {
+    volumes: [{ name: "data", persistentVolumeClaim: { claimName: "web", readOnly: false } }],
+  }),
+  pod("twice", { containers: [from("configMap", "web")], initContainers: [from("secret", "web")] }),
+  pod("none", {}),
+];
+
+test.each<[readonly string[], readonly string[]]>([
+  [["ConfigMap default/web"], ["config", "twice"]],
+  [["Secret default/web"], ["secret", "twice"]],
+  [
+    ["ConfigMap default/web", "Secret default/web"],
+    ["config", "secret", "twice"],
+  ],
+  [["PersistentVolumeClaim default/web"], ["claim"]],
+  [["Secret default/registry"], ["pull"]],
+  [["ConfigMap other/web"], ["elsewhere"]],
+  [["ConfigMap default/nobody"], []],
+  [[], []],
+])("%p is read by %p", (changed, readers) => {
+  expect(readersOf(pods, new Set(changed))).toEqual([...readers]);
+});

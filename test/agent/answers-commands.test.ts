@@ -1,4 +1,5 @@
-// What a node answers to a command, told as short stories: one that is obeyed does what it says, any other nothing (MQTT.md §5).
+// What a node answers to a command (docs/mqtt-api.md, Commands): an accepted command does what it asks for, a refused one
+// changes nothing.
 
 import { describe, expect, test } from "bun:test";
 import { type AnswerStage, running, trusting } from "./answer-stage.ts";

@@ -1,4 +1,4 @@
-// Whom a node obeys, told as short stories: what is replayed or forged is refused, and lost keys stop nothing (MQTT.md §2).
+// Which senders a node trusts (docs/mqtt-api.md, Trust): replayed and forged documents are refused, and lost keys stop no pod.
 
 import { describe, expect, test } from "bun:test";
 import {

@@ -1,4 +1,5 @@
-// What a node answers to a document, row by row (MQTT.md §3): the whole agent in a simulated world, killed after each answer.
+// What a node answers to a document, row by row (docs/mqtt-api.md, Answers): the whole agent in a simulated world, killed
+// after each answer.
 
 import { describe, expect, test } from "bun:test";
 import { GrpcCode } from "../../src/cri/cri-error.ts";

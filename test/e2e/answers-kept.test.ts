@@ -1,4 +1,4 @@
-// What a node keeps (MQTT.md §3): one document once, one authority's at a time, and what it cannot write down or pull yet.
+// What a node keeps (docs/mqtt-api.md, Answers): one document once, one authority's at a time, and what it cannot write down or pull yet.
 
 import { expect } from "bun:test";
 import {

@@ -1,4 +1,4 @@
-// What a node answers to a document that it does not take, row by row (MQTT.md §3), as far as no other file shows it.
+// What a node answers to a document that it does not take, row by row (docs/mqtt-api.md, Answers), as far as no other file shows it.
 
 import { expect } from "bun:test";
 

@@ -57,7 +57,7 @@ export const STRICT_RULES: Readonly<Record<Personality, StrictRules>> = {
   },
 };
 
-/** Who may do what: MQTT.md §8, for a broker that knows each client's groups. */
+/** The access list of docs/operations.md, for a broker that knows each client's groups. */
 export function mayPublish(clientId: string, topic: string): boolean {
   const own = `agent/v1/node/${clientId}/`;
   if (!topic.startsWith(own)) return false;

@@ -1,4 +1,4 @@
-// The rows of the table that signatures touch, with real keys (MQTT.md §2, §3).
+// The answers that depend on a signature, with real keys (docs/mqtt-api.md, Answers).
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

@@ -11,11 +11,11 @@ import { objectKey, type DesiredObject, type LocalObjects } from "../api/v1/loca
 import type { NodeIdentity } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
-import { isSameList } from "../lib/same-list.ts";
 import { listensTo } from "../source/object-access.ts";
 import { mergeSnapshots, type Admission, type Standing } from "../source/pod-config.ts";
 import { ObjectIndex } from "../source/object-index.ts";
 import type { RolloutView } from "../rollout/rollouts.ts";
+import { isSameList } from "../lib/equal.ts";
 
 export interface DesiredPodsOptions {
   readonly maxPods: number;

@@ -3,8 +3,8 @@
 import { KNOWN_FIELDS, UNBUILT_FIELDS } from "./config-defaults.ts";
 import { say, type Check } from "./config-fields.ts";
 import { formatPath } from "../api/decode/field-path.ts";
-import { nearestField } from "../lib/nearest-field.ts";
 import type { FieldError } from "../lib/result.ts";
+import { nearestField } from "../lib/suggest.ts";
 
 export interface ConfigFacts {
   /** Where a field stands in its file (1-based), by the keys that lead to it. */

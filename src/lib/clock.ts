@@ -4,7 +4,7 @@
 export type Monotonic = number;
 
 export interface Clock {
-  /** Wall-clock milliseconds since 1970. It lies: show it, never decide by it. */
+  /** Wall-clock milliseconds since 1970. It jumps and may be wrong: for display only, never for decisions. */
   now(): number;
   /** Milliseconds since boot; the only time that decisions may compare. */
   monotonic(): Monotonic;
@@ -19,7 +19,7 @@ export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** Joins a deadline of `ms` and an outer signal; the reason tells which of them fired. */
+/** Joins a deadline of `ms` and an outer signal; the abort reason is that of the one that fired. */
 export function deadline(clock: Clock, ms: number, outer?: AbortSignal): Deadline {
   const controller = new AbortController();
   const timer = clock.after(ms, () => controller.abort(new Error(`deadline of ${ms} ms passed`)));
@@ -38,4 +38,32 @@ export function deadline(clock: Clock, ms: number, outer?: AbortSignal): Deadlin
 /** RFC 3339 in UTC with whole seconds, as Kubernetes prints times. */
 export function rfc3339(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, "Z");
+}
+
+/** Resolves when `signal` aborts; never rejects. */
+export function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise<undefined>((resolve) => {
+    if (signal.aborted) return resolve(undefined);
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+}
+
+/** The moment before which the wall clock is certainly wrong, in wall milliseconds; kept in memory only. */
+export class ClockFloor {
+  #at: number;
+
+  constructor(at: number) {
+    this.#at = at;
+  }
+
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Raises the floor to `at`; true = it was lower before. */
+  raise(at: number): boolean {
+    if (at <= this.#at) return false;
+    this.#at = at;
+    return true;
+  }
 }

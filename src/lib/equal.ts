@@ -1,5 +1,6 @@
-// Whether two plain values say the same: JSON without functions, undefined members count as absent.
+// Equality of plain values.
 
+/** Deep equality of JSON values; a member that is undefined counts as absent. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -11,4 +12,9 @@ export function sameValue(a: unknown, b: unknown): boolean {
 
 function membersOf(value: object): ReadonlyMap<string, unknown> {
   return new Map(Object.entries(value).filter(([, member]) => member !== undefined));
+}
+
+/** Shallow equality of two lists. */
+export function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((one, index) => one === b[index]);
 }

@@ -1,11 +1,11 @@
-// Errors that carry Kubernetes' reason and say when to try again.
+// Errors that carry Kubernetes' reason and the time of the next try.
 
-/** Kubernetes' words where it has one (DESIGN: law 12), ours otherwise. */
+/** Kubernetes' reason where it has one (`ErrImagePull`, `CrashLoopBackOff`, …), ours otherwise. */
 export type Reason = string;
 
-export interface AgentErrorOptions {
+interface AgentErrorOptions {
   readonly reason: Reason;
-  /** A sentence: what failed, on what, and the way out if there is one. */
+  /** A sentence: what failed, on what, and the remedy if there is one. */
   readonly message: string;
   readonly cause?: unknown;
   /** Clock.monotonic() before which trying again is pointless. */
@@ -24,7 +24,7 @@ export class AgentError extends Error {
   }
 }
 
-/** The sentence of anything that was thrown. */
+/** The message of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

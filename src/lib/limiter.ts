@@ -1,4 +1,4 @@
-// Performs: at most so many at once, first come first served.
+// Performs: at most `limit` calls at once, first come first served.
 
 export class Limiter {
   readonly #limit: number;
@@ -9,7 +9,7 @@ export class Limiter {
     this.#limit = limit;
   }
 
-  /** Runs `work` when a place is free; its outcome is the call's. */
+  /** Runs `work` when a place is free; returns or throws what `work` does. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#taken >= this.#limit) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -20,7 +20,7 @@ export class Limiter {
       return await work();
     } finally {
       const next = this.#waiting.shift();
-      // The place passes on without becoming free, so nobody can slip in between.
+      // The place passes on without becoming free, so no other call can take it in between.
       if (next === undefined) this.#taken -= 1;
       else next();
     }

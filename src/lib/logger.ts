@@ -2,7 +2,7 @@
 
 import { rfc3339, type Clock } from "./clock.ts";
 
-export type LogLevel = "debug" | "info" | "warn" | "error";
+type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** Facts of a line. Never env values, tokens or secret payloads. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ export interface Logger {
   with(fields: LogFields): Logger;
 }
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly clock: Clock;
   readonly level: LogLevel;
   /** Receives whole lines, each ending in a newline. */

@@ -1,4 +1,4 @@
-// Performs: how rooms talk: a queue of tagged events, or a box that only keeps the newest.
+// Performs: how rooms send each other values: a queue, or a box that keeps only the newest.
 
 /** Unbounded first-in first-out queue with one reader. */
 export class Mailbox<T> {

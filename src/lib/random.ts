@@ -1,4 +1,4 @@
-// Randomness as a parameter, so that a seed can replay a whole run.
+// Randomness as a parameter: a seed replays a whole run.
 
 export interface Random {
   /** Uniform in [0, 1). */

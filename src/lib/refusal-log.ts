@@ -1,17 +1,16 @@
-// Performs: lines of the log about refused messages, so many and no more: a flood of junk, each piece of it new, must
-// not fill the disk.
+// Performs: rate-limited log lines about refused messages: a flood of different invalid messages must not fill the disk.
 
-import { take, type Allowance, type AllowancePolicy } from "./allowance.ts";
 import type { Clock } from "./clock.ts";
-import type { Logger } from "./logger.ts";
+import type { LogFields, Logger } from "./logger.ts";
+import { takeToken, type TokenBucket, type TokenBucketPolicy } from "./token-bucket.ts";
 
-const LINES: AllowancePolicy = { most: 20, perSecond: 0.1 };
+const LINES: TokenBucketPolicy = { burst: 20, perSecond: 0.1 };
 
 export class RefusalLog {
   readonly #clock: Clock;
   readonly #log: Logger;
-  #left: Allowance | undefined;
-  /** Since the last line. */
+  #bucket: TokenBucket | undefined;
+  /** Suppressed since the last line. */
   #unlogged = 0;
 
   constructor(clock: Clock, log: Logger) {
@@ -19,14 +18,14 @@ export class RefusalLog {
     this.#log = log;
   }
 
-  /** `unlogged` in a line = so many before it had none. */
-  warn(message: string, facts: Readonly<Record<string, unknown>>): void {
-    const left = take(this.#left, this.#clock.monotonic(), LINES);
-    if (left === undefined) {
+  /** The field `unlogged` counts the lines that were suppressed before this one. */
+  warn(message: string, facts: LogFields): void {
+    const bucket = takeToken(this.#bucket, this.#clock.monotonic(), LINES);
+    if (bucket === undefined) {
       this.#unlogged += 1;
       return;
     }
-    this.#left = left;
+    this.#bucket = bucket;
     this.#log.warn(message, this.#unlogged === 0 ? facts : { ...facts, unlogged: this.#unlogged });
     this.#unlogged = 0;
   }

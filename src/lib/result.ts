@@ -1,4 +1,4 @@
-// The answer of parsing and validation: a value, or every error at once with its path.
+// The result of parsing and validation: a value, or every error at once with its path.
 
 export interface FieldError {
   /** Kubernetes' field path, e.g. `spec.containers[0].image`; "" = the whole object. */

@@ -1,4 +1,4 @@
-// Text that stays fit for a log line, however long it was.
+// Text cut to a bounded length, for log lines and messages.
 
 const ELLIPSIS = "…";
 

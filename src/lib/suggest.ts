@@ -1,13 +1,12 @@
 // "did you mean …?" for misspelt field names and kinds.
 
-import { editDistance } from "./nearest-field.ts";
-
-/** A pasted novel is no misspelling, and the distance costs its length. */
+/** Longer words are no misspellings, and computing the distance costs their length. */
 const MAX_LENGTH = 64;
-/** A word that is part of another says little when it is shorter. */
+/** A shorter word is part of too many others. */
 const MIN_PART = 3;
+const FAR = Number.POSITIVE_INFINITY;
 
-/** What of `names` was probably meant: one a few letters away, or of which `written` is an abbreviation or a part. */
+/** The one of `names` that was probably meant: a few letters away, or one that `written` abbreviates or is a part of. */
 export function suggest(written: string, names: readonly string[]): string | undefined {
   if (written.length > MAX_LENGTH) return undefined;
   return nearestName(written, names, defaultReach(written)) ?? abbreviated(written, names);
@@ -19,12 +18,12 @@ export function didYouMean(written: string, names: readonly string[]): string {
   return meant === undefined ? "" : ` (did you mean ${meant}?)`;
 }
 
-/** Nearly every word is two letters away from one of three. */
+/** Two letters lead from nearly every word of three to another one. */
 function defaultReach(written: string): number {
   return written.length <= 3 ? 1 : Math.max(2, Math.floor(written.length / 3));
 }
 
-/** The same without abbreviations and parts: only what is at most `reach` letters away. */
+/** Like `suggest`, without abbreviations and parts: only names at most `reach` letters away. */
 export function nearestName(
   written: string,
   names: readonly string[],
@@ -34,7 +33,7 @@ export function nearestName(
   let distance = reach + 1;
   const lower = written.toLowerCase();
   for (const name of names) {
-    // The distance is at least this, and costs far more to find out.
+    // A lower bound of the distance, far cheaper than the distance itself.
     if (Math.abs(name.length - written.length) >= distance) continue;
     const next = editDistance(lower, name.toLowerCase(), distance);
     if (next >= distance) continue;
@@ -44,7 +43,7 @@ export function nearestName(
   return best;
 }
 
-/** `pvc`: persistentVolumeClaim; `name`: secretName; `environment`: env. Only if it can be but one. */
+/** `pvc`: persistentVolumeClaim; `name`: secretName; `environment`: env. Only if exactly one name fits. */
 export function abbreviated(written: string, names: readonly string[]): string | undefined {
   const lower = written.toLowerCase();
   const meant = names.filter((name) => {
@@ -57,4 +56,62 @@ export function abbreviated(written: string, names: readonly string[]): string |
 
 function initials(name: string): string {
   return `${name.charAt(0)}${name.slice(1).replaceAll(/[^A-Z]/g, "")}`.toLowerCase();
+}
+
+/**
+ * The nearest known field, however far: its bare name when it has the same parent, its full path when a field of
+ * another parent is nearer. `known` maps parent paths ("" = top level) to field names.
+ */
+export function nearestField(
+  written: string,
+  parent: string,
+  known: Readonly<Record<string, readonly string[]>>,
+): string {
+  let best = { name: "", score: FAR };
+  for (const [place, names] of Object.entries(known)) {
+    for (const name of names) {
+      // At equal distance the field of the same parent wins.
+      const score =
+        editDistance(written.toLowerCase(), name.toLowerCase()) + (place === parent ? 0 : 0.5);
+      if (score >= best.score) continue;
+      best = { name: place === parent || place === "" ? name : `${place}.${name}`, score };
+    }
+  }
+  return best.name;
+}
+
+/** Letters to insert, delete, replace or swap with their neighbour to get from one word to the other; any number above `most` if it takes more than that. */
+export function editDistance(one: string, other: string, most = FAR): number {
+  const same = commonPrefix(one, other);
+  const from = one.slice(same);
+  const to = other.slice(same);
+  let before: readonly number[] = [];
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= from.length; i++) {
+    const next = Array.from({ length: to.length + 1 }, () => FAR);
+    next[0] = i;
+    // Cells further away from the diagonal cost more than `most`.
+    for (let j = Math.max(1, i - most); j <= Math.min(to.length, i + most); j++) {
+      const isSame = from.charCodeAt(i - 1) === to.charCodeAt(j - 1);
+      const replaced = (row[j - 1] ?? FAR) + (isSame ? 0 : 1);
+      const isSwapped =
+        from.charCodeAt(i - 1) === to.charCodeAt(j - 2) &&
+        from.charCodeAt(i - 2) === to.charCodeAt(j - 1);
+      const swapped = isSwapped ? (before[j - 2] ?? FAR) + 1 : replaced;
+      next[j] = Math.min(replaced, swapped, (row[j] ?? FAR) + 1, (next[j - 1] ?? FAR) + 1);
+    }
+    // No later row has less: a row is at most one more than the one before, and a swap goes back two.
+    const least = Math.min(...next);
+    if (least > most) return least;
+    before = row;
+    row = next;
+  }
+  return row.at(-1) ?? FAR;
+}
+
+/** Length of what both begin with. */
+function commonPrefix(one: string, other: string): number {
+  let at = 0;
+  while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at += 1;
+  return at;
 }

@@ -1,7 +1,6 @@
 // Performs: puts the clock right before anything depends on it, and remembers when it was right.
 
-import { type Clock, rfc3339 } from "../lib/clock.ts";
-import { ClockFloor } from "../lib/clock-floor.ts";
+import { type Clock, rfc3339, ClockFloor } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { ClockMark } from "../store/clock-mark.ts";

@@ -7,13 +7,13 @@ import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodStatus } from "../api/v1/pod-status.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { Removal } from "../api/pod/removal.ts";
-import { aborted } from "../lib/aborted.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import { hasBegun } from "./deadline.ts";
 import { unmetDependency, type DependencyView } from "./dependencies.ts";
 import { mayReplace, nameOf } from "./plan.ts";
 import type { PodLife } from "./pod-life.ts";
 import type { PodWorker } from "./pod-worker.ts";
+import { aborted } from "../lib/clock.ts";
 
 export interface SuccessionOptions {
   readonly bootId: string;

@@ -15,12 +15,12 @@ import type { RolloutOutcome } from "./rollout-document.ts";
 import type { UpstreamFacts } from "./trial-facts.ts";
 import type { Edges } from "../edges.ts";
 import type { ImageLedger } from "../image/image-ledger.ts";
-import { isSameList } from "../lib/same-list.ts";
 import { imagesOf, isRunning, isThere } from "./pods-of-source.ts";
 import type { Prefetch } from "../image/prefetch.ts";
 import { StandingsTold, type PodTurn } from "./rollout-events.ts";
 import type { UpdateHolds } from "./update-holds.ts";
 import { TrialProgress, type TrialProgressOptions } from "./trial-progress.ts";
+import { isSameList } from "../lib/equal.ts";
 
 /** What all sources say by now. */
 export interface RolloutView {

@@ -10,8 +10,8 @@ import {
 } from "../api/v1/local-object.ts";
 import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/pod/node-object.ts";
 import { mayUse, type Reader } from "./object-access.ts";
-import { isSameList } from "../lib/same-list.ts";
 import { sameObject } from "./same-object.ts";
+import { isSameList } from "../lib/equal.ts";
 
 export class ObjectIndex {
   readonly #node: () => NodeIdentity;

@@ -9,9 +9,8 @@ import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../src/config/config-defaults
 import type { PodFailure } from "../../src/api/v1/pod-failure.ts";
 import type { DesiredState } from "../../src/api/pod/desired-pod.ts";
 import type { Removal } from "../../src/api/pod/removal.ts";
-import type { Clock, Monotonic } from "../../src/lib/clock.ts";
+import { type Clock, type Monotonic, ClockFloor } from "../../src/lib/clock.ts";
 import { messageOf } from "../../src/lib/errors.ts";
-import { ClockFloor } from "../../src/lib/clock-floor.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { verifyEd25519 } from "../../src/host/ed25519.ts";

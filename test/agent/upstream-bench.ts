@@ -13,7 +13,6 @@ import {
 } from "../../src/config/config-defaults.ts";
 import type { Files } from "../../src/host/files.ts";
 import { realFiles } from "../../src/host/real-files.ts";
-import { ClockFloor } from "../../src/lib/clock-floor.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { MqttLink } from "../../src/mqtt/mqtt-link.ts";
 import { Store } from "../../src/store/store.ts";
@@ -27,6 +26,7 @@ import { IMAGE } from "./pod-world.ts";
 import { sha256 } from "./sim-manifest.ts";
 import { Mortal } from "./sim-mortal.ts";
 import { SimMounts } from "./sim-mounts.ts";
+import { ClockFloor } from "../../src/lib/clock.ts";
 
 export interface BenchOptions {
   readonly clock?: VirtualClock;

@@ -7,10 +7,9 @@ import {
   subscriptionsFor,
   topicFor,
 } from "../../protocol/mqtt-topics.ts";
-import type { Monotonic } from "../../lib/clock.ts";
+import { type Monotonic, aborted } from "../../lib/clock.ts";
 import { messageOf, reasonOf } from "../../lib/errors.ts";
 import type { MqttMessage, MqttSession, SessionEnd } from "../../mqtt/mqtt-link.ts";
-import { aborted } from "../../lib/aborted.ts";
 import { brokerOptions } from "./broker-options.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import type { UpstreamConnectionOptions } from "./connection-options.ts";

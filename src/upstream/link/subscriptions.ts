@@ -2,13 +2,12 @@
 // topic that a broker or its content forbids.
 
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
-import { deadline, type Clock, type Monotonic } from "../../lib/clock.ts";
+import { deadline, type Clock, type Monotonic, aborted } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { Limiter } from "../../lib/limiter.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { LatestBox } from "../../lib/mailbox.ts";
 import type { MqttSession, SessionEnd } from "../../mqtt/mqtt-link.ts";
-import { aborted } from "../../lib/aborted.ts";
 import {
   afterDisconnect,
   afterRefusal,

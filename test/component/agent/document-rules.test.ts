@@ -9,7 +9,6 @@ import type { RootKeys } from "../../../src/protocol/trust-record.ts";
 import type { Edges } from "../../../src/edges.ts";
 import { buildDocuments, buildTrust, trustDoor } from "../../../src/agent/sources.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
-import { ClockFloor } from "../../../src/lib/clock-floor.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { MqttSource } from "../../../src/source/document/mqtt-source.ts";
 import type { Trust } from "../../../src/trust/trust.ts";
@@ -19,6 +18,7 @@ import { sha256 } from "../../unit/api/digest.ts";
 import { aWrittenPod, bytes, written } from "../../unit/source/desired-arrival.ts";
 import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
+import { ClockFloor } from "../../../src/lib/clock.ts";
 
 const newDirectory = temporaryDirectories();
 const open: Disposable[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { longTimer } from "../../../src/lib/long-timer.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { longTimer } from "../../../src/lib/system-clock.ts";
 
 const LONGEST_MS = 2 ** 31 - 1;
 const DAY_MS = 86_400_000;

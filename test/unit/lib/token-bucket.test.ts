@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
-import { take, type Allowance } from "../../../src/lib/allowance.ts";
+import { takeToken, type TokenBucket } from "../../../src/lib/token-bucket.ts";
 
-const policy = { most: 3, perSecond: 0.5 };
+const policy = { burst: 3, perSecond: 0.5 };
 
-test("a stock is used up at once and comes back with time, never beyond what it was", () => {
-  let left: Allowance | undefined;
+test("a bucket is emptied at once and refilled over time, never above its burst", () => {
+  let bucket: TokenBucket | undefined;
   const taken = (now: number): boolean => {
-    const next = take(left, now, policy);
-    left = next ?? left;
+    const next = takeToken(bucket, now, policy);
+    bucket = next ?? bucket;
     return next !== undefined;
   };
   expect([taken(0), taken(0), taken(0), taken(0)]).toEqual([true, true, true, false]);

@@ -2,7 +2,7 @@
 // bun test/bench/bench.ts [--quick] [--pairs N] [--json FILE] [--markdown FILE] [--only one,rich,ready,edit,crash,mqtt,many,idle,probes,link] [--logs DIRECTORY]
 
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
-import { loadavg } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -26,7 +26,7 @@ import { crash, edit, onePod, overMqtt } from "./pod-lines.ts";
 import { onePodReady, probing, PODS } from "./probe-lines.ts";
 import { richPod } from "./rich-lines.ts";
 import { memoryOf, type Memory } from "./process-facts.ts";
-import { markdown, ms, printed, ratioLine, valueLine, type Line } from "./report.ts";
+import { markdown, ms, printed, ratioLine, valueLine, type Line, type Results } from "./report.ts";
 import { spread } from "./statistics.ts";
 import { makeWorld } from "./world.ts";
 
@@ -212,6 +212,16 @@ function restLines({ empty, full, alone, fresh }: AtRest): readonly Line[] {
   ];
 }
 
+function resultsText(
+  { containerd }: Bench["world"],
+  measured: readonly Line[],
+  unmeasured: readonly string[],
+): string {
+  const machine = `${process.arch}, ${cpus().length} cores, containerd ${containerd.version}, ${containerd.snapshotter}`;
+  const results: Results = { machine, lines: measured, failures: unmeasured };
+  return `${JSON.stringify(results, null, 2)}\n`;
+}
+
 function megabytes({ rss, anonymous }: Memory): string {
   return `${rss.toFixed(0)} (${anonymous.toFixed(0)}) MB`;
 }
@@ -257,8 +267,7 @@ async function main(): Promise<void> {
     if (agent !== undefined) copyFileSync(agent.process.paths.log, join(flags.logs, "agent.log"));
   }
   if (flags.markdown !== undefined) writeFileSync(flags.markdown, markdown(lines));
-  if (flags.json !== undefined)
-    writeFileSync(flags.json, JSON.stringify({ lines: lines.map(({ data }) => data), failures }));
+  if (flags.json !== undefined) writeFileSync(flags.json, resultsText(world, lines, failures));
 }
 
 await main();

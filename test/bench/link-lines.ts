@@ -168,8 +168,8 @@ export function linkLine({ profile, transport, first, idle }: LinkCost, times: L
       `before that, from the connect on, with subscriptions, birth and reports: ${told(first)}`,
     ],
   };
-  const line = valueLine(labels, { value, text, notes });
-  return { ...line, data: { ...line.data, profile, transport, times, first, idle } };
+  const details = { profile, transport, times, first, idle };
+  return { ...valueLine(labels, { value, text, notes }), details };
 }
 
 function told({ mqtt, tcp, wire }: Cost): string {

@@ -1,128 +1,160 @@
-// The table: what was measured, the budget, and what the kubelet needs for the same.
+// The results of a run, and the table that is made of them. docs/benchmarks.json holds the published ones.
 
 import type { Pairs } from "./pairs.ts";
-import { spread } from "./statistics.ts";
+import { spread, type Spread } from "./statistics.ts";
 
-export interface Row {
-  readonly what: string;
-  readonly measured: string;
-  readonly bare: string;
-  readonly ratio: string;
-  readonly spread: string;
-  readonly pairs: string;
-  readonly budget: string;
-  readonly verdict: string;
-  readonly kubelet: string;
-}
-
-export interface Line {
-  readonly row: Row;
-  readonly notes: readonly string[];
-  /** For --json. */
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
-/** Where a line differs from the budget's own unit, `limit` is in the same unit as `value`. */
+/** What a line measures, its budget, and what the kubelet needs for the same. */
 export interface Labels {
   readonly what: string;
   readonly budget: string;
-  /** Absent = nobody has set one: the line is there to be compared with itself. */
+  /** In the unit of the measured value; absent = there is no budget, the line is compared with earlier runs only. */
   readonly limit?: number;
   readonly kubelet: string;
+  /** Lowest and highest of the kubelet, in the unit of the measured value; absent = not measured. */
+  readonly kubeletRange?: readonly [low: number, high: number];
 }
 
-export function ratioLine(labels: Labels, pairs: Pairs): Line {
-  const { agent, bare, notes } = pairs;
-  const { what, budget, kubelet } = labels;
-  const bareTimes = spread(bare);
-  const row = { what, bare: ms(bareTimes.median), pairs: String(bare.length), budget, kubelet };
-  if (agent.length === 0) {
-    const range = `${ms(bareTimes.min)}–${ms(bareTimes.max)} bare`;
-    return {
-      row: { ...row, measured: "–", ratio: "–", spread: range, verdict: "no agent" },
-      notes,
-      data: { what, bare },
+export type Measured =
+  | {
+      readonly type: "Ratio";
+      /** Of the ratios within the pairs. */
+      readonly ratio: Spread;
+      /** Medians in milliseconds. */
+      readonly agentMs: number;
+      readonly bareMs: number;
+      /** All pairs in milliseconds; the published results leave them out. */
+      readonly samples?: { readonly agent: readonly number[]; readonly bare: readonly number[] };
+    }
+  /** The agent is not built. */
+  | { readonly type: "Bare"; readonly bareMs: Spread }
+  | {
+      readonly type: "Value";
+      readonly value: number;
+      /** The value as it is printed, with its unit. */
+      readonly text: string;
+      readonly spread?: string;
+      readonly n: number;
     };
-  }
-  const times = spread(agent);
-  const ratios = spread(agent.map((time, index) => time / (bare[index] ?? Number.NaN)));
-  return {
-    row: {
-      ...row,
-      measured: ms(times.median),
-      ratio: `${ratios.median.toFixed(2)} ×`,
-      spread: `${ratios.q1.toFixed(2)}–${ratios.q3.toFixed(2)} (${ratios.min.toFixed(2)}–${ratios.max.toFixed(2)})`,
-      verdict: verdict(ratios.median, labels.limit),
-    },
-    notes,
-    data: { what, ratio: ratios, limit: labels.limit, agent, bare, notes },
+
+export interface Line extends Labels {
+  readonly measured: Measured;
+  /** Facts that explain the numbers. */
+  readonly notes: readonly string[];
+  /** Further numbers of this line. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** What `--json` writes. */
+export interface Results {
+  readonly machine: string;
+  readonly lines: readonly Line[];
+  /** Lines that could not be measured, and why. */
+  readonly failures: readonly string[];
+}
+
+export function ratioLine(labels: Labels, { agent, bare, notes }: Pairs): Line {
+  if (agent.length === 0)
+    return { ...labels, measured: { type: "Bare", bareMs: spread(bare) }, notes };
+  const measured: Measured = {
+    type: "Ratio",
+    ratio: spread(agent.map((time, index) => time / (bare[index] ?? Number.NaN))),
+    agentMs: spread(agent).median,
+    bareMs: spread(bare).median,
+    samples: { agent, bare },
   };
+  return { ...labels, measured, notes };
 }
 
 export interface Value {
   readonly value: number;
-  /** As it is printed, with its unit. */
   readonly text: string;
   readonly spread?: string;
   readonly n?: number;
   readonly notes?: readonly string[];
 }
 
-export function valueLine(labels: Labels, measured: Value): Line {
-  const { value, text, notes = [] } = measured;
-  return {
-    row: {
-      what: labels.what,
-      measured: text,
-      bare: "",
-      ratio: "",
-      spread: measured.spread ?? "",
-      pairs: String(measured.n ?? 1),
-      budget: labels.budget,
-      verdict: verdict(value, labels.limit),
-      kubelet: labels.kubelet,
-    },
-    notes,
-    data: { what: labels.what, value, limit: labels.limit, notes },
-  };
+export function valueLine(labels: Labels, { notes = [], n = 1, ...measured }: Value): Line {
+  return { ...labels, measured: { type: "Value", n, ...measured }, notes };
 }
 
-const HEADER: Row = {
+const COLUMNS = {
   what: "what",
   measured: "agent",
   bare: "bare calls",
   ratio: "ratio",
   spread: "quartiles (min–max)",
-  pairs: "n",
+  n: "n",
   budget: "budget",
   verdict: "",
   kubelet: "kubelet 1.36",
-};
-const COLUMNS = Object.keys(HEADER) as readonly (keyof Row)[];
+} as const;
+type Row = Readonly<Record<keyof typeof COLUMNS, string>>;
+const COLUMN_NAMES = Object.keys(COLUMNS) as readonly (keyof Row)[];
+
+function rowOf({ what, budget, limit, kubelet, measured }: Line): Row {
+  const labels = { what, budget, kubelet };
+  switch (measured.type) {
+    case "Ratio": {
+      const { ratio, agentMs, bareMs } = measured;
+      return {
+        ...labels,
+        measured: ms(agentMs),
+        bare: ms(bareMs),
+        ratio: `${ratio.median.toFixed(2)} ×`,
+        spread: `${ratio.q1.toFixed(2)}–${ratio.q3.toFixed(2)} (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`,
+        n: String(ratio.n),
+        verdict: verdict(ratio.median, limit),
+      };
+    }
+    case "Bare": {
+      const { median, min, max, n } = measured.bareMs;
+      return {
+        ...labels,
+        measured: "–",
+        bare: ms(median),
+        ratio: "–",
+        spread: `${ms(min)}–${ms(max)} bare`,
+        n: String(n),
+        verdict: "no agent",
+      };
+    }
+    case "Value":
+      return {
+        ...labels,
+        measured: measured.text,
+        bare: "",
+        ratio: "",
+        spread: measured.spread ?? "",
+        n: String(measured.n),
+        verdict: verdict(measured.value, limit),
+      };
+  }
+}
 
 /** The table, and below it the notes of each line. */
 export function printed(lines: readonly Line[]): string {
-  const rows = [HEADER, ...lines.map(({ row }) => row)];
-  const widths = COLUMNS.map((column) => Math.max(...rows.map((row) => row[column].length)));
+  const rows: readonly Row[] = [COLUMNS, ...lines.map(rowOf)];
+  const widths = COLUMN_NAMES.map((column) => Math.max(...rows.map((row) => row[column].length)));
   const text = rows.map((row) =>
-    COLUMNS.map((column, index) => row[column].padEnd(widths[index] ?? 0))
+    COLUMN_NAMES.map((column, index) => row[column].padEnd(widths[index] ?? 0))
       .join("  ")
       .trimEnd(),
   );
   const notes = lines
     .filter((line) => line.notes.length > 0)
-    .flatMap(({ row, notes: own }) => [`${row.what}:`, ...own.map((note) => `  ${note}`)]);
+    .flatMap(({ what, notes: own }) => [`${what}:`, ...own.map((note) => `  ${note}`)]);
   return [...text, "", ...notes].join("\n");
 }
 
 /** The same table for a document, with the notes as a list. */
 export function markdown(lines: readonly Line[]): string {
-  const cells = (row: Row): string => `| ${COLUMNS.map((column) => row[column]).join(" | ")} |`;
-  const notes = lines.flatMap(({ row, notes: own }) =>
-    own.map((note) => `- **${row.what}**: ${note}`),
+  const cells = (row: Row): string =>
+    `| ${COLUMN_NAMES.map((column) => row[column]).join(" | ")} |`;
+  const notes = lines.flatMap(({ what, notes: own }) =>
+    own.map((note) => `- **${what}**: ${note}`),
   );
-  const rule = `|${COLUMNS.map(() => " --- ").join("|")}|`;
-  const table = [cells(HEADER), rule, ...lines.map(({ row }) => cells(row))];
+  const rule = `|${COLUMN_NAMES.map(() => " --- ").join("|")}|`;
+  const table = [cells(COLUMNS), rule, ...lines.map((line) => cells(rowOf(line)))];
   return `${[...table, "", ...notes].join("\n")}\n`;
 }
 

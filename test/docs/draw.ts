@@ -1,0 +1,22 @@
+// Writes every generated picture and table of docs/, and knows what each should contain.
+// bun test/docs/draw.ts
+
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+import { benchmarkFiles } from "../bench/plot.ts";
+import { flowPicture } from "./flow-picture.ts";
+import { THEMES } from "./svg.ts";
+
+const DOCS = resolve(import.meta.dir, "../../docs");
+
+/** By path. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  const flow = THEMES.map((theme): [string, string] => [
+    join(DOCS, `flow-${theme.name}.svg`),
+    flowPicture(theme),
+  ]);
+  return new Map([...flow, ...benchmarkFiles()]);
+}
+
+if (import.meta.main) for (const [file, content] of generatedFiles()) writeFileSync(file, content);

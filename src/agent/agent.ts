@@ -15,14 +15,14 @@ import { Volumes } from "../volume/mount-volumes.ts";
 import { awaitPauseImage } from "./await-pause-image.ts";
 import { buildUpstream } from "./build-upstream.ts";
 import { findCgroupDriver } from "../runtime/cgroup/cgroup-driver.ts";
-import type { DesiredPods } from "./desired-pods.ts";
+import type { DesiredPods } from "../source/desired-pods.ts";
 import { buildDesiredSide, type DesiredSide } from "./build-desired-state.ts";
 import type { Edges } from "../edges.ts";
-import { EventSink } from "./event-sink.ts";
-import { Housekeeping } from "./housekeeping.ts";
+import { EventRecorder } from "../node/event-recorder.ts";
+import { Housekeeping } from "../node/housekeeping.ts";
 import { buildNodePods } from "./node-pods.ts";
 import { NodeView } from "../node/node-view.ts";
-import { Quiet, trimmer } from "./quiet.ts";
+import { IdleTimer } from "../lib/idle-timer.ts";
 import { RuntimeWatch } from "../pleg/runtime-health.ts";
 import {
   buildDocuments,
@@ -32,7 +32,7 @@ import {
   trustDoor,
 } from "./sources.ts";
 import { SyncLoop, type LoopEvent } from "./sync-loop.ts";
-import type { Upstream } from "./build-reports.ts";
+import type { Upstream } from "../upstream/upstream.ts";
 import type { Pods } from "../podworkers/pods.ts";
 
 export interface AgentOptions {
@@ -52,7 +52,7 @@ export class Agent {
   readonly #mailbox = new Mailbox<LoopEvent>();
   readonly #side: DesiredSide;
   readonly #desired: DesiredPods;
-  readonly #sink: EventSink;
+  readonly #sink: EventRecorder;
   readonly #watch: RuntimeWatch;
   readonly #pods: Pods;
   readonly #loop: SyncLoop;
@@ -62,7 +62,7 @@ export class Agent {
   readonly #upstream: Upstream | undefined;
   readonly #view: NodeView;
   readonly #housekeeping: Housekeeping;
-  readonly #quiet: Quiet;
+  readonly #quiet: IdleTimer;
   #events: ReturnType<Edges["runtimeEvents"]> | undefined;
   #cgroupDriver: CgroupDriver = "cgroupfs";
 
@@ -70,8 +70,8 @@ export class Agent {
     const { edges, config, nodeName, version } = options;
     const { clock, random, log, cri } = edges;
     this.#options = options;
-    this.#quiet = new Quiet({ clock, after: QUIET_MS, run: trimmer(edges) });
-    this.#sink = new EventSink({
+    this.#quiet = new IdleTimer({ clock, after: QUIET_MS, run: () => trimMemory(edges) });
+    this.#sink = new EventRecorder({
       edges,
       config,
       nodeName,
@@ -297,4 +297,10 @@ export class Agent {
       signal: this.#stop.signal,
     });
   }
+}
+
+/** Gives free memory back to the system. */
+function trimMemory(edges: Pick<Edges, "store" | "trimMemory">): void {
+  edges.store.database.releaseMemory();
+  edges.trimMemory();
 }

@@ -7,7 +7,7 @@ import { NO_FLEET_FACTS, type FleetFacts } from "../protocol/groups.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { MqttSource } from "../source/document/mqtt-source.ts";
 import type { UpstreamFacts } from "../rollout/trial-facts.ts";
-import { DesiredPods } from "./desired-pods.ts";
+import { DesiredPods } from "../source/desired-pods.ts";
 import type { Edges } from "../edges.ts";
 import { ImageLedger, imageProgress } from "../image/image-ledger.ts";
 import { admissionTo, nodeIdentity } from "../node/node-facts.ts";

@@ -3,11 +3,11 @@
 import type { AgentConfig } from "../config/config.ts";
 import type { DocumentState } from "../protocol/desired-document.ts";
 import type { MqttMessage } from "../mqtt/mqtt-link.ts";
-import { NodeCommands, type CommandTrust } from "./build-commands.ts";
+import { NodeCommands, type CommandTrust } from "../command/node-commands.ts";
 import type { Edges } from "../edges.ts";
-import type { EventSink } from "./event-sink.ts";
+import type { EventRecorder } from "../node/event-recorder.ts";
 import type { NodeView } from "../node/node-view.ts";
-import { Upstream } from "./build-reports.ts";
+import { Upstream } from "../upstream/upstream.ts";
 import type { Pods } from "../podworkers/pods.ts";
 
 export interface BuildUpstreamOptions {
@@ -19,7 +19,7 @@ export interface BuildUpstreamOptions {
   readonly pods: Pods;
   readonly documents: UpstreamDocuments | undefined;
   readonly trust: CommandTrust;
-  readonly events: Pick<EventSink, "connected" | "denied">;
+  readonly events: Pick<EventRecorder, "connected" | "denied">;
   /** Something went to the broker and came back. */
   readonly onReached: () => void;
   readonly signal: AbortSignal;

@@ -5,15 +5,16 @@ import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { CgroupDriver } from "../runtime/cgroup/cgroup-parent.ts";
 import type { RuntimeFeatures } from "../runtime/cri-config/features.ts";
-import { containerWorld, nodeAllocatable, podObjects } from "./runtime-helper.ts";
-import type { DesiredPods } from "./desired-pods.ts";
+import { nodeAllocatable, runtimeHelper } from "../runtime/runtime-helper.ts";
+import { podObjects } from "../podworkers/config-changes.ts";
+import type { DesiredPods } from "../source/desired-pods.ts";
 import { imageEnsurer } from "../image/ensure-image.ts";
 import type { ImageLedger } from "../image/image-ledger.ts";
-import { hostPathError, isOfDocument } from "./host-path-reach.ts";
+import { hostPathError, isOfDocument } from "../source/policy/host-path-reach.ts";
 import { MissingDevices } from "../podworkers/missing-devices.ts";
 import { activePods } from "../node/node-facts.ts";
-import { podConfigs } from "./pod-configs.ts";
-import { PodVolumes } from "./pod-volumes.ts";
+import { podConfigs } from "../runtime/pod-configs.ts";
+import { PodVolumes } from "../volume/pod-volumes.ts";
 import { requireConfig } from "../podworkers/required-config.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import { buildPods, type PodsOptions } from "./pods.ts";
@@ -45,7 +46,7 @@ export interface NodePodsOptions extends Pick<
 export function buildNodePods(options: NodePodsOptions): Pods {
   const { edges, config, nodeName, desired, record, features, signal } = options;
   const objects = (pod: Pod): LocalObjects => objectsOf(pod, desired, pods);
-  const allocatable = nodeAllocatable({ edges, config, nodeName });
+  const allocatable = nodeAllocatable(edges, config);
   const judge = hostPathError(edges.files, config);
   const volumes = new PodVolumes({
     edges,
@@ -83,14 +84,18 @@ export function buildNodePods(options: NodePodsOptions): Pods {
       pinned: (uid, container) => options.rollouts.imageOf(uid, container),
       ledger: options.images,
     }),
-    world: containerWorld({
+    world: runtimeHelper({
       ...options,
       allocatable,
-      mountsImages: () => features().imageVolumes,
-      refreshVolumes: (pod, starting) => volumes.refresh(pod, starting),
-      prepareSubPath: (pod, part) => volumes.prepareSubPath(pod, part),
+      addresses: { hostIPs: () => options.hostIPs() },
+      runtime: {
+        get features() {
+          return features();
+        },
+      },
+      volumes,
     }),
-    objects: podObjects({ edges, desired, refreshVolumes: (pod) => volumes.refresh(pod) }),
+    objects: podObjects({ edges, desired, volumes }),
     isHeld: (pod) => options.rollouts.isHeld(pod),
     requireConfig: (wanted) => {
       const checkVolumes = (pod: Pod): void => volumes.check(pod);

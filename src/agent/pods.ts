@@ -19,7 +19,7 @@ import { PodSyncer } from "../podworkers/pod-syncer.ts";
 import { PodTerminator } from "../podworkers/pod-terminator.ts";
 import { PodWorkers } from "../podworkers/pod-workers.ts";
 import { ProbeManager } from "../prober/probe-manager.ts";
-import type { ContainerWorld, EnsureImage, PodConfigs } from "../runtime/decide/action-input.ts";
+import type { RuntimeHelper, EnsureImage, PodConfigs } from "../runtime/decide/action-input.ts";
 import { ContainerDrafts } from "../runtime/container-draft.ts";
 import { ContainerSurroundings } from "../runtime/run-container-options.ts";
 import { PodKiller } from "../runtime/kill-pod.ts";
@@ -41,7 +41,7 @@ export interface PodsOptions {
   readonly events: RuntimeEvents;
   readonly ensureImage: EnsureImage;
   readonly record: RecordEvent;
-  readonly world: ContainerWorld;
+  readonly world: RuntimeHelper;
   readonly objects: PodObjects;
   /** Before `setUpVolumes`: what of it takes long, in steps; absent = nothing does. */
   readonly shareLargeClaims?: (pod: Pod) => Iterable<void>;

@@ -1,10 +1,10 @@
 // Performs: wires the sources of pods to the node's facts: manifests in files, and documents where there is a broker.
 
-import { dirname } from "node:path";
 import type { AgentConfig } from "../config/config.ts";
 import type { SourceName, SourceSnapshot } from "../api/pod/desired-pod.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import { normalizedName, parseImageReference } from "../image/image-reference.ts";
+import { guardedDirectories } from "../source/policy/host-path-reach.ts";
 import { staleConditions } from "../source/document/expired.ts";
 import { FileSource } from "../source/file/file-source.ts";
 import { MqttSource } from "../source/document/mqtt-source.ts";
@@ -124,21 +124,6 @@ export function timeConditions(
     ...behindConditions({ synchronised, now, floor: clockFloor.at }),
   ];
 }
-
-/** Whoever may write there is root on this node, or decides what runs here. */
-export function guardedDirectories(config: AgentConfig): readonly string[] {
-  const { staticPodPath, stateDir, trustPath, socket } = config;
-  const { containerRuntimeEndpoint: endpoint } = config;
-  const sockets = [socket, endpoint.replace(/^unix:\/\//, "")].filter((path) =>
-    path.startsWith("/"),
-  );
-  const ofSockets = sockets.map((path) => dirname(path)).filter((path) => !SHARED.includes(path));
-  const own = [staticPodPath, stateDir, trustPath, "/run/agent"];
-  return [...new Set([...own, "/var/lib/containerd", "/run/containerd", ...ofSockets, ...sockets])];
-}
-
-/** A socket in one of these does not make it the node's own. */
-const SHARED: readonly string[] = ["/", "/run", "/var/run", "/tmp"];
 
 function fullImageName(image: string): string | undefined {
   try {

@@ -31,7 +31,7 @@ import type { Rollouts } from "../rollout/rollouts.ts";
 import type { RuntimeWatch } from "../pleg/runtime-health.ts";
 import type { UpdateDoor, HoldOutcome, HoldVerb } from "../rollout/hold-requests.ts";
 import { trustEntry, type TrustDoor, type TrustEntry } from "../trust/trust-view.ts";
-import type { NodeTruth, ReportedPod } from "./node-truth.ts";
+import type { NodeTruth, ReportedPod } from "../upstream/report/node-truth.ts";
 import type { GraceOutcome, NodeEntry, ServerFacts, VersionInfo } from "./node-api.ts";
 import type { Pods } from "../podworkers/pods.ts";
 

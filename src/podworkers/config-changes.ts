@@ -4,7 +4,11 @@
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { Pod } from "../api/v1/pod.ts";
+import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { SourceName } from "../api/pod/source-name.ts";
+import type { Edges } from "../edges.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
+import { configDigests } from "../runtime/decide/config-digests.ts";
 
 /** What the pods of this node read. */
 export interface PodObjects {
@@ -59,4 +63,28 @@ export class ConfigChanges {
     if (problems.length > 0) return { known: undefined, again: clock.monotonic() + AGAIN_MS };
     return { known: { version, desired, digests: objects.digests(desired) }, again: undefined };
   }
+}
+
+export interface PodObjectsOptions {
+  readonly edges: Pick<Edges, "store">;
+  readonly desired: {
+    readonly objectVersion: number;
+    objectsFor(desired: DesiredPod): LocalObjects;
+    isSettledFor(reader: SourceName): boolean;
+  };
+  readonly volumes: { refresh(pod: Pod): readonly string[] };
+}
+
+export function podObjects({ edges, desired, volumes }: PodObjectsOptions): PodObjects {
+  const { secrets } = edges.store;
+  return {
+    version: () => desired.objectVersion,
+    refreshVolumes: (pod) => volumes.refresh(pod),
+    digests: (wanted) =>
+      configDigests(wanted.pod, {
+        objects: desired.objectsFor(wanted),
+        isSettled: desired.isSettledFor(wanted.source),
+        digest: (text) => secrets.configDigest(text),
+      }),
+  };
 }

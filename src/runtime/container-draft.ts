@@ -10,7 +10,7 @@ import type {
   ContainerDraft,
   ContainerFacts,
   ContainerImages,
-  ContainerWorld,
+  RuntimeHelper,
   EnsureImage,
   PodConfigs,
 } from "./decide/action-input.ts";
@@ -27,7 +27,7 @@ export interface ContainerDraftsOptions {
   readonly configs: PodConfigs;
   /** The image on this node, pulled if the policy says so; rejects with Kubernetes' reasons. */
   readonly ensureImage: EnsureImage;
-  readonly world: Pick<ContainerWorld, "mountsImages">;
+  readonly world: Pick<RuntimeHelper, "mountsImages">;
   readonly surroundings: ContainerSurroundings;
 }
 

@@ -9,7 +9,7 @@ import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import type {
   ActionInput,
   ContainerFacts,
-  ContainerWorld,
+  RuntimeHelper,
   PodConfigs,
   SandboxRef,
   SubPath,
@@ -22,7 +22,7 @@ import { hostNetworkHostsFile, podHostsFile } from "./cri-config/hosts-file.ts";
 import { subPathOf } from "./cri-config/volume-parts.ts";
 
 export interface SurroundingsOptions {
-  readonly world: ContainerWorld;
+  readonly world: RuntimeHelper;
   readonly configs: Pick<PodConfigs, "etcHosts">;
   readonly files: Files;
 }

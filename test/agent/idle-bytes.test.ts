@@ -1,7 +1,7 @@
 // What a node that has nothing to say costs: bytes of real MQTT encodings, both directions, on virtual time.
 
 import { expect, test } from "bun:test";
-import { Upstream } from "../../src/agent/build-reports.ts";
+import { Upstream } from "../../src/upstream/upstream.ts";
 import type { LinkBytes } from "../../src/upstream/link/link-bytes.ts";
 import { VirtualClock } from "../fakes/fake-clock.ts";
 import { measured } from "../fakes/measured-link.ts";

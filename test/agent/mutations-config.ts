@@ -64,7 +64,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "files wait for documents that never come",
-    file: "src/agent/runtime-helper.ts",
+    file: "src/podworkers/config-changes.ts",
     search: "isSettled: desired.isSettledFor(",
     replacement: "isSettled: desired.isSettled(",
   },

@@ -23,7 +23,7 @@ import { createLogger, type Logger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
 import type { PodObjects } from "../../src/podworkers/config-changes.ts";
 import type {
-  ContainerWorld,
+  RuntimeHelper,
   LocalImage,
   PodConfigs,
 } from "../../src/runtime/decide/action-input.ts";
@@ -184,7 +184,7 @@ export interface PodProcessOptions {
   readonly onPodChanged: (uid: PodUID) => void;
   readonly onStatusChanged?: (uid: PodUID) => void;
   readonly record?: RecordEvent;
-  readonly world?: Partial<ContainerWorld>;
+  readonly world?: Partial<RuntimeHelper>;
   readonly objects?: Partial<PodObjects>;
   readonly setUpVolumes?: PodsOptions["setUpVolumes"];
   readonly shareLargeClaims?: (pod: Pod) => Iterable<void>;

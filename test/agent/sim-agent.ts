@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { Agent } from "../../src/agent/agent.ts";
 import type { Edges } from "../../src/edges.ts";
-import type { NodeTruth } from "../../src/node/node-truth.ts";
+import type { NodeTruth } from "../../src/upstream/report/node-truth.ts";
 import type { AgentConfig } from "../../src/config/config.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../src/config/config-defaults.ts";
 import type { PodFailure } from "../../src/api/v1/pod-failure.ts";

@@ -2,9 +2,9 @@
 
 import { NO_OBJECTS } from "../../src/api/v1/local-object.ts";
 import type { PodObjects } from "../../src/podworkers/config-changes.ts";
-import type { ContainerWorld } from "../../src/runtime/decide/action-input.ts";
+import type { RuntimeHelper } from "../../src/runtime/decide/action-input.ts";
 
-export const PLAIN_WORLD: ContainerWorld = {
+export const PLAIN_WORLD: RuntimeHelper = {
   nodeName: "node",
   clusterDomain: "",
   allocatable: { cpuMillis: 4000, memoryBytes: 4 * 1024 ** 3 },

@@ -45,7 +45,7 @@ export interface PodConfigs {
 }
 
 /** What of the node a container's environment and files are made of; asked at each start. */
-export interface ContainerWorld {
+export interface RuntimeHelper {
   readonly nodeName: string;
   /** "" = none. */
   readonly clusterDomain: string;

@@ -4,13 +4,13 @@ import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
 import type { VolumeMount } from "../../../src/api/v1/volumes.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
-import type { ContainerWorld, SubPath } from "../../../src/runtime/decide/action-input.ts";
+import type { RuntimeHelper, SubPath } from "../../../src/runtime/decide/action-input.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { localObjects } from "../../fakes/local-objects.ts";
 import { laterRefusal } from "../../fakes/refusal.ts";
 import { StartWorld } from "./start-world.ts";
 
-const worldOf = (spec: Partial<PodSpec> = {}, node: Partial<ContainerWorld> = {}): StartWorld =>
+const worldOf = (spec: Partial<PodSpec> = {}, node: Partial<RuntimeHelper> = {}): StartWorld =>
   new StartWorld(aPod(spec), node);
 const two = { containers: [aContainer("a"), aContainer("b")] };
 const LOST = { type: "fail", code: GrpcCode.UNAVAILABLE, details: "gone" } as const;
@@ -62,7 +62,7 @@ describe("the digest of what a container read", () => {
   const reader = { containers: [aContainer("a", { envFrom: [from] })] };
 
   test("goes onto it, and the content does not", async () => {
-    const node: Partial<ContainerWorld> = {
+    const node: Partial<RuntimeHelper> = {
       objects: () => localObjects({ secrets: { login: { KEY: "hidden" } } }),
       configDigest: (text) => `v1:key:${text.length}`,
     };

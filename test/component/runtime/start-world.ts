@@ -12,7 +12,7 @@ import { systemClock } from "../../../src/lib/system-clock.ts";
 import type {
   ActionInput,
   ContainerFacts,
-  ContainerWorld,
+  RuntimeHelper,
   EarlyStart,
   PodConfigs,
   SandboxRef,
@@ -55,7 +55,7 @@ export class StartWorld implements Disposable {
   #sandbox: SandboxRef | undefined;
   readonly #early = new Map<string, Promise<EarlyStart | undefined>>();
 
-  constructor(pod: Pod, world: Partial<ContainerWorld> = {}) {
+  constructor(pod: Pod, world: Partial<RuntimeHelper> = {}) {
     this.pod = pod;
     const { clock, runtime: cri, events } = this;
     const files = realFiles();

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { addonPath } from "#sqlite-addon";
-import { Upstream } from "../../../src/agent/build-reports.ts";
+import { Upstream } from "../../../src/upstream/upstream.ts";
 import type { MqttLink, MqttSession } from "../../../src/mqtt/mqtt-link.ts";
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
 import { Store } from "../../../src/store/store.ts";

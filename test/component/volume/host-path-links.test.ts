@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { hostPathError, isOfDocument } from "../../../src/agent/host-path-reach.ts";
-import { PodVolumes } from "../../../src/agent/pod-volumes.ts";
+import { hostPathError, isOfDocument } from "../../../src/source/policy/host-path-reach.ts";
+import { PodVolumes } from "../../../src/volume/pod-volumes.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../../src/config/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { SourceName } from "../../../src/api/pod/desired-pod.ts";

@@ -14,26 +14,21 @@ import {
   acknowledgeStatic,
   shadowedAmong,
   type RunningFacts,
-} from "../upstream/report/acknowledge.ts";
-import { againAtConnect, againAtRefresh, both, type Again } from "../upstream/refresh-policy.ts";
-import { UpstreamConnection } from "../upstream/link/connection.ts";
-import { LinkMeter, type LinkBytes } from "../upstream/link/link-bytes.ts";
+} from "./report/acknowledge.ts";
+import { againAtConnect, againAtRefresh, both, type Again } from "./refresh-policy.ts";
+import { UpstreamConnection } from "./link/connection.ts";
+import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
 import type { PodHealth } from "../rollout/pod-health.ts";
-import { podLine } from "../upstream/report/pod-line.ts";
-import { Publisher } from "../upstream/publisher.ts";
-import { ReportLoop } from "../upstream/report/report-loop.ts";
-import {
-  podTopicPayload,
-  report,
-  reportContent,
-  reportPayload,
-} from "../upstream/report/report.ts";
+import { podLine } from "./report/pod-line.ts";
+import { Publisher } from "./publisher.ts";
+import { ReportLoop } from "./report/report-loop.ts";
+import { podTopicPayload, report, reportContent, reportPayload } from "./report/report.ts";
 import type { Ack } from "../protocol/reported-state.ts";
 import { reportedSource } from "../protocol/wire-text.ts";
 import type { Edges } from "../edges.ts";
-import type { NodeTruth } from "../node/node-truth.ts";
+import type { NodeTruth } from "./report/node-truth.ts";
 import { healthOf } from "../rollout/pod-healths.ts";
-import { NextSpeaker } from "../upstream/session-clock.ts";
+import { NextSpeaker } from "./session-clock.ts";
 
 export interface UpstreamOptions {
   readonly edges: Edges;

@@ -11,10 +11,9 @@ import { objectKey, type DesiredObject, type LocalObjects } from "../api/v1/loca
 import type { NodeIdentity } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
-import { listensTo } from "../source/object-access.ts";
-import { mergeSnapshots, type Admission, type Standing } from "../source/pod-config.ts";
-import { ObjectIndex } from "../source/object-index.ts";
-import type { RolloutView } from "../rollout/rollouts.ts";
+import { listensTo } from "./object-access.ts";
+import { mergeSnapshots, type Admission, type Standing } from "./pod-config.ts";
+import { ObjectIndex } from "./object-index.ts";
 import { isSameList } from "../lib/equal.ts";
 
 export interface DesiredPodsOptions {
@@ -35,6 +34,15 @@ export interface DesiredPodsOptions {
   readonly onObjectsChanged?: (keys: ReadonlySet<string>) => void;
   /** How documents change what runs; absent = they are not judged. */
   readonly rollouts?: DesiredRollouts;
+}
+
+/** What the sources want, before updates are judged. */
+export interface WrittenState {
+  objectsFor(desired: DesiredPod): LocalObjects;
+  /** What the pod reads and may still come (`ConfigMap default/web`). */
+  late(desired: DesiredPod): readonly string[];
+  /** Another source has its name. */
+  isShadowed(desired: DesiredPod): boolean;
 }
 
 export interface DesiredRollouts {
@@ -143,7 +151,7 @@ export class DesiredPods {
   }
 
   /** What the sources say by now, whatever is on trial. */
-  get written(): RolloutView {
+  get written(): WrittenState {
     return {
       objectsFor: (desired) => this.#objects.for(desired),
       late: (desired) => this.#lateFor(desired),

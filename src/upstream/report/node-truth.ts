@@ -1,9 +1,9 @@
 // Performs: what is true on the node at the moment of a report. Types only.
 
-import type { DocumentState } from "../protocol/desired-document.ts";
-import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
-import type { NodeStatus, PodStatus } from "../api/v1/pod-status.ts";
-import type { StaticFiles } from "../upstream/report/acknowledge.ts";
+import type { DocumentState } from "../../protocol/desired-document.ts";
+import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
+import type { NodeStatus, PodStatus } from "../../api/v1/pod-status.ts";
+import type { StaticFiles } from "./acknowledge.ts";
 
 /** A pod as the node shows it. */
 export interface ReportedPod {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { Housekeeping } from "../../../src/agent/housekeeping.ts";
+import { Housekeeping } from "../../../src/node/housekeeping.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { createLogger } from "../../../src/lib/logger.ts";

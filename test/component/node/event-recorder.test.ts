@@ -2,14 +2,14 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AgentConfig, MqttConfig } from "../../src/config/config.ts";
-import type { Rejection } from "../../src/api/pod/desired-pod.ts";
-import { podEvent } from "../../src/api/v1/events.ts";
-import { EventSink } from "../../src/agent/event-sink.ts";
-import { createLogger } from "../../src/lib/logger.ts";
-import type { Store } from "../../src/store/store.ts";
-import { openStore } from "../component/store/open-store.ts";
-import { VirtualClock } from "../fakes/fake-clock.ts";
+import type { AgentConfig, MqttConfig } from "../../../src/config/config.ts";
+import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
+import { podEvent } from "../../../src/api/v1/events.ts";
+import { EventRecorder } from "../../../src/node/event-recorder.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { openStore } from "../store/open-store.ts";
+import { VirtualClock } from "../../fakes/fake-clock.ts";
 
 const MQTT: MqttConfig = {
   url: "mqtt://broker",
@@ -45,10 +45,10 @@ afterEach(() => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
-function sink(config: Pick<AgentConfig, "mqtt"> = { mqtt: MQTT }): EventSink {
+function sink(config: Pick<AgentConfig, "mqtt"> = { mqtt: MQTT }): EventRecorder {
   store = openStore(stateDir);
   const log = createLogger({ clock, level: "error", write: () => undefined });
-  return new EventSink({
+  return new EventRecorder({
     edges: { clock, log, store, bootId: "boot-1" },
     config,
     nodeName: "pi-1",
@@ -57,7 +57,7 @@ function sink(config: Pick<AgentConfig, "mqtt"> = { mqtt: MQTT }): EventSink {
   });
 }
 
-function told(events: EventSink): readonly string[] {
+function told(events: EventRecorder): readonly string[] {
   return events.list().map(({ type, reason, object, message }) => {
     return `${type} ${reason} ${object.kind}/${object.name}: ${message}`;
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { DesiredPods } from "../../../src/agent/desired-pods.ts";
+import { DesiredPods } from "../../../src/source/desired-pods.ts";
 import type { DesiredObject } from "../../../src/api/v1/local-object.ts";
 import type { SourceName } from "../../../src/api/pod/source-name.ts";
 import type { Admission } from "../../../src/source/pod-config.ts";

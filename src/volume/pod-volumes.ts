@@ -10,12 +10,11 @@ import {
 import type { LocalObjects } from "../api/v1/local-object.ts";
 import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
 import type { DownwardAPIFile } from "../api/v1/volumes.ts";
-import type { SubPath } from "../runtime/decide/action-input.ts";
-import { Volumes, type VolumesOptions } from "../volume/mount-volumes.ts";
-import { SubPaths } from "../volume/sub-path.ts";
-import { isReadOnlyVolume } from "../volume/volume-kinds.ts";
+import { Volumes, type VolumesOptions } from "./mount-volumes.ts";
+import { SubPaths, type SubPathRequest } from "./sub-path.ts";
+import type { HostPathHost } from "./set-up-host-path.ts";
+import { isReadOnlyVolume } from "./volume-kinds.ts";
 import type { Edges } from "../edges.ts";
-import type { HostPathError } from "./host-path-reach.ts";
 
 export interface PodVolumesOptions {
   readonly edges: Pick<Edges, "files" | "mounts">;
@@ -23,8 +22,8 @@ export interface PodVolumesOptions {
   readonly nodeName: string;
   readonly allocatable: NodeAllocatable;
   readonly objects: (pod: Pod) => LocalObjects;
-  /** Who judges what hostPaths of the pod lead to; undefined = nobody has to. */
-  readonly hostPathError: (pod: Pod) => HostPathError | undefined;
+  /** Judges what hostPaths of the pod lead to; undefined = they are taken as written. */
+  readonly hostPathError: (pod: Pod) => HostPathHost["hostPathError"];
 }
 
 export class PodVolumes {
@@ -72,7 +71,7 @@ export class PodVolumes {
   }
 
   /** Throws AgentError `CreateContainerConfigError`, or what `checkPaths` throws. */
-  prepareSubPath(pod: Pod, part: SubPath): string {
+  prepareSubPath(pod: Pod, part: Omit<SubPathRequest, "readOnly">): string {
     this.checkPaths(pod, new Map([[part.volumeName, part.volumePath]]));
     const volume = pod.spec.volumes.find(({ name }) => name === part.volumeName);
     const readOnly = volume !== undefined && isReadOnlyVolume(volume);

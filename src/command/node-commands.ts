@@ -7,21 +7,14 @@ import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
-import type { CommandOrder } from "../command/executor.ts";
-import type { CommandOutcome } from "../command/response.ts";
-import { Commands } from "../command/dispatcher.ts";
+import type { CommandOrder } from "./executor.ts";
+import type { CommandOutcome } from "./response.ts";
+import { Commands } from "./dispatcher.ts";
 import { allowed } from "../upstream/packets.ts";
-import { pull, restart, type PodDoers } from "../command/pod-commands.ts";
-import { changeHold } from "../command/hold-commands.ts";
-import { LogCommands, type LogOf } from "../command/log-commands.ts";
-import {
-  describe,
-  explain,
-  get,
-  ping,
-  type ReadFacts,
-  type ReadOptions,
-} from "../command/read-commands.ts";
+import { pull, restart, type PodDoers } from "./pod-commands.ts";
+import { changeHold } from "./hold-commands.ts";
+import { LogCommands, type LogOf } from "./log-commands.ts";
+import { describe, explain, get, ping, type ReadFacts, type ReadOptions } from "./read-commands.ts";
 import type { Edges } from "../edges.ts";
 import type { HoldFacts } from "../node/node-api.ts";
 import type { Pods } from "../podworkers/pods.ts";

@@ -10,22 +10,19 @@ import { qosClass } from "../api/resource/qos.ts";
 import { memoryCgroupRemedy, type CgroupFacts } from "../host/cgroup.ts";
 import type { Files } from "../host/files.ts";
 import { AgentError } from "../lib/errors.ts";
-import { cgroupParent, type CgroupDriver } from "../runtime/cgroup/cgroup-parent.ts";
-import {
-  containerConfig,
-  type ContainerConfigFacts,
-} from "../runtime/cri-config/container-config.ts";
-import type { RuntimeFeatures } from "../runtime/cri-config/features.ts";
-import type { PodConfigs } from "../runtime/decide/action-input.ts";
-import { etcHostsPath } from "../runtime/cri-config/hosts-file.ts";
-import { podDns } from "../runtime/cri-config/pod-dns.ts";
-import { runtimeHandlerOf } from "../runtime/cri-config/runtime-class.ts";
-import { sandboxConfig } from "../runtime/cri-config/sandbox-config.ts";
-import { terminationLogPath } from "../runtime/observe/termination-message.ts";
+import { cgroupParent, type CgroupDriver } from "./cgroup/cgroup-parent.ts";
+import { containerConfig, type ContainerConfigFacts } from "./cri-config/container-config.ts";
+import type { RuntimeFeatures } from "./cri-config/features.ts";
+import type { PodConfigs } from "./decide/action-input.ts";
+import { etcHostsPath } from "./cri-config/hosts-file.ts";
+import { podDns } from "./cri-config/pod-dns.ts";
+import { runtimeHandlerOf } from "./cri-config/runtime-class.ts";
+import { sandboxConfig } from "./cri-config/sandbox-config.ts";
+import { terminationLogPath } from "./observe/termination-message.ts";
 import type { Edges } from "../edges.ts";
-import { IdRanges } from "../runtime/id-ranges.ts";
-import { nodeDns } from "../runtime/cri-config/node-dns.ts";
-import { PodCgroups, hugePageSizes } from "../runtime/cgroup/pod-cgroups.ts";
+import { IdRanges } from "./id-ranges.ts";
+import { nodeDns } from "./cri-config/node-dns.ts";
+import { PodCgroups, hugePageSizes } from "./cgroup/pod-cgroups.ts";
 
 export interface PodConfigsOptions {
   readonly edges: Edges;

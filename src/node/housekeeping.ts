@@ -1,5 +1,5 @@
-// Performs: removes volumes, retained logs and rows that no pod owns any more: a lost database, or a name that was
-// dropped while the agent was away, leaves some. Waits for local facts only. kubelet: cleanupOrphanedPodDirs
+// Performs: removes volumes, retained logs and rows that no pod owns: a lost database, or a pod that was deleted while
+// the agent did not run, leaves some. Waits for local sources only. kubelet: cleanupOrphanedPodDirs
 
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -19,11 +19,11 @@ export interface HousekeepingOptions {
   readonly isInUse: (uid: PodUID) => boolean;
   /** Whether a pod of this namespace/name is wanted, or still there. */
   readonly isNamed: (name: string) => boolean;
-  /** Every source has spoken and the runtime is known. */
+  /** Every source has synced and the runtime's pods are known. */
   readonly isSettled: () => boolean;
 }
 
-/** Where it is written which containers of which pods are ended to be replaced. */
+/** Rows of the containers that were killed to be replaced, by pod. */
 export interface KilledPods {
   pods(): readonly PodUID[];
   forget(uid: PodUID): void;

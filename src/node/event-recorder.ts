@@ -1,4 +1,5 @@
-// Performs: where every room's events go: into the log, the ring that `get events` shows, and the outbox.
+// Performs: records the events of every room: in the log, in the ring behind `get events`, and in the outbox.
+// kubelet: event recorder
 
 import type { AgentConfig } from "../config/config.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
@@ -7,26 +8,26 @@ import { topicFor } from "../protocol/mqtt-topics.ts";
 import { Events } from "../status/events.ts";
 import { EventUplink } from "../upstream/report/event-uplink.ts";
 import type { Edges } from "../edges.ts";
-import { nodeEvent, rejectionEvents } from "../node/node-events.ts";
+import { nodeEvent, rejectionEvents } from "./node-events.ts";
 
-export interface EventSinkOptions {
+export interface EventRecorderOptions {
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "bootId">;
   readonly config: Pick<AgentConfig, "mqtt">;
   readonly nodeName: string;
-  /** An event's text as it may leave the node. */
+  /** Redacts a text before it leaves the node. */
   readonly hush: (text: string) => string;
-  /** Events wait in the outbox. */
+  /** Events were added to the outbox. */
   readonly onFlushed: () => void;
 }
 
-export class EventSink implements Disposable {
+export class EventRecorder implements Disposable {
   readonly record: RecordEvent;
-  readonly #options: EventSinkOptions;
+  readonly #options: EventRecorderOptions;
   readonly #events: Events;
   readonly #uplink: EventUplink | undefined;
   #rejected: readonly Rejection[] = [];
 
-  constructor(options: EventSinkOptions) {
+  constructor(options: EventRecorderOptions) {
     const { clock, log } = options.edges;
     this.#options = options;
     this.#uplink = uplinkOf(options);
@@ -39,33 +40,33 @@ export class EventSink implements Disposable {
     return this.#events.list();
   }
 
-  /** The agent begins its work. */
+  /** The agent starts. */
   started(version: string): void {
     const { recovered } = this.#options.edges.store;
     this.#node("Normal", "Starting", `Starting agent ${version}.`);
     if (recovered === undefined) return;
     const { reason, movedTo } = recovered;
-    const message = `the database was damaged (${reason}); it lies in ${movedTo} and a new one was made`;
+    const message = `the database was damaged (${reason}); it was moved to ${movedTo} and a new one was made`;
     this.#node("Warning", "DatabaseRecovered", message);
   }
 
-  /** All that the sources refuse now. */
+  /** `rejected`: everything that the sources reject now; only what is new becomes an event. */
   rejected(rejected: readonly Rejection[]): void {
     const { nodeName } = this.#options;
     for (const event of rejectionEvents(this.#rejected, rejected, nodeName)) this.record(event);
     this.#rejected = rejected;
   }
 
-  /** The runtime has become silent (why), or answers again. */
+  /** `problem`: why the runtime does not answer; undefined = it answers again. */
   runtimeHealth(problem: string | undefined): void {
     if (problem === undefined)
       this.#node("Normal", "RuntimeReady", "the container runtime answers again");
     else this.#node("Warning", "RuntimeNotResponding", `the container runtime: ${problem}`);
   }
 
-  /** The broker does not take what is said on `topic`. */
+  /** The broker refuses what is published on `topic`. */
   denied(topic: string, why: string): void {
-    this.#node("Warning", "PublishDenied", `${topic} ${why}; it is tried again in an hour`);
+    this.#node("Warning", "PublishDenied", `${topic} ${why}; it is retried in an hour`);
   }
 
   /** A session with the broker is about to publish what waits. */
@@ -73,7 +74,7 @@ export class EventSink implements Disposable {
     this.#uplink?.connected();
   }
 
-  /** Writes down what waits for the broker. */
+  /** Writes what waits for the broker to the outbox. */
   [Symbol.dispose](): void {
     this.#uplink?.[Symbol.dispose]();
   }
@@ -83,14 +84,14 @@ export class EventSink implements Disposable {
   }
 }
 
-/** Without a broker nothing is written down. */
+/** undefined = no broker is configured: nothing is queued. */
 function uplinkOf({
   edges,
   config,
   nodeName,
   hush,
   onFlushed,
-}: EventSinkOptions): EventUplink | undefined {
+}: EventRecorderOptions): EventUplink | undefined {
   if (config.mqtt === undefined) return undefined;
   const { clock, log, store, bootId } = edges;
   const topic = topicFor({ type: "NodeEvent", root: config.mqtt.topicRoot, node: nodeName });

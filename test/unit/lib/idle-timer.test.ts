@@ -1,18 +1,18 @@
 import { expect, test } from "bun:test";
-import { Quiet } from "../../../src/agent/quiet.ts";
+import { IdleTimer } from "../../../src/lib/idle-timer.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 
-function watched(): { clock: VirtualClock; quiet: Quiet; runs: number[] } {
+function watched(): { clock: VirtualClock; timer: IdleTimer; runs: number[] } {
   const clock = new VirtualClock();
   const runs: number[] = [];
-  const quiet = new Quiet({ clock, after: 15_000, run: () => runs.push(clock.monotonic()) });
-  return { clock, quiet, runs };
+  const timer = new IdleTimer({ clock, after: 15_000, run: () => runs.push(clock.monotonic()) });
+  return { clock, timer, runs };
 }
 
 test("runs once after a burst, when it is over", async () => {
-  const { clock, quiet, runs } = watched();
+  const { clock, timer, runs } = watched();
   for (let touch = 0; touch < 5; touch += 1) {
-    quiet.touch();
+    timer.touch();
     await clock.advance(10_000);
   }
   expect(runs).toEqual([]);
@@ -21,10 +21,10 @@ test("runs once after a burst, when it is over", async () => {
 });
 
 test("does nothing while idle, and nothing when it is disposed", async () => {
-  const { clock, quiet, runs } = watched();
+  const { clock, timer, runs } = watched();
   await clock.advance(600_000);
-  quiet.touch();
-  quiet[Symbol.dispose]();
+  timer.touch();
+  timer[Symbol.dispose]();
   await clock.advance(600_000);
   expect(runs).toEqual([]);
 });

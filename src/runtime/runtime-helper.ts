@@ -1,0 +1,63 @@
+// Performs: gives a starting container the node's facts: objects, addresses, volumes. kubelet: runtime helper
+
+import type { AgentConfig } from "../config/config.ts";
+import type { NodeAllocatable } from "../api/pod/downward.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { Container, Pod } from "../api/v1/pod.ts";
+import type { Edges } from "../edges.ts";
+import { allocatableOf } from "./cgroup/pod-cgroups.ts";
+import type { RuntimeFeatures } from "./cri-config/features.ts";
+import type { RuntimeHelper, SubPath } from "./decide/action-input.ts";
+
+export interface RuntimeHelperOptions {
+  readonly edges: Pick<Edges, "files" | "store">;
+  readonly config: Pick<AgentConfig, "clusterDomain">;
+  readonly nodeName: string;
+  readonly allocatable: NodeAllocatable;
+  readonly addresses: Pick<RuntimeHelper, "hostIPs">;
+  readonly desired: { objectsFor(pod: DesiredPod): LocalObjects };
+  readonly runtime: { readonly features: RuntimeFeatures };
+  readonly volumes: {
+    refresh(pod: Pod, starting: Container): readonly string[];
+    prepareSubPath(pod: Pod, part: SubPath): string;
+  };
+}
+
+const ETC_HOSTS = "/etc/hosts";
+const ETC_HOSTS_BYTES = 1024 * 1024;
+
+export function runtimeHelper(options: RuntimeHelperOptions): RuntimeHelper {
+  const { edges, config, nodeName, allocatable, addresses, desired, runtime, volumes } = options;
+  const { files, store } = edges;
+  return {
+    nodeName,
+    clusterDomain: config.clusterDomain,
+    allocatable,
+    hostIPs: () => addresses.hostIPs(),
+    nodeHosts: () =>
+      files.target(ETC_HOSTS) === undefined
+        ? ""
+        : new TextDecoder().decode(files.readFollowing(ETC_HOSTS, ETC_HOSTS_BYTES)),
+    objects: (pod) => desired.objectsFor(pod),
+    configDigest: (text) => store.secrets.configDigest(text),
+    mountsImages: () => runtime.features.imageVolumes,
+    refreshVolumes: (pod, starting) => volumes.refresh(pod, starting),
+    prepareSubPath: (pod, part) => volumes.prepareSubPath(pod, part),
+  };
+}
+
+/** What a container without limits of its own may use. */
+export function nodeAllocatable(
+  edges: Pick<Edges, "machine">,
+  config: AgentConfig,
+): NodeAllocatable {
+  const allocatable = allocatableOf(edges, config);
+  const milli = (resource: string): number => Number(allocatable.get(resource) ?? 0n);
+  const storage = milli("ephemeral-storage");
+  return {
+    cpuMillis: milli("cpu"),
+    memoryBytes: milli("memory") / 1000,
+    ...(storage === 0 ? {} : { ephemeralStorageBytes: storage / 1000 }),
+  };
+}

@@ -1,10 +1,9 @@
 // Decides, without any node, what a node would say of manifests: one text alone, then all of them together.
 
 import { decodeConfig } from "../config/config-decode.ts";
-import type { JsonObject, Sha256 } from "../api/decode/decode-context.ts";
+import type { Sha256 } from "../api/decode/decode-context.ts";
 import { decodeObject } from "../api/decode/decode-object.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
-import { isJsonObject } from "../api/decode/field-reader.ts";
 import type { FieldPath } from "../api/decode/field-path.ts";
 import { FindingsBudget } from "../api/decode/field-errors.ts";
 import { claimsConflict, hostPortClaims } from "../api/validation/host-ports.ts";
@@ -13,6 +12,7 @@ import { NODE_CONFIG_MAP, reservedError } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
 import { readDocuments, type YamlDocument } from "../api/yaml/yaml-documents.ts";
+import { type JsonObject, isJsonObject } from "../lib/json.ts";
 
 interface Place {
   readonly file: string;

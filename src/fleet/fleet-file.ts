@@ -2,10 +2,9 @@
 
 import { decodeConfig } from "../config/config-decode.ts";
 import type { MqttConfig } from "../config/config.ts";
-import type { JsonObject } from "../api/decode/decode-context.ts";
-import { isJsonObject } from "../api/decode/field-reader.ts";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
+import { type JsonObject, isJsonObject } from "../lib/json.ts";
 
 export interface FleetFile {
   /** As written, the same names as in a node's configuration. */

@@ -4,7 +4,6 @@ import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
 import type { MqttConfig } from "../config/config.ts";
-import type { JsonObject } from "../api/decode/decode-context.ts";
 import { CliError } from "../cli/cli-error.ts";
 import { errorLine } from "../cli/load-config.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -14,6 +13,7 @@ import type { FieldError } from "../lib/result.ts";
 import type { ConnectOptions, MqttLink } from "../mqtt/mqtt-link.ts";
 import { mqttOf, NO_FLEET_FILE, readFleetFile, type FleetFile } from "./fleet-file.ts";
 import { OperatorSession } from "./operator-session.ts";
+import type { JsonObject } from "../lib/json.ts";
 
 /** What every verb that talks to the broker takes. */
 export interface BrokerFlags {

@@ -1,6 +1,7 @@
 // Performs: asks one question of one probe and makes an answer of whatever comes back. kubelet: prober.runProbe
 
-import type { Container, HttpGetHandler, Probe } from "../api/v1/pod.ts";
+import type { HttpGetHandler, Probe } from "../api/v1/probe.ts";
+import type { Container } from "../api/v1/pod.ts";
 import { NO_ADDRESS } from "../host/probe/http-request.ts";
 import type { HttpRequest, ProbeCall, ProbeEdge } from "../host/probe/probe-edge.ts";
 import type { Clock } from "../lib/clock.ts";

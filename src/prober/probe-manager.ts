@@ -3,7 +3,8 @@
 
 import { containerEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import { podName, type Pod, type PodUID, type Probe } from "../api/v1/pod.ts";
+import type { Probe } from "../api/v1/probe.ts";
+import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import {
   NO_VERDICTS,
   type ContainerVerdicts,

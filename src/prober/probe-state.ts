@@ -1,6 +1,6 @@
 // What one probe thinks of one instance of a container, and whether it asks on. kubelet: prober/worker
 
-import type { Probe } from "../api/v1/pod.ts";
+import type { Probe } from "../api/v1/probe.ts";
 import type { ProbeKind, ProbeOutcome } from "../api/v1/probe-verdicts.ts";
 
 export type Thresholds = Pick<Probe, "successThreshold" | "failureThreshold">;

@@ -1,7 +1,8 @@
 // Which address a probe asks for one container.
 
 import { resolvePort } from "../api/v1/container-ports.ts";
-import type { Container, HttpGetHandler, TcpSocketHandler } from "../api/v1/pod.ts";
+import type { HttpGetHandler, TcpSocketHandler } from "../api/v1/probe.ts";
+import type { Container } from "../api/v1/pod.ts";
 import {
   httpTarget,
   NO_ADDRESS,

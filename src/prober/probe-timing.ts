@@ -1,6 +1,6 @@
 // When a probe asks: first, next, and when an edge that never answers is given up. All times are Monotonic.
 
-import type { Probe } from "../api/v1/pod.ts";
+import type { Probe } from "../api/v1/probe.ts";
 import type { ProbeKind } from "../api/v1/probe-verdicts.ts";
 import type { Monotonic } from "../lib/clock.ts";
 

@@ -5,7 +5,6 @@ import { bytesOfBase64 } from "../api/validation/base64.ts";
 import {
   integerField,
   invalid,
-  isJsonObject,
   isUnwritten,
   objectList,
   required,
@@ -20,6 +19,7 @@ import { timeField } from "../api/validation/time-field.ts";
 import type { PublicKey, SigningKey, SigningRole, TrustBundle } from "./trust-bundle.ts";
 import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
+import { isJsonObject } from "../lib/json.ts";
 
 const BUNDLE_FIELDS = ["version", "notBefore", "root", "keys"];
 const KEY_FIELDS = ["pub", "roles", "nodes", "groups"];

@@ -1,7 +1,7 @@
 // A good revision as text and back: the pod as written, what it read, and the images it ran. Pure.
 
 import { base64Values } from "../api/validation/base64.ts";
-import type { DecodeContext, JsonObject } from "../api/decode/decode-context.ts";
+import type { DecodeContext } from "../api/decode/decode-context.ts";
 import { decodeObject } from "../api/decode/decode-object.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import {
@@ -13,6 +13,7 @@ import {
 import { NODE_CONFIG_MAP } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import type { GoodCopy } from "../api/pod/rollout.ts";
+import type { JsonObject } from "../lib/json.ts";
 
 /** The same, ready to run. */
 export interface GoodPod {

@@ -1,6 +1,6 @@
 // What updates are made of: a document as it is judged, and where it is written down how it stands. Types only.
 
-import type { DecodeContext, JsonObject } from "../api/decode/decode-context.ts";
+import type { DecodeContext } from "../api/decode/decode-context.ts";
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import type { LocalObjects } from "../api/v1/local-object.ts";
 import type { PodUID } from "../api/v1/pod.ts";
@@ -8,6 +8,7 @@ import type { GoodCopy, PodOfSource, Revision, RolloutState } from "../api/pod/r
 import type { Monotonic } from "../lib/clock.ts";
 import type { RolloutPolicy, RolloutStep } from "./next-step.ts";
 import type { PodProgress, TrialPolicy, UpstreamFacts } from "./trial-facts.ts";
+import type { JsonObject } from "../lib/json.ts";
 
 /** The checkpoint. What `save` has returned from is on the disk; when it throws, nothing is. */
 export interface RolloutStore {

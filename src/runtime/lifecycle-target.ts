@@ -1,7 +1,8 @@
 // Turns a hook's handler into what is asked of whom; performs nothing.
 
 import type { ObservedSandbox } from "../api/pod/observed-pod.ts";
-import type { ContainerPort, HttpGetHandler, LifecycleHandler } from "../api/v1/pod.ts";
+import type { HttpGetHandler, LifecycleHandler } from "../api/v1/probe.ts";
+import type { ContainerPort } from "../api/v1/pod.ts";
 import { httpTarget, isRedirect, redirected, withoutHeader } from "../host/probe/http-request.ts";
 import type { HttpAnswer, HttpRequest } from "../host/probe/probe-edge.ts";
 import { AgentError } from "../lib/errors.ts";

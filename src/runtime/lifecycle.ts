@@ -1,6 +1,11 @@
 // Performs: runs a container's postStart or preStop hook once. kubelet: lifecycle/handlers.go
 
-import type { ExecHandler, HttpGetHandler, LifecycleHandler, SleepHandler } from "../api/v1/pod.ts";
+import type {
+  ExecHandler,
+  HttpGetHandler,
+  LifecycleHandler,
+  SleepHandler,
+} from "../api/v1/probe.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { MAX_REQUESTS } from "../host/probe/http-request.ts";
 import type { HttpRequest, ProbeEdge } from "../host/probe/probe-edge.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Probe } from "../../src/api/v1/pod.ts";
+import type { Probe } from "../../src/api/v1/probe.ts";
 import { aContainer } from "../fakes/a-pod.ts";
 import { PodWorld, pod } from "./pod-world.ts";
 

@@ -3,7 +3,7 @@
 
 import { parseArgs } from "node:util";
 
-import type { ProbeHandler } from "../../src/api/v1/pod.ts";
+import type { ProbeHandler } from "../../src/api/v1/probe.ts";
 import { realProbeEdge } from "../../src/host/probe/real-probe-edge.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { systemClock, systemRandom } from "../../src/lib/system-clock.ts";

@@ -7,7 +7,7 @@ const LIFECYCLE = `${CONTAINER}.lifecycle`;
 const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
 const PROBE_E2E = "test/e2e/probes.test.ts";
 const HOOKS_E2E = "test/e2e/hooks-and-termination.test.ts";
-const PROBE_DECODE = "test/unit/api/decode/container/decode-probe.test.ts";
+const PROBE_DECODE = "test/unit/api/v1/probe.test.ts";
 
 /** The same fields of all three probes. */
 function ofProbes(...names: readonly string[]): readonly string[] {

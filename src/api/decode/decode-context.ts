@@ -4,11 +4,10 @@ import type { DesiredPod, Rejection, SourceName } from "../pod/desired-pod.ts";
 import type { FindingsBudget } from "./field-errors.ts";
 import type { FieldPath, Locate } from "./field-path.ts";
 import type { DesiredObject } from "../v1/local-object.ts";
+import type { JsonObject } from "../../lib/json.ts";
 
 /** sha256 of text (as UTF-8) or bytes, as 64 lower-case hexadecimal digits. */
 export type Sha256 = (data: string | Uint8Array) => string;
-
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface DecodeContext {
   readonly source: SourceName;

@@ -2,20 +2,13 @@
 
 import { checkApiVersion } from "./api-version.ts";
 import { canonicalJson } from "../encode/canonical-json.ts";
-import type { DecodeContext, DecodedObject, DecodedPod, JsonObject } from "./decode-context.ts";
+import type { DecodeContext, DecodedObject, DecodedPod } from "./decode-context.ts";
 import { decodeLocalObject, isLocalKind } from "./object/decode-local-object.ts";
 import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
 import type { DesiredObject, LocalObjectKind } from "../v1/local-object.ts";
 import type { DesiredPod, Rejection } from "../pod/desired-pod.ts";
 import { fewErrors, fewRefusedKinds } from "./few-rejections.ts";
-import {
-  checkFields,
-  invalidValue,
-  isJsonObject,
-  listField,
-  required,
-  type Node,
-} from "./field-reader.ts";
+import { checkFields, invalidValue, listField, required, type Node } from "./field-reader.ts";
 import { Findings, FindingsBudget } from "./field-errors.ts";
 import { formatPath, type FieldPath } from "./field-path.ts";
 import { LATER_KINDS, isKubernetesKind } from "./kinds.ts";
@@ -24,6 +17,7 @@ import { containerHash, specHash } from "../pod/pod-identity.ts";
 import { abbreviated, nearestName } from "../../lib/suggest.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
+import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 /** Deeper data is refused before anything walks it. */
 const MAX_DEPTH = 100;
@@ -131,7 +125,7 @@ function decodeList(value: JsonObject, kind: string, context: DecodeContext): De
   if (value["items"] === undefined) required(root, "items", "a list of objects");
   const items = listField(root, "items");
   const { errors } = findings;
-  if (errors.length > 0 && !lenient)
+  if (errors.length > 0 && (!lenient || items.length === 0))
     return { ...NOTHING, errors: errors.map((error) => rejection(context, { kind }, error)) };
   const decoded = items.map((item, index) => decodeItem(item, kind, withinItem(context, index)));
   return {

@@ -4,7 +4,7 @@ import { checkApiVersion } from "./api-version.ts";
 import { applyRewrites } from "../yaml/apply-rewrites.ts";
 import { decodeContainer } from "./container/decode-container.ts";
 import { decodeNaming } from "./decode-dns.ts";
-import type { JsonObject, Sha256 } from "./decode-context.ts";
+import type { Sha256 } from "./decode-context.ts";
 import { decodeMetadata } from "./decode-metadata.ts";
 import { decodePodResources } from "./container/decode-resources.ts";
 import { decodeScheduling } from "./decode-scheduling.ts";
@@ -18,7 +18,6 @@ import {
   integerField,
   invalid,
   isEmptyList,
-  isJsonObject,
   isUnwritten,
   objectField,
   objectList,
@@ -38,6 +37,7 @@ import { judgeUpdateLock } from "../pod/update-annotations.ts";
 import { validateSpec } from "../validation/validate-pod.ts";
 import { failed, ok, type Result } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
+import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 const MAX_INT32 = 2 ** 31 - 1;
 /** Characters of a name in a message. */

@@ -4,10 +4,8 @@ import type {
   Container,
   ContainerPort,
   DnsPolicy,
-  HttpGetHandler,
   PodSpec,
   PortProtocol,
-  Probe,
   PullPolicy,
   ResourceRequirements,
   RestartPolicy,
@@ -23,10 +21,6 @@ export const DEFAULT_GRACE_PERIOD = 30;
 export const DEFAULT_DNS_POLICY: DnsPolicy = "ClusterFirst";
 export const DEFAULT_TERMINATION_MESSAGE_PATH = "/dev/termination-log";
 export const DEFAULT_TERMINATION_MESSAGE_POLICY: TerminationMessagePolicy = "File";
-export const DEFAULT_HTTP_PATH = "/";
-export const DEFAULT_HTTP_SCHEME: HttpGetHandler["scheme"] = "HTTP";
-/** The server as a whole. */
-export const DEFAULT_GRPC_SERVICE = "";
 /** Of files in volumes: 0644. */
 export const DEFAULT_FILE_MODE = 420;
 export const DEFAULT_PROTOCOL: PortProtocol = "TCP";
@@ -56,25 +50,6 @@ export function defaultHostPorts(
 ): readonly ContainerPort[] {
   if (!hostNetwork) return ports;
   return ports.map((port) => ({ ...port, hostPort: port.hostPort ?? port.containerPort }));
-}
-
-type ProbeTimings = Omit<Probe, "handler" | "terminationGracePeriodSeconds">;
-
-/** Seconds and counts; 0 is the same as not written, and so is what is less. k8s: SetDefaults_Probe */
-export function defaultProbeTimings(
-  written: Readonly<Record<keyof ProbeTimings, number | undefined>>,
-): ProbeTimings {
-  return {
-    initialDelaySeconds: positive(written.initialDelaySeconds, 0),
-    periodSeconds: positive(written.periodSeconds, 10),
-    timeoutSeconds: positive(written.timeoutSeconds, 1),
-    successThreshold: positive(written.successThreshold, 1),
-    failureThreshold: positive(written.failureThreshold, 3),
-  };
-}
-
-function positive(written: number | undefined, otherwise: number): number {
-  return written !== undefined && written > 0 ? written : otherwise;
 }
 
 /** Defaults that need the whole spec. */

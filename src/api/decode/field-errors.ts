@@ -131,9 +131,10 @@ export class Findings {
       what,
     }: { readonly untold: number; readonly code: string; readonly what: string },
   ): readonly FieldError[] {
-    if (untold === 0) return told;
+    const inOrder = told.toSorted(byPlace);
+    if (untold === 0) return inOrder;
     return [
-      ...told,
+      ...inOrder,
       this.#finding({ path: [], code, message: `and ${untold} more ${what}` }, true),
     ];
   }
@@ -147,4 +148,12 @@ export class Findings {
       ? finding
       : { ...finding, line: position.line, column: position.column };
   }
+}
+
+/** In the order of the text; findings without a position keep theirs. */
+function byPlace(a: FieldError, b: FieldError): number {
+  if (a.line === undefined || b.line === undefined) return 0;
+  const distance = a.line - b.line || (a.column ?? 0) - (b.column ?? 0);
+  if (distance !== 0 || a.path === b.path) return distance;
+  return a.path < b.path ? -1 : 1;
 }

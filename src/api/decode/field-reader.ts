@@ -1,30 +1,43 @@
 // Reads fields of a written object one by one, noting every problem with its path; reading never stops at the first.
 
-import type { JsonObject } from "./decode-context.ts";
 import type { FieldPath } from "./field-path.ts";
 import { judge } from "./field-rules.ts";
 import { hinted, messageText, UNKNOWN_FIELD, type Findings, type Message } from "./field-errors.ts";
 import type { Level } from "../schema/field.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 import { shortText } from "../../lib/short-text.ts";
+import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 /** Characters of a value in a message. */
 const MAX_SHOWN = 80;
 
-/** An object somewhere inside the one being decoded. */
-export interface Node {
+/** A value somewhere inside the object being decoded. */
+export interface Place {
   readonly findings: Findings;
   readonly path: FieldPath;
+  readonly value: unknown;
+}
+
+/** The same, where the value is an object. */
+export interface Node extends Place {
   readonly value: JsonObject;
 }
 
+/** The place of one field; its value is undefined where it is not written. */
+export function placeOf(node: Node, key: string): Place {
+  return { findings: node.findings, path: [...node.path, key], value: ownValue(node, key) };
+}
+
+/** Reports `Invalid value: …: message`; for readers that then have no value. */
+export function invalidAt({ findings, path, value }: Place, message: Message): undefined {
+  // Formatted only if it is reported.
+  findings.fail(path, "Invalid", (isInFull) =>
+    invalidValue(findings.textReadAt(path) ?? value, messageText(message, isInFull)),
+  );
+}
+
 export function invalid(node: Node, key: string, message: Message): void {
-  const path = [...node.path, key];
-  // Looked for only if it is told.
-  node.findings.fail(path, "Invalid", (isInFull) => {
-    const read = node.findings.textReadAt(path) ?? node.value[key];
-    return invalidValue(read, messageText(message, isInFull));
-  });
+  invalidAt(placeOf(node, key), message);
 }
 
 /** A field that may not stand here at all, whatever it says. */
@@ -60,6 +73,15 @@ export function isUnwritten(node: Node, key: string): boolean {
 /** Judges every key that is written against the table of this level. */
 export function checkFields(node: Node, level: Level): void {
   judgeFields(node, level, "AsPodSays");
+}
+
+/**
+ * The same for an object of which exactly one field of `union` is to be written. Where none is, an unknown field is a
+ * misspelt one of them, and refused even where unknown fields are only warned of.
+ */
+export function checkUnionOf(node: Node, level: Level, union: readonly string[]): void {
+  const isWritten = union.some((key) => (ownValue(node, key) ?? null) !== null);
+  judgeFields(node, level, isWritten ? "AsPodSays" : "Refused");
 }
 
 /**
@@ -109,7 +131,7 @@ export function stringField(node: Node, key: string): string | undefined {
   const value = node.value[key];
   return value === undefined || value === null
     ? undefined
-    : asString(node.findings, [...node.path, key], value);
+    : asString({ findings: node.findings, path: [...node.path, key], value });
 }
 
 export function booleanField(node: Node, key: string): boolean | undefined {
@@ -137,7 +159,7 @@ export function choiceField<T extends string>(
   const text = stringField(node, key);
   if (text === undefined || text === "") return undefined;
   const choice = choices.find((word) => word === text);
-  if (choice === undefined) unsupported(node, key, { text, choices });
+  if (choice === undefined) unsupported(placeOf(node, key), { text, choices });
   return choice;
 }
 
@@ -148,18 +170,17 @@ export function requiredChoice<T extends string>(
   choices: readonly T[],
 ): T | undefined {
   if ((node.value[key] ?? "") !== "") return choiceField(node, key, choices);
-  unsupported(node, key, { text: "", choices });
+  unsupported(placeOf(node, key), { text: "", choices });
   return undefined;
 }
 
 export function unsupported(
-  node: Node,
-  key: string,
+  { findings, path }: Place,
   { text, choices }: { readonly text: string; readonly choices: readonly string[] },
 ): void {
   const listed = choices.map((word) => JSON.stringify(word)).join(", ");
   const message = `Unsupported value: ${shown(text)}: supported values: ${listed}`;
-  node.findings.fail([...node.path, key], "Invalid", message);
+  findings.fail(path, "Invalid", message);
 }
 
 export function objectField(node: Node, key: string): Node | undefined {
@@ -184,7 +205,9 @@ export function objectList(node: Node, key: string): readonly Node[] {
 /** null counts as empty text, as in Kubernetes. */
 export function stringList(node: Node, key: string): readonly string[] {
   return listField(node, key).map((value, index) =>
-    value === null ? "" : (asString(node.findings, [...node.path, key, index], value) ?? ""),
+    value === null
+      ? ""
+      : (asString({ findings: node.findings, path: [...node.path, key, index], value }) ?? ""),
   );
 }
 
@@ -212,15 +235,11 @@ export function stringMap(node: Node, key: string): Readonly<Record<string, stri
   if (map === undefined) return {};
   const entries = Object.entries(map.value).flatMap(
     ([name, value]): readonly [string, string][] => {
-      const text = value === null ? "" : asString(node.findings, [...map.path, name], value);
+      const text = value === null ? "" : asString({ ...map, path: [...map.path, name], value });
       return text === undefined ? [] : [[name, text]];
     },
   );
   return Object.fromEntries(entries);
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Absent, null or []; what is no list at all is another matter. */
@@ -238,7 +257,8 @@ export function listField(node: Node, key: string): readonly unknown[] {
   return [];
 }
 
-function asString(findings: Findings, path: FieldPath, value: unknown): string | undefined {
+/** Text; an unquoted yes or on, which YAML 1.1 reads as a boolean, with a warning. */
+export function asString({ findings, path, value }: Place): string | undefined {
   if (typeof value === "string") return value;
   const word = typeof value === "boolean" ? findings.wordAt(path) : undefined;
   if (word === undefined) {

@@ -1,6 +1,7 @@
 // One container of a spec in Kubernetes' own JSON: empty lists and false switches left out, as Kubernetes does.
 
-import type { Container, Lifecycle, LifecycleHandler, Probe, ProbeHandler } from "../v1/pod.ts";
+import type { Lifecycle, LifecycleHandler, Probe, ProbeHandler } from "../v1/probe.ts";
+import type { Container } from "../v1/pod.ts";
 import type { SecurityContext } from "../v1/security-context.ts";
 import { v1EnvFrom, v1EnvVar } from "./v1-references.ts";
 import { flag, list, map, type V1Object } from "./v1-shape.ts";

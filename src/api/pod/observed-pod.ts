@@ -1,7 +1,8 @@
 // What the runtime says of one pod UID, as plain data; written by runtime/observe, read by decisions.
 
 import type { SourceName } from "./desired-pod.ts";
-import type { ContainerPort, LifecycleHandler, PodUID } from "../v1/pod.ts";
+import type { LifecycleHandler } from "../v1/probe.ts";
+import type { ContainerPort, PodUID } from "../v1/pod.ts";
 
 export type SandboxState = "Ready" | "NotReady";
 export type ObservedContainerState = "Created" | "Running" | "Exited" | "Unknown";

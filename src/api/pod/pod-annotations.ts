@@ -1,7 +1,6 @@
 // The annotations by which a pod's author says to this node what v1 has no field for.
 
 import type { AnnotationError } from "../decode/annotation-error.ts";
-import type { JsonObject } from "../decode/decode-context.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { DEVICES_ANNOTATION, deviceErrors } from "../resource/devices.ts";
 import type { ObjectMeta, Pod } from "../v1/pod.ts";
@@ -9,6 +8,7 @@ import { hinted, type Message } from "../decode/field-errors.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 import { updateAnnotationErrors } from "./update-annotations.ts";
 import { dnsLabelError, dnsSubdomainError, isTooLong } from "../validation/validate-names.ts";
+import type { JsonObject } from "../../lib/json.ts";
 
 const BACKOFF_MAX = "agent/backoff-max";
 const DEPENDS_ON = "agent/depends-on";

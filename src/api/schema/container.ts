@@ -2,12 +2,13 @@
 
 import { ignored, refused, supportedBut } from "../decode/field-rules.ts";
 import { ENV_FROM, ENV_VAR } from "./environment.ts";
-import { field, type Level } from "./field.ts";
-import { LIFECYCLE, PROBE } from "./handlers.ts";
+import { fieldOf } from "./codec.ts";
+import { field } from "./field.ts";
+import { LIFECYCLE, probeType } from "../v1/probe.ts";
 import { NO_SCHEDULER } from "./refusals.ts";
 import { SECURITY_CONTEXT } from "./security.ts";
 
-export const PORT: Level = {
+export const PORT = {
   name: field("string", "Name of the port, by which probes and hooks may call it."),
   containerPort: field("integer", "The port inside the pod, 1 to 65535.", { required: true }),
   hostPort: field("integer", "Port of this node that leads to it; one pod of the node only."),
@@ -15,7 +16,7 @@ export const PORT: Level = {
   protocol: field("string", "TCP (the default), UDP or SCTP."),
 };
 
-export const RESOURCES: Level = {
+export const RESOURCES = {
   limits: field(
     "map[string]Quantity",
     "The most that may be used: cpu, memory, ephemeral-storage, hugepages-*, and devices.",
@@ -29,7 +30,7 @@ export const RESOURCES: Level = {
   }),
 };
 
-export const VOLUME_MOUNT: Level = {
+export const VOLUME_MOUNT = {
   name: field("string", "Name of one of the pod's volumes.", { required: true }),
   mountPath: field(
     "string",
@@ -49,12 +50,12 @@ export const VOLUME_MOUNT: Level = {
   ),
 };
 
-export const EXIT_CODES: Level = {
+export const EXIT_CODES = {
   operator: field("string", "In or NotIn.", { required: true }),
   values: field("[]integer", "Exit codes 0 to 255."),
 };
 
-export const RESTART_RULE: Level = {
+export const RESTART_RULE = {
   action: field("string", "What is done if the rule matches: Restart.", {
     required: true,
     rule: supportedBut(
@@ -71,7 +72,7 @@ export const RESTART_RULE: Level = {
   }),
 };
 
-export const CONTAINER: Level = {
+export const CONTAINER = {
   name: field("string", "Name of the container, unique in the pod.", { required: true }),
   image: field("string", "The image that it runs."),
   imagePullPolicy: field(
@@ -97,17 +98,21 @@ export const CONTAINER: Level = {
   volumeMounts: field("[]VolumeMount", "Where the pod's volumes stand inside it.", {
     level: VOLUME_MOUNT,
   }),
-  livenessProbe: field("Probe", "Asks whether it is well; if not, it is restarted.", {
-    level: PROBE,
+  livenessProbe: fieldOf(probeType("liveness"))({
+    about: "Periodic probe of container liveness. The container is restarted when it fails.",
   }),
-  readinessProbe: field("Probe", "Asks whether it can serve; until then the pod is not Ready.", {
-    level: PROBE,
+  readinessProbe: fieldOf(probeType("readiness"))({
+    about: "Periodic probe of container readiness. The pod is not Ready while it fails.",
   }),
-  startupProbe: field("Probe", "Asks whether it has started; the other probes wait for it.", {
-    level: PROBE,
+  startupProbe: fieldOf(probeType("startup"))({
+    about: "Probe of the container's start. The other probes wait until it succeeds.",
   }),
-  lifecycle: field("Lifecycle", "What is done at its start and before its end.", {
-    level: LIFECYCLE,
+  lifecycle: fieldOf(
+    LIFECYCLE,
+    {},
+  )({
+    about: "Hooks after the start and before the stop, and the stop signal.",
+    default: {},
   }),
   terminationMessagePath: field(
     "string",

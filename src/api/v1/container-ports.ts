@@ -1,6 +1,7 @@
 // Which port a probe or hook means by a number or a name. kubelet: ResolveContainerPort
 
-import type { ContainerPort, PortReference } from "./pod.ts";
+import type { PortReference } from "./probe.ts";
+import type { ContainerPort } from "./pod.ts";
 
 /** undefined = no port of that name, or a number that is no port. Digits in quotes are a number unless a port is called so. */
 export function resolvePort(

@@ -1,6 +1,7 @@
 // The Pod as this node understands it: Kubernetes' v1 shapes, defaulted, read-only, nothing more.
 
 import type { EnvFrom, EnvVar } from "./references.ts";
+import type { Lifecycle, Probe } from "./probe.ts";
 import type { NodeSelectorTerm, Toleration } from "./scheduling.ts";
 import type { PodSecurityContext, SecurityContext } from "./security-context.ts";
 import type { Volume, VolumeMount } from "./volumes.ts";
@@ -114,58 +115,6 @@ export type TerminationMessagePolicy = "File" | "FallbackToLogsOnError";
 export interface RestartRule {
   readonly action: "Restart";
   readonly exitCodes: { readonly operator: "In" | "NotIn"; readonly values: readonly number[] };
-}
-
-export interface Probe {
-  readonly handler: ProbeHandler;
-  readonly initialDelaySeconds: number;
-  readonly periodSeconds: number;
-  readonly timeoutSeconds: number;
-  readonly successThreshold: number;
-  readonly failureThreshold: number;
-  /** Instead of the pod's, when this probe ends the container. */
-  readonly terminationGracePeriodSeconds?: number;
-}
-
-export type ProbeHandler = ExecHandler | HttpGetHandler | TcpSocketHandler | GrpcHandler;
-export type LifecycleHandler = ExecHandler | HttpGetHandler | SleepHandler;
-
-export interface ExecHandler {
-  readonly type: "exec";
-  readonly command: readonly string[];
-}
-export interface HttpGetHandler {
-  readonly type: "httpGet";
-  readonly path: string;
-  readonly port: PortReference;
-  /** Absent = the pod's address. */
-  readonly host?: string;
-  readonly scheme: "HTTP" | "HTTPS";
-  readonly httpHeaders: readonly { readonly name: string; readonly value: string }[];
-}
-export interface TcpSocketHandler {
-  readonly type: "tcpSocket";
-  readonly port: PortReference;
-  readonly host?: string;
-}
-export interface GrpcHandler {
-  readonly type: "grpc";
-  readonly port: number;
-  /** "" = the server as a whole. */
-  readonly service: string;
-}
-export interface SleepHandler {
-  readonly type: "sleep";
-  readonly seconds: number;
-}
-/** A number, or the name of one of the container's ports. */
-export type PortReference = number | string;
-
-export interface Lifecycle {
-  readonly postStart?: LifecycleHandler;
-  readonly preStop?: LifecycleHandler;
-  /** `SIGUSR1`, …; absent = the image's, else SIGTERM. */
-  readonly stopSignal?: string;
 }
 
 export interface ContainerPort {

@@ -1,8 +1,7 @@
 // The written object with the text that its author meant where YAML saw a boolean: it is what hashes and checkpoints stand on.
 
-import type { JsonObject } from "../decode/decode-context.ts";
-import { isJsonObject } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
+import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 /** The steps of all paths, as one tree: what has no rewrite below it is not copied. */
 type Tree = Map<string | number, Tree | string>;

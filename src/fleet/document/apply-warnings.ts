@@ -1,8 +1,7 @@
 // What an operator may not have meant when one document takes the place of another. Pure.
 
-import type { JsonObject } from "../../api/decode/decode-context.ts";
-import { isJsonObject } from "../../api/decode/field-reader.ts";
 import type { RetainedDocument } from "./desired-reading.ts";
+import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 /** Sentences. The document before may be anybody's: it is never copied from, only held against. */
 export function applyWarnings(

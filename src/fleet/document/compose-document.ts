@@ -1,10 +1,9 @@
 // What a person wrote → the complete document that is published: whose it is, and which version (MQTT.md §2).
 
-import type { JsonObject } from "../../api/decode/decode-context.ts";
 import type { FieldPath, Locate } from "../../api/decode/field-path.ts";
-import { isJsonObject } from "../../api/decode/field-reader.ts";
 import type { YamlDocument } from "../../api/yaml/yaml-documents.ts";
 import { failed, ok, type Result } from "../../lib/result.ts";
+import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 export type FleetTarget = { readonly node: string } | { readonly group: string };
 

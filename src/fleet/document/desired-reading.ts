@@ -1,10 +1,10 @@
 // A desired document as it lies on the broker, signed or plain: its version and what it asks for. No signature is judged.
 
-import type { JsonObject, Sha256 } from "../../api/decode/decode-context.ts";
+import type { Sha256 } from "../../api/decode/decode-context.ts";
 import { isEnvelope, readSignedEnvelope } from "../../protocol/dsse.ts";
-import { isJsonObject } from "../../api/decode/field-reader.ts";
 import { decodeText, readDocuments } from "../../api/yaml/yaml-documents.ts";
 import { countOf, textOf } from "../wire-values.ts";
+import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 export interface RetainedDocument {
   readonly epoch: string;

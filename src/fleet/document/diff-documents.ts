@@ -2,8 +2,8 @@
 
 import { canonicalJson } from "../../api/encode/canonical-json.ts";
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
-import { isJsonObject } from "../../api/decode/field-reader.ts";
 import { shortText } from "../../lib/short-text.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 export interface FieldChange {
   /** Kubernetes' field path. */

@@ -2,9 +2,9 @@
 
 import { base64OfBytes } from "../../api/validation/base64.ts";
 import { decodeTrustBundle } from "../../protocol/decode-trust-bundle.ts";
-import { isJsonObject } from "../../api/decode/field-reader.ts";
 import type { PublicKey, TrustBundle } from "../../protocol/trust-bundle.ts";
 import { failed, ok, type Result } from "../../lib/result.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 export interface BundlePayload {
   readonly payload: Uint8Array;

@@ -10,7 +10,6 @@ import {
   preAuthEncoding,
   readSignedEnvelope,
 } from "../../protocol/dsse.ts";
-import { isJsonObject } from "../../api/decode/field-reader.ts";
 import { topicFor } from "../../protocol/mqtt-topics.ts";
 import { CliError } from "../../cli/cli-error.ts";
 import type { Terminal } from "../../cli/terminal.ts";
@@ -28,6 +27,7 @@ import { readWritten } from "../read-input.ts";
 import { readPublicKey, readSigner, sha256, signMessage, type Signer } from "./signing-keys.ts";
 import { write } from "../document/sign.ts";
 import { wireObject } from "../wire-values.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 export interface TrustFlags {
   readonly filename: string;

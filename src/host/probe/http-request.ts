@@ -2,7 +2,8 @@
 // kubelet: NewRequestForHTTPGetAction, RedirectChecker
 
 import { resolvePort } from "../../api/v1/container-ports.ts";
-import type { Container, HttpGetHandler } from "../../api/v1/pod.ts";
+import type { HttpGetHandler } from "../../api/v1/probe.ts";
+import type { Container } from "../../api/v1/pod.ts";
 import type { Address, HttpRequest } from "./probe-edge.ts";
 
 /** `message`: why there is none, as a sentence. */

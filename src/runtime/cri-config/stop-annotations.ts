@@ -3,15 +3,8 @@
 
 import { ANNOTATION } from "../../api/pod/labels.ts";
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
-import {
-  isSidecar,
-  type Container,
-  type ContainerPort,
-  type ExecHandler,
-  type HttpGetHandler,
-  type LifecycleHandler,
-  type PodSpec,
-} from "../../api/v1/pod.ts";
+import type { ExecHandler, HttpGetHandler, LifecycleHandler } from "../../api/v1/probe.ts";
+import { isSidecar, type Container, type ContainerPort, type PodSpec } from "../../api/v1/pod.ts";
 
 /** The container's part in its pod; undefined = the spec does not know it. */
 export function roleInSpec(spec: PodSpec, name: string): ContainerRole | undefined {

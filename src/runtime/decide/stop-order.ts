@@ -1,12 +1,8 @@
 // Decides who stops after whom and how much of the grace period is left; performs nothing. kubelet: terminationOrdering, killContainer
 
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
-import {
-  allContainers,
-  type ContainerPort,
-  type LifecycleHandler,
-  type Pod,
-} from "../../api/v1/pod.ts";
+import type { LifecycleHandler } from "../../api/v1/probe.ts";
+import { allContainers, type ContainerPort, type Pod } from "../../api/v1/pod.ts";
 import type { Monotonic } from "../../lib/clock.ts";
 import { roleInSpec } from "../cri-config/stop-annotations.ts";
 

@@ -1,6 +1,5 @@
 // Payload bytes → the envelope of a DesiredState document; its resources stay as written (MQTT.md §2).
 
-import type { JsonObject } from "../../api/decode/decode-context.ts";
 import type { UpdatePolicy } from "../../api/pod/update-policy.ts";
 import { isEnvelope } from "../../protocol/dsse.ts";
 import type { FieldPath, Locate } from "../../api/decode/field-path.ts";
@@ -8,7 +7,6 @@ import {
   booleanField,
   integerField,
   invalid,
-  isJsonObject,
   objectField,
   required,
   stringField,
@@ -22,6 +20,7 @@ import { NO_FLEET_WORD, readFleetWord, type FleetWord } from "./membership.ts";
 import { readRequires, type Requires } from "./requirements.ts";
 import { readTimes, type DocumentTimes } from "./times.ts";
 import { DEFAULT_POLICY, readPolicy } from "./update-policy.ts";
+import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 /** One entry of `resources`, not judged yet. */
 export interface WrittenResource {

@@ -1,9 +1,8 @@
 // The resources of a DesiredState document → pods and objects, or every reason why not (POD-API.md §1).
 
-import type { DecodedObject, JsonObject, Sha256 } from "../../api/decode/decode-context.ts";
+import type { DecodedObject, Sha256 } from "../../api/decode/decode-context.ts";
 import { decodeObject, isList } from "../../api/decode/decode-object.ts";
 import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
-import { isJsonObject } from "../../api/decode/field-reader.ts";
 import { FindingsBudget } from "../../api/decode/field-errors.ts";
 import {
   claimsConflict,
@@ -15,6 +14,7 @@ import { reservedError } from "../../api/pod/node-object.ts";
 import { podName } from "../../api/v1/pod.ts";
 import type { WrittenResource } from "./decode.ts";
 import { immutableErrors } from "../same-object.ts";
+import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 /** Lists within lists that are counted; decoding takes no more than two. */
 const MAX_LISTS = 3;

@@ -2,7 +2,8 @@
 // The node's files and devices are judged beside it (desired-node-reach).
 
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
-import type { Container, LifecycleHandler, Pod, ProbeHandler } from "../../api/v1/pod.ts";
+import type { LifecycleHandler, ProbeHandler } from "../../api/v1/probe.ts";
+import type { Container, Pod } from "../../api/v1/pod.ts";
 import { isSystemCritical } from "../../api/resource/priority.ts";
 import type { SELinuxOptions, SecurityProfile } from "../../api/v1/security-context.ts";
 import { isSafeSysctl } from "../../api/validation/sysctls.ts";

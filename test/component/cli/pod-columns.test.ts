@@ -3,7 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import type { ObservedContainer, ObservedSandbox } from "../../../src/api/pod/observed-pod.ts";
 import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
-import type { Pod, PodSpec, Probe } from "../../../src/api/v1/pod.ts";
+import type { Probe } from "../../../src/api/v1/probe.ts";
+import type { Pod, PodSpec } from "../../../src/api/v1/pod.ts";
 import { isPodList } from "../../../src/cli/api-views.ts";
 import { podRow } from "../../../src/cli/get/pod-table.ts";
 import { podList } from "../../../src/node/pod-list.ts";

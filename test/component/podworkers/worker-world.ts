@@ -2,7 +2,8 @@
 
 import { NOTHING_DESIRED, type DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import { LABEL } from "../../../src/api/pod/labels.ts";
-import type { Pod, Probe } from "../../../src/api/v1/pod.ts";
+import type { Probe } from "../../../src/api/v1/probe.ts";
+import type { Pod } from "../../../src/api/v1/pod.ts";
 import type { CallName } from "../../fakes/fake-cri-faults.ts";
 import type { FakeContainer, FakeSandbox } from "../../fakes/fake-cri-world.ts";
 import { PodWorld, pod } from "../../agent/pod-world.ts";

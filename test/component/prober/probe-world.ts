@@ -2,7 +2,8 @@
 
 import type { NewEvent } from "../../../src/api/v1/events.ts";
 import type { ObservedContainer } from "../../../src/api/pod/observed-pod.ts";
-import type { Container, Pod, Probe } from "../../../src/api/v1/pod.ts";
+import type { Probe } from "../../../src/api/v1/probe.ts";
+import type { Container, Pod } from "../../../src/api/v1/pod.ts";
 import type { ProbeKind } from "../../../src/api/v1/probe-verdicts.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { ProbeExec } from "../../../src/prober/ask-probe.ts";

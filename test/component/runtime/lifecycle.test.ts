@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { HttpGetHandler, LifecycleHandler } from "../../../src/api/v1/pod.ts";
+import type { HttpGetHandler, LifecycleHandler } from "../../../src/api/v1/probe.ts";
 import type { HttpAnswer, HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import { deadline } from "../../../src/lib/clock.ts";
 import { AgentError } from "../../../src/lib/errors.ts";

@@ -24,11 +24,11 @@ FIELD: httpGet <HTTPGetAction>
 HERE:  supported
 
 DESCRIPTION:
-    Sends an HTTP request; 200 to 399 is success.
+    Sends an HTTP request; status 200 to 399 is success.
 
 FIELDS:
   host	<string>
-    Host to connect to; the pod's address if it is not written.
+    Host to connect to. Default: the pod's address.
     supported
 
   httpHeaders	<[]HTTPHeader>
@@ -36,7 +36,7 @@ FIELDS:
     supported
 
   path	<string>
-    Path of the request; / if it is not written.
+    Path of the request. Default: /.
     supported
 
   port	<IntOrString> -required-
@@ -44,7 +44,7 @@ FIELDS:
     supported
 
   scheme	<string>
-    HTTP (the default) or HTTPS, whose certificate is not checked.
+    HTTP or HTTPS. The certificate is not verified. Default: HTTP.
     supported
 `,
     );

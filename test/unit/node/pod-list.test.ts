@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
-import type { Container, Pod, Probe } from "../../../src/api/v1/pod.ts";
+import type { Probe } from "../../../src/api/v1/probe.ts";
+import type { Container, Pod } from "../../../src/api/v1/pod.ts";
 import { podList, v1Pod, type PodEntry } from "../../../src/node/pod-list.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 

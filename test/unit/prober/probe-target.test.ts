@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import type { HttpGetHandler } from "../../../src/api/v1/pod.ts";
+import type { HttpGetHandler } from "../../../src/api/v1/probe.ts";
 import { urlOf } from "../../../src/host/probe/http-request.ts";
 import { probeRequest, tcpTarget } from "../../../src/prober/probe-target.ts";
 import { aContainer } from "../../fakes/a-pod.ts";

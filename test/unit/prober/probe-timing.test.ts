@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import type { Probe } from "../../../src/api/v1/pod.ts";
+import type { Probe } from "../../../src/api/v1/probe.ts";
 import { firstAsk, giveUpAt, mayHaveRunBefore, nextAsk } from "../../../src/prober/probe-timing.ts";
 
 const probe: Probe = {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 
-import type { JsonObject } from "../../../src/api/decode/decode-context.ts";
 import { decodeObject } from "../../../src/api/decode/decode-object.ts";
 import { revisionOf } from "../../../src/api/pod/revision.ts";
 import type { GoodCopy, RolloutState } from "../../../src/api/pod/rollout.ts";
@@ -11,6 +10,7 @@ import type { TrialHealth } from "../../../src/rollout/trial.ts";
 import type { PodProgress, UpstreamFacts } from "../../../src/rollout/trial-facts.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
 import { sha256 } from "../api/digest.ts";
+import type { JsonObject } from "../../../src/lib/json.ts";
 
 const SOURCE = "mqtt:node" as const;
 const CONTEXT = { ref: "topic", nodeName: "pi-1", sha256 };

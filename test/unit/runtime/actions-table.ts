@@ -2,12 +2,8 @@
 
 import { expect } from "bun:test";
 import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observed-pod.ts";
-import {
-  allContainers,
-  type Container,
-  type PodSpec,
-  type Probe,
-} from "../../../src/api/v1/pod.ts";
+import type { Probe } from "../../../src/api/v1/probe.ts";
+import { allContainers, type Container, type PodSpec } from "../../../src/api/v1/pod.ts";
 import { computePodActions } from "../../../src/runtime/decide/pod-actions.ts";
 import type {
   ActionContext,

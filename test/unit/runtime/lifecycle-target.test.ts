@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { HttpGetHandler } from "../../../src/api/v1/pod.ts";
+import type { HttpGetHandler } from "../../../src/api/v1/probe.ts";
 import type { HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import {
   followed,

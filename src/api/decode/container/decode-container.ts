@@ -1,9 +1,7 @@
 // One container as written → one defaulted Container.
 
 import { decodeEnv, decodeEnvFrom } from "./decode-env.ts";
-import { decodeLifecycle } from "./decode-lifecycle.ts";
 import { decodeMounts } from "./decode-mounts.ts";
-import { decodeProbe } from "./decode-probe.ts";
 import { decodeRestart } from "./decode-restart.ts";
 import {
   DEFAULT_PROTOCOL,
@@ -26,10 +24,10 @@ import {
   stringField,
   type Node,
 } from "../field-reader.ts";
+import { optional } from "../optional-field.ts";
 import { CONTAINER, PORT } from "../../schema/container.ts";
 import { decodeResources } from "./decode-resources.ts";
 import { decodeContainerSecurity } from "./decode-security.ts";
-import type { ProbeKind } from "../../v1/probe-verdicts.ts";
 import type { Container, ContainerPort } from "../../v1/pod.ts";
 import {
   dnsLabelError,
@@ -87,16 +85,11 @@ function ofPlainInit(node: Node): Attended {
 /** Hooks and probes of what runs until it is stopped: app containers and sidecars. */
 function attended(node: Node): Attended {
   return {
-    lifecycle: decodeLifecycle(node),
-    ...probeField(node, "liveness"),
-    ...probeField(node, "readiness"),
-    ...probeField(node, "startup"),
+    lifecycle: CONTAINER.lifecycle.read(node, "lifecycle"),
+    ...optional("livenessProbe", CONTAINER.livenessProbe.read(node, "livenessProbe")),
+    ...optional("readinessProbe", CONTAINER.readinessProbe.read(node, "readinessProbe")),
+    ...optional("startupProbe", CONTAINER.startupProbe.read(node, "startupProbe")),
   };
-}
-
-function probeField(node: Node, kind: ProbeKind): Partial<Attended> {
-  const probe = decodeProbe(node, kind);
-  return probe === undefined ? {} : { [`${kind}Probe`]: probe };
 }
 
 type TerminationMessage = Pick<Container, "terminationMessagePath" | "terminationMessagePolicy">;

@@ -14,7 +14,6 @@ import {
   invalid,
   invalidValue,
   isEmptyUnion,
-  isJsonObject,
   objectField,
   objectList,
   required,
@@ -32,6 +31,7 @@ import {
   SECRET_KEY_REF,
 } from "../../schema/environment.ts";
 import { envNameError, nulError } from "../../validation/validate-names.ts";
+import { isJsonObject } from "../../../lib/json.ts";
 
 type EnvPart = Readonly<Record<string, (node: Node) => EnvSource>>;
 

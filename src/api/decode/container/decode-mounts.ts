@@ -6,7 +6,6 @@ import {
   choiceField,
   forbidden,
   invalid,
-  isJsonObject,
   isUnwritten,
   objectList,
   required,
@@ -17,6 +16,7 @@ import { VOLUME_MOUNT } from "../../schema/container.ts";
 import { descendingPathError, pathError } from "../../validation/validate-names.ts";
 import type { VolumeMount } from "../../v1/volumes.ts";
 import { keptEntries } from "../written-index.ts";
+import { isJsonObject } from "../../../lib/json.ts";
 
 export function decodeMounts(container: Node): readonly VolumeMount[] {
   const context = container.value["securityContext"];

@@ -8,6 +8,7 @@ import {
   invalid,
   isUnwritten,
   objectField,
+  placeOf,
   required,
   stringList,
   unsupported,
@@ -43,7 +44,8 @@ function accessModes(spec: Node): readonly string[] {
   if (modes.length === 0 && Array.isArray(spec.value[key] ?? []))
     required(spec, key, "at least 1 access mode is required");
   for (const text of modes)
-    if (!ACCESS_MODES.includes(text)) unsupported(spec, key, { text, choices: ACCESS_MODES });
+    if (!ACCESS_MODES.includes(text))
+      unsupported(placeOf(spec, key), { text, choices: ACCESS_MODES });
   if (modes.includes(ALONE) && modes.some((mode) => mode !== ALONE)) {
     const message = `Forbidden: may not use ${ALONE} with other access modes`;
     spec.findings.fail([...spec.path, key], "Invalid", message);

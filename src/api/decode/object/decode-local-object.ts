@@ -4,17 +4,9 @@ import { checkApiVersion } from "../api-version.ts";
 import { applyRewrites } from "../../yaml/apply-rewrites.ts";
 import { decodeClaim } from "./decode-claim.ts";
 import { decodeConfigMap } from "./decode-config-map.ts";
-import type { JsonObject } from "../decode-context.ts";
 import { decodeObjectMetadata, type ObjectMetadata } from "../decode-metadata.ts";
 import { decodeSecret } from "./decode-secret.ts";
-import {
-  checkFields,
-  isJsonObject,
-  isUnwritten,
-  objectField,
-  required,
-  type Node,
-} from "../field-reader.ts";
+import { checkFields, isUnwritten, objectField, required, type Node } from "../field-reader.ts";
 import { Findings, type FindingsBudget } from "../field-errors.ts";
 import type { Locate } from "../field-path.ts";
 import type { LocalObject, LocalObjectKind } from "../../v1/local-object.ts";
@@ -22,6 +14,7 @@ import { unknownFieldsOf } from "../../pod/pod-annotations.ts";
 import type { Level } from "../../schema/field.ts";
 import { CLAIM, CONFIG_MAP, SECRET } from "../../schema/local-objects.ts";
 import { failed, ok, type Result } from "../../../lib/result.ts";
+import { type JsonObject, isJsonObject } from "../../../lib/json.ts";
 
 /** kubectl's copy of the whole object, a Secret's content included. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";

@@ -3,15 +3,10 @@
 import { bytesOfBase64 } from "../../validation/base64.ts";
 import { judgeKeys, judgeSize } from "./decode-config-map.ts";
 import type { ObjectMetadata } from "../decode-metadata.ts";
-import {
-  booleanField,
-  invalidValue,
-  isJsonObject,
-  stringField,
-  type Node,
-} from "../field-reader.ts";
+import { booleanField, invalidValue, stringField, type Node } from "../field-reader.ts";
 import { jsonValue } from "../../yaml/json-value.ts";
 import type { Secret } from "../../v1/local-object.ts";
+import { isJsonObject } from "../../../lib/json.ts";
 
 const OPAQUE = "Opaque";
 const REDACTED = "<secret contents redacted>";

@@ -7,6 +7,7 @@ import {
   checkFields,
   integerField,
   invalid,
+  placeOf,
   isUnwritten,
   objectList,
   required,
@@ -69,7 +70,7 @@ function judgeFieldPath(node: Node, text: string, fields: readonly string[]): vo
   const key = "fieldPath";
   const subscripted = splitSubscript(text);
   if (subscripted === undefined) {
-    if (!fields.includes(text)) unsupported(node, key, { text, choices: fields });
+    if (!fields.includes(text)) unsupported(placeOf(node, key), { text, choices: fields });
     return;
   }
   if (subscripted.path !== "metadata.labels" && subscripted.path !== "metadata.annotations") {
@@ -90,7 +91,7 @@ export function decodeResourceFieldRef(node: Node, place: "env" | "volume"): Res
   if (resource === "" && isUnwritten(node, "resource")) required(node, "resource");
   const known = RESOURCES.includes(resource) || isHugePages(resource);
   if (resource !== "" && !known)
-    unsupported(node, "resource", { text: resource, choices: RESOURCES });
+    unsupported(placeOf(node, "resource"), { text: resource, choices: RESOURCES });
   const divisor = divisorField(node, resource);
   return {
     ...(containerName === "" ? {} : { containerName }),

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import type { DecodeContext, JsonObject } from "../../../../src/api/decode/decode-context.ts";
+import type { DecodeContext } from "../../../../src/api/decode/decode-context.ts";
 import { decodeManifest } from "../../../../src/api/decode/decode-manifest.ts";
 import { decodeObject } from "../../../../src/api/decode/decode-object.ts";
 import type { PodSpec } from "../../../../src/api/v1/pod.ts";
 import { sha256 } from "../digest.ts";
+import type { JsonObject } from "../../../../src/lib/json.ts";
 
 const context: DecodeContext & { readonly nodeName: string } = {
   source: "mqtt:node",

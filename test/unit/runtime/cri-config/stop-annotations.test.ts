@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ANNOTATION } from "../../../../src/api/pod/labels.ts";
-import type { ContainerPort, LifecycleHandler } from "../../../../src/api/v1/pod.ts";
+import type { LifecycleHandler } from "../../../../src/api/v1/probe.ts";
+import type { ContainerPort } from "../../../../src/api/v1/pod.ts";
 import {
   roleInSpec,
   stopAnnotations,

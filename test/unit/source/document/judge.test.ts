@@ -473,8 +473,8 @@ describe("a document that is accepted", () => {
     expect(verdict).toMatchObject({
       type: "Accepted",
       notices: [
-        { ...at, path: "policy.atomik", message: "unknown field (did you mean atomic?)" },
         { ...at, path: "polcy", message: "unknown field (did you mean policy?)" },
+        { ...at, path: "policy.atomik", message: "unknown field (did you mean atomic?)" },
       ],
     });
   });

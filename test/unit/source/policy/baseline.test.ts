@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Container, LifecycleHandler, Pod, Probe } from "../../../../src/api/v1/pod.ts";
+import type { LifecycleHandler, Probe } from "../../../../src/api/v1/probe.ts";
+import type { Container, Pod } from "../../../../src/api/v1/pod.ts";
 import type {
   PodSecurityContext,
   SecurityContext,

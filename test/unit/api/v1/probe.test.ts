@@ -1,9 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import { defaultProbeTimings } from "../../../../../src/api/decode/defaults.ts";
-import type { Probe, ProbeHandler } from "../../../../../src/api/v1/pod.ts";
-import { containerOf, refusals, writtenPod } from "../../written-pod.ts";
+import type { Probe, ProbeHandler } from "../../../../src/api/v1/probe.ts";
+import { containerOf, refusals, writtenPod } from "../written-pod.ts";
 
 const EXEC = { exec: { command: ["true"] } };
 const DEFAULTS = {
@@ -216,8 +215,11 @@ describe("whatever times are written", () => {
   test("defaults are a fixed point, and no period, timeout or count is less than 1", () => {
     fc.assert(
       fc.property(timings, (written) => {
-        const once = defaultProbeTimings(written);
-        expect(defaultProbeTimings(once)).toEqual(once);
+        const read = (times: object) =>
+          containerOf({ livenessProbe: { ...EXEC, ...times } }, { lenient: true })?.livenessProbe;
+        const once = read(written)!;
+        const { handler: _handler, ...times } = once;
+        expect(read(times)).toEqual(once);
         expect(once.initialDelaySeconds).toBeGreaterThanOrEqual(0);
         const { periodSeconds, timeoutSeconds, successThreshold, failureThreshold } = once;
         const least = Math.min(periodSeconds, timeoutSeconds, successThreshold, failureThreshold);

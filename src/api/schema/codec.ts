@@ -1,0 +1,338 @@
+// One description per field: type, reading, default, refusal, `explain`, documentation, JSON Schema and writing all come from it.
+
+import {
+  asString,
+  checkFields,
+  checkUnionOf,
+  invalidAt,
+  placeOf,
+  required,
+  unsupported,
+  type Node,
+  type Place,
+} from "../decode/field-reader.ts";
+import { objectSchema, presentSchema } from "./json-schema.ts";
+import { supported, type FieldRule } from "../decode/field-rules.ts";
+import type { Message } from "../decode/field-errors.ts";
+import type { JsonSchema, Type, Field, Level } from "./type.ts";
+import { isJsonObject } from "../../lib/json.ts";
+
+/** What a type or an object's fields decode to. */
+export type Decoded<D> = D extends { read(at: Place): infer T | undefined }
+  ? Exclude<T, undefined>
+  : never;
+
+type ValueOf<F> = F extends Field<infer T> ? T : never;
+type Unread<F extends Level> = {
+  [K in keyof F]: [ValueOf<F[K]>] extends [never] ? K : never;
+}[keyof F];
+type Optional<F extends Level> = {
+  [K in keyof F]: undefined extends ValueOf<F[K]> ? K : never;
+}[keyof F];
+export type ObjectOf<F extends Level> = {
+  readonly [K in Exclude<keyof F, Unread<F> | Optional<F>>]: ValueOf<F[K]>;
+} & {
+  readonly [K in Exclude<Optional<F>, Unread<F>>]?: Exclude<ValueOf<F[K]>, undefined>;
+};
+
+interface FieldOptions<T> {
+  /** One or two sentences for `explain`, editors and the reference; the default is added. */
+  readonly about: string;
+  /** A text is reported with the error. */
+  readonly required?: true | string;
+  readonly default?: T;
+  /** Whether the value is good: undefined, or what is wrong with it. */
+  readonly check?: (value: T, node: Node) => Message | undefined;
+  readonly rule?: FieldRule;
+  /** Kubernetes requires it, but reading does without: marked as required and never reported. */
+  readonly marked?: true;
+  /** Empty or false is a value of its own: read and written as such. */
+  readonly keep?: true;
+  /** Added to the type's own schema: a pattern, a range. */
+  readonly schema?: JsonSchema;
+}
+type PresentOptions<T> = FieldOptions<T> &
+  ({ readonly default: T } | { readonly required: true | string });
+
+interface FieldOf<T> {
+  (options: PresentOptions<T>): Field<T>;
+  (options: FieldOptions<T>): Field<T | undefined>;
+}
+
+/** Fields of one type; `zero` stands in for a required value that is missing or unusable. */
+export function fieldOf<T>(type: Type<T>, zero?: T): FieldOf<T> {
+  return (options: FieldOptions<T>) => makeField(type, options, zero) as Field<T>;
+}
+
+function makeField<T>(type: Type<T>, options: FieldOptions<T>, zero?: T): Field<T | undefined> {
+  const { check, rule = supported, keep = false } = options;
+  const about = aboutWithDefault(type, options);
+  const absent = options.default ?? (options.required === undefined ? undefined : zero);
+  return {
+    type: type.name,
+    about,
+    rule,
+    ...(type.level === undefined ? {} : { level: type.level }),
+    ...(options.required === undefined && options.marked !== true ? {} : { required: true }),
+    read(node, key) {
+      const at = placeOf(node, key);
+      if ((at.value ?? null) === null || (!keep && type.isEmpty?.(at.value) === true)) {
+        if (options.required !== undefined)
+          required(node, key, options.required === true ? "" : options.required);
+        return absent;
+      }
+      const value = type.read(at);
+      if (value === undefined) return absent;
+      const error = check?.(value, node);
+      if (error === undefined) return value;
+      invalidAt(at, error);
+      // A checkpoint runs without what an older agent accepted, but for what nothing stands in for.
+      return options.required === undefined ? absent : value;
+    },
+    write(value) {
+      const written = value === undefined ? undefined : type.write(value);
+      return keep || !isBlank(written) ? written : undefined;
+    },
+    schema() {
+      const byDefault =
+        options.default === undefined ? {} : { default: type.write(options.default) };
+      const schema = { ...type.schema(), ...options.schema, description: about, ...byDefault };
+      return options.required === undefined ? schema : presentSchema(schema);
+    },
+  };
+}
+
+function aboutWithDefault<T>(type: Type<T>, { about, default: value }: FieldOptions<T>): string {
+  const written = value === undefined ? undefined : type.write(value);
+  if (written === undefined || isBlank(written)) return about;
+  return `${about} Default: ${typeof written === "string" ? written : JSON.stringify(written)}.`;
+}
+
+/** What Kubernetes leaves out. */
+function isBlank(written: unknown): boolean {
+  if (written === "" || written === false) return true;
+  if (Array.isArray(written)) return written.length === 0;
+  return typeof written === "object" && written !== null && Object.keys(written).length === 0;
+}
+
+/** A field that is judged by its rule alone and never read. */
+export function unread(type: string, about: string, rule: FieldRule): Field<never> {
+  return {
+    type,
+    about,
+    rule,
+    read: () => undefined as never,
+    write: () => undefined,
+    schema: () => ({ description: about }),
+  };
+}
+
+const STRING: Type<string> = {
+  name: "string",
+  read: asString,
+  write: (value) => value,
+  schema: () => ({ type: ["string", "null"] }),
+  isEmpty: (written) => written === "",
+  nullItem: "",
+};
+
+const BOOLEAN: Type<boolean> = {
+  name: "boolean",
+  read(at) {
+    if (typeof at.value === "boolean") return at.value;
+    return invalidAt(at, "must be true or false");
+  },
+  write: (value) => value,
+  schema: () => ({ type: ["boolean", "null"] }),
+};
+
+const INTEGER: Type<number> = {
+  name: "integer",
+  read(at) {
+    if (typeof at.value === "number" && Number.isSafeInteger(at.value)) return at.value;
+    return invalidAt(at, "must be an integer");
+  },
+  write: (value) => value,
+  schema: () => ({ type: ["integer", "null"] }),
+};
+
+export const string = fieldOf(STRING, "");
+export const boolean = fieldOf(BOOLEAN, false);
+export const integer = fieldOf(INTEGER, 0);
+
+/** An item of a list or a map that is text, or a number. */
+export const text: Type<string> = STRING;
+export const number: Type<number> = INTEGER;
+
+/** The same text or number, where not every one is good. */
+export function checked<T>(type: Type<T>, check: (value: T) => Message | undefined): Type<T> {
+  return {
+    ...type,
+    read(at) {
+      const value = type.read(at);
+      const error = value === undefined ? undefined : check(value);
+      if (error !== undefined) invalidAt(at, error);
+      return value;
+    },
+  };
+}
+
+/** One of a few words. */
+export function word<const T extends string>(choices: readonly T[]): Type<T> {
+  return {
+    name: "string",
+    read(at) {
+      const written = asString(at);
+      const choice = choices.find((one) => one === written);
+      if (written !== undefined && choice === undefined)
+        unsupported(at, { text: written, choices });
+      return choice;
+    },
+    write: (value) => value,
+    schema: () => ({ enum: [...choices, "", null] }),
+    isEmpty: (written) => written === "",
+  };
+}
+
+/** A field that is one of a few words. */
+export function oneOf<const T extends string>(
+  choices: readonly T[],
+  options: PresentOptions<NoInfer<T>>,
+): Field<T>;
+export function oneOf<const T extends string>(
+  choices: readonly T[],
+  options: FieldOptions<NoInfer<T>>,
+): Field<T | undefined>;
+export function oneOf<const T extends string>(
+  choices: readonly T[],
+  options: FieldOptions<NoInfer<T>>,
+): Field<T | undefined> {
+  return makeField(word(choices), options);
+}
+
+interface ListOptions<T> extends Omit<FieldOptions<readonly T[]>, "default"> {
+  /** What is wrong with one item; undefined = nothing. */
+  readonly item?: (value: T) => Message | undefined;
+}
+
+/** A list of which every item is of one type; [] if it is not written. */
+export function list<T>(type: Type<T>, options: ListOptions<T>): Field<readonly T[]> {
+  const item = options.item === undefined ? type : checked(type, options.item);
+  return fieldOf(listType(item), [])({ ...options, default: [] });
+}
+
+function listType<T>(type: Type<T>): Type<readonly T[]> {
+  return {
+    name: `[]${type.name}`,
+    ...(type.level === undefined ? {} : { level: type.level }),
+    read(at) {
+      if (!Array.isArray(at.value)) return invalidAt(at, "must be a list");
+      return at.value.flatMap((written: unknown, index): readonly T[] => {
+        const value = written ?? type.nullItem;
+        const place = { ...at, path: [...at.path, index], value };
+        const item = value === undefined ? type.read({ ...place, value: null }) : type.read(place);
+        return item === undefined ? [] : [item];
+      });
+    },
+    write: (values) => values.map((value) => type.write(value)),
+    schema: () => ({ type: ["array", "null"], items: type.schema() }),
+    isEmpty: (written) => Array.isArray(written) && written.length === 0,
+  };
+}
+
+/** An object whose keys its author chooses; {} if it is not written. */
+export function map<T>(
+  type: Type<T>,
+  options: Omit<FieldOptions<Readonly<Record<string, T>>>, "default">,
+): Field<Readonly<Record<string, T>>> {
+  return fieldOf(mapType(type), {})({ ...options, default: {} });
+}
+
+function mapType<T>(type: Type<T>): Type<Readonly<Record<string, T>>> {
+  return {
+    name: `map[string]${type.name}`,
+    read(at) {
+      if (!isJsonObject(at.value)) return invalidAt(at, "must be an object");
+      const entries = Object.entries(at.value).flatMap(([key, written]) => {
+        const value = type.read({
+          ...at,
+          path: [...at.path, key],
+          value: written ?? type.nullItem,
+        });
+        return value === undefined ? [] : [[key, value] as const];
+      });
+      return Object.fromEntries(entries);
+    },
+    write: (values) =>
+      Object.fromEntries(Object.entries(values).map(([key, value]) => [key, type.write(value)])),
+    schema: () => ({ type: ["object", "null"], additionalProperties: type.schema() }),
+  };
+}
+
+interface ObjectOptions<T> {
+  /** Fields of which exactly one is to be written: where none is, an unknown field is a misspelt one, and refused. */
+  readonly union?: readonly string[];
+  /** What must fit together. */
+  readonly check?: (value: T, node: Node) => void;
+}
+
+/** An object with known fields. */
+export function objectType<const F extends Level>(
+  name: string,
+  fields: F,
+  options: ObjectOptions<ObjectOf<F>> = {},
+): Type<ObjectOf<F>> & { readonly level: F } {
+  return {
+    name,
+    level: fields,
+    nullItem: {},
+    read(at) {
+      if (!isJsonObject(at.value)) return invalidAt(at, "must be an object");
+      const node: Node = { ...at, value: at.value };
+      if (options.union === undefined) checkFields(node, fields);
+      else checkUnionOf(node, fields, options.union);
+      const entries = Object.entries(fields).flatMap(([key, field]) => {
+        const value = field.read(node, key);
+        return value === undefined ? [] : [[key, value] as const];
+      });
+      const value = Object.fromEntries(entries) as ObjectOf<F>;
+      options.check?.(value, node);
+      return value;
+    },
+    write: (value) => writeFields(fields, value),
+    schema: () => objectSchema(fields),
+  };
+}
+
+function writeFields(fields: Level, value: Readonly<Record<string, unknown>>): unknown {
+  const entries = Object.entries(fields).flatMap(([key, field]) => {
+    const written = field.write(value[key]);
+    return written === undefined ? [] : [[key, written] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+interface Conversion<A, B> {
+  /** undefined = unusable, and reported. */
+  readonly to: (value: A, node: Place) => B | undefined;
+  /** undefined = left out. */
+  readonly from: (value: B) => A | undefined;
+}
+
+/** The same field by field, in another shape for its readers. */
+export function converted<A, B, T extends Type<A>>(
+  type: T & Type<A>,
+  { to, from }: Conversion<A, B>,
+): Type<B> & Pick<T, "level"> {
+  return {
+    ...type,
+    read(at) {
+      const value = type.read(at);
+      return value === undefined ? undefined : to(value, at);
+    },
+    write(value) {
+      const before = from(value);
+      return before === undefined ? undefined : type.write(before);
+    },
+  };
+}

@@ -1,0 +1,29 @@
+// An object of which exactly one field is to be written, as one tagged value.
+
+import { forbidden, placeOf, type Node } from "../decode/field-reader.ts";
+
+/** Exactly one of some fields, as one value that names it: `{type: "exec", …}`. */
+export type Tagged<V> = {
+  [K in keyof V]-?: { readonly type: K } & Exclude<V[K], undefined>;
+}[keyof V];
+
+/** The first of some optional fields; undefined = none is there. */
+export function tagged<V extends Readonly<Record<string, object | undefined>>>(
+  fields: V,
+): Tagged<V> | undefined {
+  const [first] = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return first === undefined ? undefined : ({ type: first[0], ...first[1] } as Tagged<V>);
+}
+
+/** The field that `tagged` has read, for writing. */
+export function untagged<V>({ type, ...value }: { readonly type: string }): V {
+  return { [type]: value } as V;
+}
+
+/** Reports what Kubernetes reports where not exactly one field of a union is written. */
+export function exactlyOne(node: Node, union: readonly string[], what: string): void {
+  const [first, ...others] = union.filter((key) => (placeOf(node, key).value ?? null) !== null);
+  if (first === undefined)
+    node.findings.fail(node.path, "Required", `Required value: must specify a ${what}`);
+  for (const key of others) forbidden(node, key, `may not specify more than 1 ${what}`);
+}

@@ -1,0 +1,256 @@
+// Probes and hooks of a container: what is asked or done, and when. k8s: validateProbe, validateHandler, validateLifecycle
+
+import { hinted, type Message } from "../decode/field-errors.ts";
+import { invalid, invalidAt, invalidValue, type Node } from "../decode/field-reader.ts";
+import { refused } from "../decode/field-rules.ts";
+import {
+  checked,
+  converted,
+  fieldOf,
+  integer,
+  list,
+  number,
+  objectType,
+  oneOf,
+  string,
+  text,
+  unread,
+  type Decoded,
+  type ObjectOf,
+} from "../schema/codec.ts";
+import { exactlyOne, tagged, untagged, type Tagged } from "../schema/union.ts";
+import { nulError, portNameError, portNumberError } from "../validation/validate-names.ts";
+import { didYouMean } from "../../lib/suggest.ts";
+import type { ProbeKind } from "./probe-verdicts.ts";
+import { STOP_SIGNALS } from "./stop-signals.ts";
+import type { Field, Type } from "../schema/type.ts";
+
+const MAX_INT32 = 2 ** 31 - 1;
+const HEADER_NAME = /^[-A-Za-z0-9]+$/;
+
+/** A number, or the name of one of the container's ports, which need not exist. k8s: ValidatePortNumOrName */
+export type PortReference = number | string;
+
+const PORT_REFERENCE: Type<PortReference> = {
+  name: "IntOrString",
+  read(at) {
+    if (typeof at.value === "number") return checked(number, portNumberError).read(at);
+    if (typeof at.value !== "string")
+      return invalidAt(at, "must be a port number or the name of a port");
+    const error = portNameError(at.value);
+    const hint = /^\d+$/.test(at.value) ? "; write a port number without quotes" : "";
+    if (error !== undefined) invalidAt(at, `${error}${hint}`);
+    return at.value;
+  },
+  write: (value) => value,
+  schema: () => ({ type: ["integer", "string"], minimum: 1, maximum: 65_535 }),
+};
+
+const port = fieldOf(
+  PORT_REFERENCE,
+  0,
+)({
+  about: "Port number 1 to 65535, or the name of a port of the container.",
+  required: true,
+});
+const host = string({ about: "Host to connect to. Default: the pod's address." });
+
+const HTTP_HEADER = objectType("HTTPHeader", {
+  name: string({ about: "Name of the header; a name may occur twice.", default: "", marked: true }),
+  value: string({ about: "Value of the header.", default: "", marked: true, keep: true }),
+});
+
+const EXEC = objectType("ExecAction", {
+  command: list(text, {
+    about:
+      "Program and arguments, run inside the container without a shell. Exit code 0 is success.",
+    required: true,
+    item: nulError,
+  }),
+});
+
+const HTTP_GET = objectType(
+  "HTTPGetAction",
+  {
+    path: string({ about: "Path of the request.", default: "/" }),
+    port,
+    host,
+    scheme: oneOf(["HTTP", "HTTPS"], {
+      about: "HTTP or HTTPS. The certificate is not verified.",
+      default: "HTTP",
+    }),
+    httpHeaders: list(HTTP_HEADER, { about: "Headers to send beside the usual ones." }),
+  },
+  { check: checkHeaders },
+);
+
+/** As in Kubernetes, an invalid name is an error of the whole list. */
+function checkHeaders(
+  { httpHeaders }: { readonly httpHeaders: readonly Decoded<typeof HTTP_HEADER>[] },
+  { findings, path }: Node,
+): void {
+  const rule = "a valid HTTP header must consist of alphanumeric characters or '-'";
+  for (const { name } of httpHeaders) {
+    if (HEADER_NAME.test(name)) continue;
+    const message = invalidValue(name, `${rule} (e.g. "X-Header-Name")`);
+    findings.fail([...path, "httpHeaders"], "Invalid", message);
+  }
+}
+
+const TCP_SOCKET = objectType("TCPSocketAction", { port, host });
+
+const GRPC = objectType("GRPCAction", {
+  port: integer({
+    about: "Port number 1 to 65535 of a gRPC health service.",
+    required: true,
+    check: portNumberError,
+  }),
+  service: string({
+    about: "Service to ask about. Default: the server as a whole.",
+    default: "",
+  }),
+});
+
+/** Validated against the pod's grace period. */
+const SLEEP = objectType("SleepAction", {
+  seconds: integer({ about: "Duration of the sleep, in seconds.", default: 0, marked: true }),
+});
+
+const exec = fieldOf(EXEC)({ about: "Runs a command inside the container." });
+
+const PROBE_HANDLERS = {
+  exec,
+  httpGet: fieldOf(HTTP_GET)({ about: "Sends an HTTP request; status 200 to 399 is success." }),
+  tcpSocket: fieldOf(TCP_SOCKET)({ about: "Opens a TCP connection and closes it at once." }),
+  grpc: fieldOf(GRPC)({ about: "Asks a gRPC health service; SERVING is success." }),
+};
+const HOOK_HANDLERS = {
+  exec,
+  httpGet: fieldOf(HTTP_GET)({ about: "Sends an HTTP request." }),
+  sleep: fieldOf(SLEEP)({ about: "Waits." }),
+};
+
+export type ProbeHandler = Tagged<ObjectOf<typeof PROBE_HANDLERS>>;
+export type LifecycleHandler = Tagged<ObjectOf<typeof HOOK_HANDLERS>>;
+export type ExecHandler = Extract<ProbeHandler, { type: "exec" }>;
+export type HttpGetHandler = Extract<ProbeHandler, { type: "httpGet" }>;
+export type TcpSocketHandler = Extract<ProbeHandler, { type: "tcpSocket" }>;
+export type GrpcHandler = Extract<ProbeHandler, { type: "grpc" }>;
+export type SleepHandler = Extract<LifecycleHandler, { type: "sleep" }>;
+
+/** Seconds or a count: 0 and less stand for the default. k8s: SetDefaults_Probe */
+function count(about: string, byDefault: number): Field<number> {
+  const type = converted(checked(number, countError), {
+    to: (value) => (value > 0 ? value : byDefault),
+    from: (value: number) => (value === 0 ? undefined : value),
+  });
+  return fieldOf(type)({ about, default: byDefault });
+}
+
+function countError(value: number): Message | undefined {
+  if (value < 0) return "must be greater than or equal to 0";
+  return value > MAX_INT32 ? `must be less than or equal to ${MAX_INT32}` : undefined;
+}
+
+const TIMINGS = {
+  initialDelaySeconds: count("Seconds from the container's start to the first probe.", 0),
+  periodSeconds: count("Seconds between two probes.", 10),
+  timeoutSeconds: count("Seconds after which a probe without an answer has failed.", 1),
+  successThreshold: count(
+    "Consecutive successes after a failure that count as success; must be 1 for liveness and startup.",
+    1,
+  ),
+  failureThreshold: count("Consecutive failures that count as failure.", 3),
+};
+
+function probeFields(kind: ProbeKind) {
+  return {
+    ...TIMINGS,
+    terminationGracePeriodSeconds: integer({
+      about: "Grace period, in seconds, of a stop that this probe causes. Default: the pod's.",
+      check: (seconds) => graceError(kind, seconds),
+    }),
+  };
+}
+
+/** A failed readiness probe stops nothing, so it has no grace period. */
+function graceError(kind: ProbeKind, seconds: number): Message | undefined {
+  if (seconds <= 0) return "must be greater than 0";
+  return kind === "readiness" ? "must not be set for readinessProbes" : undefined;
+}
+
+export type Probe = ObjectOf<ReturnType<typeof probeFields>> & { readonly handler: ProbeHandler };
+
+/** The probe of one kind; unusable without a handler. */
+export function probeType(kind: ProbeKind): Type<Probe> {
+  const fields = objectType(
+    "Probe",
+    { ...PROBE_HANDLERS, ...probeFields(kind) },
+    {
+      union: Object.keys(PROBE_HANDLERS),
+      check(probe, node) {
+        exactlyOne(node, Object.keys(PROBE_HANDLERS), "handler type");
+        // The first success of each of them decides.
+        if (kind !== "readiness" && probe.successThreshold !== 1)
+          invalid(node, "successThreshold", "must be 1");
+      },
+    },
+  );
+  return converted(fields, {
+    to({ exec, httpGet, tcpSocket, grpc, ...timings }) {
+      const handler = tagged({ exec, httpGet, tcpSocket, grpc });
+      return handler === undefined ? undefined : { handler, ...timings };
+    },
+    from: ({ handler, ...timings }: Probe) => ({
+      ...untagged<ObjectOf<typeof PROBE_HANDLERS>>(handler),
+      ...timings,
+    }),
+  });
+}
+
+const HOOK: Type<LifecycleHandler> = converted(
+  objectType(
+    "LifecycleHandler",
+    {
+      ...HOOK_HANDLERS,
+      // Kubernetes accepts it and lets each hook fail at run time.
+      tcpSocket: unread(
+        "TCPSocketAction",
+        "Opens a TCP connection; Kubernetes never does it either.",
+        refused({
+          code: "Unsupported",
+          message: "TCPSocket is NOT supported as a LifecycleHandler; use exec, httpGet or sleep",
+        }),
+      ),
+    },
+    {
+      union: [...Object.keys(HOOK_HANDLERS), "tcpSocket"],
+      check: (_, node) =>
+        exactlyOne(node, [...Object.keys(HOOK_HANDLERS), "tcpSocket"], "handler type"),
+    },
+  ),
+  { to: tagged, from: untagged<ObjectOf<typeof HOOK_HANDLERS>> },
+);
+
+// Kubernetes wants spec.os.name written beside it, as signals differ between systems; here all are Linux.
+function signalError(signal: string): Message | undefined {
+  if (STOP_SIGNALS.has(signal)) return undefined;
+  const meant = STOP_SIGNALS.has(`SIG${signal}`) ? `SIG${signal}` : signal;
+  const message = 'must be a Linux signal such as "SIGTERM" or "SIGUSR1"';
+  return hinted(message, () => didYouMean(meant, [...STOP_SIGNALS]));
+}
+
+export const LIFECYCLE = objectType("Lifecycle", {
+  postStart: fieldOf(HOOK)({
+    about: "Runs right after the container's start; if it fails, the container is stopped.",
+  }),
+  preStop: fieldOf(HOOK)({
+    about: "Runs before the container is stopped, within the grace period.",
+  }),
+  stopSignal: string({
+    about: "Signal that stops the container, such as SIGUSR1. Default: the image's, else SIGTERM.",
+    keep: true,
+    check: signalError,
+  }),
+});
+export type Lifecycle = Decoded<typeof LIFECYCLE>;

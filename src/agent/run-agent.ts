@@ -1,6 +1,5 @@
 // Performs: `agent run`: the real edges, one agent, until a signal comes. Stopping the agent stops no pod.
 
-import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
 import type { AgentConfig } from "../config/config.ts";
 import { ContainerdEvents } from "../containerd/containerd-events.ts";
@@ -22,6 +21,7 @@ import { setSystemClock } from "../host/set-clock.ts";
 import { readRootKeys } from "../host/trust-keys.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
+import { sha256 } from "../lib/system-sha256.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
 import { systemClock, systemRandom } from "../lib/system-clock.ts";
 import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
@@ -115,7 +115,7 @@ async function live(
     clockSynchronised,
     clockFloor,
     trimMemory,
-    sha256: (data) => createHash("sha256").update(data).digest("hex"),
+    sha256,
     verifySignature: verifyEd25519,
     rootKeys: () => readRootKeys(files, config.trustPath),
   };

@@ -9,6 +9,7 @@ import { NOTHING_JUDGED, judgeText, judgeTogether, type Judgement } from "./judg
 import { printable } from "./printable.ts";
 import type { Terminal } from "./terminal.ts";
 import { MAX_FILE_BYTES, readFile, readNamedFile, tooBig } from "./text-file.ts";
+import { sha256 } from "../lib/system-sha256.ts";
 
 export interface ValidateOptions {
   /** Files, directories, or `-` for standard input. */
@@ -80,8 +81,4 @@ async function readStandardInput(terminal: Terminal): Promise<Uint8Array> {
   const bytes = await terminal.readInput();
   if (bytes.length <= MAX_FILE_BYTES) return bytes;
   throw new CliError(2, `cannot read standard input: ${tooBig(bytes.length)}`);
-}
-
-function sha256(data: string | Uint8Array): string {
-  return new Bun.CryptoHasher("sha256").update(data).digest("hex");
 }

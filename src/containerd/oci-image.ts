@@ -1,5 +1,7 @@
 // Performs: the documents of an OCI image, made from its layers: a config, a manifest, and who refers to whom.
 
+import { sha256 } from "../lib/system-sha256.ts";
+
 const CONFIG_TYPE = "application/vnd.oci.image.config.v1+json";
 const LAYER_TYPE = "application/vnd.oci.image.layer.v1.tar";
 const MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json";
@@ -51,7 +53,7 @@ function blob(
   data: Uint8Array,
   labels: Readonly<Record<string, string>> = {},
 ): Blob {
-  const digest = `sha256:${new Bun.CryptoHasher("sha256").update(data).digest("hex")}`;
+  const digest = `sha256:${sha256(data)}`;
   return { mediaType, digest, size: data.length, data, labels };
 }
 

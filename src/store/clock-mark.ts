@@ -1,5 +1,4 @@
-// Performs: the last moment at which the wall clock was known to be right; it goes to the disk only with something
-// else.
+// Performs: stores the last time at which the wall clock was synchronised; it is written only along with another write.
 
 import type { Database } from "./sqlite/database.ts";
 import type { Meta } from "./meta.ts";
@@ -15,16 +14,16 @@ export class ClockMark {
     this.#meta = meta;
   }
 
-  /** Wall ms; undefined = the clock was never seen in step. */
+  /** Wall ms; undefined = the clock was never synchronised. */
   get marked(): number | undefined {
     const text = this.#meta.get(KEY);
     return text === undefined ? undefined : Number(text);
   }
 
-  /** From now on each transaction that writes asks `due` and takes its answer along: wall ms, or undefined = not now. */
+  /** From now on each transaction that writes calls `due` and also stores the wall ms that it returns; undefined = not now. */
   follow(due: (marked: number | undefined) => number | undefined): void {
     let marked = this.marked;
-    this.#database.takeAlong(() => {
+    this.#database.setCompanion(() => {
       const time = due(marked);
       if (time === undefined) return;
       this.#meta.set(KEY, String(time));

@@ -1,4 +1,4 @@
-// Performs: commands that were taken: nobody who asks twice is obeyed twice, whatever happens between.
+// Performs: stores accepted commands: one that arrives twice is executed once, also across restarts.
 
 import type { CommandMoment, TakenCommand } from "../protocol/command.ts";
 import type { Database, Query } from "./sqlite/database.ts";
@@ -12,7 +12,7 @@ interface Row {
   readonly held: number;
 }
 
-/** Of those that are not held. */
+/** Limit of the rows that are not held. */
 const MAX_ROWS = 1_000;
 
 export class Commands {
@@ -42,7 +42,7 @@ export class Commands {
     this.#held = database.query(
       "SELECT count(*) AS held FROM command WHERE held = 1 AND session = ?",
     );
-    // Of the present session nothing grows old: the clock may have been set.
+    // Commands of the present session do not expire: the clock may have been set.
     this.#forget = database.query("DELETE FROM command WHERE session <> ? AND forget_at < ?");
     this.#cap = database.query(
       `DELETE FROM command WHERE serial IN
@@ -51,27 +51,27 @@ export class Commands {
     );
   }
 
-  /** The final code, 0 = no final answer yet; undefined = never seen, or long ago. */
+  /** The final code, 0 = no final answer yet; undefined = never received, or forgotten. */
   codeOf(id: string): number | undefined {
     return this.#code.get(id)?.code;
   }
 
-  /** How many are held for this session. */
+  /** The number of commands held for this session. */
   heldIn(session: number): number {
     return this.#held.get(session)?.held ?? 0;
   }
 
-  /** It is about to be obeyed. */
+  /** Before it is executed. */
   begin(command: TakenCommand, at: CommandMoment): void {
     this.#write(command, 0, at);
   }
 
-  /** `code` is the final one; also of a command that was never begun. */
+  /** `code` is final; also for a command that was never begun. */
   finish(command: TakenCommand, code: number, at: CommandMoment): void {
     this.#write(command, code, at);
   }
 
-  /** Begun and never finished: after a start, those that the end of the process before has cut off. */
+  /** Begun and not finished: after a start, those that the end of the last process interrupted. */
   unfinished(): readonly TakenCommand[] {
     return this.#open.all().map(({ id, reply_to, correlation, forget_at, session, held }) => ({
       id,

@@ -1,5 +1,5 @@
-// Performs: pods that have failed as a whole (activeDeadlineSeconds, …): what no label in the runtime can tell, so that
-// a failed pod stays failed over restarts and reboots.
+// Performs: stores pods that failed as a whole (activeDeadlineSeconds, …), which no label in the runtime records: a
+// failed pod stays failed over restarts and reboots.
 
 import type { PodFailure } from "../api/v1/pod-failure.ts";
 import type { PodUID } from "../api/v1/pod.ts";
@@ -9,7 +9,7 @@ export class Failures {
   readonly #database: Database;
   readonly #insert: Query<[string, string, string], unknown>;
   readonly #delete: Query<[string], unknown>;
-  /** What the table says, so that asking costs nothing. */
+  /** The table in memory: reads cost no query. */
   readonly #known: Map<PodUID, PodFailure>;
 
   constructor(database: Database) {
@@ -28,7 +28,7 @@ export class Failures {
     return this.#known.get(uid);
   }
 
-  /** On the disk when it returns; the first failure of a life stands. */
+  /** On the disk when it returns; the first failure of a UID stays. */
   put(uid: PodUID, failure: PodFailure): void {
     if (this.#known.has(uid)) return;
     const { reason, message } = failure;
@@ -36,7 +36,7 @@ export class Failures {
     this.#known.set(uid, { reason, message });
   }
 
-  /** The life is over; nothing there = fine. */
+  /** After the pod's end. An unknown UID is ignored. */
   forget(uid: PodUID): void {
     if (!this.#known.has(uid)) return;
     this.#database.transaction(() => this.#delete.run(uid));

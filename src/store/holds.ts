@@ -1,5 +1,4 @@
-// Performs: what somebody keeps from being updated, over restarts and reboots, and whose own wish for that was
-// overruled.
+// Performs: stores which pods are held back from updates, and which pods' own request to hold was overruled.
 
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Database, Query } from "./sqlite/database.ts";
@@ -15,7 +14,7 @@ export class Holds {
   readonly #database: Database;
   readonly #upsert: Query<[string, number, string], unknown>;
   readonly #delete: Query<[string], unknown>;
-  /** What the table says, so that asking costs nothing. */
+  /** The table in memory: reads cost no query. */
   readonly #known: Map<string, Row>;
 
   constructor(database: Database) {
@@ -29,30 +28,30 @@ export class Holds {
     this.#known = new Map(rows.map((row) => [row.name, row]));
   }
 
-  /** Wall ms of the order, for showing only; undefined = nobody holds it. */
+  /** Wall ms of the order, for display only; undefined = not held. */
   since(name: string): number | undefined {
     const row = this.#known.get(name);
     return row === undefined || row.released !== "" ? undefined : row.since;
   }
 
-  /** Whether the wish of this UID not to take its predecessor's place was overruled. */
+  /** Whether this UID's own request to delay replacing its predecessor was overruled. */
   isReleased(name: string, uid: PodUID): boolean {
     return this.#known.get(name)?.released === uid;
   }
 
-  /** On the disk when it returns; one that is there stays as old as it is. */
+  /** On the disk when it returns; an existing hold keeps its time. */
   hold(name: string, now: number): void {
     if (this.since(name) === undefined) this.#put({ name, since: now, released: "" });
   }
 
-  /** Likewise; nothing there = fine. */
+  /** On the disk when it returns; an unknown name is ignored. */
   release(name: string): void {
     if (!this.#known.has(name)) return;
     this.#database.transaction(() => this.#delete.run(name), "full");
     this.#known.delete(name);
   }
 
-  /** The wish of this UID counts no more. */
+  /** Ignores this UID's own request to hold from now on. */
   overrule(name: string, uid: PodUID, now: number): void {
     if (!this.isReleased(name, uid)) this.#put({ name, since: now, released: uid });
   }

@@ -1,13 +1,13 @@
-// Performs: who this database is, and numbers that never come twice inside it (MQTT.md §4).
+// Performs: the random id of this database, and numbers that are never reused inside it: sessions and report numbers.
 
 import type { Random } from "../lib/random.ts";
 import type { Meta } from "./meta.ts";
 
-/** Numbers taken per write; what is left of them at the end of the process is skipped. */
+/** Numbers reserved per write; those unused at the end of the process are skipped. */
 const RESERVED_AT_ONCE = 100;
 
 export class Incarnation {
-  /** Random, made with the database: sessions, seq and event numbers compare only inside one. */
+  /** Created with the database: sessions, seq and event numbers can only be compared inside one incarnation. */
   readonly id: string;
   readonly #session: Counter;
   readonly #seq: Counter;
@@ -23,7 +23,7 @@ export class Incarnation {
     this.#seq = new Counter(meta, "seq.reserved");
   }
 
-  /** Only grows: one per connection to the broker. */
+  /** Increasing: one per connection to the broker. */
   nextSession(): number {
     return this.#session.next();
   }
@@ -34,12 +34,12 @@ export class Incarnation {
   }
 }
 
-/** Signed commands name a session: one that a lost database had must not come again with the next. */
+/** Signed commands name a session, so a new database must not reuse the sessions of a lost one. */
 function firstSession(incarnation: string): number {
   return Number.parseInt(incarnation.slice(0, 7), 16) * RESERVED_AT_ONCE;
 }
 
-/** Written once per hundred; a restart jumps to the next hundred. */
+/** Written once per `RESERVED_AT_ONCE`; a restart continues at the next multiple. */
 class Counter {
   readonly #meta: Meta;
   readonly #key: string;

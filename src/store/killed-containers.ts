@@ -1,5 +1,5 @@
-// Performs: containers that are being ended so that others take their place: their exit codes tell nothing, and no
-// label in the runtime can tell that.
+// Performs: stores containers that the agent stops in order to replace them: their exit codes count as no failure, and
+// no label in the runtime records that.
 
 import type { KilledInstance, KilledInstances } from "../api/v1/killed-instance.ts";
 import type { PodUID } from "../api/v1/pod.ts";
@@ -20,7 +20,7 @@ export class KilledContainers {
   readonly #upsert: Query<[string, string, string, number], unknown>;
   readonly #deleteOne: Query<[string, string], unknown>;
   readonly #deletePod: Query<[string], unknown>;
-  /** What the table says, so that asking costs nothing. */
+  /** The table in memory: reads cost no query. */
   readonly #known = new Map<PodUID, Map<string, KilledInstance>>();
 
   constructor(database: Database) {
@@ -41,7 +41,7 @@ export class KilledContainers {
     return this.#known.get(uid) ?? NONE;
   }
 
-  /** On the disk when it returns, all in one transaction; of one container only the newest word is kept. */
+  /** On the disk when it returns, all in one transaction; the newest entry of a container replaces the one before. */
   put(uid: PodUID, killed: KilledInstances): void {
     const known = this.get(uid);
     const changed = [...killed].filter(([container, { id, always }]) => {
@@ -56,7 +56,7 @@ export class KilledContainers {
     for (const [container, instance] of changed) this.#of(uid).set(container, instance);
   }
 
-  /** Others have taken their places; nothing there = fine. A power cut may bring the last ones back, of ids long gone. */
+  /** After their replacement. Unknown ones are ignored. A power cut may restore the last entries; their ids are gone then. */
   settle(uid: PodUID, containers: readonly string[]): void {
     const known = this.#known.get(uid);
     const settled = containers.filter((container) => known?.has(container) === true);
@@ -68,14 +68,14 @@ export class KilledContainers {
     if (known.size === 0) this.#known.delete(uid);
   }
 
-  /** The life is over; nothing there = fine. */
+  /** After the pod's end. An unknown UID is ignored. */
   forget(uid: PodUID): void {
     if (!this.#known.has(uid)) return;
     this.#database.transaction(() => this.#deletePod.run(uid));
     this.#known.delete(uid);
   }
 
-  /** Every pod that has some. */
+  /** Every pod with an entry. */
   pods(): readonly PodUID[] {
     return [...this.#known.keys()];
   }

@@ -1,4 +1,4 @@
-// Performs: the last valid version of every object that came from a manifest file (law 10). Secrets lie here sealed.
+// Performs: stores the last valid version of every object in a manifest file; Secrets are sealed.
 
 import type {
   LastGood,
@@ -61,7 +61,7 @@ export class LastGoodManifests implements LastGoodStore {
     const copies: LastGood[] = [...this.#pods.all()];
     const lost: LostGood[] = [];
     for (const row of this.#objects.all()) {
-      // A kind that only a newer agent knows is none of this one's business (law 11).
+      // Kinds of a newer agent are ignored.
       if (!isObjectKind(row.kind)) continue;
       const { path, kind, namespace, name, document } = { ...row, kind: row.kind };
       const at = { path, kind, namespace, name, document };
@@ -72,7 +72,7 @@ export class LastGoodManifests implements LastGoodStore {
     return { copies, lost };
   }
 
-  /** One transaction; rows that say the same already are not written. Throws `SecretKeyUnavailable` if a Secret cannot be sealed. */
+  /** One transaction; unchanged rows are not written. Throws `SecretKeyUnavailable` if a Secret cannot be sealed. */
   save({ put, removed }: LastGoodChanges): void {
     if (put.length === 0 && removed.length === 0) return;
     this.#database.transaction(() => {
@@ -90,14 +90,14 @@ export class LastGoodManifests implements LastGoodStore {
       return;
     }
     const known = this.#object.get(path, kind, namespace, name);
-    // Sealed twice, one text looks different: what counts is what it says.
+    // Sealing the same text twice gives different bytes, so the plain texts are compared.
     if (known?.document === document && this.#open(known, row) === text) return;
     const plain = new TextEncoder().encode(text);
     const kept = kind === "Secret" ? this.#secrets.seal(plain, labelOf(row)) : plain;
     this.#putObject.run(path, kind, namespace, name, document, kept);
   }
 
-  /** The text, or why it cannot be had. */
+  /** The text, or why it cannot be read. */
   #open(row: ObjectRow, key: LastGoodKey): string | { readonly why: string } {
     const bytes = new Uint8Array(row.text);
     if (key.kind !== "Secret") return new TextDecoder().decode(bytes);
@@ -106,7 +106,7 @@ export class LastGoodManifests implements LastGoodStore {
   }
 }
 
-/** A sealed row opens nowhere else. */
+/** Binds a sealed row to its key: it cannot be opened under another label. */
 function labelOf({ path, kind, namespace, name }: LastGoodKey): string {
   return JSON.stringify(["last_good_object", path, kind, namespace, name]);
 }

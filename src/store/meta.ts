@@ -1,4 +1,4 @@
-// Performs: Small facts by name.
+// Performs: stores small values by name.
 
 import type { Database, Durability, Query } from "./sqlite/database.ts";
 
@@ -25,7 +25,7 @@ export class Meta {
     return this.#select.get(key)?.value;
   }
 
-  /** Those that begin with `prefix`, sorted. */
+  /** Keys that begin with `prefix`, sorted. */
   keys(prefix: string): readonly string[] {
     return this.#keys.all(prefix, prefix).map(({ key }) => key);
   }

@@ -1,4 +1,4 @@
-// Performs: removals under way: written before the first stop, struck out when everything is gone (law 16).
+// Performs: stores pod removals in progress, from before the first stop until everything is gone: a restart resumes them.
 
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Removal } from "../api/pod/removal.ts";
@@ -8,7 +8,7 @@ export class Removals {
   readonly #database: Database;
   readonly #upsert: Query<[string, string, string, string], unknown>;
   readonly #delete: Query<[string], unknown>;
-  /** What the table says, so that asking twice costs nothing. */
+  /** The table in memory: reads cost no query. */
   readonly #underWay: Map<PodUID, Removal>;
 
   constructor(database: Database) {
@@ -39,8 +39,8 @@ export class Removals {
   }
 
   /**
-   * Strikes one out; nothing there = fine. `normal` spares the fsync where nobody waits for this UID or name: a power
-   * cut within seconds then removes once more what is gone already.
+   * Deletes the entry; an unknown UID is ignored. `normal` saves the fsync where no pod waits for this UID or name: after
+   * a power cut within seconds the removal is repeated, which is harmless.
    */
   settle(uid: PodUID, durability: Durability = "full"): void {
     if (!this.#underWay.has(uid)) return;

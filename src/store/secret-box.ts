@@ -1,14 +1,14 @@
-// Performs: secrets at rest: sealed with the node's own key, so that neither database nor document files show them.
+// Performs: encrypts secrets at rest with the node's own key, for the database and the document files.
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import type { Random } from "../lib/random.ts";
 import type { SecretKey } from "./secret-key.ts";
-import { sha256 } from "./sha256.ts";
+import { sha256 } from "../lib/system-sha256.ts";
 
 export type Opened =
   | { readonly ok: true; readonly plain: Uint8Array }
-  /** `why` never says anything of the content. */
+  /** `why` reveals nothing of the content. */
   | { readonly ok: false; readonly why: string };
 
 const MAGIC = Buffer.from("agent-sealed:v1:");
@@ -19,12 +19,12 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = MAGIC.length + KEY_ID_BYTES + NONCE_BYTES;
 const DIGEST_VERSION = "v1";
 
-/** True for bytes that claim to be sealed, by whatever key. */
+/** True for bytes with the header of a sealed value, of any key. */
 export function isSealed(bytes: Uint8Array): boolean {
   return MAGIC.equals(bytes.subarray(0, MAGIC.length));
 }
 
-/** Magic, key id, nonce, ciphertext, tag. A label (which row, which document) is sealed in and must be given again. */
+/** Format: magic, key id, nonce, ciphertext, tag. The label (which row, which document) is authenticated: `open` requires the same one. */
 export class SecretBox {
   /** First 8 bytes of the key's sha256, hexadecimal. */
   readonly keyId: string;
@@ -41,12 +41,12 @@ export class SecretBox {
     this.#digesting = derived(key.bytes, "agent/config-digest/v1");
   }
 
-  /** What went wrong with the key at the start: to be said loudly. */
+  /** What went wrong with the key at the start; the caller logs it as an error. */
   get trouble(): string | undefined {
     return this.#key.trouble;
   }
 
-  /** What is wrong with a key that is in use all the same. */
+  /** What is wrong with a key that is used nevertheless. */
   get warning(): string | undefined {
     return this.#key.warning;
   }
@@ -78,15 +78,15 @@ export class SecretBox {
       const parts = [opening.update(sealed.subarray(HEAD_BYTES, end)), opening.final()];
       return { ok: true, plain: new Uint8Array(Buffer.concat(parts)) };
     } catch {
-      // Node says only that it does not fit.
+      // Node's error has no more detail.
       return { ok: false, why: "it is damaged, or was moved here from another place" };
     }
   }
 
   /**
    * A fingerprint of what a container reads from ConfigMaps and Secrets: `v1:` + 8 digits of the key's id + `:` + HMAC.
-   * It tells nobody who lacks the key what was read, not even whether a guess is right. Those of two keys say nothing
-   * about each other: a lost key must restart nothing.
+   * Without the key it reveals nothing of the content and cannot confirm a guess. Digests of different keys are not
+   * comparable: a lost key must not restart containers.
    */
   configDigest(text: string): string {
     const mac = createHmac("sha256", this.#digesting).update(text).digest("hex");
@@ -97,7 +97,7 @@ export class SecretBox {
     try {
       this.#key.keep();
     } catch (cause) {
-      const message = `a Secret cannot be kept without a key: ${messageOf(cause)}`;
+      const message = `a Secret cannot be stored without a key: ${messageOf(cause)}`;
       throw new AgentError({ reason: "SecretKeyUnavailable", message, cause });
     }
   }

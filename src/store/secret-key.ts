@@ -1,15 +1,14 @@
-// Performs: the node's own key: made at the first start, beside the database. Who loses it loses the Secrets that are
-// sealed here.
+// Performs: the node's own key, created at the first start beside the database. Without it the sealed Secrets are lost.
 
 import { join } from "node:path";
 import { messageOf } from "../lib/errors.ts";
 import type { Random } from "../lib/random.ts";
 import type { StoreFileInfo, StoreFiles } from "./store-files.ts";
 
-export const KEY_BYTES = 32;
+const KEY_BYTES = 32;
 const MODE = 0o600;
 
-export interface SecretKeyOptions {
+interface SecretKeyOptions {
   readonly stateDir: string;
   readonly files: StoreFiles;
   readonly random: Random;
@@ -18,15 +17,15 @@ export interface SecretKeyOptions {
 export interface SecretKey {
   readonly path: string;
   readonly bytes: Uint8Array;
-  /** Why the key of before is not this one; to be said loudly. */
+  /** Why the previous key is not used; the caller logs it as an error. */
   readonly trouble: string | undefined;
-  /** What is wrong with a key that is in use all the same. */
+  /** What is wrong with a key that is used nevertheless. */
   readonly warning?: string;
-  /** On the disk when it returns, or it throws: nothing may be sealed with a key that a restart does not find. */
+  /** On the disk when it returns, or it throws: nothing may be sealed with a key that a restart would not find. */
   keep(): void;
 }
 
-/** Never throws: an agent without its key lacks old Secrets, and still runs pods. */
+/** Never throws: an agent without its key lacks stored Secrets, but still runs pods. */
 export function loadSecretKey(options: SecretKeyOptions): SecretKey {
   const { stateDir, files } = options;
   const path = join(stateDir, "secret.key");
@@ -38,25 +37,25 @@ export function loadSecretKey(options: SecretKeyOptions): SecretKey {
     const key = { path, bytes: read.bytes, trouble: undefined, keep: () => undefined };
     return { ...key, ...closeToOthers(path, info, files) };
   } catch (error) {
-    // Not to be read is not to be damaged: it may be the good key behind a bad moment.
-    const trouble = `${messageOf(error)}; it stays as it is, and no Secret is kept until a start that can read it`;
+    // Unreadable is not damaged: the failure may be temporary and the key intact.
+    const trouble = `${messageOf(error)}; the key file is left unchanged, and no Secret is stored until a start can read it`;
     return { ...unkeptKey(path, options), trouble };
   }
 }
 
-/** Throws when it does not come to know. */
+/** Throws when the file cannot be read reliably. */
 function readKey(
   path: string,
   { kind, size }: StoreFileInfo,
   files: StoreFiles,
 ): { readonly bytes: Uint8Array } | { readonly damage: string } {
   if (kind === "directory") return { damage: "is a directory" };
-  if (kind !== "file") throw new Error(`${path} is no file but a ${kind}, which is not read`);
+  if (kind !== "file") throw new Error(`${path} is a ${kind}, not a regular file`);
   if (size !== KEY_BYTES) return { damage: `has ${size} bytes, a key has ${KEY_BYTES}` };
   const bytes = files.read(path, KEY_BYTES);
   if (bytes.length !== KEY_BYTES) throw new Error(`${path} changes while it is read`);
-  // What a disk makes of a file whose content it never got.
-  return bytes.some((byte) => byte !== 0) ? { bytes } : { damage: "holds nothing but zeros" };
+  // A file whose content never reached the disk reads as zeros.
+  return bytes.some((byte) => byte !== 0) ? { bytes } : { damage: "contains only zeros" };
 }
 
 function closeToOthers(
@@ -73,18 +72,18 @@ function closeToOthers(
   }
 }
 
-/** What cannot be used is kept for whoever can repair it, and makes room for a new key. */
+/** Renames the unusable key file, so that it can still be repaired, and creates a new key. */
 function replace(path: string, why: string, options: SecretKeyOptions): SecretKey {
   try {
     const aside = freeName(`${path}.damaged`, options.files);
     options.files.rename(path, aside);
-    return newKey(path, options, `${why}; it lies in ${aside} now, a new key took its place`);
+    return newKey(path, options, `${why}; it was moved to ${aside} and replaced by a new key`);
   } catch (error) {
-    return newKey(path, options, `${why}; it cannot be set aside: ${messageOf(error)}`);
+    return newKey(path, options, `${why}; it cannot be moved aside: ${messageOf(error)}`);
   }
 }
 
-/** What was set aside before may be worth more than this. */
+/** Never overwrites an earlier damaged key: that one may be repairable. */
 function freeName(name: string, files: StoreFiles): string {
   for (let number = 1; ; number += 1) {
     const path = number === 1 ? name : `${name}.${number}`;
@@ -111,7 +110,7 @@ function unkeptKey(
   let isKept = false;
   const keep = (): void => {
     if (isKept) return;
-    // What is there and could not be read, or set aside, may be a good key: it is not written over.
+    // A file that could not be read or moved aside may be an intact key: it is not overwritten.
     if (files.info(path) !== undefined) throw new Error(`${path} is in the way of a new key`);
     files.writeAtomic(path, bytes, MODE);
     isKept = true;

@@ -1,4 +1,4 @@
-// Performs: what the store needs of the file system besides SQLite's own files; host/files' Files fits it.
+// Performs: the file system as the store uses it, besides SQLite's own files; `Files` of host/files implements it.
 
 export interface StoreFileInfo {
   readonly name: string;
@@ -15,7 +15,7 @@ export interface StoreFiles {
   /** lstat; undefined when there is nothing. */
   info(path: string): StoreFileInfo | undefined;
   read(path: string, maxBytes: number): Uint8Array;
-  /** Whole and durable, or not at all. */
+  /** Atomic and durable. */
   writeAtomic(path: string, data: Uint8Array | string, mode: number): void;
   makeDirectory(path: string, mode: number): void;
   setMode(path: string, mode: number): void;

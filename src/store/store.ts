@@ -1,5 +1,5 @@
-// Performs: everything the agent must not forget, in one SQLite file and a few plain files beside it. The only room
-// that knows SQLite; synchronous: a crash falls between two calls, never inside one.
+// Performs: the agent's persistent state, in one SQLite file and a few plain files beside it. Synchronous: the process
+// ends between two calls, or inside a transaction that is then rolled back.
 
 import { join } from "node:path";
 import type { Random } from "../lib/random.ts";
@@ -36,15 +36,15 @@ export interface StoreOptions {
 }
 
 export class Store implements Disposable {
-  /** `opened`: there was a usable database, so an empty table is a fact and not a loss. */
+  /** `opened`: an existing database, in which an empty table means that there was nothing. */
   readonly origin: OpenedDatabase["origin"];
-  /** Set when a damaged database was set aside: to be said loudly. */
+  /** Set when a damaged database was replaced; the caller logs it as an error. */
   readonly recovered: Recovery | undefined;
   readonly database: Database;
   readonly meta: Meta;
   readonly clockMark: ClockMark;
   readonly incarnation: Incarnation;
-  /** Whatever lies here of Secrets is sealed with it. */
+  /** Seals every stored Secret. */
   readonly secrets: SecretBox;
   readonly documents: Documents;
   readonly lastGood: LastGoodManifests;
@@ -71,7 +71,7 @@ export class Store implements Disposable {
       opened.database[Symbol.dispose]();
       if (!opened.database.isSuspect) throw error;
     }
-    // Damage that the check overlooked: now the file is set aside and the second try starts from nothing.
+    // Damage that the check missed: the second try sets the file aside and starts with an empty database.
     return new Store(openDatabase(path, binding), options);
   }
 
@@ -91,7 +91,7 @@ export class Store implements Disposable {
     this.removals = new Removals(database);
     this.failures = new Failures(database);
     this.killed = new KilledContainers(database);
-    const file = new RolloutFile({ files: options.files, path: join(directory, "rollouts") });
+    const file = new RolloutFile(options.files, join(directory, "rollouts"));
     this.rollouts = new Rollouts({ database, secrets, file, isNew: opened.origin !== "opened" });
     this.holds = new Holds(database);
     this.commands = new Commands(database);

@@ -1,13 +1,15 @@
-// Performs: what the node must never forget about trust, twice: as a row, and as a file that outlives the database
-// (MQTT.md §2). The stricter of the two counts; what is there and cannot be read says that signatures are required.
+// Performs: stores the trust record twice, as a row and as a file that outlives the database. The stricter of the two
+// counts; a copy that is present and unreadable means that signatures are required.
 
-import type { TrustRecord, TrustStore } from "../protocol/trust-record.ts";
+import { base64OfBytes, bytesOfBase64 } from "../api/validation/base64.ts";
 import { messageOf } from "../lib/errors.ts";
+import { sha256 } from "../lib/system-sha256.ts";
+import type { TrustRecord, TrustStore } from "../protocol/trust-record.ts";
+import { readCheckedTrust, readTrustRecord } from "./checkpoint-schemas.ts";
 import type { Meta } from "./meta.ts";
 import type { StoreFiles } from "./store-files.ts";
-import { decodeTrust, encodeTrust, stricterOf } from "./trust-text.ts";
 
-export interface TrustFileOptions {
+interface TrustFileOptions {
   readonly meta: Meta;
   readonly files: StoreFiles;
   /** `stateDir/trust.json`. */
@@ -16,20 +18,20 @@ export interface TrustFileOptions {
 
 const KEY = "trust";
 const MODE = 0o600;
-/** Larger than any record: a bundle is a document. */
+/** Larger than any record. */
 const MAX_BYTES = 1024 * 1024;
 const NOTHING: TrustRecord = { required: false };
 const DAMAGED: TrustRecord = { required: true };
 
 export class TrustFile implements TrustStore {
-  /** What was damaged at the start, as a sentence; to be said loudly. */
+  /** What was damaged at the start, as a sentence; the caller logs it as an error. */
   readonly trouble: string | undefined;
   readonly #options: TrustFileOptions;
   #record: TrustRecord;
-  /** What both copies say; undefined = they may differ, or there is none. */
+  /** The text of both copies; undefined = they may differ, or there is none. */
   #written: string | undefined;
 
-  /** Throws what the database throws; a file that cannot be used is trouble, and no reason not to start. */
+  /** Throws what the database throws; an unusable file is reported as `trouble` and does not prevent the start. */
   constructor(options: TrustFileOptions) {
     this.#options = options;
     const row = this.#readRow();
@@ -44,7 +46,7 @@ export class TrustFile implements TrustStore {
     return this.#record;
   }
 
-  /** A write that fails halfway loosens nothing: the copy that is stricter counts at the next start. */
+  /** A write that fails halfway loosens nothing: the stricter copy counts at the next start. */
   write(record: TrustRecord): void {
     const { meta, files, path } = this.#options;
     const text = encodeTrust(record);
@@ -65,7 +67,7 @@ export class TrustFile implements TrustStore {
     this.#written = text;
   }
 
-  /** Signatures that are asked for count at once, even where the disk does not take it: the next write tries again. */
+  /** Required signatures count at once, even if they cannot be stored: the next write tries again. */
   #tighten({ required }: TrustRecord): void {
     if (required) this.#record = { ...this.#record, required };
   }
@@ -95,7 +97,7 @@ export class TrustFile implements TrustStore {
     }
   }
 
-  /** Both shall say what counts; where there has never been anything, nothing is written. */
+  /** Makes both copies equal to the record; a node without any trust writes nothing. */
   #mend(texts: readonly (string | undefined)[]): readonly string[] {
     const { required, bundle } = this.#record;
     const text = encodeTrust(this.#record);
@@ -107,12 +109,12 @@ export class TrustFile implements TrustStore {
       this.write(this.#record);
       return [];
     } catch (error) {
-      return [`what counts cannot be written down: ${messageOf(error)}`];
+      return [`the trust record cannot be stored: ${messageOf(error)}`];
     }
   }
 }
 
-/** One of the two. */
+/** The row or the file. */
 interface Copy {
   readonly text: string | undefined;
   readonly record: TrustRecord;
@@ -124,4 +126,33 @@ function damaged(
   why = "it is torn or was changed: its checksum does not match",
 ): string {
   return `${what} cannot be used (${why}); from now on documents must be signed, until "agent trust reset"`;
+}
+
+export function encodeTrust({ required, bundle }: TrustRecord): string {
+  const record = {
+    required,
+    ...(bundle === undefined
+      ? {}
+      : { bundle: { version: bundle.version, envelope: base64OfBytes(bundle.envelope) } }),
+  };
+  return `${JSON.stringify({ record, sha256: sha256(JSON.stringify(record)) })}\n`;
+}
+
+/** undefined when it is torn, changed, or not such a text. Never throws. */
+export function decodeTrust(text: string): TrustRecord | undefined {
+  const checked = readCheckedTrust(text);
+  if (checked?.record === undefined) return undefined;
+  if (checked.sha256 !== sha256(JSON.stringify(checked.record))) return undefined;
+  const record = readTrustRecord(checked.record);
+  if (record?.bundle === undefined) return record && { required: record.required };
+  const { version } = record.bundle;
+  const envelope = bytesOfBase64(record.bundle.envelope);
+  return envelope && { required: record.required, bundle: { version, envelope } };
+}
+
+/** Requires what either requires, and keeps the newer bundle. */
+export function stricterOf(a: TrustRecord, b: TrustRecord): TrustRecord {
+  const required = a.required || b.required;
+  const bundle = (a.bundle?.version ?? 0) >= (b.bundle?.version ?? 0) ? a.bundle : b.bundle;
+  return bundle === undefined ? { required } : { required, bundle };
 }

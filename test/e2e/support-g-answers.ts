@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-import { sha256 } from "../../src/store/sha256.ts";
+import { sha256 } from "../../src/lib/system-sha256.ts";
 import type { Ack, RejectedLine } from "../../src/protocol/reported-state.ts";
 import { agentBinary, type AgentProcess } from "../harness/agent-process.ts";
 import { startBroker, type Broker } from "../harness/broker.ts";

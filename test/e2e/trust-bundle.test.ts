@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { keyIdOf } from "../../src/protocol/dsse.ts";
-import { sha256 } from "../../src/store/sha256.ts";
+import { sha256 } from "../../src/lib/system-sha256.ts";
 import { eventually } from "../harness/eventually.ts";
 import { run } from "../harness/run-command.ts";
 import { openStage, runningApps } from "./support-b-stage.ts";

@@ -30,8 +30,9 @@ import { nextVersion, type NextVersion } from "./next-version.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
 import { readInput } from "../read-input.ts";
 import { RivalWatch } from "./rival-watch.ts";
-import { readSigner, sha256, signMessage, type Signer } from "../trust/signing-keys.ts";
+import { readSigner, signMessage, type Signer } from "../trust/signing-keys.ts";
 import { waitForNodes } from "./wait-for-nodes.ts";
+import { sha256 } from "../../lib/system-sha256.ts";
 
 export interface TargetFlags {
   readonly filename: readonly string[];

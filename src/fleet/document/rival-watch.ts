@@ -6,7 +6,7 @@ import { printable } from "../../cli/printable.ts";
 import { readRetained, type RetainedDocument } from "./desired-reading.ts";
 import type { Published } from "./follow-apply.ts";
 import type { OperatorSession } from "../operator-session.ts";
-import { sha256 } from "../trust/signing-keys.ts";
+import { sha256 } from "../../lib/system-sha256.ts";
 
 /** Lasts as long as the session. */
 export class RivalWatch {

@@ -5,7 +5,8 @@ import { CliError, systemCode } from "../../cli/cli-error.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { readEnvelope } from "../../source/document/decode.ts";
 import { readWritten } from "../read-input.ts";
-import { readSigner, sha256, signMessage } from "../trust/signing-keys.ts";
+import { readSigner, signMessage } from "../trust/signing-keys.ts";
+import { sha256 } from "../../lib/system-sha256.ts";
 
 export interface SignFlags {
   readonly filename: string;

@@ -13,6 +13,7 @@ import {
 } from "../../protocol/dsse.ts";
 import type { PublicKey } from "../../protocol/trust-bundle.ts";
 import { publicKeyOfPem } from "../../host/ed25519.ts";
+import { sha256 } from "../../lib/system-sha256.ts";
 
 export interface SigningKeyPair {
   /** PKCS #8. */
@@ -85,8 +86,4 @@ export function signMessage(
   const message = preAuthEncoding(payloadType, payload);
   const signatures = signers.map((signer) => ({ keyid: signer.keyid, sig: signer.sign(message) }));
   return new TextEncoder().encode(writeSignedEnvelope({ payloadType, payload, signatures }));
-}
-
-export function sha256(data: string | Uint8Array): string {
-  return new Bun.CryptoHasher("sha256").update(data).digest("hex");
 }

@@ -24,10 +24,11 @@ import {
   type FleetParts,
 } from "../open-broker.ts";
 import { readWritten } from "../read-input.ts";
-import { readPublicKey, readSigner, sha256, signMessage, type Signer } from "./signing-keys.ts";
+import { readPublicKey, readSigner, signMessage, type Signer } from "./signing-keys.ts";
 import { write } from "../document/sign.ts";
 import { wireObject } from "../wire-values.ts";
 import { isJsonObject } from "../../lib/json.ts";
+import { sha256 } from "../../lib/system-sha256.ts";
 
 export interface TrustFlags {
   readonly filename: string;

@@ -20,6 +20,7 @@ import {
 import { stopFactsOf } from "../cri-config/stop-annotations.ts";
 import { joinedMessage } from "./termination-message.ts";
 import { parseIdRange } from "../cri-config/user-namespaces.ts";
+import { isSourceName } from "../../api/pod/source-name.ts";
 
 /** The identity that every sandbox and container of ours carries. */
 export interface RuntimeIdentity {
@@ -185,8 +186,7 @@ function lifeOf(
 }
 
 function sourceOf(text: string | undefined): SourceName | undefined {
-  if (text === "file" || text === "http" || text === "mqtt:node") return text;
-  return text?.startsWith("mqtt:group/") === true ? (text as SourceName) : undefined;
+  return isSourceName(text) ? text : undefined;
 }
 
 /** The first that says something: older runtimes leave newer fields empty. */

@@ -18,7 +18,7 @@ import type { Trust } from "../../trust/trust.ts";
 
 export interface DocumentStores extends DocumentStore {
   /** Every source that has ever had a document. */
-  spoken(): readonly SourceName[];
+  synced(): readonly SourceName[];
   /** Forgets the document; that its source has spoken stays known. */
   remove(source: SourceName): void;
 }
@@ -165,7 +165,7 @@ export class MqttSource implements Disposable {
   }
 
   #spokenGroups(): readonly string[] {
-    return this.#options.documents.spoken().flatMap((source) => groupOf({ source }) ?? []);
+    return this.#options.documents.synced().flatMap((source) => groupOf({ source }) ?? []);
   }
 
   #has(group: string): boolean {

@@ -1,21 +1,24 @@
-// Performs: the accepted desired documents, twice: as rows, and as files that outlive the database (law 11).
+// Performs: stores each accepted desired document twice, as a row and as a file: a lost database is rebuilt from the files.
 
 import { join } from "node:path";
 import type { AcceptedDocument } from "../../protocol/desired-document.ts";
-import type { SourceName } from "../../api/pod/desired-pod.ts";
+import { isSourceName, type SourceName } from "../../api/pod/source-name.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Database, Query } from "../sqlite/database.ts";
-import {
-  decodeDocument,
-  documentFileStem,
-  encodeDocument,
-  isSource,
-  type StoredDocument,
-} from "./document-file.ts";
-import { isSame, isSameFile, stored, supersededText, type DocumentRow } from "./document-row.ts";
 import type { Meta } from "../meta.ts";
 import { isSealed, type SecretBox } from "../secret-box.ts";
 import type { StoreFiles } from "../store-files.ts";
+import {
+  decodeDocumentFile,
+  documentFileStem,
+  encodeDocumentFile,
+  isSameDocument,
+  isSameFile,
+  storedDocument,
+  supersededText,
+  type DocumentRow,
+  type StoredDocument,
+} from "./stored-document.ts";
 
 export interface DocumentsOptions {
   readonly database: Database;
@@ -26,9 +29,9 @@ export interface DocumentsOptions {
   readonly directory: string;
 }
 
-/** What had to be put right when the rows and the files were compared at the start; for the log. */
-export interface DocumentRepair {
-  /** `Restored`: the database had lost it or held an older one. `Rewritten`: its file. `Damaged`: a file that cannot be used. */
+/** What was repaired when rows and files were compared at the start; for the log. */
+interface DocumentRepair {
+  /** `Restored`: the row, from its file. `Rewritten`: the file, from its row. `Damaged`: a file that cannot be used. */
   readonly type: "Restored" | "Rewritten" | "Damaged";
   readonly path: string;
   readonly message: string;
@@ -36,10 +39,11 @@ export interface DocumentRepair {
 
 /** Larger than any document that can be accepted. */
 const MAX_BYTES = 16 * 1024 * 1024;
-const SPOKEN = "spoken:";
+/** Prefix of the keys that mark sources with a document. */
+const SYNCED = "spoken:";
 
 export class Documents {
-  /** Found at the start. */
+  /** Made at the start. */
   readonly repairs: readonly DocumentRepair[];
   readonly #options: DocumentsOptions;
   readonly #select: Query<[string], DocumentRow>;
@@ -77,44 +81,40 @@ export class Documents {
 
   get(source: SourceName): AcceptedDocument | undefined {
     const row = this.#select.get(source);
-    return row === undefined ? undefined : this.#opened(stored(row).document);
+    return row === undefined ? undefined : this.#opened(storedDocument(row).document);
   }
 
-  /** From now on any version follows the document that is there; a lost database knows nothing of it. */
+  /** From now on a document of any version may replace the present one. Only the row keeps this, not the file. */
   forgetVersion(source: SourceName): void {
     this.#options.database.transaction(() => this.#forget.run(source), "full");
   }
 
   /** By source. */
   all(): readonly AcceptedDocument[] {
-    return this.#selectAll.all().map((row) => this.#opened(stored(row).document));
+    return this.#selectAll.all().map((row) => this.#opened(storedDocument(row).document));
   }
 
   /**
-   * Whether this source has ever had a document that this database, or the files it was rebuilt from, knows of.
-   * Only then may its running pods be taken for orphans (law 5).
+   * Every source that ever had a document in this database, or in the files it was rebuilt from. Only the running pods
+   * of such a source may be treated as orphans.
    */
-  hasSpoken(source: SourceName): boolean {
-    return this.#options.meta.get(spokenKey(source)) !== undefined;
-  }
-
-  /** Every source of which `hasSpoken` is true. */
-  spoken(): readonly SourceName[] {
+  synced(): readonly SourceName[] {
     const { meta } = this.#options;
     return meta
-      .keys(SPOKEN)
-      .map((key) => key.slice(SPOKEN.length))
-      .filter(isSource);
+      .keys(SYNCED)
+      .map((key) => key.slice(SYNCED.length))
+      .filter(isSourceName);
   }
 
   /**
-   * Row and files are on the disk when it returns, or it throws and nothing is accepted. The document that is
-   * there already (same epoch, generation, digest, signed or not) writes nothing, unless it cannot be opened any more.
+   * Row and files are on the disk when it returns, or it throws and nothing is accepted. The document that is already
+   * stored (same epoch, generation, digest, signed or not) writes nothing, unless its payload cannot be decrypted.
    */
   accept(document: AcceptedDocument): void {
     const row = this.#select.get(document.source);
-    const before = row === undefined ? undefined : stored(row);
-    if (before !== undefined && isSame(before.document, document) && this.#opens(before)) return;
+    const before = row === undefined ? undefined : storedDocument(row);
+    if (before !== undefined && isSameDocument(before.document, document) && this.#opens(before))
+      return;
     const next = { serial: (before?.serial ?? 0) + 1, document: this.#sealed(document) };
     try {
       // Files before the commit: a crash in between leaves a file with a higher serial, which the next start adopts.
@@ -134,19 +134,19 @@ export class Documents {
     this.#options.database.transaction(() => this.#observe.run(generation, source, generation));
   }
 
-  /** Row and files; the source has spoken nevertheless. */
+  /** Removes row and files; `synced` still lists the source. */
   remove(source: SourceName): void {
-    // Files first: a row without files is written again at the next start, a file without row would be adopted.
+    // Files first: the next start writes the missing file of a row, and would adopt a file without a row.
     const { database, files } = this.#options;
     for (const suffix of ["doc", "prev"] as const) files.remove(this.#path(source, suffix));
     if (this.#select.get(source) === undefined) return;
     database.transaction(() => this.#delete.run(source), "full");
   }
 
-  /** As it lies in the row and in the file: sealed if it holds a Secret, else readable for any version of the agent. */
+  /** As stored in row and file: sealed if it holds a Secret, else plain, so that any version of the agent reads it. */
   #sealed(document: AcceptedDocument): AcceptedDocument {
     const { payload, holdsSecrets = false } = document;
-    // What looks sealed and is not would be taken for lost.
+    // A plain payload that looks sealed could not be opened later.
     if (!holdsSecrets && !isSealed(payload)) return document;
     return { ...document, payload: this.#options.secrets.seal(payload, labelOf(document)) };
   }
@@ -171,12 +171,12 @@ export class Documents {
     const signedDigest = document.signed === true ? digest : "";
     const times = [observed, acceptedAt] as const;
     this.#upsert.run(...version, payload, ...times, signedDigest, supersededText(document));
-    this.#options.meta.set(spokenKey(source), "1");
+    this.#options.meta.set(SYNCED + source, "1");
   }
 
   #writeFile(document: StoredDocument, suffix: "doc" | "prev"): void {
     const path = this.#path(document.document.source, suffix);
-    this.#options.files.writeAtomic(path, encodeDocument(document), 0o600);
+    this.#options.files.writeAtomic(path, encodeDocumentFile(document), 0o600);
   }
 
   #restoreFile(before: StoredDocument | undefined, source: SourceName): void {
@@ -184,7 +184,7 @@ export class Documents {
       if (before === undefined) this.#options.files.remove(this.#path(source, "doc"));
       else this.#writeFile(before, "doc");
     } catch {
-      // The error under way says why. A file that stays newer than its row was whole, and is adopted at the next start.
+      // The error that is being thrown has the cause. A file that stays newer than its row is complete; the next start adopts it.
     }
   }
 
@@ -192,22 +192,22 @@ export class Documents {
     return join(this.#options.directory, `${documentFileStem(source)}.${suffix}`);
   }
 
-  /** The higher serial wins; then every file shall say what its row says. */
+  /** The higher serial wins; then every file is made equal to its row. */
   #reconcile(): readonly DocumentRepair[] {
     const { database } = this.#options;
     const found = this.#readFiles();
     const repairs = [...found.damaged];
     for (const { path, file } of found.newest.values()) {
       const row = this.#select.get(file.document.source);
-      if (row !== undefined && !this.#isBetter(file, stored(row))) continue;
-      const known = row === undefined ? undefined : stored(row).document;
+      if (row !== undefined && !this.#isBetter(file, storedDocument(row))) continue;
+      const known = row === undefined ? undefined : storedDocument(row).document;
       database.transaction(() => this.#write(withObserved(file, known)), "full");
       const { source, generation } = file.document;
       const message = `generation ${generation} of ${source} was restored from its file`;
       repairs.push({ type: "Restored", path, message });
     }
     for (const row of this.#selectAll.all()) {
-      const repair = this.#rewrite(stored(row));
+      const repair = this.#rewrite(storedDocument(row));
       if (repair !== undefined) repairs.push(repair);
     }
     return repairs;
@@ -242,10 +242,10 @@ export class Documents {
     return { newest, damaged };
   }
 
-  /** The document, or the sentence why not. */
+  /** The document, or why it cannot be read. */
   #read(path: string): StoredDocument | string {
     try {
-      const file = decodeDocument(this.#options.files.read(path, MAX_BYTES));
+      const file = decodeDocumentFile(this.#options.files.read(path, MAX_BYTES));
       return file ?? "the file is torn or was changed: its checksum does not match";
     } catch (error) {
       return messageOf(error);
@@ -258,24 +258,20 @@ export class Documents {
       const present = this.#options.files.info(path) === undefined ? "" : this.#read(path);
       if (typeof present !== "string" && isSameFile(present, row)) return undefined;
       this.#writeFile(row, "doc");
-      return { type: "Rewritten", path, message: "the file did not say what the database says" };
+      return { type: "Rewritten", path, message: "the file differed from the database" };
     } catch (error) {
-      // The database has it: a second copy that cannot be written must not keep the agent from starting.
+      // The row is intact: a file that cannot be written must not prevent the start.
       return { type: "Damaged", path, message: messageOf(error) };
     }
   }
 }
 
-function spokenKey(source: SourceName): string {
-  return `${SPOKEN}${source}`;
-}
-
-/** A sealed payload opens nowhere else. */
+/** Binds a sealed payload to its document: it cannot be opened under another label. */
 function labelOf({ source, epoch, generation, digest }: AcceptedDocument): string {
   return JSON.stringify(["document", source, epoch, generation, digest]);
 }
 
-/** The file does not know what has converged; its row does, as far as generations of one epoch can be compared. */
+/** `observedGeneration` is only in the row; it is kept if the row's document has the same epoch and is not newer. */
 function withObserved(file: StoredDocument, known: AcceptedDocument | undefined): StoredDocument {
   const { document } = file;
   if (known?.epoch !== document.epoch || known.generation > document.generation) return file;

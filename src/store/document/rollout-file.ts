@@ -1,10 +1,9 @@
-// Performs: the second copy of how updates stand: a file that can be read without the database, and proves itself. A
-// node that has lost its database must not try again what it has taken back.
+// Performs: a copy of the update states and last good revisions that can be read without the database: a node that lost
+// its database must not try again what it has rolled back.
 
-import { z } from "zod";
 import type { SourceName } from "../../api/pod/source-name.ts";
-import { isSource } from "./document-file.ts";
-import { sha256 } from "../sha256.ts";
+import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
+import { readRolloutRows } from "../checkpoint-schemas.ts";
 import type { StoreFiles } from "../store-files.ts";
 
 export interface RolloutRow {
@@ -22,71 +21,53 @@ export interface CopyRow {
   readonly content: Uint8Array;
 }
 
-export interface RolloutRows {
+interface RolloutRows {
   readonly states: readonly RolloutRow[];
   readonly copies: readonly CopyRow[];
-}
-
-export interface RolloutFileOptions {
-  readonly files: StoreFiles;
-  readonly path: string;
 }
 
 const MAGIC = "agent-rollouts";
 /** Far more than all documents of a node together. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-const CONTENT = z.object({
-  states: z.array(
-    z.object({ source: z.custom<SourceName>(isSource), name: z.string(), state: z.string() }),
-  ),
-  copies: z.array(
-    z.object({
-      source: z.custom<SourceName>(isSource),
-      name: z.string(),
-      revision: z.string(),
-      content: z.base64(),
-    }),
-  ),
-});
-
 export class RolloutFile {
-  readonly #options: RolloutFileOptions;
+  readonly #files: StoreFiles;
+  readonly #path: string;
 
-  constructor(options: RolloutFileOptions) {
-    this.#options = options;
+  constructor(files: StoreFiles, path: string) {
+    this.#files = files;
+    this.#path = path;
   }
 
-  /** What cannot be written is written with the next change: the database has it. */
+  /** Best effort: the rows are in the database, and the next change writes the file again. */
   write({ states, copies }: RolloutRows): void {
-    const { files, path } = this.#options;
-    const sealed = copies.map((row) => ({ ...row, content: row.content.toBase64() }));
-    const text = `${JSON.stringify({ states, copies: sealed })}\n`;
+    const encoded = copies.map((row) => ({ ...row, content: row.content.toBase64() }));
+    const text = `${JSON.stringify({ states, copies: encoded })}\n`;
     try {
-      if (states.length === 0) files.remove(path);
-      else files.writeAtomic(path, `${MAGIC} 1 ${sha256(text)}\n${text}`, 0o600);
+      if (states.length === 0) this.#files.remove(this.#path);
+      else this.#files.writeAtomic(this.#path, withChecksum(MAGIC, text), 0o600);
     } catch {
-      // A full disk, mostly; whoever wrote the rows has said so.
+      // Mostly a full disk, which the write of the rows reports.
     }
   }
 
   /** undefined = there is none, or it is damaged. */
   read(): RolloutRows | undefined {
-    const { files, path } = this.#options;
-    if (files.info(path) === undefined) return undefined;
     try {
-      const whole = new TextDecoder().decode(files.read(path, MAX_BYTES));
-      const end = whole.indexOf("\n") + 1;
-      const text = whole.slice(end);
-      if (whole.slice(0, end) !== `${MAGIC} 1 ${sha256(text)}\n`) return undefined;
-      const { states, copies } = CONTENT.parse(JSON.parse(text));
-      const opened = copies.map((row) => ({
-        ...row,
-        content: Uint8Array.fromBase64(row.content),
-      }));
-      return { states, copies: opened };
+      if (this.#files.info(this.#path) === undefined) return undefined;
+      const content = checkedContent(MAGIC, this.#files.read(this.#path, MAX_BYTES));
+      const rows = content && readRolloutRows(textOf(content));
+      return (
+        rows && {
+          states: rows.states,
+          copies: rows.copies.map((row) => ({
+            ...row,
+            content: Uint8Array.fromBase64(row.content),
+          })),
+        }
+      );
     } catch {
-      // As good as not there: what was good is then nobody's knowledge.
+      // An unreadable file counts as absent: the last good revisions are unknown then.
       return undefined;
     }
   }

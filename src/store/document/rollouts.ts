@@ -1,16 +1,16 @@
-// Performs: how far each pod of a document is in its update, and a whole copy of what was good before: a rollback needs
-// no network.
+// Performs: stores the update state of each pod of a document, and a complete copy of its last good revision: a rollback
+// needs no network.
 
 import type { GoodCopy, PodOfSource, RolloutState } from "../../api/pod/rollout.ts";
 import type { SourceName } from "../../api/pod/source-name.ts";
 import type { Database, Query } from "../sqlite/database.ts";
-import type { CopyRow, RolloutFile, RolloutRow } from "./rollout-file.ts";
-import { readCopy, readState } from "./rollout-text.ts";
+import { readGoodCopy, readRolloutState } from "../checkpoint-schemas.ts";
 import type { SecretBox } from "../secret-box.ts";
+import type { CopyRow, RolloutFile, RolloutRow } from "./rollout-file.ts";
 
-export interface RolloutChange extends PodOfSource {
+interface RolloutChange extends PodOfSource {
   readonly state: RolloutState;
-  /** Belongs to `state.good`; absent = the copy that is there stays. */
+  /** Belongs to `state.good`; absent = the stored copy stays. */
   readonly copy?: GoodCopy;
 }
 
@@ -18,13 +18,13 @@ export interface RolloutsOptions {
   readonly database: Database;
   readonly secrets: SecretBox;
   readonly file: RolloutFile;
-  /** The database has just been made: an empty table is no fact. */
+  /** The database was just created: its rows are restored from the file. */
   readonly isNew: boolean;
 }
 
-export type FoundCopy =
+type FoundCopy =
   | { readonly type: "Found"; readonly copy: GoodCopy }
-  /** `why` says nothing of the content. */
+  /** `why` reveals nothing of the content. */
   | { readonly type: "Lost"; readonly why: string };
 
 export class Rollouts {
@@ -38,7 +38,7 @@ export class Rollouts {
   readonly #allStates: Query<[], RolloutRow>;
   readonly #allCopies: Query<[], CopyRow>;
   readonly #file: RolloutFile;
-  /** What the table says, so that asking costs nothing. */
+  /** The table in memory: reads cost no query. */
   readonly #known = new Map<SourceName, Map<string, RolloutState>>();
 
   constructor({ database, secrets, file, isNew }: RolloutsOptions) {
@@ -62,7 +62,7 @@ export class Rollouts {
     this.#allCopies = database.query("SELECT source, name, revision, content FROM good_copy");
     if (isNew) this.#restore();
     for (const { source, name, state } of this.#allStates.all()) {
-      const read = readState(state);
+      const read = readRolloutState(state);
       if (read !== undefined) this.#of(source).set(name, read);
     }
   }
@@ -72,7 +72,7 @@ export class Rollouts {
     return this.#known.get(source) ?? new Map<string, RolloutState>();
   }
 
-  /** What `state.good` of this pod is made of. */
+  /** The copy of this pod's `state.good`. */
   copy({ source, name }: PodOfSource): FoundCopy {
     const good = this.of(source).get(name)?.good;
     const row = good === undefined ? undefined : this.#copy.get(source, name, good.revision);
@@ -82,13 +82,13 @@ export class Rollouts {
       labelOf({ source, name }, good.revision),
     );
     if (!opened.ok) return { type: "Lost", why: opened.why };
-    const copy = readCopy(new TextDecoder().decode(opened.plain));
+    const copy = readGoodCopy(new TextDecoder().decode(opened.plain));
     return copy === undefined ? { type: "Lost", why: "it is damaged" } : { type: "Found", copy };
   }
 
   /**
-   * All of them are on the disk when it returns, in one transaction, or none is and it throws. A good copy is sealed,
-   * whether or not it holds a Secret; throws AgentError `SecretKeyUnavailable` if it cannot be.
+   * All changes are on the disk when it returns, in one transaction, or none is and it throws. A copy is always sealed,
+   * with or without a Secret in it; throws AgentError `SecretKeyUnavailable` if it cannot be.
    */
   save(changes: readonly RolloutChange[]): void {
     if (changes.length === 0) return;
@@ -103,7 +103,7 @@ export class Rollouts {
     this.#mirror();
   }
 
-  /** Pods that their document does not name any more and that are gone; nothing there = fine. */
+  /** For pods that are gone and no longer in their document. Unknown pods are ignored. */
   forget(pods: readonly PodOfSource[]): void {
     const known = pods.filter(({ source, name }) => this.of(source).has(name));
     if (known.length === 0) return;
@@ -121,7 +121,7 @@ export class Rollouts {
     this.#file.write({ states: this.#allStates.all(), copies: this.#allCopies.all() });
   }
 
-  /** The database was lost: what the file says is the newest that is known. */
+  /** After a lost database: takes the rows of the file. */
   #restore(): void {
     const rows = this.#file.read();
     if (rows === undefined) return;
@@ -145,7 +145,7 @@ export class Rollouts {
   }
 }
 
-/** A sealed copy opens nowhere else. */
+/** Binds a sealed copy to its pod and revision: it cannot be opened under another label. */
 function labelOf({ source, name }: PodOfSource, revision: string): string {
   return JSON.stringify(["good_copy", source, name, revision]);
 }

@@ -1,6 +1,6 @@
-// Performs: events that wait for the broker: gathered in memory, committed together, the oldest dropped when there are
-// too many. An event's number is its row's. Numbers are reserved on the disk before they are used: a power cut may take
-// back rows that the broker has seen already, and another event must not come under the same number.
+// Performs: events that wait for the broker: collected in memory, committed together, the oldest dropped above a cap.
+// The id of a row is the number of its event. Numbers are reserved on the disk before they are used: a power cut may
+// lose rows that the broker has received, and their numbers must not be reused for other events.
 
 import type { EventType } from "../../api/v1/events.ts";
 import type { Database, Query } from "../sqlite/database.ts";
@@ -12,27 +12,27 @@ export interface OutboxEvent {
   readonly payload: Uint8Array;
 }
 
-/** Most events kept of each type. */
+/** Events kept of each type. */
 export type EventCaps = Readonly<Record<EventType, number>>;
 export type DroppedEvents = Readonly<Record<EventType, number>>;
 
-export interface EventRingOptions {
+interface EventRingOptions {
   readonly database: Database;
   readonly meta: Meta;
   readonly caps?: EventCaps;
 }
 
-/** How far ahead of the numbers in use a write reserves more. */
+/** How many numbers a write reserves beyond those in use. */
 const RESERVED_AT_ONCE = 1_000;
 const RESERVED_KEY = "event.reserved";
 const DEFAULT_CAPS: EventCaps = { Normal: 5_000, Warning: 5_000 };
-/** Warnings are sent before pod topics, Normal events among the rest. */
+/** Rank of sending: Warnings before pod topics, Normal events with the rest. */
 const EVENT_RANK: Readonly<Record<EventType, number>> = { Warning: 2, Normal: 3 };
 const TYPES: readonly EventType[] = ["Normal", "Warning"];
 
 interface Waiting {
   readonly event: OutboxEvent;
-  /** Numbers are given in the order of adding. */
+  /** Events are numbered in the order of adding. */
   readonly order: number;
 }
 
@@ -44,9 +44,9 @@ export class EventRing {
   #added = 0;
   /** Rows in the table. */
   readonly #kept: Record<EventType, number> = { Normal: 0, Warning: 0 };
-  /** Dropped from a buffer, not yet written down. */
+  /** Dropped from a buffer, not yet stored. */
   readonly #overflow: Record<EventType, number> = { Normal: 0, Warning: 0 };
-  /** Numbers up to here may be in use: the first flush of a process begins behind them. */
+  /** Numbers up to here may be in use: the first flush of a process continues after them. */
   #reserved: number;
   #isFirstFlush = true;
   readonly #insert: Query<[number, number, string, Uint8Array], unknown>;
@@ -62,7 +62,7 @@ export class EventRing {
       `INSERT INTO outbox (id, rank, kind, topic, payload, qos, retain, content)
          VALUES (?, ?, 'event', ?, ?, 1, 0, '')`,
     );
-    // The largest id that any row ever had, also one that is gone.
+    // The largest id of any row ever, deleted ones included.
     this.#sequence = database.query("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'");
     this.#deleteOldest = database.query(
       `DELETE FROM outbox WHERE id IN
@@ -101,11 +101,11 @@ export class EventRing {
     return true;
   }
 
-  /** If events were dropped: puts what `say` makes of it among the rows and counts from 0 again, in one transaction. */
-  settleDropped(say: (dropped: DroppedEvents) => OutboxEvent): boolean {
+  /** If events were dropped: adds the event that `describe` makes of the counts, and resets them, in one transaction. */
+  settleDropped(describe: (dropped: DroppedEvents) => OutboxEvent): boolean {
     const dropped = this.dropped();
     if (TYPES.every((type) => dropped[type] === 0)) return false;
-    const { type, topic, payload } = say(dropped);
+    const { type, topic, payload } = describe(dropped);
     this.#numbered(1, (first) => {
       for (const each of TYPES) this.#meta.remove(droppedKey(each));
       this.#insert.run(first, EVENT_RANK[type], topic, payload);
@@ -114,7 +114,7 @@ export class EventRing {
     return true;
   }
 
-  /** One transaction in which `count` numbers from `first` on are free to use. */
+  /** Runs `write` in one transaction; it may use `count` numbers from `first` on. */
   #numbered<T>(count: number, write: (first: number) => T): T {
     const last = Math.max(this.#sequence.get()?.seq ?? 0, this.#isFirstFlush ? this.#reserved : 0);
     const isEnough = last + count <= this.#reserved;
@@ -131,7 +131,7 @@ export class EventRing {
     return result;
   }
 
-  /** Drops the oldest rows that are too many and counts them; how many there are afterwards. */
+  /** Deletes the oldest rows above the cap and counts them as dropped; returns how many rows are left. */
   #trim(type: EventType): number {
     const buffer = this.#buffers[type];
     const surplus = Math.max(0, this.#kept[type] + buffer.length - this.#caps[type]);
@@ -141,8 +141,8 @@ export class EventRing {
     return this.#kept[type] + buffer.length - deleted;
   }
 
-  /** A row of this rank was acknowledged and is gone. */
-  left(rank: number): void {
+  /** A row of this rank was acknowledged and deleted. */
+  acknowledged(rank: number): void {
     const type: EventType = rank === EVENT_RANK.Warning ? "Warning" : "Normal";
     this.#kept[type] = Math.max(0, this.#kept[type] - 1);
   }

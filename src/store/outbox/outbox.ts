@@ -1,13 +1,13 @@
-// Performs: what the broker has not acknowledged yet. State topics: one row each, newest wins. Events: a ring (MQTT.md
-// §4).
+// Performs: messages that the broker has not acknowledged yet. State topics: one row each, the newest wins. Events: a
+// ring.
 
 import type { Database, Query } from "../sqlite/database.ts";
 import { EventRing, type EventCaps, type OutboxEvent, type DroppedEvents } from "./event-ring.ts";
 import type { Meta } from "../meta.ts";
-import { sha256 } from "../sha256.ts";
+import { sha256 } from "../../lib/system-sha256.ts";
 
-/** Topics whose newest message is all that counts. */
-export type TopicKind = "state" | "reported" | "pod";
+/** Topics of which only the newest message matters. */
+type TopicKind = "state" | "reported" | "pod";
 
 export interface OutboxMessage {
   readonly kind: TopicKind;
@@ -16,9 +16,9 @@ export interface OutboxMessage {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1;
   readonly retain: boolean;
-  /** Equal content is not written again; default: the payload. For messages with a time or a number inside. */
+  /** Equal content is not written again; default: the payload. For messages that contain a time or a counter. */
   readonly content?: string;
-  /** Send it even if the broker has acknowledged the same content; such a repetition lives in memory only. */
+  /** Send it even if the broker acknowledged the same content; such a repetition is kept in memory only. */
   readonly refresh?: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface OutboxRow {
   readonly correlation?: Uint8Array;
 }
 
-export interface OutboxOptions {
+interface OutboxOptions {
   readonly database: Database;
   readonly meta: Meta;
   /** Default: 5,000 of each. */
@@ -54,7 +54,7 @@ interface Row {
 
 /** Order of sending: state, reported, Warning events, rest. */
 const RANK: Readonly<Record<TopicKind, number>> = { state: 0, reported: 1, pod: 3 };
-/** Of such rows a topic needs only the newest; index outbox_by_topic has the first half of it. */
+/** Rows of which a topic needs only the newest; the index outbox_by_topic covers the first condition. */
 const OF_TOPIC = "kind <> 'event' AND kind <> 'response'";
 
 export class Outbox {
@@ -109,7 +109,7 @@ export class Outbox {
     this.#topics = database.query(
       "SELECT topic FROM published WHERE kind = ? UNION SELECT topic FROM outbox WHERE kind = ? ORDER BY topic",
     );
-    // Of the process before: nothing is in flight yet.
+    // Left by the last process: nothing is in flight yet.
     const topics = database.query<[], { readonly topic: string }>(
       `SELECT topic FROM outbox WHERE ${OF_TOPIC} GROUP BY topic HAVING count(*) > 1`,
     );
@@ -117,8 +117,8 @@ export class Outbox {
   }
 
   /**
-   * Keeps the newest message of its topic; true when there is something new to send. Nothing is written when the
-   * content is what waits already, or what the broker acknowledged last.
+   * Keeps the newest message of its topic; true when there is something new to send. Nothing is written when the same
+   * content already waits, or was acknowledged last.
    */
   put(message: OutboxMessage): boolean {
     const { topic, payload } = message;
@@ -132,7 +132,7 @@ export class Outbox {
     }
     const published = this.#published.get(topic)?.content;
     if (published === content) return message.refresh === true && this.#refresh(message, content);
-    // Nothing was ever published there: nothing to clear.
+    // Nothing was ever published on this topic, so nothing to clear.
     if (published === undefined && payload.length === 0) return false;
     return this.#write(message, content, undefined);
   }
@@ -180,14 +180,14 @@ export class Outbox {
     return this.#events.flush();
   }
 
-  /** How many events the ring has dropped since `settleDropped`. */
+  /** Events dropped by the ring since `settleDropped`. */
   dropped(): DroppedEvents {
     return this.#events.dropped();
   }
 
-  /** If events were dropped: what `say` makes of it becomes a row, and counting begins anew. True when there were some. */
-  settleDropped(say: (dropped: DroppedEvents) => OutboxEvent): boolean {
-    return this.#events.settleDropped(say);
+  /** If events were dropped: adds the event that `describe` makes of the counts, and resets them. True when there were some. */
+  settleDropped(describe: (dropped: DroppedEvents) => OutboxEvent): boolean {
+    return this.#events.settleDropped(describe);
   }
 
   /** At most `limit` rows to publish now; they are in flight until `sent`, `retry` or `released`. */
@@ -223,12 +223,12 @@ export class Outbox {
     const stored = rows.filter(({ id }) => id > 0);
     if (stored.length > 0) {
       const gone = this.#database.transaction(() => stored.filter((row) => this.#acknowledge(row)));
-      for (const row of gone) if (row.kind === "event") this.#events.left(row.rank);
+      for (const row of gone) if (row.kind === "event") this.#events.acknowledged(row.rank);
     }
     for (const { id } of rows) this.#inFlight.delete(id);
   }
 
-  /** False when the ring had dropped the row meanwhile. */
+  /** False when the ring dropped the row meanwhile. */
   #acknowledge(row: Row): boolean {
     const wasThere = this.#delete.run(row.id) > 0;
     if (!isOfTopic(row)) return wasThere;
@@ -237,7 +237,7 @@ export class Outbox {
     return wasThere;
   }
 
-  /** It was not taken, and may be sent again. */
+  /** The broker did not take it; it may be sent again. */
   retry(id: number): void {
     const row = this.#inFlight.get(id);
     if (row === undefined) return;
@@ -246,7 +246,7 @@ export class Outbox {
     this.#dropSuperseded([row.topic]);
   }
 
-  /** The connection is gone: nothing is in flight any more, everything unacknowledged will be sent again. */
+  /** After a disconnect: nothing is in flight, everything unacknowledged is sent again. */
   released(): void {
     const rows = this.#inFlightRows();
     this.#inFlight.clear();
@@ -269,7 +269,7 @@ export class Outbox {
     this.#setAside.clear();
   }
 
-  /** Topics of this kind that hold something at the broker, or will: what must be cleared when nobody speaks for it. */
+  /** Topics of this kind with a retained message at the broker, or soon: to be cleared when their pod is gone. */
   topics(kind: TopicKind): readonly string[] {
     return this.#topics.all(kind, kind).map(({ topic }) => topic);
   }
@@ -278,7 +278,7 @@ export class Outbox {
     return [...this.#inFlight.values()];
   }
 
-  /** A row that was in flight when a newer one came is of no use once it is not. */
+  /** Deletes rows that were kept only because they were in flight while a newer one was added. */
   #dropSuperseded(topics: readonly string[]): void {
     if (topics.length === 0) return;
     this.#database.transaction(() => {

@@ -1,9 +1,8 @@
-// Performs: answers to commands that wait in the outbox: each is a message of its own, in the order they were given,
-// until it expires.
+// Performs: responses to commands that wait in the outbox: each is a message of its own, in order, until it expires.
 
 import type { Database, Query } from "../sqlite/database.ts";
 
-export interface StoredResponse {
+interface StoredResponse {
   readonly topic: string;
   readonly payload: Uint8Array;
   /** MQTT 5's Correlation Data of the command. */
@@ -12,7 +11,7 @@ export interface StoredResponse {
   readonly expiresAt: number;
 }
 
-/** More would only be read by nobody; the oldest go first. */
+/** Above these limits the oldest are dropped. */
 const MAX_ROWS = 1_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Behind state, reports and warnings. */
@@ -47,7 +46,7 @@ export class Responses {
     );
   }
 
-  /** Survives the end of the process; all of one call or none. `now` in wall ms. */
+  /** Survives the end of the process; all responses of one call or none. `now` in wall ms. */
   add(responses: readonly StoredResponse[], now: number): void {
     if (responses.length === 0) return;
     this.#database.transaction(() => {
@@ -59,7 +58,6 @@ export class Responses {
     });
   }
 
-  /** Nobody waits for these any more. */
   forgetExpired(now: number): void {
     this.#expire.run(now);
   }

@@ -1,4 +1,4 @@
-// Performs: the open SQLite database: prepared statements and transactions, with errors in the agent's own words.
+// Performs: the open SQLite database: prepared statements and transactions, with errors as AgentError.
 
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import type Sqlite from "better-sqlite3";
@@ -11,7 +11,7 @@ export type Value = string | number | bigint | Uint8Array | null;
 
 /** A prepared statement. */
 export interface Query<P extends readonly Value[], Row> {
-  /** How many rows it changed. */
+  /** Returns the number of changed rows. */
   run(...values: P): number;
   get(...values: P): Row | undefined;
   all(...values: P): Row[];
@@ -19,9 +19,9 @@ export interface Query<P extends readonly Value[], Row> {
 
 export interface DatabasePaths {
   readonly database: string;
-  /** Deleted when the disk is full, to have room for the few writes that matter. */
+  /** Deleted when the disk is full, to free space for the next writes. */
   readonly reserve: string;
-  /** Present when damage was seen while running; the next start believes it. */
+  /** Present after damage was detected while running; the next start sets the database aside. */
   readonly suspect: string;
 }
 
@@ -39,7 +39,7 @@ export class Database implements Disposable {
     this.#paths = paths;
   }
 
-  /** `Row` is the caller's word for it: tables are STRICT, so SQLite holds the column types. */
+  /** `Row` is not checked: tables are STRICT, so SQLite guarantees the column types. */
   query<P extends readonly Value[], Row = unknown>(sql: string): Query<P, Row> {
     const statement = this.#guard(() => this.#prepare<Row>(sql));
     return {
@@ -57,20 +57,20 @@ export class Database implements Disposable {
     try {
       return this.#sqlite.prepare<Value[], Row>(sql);
     } catch (error) {
-      // Every statement fits the schema that was just opened; if not, the schema itself was damaged.
+      // Every statement fits the schema that was just opened; an error means that the schema is damaged.
       if (sqliteCode(error) === "SQLITE_ERROR") this.#suspect();
       throw error;
     }
   }
 
-  /** Whether damage was seen: opening it anew sets the file aside. */
+  /** Whether damage was detected: opening it again sets the file aside. */
   get isSuspect(): boolean {
     return existsSync(this.#paths.suspect);
   }
 
   /**
    * All of `run` or nothing. Inside another transaction it joins that one, which must be as durable.
-   * `run` may be called a second time, from a clean slate, when the disk was full and the reserve helped.
+   * `run` is called a second time, after a roll-back, when the disk was full and deleting the reserve helped.
    */
   transaction<T>(run: () => T, durability: Durability = "normal"): T {
     if (this.#transaction !== undefined) {
@@ -89,8 +89,8 @@ export class Database implements Disposable {
     });
   }
 
-  /** `companion` writes something small inside each transaction that writes, before it ends. */
-  takeAlong(companion: () => void): void {
+  /** `companion` is called at the end of each transaction that changed rows, and may write something small. */
+  setCompanion(companion: () => void): void {
     this.#companion = companion;
   }
 
@@ -103,7 +103,7 @@ export class Database implements Disposable {
 
   #transact<T>(run: () => T, durability: Durability): T {
     this.#transaction = durability;
-    // SQLite takes the setting only outside of a transaction.
+    // SQLite accepts the setting only outside a transaction.
     if (durability === "full") this.#sqlite.pragma("synchronous = FULL");
     try {
       return this.#sqlite.transaction(run).immediate();
@@ -113,16 +113,16 @@ export class Database implements Disposable {
     }
   }
 
-  /** Gives back what it keeps of pages that can be read again. Never throws. */
+  /** Frees the page cache. Never throws. */
   releaseMemory(): void {
     try {
       this.#sqlite.pragma("shrink_memory");
     } catch {
-      // A database in trouble says so to whoever needs it.
+      // A broken database fails at its next use.
     }
   }
 
-  /** Rows changed since it was opened: stands still while nothing changes. */
+  /** Rows changed since it was opened. */
   get totalChanges(): number {
     const row = this.#guard(() =>
       this.#sqlite.prepare<[], { n: number }>("SELECT total_changes() AS n").get(),
@@ -145,7 +145,7 @@ export class Database implements Disposable {
     try {
       writeFileSync(this.#paths.suspect, "", { mode: 0o600 });
     } catch {
-      // Then the check at the next start has to find the damage by itself.
+      // Then the check at the next start has to find the damage.
     }
   }
 

@@ -1,11 +1,11 @@
-// Performs: where SQLite's native addon is loaded from: a verified copy in stateDir, never a temporary directory. A
-// full, read-only or noexec /tmp, or a file torn by a power cut, must not keep the agent from starting.
+// Performs: unpacks SQLite's native addon to a verified copy in stateDir, not to a temporary directory: a full, read-only
+// or noexec /tmp, or a file torn by a power cut, must not prevent the start.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { addonPath } from "#sqlite-addon";
 import { AgentError, messageOf } from "../../lib/errors.ts";
-import { sha256 } from "../sha256.ts";
+import { sha256 } from "../../lib/system-sha256.ts";
 import type { StoreFiles } from "../store-files.ts";
 
 const PREFIX = "better-sqlite3-";
@@ -13,8 +13,8 @@ const PREFIX = "better-sqlite3-";
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * Path of the unpacked addon, to be passed as `nativeBinding`: `stateDir/lib/better-sqlite3-<sha256>.node`, only root
- * may enter. A torn or changed copy is written anew, copies of other versions are removed.
+ * Path of the unpacked addon, to be passed as `nativeBinding`: `stateDir/lib/better-sqlite3-<sha256>.node`, for
+ * root only. A torn or changed copy is rewritten, copies of other versions are removed.
  * Throws AgentError `SqliteAddonUnusable`.
  */
 export function unpackAddon(stateDir: string, files: StoreFiles): string {
@@ -42,7 +42,7 @@ function holds(files: StoreFiles, path: string, bytes: Uint8Array): boolean {
   try {
     return Buffer.compare(files.read(path, MAX_BYTES), bytes) === 0;
   } catch {
-    // Whatever makes it unreadable, writing it anew is the answer; if that fails too, it is said.
+    // An unreadable copy is rewritten; if that fails too, the error is thrown.
     return false;
   }
 }
@@ -53,7 +53,7 @@ function removeOthers(files: StoreFiles, directory: string, keep: string): void 
   }
 }
 
-/** What a failure to load the addon means for the person at the device. */
+/** Adds the remedy to a failure to load the addon. */
 export function addonLoadError(cause: unknown, path: string): AgentError {
   const why = messageOf(cause);
   return new AgentError({

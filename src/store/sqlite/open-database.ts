@@ -1,4 +1,4 @@
-// Performs: opens the database; one that is damaged is set aside and a new one takes its place (law 11).
+// Performs: opens the database; a damaged one is renamed and replaced by a new one.
 
 import {
   accessSync,
@@ -20,7 +20,7 @@ import { addonLoadError } from "./native-addon.ts";
 import { APPLICATION_ID, SCHEMA_STEPS, TABLES } from "./schema.ts";
 import { asDatabaseError, isDamage, sqliteCode } from "./sqlite-error.ts";
 
-/** Why the database was rebuilt, and where the damaged one lies now. */
+/** Why the database was replaced, and the path of the damaged one. */
 export interface Recovery {
   readonly reason: string;
   readonly movedTo: string;
@@ -28,16 +28,16 @@ export interface Recovery {
 
 export interface OpenedDatabase {
   readonly database: Database;
-  /** Whether there was a usable database before: only then is an empty table a fact. */
+  /** Only in an `opened` database does an empty table mean that there was nothing; in the others it may be lost. */
   readonly origin: "created" | "opened" | "recovered";
-  /** To be said loudly by the caller. */
+  /** The caller logs it as an error. */
   readonly recovered: Recovery | undefined;
 }
 
-/** One writer only; what another process holds longer than this is an error, not a reason to block the loop. */
+/** There is one writer; a lock that another process holds longer is an error instead of blocking the event loop. */
 const BUSY_MS = 200;
 const RESERVE_BYTES = 256 * 1024;
-/** Damaged databases that are kept for whoever wants to look. */
+/** Damaged databases kept for inspection. */
 const KEPT_DAMAGED = 2;
 
 /** Throws AgentError `DatabaseUnavailable`, `DatabaseFull` or `SqliteAddonUnusable`. */
@@ -49,7 +49,7 @@ export function openDatabase(path: string, nativeBinding: string): OpenedDatabas
     suspect: `${path}.suspect`,
   };
   let recovered = existsSync(paths.suspect)
-    ? setAside(paths, "damage was seen while it was in use")
+    ? setAside(paths, "damage was detected while it was in use")
     : undefined;
   let opened: Opened;
   try {
@@ -81,7 +81,7 @@ function loadAddon(nativeBinding: string): void {
   }
 }
 
-/** SQLite can open it, but it is not a database we can work with. */
+/** SQLite can open it, but it is not a usable database of the agent. */
 class Unusable extends Error {}
 
 interface Opened {
@@ -108,22 +108,22 @@ function tryOpen(path: string, nativeBinding: string): Opened {
 }
 
 function check(sqlite: Sqlite.Database): void {
-  // Some damage shows only when something is to be written; rolled back, it never reaches the disk.
+  // Some damage shows only on a write; this one is rolled back.
   sqlite.exec("BEGIN; PRAGMA user_version = 1; ROLLBACK");
   const verdict = String(sqlite.pragma("quick_check(1)", { simple: true }));
-  if (verdict !== "ok") throw new Unusable(`the integrity check says: ${verdict}`);
+  if (verdict !== "ok") throw new Unusable(`the integrity check failed: ${verdict}`);
   const tables = sqlite
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
     .pluck()
     .all();
   if (tables.length === 0) return;
   if (sqlite.pragma("application_id", { simple: true }) !== APPLICATION_ID)
-    throw new Unusable("the database of another program");
+    throw new Unusable("it is the database of another program");
   const missing = TABLES.find((table) => !tables.includes(table));
   if (missing !== undefined) throw new Unusable(`the table ${missing} is missing`);
 }
 
-/** The version it had. A database of a newer agent is used as it is: its additions have defaults. */
+/** Returns the version it had. A database of a newer agent is used unchanged: its additions have defaults. */
 function migrate(sqlite: Sqlite.Database): number {
   const version = Number(sqlite.pragma("user_version", { simple: true }));
   if (version >= SCHEMA_STEPS.length) return version;
@@ -147,7 +147,7 @@ function isWritable(path: string): boolean {
     accessSync(path, constants.W_OK);
     return true;
   } catch {
-    // Read-only file system or permissions: not the file's fault.
+    // A read-only file system or permissions: the file itself is intact.
     return false;
   }
 }
@@ -172,7 +172,7 @@ function setAside(paths: DatabasePaths, reason: string): Recovery {
   return { reason, movedTo };
 }
 
-/** Real bytes: a sparse file would give nothing back. Best effort, the disk may be full already. */
+/** Not sparse: deleting it must free space. Best effort, the disk may be full already. */
 function fillReserve(path: string): void {
   if (existsSync(path) && statSync(path).size === RESERVE_BYTES) return;
   try {

@@ -1,6 +1,6 @@
-// The tables. Steps are only ever added, never changed, and additive: the previous binary opens the new database (law 11).
+// The tables. Steps are only added, never changed, and each one only adds: the previous binary opens the new database.
 
-/** "agnt": tells our file from anybody else's. */
+/** "agnt": marks a database of the agent. */
 export const APPLICATION_ID = 0x61676e74;
 
 /** Step n brings `user_version` from n to n + 1. New columns need a default. */
@@ -111,17 +111,17 @@ export const SCHEMA_STEPS: readonly string[] = [
     PRIMARY KEY (source, name)
   ) STRICT;
   `,
-  // Digests of a document that was signed, and of one whose version was forgotten (document-row).
+  // Digests of a document that was signed, and of one whose version was forgotten (stored-document).
   `
   ALTER TABLE document ADD COLUMN signed_digest TEXT NOT NULL DEFAULT '';
   ALTER TABLE document ADD COLUMN forgotten_digest TEXT NOT NULL DEFAULT '';
   `,
-  // In which session a command came, and whether its id is held as long as that lasts.
+  // The session in which a command arrived, and whether its id is kept as long as the session lasts.
   `
   ALTER TABLE command ADD COLUMN session INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE command ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
   `,
-  // What nobody may update, by namespace/name ("" = the whole node); `released`: the UID whose own wish counts no more.
+  // Held pods by namespace/name ("" = the whole node); `released`: the UID whose own request to hold is ignored.
   `
   CREATE TABLE hold (
     name TEXT PRIMARY KEY,
@@ -129,13 +129,13 @@ export const SCHEMA_STEPS: readonly string[] = [
     released TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
-  // Which document this one took the place of before that had converged (document-row).
+  // The document that this one replaced before it had converged (stored-document).
   `
   ALTER TABLE document ADD COLUMN superseded TEXT NOT NULL DEFAULT '';
   `,
 ];
 
-/** Of the first step; a database without one of them is not usable. */
+/** Tables of the first step; a database without one of them is unusable. */
 export const TABLES: readonly string[] = [
   "meta",
   "document",

@@ -9,7 +9,7 @@ import {
   type SignedEnvelope,
 } from "../../../src/protocol/dsse.ts";
 import { publicKeyOfPem, verifyEd25519 } from "../../../src/host/ed25519.ts";
-import { sha256 } from "../../../src/fleet/trust/signing-keys.ts";
+import { sha256 } from "../../../src/lib/system-sha256.ts";
 import { containing, FleetStage, POD } from "./fleet-stage.ts";
 
 let stage: FleetStage;

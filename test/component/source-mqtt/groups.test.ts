@@ -160,7 +160,7 @@ describe("leaving a group", () => {
       accept: documents.accept.bind(documents),
       setObserved: documents.setObserved.bind(documents),
       forgetVersion: documents.forgetVersion.bind(documents),
-      spoken: documents.spoken.bind(documents),
+      synced: documents.synced.bind(documents),
       remove: () => {
         throw new Error("read-only file system");
       },

@@ -123,7 +123,7 @@ describe("a document that is accepted", () => {
         get: (name) => documents.get(name),
         setObserved: (name, generation) => documents.setObserved(name, generation),
         forgetVersion: (name) => documents.forgetVersion(name),
-        spoken: () => documents.spoken(),
+        synced: () => documents.synced(),
         remove: (name) => documents.remove(name),
         accept: (accepted) => {
           documents.accept(accepted);
@@ -334,7 +334,7 @@ describe("a disk that does not take it", () => {
       get: documents.get.bind(documents),
       setObserved: documents.setObserved.bind(documents),
       forgetVersion: documents.forgetVersion.bind(documents),
-      spoken: documents.spoken.bind(documents),
+      synced: documents.synced.bind(documents),
       remove: documents.remove.bind(documents),
       accept: (accepted: Parameters<typeof documents.accept>[0]): void => {
         failing.tries += 1;

@@ -147,7 +147,7 @@ describe("a damaged database", () => {
       ).toBe("DatabaseCorrupt");
     }
     using store = openStore(stateDir);
-    expect(store.recovered?.reason).toBe("damage was seen while it was in use");
+    expect(store.recovered?.reason).toBe("damage was detected while it was in use");
     expect(existsSync(`${path}.suspect`)).toBe(false);
   });
 });

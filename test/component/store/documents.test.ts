@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AcceptedDocument } from "../../../src/protocol/desired-document.ts";
-import { sha256 } from "../../../src/store/sha256.ts";
+import { sha256 } from "../../../src/lib/system-sha256.ts";
 import { files, openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
@@ -45,8 +45,8 @@ describe("accepting", () => {
     expect(store.documents.get("mqtt:node")).toEqual(aDocument(2));
     expect(store.documents.all()).toEqual([aDocument(2)]);
     expect(store.documents.repairs).toEqual([]);
-    expect(store.documents.hasSpoken("mqtt:node")).toBe(true);
-    expect(store.documents.hasSpoken("mqtt:group/kiosks")).toBe(false);
+    expect(store.documents.synced()).toContain("mqtt:node");
+    expect(store.documents.synced()).not.toContain("mqtt:group/kiosks");
     expect(readdirSync(join(stateDir, "desired")).toSorted()).toEqual([
       "mqtt-node.doc",
       "mqtt-node.prev",
@@ -123,8 +123,8 @@ describe("accepting", () => {
     }
     using store = openStore(stateDir);
     expect(store.documents.all()).toEqual([]);
-    expect(store.documents.hasSpoken("mqtt:node")).toBe(true);
-    expect(store.documents.spoken()).toEqual(["mqtt:node"]);
+    expect(store.documents.synced()).toContain("mqtt:node");
+    expect(store.documents.synced()).toEqual(["mqtt:node"]);
     expect(readdirSync(join(stateDir, "desired"))).toEqual([]);
   });
 
@@ -135,7 +135,7 @@ describe("accepting", () => {
       store.documents.accept({ ...aDocument(1), source: `mqtt:group/${group}` });
     store.meta.set("spoke", "1");
     store.meta.set("spoken:nobody", "1");
-    expect(store.documents.spoken()).toEqual([
+    expect(store.documents.synced()).toEqual([
       "mqtt:group/a_b%",
       "mqtt:group/kiosks",
       "mqtt:group/spoken:x",
@@ -151,7 +151,7 @@ describe("after a loss", () => {
     {
       using store = openStore(stateDir);
       expect(store.documents.get("mqtt:node")).toEqual(aDocument(2));
-      expect(store.documents.hasSpoken("mqtt:node")).toBe(true);
+      expect(store.documents.synced()).toContain("mqtt:node");
       expect(store.documents.repairs.map(({ type }) => type)).toEqual(["Restored"]);
     }
     using store = openStore(stateDir);
@@ -178,7 +178,7 @@ describe("after a loss", () => {
     rmSync(prev(stateDir));
     using store = openStore(stateDir);
     expect(store.documents.all()).toEqual([]);
-    expect(store.documents.hasSpoken("mqtt:node")).toBe(false);
+    expect(store.documents.synced()).not.toContain("mqtt:node");
   });
 
   test("a database that fell back is brought forward by the file", () => {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TrustRecord } from "../../../src/protocol/trust-record.ts";
-import { encodeTrust } from "../../../src/store/trust-text.ts";
+import { encodeTrust } from "../../../src/store/trust.ts";
 import { files, openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
@@ -216,6 +216,6 @@ describe("a disk that takes no file", () => {
     rmSync(path);
     using store = openStore(stateDir, { files: full });
     expect(store.trust.read()).toEqual(REQUIRED);
-    expect(store.trust.trouble).toContain("cannot be written down: no space left");
+    expect(store.trust.trouble).toContain("cannot be stored: no space left");
   });
 });

@@ -1,7 +1,7 @@
 // A child process for kill.test.ts: writes without end and says, line by line, what the store has acknowledged.
 
 import { writeSync } from "node:fs";
-import { sha256 } from "../../../src/store/sha256.ts";
+import { sha256 } from "../../../src/lib/system-sha256.ts";
 import { openStore } from "./open-store.ts";
 
 const [stateDir = "", from = "0"] = process.argv.slice(2);

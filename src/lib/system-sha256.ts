@@ -1,8 +1,8 @@
-// Performs: the one fingerprint of the store.
+// Performs: the platform's SHA-256.
 
 import { createHash } from "node:crypto";
 
-/** sha256 of all parts one after the other, lower-case hexadecimal. */
+/** sha256 of all parts one after the other, in lower-case hexadecimal digits. */
 export function sha256(...parts: readonly (Uint8Array | string)[]): string {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(part);

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { SourceName } from "../../../../src/api/pod/desired-pod.ts";
+import type { SourceName } from "../../../../src/api/pod/source-name.ts";
 import {
-  decodeDocument,
+  decodeDocumentFile,
   documentFileStem,
-  encodeDocument,
+  encodeDocumentFile,
   type StoredDocument,
-} from "../../../../src/store/document/document-file.ts";
+} from "../../../../src/store/document/stored-document.ts";
 
 const source: fc.Arbitrary<SourceName> = fc.oneof(
   fc.constantFrom<SourceName>("http", "mqtt:node"),
@@ -28,7 +28,7 @@ const storedDocument: fc.Arbitrary<StoredDocument> = fc.record({
 test("every document comes back from its file, byte for byte", () => {
   fc.assert(
     fc.property(storedDocument, (document) => {
-      expect(decodeDocument(encodeDocument(document))).toEqual(document);
+      expect(decodeDocumentFile(encodeDocumentFile(document))).toEqual(document);
     }),
   );
 });
@@ -40,13 +40,13 @@ test("a torn or changed file is never taken for a document", () => {
       fc.nat(),
       fc.integer({ min: 1, max: 255 }),
       (document, at, change) => {
-        const whole = encodeDocument(document);
+        const whole = encodeDocumentFile(document);
         const place = at % whole.length;
-        expect(decodeDocument(whole.slice(0, place))).toBeUndefined();
+        expect(decodeDocumentFile(whole.slice(0, place))).toBeUndefined();
         const changed = whole.slice();
         changed[place] = (changed[place] ?? 0) ^ change;
-        const decoded = decodeDocument(changed);
-        // The number of the format is the one thing that may change: a newer agent may count on.
+        const decoded = decodeDocumentFile(changed);
+        // The number of the format is the one thing that may change: a newer agent may increase it.
         if (decoded !== undefined) expect(decoded).toEqual(document);
       },
     ),

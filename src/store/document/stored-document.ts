@@ -1,0 +1,109 @@
+// Performs: the two stored forms of an accepted document: a row of the database, and a file with a checksum that can be
+// read without the database.
+
+import type { SourceName } from "../../api/pod/source-name.ts";
+import type { AcceptedDocument, DocumentVersion } from "../../protocol/desired-document.ts";
+import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
+import { readDocumentHeader } from "../checkpoint-schemas.ts";
+
+/** `serial` counts the accepted documents of the source: the highest is the newest. */
+export interface StoredDocument {
+  readonly serial: number;
+  readonly document: AcceptedDocument;
+}
+
+export interface DocumentRow {
+  readonly source: SourceName;
+  readonly serial: number;
+  readonly epoch: string;
+  readonly generation: number;
+  readonly digest: string;
+  readonly payload: Uint8Array;
+  readonly observed_generation: number;
+  readonly accepted_at: number;
+  /** Both apply to this row only if they equal its digest: an older agent writes a row and leaves them unchanged. */
+  readonly signed_digest: string;
+  readonly forgotten_digest: string;
+  /** The document that this one replaced, JSON with the digest of this row as `by`; "" = none. An older agent leaves it unchanged. */
+  readonly superseded: string;
+}
+
+const MAGIC = "agent-desired-document";
+const NEWLINE = 0x0a;
+
+export function storedDocument(row: DocumentRow): StoredDocument {
+  const { source, serial, epoch, generation, digest } = row;
+  const document = {
+    source,
+    epoch,
+    generation,
+    digest,
+    payload: new Uint8Array(row.payload),
+    ...(row.signed_digest === digest ? { signed: true } : {}),
+    ...(row.forgotten_digest === digest ? { versionForgotten: true } : {}),
+    observedGeneration: row.observed_generation,
+    acceptedAt: row.accepted_at,
+    ...supersededIn(row),
+  };
+  return { serial, document };
+}
+
+/** For the column `superseded`. */
+export function supersededText({ superseded, digest: by }: AcceptedDocument): string {
+  return superseded === undefined ? "" : JSON.stringify({ ...superseded, by });
+}
+
+function supersededIn({ superseded: text, digest }: DocumentRow): {
+  readonly superseded?: DocumentVersion;
+} {
+  if (text === "") return {};
+  const { by, ...superseded } = JSON.parse(text) as DocumentVersion & { readonly by: string };
+  return by === digest ? { superseded } : {};
+}
+
+/** Accepting `next` would change nothing. */
+export function isSameDocument(before: AcceptedDocument, next: AcceptedDocument): boolean {
+  return (
+    before.epoch === next.epoch &&
+    before.generation === next.generation &&
+    before.digest === next.digest &&
+    (before.signed ?? false) === (next.signed ?? false) &&
+    before.versionForgotten !== true
+  );
+}
+
+/** A file name that is safe and different for every source. */
+export function documentFileStem(source: SourceName): string {
+  const group = "mqtt:group/";
+  if (source.startsWith(group))
+    return `mqtt-group-${encodeURIComponent(source.slice(group.length))}`;
+  return source.replace(":", "-");
+}
+
+/** After the checksum: a line of JSON with the document's version, then the payload, byte for byte. */
+export function encodeDocumentFile({ serial, document }: StoredDocument): Uint8Array {
+  const { source, epoch, generation, digest, acceptedAt, signed } = document;
+  const version = { source, serial, epoch, generation, digest };
+  const header = { ...version, ...(signed === true ? { signed } : {}), acceptedAt };
+  const line = Buffer.from(`${JSON.stringify(header)}\n`);
+  return withChecksum(MAGIC, Buffer.concat([line, document.payload]));
+}
+
+/** Undefined when it is torn, changed, or not such a file. `observedGeneration` is 0: it is not in the file. */
+export function decodeDocumentFile(bytes: Uint8Array): StoredDocument | undefined {
+  const content = checkedContent(MAGIC, bytes);
+  const end = content?.indexOf(NEWLINE) ?? -1;
+  if (content === undefined || end < 0) return undefined;
+  const header = readDocumentHeader(textOf(content.subarray(0, end)));
+  if (header === undefined) return undefined;
+  const { serial, signed, ...version } = header;
+  const facts = { ...version, ...(signed === true ? { signed } : {}) };
+  return {
+    serial,
+    document: { ...facts, payload: content.slice(end + 1), observedGeneration: 0 },
+  };
+}
+
+export function isSameFile(a: StoredDocument, b: StoredDocument): boolean {
+  return Buffer.compare(encodeDocumentFile(a), encodeDocumentFile(b)) === 0;
+}

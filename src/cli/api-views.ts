@@ -1,8 +1,9 @@
-// What the local API answers, as far as the doors read it; whatever else it says is passed on untouched.
+// What the local API answers, as far as this command reads it; every other field passes through unchanged.
 
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { SummarizedPod } from "../api/pod/pod-summary.ts";
+import type { RootKeyEntry, SigningKeyEntry, TrustEntry } from "../trust/trust-view.ts";
 
 export interface ObjectView {
   readonly kind: string;
@@ -52,33 +53,6 @@ export interface LocalObjectView extends ObjectView {
   };
 }
 
-/** Whose documents run on the node. */
-export interface TrustView {
-  readonly required: boolean;
-  readonly why: string;
-  readonly trustPath: string;
-  readonly rootKeys: readonly RootKeyView[];
-  readonly bundle?: {
-    readonly version: number;
-    readonly notBefore?: string;
-    readonly keys: readonly SigningKeyView[];
-  };
-  readonly problems: readonly string[];
-}
-
-export interface RootKeyView {
-  readonly keyid: string;
-  readonly file?: string;
-  readonly inForce: boolean;
-}
-
-export interface SigningKeyView {
-  readonly keyid: string;
-  readonly roles: readonly string[];
-  readonly nodes?: readonly string[];
-  readonly groups?: readonly string[];
-}
-
 type Mapping = Readonly<Record<string, unknown>>;
 
 function isMapping(value: unknown): value is Mapping {
@@ -93,7 +67,13 @@ function isNamed(value: unknown): value is Mapping {
   );
 }
 
-function isPod(value: unknown): value is PodView {
+/** A v1 list of such objects. */
+export function isListOf<T>(isItem: (value: unknown) => value is T) {
+  return (value: unknown): value is { readonly items: readonly T[] } =>
+    isMapping(value) && Array.isArray(value["items"]) && value["items"].every(isItem);
+}
+
+export function isPod(value: unknown): value is PodView {
   return (
     isNamed(value) &&
     isMapping(value["spec"]) &&
@@ -102,24 +82,14 @@ function isPod(value: unknown): value is PodView {
   );
 }
 
-export function isPodList(value: unknown): value is { readonly items: readonly PodView[] } {
-  return isMapping(value) && Array.isArray(value["items"]) && value["items"].every(isPod);
-}
-
-function isLocalObject(value: unknown): value is LocalObjectView {
+export function isLocalObject(value: unknown): value is LocalObjectView {
   if (!isNamed(value)) return false;
   const { data, binaryData, type, status } = value;
   const contents = [data, binaryData, status].filter((one) => one !== undefined);
   return contents.every(isMapping) && ["string", "undefined"].includes(typeof type);
 }
 
-export function isLocalObjectList(
-  value: unknown,
-): value is { readonly items: readonly LocalObjectView[] } {
-  return isMapping(value) && Array.isArray(value["items"]) && value["items"].every(isLocalObject);
-}
-
-function isEvent(value: unknown): value is EventView {
+export function isEvent(value: unknown): value is EventView {
   if (!isNamed(value) || !isMapping(value["involvedObject"])) return false;
   const { kind, name } = value["involvedObject"];
   const texts = ["type", "reason", "message", "firstTimestamp", "lastTimestamp"];
@@ -128,10 +98,6 @@ function isEvent(value: unknown): value is EventView {
     [kind, name].every((text) => typeof text === "string") &&
     typeof value["count"] === "number"
   );
-}
-
-export function isEventList(value: unknown): value is { readonly items: readonly EventView[] } {
-  return isMapping(value) && Array.isArray(value["items"]) && value["items"].every(isEvent);
 }
 
 export function isNode(value: unknown): value is NodeView {
@@ -153,7 +119,7 @@ export function isVersion(value: unknown): value is { readonly version: string }
   return isMapping(value) && typeof value["version"] === "string";
 }
 
-export function isTrust(value: unknown): value is TrustView {
+export function isTrust(value: unknown): value is TrustEntry {
   if (!isMapping(value)) return false;
   const { required, why, trustPath, rootKeys, bundle, problems } = value;
   return (
@@ -166,7 +132,7 @@ export function isTrust(value: unknown): value is TrustView {
   );
 }
 
-function isRootKey(value: unknown): value is RootKeyView {
+function isRootKey(value: unknown): value is RootKeyEntry {
   if (!isMapping(value)) return false;
   const { keyid, file, inForce } = value;
   return (
@@ -176,7 +142,7 @@ function isRootKey(value: unknown): value is RootKeyView {
   );
 }
 
-function isBundle(value: unknown): value is NonNullable<TrustView["bundle"]> {
+function isBundle(value: unknown): value is NonNullable<TrustEntry["bundle"]> {
   if (!isMapping(value)) return false;
   const { version, notBefore, keys } = value;
   return (
@@ -187,7 +153,7 @@ function isBundle(value: unknown): value is NonNullable<TrustView["bundle"]> {
   );
 }
 
-function isSigningKey(value: unknown): value is SigningKeyView {
+function isSigningKey(value: unknown): value is SigningKeyEntry {
   if (!isMapping(value)) return false;
   const { keyid, roles, nodes, groups } = value;
   const scopes = [nodes, groups].filter((one) => one !== undefined);

@@ -1,8 +1,19 @@
-// `agent explain`: what the fields of a manifest mean on this node; needs no agent.
+// `agent explain`: what the fields of a manifest mean on this node, in the form of `kubectl explain`; needs no agent.
 
+import { classText, fieldClass } from "../api/schema/field-class.ts";
+import { allFields, findField, pathsEndingIn } from "../api/schema/field-paths.ts";
+import type { Field, Level } from "../api/schema/field.ts";
+import { SCHEMA_KINDS, findSchemaKind, type SchemaKind } from "../api/schema/kinds.ts";
+import { suggest } from "../lib/suggest.ts";
 import { CliError } from "./cli-error.ts";
-import { everyField, explainField, explainUsage } from "./explain-field.ts";
+import { columnWidths, formatRows } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
+
+/** Characters of a line, as kubectl breaks them. */
+const WIDTH = 80;
+
+export type Explanation =
+  { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };
 
 export interface ExplainOptions {
   /** A kind, a path of a field, or `fields`. */
@@ -20,12 +31,158 @@ export function explain({ asked, recursive, terminal }: ExplainOptions): 0 {
 function explanation(asked: string | undefined, recursive: boolean): string {
   if (asked === undefined) return explainUsage();
   if (asked === "fields") return everyField();
-  if (asked.includes("/")) throw new CliError(2, objectQuestion(asked));
+  if (asked.includes("/"))
+    throw new CliError(
+      2,
+      `explaining an object (${asked}) is not built yet; agent get events --for ${asked} says what happened to it`,
+    );
   const explained = explainField(asked, recursive);
   if (!explained.ok) throw new CliError(2, explained.message);
   return explained.text;
 }
 
-function objectQuestion(asked: string): string {
-  return `explaining an object (${asked}) is not built yet; agent get events --for ${asked} says what happened to it`;
+/** `asked` is a path such as `pod.spec.containers.livenessProbe`; indexes in it are passed over. */
+export function explainField(asked: string, recursive: boolean): Explanation {
+  const [word = "", ...names] = asked.replaceAll(/\[\d*\]/g, "").split(".");
+  const kind = findSchemaKind(word);
+  if (kind === undefined) return { ok: false, message: unknownKind(word, asked) };
+  const [first, ...rest] = names;
+  if (first === undefined) return { ok: true, text: kindText(kind, recursive) };
+  const prefix = kind.words[0];
+  const found = findField(kind.level, [first, ...rest]);
+  switch (found.type) {
+    case "Found":
+      return { ok: true, text: fieldText({ kind, ...found, recursive }) };
+    case "Below":
+      return { ok: false, message: belowText(`${prefix}.${found.path}`, found.field) };
+    case "Unknown":
+      return { ok: false, message: unknownField(kind, found.path, found.meant) };
+  }
+}
+
+/** Every field of every kind with its type and its class, one a line. */
+export function everyField(): string {
+  const rows = SCHEMA_KINDS.flatMap(({ words, level }) =>
+    allFields(level, `${words[0]}.`).map(({ path, field }) => [
+      path,
+      field.type,
+      classText(field.rule),
+    ]),
+  );
+  return formatRows(rows, columnWidths(rows));
+}
+
+/** What can be asked. */
+export function explainUsage(): string {
+  const rows = SCHEMA_KINDS.map(({ words, about }) => [`  agent explain ${words[0]}`, about]);
+  rows.push([
+    "  agent explain pod.spec.containers.livenessProbe",
+    "One field, and what is below it.",
+  ]);
+  rows.push(["  agent explain fields", "Every field, and how this node treats it."]);
+  return `Say which kind or field:\n${formatRows(rows, columnWidths(rows))}`;
+}
+
+function kindText(kind: SchemaKind, recursive: boolean): string {
+  return [...heading(kind), ...description(kind.about), ...below(kind.level, recursive)].join("\n");
+}
+
+function fieldText(asked: {
+  readonly kind: SchemaKind;
+  readonly name: string;
+  readonly field: Field;
+  readonly recursive: boolean;
+}): string {
+  const { kind, name, field, recursive } = asked;
+  return [
+    ...heading(kind),
+    `FIELD: ${name} <${field.type}>`,
+    `HERE:  ${wrapped(classText(field.rule), "       ").join("\n").trimStart()}`,
+    "",
+    ...description(field.about),
+    ...below(field.level ?? {}, recursive),
+  ].join("\n");
+}
+
+function heading({ kind }: SchemaKind): readonly string[] {
+  return [`KIND:       ${kind}`, "VERSION:    v1", ""];
+}
+
+function description(about: string): readonly string[] {
+  return ["DESCRIPTION:", ...wrapped(about, "    "), ""];
+}
+
+function below(level: Level, recursive: boolean): readonly string[] {
+  if (Object.keys(level).length === 0) return [];
+  return ["FIELDS:", ...(recursive ? [...tree(level, "  "), ""] : list(level))];
+}
+
+function list(level: Level): readonly string[] {
+  return sorted(level).flatMap(([name, field]) => [
+    `  ${name}\t<${field.type}>${requiredMark(field)}`,
+    ...wrapped(field.about, "    "),
+    ...wrapped(classText(field.rule), "    "),
+    "",
+  ]);
+}
+
+function tree(level: Level, indent: string): readonly string[] {
+  return sorted(level).flatMap(([name, field]) => [
+    `${indent}${name}\t<${field.type}>${requiredMark(field)}\t${fieldClass(field.rule)}`,
+    ...tree(field.level ?? {}, `${indent}  `),
+  ]);
+}
+
+function sorted(level: Level): readonly [string, Field][] {
+  return Object.entries(level).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function requiredMark(field: Field): string {
+  return field.required === true ? " -required-" : "";
+}
+
+function wrapped(text: string, indent: string): readonly string[] {
+  const lines: string[] = [];
+  let line = indent;
+  for (const word of text.split(" ")) {
+    if (line !== indent && line.length + word.length + 1 > WIDTH) {
+      lines.push(line);
+      line = indent;
+    }
+    line += line === indent ? word : ` ${word}`;
+  }
+  return [...lines, line];
+}
+
+function belowText(path: string, field: Field): string {
+  const text = classText(field.rule);
+  return fieldClass(field.rule) === "supported"
+    ? `${path} is a <${field.type}> and has no fields`
+    : `nothing below ${path} is looked at, which is ${text}`;
+}
+
+function unknownField(kind: SchemaKind, path: string, meant: string | undefined): string {
+  const prefix = kind.words[0];
+  const elsewhere = pathsEndingIn(kind.level, path.split(".").at(-1) ?? "")[0];
+  const hint = meant ?? elsewhere;
+  return `unknown field ${prefix}.${path}${didYouMean(hint === undefined ? undefined : `${prefix}.${hint}`)}`;
+}
+
+function unknownKind(word: string, asked: string): string {
+  const kinds = SCHEMA_KINDS.map(({ words }) => words[0]);
+  const kind = suggest(word, kinds);
+  const field = SCHEMA_KINDS.flatMap(({ words, level }) =>
+    pathsEndingIn(level, asked.split(".").at(-1) ?? "").map((path) => `${words[0]}.${path}`),
+  ).find((path) => isEndOf(asked, path));
+  const known = `${kinds.slice(0, -1).join(", ")} or ${kinds.at(-1) ?? ""}`;
+  return `unknown kind ${JSON.stringify(word)}; ask for ${known}${didYouMean(field ?? kind)}`;
+}
+
+/** Not of the fields deep down: somebody who says `service` hardly means the one of a gRPC probe. */
+function isEndOf(asked: string, path: string): boolean {
+  return path.toLowerCase().endsWith(`.${asked.toLowerCase()}`) && path.split(".").length <= 4;
+}
+
+function didYouMean(word: string | undefined): string {
+  return word === undefined ? "" : ` (did you mean ${word}?)`;
 }

@@ -1,8 +1,11 @@
 // Performs: `agent hold` and `agent release`: updates of a pod, or of all pods of this node, wait or go on.
 
 import { CliError } from "./cli-error.ts";
-import type { HoldVerb, LocalClient } from "./local-client.ts";
-import { printable } from "./printable.ts";
+import type { HoldVerb } from "../rollout/hold-requests.ts";
+import { bareName } from "./get/query.ts";
+import { PODS } from "./get/resources.ts";
+import type { LocalClient } from "./local-client.ts";
+import { printable } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface HoldOptions {
@@ -19,7 +22,7 @@ export interface HoldOptions {
 /** The exit code; throws CliError when neither or both of a pod and --all are named, and for a pod nobody knows. */
 export async function changeHold(options: HoldOptions): Promise<0> {
   const { client, terminal, verb, name, namespace = "default", all } = options;
-  const bare = name?.replace(/^(?:pods?|po)\//, "");
+  const bare = name === undefined ? undefined : bareName(PODS, name);
   if ((bare === undefined || bare === "") !== all)
     throw new CliError(2, `name a pod, or --all: agent ${verb} NAME`);
   const pod = bare === undefined || all ? undefined : { namespace, name: bare };

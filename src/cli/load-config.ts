@@ -1,4 +1,4 @@
-// Performs: finds, reads and decodes the configuration file; the flags of a verb have the last word.
+// Performs: finds, reads and decodes the configuration file; flags override it.
 
 import { existsSync } from "node:fs";
 import { decodeConfig } from "../config/config-decode.ts";
@@ -7,12 +7,13 @@ import { CONFIG_DEFAULTS } from "../config/config-defaults.ts";
 import type { AgentConfig } from "../config/config.ts";
 import type { FieldError } from "../lib/result.ts";
 import { CliError } from "./cli-error.ts";
+import { errorLine } from "./terminal-text.ts";
 import { readNamedFile } from "./text-file.ts";
 
 export const CONFIG_FILE = "/etc/agent/agent.yaml";
 
-/** What every verb takes; undefined or "" = not given. */
-export interface Doors {
+/** The flags of every verb; undefined or "" = not given. */
+export interface ConnectionFlags {
   /** `--config`. */
   readonly config?: string | undefined;
   /** `--socket`. */
@@ -25,25 +26,31 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * The configuration of `--config`, else AGENT_CONFIG, else /etc/agent/agent.yaml if there is one, else the defaults.
  * Throws CliError, exit code 2, with every error on a line of its own: `file:line:column: field: message`.
  */
-export async function loadConfig(doors: Doors, environment: Environment): Promise<AgentConfig> {
-  const named = given(doors.config) ?? given(environment["AGENT_CONFIG"]);
+export async function loadConfig(
+  flags: ConnectionFlags,
+  environment: Environment,
+): Promise<AgentConfig> {
+  const named = given(flags.config) ?? given(environment["AGENT_CONFIG"]);
   const path = named ?? (existsSync(CONFIG_FILE) ? CONFIG_FILE : undefined);
   const config = path === undefined ? decode({}, "") : await decodeFile(path);
-  const socket = namedSocket(doors, environment);
+  const socket = namedSocket(flags, environment);
   return socket === undefined ? config : { ...config, socket };
 }
 
-/** The socket to talk to; the configuration is read only when nothing else names it. */
-export async function findSocket(doors: Doors, environment: Environment): Promise<string> {
-  const socket = namedSocket(doors, environment);
+/** The socket of the local API; the configuration is read only when neither a flag nor the environment names it. */
+export async function findSocket(
+  flags: ConnectionFlags,
+  environment: Environment,
+): Promise<string> {
+  const socket = namedSocket(flags, environment);
   if (socket !== undefined) return socket;
-  const named = given(doors.config) ?? given(environment["AGENT_CONFIG"]);
+  const named = given(flags.config) ?? given(environment["AGENT_CONFIG"]);
   if (named === undefined && !existsSync(CONFIG_FILE)) return CONFIG_DEFAULTS.socket;
-  return (await loadConfig(doors, environment)).socket;
+  return (await loadConfig(flags, environment)).socket;
 }
 
-function namedSocket(doors: Doors, environment: Environment): string | undefined {
-  return given(doors.socket) ?? given(environment["AGENT_SOCKET"]);
+function namedSocket(flags: ConnectionFlags, environment: Environment): string | undefined {
+  return given(flags.socket) ?? given(environment["AGENT_SOCKET"]);
 }
 
 function given(text: string | undefined): string | undefined {
@@ -57,7 +64,7 @@ async function decodeFile(path: string): Promise<AgentConfig> {
   if (!text.ok) throw invalid(path, text.errors);
   const { documents, errors } = readDocuments(text.value);
   const [document, second] = documents;
-  // A file of nothing but comments asks for nothing but the defaults.
+  // A file of comments only means the defaults.
   if (document === undefined && errors.every((error) => error.code === "Empty"))
     return decode({}, path);
   if (document === undefined || errors.length > 0) throw invalid(path, errors);
@@ -73,15 +80,6 @@ function decode(document: unknown, path: string, locate?: ConfigFacts["locate"])
 }
 
 function invalid(path: string, errors: readonly FieldError[]): CliError {
-  const lines = errors.map((error) => `  ${errorLine(path, error)}`);
+  const lines = errors.map((error) => `  ${errorLine({ file: path, ...error })}`);
   return new CliError(2, `the configuration is invalid:\n${lines.join("\n")}`);
-}
-
-/** `file:line:column: field: message`, as far as each is known. */
-export function errorLine(file: string, error: FieldError): string {
-  const position =
-    error.line === undefined
-      ? ""
-      : `:${error.line}${error.column === undefined ? "" : `:${error.column}`}`;
-  return `${file}${position}: ${error.path === "" ? "" : `${error.path}: `}${error.message}`;
 }

@@ -1,21 +1,10 @@
-// Performs: speaks to the running agent over its unix socket; what goes wrong becomes a sentence with a way out.
+// Performs: requests to the running agent over its unix socket; every failure is a sentence with a remedy.
 
 import type { Rejection } from "../api/pod/desired-pod.ts";
+import type { HoldVerb } from "../rollout/hold-requests.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
-import {
-  isEventList,
-  isLocalObjectList,
-  isNode,
-  isPodList,
-  isRejections,
-  isTrust,
-  isVersion,
-  type EventView,
-  type LocalObjectView,
-  type NodeView,
-  type PodView,
-  type TrustView,
-} from "./api-views.ts";
+import type { TrustEntry } from "../trust/trust-view.ts";
+import { isListOf, isRejections, isTrust, isVersion } from "./api-views.ts";
 import { CliError, systemCode } from "./cli-error.ts";
 
 export interface LocalClientOptions {
@@ -25,19 +14,6 @@ export interface LocalClientOptions {
   readonly timeoutMs?: number;
 }
 
-export interface Health {
-  readonly healthy: boolean;
-  /** What the agent says, reasons included. */
-  readonly text: string;
-}
-
-export interface ObjectsAsked {
-  /** undefined = all of them. */
-  readonly namespace: string | undefined;
-  /** The content of Secrets as well. */
-  readonly showSecrets: boolean;
-}
-
 interface Ask {
   readonly method?: "GET" | "DELETE" | "POST";
   readonly signal?: AbortSignal | undefined;
@@ -45,7 +21,10 @@ interface Ask {
 
 const TIMEOUT_MS = 10_000;
 
-export type HoldVerb = "hold" | "release";
+interface NamedObject {
+  readonly namespace: string;
+  readonly name: string;
+}
 
 /** Every method throws CliError (exit code 1). */
 export class LocalClient {
@@ -59,114 +38,73 @@ export class LocalClient {
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   }
 
-  /** Every pod of the node, as the local API lists them. */
-  async pods(signal?: AbortSignal): Promise<readonly PodView[]> {
-    return (await this.#json("/pods", isPodList, signal)).items;
+  /** The objects of the list at `path`. */
+  async list<T>(
+    path: string,
+    isItem: (value: unknown) => value is T,
+    signal?: AbortSignal,
+  ): Promise<readonly T[]> {
+    return (await this.read(path, isListOf(isItem), signal)).items;
   }
 
   /** What the sources refused, shadowed or ignored. */
   async rejected(signal?: AbortSignal): Promise<readonly Rejection[]> {
-    return this.#json("/rejected", isRejections, signal);
-  }
-
-  /** What happened lately, the latest last. */
-  async events(signal?: AbortSignal): Promise<readonly EventView[]> {
-    return (await this.#json("/events", isEventList, signal)).items;
-  }
-
-  /** `resource` as in paths: `configmaps`. */
-  async objects(
-    resource: string,
-    { namespace, showSecrets }: ObjectsAsked,
-  ): Promise<readonly LocalObjectView[]> {
-    const within = namespace === undefined ? "" : `namespaces/${encodeURIComponent(namespace)}/`;
-    const query = showSecrets ? "?showSecrets=true" : "";
-    return (await this.#json(`/api/v1/${within}${resource}${query}`, isLocalObjectList, undefined))
-      .items;
-  }
-
-  /** Everything in the directory of a claim, for good; rejects with the agent's own sentence if it is in use. */
-  async removeClaimData({
-    namespace,
-    name,
-  }: {
-    readonly namespace: string;
-    readonly name: string;
-  }): Promise<void> {
-    const place = `namespaces/${encodeURIComponent(namespace)}`;
-    const path = `/api/v1/${place}/persistentvolumeclaims/${encodeURIComponent(name)}`;
-    const { status, text } = await this.#ask(`${path}?data=true`, { method: "DELETE" });
-    if (status === 404 || status === 409) throw new CliError(1, text.trim());
-    if (status !== 200) throw this.#refused(path, status, text);
-  }
-
-  async node(signal?: AbortSignal): Promise<NodeView> {
-    return this.#json("/node", isNode, signal);
+    return this.read("/rejected", isRejections, signal);
   }
 
   /** The version of the agent that runs, not of this binary. */
-  async version(signal?: AbortSignal): Promise<string> {
-    return (await this.#json("/version", isVersion, signal)).version;
+  async version(): Promise<string> {
+    return (await this.read("/version", isVersion)).version;
   }
 
-  /** At most `seconds` more for a pod that is being stopped; rejects with the agent's own sentence if it is not. */
-  async shortenGrace(
-    { namespace, name }: { readonly namespace: string; readonly name: string },
-    seconds: number,
-  ): Promise<void> {
-    const path = `/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-    const { status, text } = await this.#ask(`${path}?gracePeriodSeconds=${seconds}`, {
-      method: "DELETE",
-    });
-    if (status === 404 || status === 409) throw new CliError(1, text.trim());
-    if (status !== 200) throw this.#refused(path, status, text);
+  /** Deletes everything in the directory of a claim, for good; rejects with the agent's sentence if it is in use. */
+  async removeClaimData({ namespace, name }: NamedObject): Promise<void> {
+    const place = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
+    const path = `${place}/persistentvolumeclaims/${encodeURIComponent(name)}`;
+    await this.#change("DELETE", path, "?data=true");
   }
 
-  /** Whose documents run there. */
-  async trust(): Promise<TrustView> {
-    return this.#json("/trust", isTrust, undefined);
+  /** At most `seconds` more for a pod that is being stopped; rejects with the agent's sentence if it is not. */
+  async shortenGrace(pod: NamedObject, seconds: number): Promise<void> {
+    await this.#change("DELETE", podPath(pod), `?gracePeriodSeconds=${seconds}`);
   }
 
-  /** Forgets what the node knows about trust; what holds afterwards. */
-  async resetTrust(): Promise<TrustView> {
+  /** `pod` undefined = the whole node; rejects with the agent's sentence if the agent refuses. */
+  async changeHold(verb: HoldVerb, pod: NamedObject | undefined): Promise<void> {
+    await this.#change("POST", `${pod === undefined ? "" : podPath(pod)}/${verb}`);
+  }
+
+  /** Which keys sign for this node, and why. */
+  async trust(): Promise<TrustEntry> {
+    return this.read("/trust", isTrust);
+  }
+
+  /** Deletes the trust state of the node; the result is what holds afterwards. */
+  async resetTrust(): Promise<TrustEntry> {
     const path = "/trust/reset";
-    const { status, text } = await this.#ask(path, { method: "POST" });
-    if (status !== 200) throw this.#refused(path, status, text);
-    return this.#known(path, text, isTrust);
+    return this.#decoded(path, await this.#change("POST", path), isTrust);
   }
 
-  /** `pod` undefined = the whole node; rejects with the agent's own sentence if it cannot be. */
-  async changeHold(
-    verb: HoldVerb,
-    pod: { readonly namespace: string; readonly name: string } | undefined,
-  ): Promise<void> {
-    const place =
-      pod === undefined
-        ? ""
-        : `/pods/${encodeURIComponent(pod.namespace)}/${encodeURIComponent(pod.name)}`;
-    const path = `${place}/${verb}`;
-    const { status, text } = await this.#ask(path, { method: "POST" });
-    if (status === 404 || status === 409) throw new CliError(1, text.trim());
-    if (status !== 200) throw this.#refused(path, status, text);
-  }
-
-  async healthz(signal?: AbortSignal): Promise<Health> {
-    const { status, text } = await this.#ask("/healthz", { signal });
-    if (status !== 200 && status !== 503) throw this.#refused("/healthz", status, text);
-    return { healthy: status === 200, text };
-  }
-
-  async #json<T>(
+  /** The JSON at `path`. */
+  async read<T>(
     path: string,
     is: (value: unknown) => value is T,
-    signal: AbortSignal | undefined,
+    signal?: AbortSignal,
   ): Promise<T> {
     const { status, text } = await this.#ask(path, { signal });
     if (status !== 200) throw this.#refused(path, status, text);
-    return this.#known(path, text, is);
+    return this.#decoded(path, text, is);
   }
 
-  #known<T>(path: string, text: string, is: (value: unknown) => value is T): T {
+  /** The body of the answer; a refusal that concerns the object itself is the agent's own sentence. */
+  async #change(method: "DELETE" | "POST", path: string, query = ""): Promise<string> {
+    const { status, text } = await this.#ask(`${path}${query}`, { method });
+    if (status === 404 || status === 409) throw new CliError(1, text.trim());
+    if (status !== 200) throw this.#refused(path, status, text);
+    return text;
+  }
+
+  #decoded<T>(path: string, text: string, is: (value: unknown) => value is T): T {
     const value = parseJson(text);
     if (is(value)) return value;
     throw new CliError(
@@ -218,19 +156,23 @@ export class LocalClient {
   }
 
   #refused(path: string, status: number, text: string): CliError {
-    const said = text.trim().slice(0, 500);
+    const reason = text.trim().slice(0, 500);
     return new CliError(
       1,
-      `the agent on ${this.#socket} answered ${path} with HTTP ${status}${said === "" ? "" : `: ${said}`}`,
+      `the agent on ${this.#socket} answered ${path} with HTTP ${status}${reason === "" ? "" : `: ${reason}`}`,
     );
   }
+}
+
+function podPath({ namespace, name }: NamedObject): string {
+  return `/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 }
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON: the caller says what it expected.
+    // Not JSON: the caller reports what it expected.
     return undefined;
   }
 }

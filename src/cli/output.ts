@@ -1,11 +1,8 @@
-// Performs: `-o json` and `-o yaml`: the objects themselves, whole.
+// Performs: `-o json` and `-o yaml`: whole objects.
 
 import type { ObjectView } from "./api-views.ts";
-import { printableText } from "./printable.ts";
+import { printableText } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
-
-export type OutputFormat = "wide" | "json" | "yaml" | "name";
-export const OUTPUT_FORMATS: readonly OutputFormat[] = ["wide", "json", "yaml", "name"];
 
 /** Kubernetes' v1 List of anything. */
 export function listOf(items: readonly ObjectView[]): object {

@@ -1,11 +1,11 @@
 // Performs: `agent trust show` and `agent trust reset`: whose documents run on this node, and how it forgets that.
 
-import type { SigningKeyView, TrustView } from "./api-views.ts";
+import type { SigningKeyEntry, TrustEntry } from "../trust/trust-view.ts";
 import { CliError } from "./cli-error.ts";
 import type { LocalClient } from "./local-client.ts";
 import { printObject } from "./output.ts";
-import { printable } from "./printable.ts";
-import { columnWidths, formatRows, type Row } from "./table.ts";
+import { printable } from "./terminal-text.ts";
+import { columnWidths, formatRows, type Row } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type TrustFormat = "json" | "yaml";
@@ -62,7 +62,7 @@ async function isConfirmed(terminal: Terminal): Promise<boolean> {
   return (await terminal.readLine()).trim() === "yes";
 }
 
-function printTrust(terminal: Terminal, trust: TrustView): void {
+function printTrust(terminal: Terminal, trust: TrustEntry): void {
   const { required, why, bundle, problems } = trust;
   terminal.out(
     `${required ? "Documents must be signed" : "Plain documents are accepted"}: ${printable(why)}\n`,
@@ -76,13 +76,13 @@ function printTrust(terminal: Terminal, trust: TrustView): void {
   for (const problem of problems) terminal.err(`Problem: ${printable(problem)}\n`);
 }
 
-function bundleLine({ version, notBefore }: NonNullable<TrustView["bundle"]>): string {
+function bundleLine({ version, notBefore }: NonNullable<TrustEntry["bundle"]>): string {
   const before =
     notBefore === undefined ? "" : `; documents issued before ${printable(notBefore)} are refused`;
   return `Trust bundle: version ${version}${before}`;
 }
 
-function keyRows({ rootKeys, bundle }: TrustView): readonly Row[] {
+function keyRows({ rootKeys, bundle }: TrustEntry): readonly Row[] {
   // Until there is a bundle root keys sign everything.
   const roles = bundle === undefined ? "root,desired,rollout,command" : "root";
   const scope = bundle === undefined ? "*" : "-";
@@ -96,7 +96,7 @@ function keyRows({ rootKeys, bundle }: TrustView): readonly Row[] {
   return [...roots, ...keys.map((key) => signingRow(key, from))];
 }
 
-function signingRow({ keyid, roles, nodes, groups }: SigningKeyView, from: string): Row {
+function signingRow({ keyid, roles, nodes, groups }: SigningKeyEntry, from: string): Row {
   return [keyid, roles.join(), scopeText(nodes), scopeText(groups), from];
 }
 

@@ -6,7 +6,7 @@ import type { Rejection } from "../api/pod/desired-pod.ts";
 import { decodeText } from "../api/yaml/yaml-documents.ts";
 import { CliError } from "./cli-error.ts";
 import { NOTHING_JUDGED, judgeText, judgeTogether, type Judgement } from "./judge-manifests.ts";
-import { printable } from "./printable.ts";
+import { errorLine } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
 import { MAX_FILE_BYTES, readFile, readNamedFile, tooBig } from "./text-file.ts";
 import { sha256 } from "../lib/system-sha256.ts";
@@ -42,11 +42,8 @@ function summary({ documents, invalid }: Judgement): string {
   return invalid.size === 0 ? text : `${text}, ${invalid.size} invalid`;
 }
 
-/** `file:line:column: path: message`. */
-function findingLine(finding: Rejection, prefix: string): string {
-  const position = [finding.ref, finding.line, finding.column].filter((part) => part !== undefined);
-  const path = finding.path === "" ? "" : `${finding.path}: `;
-  return printable(`${position.join(":")}: ${prefix}${path}${finding.message}`);
+function findingLine({ ref, ...finding }: Rejection, label: string): string {
+  return errorLine({ file: ref, ...finding }, label);
 }
 
 function judgeBytes(file: string, bytes: Uint8Array): Judgement {

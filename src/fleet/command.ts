@@ -3,7 +3,7 @@
 import type { CommandVerb } from "../protocol/command.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { CliError } from "../cli/cli-error.ts";
-import { printable } from "../cli/printable.ts";
+import { printable } from "../cli/terminal-text.ts";
 import { formatDuration } from "../api/resource/duration.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { MqttMessage } from "../mqtt/mqtt-link.ts";

@@ -1,7 +1,6 @@
 // The fleet as rows: nodes, pods, events, and one line on how each node does.
 
-import { age } from "../cli/get/pod-table.ts";
-import type { Row } from "../cli/table.ts";
+import { age, type Row } from "../cli/terminal-text.ts";
 import type { PodLine } from "../protocol/reported-state.ts";
 import type { KnownNode } from "./known-nodes.ts";
 import type { ToldAck, ToldEvent } from "./node-report.ts";

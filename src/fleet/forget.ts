@@ -2,7 +2,7 @@
 
 import { isTopicName, parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { CliError } from "../cli/cli-error.ts";
-import { printable } from "../cli/printable.ts";
+import { printable } from "../cli/terminal-text.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { knownNode } from "./known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";

@@ -1,8 +1,9 @@
 // Performs: `agent fleet get` and `agent fleet status`: what the nodes say of themselves, from their retained topics.
 
 import { topicFor, isTopicName, parseTopic } from "../protocol/mqtt-topics.ts";
-import { printObject, type OutputFormat } from "../cli/output.ts";
-import { columnWidths, formatRows, type Row } from "../cli/table.ts";
+import type { OutputFormat } from "../cli/get/resource.ts";
+import { printObject } from "../cli/output.ts";
+import { columnWidths, formatRows, type Row } from "../cli/terminal-text.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { MqttMessage } from "../mqtt/mqtt-link.ts";
 import {

@@ -5,7 +5,7 @@ import { dirname, resolve } from "node:path";
 import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
 import type { MqttConfig } from "../config/config.ts";
 import { CliError } from "../cli/cli-error.ts";
-import { errorLine } from "../cli/load-config.ts";
+import { errorLine } from "../cli/terminal-text.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { readNamedFile } from "../cli/text-file.ts";
 import type { Random } from "../lib/random.ts";
@@ -113,6 +113,7 @@ function connectOptions(config: MqttConfig, random: Random): ConnectOptions {
 
 export function invalid(what: string, errors: readonly FieldError[]): CliError {
   const [only] = errors;
-  if (only !== undefined && errors.length === 1) return new CliError(2, errorLine(what, only));
-  return new CliError(2, errors.map((error) => errorLine(what, error)).join("\n"));
+  if (only !== undefined && errors.length === 1)
+    return new CliError(2, errorLine({ file: what, ...only }));
+  return new CliError(2, errors.map((error) => errorLine({ file: what, ...error })).join("\n"));
 }

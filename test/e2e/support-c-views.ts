@@ -1,7 +1,7 @@
 // How the local API tells of pods and events, and waiting for what it will say.
 
 import type { ContainerStatus, PodCondition } from "../../src/api/v1/pod-status.ts";
-import { isPodList, type PodView } from "../../src/cli/api-views.ts";
+import { isListOf, isPod, type PodView } from "../../src/cli/api-views.ts";
 import type { V1Event, V1EventList } from "../../src/node/events-list.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
@@ -22,7 +22,7 @@ const TIMEOUT = 60_000;
 /** Undefined when the agent knows no pod of this name. */
 export async function findPod(agent: AgentProcess, name: string): Promise<PodView | undefined> {
   const list = await get(agent, "/pods");
-  if (!isPodList(list)) throw new Error(`/pods gave no list: ${JSON.stringify(list)}`);
+  if (!isListOf(isPod)(list)) throw new Error(`/pods gave no list: ${JSON.stringify(list)}`);
   return list.items.find((pod) => pod.metadata.name === name);
 }
 

@@ -3,7 +3,7 @@
 
 import type { Terminal } from "../../cli/terminal.ts";
 import { CliError } from "../../cli/cli-error.ts";
-import { printable } from "../../cli/printable.ts";
+import { printable } from "../../cli/terminal-text.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { isTopicName, topicFor } from "../../protocol/mqtt-topics.ts";
 import { applyWarnings } from "./apply-warnings.ts";

@@ -1,6 +1,6 @@
 // Performs: `agent fleet diff`: what `apply` would change.
 
-import { printable } from "../../cli/printable.ts";
+import { printable } from "../../cli/terminal-text.ts";
 import { changeLines, chooseTarget, readTarget, type TargetFlags } from "./apply.ts";
 import { targetName } from "./compose-document.ts";
 import { openFleet, type BrokerFlags, type FleetParts } from "../open-broker.ts";

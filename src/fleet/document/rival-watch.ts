@@ -2,7 +2,7 @@
 // read back.
 
 import { CliError } from "../../cli/cli-error.ts";
-import { printable } from "../../cli/printable.ts";
+import { printable } from "../../cli/terminal-text.ts";
 import { readRetained, type RetainedDocument } from "./desired-reading.ts";
 import type { Published } from "./follow-apply.ts";
 import type { OperatorSession } from "../operator-session.ts";

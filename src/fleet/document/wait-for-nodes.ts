@@ -3,7 +3,7 @@
 import { formatDuration } from "../../api/resource/duration.ts";
 import { topicFor } from "../../protocol/mqtt-topics.ts";
 import { CliError } from "../../cli/cli-error.ts";
-import { printable } from "../../cli/printable.ts";
+import { printable } from "../../cli/terminal-text.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { followApply, type Published, type Step } from "./follow-apply.ts";
 import { knownNode } from "../known-nodes.ts";

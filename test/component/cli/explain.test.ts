@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { runCli, type AgentModule } from "../../../src/cli/program.ts";
+import { runCli } from "../../../src/cli/program.ts";
+import type { AgentModule } from "../../../src/cli/verb.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 
 let terminal: FakeTerminal;

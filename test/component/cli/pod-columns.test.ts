@@ -5,8 +5,9 @@ import type { ObservedContainer, ObservedSandbox } from "../../../src/api/pod/ob
 import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
 import type { Probe } from "../../../src/api/v1/probe.ts";
 import type { Pod, PodSpec } from "../../../src/api/v1/pod.ts";
-import { isPodList } from "../../../src/cli/api-views.ts";
-import { podRow } from "../../../src/cli/get/pod-table.ts";
+import { isListOf, isPod } from "../../../src/cli/api-views.ts";
+import { rowOf } from "../../../src/cli/get/resource.ts";
+import { PODS } from "../../../src/cli/get/resources.ts";
 import { podList } from "../../../src/node/pod-list.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
 import { generatePodStatus } from "../../../src/status/generate.ts";
@@ -48,12 +49,12 @@ function columns(world: World, previous?: PodStatus): { row: string; status: Pod
       ]),
     ),
   );
-  if (!isPodList(list) || list.items[0] === undefined) throw new Error("not a list of pods");
-  const [, ready = "", word = "", restarts = ""] = podRow(
-    list.items[0],
-    { wide: false, namespaces: false },
-    NOW,
-  );
+  if (!isListOf(isPod)(list) || list.items[0] === undefined) throw new Error("not a list of pods");
+  const [, ready = "", word = "", restarts = ""] = rowOf(PODS, list.items[0], {
+    isWide: false,
+    withNamespace: false,
+    now: NOW,
+  });
   return { row: `${ready} ${word} ${restarts}`, status };
 }
 

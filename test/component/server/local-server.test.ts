@@ -5,9 +5,10 @@ import { join } from "node:path";
 import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
 import type { NodeStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
 import {
-  isEventList,
+  isEvent,
+  isListOf,
   isNode,
-  isPodList,
+  isPod,
   isRejections,
   isVersion,
 } from "../../../src/cli/api-views.ts";
@@ -120,7 +121,7 @@ describe("an answer", () => {
       metadata: {},
       items: [{ kind: "Pod", metadata: { name: "web" } }],
     });
-    expect(isPodList(body)).toBe(true);
+    expect(isListOf(isPod)(body)).toBe(true);
   });
 
   test("/events is an EventList that the command line understands", async () => {
@@ -140,7 +141,7 @@ describe("an answer", () => {
     const body: unknown = await response.json();
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(body).toMatchObject({ kind: "EventList", items: [{ reason: "Starting" }] });
-    expect(isEventList(body)).toBe(true);
+    expect(isListOf(isEvent)(body)).toBe(true);
   });
 
   test("/node, /rejected and /version are what the command line understands", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isEventList } from "../../../src/cli/api-views.ts";
+import { isEvent, isListOf } from "../../../src/cli/api-views.ts";
 import { eventList, type EventEntry } from "../../../src/node/events-list.ts";
 
 const ENTRY: EventEntry = {
@@ -53,7 +53,7 @@ test("is a v1 EventList that the command line understands", () => {
       },
     ],
   });
-  expect(isEventList(JSON.parse(JSON.stringify(list)))).toBe(true);
+  expect(isListOf(isEvent)(JSON.parse(JSON.stringify(list)))).toBe(true);
 });
 
 test("keeps the events of the node in default, as Kubernetes does", () => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { CliError } from "../../../../src/cli/cli-error.ts";
-import { readEventQuery, selectEvents } from "../../../../src/cli/get/event-query.ts";
-import { eventHeader, eventRow } from "../../../../src/cli/get/event-table.ts";
-import { columnWidths, formatRows } from "../../../../src/cli/table.ts";
+import { readQuery, selectObjects } from "../../../../src/cli/get/query.ts";
+import { headerOf, rowOf } from "../../../../src/cli/get/resource.ts";
+import { EVENTS } from "../../../../src/cli/get/resources.ts";
+import { columnWidths, formatRows } from "../../../../src/cli/terminal-text.ts";
 import { anEvent } from "../event-views.ts";
 
 const NOW = Date.parse("2026-01-01T00:12:00Z");
@@ -18,10 +19,10 @@ const again = anEvent({
 });
 
 test("a table looks like kubectl's", () => {
-  const columns = { wide: false, namespaces: false };
+  const view = { isWide: false, withNamespace: false, now: NOW };
   const rows = [
-    eventHeader(columns),
-    ...[anEvent(), again].map((one) => eventRow(one, columns, NOW)),
+    headerOf(EVENTS, view),
+    ...[anEvent(), again].map((one) => rowOf(EVENTS, one, view)),
   ];
   expect(formatRows(rows, columnWidths(rows))).toBe(
     [
@@ -34,8 +35,8 @@ test("a table looks like kubectl's", () => {
 });
 
 test("the wide table of all namespaces has everything", () => {
-  const columns = { wide: true, namespaces: true };
-  expect(eventHeader(columns)).toEqual([
+  const view = { isWide: true, withNamespace: true, now: NOW };
+  expect(headerOf(EVENTS, view)).toEqual([
     "NAMESPACE",
     "LAST SEEN",
     "TYPE",
@@ -48,7 +49,7 @@ test("the wide table of all namespaces has everything", () => {
     "COUNT",
     "NAME",
   ]);
-  expect(eventRow(again, columns, NOW)).toEqual([
+  expect(rowOf(EVENTS, again, view)).toEqual([
     "default",
     "30s",
     "Warning",
@@ -67,8 +68,8 @@ describe("a query", () => {
   const shop = anEvent({ name: "db.1", namespace: "shop", about: { kind: "Pod", name: "db" } });
   const node = anEvent({ name: "pi.1", about: { kind: "Node", name: "web" } });
   const all = [anEvent(), shop, node];
-  const names = (name: string | undefined, flags: Parameters<typeof readEventQuery>[1]) =>
-    selectEvents(all, readEventQuery(name, flags)).map(({ metadata }) => metadata.name);
+  const names = (name: string | undefined, flags: Parameters<typeof readQuery>[2]) =>
+    selectObjects(EVENTS, all, readQuery(EVENTS, name, flags)).map(({ metadata }) => metadata.name);
 
   const cases: Readonly<Record<string, readonly [found: readonly string[], expected: string[]]>> = {
     "without anything is for the default namespace": [names(undefined, {}), ["web.19b.1", "pi.1"]],
@@ -88,10 +89,10 @@ describe("a query", () => {
   });
 
   test.each(["web", "pod/", "/web", "service/web"])("for %s is refused", (text) => {
-    expect(() => readEventQuery(undefined, { for: text })).toThrow(CliError);
+    expect(() => readQuery(EVENTS, undefined, { for: text })).toThrow(CliError);
   });
 
   test("for a name in all namespaces is refused", () => {
-    expect(() => readEventQuery("web.1", { allNamespaces: true })).toThrow(CliError);
+    expect(() => readQuery(EVENTS, "web.1", { allNamespaces: true })).toThrow(CliError);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ContainerState } from "../../../../src/api/v1/pod-status.ts";
-import { summarizePod } from "../../../../src/cli/get/pod-state.ts";
+import { podSummary } from "../../../../src/cli/get/resources.ts";
 import { aPod, aStatus, type PodParts } from "../views.ts";
 
 const waiting = (reason: string): ContainerState => ({ waiting: { reason } });
@@ -374,12 +374,12 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
 };
 
 test.each(Object.entries(cases))("%s", (_sentence, [pod, expected]) => {
-  const { status, ready, containers, restarts } = summarizePod(aPod(pod));
+  const { status, ready, containers, restarts } = podSummary(aPod(pod));
   expect(`${status} ${ready}/${containers} ${restarts}`).toBe(expected);
 });
 
 test("survives a status without anything in it", () => {
-  const { status, ready, containers } = summarizePod({ ...aPod(), status: {} });
+  const { status, ready, containers } = podSummary({ ...aPod(), status: {} });
   expect(`${status} ${ready}/${containers}`).toBe("Unknown 0/1");
 });
 
@@ -395,7 +395,7 @@ describe("the newest restart", () => {
       restarted("2026-01-01T00:05:00Z"),
       restarted("2026-01-01T00:03:00Z"),
     ];
-    const { lastRestart } = summarizePod(aPod({ status: { containerStatuses } }));
+    const { lastRestart } = podSummary(aPod({ status: { containerStatuses } }));
     expect(lastRestart).toBe("2026-01-01T00:05:00Z");
   });
 
@@ -406,12 +406,12 @@ describe("the newest restart", () => {
     const containerStatuses = [restarted("2026-01-01T00:03:00Z")];
     const spec = { initContainers: [{ name: "i" }] };
     const last = (conditions: typeof initialized | readonly []) =>
-      summarizePod(aPod({ spec, status: { initContainerStatuses, containerStatuses, conditions } }))
+      podSummary(aPod({ spec, status: { initContainerStatuses, containerStatuses, conditions } }))
         .lastRestart;
     expect([last([]), last(initialized)]).toEqual(["2026-01-01T00:07:00Z", "2026-01-01T00:03:00Z"]);
   });
 
   test("is absent while nothing was restarted", () => {
-    expect(summarizePod(aPod()).lastRestart).toBeUndefined();
+    expect(podSummary(aPod()).lastRestart).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { allFields } from "../../../src/api/schema/field-paths.ts";
 import { SCHEMA_KINDS } from "../../../src/api/schema/kinds.ts";
-import { everyField, explainField, explainUsage } from "../../../src/cli/explain-field.ts";
+import { everyField, explainField, explainUsage } from "../../../src/cli/explain.ts";
 
 function text(asked: string, recursive = false): string {
   const explained = explainField(asked, recursive);

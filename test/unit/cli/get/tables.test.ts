@@ -1,18 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import type { Rejection } from "../../../../src/api/pod/desired-pod.ts";
-import { nodeHeader, nodeRow } from "../../../../src/cli/get/node-table.ts";
-import {
-  podHeader,
-  podRow,
-  rejectionLine,
-  rowIdentity,
-} from "../../../../src/cli/get/pod-table.ts";
-import { columnWidths, formatRows } from "../../../../src/cli/table.ts";
+import { refusalLine } from "../../../../src/cli/get/get.ts";
+import { headerOf, rowOf } from "../../../../src/cli/get/resource.ts";
+import { NODE, PODS } from "../../../../src/cli/get/resources.ts";
+import { columnWidths, formatRows } from "../../../../src/cli/terminal-text.ts";
 import { aNode, aPod, aStatus } from "../views.ts";
 
 const NOW = Date.parse("2026-01-01T00:12:00Z");
-const NARROW = { wide: false, namespaces: false };
-const WIDE = { wide: true, namespaces: true };
+const NARROW = { isWide: false, withNamespace: false, now: NOW };
+const WIDE_NODE = { isWide: true, withNamespace: false, now: NOW };
+const WIDE = { isWide: true, withNamespace: true, now: NOW };
 
 test("a table looks like kubectl's", () => {
   const crashing = aPod({
@@ -37,7 +34,7 @@ test("a table looks like kubectl's", () => {
       ],
     },
   });
-  const rows = [podHeader(NARROW), podRow(crashing, NARROW, NOW), podRow(aPod(), NARROW, NOW)];
+  const rows = [headerOf(PODS, NARROW), rowOf(PODS, crashing, NARROW), rowOf(PODS, aPod(), NARROW)];
   expect(formatRows(rows, columnWidths(rows))).toBe(
     [
       "NAME    READY   STATUS             RESTARTS     AGE",
@@ -60,8 +57,8 @@ test("the wide table of all namespaces says where a pod comes from", () => {
     spec: { nodeName: "pi-1" },
     status: { podIP: "10.88.0.5" },
   });
-  expect(podHeader(WIDE)).toHaveLength(9);
-  expect(podRow(pod, WIDE, NOW)).toEqual([
+  expect(headerOf(PODS, WIDE)).toHaveLength(9);
+  expect(rowOf(PODS, pod, WIDE)).toEqual([
     "shop",
     "web",
     "1/1",
@@ -82,7 +79,7 @@ describe("ages", () => {
   ])("%s", (_sentence, startTime, age) => {
     const status = startTime === undefined ? { phase: "Running" as const } : { startTime };
     const { kind, metadata, spec } = aPod();
-    expect(podRow({ kind, metadata, spec, status }, NARROW, NOW).at(-1)).toBe(age);
+    expect(rowOf(PODS, { kind, metadata, spec, status }, NARROW).at(-1)).toBe(age);
   });
 });
 
@@ -104,8 +101,10 @@ test("columns never become narrower than they were", () => {
 describe("what is worth printing again", () => {
   test("is not that time went by", () => {
     const pod = aPod();
-    expect(rowIdentity(pod, NARROW)).toBe(rowIdentity(aPod(), NARROW));
-    expect(podRow(pod, NARROW, NOW)).not.toEqual(podRow(pod, NARROW, NOW + 3_600_000));
+    expect(PODS.identity?.(pod, false)).toEqual(PODS.identity?.(aPod(), false));
+    expect(rowOf(PODS, pod, NARROW)).not.toEqual(
+      rowOf(PODS, pod, { ...NARROW, now: NOW + 3_600_000 }),
+    );
   });
 
   test.each([
@@ -113,7 +112,7 @@ describe("what is worth printing again", () => {
     ["a restart", aPod({ status: { containerStatuses: [aStatus("a", { restartCount: 1 })] } })],
     ["a new life", aPod({ status: { startTime: "2026-01-01T00:00:01Z" } })],
   ])("is %s", (_sentence, pod) => {
-    expect(rowIdentity(pod, NARROW)).not.toBe(rowIdentity(aPod(), NARROW));
+    expect(PODS.identity?.(pod, false)).not.toEqual(PODS.identity?.(aPod(), false));
   });
 });
 
@@ -142,13 +141,13 @@ describe("a refused manifest is one line", () => {
       "/etc/agent/manifests/web.yaml: a\\u000ab",
     ],
   ])("%s", (_sentence, given, line) => {
-    expect(rejectionLine(given)).toBe(line);
+    expect(refusalLine(given)).toBe(line);
   });
 });
 
 describe("the node's row", () => {
   test("names the machine", () => {
-    expect(nodeRow(aNode(), true, NOW)).toEqual([
+    expect(rowOf(NODE, aNode(), WIDE_NODE)).toEqual([
       "pi-1",
       "Ready",
       "12m",
@@ -159,8 +158,8 @@ describe("the node's row", () => {
       "arm64",
       "containerd://1.7.24",
     ]);
-    expect(nodeHeader(true)).toHaveLength(9);
-    expect(nodeHeader(false)).toEqual(["NAME", "STATUS", "AGE", "VERSION"]);
+    expect(headerOf(NODE, WIDE_NODE)).toHaveLength(9);
+    expect(headerOf(NODE, NARROW)).toEqual(["NAME", "STATUS", "AGE", "VERSION"]);
   });
 
   test("names its troubles", () => {
@@ -169,11 +168,11 @@ describe("the node's row", () => {
       { type: "DuplicateIdentity", status: "True", reason: "", message: "" },
       { type: "DiskPressure", status: "False", reason: "", message: "" },
     ] as const;
-    expect(nodeRow(aNode({ conditions }), false, NOW)[1]).toBe("NotReady,DuplicateIdentity");
+    expect(rowOf(NODE, aNode({ conditions }), NARROW)[1]).toBe("NotReady,DuplicateIdentity");
   });
 
   test("survives a node that says nothing", () => {
     const bare = { kind: "Node", metadata: { name: "pi-1" }, status: {} };
-    expect(nodeRow(bare, false, NOW)).toEqual(["pi-1", "NotReady", "<unknown>", ""]);
+    expect(rowOf(NODE, bare, NARROW)).toEqual(["pi-1", "NotReady", "<unknown>", ""]);
   });
 });

@@ -1,9 +1,11 @@
-// Performs: `agent delete pod NAME`: makes a pod that is being stopped stop sooner; what a source declares is deleted
-// there.
+// Performs: `agent delete pod NAME`, which makes a pod that is being stopped stop sooner, and `agent delete pvc NAME
+// --data`, which removes the data of a claim. Both objects themselves are deleted where they are declared.
 
 import { CliError } from "./cli-error.ts";
+import { bareName } from "./get/query.ts";
+import { CLAIMS, PODS } from "./get/resources.ts";
 import type { LocalClient } from "./local-client.ts";
-import { printable } from "./printable.ts";
+import { printable } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface DeletePodFlags {
@@ -25,7 +27,7 @@ export interface DeletePodOptions {
 /** The exit code; throws CliError for flags that contradict each other and for a pod that is not being stopped. */
 export async function deletePod({ client, terminal, name, flags }: DeletePodOptions): Promise<0> {
   const seconds = graceSeconds(flags);
-  const bare = name.replace(/^(?:pods?|po)\//, "");
+  const bare = bareName(PODS, name);
   if (bare === "") throw new CliError(2, "a pod has a name: agent delete pod NAME");
   const { namespace = "default" } = flags;
   await client.shortenGrace({ namespace, name: bare }, seconds);
@@ -57,4 +59,35 @@ function secondsOf(text: string): number {
     2,
     `--grace-period must be a whole number of seconds, 0 or more, not ${JSON.stringify(text)}`,
   );
+}
+
+export interface DeleteClaimOptions {
+  readonly client: LocalClient;
+  readonly terminal: Terminal;
+  /** As written: `data` or `pvc/data`. */
+  readonly name: string;
+  readonly flags: {
+    readonly namespace?: string | undefined;
+    readonly data?: boolean | undefined;
+  };
+}
+
+/** The exit code; throws CliError without --data, and for a claim that is in use or holds nothing. */
+export async function deleteClaim({
+  client,
+  terminal,
+  name,
+  flags,
+}: DeleteClaimOptions): Promise<0> {
+  const bare = bareName(CLAIMS, name);
+  if (bare === "") throw new CliError(2, "a claim has a name: agent delete pvc NAME --data");
+  const { namespace = "default" } = flags;
+  if (flags.data !== true)
+    throw new CliError(
+      2,
+      `this would remove everything that the claim ${namespace}/${bare} holds, for good: add --data if that is meant; the claim itself is deleted where it is declared`,
+    );
+  await client.removeClaimData({ namespace, name: bare });
+  terminal.out(`the data of persistentvolumeclaim/${printable(bare)} is removed\n`);
+  return 0;
 }

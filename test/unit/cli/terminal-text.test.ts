@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { printable, printableText } from "../../../src/cli/printable.ts";
+import { printable, printableText } from "../../../src/cli/terminal-text.ts";
 
 test.each([
   ["plain text stays", "web 1/1 – ü 漢 🙂", "web 1/1 – ü 漢 🙂"],

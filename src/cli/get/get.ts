@@ -1,0 +1,218 @@
+// Performs: `agent get`: any resource as a table, as names, as JSON or YAML; once, or with `-w` until Ctrl-C.
+
+import type { Rejection } from "../../api/pod/desired-pod.ts";
+import { messageOf } from "../../lib/errors.ts";
+import type { ObjectView } from "../api-views.ts";
+import { CliError } from "../cli-error.ts";
+import type { LocalClient } from "../local-client.ts";
+import { listOf, objectName, printObject } from "../output.ts";
+import { columnWidths, errorLine, formatRows, printable, type Row } from "../terminal-text.ts";
+import type { Terminal } from "../terminal.ts";
+import { inNamespace, readQuery, selectObjects, selectRefusals, type GetFlags } from "./query.ts";
+import {
+  headerOf,
+  namespaceOf,
+  rowOf,
+  type OutputFormat,
+  type Query,
+  type Resource,
+  type TableView,
+} from "./resource.ts";
+
+export interface GetOptions {
+  readonly client: LocalClient;
+  readonly terminal: Terminal;
+  /** As written: `web` or `pod/web`. */
+  readonly name: string | undefined;
+  readonly flags: GetFlags;
+}
+
+/** Everything about one call of `agent get`. */
+interface Asked {
+  readonly resource: Resource;
+  readonly query: Query;
+  readonly output: OutputFormat | undefined;
+  readonly client: LocalClient;
+  readonly terminal: Terminal;
+}
+
+/** The exit code. Throws CliError if there is no object of that name, or the agent cannot be reached. */
+export async function get(resource: Resource, options: GetOptions): Promise<0> {
+  const { client, terminal, name, flags } = options;
+  const query = readQuery(resource, name, flags);
+  const asked: Asked = { resource, query, output: flags.output, client, terminal };
+  if (flags.watch === true) await watch(asked);
+  else await getOnce(asked);
+  return 0;
+}
+
+async function getOnce(asked: Asked): Promise<void> {
+  const { resource, query, output, terminal } = asked;
+  const [all, refusals] = await Promise.all([list(asked), listRefusals(asked)]);
+  const objects = selectObjects(resource, all, query);
+  if (query.name !== undefined && objects.length === 0) throw notFound(asked, refusals);
+  await new Printer(asked).printAll(objects);
+  if (output !== undefined && output !== "wide") return;
+  if (objects.length === 0) terminal.err(`${nothingFound(asked, all.length)}\n`);
+  terminal.err(refusals.map((line) => `${line}\n`).join(""));
+}
+
+async function list(
+  { resource, query, client }: Asked,
+  signal?: AbortSignal,
+): Promise<readonly ObjectView[]> {
+  const path = resource.path(query);
+  if (resource.isSingle === true) return [await client.read(path, resource.isObject, signal)];
+  return client.list(path, resource.isObject, signal);
+}
+
+/** The refusals that concern the query, a line each. */
+async function listRefusals(
+  { resource, query, client }: Asked,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  if (resource.refusals === "None") return [];
+  return selectRefusals(resource, await client.rejected(signal), query).map(refusalLine);
+}
+
+/** `file:line: field: message`. */
+export function refusalLine({ ref, line, path, message }: Rejection): string {
+  return errorLine({ file: ref, line, path, message });
+}
+
+function nothingFound({ resource, query }: Asked, total: number): string {
+  return resource.nothingFound?.(query, total) ?? `No ${resource.name} found${inNamespace(query)}.`;
+}
+
+function notFound({ resource, query }: Asked, refusals: readonly string[]): CliError {
+  const lines = refusals.map((line) => `\n  ${line}`).join("");
+  const refused = lines === "" ? "" : `; these were refused and may be it:${lines}`;
+  const name = printable(query.name ?? "");
+  const namespace = printable(query.namespace ?? "");
+  return new CliError(
+    1,
+    `${resource.name} "${name}" not found in namespace "${namespace}"${refused}`,
+  );
+}
+
+/** Prints objects in the format asked for. The header precedes the first rows; columns never become narrower. */
+class Printer {
+  readonly #asked: Asked;
+  #widths: number[] = [];
+
+  constructor(asked: Asked) {
+    this.#asked = asked;
+  }
+
+  /** One document: the object that was named, or the list. */
+  async printAll(objects: readonly ObjectView[]): Promise<void> {
+    const { resource, query, output, terminal } = this.#asked;
+    if (output !== "json" && output !== "yaml") return this.#printLines(objects, []);
+    const [first] = objects;
+    const isOne = query.name !== undefined || resource.isSingle === true;
+    const whole = isOne && first !== undefined ? first : listOf(objects);
+    return printObject(terminal, whole, output);
+  }
+
+  /** One document per changed object; what is gone appears in tables only. */
+  async printChanges(changed: readonly ObjectView[], gone: readonly ObjectView[]): Promise<void> {
+    const { output, terminal } = this.#asked;
+    if (output !== "json" && output !== "yaml") return this.#printLines(changed, gone);
+    for (const object of changed) {
+      if (output === "yaml") terminal.out("---\n");
+      await printObject(terminal, object, output);
+    }
+  }
+
+  #printLines(objects: readonly ObjectView[], gone: readonly ObjectView[]): void {
+    const { resource, output, terminal } = this.#asked;
+    if (output === "name")
+      return terminal.out(objects.map((object) => `${printable(objectName(object))}\n`).join(""));
+    const view = this.#view();
+    const rows = [
+      ...objects.map((object) => rowOf(resource, object, view)),
+      ...gone.map((object) => this.#goneRow(object, view)),
+    ];
+    if (rows.length === 0) return undefined;
+    const lines = this.#widths.length === 0 ? [headerOf(resource, view), ...rows] : rows;
+    this.#widths = columnWidths(lines, this.#widths);
+    return terminal.out(formatRows(lines, this.#widths));
+  }
+
+  #goneRow(object: ObjectView, view: TableView): Row {
+    const { resource } = this.#asked;
+    const titles = headerOf(resource, view);
+    return rowOf(resource, object, view).map((cell, column) =>
+      titles[column] === resource.goneColumn ? "Gone" : cell,
+    );
+  }
+
+  #view(): TableView {
+    const { query, output, terminal } = this.#asked;
+    return {
+      isWide: output === "wide",
+      withNamespace: query.namespace === undefined,
+      now: terminal.clock.now(),
+    };
+  }
+}
+
+const POLL_MS = 1000;
+
+/** Polls until Ctrl-C. An agent that cannot be reached is an error at the start; later it is waited for. */
+async function watch(asked: Asked): Promise<void> {
+  const { terminal } = asked;
+  const interrupted = terminal.interrupted();
+  const changes = new Changes(asked);
+  await changes.printObjects(interrupted);
+  let isReported = false;
+  while (!interrupted.aborted) {
+    await terminal.clock.sleep(POLL_MS, interrupted);
+    if (interrupted.aborted) return;
+    try {
+      await changes.printObjects(interrupted);
+      await changes.printRefusals(interrupted);
+      isReported = false;
+    } catch (thrown) {
+      if (interrupted.aborted) return;
+      if (!isReported) terminal.err(`${messageOf(thrown)}; waiting for it\n`);
+      isReported = true;
+    }
+  }
+}
+
+/** What a watch has printed so far, so that only changes are printed. */
+class Changes {
+  readonly #asked: Asked;
+  readonly #printer: Printer;
+  #printed = new Map<string, { readonly identity: string; readonly object: ObjectView }>();
+  #refusals = new Set<string>();
+
+  constructor(asked: Asked) {
+    this.#asked = asked;
+    this.#printer = new Printer(asked);
+  }
+
+  async printObjects(signal: AbortSignal): Promise<void> {
+    const { resource, query, output } = this.#asked;
+    const before = this.#printed;
+    const now: typeof before = new Map();
+    const changed: ObjectView[] = [];
+    for (const object of selectObjects(resource, await list(this.#asked, signal), query)) {
+      const key = `${namespaceOf(object)}/${object.metadata.name}`;
+      const identity = JSON.stringify(resource.identity?.(object, output === "wide") ?? object);
+      now.set(key, { identity, object });
+      if (before.get(key)?.identity !== identity) changed.push(object);
+    }
+    this.#printed = now;
+    const gone = [...before].filter(([key]) => !now.has(key)).map(([, { object }]) => object);
+    await this.#printer.printChanges(changed, resource.goneColumn === undefined ? [] : gone);
+  }
+
+  async printRefusals(signal: AbortSignal): Promise<void> {
+    const lines = await listRefusals(this.#asked, signal);
+    const added = lines.filter((line) => !this.#refusals.has(line));
+    this.#refusals = new Set(lines);
+    this.#asked.terminal.err(added.map((line) => `${line}\n`).join(""));
+  }
+}

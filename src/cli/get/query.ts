@@ -1,0 +1,122 @@
+// Which objects of a resource a person asked for.
+
+import type { Rejection } from "../../api/pod/desired-pod.ts";
+import type { ObjectView } from "../api-views.ts";
+import { CliError } from "../cli-error.ts";
+import { printable } from "../terminal-text.ts";
+import { matchesSelector, parseSelector } from "./label-selector.ts";
+import {
+  namespaceOf,
+  type ObjectReference,
+  type OutputFormat,
+  type Query,
+  type Resource,
+} from "./resource.ts";
+
+/** The flags of `agent get`, as far as the resource has them. */
+export interface GetFlags {
+  readonly output?: OutputFormat | undefined;
+  readonly namespace?: string | undefined;
+  readonly allNamespaces?: boolean | undefined;
+  readonly selector?: string | undefined;
+  readonly for?: string | undefined;
+  readonly watch?: boolean | undefined;
+  readonly showSecrets?: boolean | undefined;
+}
+
+type Named = Pick<Resource, "name" | "aliases">;
+
+/**
+ * `name` as written: `web` or `pod/web`. Throws CliError, exit code 2, for flags that exclude each other and for
+ * what cannot be parsed.
+ */
+export function readQuery(resource: Named, name: string | undefined, flags: GetFlags): Query {
+  const bare = name === undefined ? undefined : bareName(resource, name);
+  const { allNamespaces = false, selector: labels } = flags;
+  if (bare !== undefined && allNamespaces)
+    throw new CliError(2, "a name and --all-namespaces exclude each other; use -n NAMESPACE");
+  if (bare !== undefined && labels !== undefined)
+    throw new CliError(2, "a name and --selector exclude each other; give one of them");
+  const selector = parseSelector(labels ?? "");
+  if (!selector.ok) throw new CliError(2, selector.errors.map((error) => error.message).join("; "));
+  const about = flags.for === undefined ? undefined : readReference(flags.for);
+  // A node has no namespace; its events are stored in this one.
+  const namespace = about?.kind === "Node" ? "default" : (flags.namespace ?? "default");
+  return {
+    name: bare,
+    namespace: allNamespaces ? undefined : namespace,
+    selector: selector.value,
+    about,
+    showSecrets: flags.showSecrets === true,
+  };
+}
+
+/** Without the `pod/` that `-o name` prints. */
+export function bareName({ name: resource, aliases }: Named, name: string): string {
+  const word = [resource, ...aliases].find((one) => name.startsWith(`${one}/`));
+  return word === undefined ? name : name.slice(word.length + 1);
+}
+
+const REFERENCES: Readonly<Record<string, string>> = {
+  pod: "Pod",
+  pods: "Pod",
+  po: "Pod",
+  node: "Node",
+  nodes: "Node",
+  no: "Node",
+};
+
+function readReference(text: string): ObjectReference {
+  const [, word = "", name = ""] = /^([^/]*)\/(.+)$/.exec(text) ?? [];
+  const kind = REFERENCES[word.toLowerCase()];
+  if (kind !== undefined) return { kind, name };
+  throw new CliError(2, `--for ${text}: it must be pod/NAME or node/NAME`);
+}
+
+/** The objects of a query, in the order given. */
+export function selectObjects<T extends ObjectView>(
+  resource: Resource<T>,
+  objects: readonly T[],
+  { name, namespace, selector, about }: Query,
+): readonly T[] {
+  const concerns = (object: T): boolean => {
+    const other = about === undefined ? undefined : resource.about?.(object);
+    return about === undefined || (other?.kind === about.kind && other.name === about.name);
+  };
+  if (resource.isSingle === true) return objects;
+  return objects.filter(
+    (object) =>
+      (name === undefined || object.metadata.name === name) &&
+      (namespace === undefined || namespaceOf(object) === namespace) &&
+      matchesSelector(object.metadata.labels ?? {}, selector) &&
+      concerns(object),
+  );
+}
+
+/** The refusals that may be about what was asked for: a file that cannot be read may contain any object. */
+export function selectRefusals(
+  { kind, refusals }: Resource,
+  rejected: readonly Rejection[],
+  query: Query,
+): readonly Rejection[] {
+  switch (refusals) {
+    case "None":
+      return [];
+    case "All":
+      return query.name === undefined ? rejected : rejected.filter((one) => mayBe(one, query));
+    case "OfKind":
+      return rejected.filter(
+        (one) => (one.kind === undefined || one.kind === kind) && mayBe(one, query),
+      );
+  }
+}
+
+function mayBe({ name, namespace }: Rejection, query: Query): boolean {
+  if (query.name !== undefined && name !== undefined && name !== query.name) return false;
+  return query.namespace === undefined || namespace === undefined || namespace === query.namespace;
+}
+
+/** ` in namespace default`; nothing for all namespaces. */
+export function inNamespace({ namespace }: Query): string {
+  return namespace === undefined ? "" : ` in namespace ${printable(namespace)}`;
+}

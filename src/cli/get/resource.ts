@@ -1,0 +1,96 @@
+// What `agent get` knows of one resource: its names, its place on the local API, its flags and its columns.
+
+import type { ObjectView } from "../api-views.ts";
+import type { Row } from "../terminal-text.ts";
+import type { Flag } from "../verb.ts";
+import type { LabelSelector } from "./label-selector.ts";
+
+export const OUTPUT_FORMATS = ["wide", "json", "yaml", "name"] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+export interface ObjectReference {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Which objects a person asked for. */
+export interface Query {
+  readonly name: string | undefined;
+  /** undefined = all of them. */
+  readonly namespace: string | undefined;
+  readonly selector: LabelSelector;
+  /** Of events: the object that they are about. */
+  readonly about: ObjectReference | undefined;
+  /** Whether the content of Secrets is asked for as well. */
+  readonly showSecrets: boolean;
+}
+
+/**
+ * The functions are methods, so that resources of different objects fit in one list: each gets only objects that its
+ * `isObject` accepted.
+ */
+export interface Resource<T extends ObjectView = ObjectView> {
+  /** As in paths and messages: `configmaps`. */
+  readonly name: string;
+  readonly aliases: readonly string[];
+  /** As refusals have it. */
+  readonly kind: string;
+  readonly description: string;
+  readonly flags: readonly Flag[];
+  /** The node: there is exactly one, without a list or a namespace. */
+  readonly isSingle?: true;
+  /** On the local API. */
+  path(query: Query): string;
+  /** Whether an object has everything that the columns read. */
+  readonly isObject: (value: unknown) => value is T;
+  readonly columns: readonly Column<T>[];
+  /** What `-w` compares: an object is printed again when this has changed. Ages are not part of it. */
+  identity?(object: T, isWide: boolean): unknown;
+  /** Title of the column that shows `Gone` when `-w` no longer finds the object; absent = it vanishes silently. */
+  readonly goneColumn?: string;
+  /** The object that `--for` selects by. */
+  about?(object: T): ObjectReference;
+  /** Which refusals of the sources stand under the table: all of them, or those that may concern this kind. */
+  readonly refusals: "None" | "All" | "OfKind";
+  /** Printed instead of an empty table. `total`: how many the path listed, of other namespaces too. */
+  nothingFound?(query: Query, total: number): string;
+}
+
+export interface Column<T> {
+  readonly title: string;
+  /** With `-o wide` only. */
+  readonly isWide?: true;
+  cell(object: T, view: TableView): string;
+}
+
+export interface TableView {
+  readonly isWide: boolean;
+  /** NAMESPACE is the first column. */
+  readonly withNamespace: boolean;
+  /** Wall-clock ms, for the ages only. */
+  readonly now: number;
+}
+
+export function namespaceOf({ metadata }: ObjectView): string {
+  return metadata.namespace ?? "default";
+}
+
+export function headerOf<T extends ObjectView>(resource: Resource<T>, view: TableView): Row {
+  return columnsOf(resource, view).map(({ title }) => title);
+}
+
+export function rowOf<T extends ObjectView>(
+  resource: Resource<T>,
+  object: T,
+  view: TableView,
+): Row {
+  return columnsOf(resource, view).map((column) => column.cell(object, view));
+}
+
+function columnsOf<T extends ObjectView>(
+  { columns }: Resource<T>,
+  { isWide, withNamespace }: TableView,
+): readonly Column<T>[] {
+  const namespace = withNamespace ? [{ title: "NAMESPACE", cell: namespaceOf }] : [];
+  return [...namespace, ...columns.filter((column) => isWide || column.isWide !== true)];
+}

@@ -1,0 +1,83 @@
+// What a terminal shows: text without control characters, columns, ages, and the place of an error.
+
+import { humanDuration } from "../api/resource/duration.ts";
+
+// Text from pods and brokers must not command the terminal that shows it. These are Unicode's control and format
+// characters (escape sequences, changes of the writing direction, characters without width) and its line and
+// paragraph separators.
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+const UNPRINTABLE_IN_TEXT = /(?![\t\n])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** One line: every control character, line feeds too, becomes its escape `\u001b`. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, escape);
+}
+
+/** A whole text that keeps its lines and tabs. In JSON the escapes mean the same characters as before. */
+export function printableText(text: string): string {
+  return text.replace(UNPRINTABLE_IN_TEXT, escape);
+}
+
+function escape(character: string): string {
+  // A character beyond U+FFFF is two units, as in JSON.
+  return Array.from({ length: character.length }, (_, unit) => character.charCodeAt(unit))
+    .map((code) => `\\u${code.toString(16).padStart(4, "0")}`)
+    .join("");
+}
+
+/** One row of a table; kubectl's form: left-aligned, three spaces apart, nothing after the last column. */
+export type Row = readonly string[];
+
+const GAP = 3;
+
+/** The widths that hold all rows; columns of an earlier table never become narrower. */
+export function columnWidths(rows: readonly Row[], earlier: readonly number[] = []): number[] {
+  const widths = [...earlier];
+  for (const row of rows) {
+    row.forEach((cell, column) => {
+      widths[column] = Math.max(widths[column] ?? 0, cellText(cell).length);
+    });
+  }
+  return widths;
+}
+
+/** The rows as lines, each ending in a line feed. */
+export function formatRows(rows: readonly Row[], widths: readonly number[]): string {
+  return rows.map((row) => `${formatRow(row, widths)}\n`).join("");
+}
+
+function formatRow(row: Row, widths: readonly number[]): string {
+  return row
+    .map((cell, column) => {
+      const shown = cellText(cell);
+      return column === row.length - 1 ? shown : shown.padEnd((widths[column] ?? 0) + GAP);
+    })
+    .join("");
+}
+
+/** An empty cell would shift the columns for `awk`. */
+function cellText(cell: string): string {
+  return cell === "" ? "<none>" : printable(cell);
+}
+
+/** How long ago an RFC 3339 time was; `now` is wall-clock ms. */
+export function age(time: string | undefined, now: number): string {
+  const then = time === undefined ? Number.NaN : Date.parse(time);
+  return Number.isNaN(then) ? "<unknown>" : humanDuration(now - then);
+}
+
+export interface PlacedError {
+  /** A path, or a topic. */
+  readonly file: string;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  /** Of the field; "" = the whole file. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** One line `file:line:column: field: message`, as far as each is known; `label` precedes the field. */
+export function errorLine({ file, line, column, path, message }: PlacedError, label = ""): string {
+  const place = [file, line, column].filter((part) => part !== undefined).join(":");
+  return printable(`${place}: ${label}${path === "" ? "" : `${path}: `}${message}`);
+}

@@ -1,0 +1,93 @@
+// Performs: what a verb of `agent` is, and how the table of verbs becomes commands with flags and help.
+
+import { Option, type Command } from "commander";
+import type { AgentConfig } from "../config/config.ts";
+import { findSocket, type ConnectionFlags } from "./load-config.ts";
+import { LocalClient } from "./local-client.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What `agent run` needs of the agent; loaded only then, so that every other verb starts at once. */
+export interface AgentModule {
+  readonly runAgent: (options: {
+    readonly config: AgentConfig;
+    readonly version: string;
+  }) => Promise<number>;
+}
+
+export interface Verb {
+  /** With its argument, if it takes one: `pod <name>`, `pods [name]`. */
+  readonly usage: string;
+  readonly aliases?: readonly string[];
+  readonly description: string;
+  readonly flags?: readonly Flag[];
+  readonly verbs?: readonly Verb[];
+  /** Resolves to the exit code. Absent = one of its `verbs` must follow. */
+  readonly run?: (call: VerbCall) => number | Promise<number>;
+}
+
+export interface Flag {
+  /** `-n, --namespace <namespace>` */
+  readonly usage: string;
+  readonly description: string;
+  readonly default?: string;
+  readonly choices?: readonly string[];
+  readonly isRequired?: true;
+  /** The value is the list of all values given. */
+  readonly isRepeatable?: true;
+}
+
+/** What the program gives to every verb. */
+export interface VerbContext {
+  readonly terminal: Terminal;
+  /** Of this binary. */
+  readonly version: string;
+  readonly loadAgent: () => Promise<AgentModule>;
+}
+
+export interface VerbCall extends VerbContext {
+  /** undefined = none was given. */
+  readonly argument: string | undefined;
+  /** The flags of this verb and of the program, by the long name in camel case. */
+  readonly flags: <Flags extends object>() => Flags & ConnectionFlags;
+  /** The running agent. */
+  readonly connect: () => Promise<LocalClient>;
+}
+
+/** Adds `verb` and its sub-verbs to `parent`; `done` takes the exit code. */
+export function addVerb(
+  parent: Command,
+  verb: Verb,
+  parts: { readonly context: VerbContext; readonly done: (code: number) => void },
+): void {
+  const { usage, aliases = [], description, flags = [], verbs = [], run } = verb;
+  const command = parent.command(usage).aliases(aliases).description(description);
+  for (const flag of flags) command.addOption(optionOf(flag));
+  for (const below of verbs) addVerb(command, below, parts);
+  if (run === undefined) return;
+  command.action(async () => parts.done(await run(callOf(command, parts.context))));
+}
+
+function callOf(command: Command, context: VerbContext): VerbCall {
+  const flags = <Flags extends object>() => command.optsWithGlobals<Flags & ConnectionFlags>();
+  return {
+    ...context,
+    argument: command.args[0],
+    flags,
+    connect: async () => {
+      const { clock, environment } = context.terminal;
+      return new LocalClient({ socket: await findSocket(flags(), environment), clock });
+    },
+  };
+}
+
+function optionOf(flag: Flag): Option {
+  const option = new Option(flag.usage, flag.description);
+  if (flag.default !== undefined) option.default(flag.default);
+  if (flag.choices !== undefined) option.choices(flag.choices);
+  if (flag.isRepeatable === true) option.argParser(collect);
+  return option.makeOptionMandatory(flag.isRequired === true);
+}
+
+function collect(value: string, earlier: readonly string[] | undefined): readonly string[] {
+  return [...(earlier ?? []), value];
+}

@@ -1,0 +1,183 @@
+// Performs: the table of the verbs of `agent`. Each loads its work only when it runs, so that every verb starts at once.
+
+import type { DeletePodFlags } from "./delete.ts";
+import { RESOURCES } from "./get/resources.ts";
+import type { GetFlags } from "./get/query.ts";
+import type { Resource } from "./get/resource.ts";
+import { loadConfig } from "./load-config.ts";
+import type { TrustFormat } from "./trust.ts";
+import { printableText } from "./terminal-text.ts";
+import type { Verb } from "./verb.ts";
+
+const NAMESPACE = { usage: "-n, --namespace <namespace>", description: "of this namespace" };
+
+export const VERBS: readonly Verb[] = [
+  {
+    usage: "run",
+    description: "run the agent in the foreground",
+    run: async ({ flags, terminal, version, loadAgent }) => {
+      const config = await loadConfig(flags(), terminal.environment);
+      const { runAgent } = await loadAgent();
+      return runAgent({ config, version });
+    },
+  },
+  {
+    usage: "get",
+    description: "show pods, objects, events or the node",
+    verbs: RESOURCES.map(getVerb),
+  },
+  {
+    usage: "delete",
+    description: "give a pod that is being stopped less time, or remove the data of a claim",
+    verbs: [
+      {
+        usage: "pod <name>",
+        aliases: ["pods", "po"],
+        description:
+          "give a pod that is being stopped less time; it is deleted where it is declared",
+        flags: [
+          { ...NAMESPACE, default: "default" },
+          {
+            usage: "--grace-period <seconds>",
+            description: "at most so long from now on; 0 kills it at once",
+          },
+          { usage: "--now", description: "the same as --grace-period 1" },
+          { usage: "--force", description: "the same as --grace-period 0" },
+        ],
+        run: async ({ argument: name = "", flags, terminal, connect }) => {
+          const { deletePod } = await import("./delete.ts");
+          const client = await connect();
+          return deletePod({ client, terminal, name, flags: flags<DeletePodFlags>() });
+        },
+      },
+      {
+        usage: "persistentvolumeclaim <name>",
+        aliases: ["persistentvolumeclaims", "pvc"],
+        description: "remove what a claim holds; the claim itself is deleted where it is declared",
+        flags: [
+          { ...NAMESPACE, default: "default" },
+          { usage: "--data", description: "yes, remove all its data for good" },
+        ],
+        run: async ({ argument: name = "", flags, terminal, connect }) => {
+          const { deleteClaim } = await import("./delete.ts");
+          const client = await connect();
+          return deleteClaim({ client, terminal, name, flags: flags() });
+        },
+      },
+    ],
+  },
+  {
+    usage: "validate",
+    description: "check manifests without running them; needs no agent",
+    flags: [
+      {
+        usage: "-f, --filename <path>",
+        description:
+          "a file, a directory of *.yaml, *.yml and *.json, or - for standard input (repeatable)",
+        isRequired: true,
+        isRepeatable: true,
+      },
+    ],
+    run: async ({ flags, terminal }) => {
+      const { validate } = await import("./validate.ts");
+      const { filename } = flags<{ readonly filename: readonly string[] }>();
+      return validate({ paths: filename, terminal });
+    },
+  },
+  // Verbs about the fields of manifests, documents and the configuration; none needs an agent.
+  {
+    usage: "explain [field]",
+    description: "what a kind or a field means and how this node treats it; needs no agent",
+    flags: [{ usage: "--recursive", description: "only the names of all fields below" }],
+    run: async ({ argument: asked, flags, terminal }) => {
+      const { explain } = await import("./explain.ts");
+      const { recursive = false } = flags<{ readonly recursive?: boolean }>();
+      return explain({ asked, recursive, terminal });
+    },
+  },
+  holdVerb(
+    "hold",
+    "keep a document's pod, or all of this node, from being updated; what runs goes on",
+  ),
+  holdVerb("release", "end a hold, and let a revision that has failed be tried again"),
+  {
+    usage: "trust",
+    description: "whose documents run on this node; show it, or forget it",
+    verbs: [
+      {
+        usage: "show",
+        description: "whether documents must be signed, and the keys that count",
+        flags: [
+          {
+            usage: "-o, --output <format>",
+            description: "how to print it",
+            choices: ["json", "yaml"],
+          },
+        ],
+        run: async ({ flags, terminal, connect }) => {
+          const { showTrust } = await import("./trust.ts");
+          const { output } = flags<{ readonly output?: TrustFormat }>();
+          return showTrust({ client: await connect(), terminal, output });
+        },
+      },
+      {
+        usage: "reset",
+        description:
+          "forget that documents must be signed, the trust bundle and the document's version",
+        flags: [{ usage: "--yes", description: "do not ask" }],
+        run: async ({ flags, terminal, connect }) => {
+          const { resetTrust } = await import("./trust.ts");
+          const { yes = false } = flags<{ readonly yes?: boolean }>();
+          return resetTrust({ client: await connect(), terminal, yes });
+        },
+      },
+    ],
+  },
+  {
+    usage: "version",
+    description: "print the version; with --socket or --config also that of the running agent",
+    run: async ({ flags, terminal, version, connect }) => {
+      terminal.out(`agent ${version}\n`);
+      const { config, socket } = flags();
+      if (config === undefined && socket === undefined) return 0;
+      const client = await connect();
+      terminal.out(`running: agent ${printableText(await client.version())}\n`);
+      return 0;
+    },
+  },
+];
+
+function getVerb(resource: Resource): Verb {
+  return {
+    usage: resource.isSingle === true ? resource.name : `${resource.name} [name]`,
+    aliases: resource.aliases,
+    description: resource.description,
+    flags: resource.flags,
+    run: async ({ argument: name, flags, terminal, connect }) => {
+      const { get } = await import("./get/get.ts");
+      const client = await connect();
+      return get(resource, { client, terminal, name, flags: flags<GetFlags>() });
+    },
+  };
+}
+
+function holdVerb(verb: "hold" | "release", description: string): Verb {
+  return {
+    usage: `${verb} [pod]`,
+    description,
+    flags: [
+      { ...NAMESPACE, description: "of the pod (default: default)" },
+      { usage: "--all", description: "all pods of this node" },
+    ],
+    run: async ({ argument: name, flags, terminal, connect }) => {
+      const { changeHold } = await import("./hold.ts");
+      const { namespace, all = false } = flags<HoldFlags>();
+      return changeHold({ client: await connect(), terminal, verb, name, namespace, all });
+    },
+  };
+}
+
+interface HoldFlags {
+  readonly namespace?: string;
+  readonly all?: boolean;
+}

@@ -4,6 +4,7 @@ import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { SummarizedPod } from "../api/pod/pod-summary.ts";
 import type { RootKeyEntry, SigningKeyEntry, TrustEntry } from "../trust/trust-view.ts";
+import { type JsonObject, isJsonObject } from "../lib/json.ts";
 
 export interface ObjectView {
   readonly kind: string;
@@ -43,8 +44,8 @@ export interface EventView extends ObjectView {
 
 /** A ConfigMap, a Secret or a claim. */
 export interface LocalObjectView extends ObjectView {
-  readonly data?: Mapping;
-  readonly binaryData?: Mapping;
+  readonly data?: JsonObject;
+  readonly binaryData?: JsonObject;
   readonly type?: string;
   readonly status?: {
     readonly phase?: string;
@@ -53,16 +54,10 @@ export interface LocalObjectView extends ObjectView {
   };
 }
 
-type Mapping = Readonly<Record<string, unknown>>;
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isNamed(value: unknown): value is Mapping {
+function isNamed(value: unknown): value is JsonObject {
   return (
-    isMapping(value) &&
-    isMapping(value["metadata"]) &&
+    isJsonObject(value) &&
+    isJsonObject(value["metadata"]) &&
     typeof value["metadata"]["name"] === "string"
   );
 }
@@ -70,15 +65,15 @@ function isNamed(value: unknown): value is Mapping {
 /** A v1 list of such objects. */
 export function isListOf<T>(isItem: (value: unknown) => value is T) {
   return (value: unknown): value is { readonly items: readonly T[] } =>
-    isMapping(value) && Array.isArray(value["items"]) && value["items"].every(isItem);
+    isJsonObject(value) && Array.isArray(value["items"]) && value["items"].every(isItem);
 }
 
 export function isPod(value: unknown): value is PodView {
   return (
     isNamed(value) &&
-    isMapping(value["spec"]) &&
+    isJsonObject(value["spec"]) &&
     Array.isArray(value["spec"]["containers"]) &&
-    isMapping(value["status"])
+    isJsonObject(value["status"])
   );
 }
 
@@ -86,11 +81,11 @@ export function isLocalObject(value: unknown): value is LocalObjectView {
   if (!isNamed(value)) return false;
   const { data, binaryData, type, status } = value;
   const contents = [data, binaryData, status].filter((one) => one !== undefined);
-  return contents.every(isMapping) && ["string", "undefined"].includes(typeof type);
+  return contents.every(isJsonObject) && ["string", "undefined"].includes(typeof type);
 }
 
 export function isEvent(value: unknown): value is EventView {
-  if (!isNamed(value) || !isMapping(value["involvedObject"])) return false;
+  if (!isNamed(value) || !isJsonObject(value["involvedObject"])) return false;
   const { kind, name } = value["involvedObject"];
   const texts = ["type", "reason", "message", "firstTimestamp", "lastTimestamp"];
   return (
@@ -101,7 +96,7 @@ export function isEvent(value: unknown): value is EventView {
 }
 
 export function isNode(value: unknown): value is NodeView {
-  return isNamed(value) && isMapping(value["status"]);
+  return isNamed(value) && isJsonObject(value["status"]);
 }
 
 export function isRejections(value: unknown): value is readonly Rejection[] {
@@ -109,18 +104,18 @@ export function isRejections(value: unknown): value is readonly Rejection[] {
     Array.isArray(value) &&
     value.every(
       (item) =>
-        isMapping(item) &&
+        isJsonObject(item) &&
         ["source", "ref", "code", "path", "message"].every((key) => typeof item[key] === "string"),
     )
   );
 }
 
 export function isVersion(value: unknown): value is { readonly version: string } {
-  return isMapping(value) && typeof value["version"] === "string";
+  return isJsonObject(value) && typeof value["version"] === "string";
 }
 
 export function isTrust(value: unknown): value is TrustEntry {
-  if (!isMapping(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { required, why, trustPath, rootKeys, bundle, problems } = value;
   return (
     typeof required === "boolean" &&
@@ -133,7 +128,7 @@ export function isTrust(value: unknown): value is TrustEntry {
 }
 
 function isRootKey(value: unknown): value is RootKeyEntry {
-  if (!isMapping(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { keyid, file, inForce } = value;
   return (
     typeof keyid === "string" &&
@@ -143,7 +138,7 @@ function isRootKey(value: unknown): value is RootKeyEntry {
 }
 
 function isBundle(value: unknown): value is NonNullable<TrustEntry["bundle"]> {
-  if (!isMapping(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { version, notBefore, keys } = value;
   return (
     typeof version === "number" &&
@@ -154,7 +149,7 @@ function isBundle(value: unknown): value is NonNullable<TrustEntry["bundle"]> {
 }
 
 function isSigningKey(value: unknown): value is SigningKeyEntry {
-  if (!isMapping(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { keyid, roles, nodes, groups } = value;
   const scopes = [nodes, groups].filter((one) => one !== undefined);
   return typeof keyid === "string" && isTexts(roles) && scopes.every(isTexts);

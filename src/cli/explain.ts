@@ -8,6 +8,7 @@ import { suggest } from "../lib/suggest.ts";
 import { CliError } from "./cli-error.ts";
 import { columnWidths, formatRows } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
+import { compareText } from "../lib/compare.ts";
 
 /** Characters of a line, as kubectl breaks them. */
 const WIDTH = 80;
@@ -134,7 +135,7 @@ function tree(level: Level, indent: string): readonly string[] {
 }
 
 function sorted(level: Level): readonly [string, Field][] {
-  return Object.entries(level).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.entries(level).toSorted(([a], [b]) => compareText(a, b));
 }
 
 function requiredMark(field: Field): string {

@@ -1,13 +1,7 @@
 // What a node answers to a command, read part by part, and what of it is shown (MQTT.md §5).
 
-import {
-  countOf,
-  objectOf,
-  objectsOf,
-  textOf,
-  wireObject,
-  type WireObject,
-} from "./wire-values.ts";
+import { countOf, objectOf, objectsOf, textOf, wireObject } from "./wire-values.ts";
+import type { JsonObject } from "../lib/json.ts";
 
 export interface Answer {
   readonly id: string;
@@ -19,7 +13,7 @@ export interface Answer {
   readonly isEnd: boolean;
   /** Nothing follows. */
   readonly isLast: boolean;
-  readonly data: WireObject;
+  readonly data: JsonObject;
   /** "" = none. */
   readonly error: string;
 }
@@ -48,7 +42,7 @@ export function readAnswer(payload: Uint8Array): Answer | undefined {
   };
 }
 
-function errorText(error: WireObject | undefined): string {
+function errorText(error: JsonObject | undefined): string {
   if (error === undefined) return "";
   const element = textOf(error["element"]);
   const message = textOf(error["message"]) ?? textOf(error["category"]) ?? "";
@@ -56,7 +50,7 @@ function errorText(error: WireObject | undefined): string {
 }
 
 /** Lines of a container's log, of an answer's data or of a message on its log topic. */
-export function logLines(data: WireObject): readonly string[] {
+export function logLines(data: JsonObject): readonly string[] {
   if (!Array.isArray(data["lines"])) return [];
   const dropped = countOf(data["dropped"]) ?? 0;
   return [
@@ -67,11 +61,11 @@ export function logLines(data: WireObject): readonly string[] {
 }
 
 /** Why a lease on a log is over; undefined = the answer speaks of none. */
-export function leaseEnd(data: WireObject): string | undefined {
+export function leaseEnd(data: JsonObject): string | undefined {
   return textOf(data["why"]);
 }
 
 /** How long a lease on a log runs. */
-export function leaseSeconds(data: WireObject): number {
+export function leaseSeconds(data: JsonObject): number {
   return Math.min(countOf(data["seconds"]) ?? USUAL_LEASE_S, LONGEST_LEASE_S);
 }

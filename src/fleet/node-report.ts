@@ -1,15 +1,8 @@
 // What a node says of itself, read from its retained topics (MQTT.md §4). Whoever owns the broker can have written it.
 
 import type { Ack, LastRejected, PodLine, Progress } from "../protocol/reported-state.ts";
-import {
-  countOf,
-  objectOf,
-  objectsOf,
-  textOf,
-  textsOf,
-  wireObject,
-  type WireObject,
-} from "./wire-values.ts";
+import { countOf, objectOf, objectsOf, textOf, textsOf, wireObject } from "./wire-values.ts";
+import type { JsonObject } from "../lib/json.ts";
 
 /** Birth, goodbye or will. */
 export interface NodeState {
@@ -35,7 +28,7 @@ export interface NodeReport {
   readonly address: string;
   readonly nodeInfo: Readonly<Record<string, string>>;
   /** As it came. */
-  readonly whole: WireObject;
+  readonly whole: JsonObject;
 }
 
 export interface ToldEvent {
@@ -86,7 +79,7 @@ export function readReport(payload: Uint8Array): NodeReport | undefined {
   };
 }
 
-function readAck(value: WireObject): ToldAck {
+function readAck(value: JsonObject): ToldAck {
   const message = textOf(value["message"]);
   const lastGood = countOf(objectOf(value["lastGood"])?.["generation"]);
   const lastRejected = readRejected(objectOf(value["lastRejected"]));
@@ -108,7 +101,7 @@ function readAck(value: WireObject): ToldAck {
   };
 }
 
-function readRejected(value: WireObject | undefined): LastRejected | undefined {
+function readRejected(value: JsonObject | undefined): LastRejected | undefined {
   if (value === undefined) return undefined;
   const generation = countOf(value["generation"]);
   return {
@@ -121,13 +114,13 @@ function readRejected(value: WireObject | undefined): LastRejected | undefined {
   };
 }
 
-function readProgress(value: WireObject | undefined): Progress | undefined {
+function readProgress(value: JsonObject | undefined): Progress | undefined {
   const images = countOf(value?.["images"]);
   const imagesDone = countOf(value?.["imagesDone"]);
   return images === undefined || imagesDone === undefined ? undefined : { images, imagesDone };
 }
 
-function readPodLine(value: WireObject): PodLine {
+function readPodLine(value: JsonObject): PodLine {
   const reason = textOf(value["reason"]);
   const text = (key: string): string => textOf(value[key]) ?? "";
   return {

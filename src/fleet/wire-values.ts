@@ -1,9 +1,9 @@
 // Reads what others published: nothing about its shape is believed, and nothing here throws.
 
-export type WireObject = Readonly<Record<string, unknown>>;
+import { type JsonObject, isJsonObject } from "../lib/json.ts";
 
 /** A JSON object in UTF-8; undefined = anything else. */
-export function wireObject(payload: Uint8Array): WireObject | undefined {
+export function wireObject(payload: Uint8Array): JsonObject | undefined {
   try {
     return objectOf(JSON.parse(new TextDecoder().decode(payload)));
   } catch {
@@ -12,9 +12,8 @@ export function wireObject(payload: Uint8Array): WireObject | undefined {
   }
 }
 
-export function objectOf(value: unknown): WireObject | undefined {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as WireObject) : undefined;
+export function objectOf(value: unknown): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined;
 }
 
 export function textOf(value: unknown): string | undefined {
@@ -27,7 +26,7 @@ export function countOf(value: unknown): number | undefined {
 }
 
 /** The objects of a list; whatever else stands in it is left out. */
-export function objectsOf(value: unknown): readonly WireObject[] {
+export function objectsOf(value: unknown): readonly JsonObject[] {
   return list(value).flatMap((entry) => {
     const object = objectOf(entry);
     return object === undefined ? [] : [object];

@@ -5,6 +5,7 @@ import type { SourceName } from "../api/pod/desired-pod.ts";
 import { ANNOTATION } from "../api/pod/labels.ts";
 import type { LocalObject, LocalObjectKind } from "../api/v1/local-object.ts";
 import { flag, list, map, type V1Object } from "../api/encode/v1-shape.ts";
+import { compareText } from "../lib/compare.ts";
 
 /** One object that counts, and where it comes from. */
 export interface ObjectEntry {
@@ -27,18 +28,13 @@ export function objectList(
 ): V1Object {
   const items = entries
     .filter(({ object }) => object.kind === kind)
-    .toSorted((a, b) => compare(placeOf(a), placeOf(b)))
+    .toSorted((a, b) => compareText(placeOf(a), placeOf(b)))
     .map((entry) => v1Object(entry, showSecrets));
   return { kind: `${kind}List`, apiVersion: "v1", metadata: {}, items };
 }
 
 function placeOf({ object }: ObjectEntry): string {
   return `${object.metadata.namespace}\0${object.metadata.name}`;
-}
-
-// Not by the machine's language: the order is part of the answer.
-function compare(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 export function v1Object(entry: ObjectEntry, showSecrets: boolean): V1Object {

@@ -7,6 +7,7 @@ import { podName, type Pod } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import { v1PodSpec } from "../api/encode/v1-pod-spec.ts";
 import { map, type V1Object } from "../api/encode/v1-shape.ts";
+import { compareText } from "../lib/compare.ts";
 
 /** One pod and what the agent knows about it. */
 export interface PodEntry {
@@ -49,12 +50,7 @@ function onePerName(entries: readonly PodEntry[]): readonly PodEntry[] {
 }
 
 function order({ metadata: a }: Pod, { metadata: b }: Pod): number {
-  return compare(a.namespace, b.namespace) || compare(a.name, b.name);
-}
-
-// Not by the machine's language: the order is part of the answer.
-function compare(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
+  return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
 /** The pod with its origin among its annotations; empty lists and false switches left out, as Kubernetes does. */

@@ -20,7 +20,7 @@ import type { Prefetch } from "../image/prefetch.ts";
 import { StandingsTold, type PodTurn } from "./rollout-events.ts";
 import type { UpdateHolds } from "./update-holds.ts";
 import { TrialProgress, type TrialProgressOptions } from "./trial-progress.ts";
-import { isSameList } from "../lib/equal.ts";
+import { isSameList } from "../lib/compare.ts";
 
 /** What all sources say by now. */
 export interface RolloutView {

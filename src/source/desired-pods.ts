@@ -14,7 +14,7 @@ import { podName, type PodUID } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
 import { mergeSnapshots, type Admission, type Standing } from "./pod-config.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { isSameList } from "../lib/equal.ts";
+import { isSameList } from "../lib/compare.ts";
 
 export interface DesiredPodsOptions {
   readonly maxPods: number;

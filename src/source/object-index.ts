@@ -11,7 +11,7 @@ import {
 import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/pod/node-object.ts";
 import { mayUse, type Reader } from "./object-access.ts";
 import { sameObject } from "./same-object.ts";
-import { isSameList } from "../lib/equal.ts";
+import { isSameList } from "../lib/compare.ts";
 
 export class ObjectIndex {
   readonly #node: () => NodeIdentity;

@@ -10,6 +10,7 @@ import type {
 import { claimsConflict, hostPortClaims, type PlacedClaim } from "../api/validation/host-ports.ts";
 import { podName } from "../api/v1/pod.ts";
 import { mergeObjects } from "./object-config.ts";
+import { compareText } from "../lib/compare.ts";
 
 export interface MergeOptions {
   /** Group name → priority; the higher wins, unknown groups count as 0. */
@@ -161,7 +162,7 @@ function compareSources(a: SourceName, b: SourceName, options: MergeOptions): nu
   if (rankA !== rankB) return rankA - rankB;
   const priority = priorityOf(b, options) - priorityOf(a, options);
   if (priority !== 0) return priority;
-  return a < b ? -1 : Number(a > b);
+  return compareText(a, b);
 }
 
 /** Whether what `one` says of a name outweighs whatever `other` may say; of two groups neither is sure to. */

@@ -1,7 +1,7 @@
 // Whether two local objects say the same, and what an immutable one may not become. Pure.
 
 import type { LocalObject } from "../api/v1/local-object.ts";
-import { sameValue } from "../lib/equal.ts";
+import { sameValue } from "../lib/compare.ts";
 import type { FieldError } from "../lib/result.ts";
 
 type Content = Readonly<Record<string, string | Uint8Array>>;

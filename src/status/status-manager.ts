@@ -2,7 +2,7 @@
 
 import type { PodStatus } from "../api/v1/pod-status.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
-import { sameValue } from "../lib/equal.ts";
+import { sameValue } from "../lib/compare.ts";
 import { isTerminal } from "./phase.ts";
 
 export interface PodStatusEntry {

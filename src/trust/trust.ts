@@ -13,7 +13,7 @@ import type {
   VerifySignature,
 } from "../protocol/trust-record.ts";
 import type { Clock } from "../lib/clock.ts";
-import { sameValue } from "../lib/equal.ts";
+import { sameValue } from "../lib/compare.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { RefusalMemory } from "./refusal-report.ts";

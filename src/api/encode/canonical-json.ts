@@ -1,5 +1,7 @@
 // RFC 8785: one text for one value, whatever the key order or number spelling. Hashes and UIDs stand on it.
 
+import { compareText } from "../../lib/compare.ts";
+
 /** `value` is plain JSON data; `undefined` members are left out, numbers that JSON lacks become null. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
@@ -7,7 +9,7 @@ export function canonicalJson(value: unknown): string {
   // The default order of sort() is by UTF-16 code units, which is RFC 8785's.
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .toSorted(([a], [b]) => compareText(a, b))
     .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
   return `{${members.join(",")}}`;
 }

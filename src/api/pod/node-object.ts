@@ -2,6 +2,7 @@
 
 import type { Rejection } from "./desired-pod.ts";
 import type { ConfigMap, LocalObject } from "../v1/local-object.ts";
+import { compareText } from "../../lib/compare.ts";
 
 /** What a pod may know of its node. */
 export interface NodeIdentity {
@@ -16,7 +17,7 @@ export const NODE_CONFIG_MAP = "agent-node";
 
 /** `labels` is a JSON object, `groups` a list with commas. */
 export function nodeConfigMap(node: NodeIdentity, namespace: string): ConfigMap {
-  const labels = Object.entries(node.labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const labels = Object.entries(node.labels).toSorted(([a], [b]) => compareText(a, b));
   return {
     kind: "ConfigMap",
     metadata: { name: NODE_CONFIG_MAP, namespace, labels: {}, annotations: {} },

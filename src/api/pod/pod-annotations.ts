@@ -8,7 +8,7 @@ import { hinted, type Message } from "../decode/field-errors.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 import { updateAnnotationErrors } from "./update-annotations.ts";
 import { dnsLabelError, dnsSubdomainError, isTooLong } from "../validation/validate-names.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 const BACKOFF_MAX = "agent/backoff-max";
 const DEPENDS_ON = "agent/depends-on";
@@ -61,12 +61,8 @@ export function dependenciesOf(pod: Pod): readonly Dependency[] {
  */
 export function unknownFieldsOf(written: JsonObject): "refuse" | "warn" {
   const metadata = written["metadata"];
-  const annotations = isObject(metadata) ? metadata["annotations"] : undefined;
-  return isObject(annotations) && annotations[UNKNOWN_FIELDS] === "warn" ? "warn" : "refuse";
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const annotations = isJsonObject(metadata) ? metadata["annotations"] : undefined;
+  return isJsonObject(annotations) && annotations[UNKNOWN_FIELDS] === "warn" ? "warn" : "refuse";
 }
 
 /** Everything wrong with our own annotations of a pod as written. */

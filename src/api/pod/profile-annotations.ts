@@ -2,7 +2,7 @@
 // k8s: ValidateAppArmorPodAnnotations, applyAppArmorVersionSkew
 
 import { appArmorNameError } from "../decode/container/decode-security.ts";
-import { sameValue } from "../../lib/equal.ts";
+import { sameValue } from "../../lib/compare.ts";
 import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
 import type { FieldPath } from "../decode/field-path.ts";

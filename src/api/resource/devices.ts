@@ -2,6 +2,7 @@
 
 import type { Container, Pod } from "../v1/pod.ts";
 import { parseQuantity } from "./quantity.ts";
+import { compareText } from "../../lib/compare.ts";
 
 export const DEVICES_ANNOTATION = "agent/devices";
 const DEVICE_RESOURCE = "podman.io/device=";
@@ -56,7 +57,7 @@ export function devicesOf(pod: Pod, container: Container): ContainerDevices {
     byPath.set(device.containerPath, device);
   }
   const devices = [...byPath.values()].toSorted((a, b) =>
-    a.containerPath < b.containerPath ? -1 : 1,
+    compareText(a.containerPath, b.containerPath),
   );
   return { devices, cdiNames: named.filter(isCdiName).toSorted() };
 }

@@ -5,6 +5,7 @@ import { ANNOTATION } from "../../api/pod/labels.ts";
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
 import type { ExecHandler, HttpGetHandler, LifecycleHandler } from "../../api/v1/probe.ts";
 import { isSidecar, type Container, type ContainerPort, type PodSpec } from "../../api/v1/pod.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 
 /** The container's part in its pod; undefined = the spec does not know it. */
 export function roleInSpec(spec: PodSpec, name: string): ContainerRole | undefined {
@@ -71,12 +72,6 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isText(value: unknown): value is string {
   return typeof value === "string";
 }
@@ -86,7 +81,7 @@ function isPort(value: unknown): value is number {
 }
 
 function readHandler(value: unknown): LifecycleHandler | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   switch (value["type"]) {
     case "exec":
       return readExec(value);
@@ -101,12 +96,12 @@ function readHandler(value: unknown): LifecycleHandler | undefined {
   return undefined;
 }
 
-function readExec({ command }: Members): ExecHandler | undefined {
+function readExec({ command }: JsonObject): ExecHandler | undefined {
   if (!Array.isArray(command) || command.length === 0 || !command.every(isText)) return undefined;
   return { type: "exec", command };
 }
 
-function readHttpGet(value: Members): HttpGetHandler | undefined {
+function readHttpGet(value: JsonObject): HttpGetHandler | undefined {
   const { path, port, host, scheme, httpHeaders } = value;
   if (!isText(path) || !(isPort(port) || isText(port))) return undefined;
   if (scheme !== "HTTP" && scheme !== "HTTPS") return undefined;
@@ -118,7 +113,7 @@ function readHttpGet(value: Members): HttpGetHandler | undefined {
 }
 
 function isHeader(value: unknown): value is { readonly name: string; readonly value: string } {
-  return isObject(value) && isText(value["name"]) && isText(value["value"]);
+  return isJsonObject(value) && isText(value["name"]) && isText(value["value"]);
 }
 
 /** All or nothing: half a list could resolve a name to another port. */
@@ -129,7 +124,7 @@ function readPorts(value: unknown): readonly ContainerPort[] | undefined {
 }
 
 function readPort(value: unknown): ContainerPort | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { name, containerPort, hostPort, hostIP, protocol } = value;
   if (!isPort(containerPort)) return undefined;
   if (protocol !== "TCP" && protocol !== "UDP" && protocol !== "SCTP") return undefined;

@@ -21,6 +21,7 @@ import {
   type RuntimeIdentity,
 } from "./observe.ts";
 import { readTerminationMessage, type TerminationFiles } from "./termination-reader.ts";
+import { compareText } from "../../lib/compare.ts";
 
 /** What two list calls say of one pod; equal summaries need no closer look. */
 export interface PodSummary {
@@ -160,6 +161,5 @@ function byAttempt(a: ObservedSandbox, b: ObservedSandbox): number {
 }
 
 function byNameAttempt(a: ObservedContainer, b: ObservedContainer): number {
-  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
-  return b.attempt - a.attempt;
+  return compareText(a.name, b.name) || b.attempt - a.attempt;
 }

@@ -2,6 +2,7 @@
 
 import type { GroupMember } from "../../protocol/groups.ts";
 import { MAX_GROUPS } from "../../protocol/mqtt-topics.ts";
+import { compareText } from "../../lib/compare.ts";
 
 export interface Membership {
   /** Those that count, the configuration's first, then by priority. */
@@ -22,6 +23,5 @@ export function membership(
 }
 
 function byPriority(a: GroupMember, b: GroupMember): number {
-  if (a.priority !== b.priority) return b.priority - a.priority;
-  return a.name < b.name ? -1 : 1;
+  return b.priority - a.priority || compareText(a.name, b.name);
 }

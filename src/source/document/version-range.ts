@@ -89,11 +89,11 @@ function bump([major, minor, patch]: Release, place: number): Release {
 }
 
 function isInside(version: Version, { low, high }: Interval): boolean {
-  if (low !== undefined && compare(version, low) < 0) return false;
-  return high === undefined || compare(version, high) < 0;
+  if (low !== undefined && compareVersion(version, low) < 0) return false;
+  return high === undefined || compareVersion(version, high) < 0;
 }
 
-function compare(version: Version, release: Release): number {
+function compareVersion(version: Version, release: Release): number {
   for (const [index, part] of version.release.entries()) {
     const difference = part - (release[index] ?? 0);
     if (difference !== 0) return difference;

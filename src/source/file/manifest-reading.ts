@@ -3,6 +3,7 @@
 import type { DecodedManifest } from "../../api/decode/decode-manifest.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { Look } from "./manifest-settle.ts";
+import { compareText } from "../../lib/compare.ts";
 
 export type Reading =
   | { readonly type: "Decoded"; readonly digest: string; readonly manifest: DecodedManifest }
@@ -21,5 +22,5 @@ export function digestOf({ reading }: ManifestFile): string {
 }
 
 export function byPath(a: ManifestFile, b: ManifestFile): number {
-  return a.path < b.path ? -1 : 1;
+  return compareText(a.path, b.path);
 }

@@ -11,6 +11,7 @@ import {
 } from "./manifest-entry.ts";
 import { byPath, digestOf, type ManifestFile } from "./manifest-reading.ts";
 import type { ManifestState } from "./manifest-state.ts";
+import { compareText } from "../../lib/compare.ts";
 
 export function snapshotOf(state: ManifestState): SourceSnapshot {
   const { winners, duplicates } = withoutDuplicates(state.lastGood);
@@ -58,7 +59,7 @@ function withoutDuplicates(byFile: EntriesByFile): {
 } {
   const winners = new Map<string, ManifestEntry>();
   const duplicates: Rejection[] = [];
-  for (const [path, entries] of [...byFile].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  for (const [path, entries] of [...byFile].toSorted(([a], [b]) => compareText(a, b)))
     for (const entry of entries) {
       const winner = winners.get(entryKey(entry));
       if (winner === undefined) winners.set(entryKey(entry), entry);

@@ -24,6 +24,7 @@ import {
   reportedSource,
   wireText,
 } from "../../protocol/wire-text.ts";
+import { compareText } from "../../lib/compare.ts";
 
 /** Who speaks: compare session and seq only inside one incarnation. */
 export interface Speaker {
@@ -127,11 +128,11 @@ function sizeOf(value: unknown): number {
 }
 
 function byName(a: PodLine, b: PodLine): number {
-  return compare(a.namespace, b.namespace) || compare(a.name, b.name) || compare(a.uid, b.uid);
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
+  return (
+    compareText(a.namespace, b.namespace) ||
+    compareText(a.name, b.name) ||
+    compareText(a.uid, b.uid)
+  );
 }
 
 function wireAck(ack: Ack): Ack {

@@ -1,4 +1,4 @@
-// Equality of plain values.
+// Equality and order of plain values.
 
 /** Deep equality of JSON values; a member that is undefined counts as absent. */
 export function sameValue(a: unknown, b: unknown): boolean {
@@ -17,4 +17,9 @@ function membersOf(value: object): ReadonlyMap<string, unknown> {
 /** Shallow equality of two lists. */
 export function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {
   return a.length === b.length && a.every((one, index) => one === b[index]);
+}
+
+/** Order by code units, for `toSorted`: the same on every machine, whatever its language. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
 }

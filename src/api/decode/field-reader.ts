@@ -1,7 +1,7 @@
 // Reads fields of a written object one by one, noting every problem with its path; reading never stops at the first.
 
 import type { FieldPath } from "./field-path.ts";
-import { judge } from "./field-rules.ts";
+import { judge, type Refusal } from "./field-rules.ts";
 import { hinted, messageText, UNKNOWN_FIELD, type Findings, type Message } from "./field-errors.ts";
 import type { Level } from "../schema/field.ts";
 import { didYouMean } from "../../lib/suggest.ts";
@@ -10,6 +10,7 @@ import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 /** Characters of a value in a message. */
 const MAX_SHOWN = 80;
+const UNKNOWN: Refusal = { code: "UnknownField", message: UNKNOWN_FIELD };
 
 /** A value somewhere inside the object being decoded. */
 export interface Place {
@@ -72,7 +73,12 @@ export function isUnwritten(node: Node, key: string): boolean {
 
 /** Judges every key that is written against the table of this level. */
 export function checkFields(node: Node, level: Level): void {
-  judgeFields(node, level, "AsPodSays");
+  judgeFields(node, level, undefined);
+}
+
+/** The same, where an unknown field is refused even if others are only warned of. */
+export function checkFieldsOnly(node: Node, level: Level, unknown: Refusal): void {
+  judgeFields(node, level, unknown);
 }
 
 /**
@@ -81,7 +87,7 @@ export function checkFields(node: Node, level: Level): void {
  */
 export function checkUnionOf(node: Node, level: Level, union: readonly string[]): void {
   const isWritten = union.some((key) => (ownValue(node, key) ?? null) !== null);
-  judgeFields(node, level, isWritten ? "AsPodSays" : "Refused");
+  judgeFields(node, level, isWritten ? undefined : UNKNOWN);
 }
 
 /**
@@ -96,7 +102,7 @@ export function checkUnion(
   const written = Object.keys(level).filter(
     (key) => !beside.includes(key) && (ownValue(node, key) ?? null) !== null,
   );
-  judgeFields(node, level, written.length === 0 ? "Refused" : "AsPodSays");
+  judgeFields(node, level, written.length === 0 ? UNKNOWN : undefined);
   return written;
 }
 
@@ -109,14 +115,15 @@ function ownValue({ value }: Node, key: string): unknown {
   return Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-function judgeFields(node: Node, level: Level, unknown: "AsPodSays" | "Refused"): void {
+/** `unknown`: why unknown fields are refused; undefined = as the findings are set up. */
+function judgeFields(node: Node, level: Level, unknown: Refusal | undefined): void {
   for (const [key, value] of Object.entries(node.value)) {
     const path = [...node.path, key];
     const field = Object.hasOwn(level, key) ? level[key] : undefined;
     if (field === undefined) {
-      const message = unknownField(key, Object.keys(level));
-      if (unknown === "Refused") node.findings.fail(path, "UnknownField", message);
-      else node.findings.unknown(path, message);
+      const hint = () => didYouMean(key, Object.keys(level));
+      if (unknown === undefined) node.findings.unknown(path, hinted(UNKNOWN_FIELD, hint));
+      else node.findings.fail(path, unknown.code, hinted(unknown.message, hint));
       continue;
     }
     // To Kubernetes, null is the same as not written.

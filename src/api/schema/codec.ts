@@ -3,6 +3,7 @@
 import {
   asString,
   checkFields,
+  checkFieldsOnly,
   checkUnionOf,
   invalidAt,
   placeOf,
@@ -12,7 +13,7 @@ import {
   type Place,
 } from "../decode/field-reader.ts";
 import { objectSchema, presentSchema } from "./json-schema.ts";
-import { supported, type FieldRule } from "../decode/field-rules.ts";
+import { supported, type FieldRule, type Refusal } from "../decode/field-rules.ts";
 import type { Message } from "../decode/field-errors.ts";
 import type { JsonSchema, Type, Field, Level } from "./type.ts";
 import { isJsonObject } from "../../lib/json.ts";
@@ -218,10 +219,11 @@ interface ListOptions<T> extends Omit<FieldOptions<readonly T[]>, "default"> {
 /** A list of which every item is of one type; [] if it is not written. */
 export function list<T>(type: Type<T>, options: ListOptions<T>): Field<readonly T[]> {
   const item = options.item === undefined ? type : checked(type, options.item);
-  return fieldOf(listType(item), [])({ ...options, default: [] });
+  return fieldOf(listOf(item), [])({ ...options, default: [] });
 }
 
-function listType<T>(type: Type<T>): Type<readonly T[]> {
+/** The type of a list; for a field in which [] and not written differ. */
+export function listOf<T>(type: Type<T>): Type<readonly T[]> {
   return {
     name: `[]${type.name}`,
     ...(type.level === undefined ? {} : { level: type.level }),
@@ -240,26 +242,30 @@ function listType<T>(type: Type<T>): Type<readonly T[]> {
   };
 }
 
-/** An object whose keys its author chooses; {} if it is not written. */
-export function map<T>(
-  type: Type<T>,
-  options: Omit<FieldOptions<Readonly<Record<string, T>>>, "default">,
-): Field<Readonly<Record<string, T>>> {
-  return fieldOf(mapType(type), {})({ ...options, default: {} });
+interface MapOptions<T> extends Omit<FieldOptions<Readonly<Record<string, T>>>, "default"> {
+  /** What is wrong with one key; undefined = nothing. An entry with a wrong key is left out. */
+  readonly key?: (key: string) => Message | undefined;
 }
 
-function mapType<T>(type: Type<T>): Type<Readonly<Record<string, T>>> {
+/** An object whose keys its author chooses; {} if it is not written. */
+export function map<T>(type: Type<T>, options: MapOptions<T>): Field<Readonly<Record<string, T>>> {
+  return fieldOf(mapType(type, options.key), {})({ ...options, default: {} });
+}
+
+function mapType<T>(
+  type: Type<T>,
+  keyError?: (key: string) => Message | undefined,
+): Type<Readonly<Record<string, T>>> {
   return {
     name: `map[string]${type.name}`,
     read(at) {
       if (!isJsonObject(at.value)) return invalidAt(at, "must be an object");
       const entries = Object.entries(at.value).flatMap(([key, written]) => {
-        const value = type.read({
-          ...at,
-          path: [...at.path, key],
-          value: written ?? type.nullItem,
-        });
-        return value === undefined ? [] : [[key, value] as const];
+        const place = { ...at, path: [...at.path, key] };
+        const error = keyError?.(key);
+        if (error !== undefined) invalidAt({ ...place, value: key }, error);
+        const value = type.read({ ...place, value: written ?? type.nullItem });
+        return value === undefined || error !== undefined ? [] : [[key, value] as const];
       });
       return Object.fromEntries(entries);
     },
@@ -272,6 +278,8 @@ function mapType<T>(type: Type<T>): Type<Readonly<Record<string, T>>> {
 interface ObjectOptions<T> {
   /** Fields of which exactly one is to be written: where none is, an unknown field is a misspelt one, and refused. */
   readonly union?: readonly string[];
+  /** Why an unknown field is refused even where others are only warned of. */
+  readonly unknown?: Refusal;
   /** What must fit together. */
   readonly check?: (value: T, node: Node) => void;
 }
@@ -289,7 +297,8 @@ export function objectType<const F extends Level>(
     read(at) {
       if (!isJsonObject(at.value)) return invalidAt(at, "must be an object");
       const node: Node = { ...at, value: at.value };
-      if (options.union === undefined) checkFields(node, fields);
+      if (options.unknown !== undefined) checkFieldsOnly(node, fields, options.unknown);
+      else if (options.union === undefined) checkFields(node, fields);
       else checkUnionOf(node, fields, options.union);
       const entries = Object.entries(fields).flatMap(([key, field]) => {
         const value = field.read(node, key);

@@ -1,0 +1,44 @@
+// Reads a whole value by its type: strictly, with every error at its place, or leniently, as far as it can be read.
+
+import type { Place } from "../decode/field-reader.ts";
+import { Findings, type UnknownFields } from "../decode/field-errors.ts";
+import type { Locate } from "../decode/field-path.ts";
+import { failed, ok, type Result } from "../../lib/result.ts";
+import type { Type } from "./type.ts";
+
+export interface ReadOptions {
+  /** Line and column of fields, where the text is known. */
+  readonly locate?: Locate;
+  /** Refused if left out. */
+  readonly unknownFields?: UnknownFields;
+}
+
+/** Never throws. */
+export function readValue<T>(
+  type: Type<T>,
+  value: unknown,
+  { locate = () => undefined, unknownFields = "refuse" }: ReadOptions = {},
+): Result<T> {
+  const findings = new Findings({ locate, lenient: false, unknownFields });
+  const read = readAt(type, { findings, path: [], value });
+  const { errors, warnings } = findings;
+  return read === undefined || errors.length > 0 ? failed(errors) : ok(read, warnings);
+}
+
+/**
+ * For what others wrote: unknown fields are passed over, and an unusable value is as good as none. undefined = the value
+ * itself is not of the type. Never throws.
+ */
+export function readLeniently<T>(type: Type<T>, value: unknown): T | undefined {
+  const findings = new Findings({
+    locate: () => undefined,
+    lenient: true,
+    unknownFields: "warn",
+  });
+  return readAt(type, { findings, path: [], value });
+}
+
+/** Types are never asked about undefined and null. */
+function readAt<T>(type: Type<T>, at: Place): T | undefined {
+  return type.read({ ...at, value: at.value ?? type.nullItem ?? null });
+}

@@ -9,14 +9,13 @@ import type { MqttSource } from "../source/document/mqtt-source.ts";
 import type { UpstreamFacts } from "../rollout/trial-facts.ts";
 import { DesiredPods } from "../source/desired-pods.ts";
 import type { Edges } from "../edges.ts";
-import { ImageLedger, imageProgress } from "../image/image-ledger.ts";
+import { ImageLedger } from "../image/image-ledger.ts";
 import { admissionTo, nodeIdentity } from "../node/node-facts.ts";
 import { readersOf } from "../source/object-changes.ts";
 import { Prefetch } from "../image/prefetch.ts";
 import { Rollouts } from "../rollout/rollouts.ts";
 import { standingOf } from "../podworkers/admission-rank.ts";
-import { UpdateDoor } from "../rollout/hold-requests.ts";
-import { UpdateHolds } from "../rollout/update-holds.ts";
+import { UpdateDoor, UpdateHolds } from "../rollout/update-holds.ts";
 import { UpdateLocks } from "../rollout/update-locks.ts";
 import type { Pods } from "../podworkers/pods.ts";
 
@@ -71,7 +70,7 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
     edges,
     nodeName,
     record,
-    hush,
+    redact: hush,
     pods,
     images,
     view: {
@@ -82,7 +81,6 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
     upstream: () => upstream() ?? OFFLINE,
     holds,
     prefetch,
-    progress: (wanted) => imageProgress(wanted, images, (uid) => pods().cache.get(uid)),
     onDue: onReview,
   });
   const desired: DesiredPods = new DesiredPods({
@@ -102,7 +100,7 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
       for (const uid of readersOf(all, changed)) onPodChanged(uid);
     },
     rollouts: {
-      hear: (snapshot) => rollouts.hear(snapshot),
+      hear: (snapshot) => rollouts.setSnapshot(snapshot),
       review: () => {
         const repinned = rollouts.review();
         options.onReviewed();

@@ -1,7 +1,7 @@
 // Performs: `agent hold` and `agent release`: updates of a pod, or of all pods of this node, wait or go on.
 
 import { CliError } from "./cli-error.ts";
-import type { HoldVerb } from "../rollout/hold-requests.ts";
+import type { HoldVerb } from "../rollout/update-holds.ts";
 import { bareName } from "./get/query.ts";
 import { PODS } from "./get/resources.ts";
 import type { LocalClient } from "./local-client.ts";

@@ -1,7 +1,7 @@
 // Performs: requests to the running agent over its unix socket; every failure is a sentence with a remedy.
 
 import type { Rejection } from "../api/pod/desired-pod.ts";
-import type { HoldVerb } from "../rollout/hold-requests.ts";
+import type { HoldVerb } from "../rollout/update-holds.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import type { TrustEntry } from "../trust/trust-view.ts";
 import { isListOf, isRejections, isTrust, isVersion } from "./api-views.ts";

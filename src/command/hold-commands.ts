@@ -4,7 +4,7 @@ import { messageOf } from "../lib/errors.ts";
 import type { CommandOrder } from "./executor.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import { readArgs } from "./args.ts";
-import { type HoldVerb, holdRefusal } from "../rollout/hold-requests.ts";
+import { type HoldVerb, holdRefusal } from "../rollout/update-holds.ts";
 import type { HoldFacts } from "../node/node-api.ts";
 
 /** Of one pod, or with `all` of the whole node. */

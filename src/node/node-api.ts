@@ -2,7 +2,7 @@
 
 import type { SourceName } from "../api/pod/source-name.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
-import type { HoldVerb, HoldOutcome } from "../rollout/hold-requests.ts";
+import type { HoldVerb, HoldOutcome } from "../rollout/update-holds.ts";
 import type { TrustEntry } from "../trust/trust-view.ts";
 import type { ObjectEntry } from "./object-list.ts";
 import type { NamedClaim, ClaimOutcome } from "../volume/claim-data.ts";

@@ -29,7 +29,7 @@ import { nodeIdentity, nodeLabels, nodeRoom } from "./node-facts.ts";
 import { objectEntries } from "./object-entries.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { RuntimeWatch } from "../pleg/runtime-health.ts";
-import type { UpdateDoor, HoldOutcome, HoldVerb } from "../rollout/hold-requests.ts";
+import type { UpdateDoor, HoldOutcome, HoldVerb } from "../rollout/update-holds.ts";
 import { trustEntry, type TrustDoor, type TrustEntry } from "../trust/trust-view.ts";
 import type { NodeTruth, ReportedPod } from "../upstream/report/node-truth.ts";
 import type { GraceOutcome, NodeEntry, ServerFacts, VersionInfo } from "./node-api.ts";
@@ -47,7 +47,7 @@ export interface NodeViewOptions {
   readonly desired: () => DesiredState;
   readonly claims: Pick<Claims, "list" | "removeData">;
   readonly documents: () => readonly DocumentState[];
-  readonly rollouts: Pick<Rollouts, "standings" | "pinnedObjects">;
+  readonly rollouts: Pick<Rollouts, "standings" | "pinnedObjects" | "health">;
   /** Oldest occurrence first. */
   readonly events: () => readonly RecordedEvent[];
   readonly filesDigest: () => string;
@@ -200,11 +200,12 @@ export class NodeView implements ServerFacts {
   }
 
   truth(): NodeTruth {
-    const { pods, desired, documents, filesDigest } = this.#options;
+    const { pods, desired, documents, rollouts, filesDigest } = this.#options;
     const wanted = desired().pods;
     const secrets = this.#secrets();
     return {
       pods: pods.workers.all().map((entry) => this.#reported(entry, secrets)),
+      health: rollouts.health(),
       shown: pods.workers.entries().map((entry) => this.#reported(entry, secrets)),
       files: {
         digest: filesDigest(),
@@ -219,14 +220,12 @@ export class NodeView implements ServerFacts {
   }
 
   #reported(entry: WorkerEntry, secrets: ReadonlySet<string>): ReportedPod {
-    const { desired, deletedAt, pendingUpdate } = entry;
+    const { desired, pendingUpdate } = entry;
     const known = this.#statusOf(entry);
     const status = known === undefined ? undefined : hushedStatus(known, secrets);
     return {
       desired,
       status: status === undefined ? undefined : this.#withUpdate(status, desired, pendingUpdate),
-      terminating: deletedAt !== undefined,
-      pulling: this.#options.pods.workers.isPulling(desired.uid),
     };
   }
 

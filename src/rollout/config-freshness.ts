@@ -1,4 +1,5 @@
-// Whether what runs of a pod has read what it would read if it started now, and could start with it at all. Pure.
+// Whether the running containers of a pod have read the content that they would read if they started now, and whether
+// they could start with it at all.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { findObject, type LocalObjects } from "../api/v1/local-object.ts";
@@ -10,22 +11,25 @@ import { allContainers } from "../api/v1/pod.ts";
 import { configDigests, configText } from "../runtime/decide/config-digests.ts";
 import { hasChanged, readers as followers } from "../runtime/decide/config-restart.ts";
 
-export interface NewsFacts {
+export interface FreshnessFacts {
   readonly objects: LocalObjects;
   readonly digest: (text: string) => string;
   readonly observed: ObservedPod | undefined;
 }
 
-/** `reads`: of ConfigMaps and Secrets, what a start reads and nobody is told of later. */
-export type News = { readonly reads: boolean } & (
+/** `reads`: containers read ConfigMaps or Secrets at their start, and only then. */
+export type ConfigFreshness = { readonly reads: boolean } & (
   | { readonly type: "Read"; readonly content: string }
-  /** Some container runs with what was there before. */
+  /** Some container runs with the content of before. */
   | { readonly type: "Unread" }
   /** A container could not start now: an object is missing, or a part of one. */
   | { readonly type: "Unusable" }
 );
 
-export function newsOf({ pod }: DesiredPod, { objects, digest, observed }: NewsFacts): News {
+export function configFreshness(
+  { pod }: DesiredPod,
+  { objects, digest, observed }: FreshnessFacts,
+): ConfigFreshness {
   const readers = allContainers(pod.spec).filter(
     (container) => configText(pod, container, objects) !== undefined,
   );

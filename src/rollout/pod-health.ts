@@ -1,10 +1,12 @@
-// How far one pod is on its way, as acknowledgements judge it; counts time since boot, never the wall clock (law 8).
+// How healthy one pod is. Both judges of an update use it: the trial of a revision (trial.ts), and the health of a whole
+// document (document-health.ts). Counts time since boot, never the wall clock.
 
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { initBlock, isConditionTrue } from "../api/pod/pod-summary.ts";
+import { isMeantToFinish, restartsAfter } from "../api/pod/restart-policy.ts";
 import { allStatuses } from "../api/v1/container-statuses.ts";
 import type { ContainerStatus, PodStatus } from "../api/v1/pod-status.ts";
-import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import type { PodSpec, PodUID } from "../api/v1/pod.ts";
-import { initBlock, isConditionTrue } from "../api/pod/pod-summary.ts";
+import { allContainers, type Container, type PodSpec, type PodUID } from "../api/v1/pod.ts";
 import type { Monotonic } from "../lib/clock.ts";
 
 export type PodStage =
@@ -12,13 +14,15 @@ export type PodStage =
 
 export interface PodHealth {
   readonly uid: PodUID;
-  readonly namespace: string;
-  readonly name: string;
   readonly stage: PodStage;
-  /** Since when it is Ready without a break; undefined = it is not. */
+  /** Since when it is Ready without interruption; undefined = it is not Ready. */
   readonly readySince: Monotonic | undefined;
-  /** How often the worst container that is not ready now has ended. */
+  /** A container of it has run, if only an init container. */
+  readonly hasBegun: boolean;
+  /** How often its worst container has ended unexpectedly; a container that is Ready counts as 0. */
   readonly crashes: number;
+  /** The same over the life of this UID, whether Ready or not. */
+  readonly totalCrashes: number;
   /** Why it is not further, e.g. `ImagePullBackOff`. */
   readonly reason?: string;
   readonly message?: string;
@@ -33,6 +37,9 @@ export interface HealthFacts {
   readonly terminating?: boolean;
 }
 
+/** So many crashes in a row count as failed. */
+export const MAX_CRASHES = 3;
+
 const PULL_REASONS: readonly string[] = [
   "Pulling",
   "ErrImagePull",
@@ -43,47 +50,104 @@ const PULL_REASONS: readonly string[] = [
   "RegistryUnavailable",
 ];
 
-/** The pod's health now; `before` is what this said last, so that `readySince` goes on counting. */
+/** The pod's health now; `before` is the previous result, so that `readySince` goes on counting. */
 export function podHealth(desired: DesiredPod, facts: HealthFacts, before?: PodHealth): PodHealth {
-  const { namespace, name } = desired.pod.metadata;
   const { status, now } = facts;
+  const { spec } = desired.pod;
   const known = before?.uid === desired.uid ? before : undefined;
   const ready = status !== undefined && facts.terminating !== true && isReady(status);
   const readySince = ready ? (known?.readySince ?? now) : undefined;
   return {
     uid: desired.uid,
-    namespace,
-    name,
     stage: stageOf(facts),
     readySince,
-    crashes: crashesOf(status),
-    ...whyNot(desired.pod.spec, status),
+    hasBegun: allStatuses(status).some(hasBegun),
+    ...crashesOf(spec, status),
+    ...whyNot(spec, status),
   };
 }
 
-/** What failed on the way of a pod that finished well is forgiven. */
-function crashesOf(status: PodStatus | undefined): number {
-  if (status === undefined || status.phase === "Succeeded") return 0;
-  return Math.max(...allStatuses(status).map(failuresOf), 0);
+type Proof = Pick<PodHealth, "stage" | "readySince">;
+
+/**
+ * When the pod has proved itself, if nothing happens until then: Ready for `minReadySeconds` counted from `since` at the
+ * earliest, or succeeded if it is meant to finish. undefined = something has to happen first.
+ */
+export function provenAt(
+  health: Proof | undefined,
+  terms: {
+    readonly isMeantToFinish: boolean;
+    readonly minReadySeconds: number;
+    readonly since: Monotonic;
+  },
+): Monotonic | undefined {
+  if (terms.isMeantToFinish) return health?.stage === "Succeeded" ? terms.since : undefined;
+  if (health?.stage !== "Running" || health.readySince === undefined) return undefined;
+  return Math.max(health.readySince, terms.since) + terms.minReadySeconds * 1000;
+}
+
+/** Does at this moment what it should. */
+export function isWell({ pod }: DesiredPod, health: PodHealth | undefined): boolean {
+  if (health === undefined) return false;
+  if (health.stage === "Succeeded") return isMeantToFinish(pod.spec);
+  return health.stage === "Running" && health.readySince !== undefined;
+}
+
+export function hasFailed(health: PodHealth | undefined): boolean {
+  if (health === undefined) return false;
+  return health.stage === "Failed" || health.crashes >= MAX_CRASHES;
+}
+
+function crashesOf(
+  spec: PodSpec,
+  status: PodStatus | undefined,
+): Pick<PodHealth, "crashes" | "totalCrashes"> {
+  const all = allStatuses(status);
+  const ends = allContainers(spec).map((container) => {
+    const own = all.find(({ name }) => name === container.name);
+    const crashes = own === undefined ? 0 : crashesOfContainer(spec, container, own);
+    return { crashes, isReady: own?.ready === true };
+  });
+  const open = ends.filter(({ isReady }) => !isReady);
+  // What failed on the way of a pod that finished well does not count.
+  const isForgiven = status?.phase === "Succeeded";
+  return {
+    crashes: isForgiven ? 0 : Math.max(0, ...open.map(({ crashes }) => crashes)),
+    totalCrashes: Math.max(0, ...ends.map(({ crashes }) => crashes)),
+  };
+}
+
+/** Restarts, and the last end if it was unexpected and has not been followed by a restart yet. */
+function crashesOfContainer(spec: PodSpec, container: Container, status: ContainerStatus): number {
+  const last = lastEnd(status);
+  const hasCrashed =
+    last !== undefined && (last.exitCode !== 0 || restartsAfter(spec, container, last.exitCode));
+  return status.restartCount + (hasCrashed ? 1 : 0);
+}
+
+/** Of the instance that counts now; undefined = it runs, or there was none. */
+function lastEnd({ state, lastState }: ContainerStatus): { readonly exitCode: number } | undefined {
+  if (state.terminated !== undefined) return state.terminated;
+  return state.waiting === undefined ? undefined : lastState.terminated;
 }
 
 type Why = Pick<PodHealth, "reason" | "message">;
 
-/** The pod's own words, else those of the init container that holds it up, else of the first container that does not run. */
+/** From the pod itself, else from the init container that blocks it, else from the first container that does not run. */
 function whyNot(spec: PodSpec, status: PodStatus | undefined): Why {
   if (status === undefined) return {};
   if (status.reason !== undefined) return why(status);
   if (status.phase === "Succeeded") return {};
   const init = initBlock({ spec, status });
-  const blocked = init === undefined ? undefined : { ...saidOf(init.status), reason: init.word };
+  const blocked = init === undefined ? undefined : { ...whyOf(init.status), reason: init.word };
   if (blocked !== undefined && !isConditionTrue({ spec, status }, "Initialized"))
     return why(blocked);
   const first = status.containerStatuses.find((container) => !isGoing(container));
-  if (first !== undefined) return why(saidOf(first));
+  if (first !== undefined) return why(whyOf(first));
   return status.phase === "Failed" || blocked === undefined ? {} : why(blocked);
 }
 
-function saidOf({ state }: ContainerStatus): Why {
+function whyOf({ state }: ContainerStatus): Why {
   return state.waiting ?? state.terminated ?? {};
 }
 
@@ -109,22 +173,16 @@ function isPulling({ state }: ContainerStatus): boolean {
   return PULL_REASONS.includes(state.waiting?.reason ?? "");
 }
 
-/** It runs, or ran already. */
-function hasBegun({ state, lastState }: ContainerStatus): boolean {
-  return state.waiting === undefined || lastState.terminated !== undefined;
+/** It runs, or has run. */
+function hasBegun({ state, lastState, restartCount }: ContainerStatus): boolean {
+  return state.waiting === undefined || lastState.terminated !== undefined || restartCount > 0;
 }
 
-function isReady(status: PodStatus): boolean {
-  return status.conditions.some(({ type, status: is }) => type === "Ready" && is === "True");
+function isReady({ conditions }: PodStatus): boolean {
+  return conditions.some(({ type, status }) => type === "Ready" && status === "True");
 }
 
-/** Runs, or has done what it had to do. */
+/** Runs, or has completed. */
 function isGoing({ state }: ContainerStatus): boolean {
   return state.running !== undefined || state.terminated?.exitCode === 0;
-}
-
-function failuresOf({ restartCount, state, ready }: ContainerStatus): number {
-  if (ready) return 0;
-  const hasEnded = state.terminated !== undefined && state.terminated.exitCode !== 0;
-  return restartCount + (hasEnded ? 1 : 0);
 }

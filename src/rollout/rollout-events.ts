@@ -1,41 +1,46 @@
-// Performs: says each turn of an update once: to the log's reader, and as an event of its pod.
+// Performs: reports each turn of an update once: in the log, and as an event of its pod.
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
-import { podEvent, type RecordEvent } from "../api/v1/events.ts";
-import type { PodUID } from "../api/v1/pod.ts";
 import type { PodStanding } from "../api/pod/rollout.ts";
+import { failureWords, runsInstead, takenBack } from "../api/pod/update-condition.ts";
+import { podEvent, type RecordEvent, type Said } from "../api/v1/events.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 import type { Logger } from "../lib/logger.ts";
-import { standingEvent } from "./rollout-event.ts";
 
 /** How a pod of a document stands at this moment. */
 export interface PodTurn {
   readonly source: SourceName;
   readonly desired: DesiredPod;
   readonly standing: PodStanding;
-  /** What was good before runs. */
+  /** Its last good revision runs. */
   readonly isBack: boolean;
 }
 
 export interface Turns {
   /** On trial, or failed without a way back. */
   readonly open: ReadonlySet<PodUID>;
-  /** Those whose images can come meanwhile. */
+  /** Those whose images can be pulled meanwhile. */
   readonly waiting: readonly DesiredPod[];
 }
 
-export class StandingsTold {
-  readonly #options: { readonly log: Logger; readonly record: RecordEvent };
-  #said: ReadonlyMap<string, PodStanding["standing"]> = new Map();
+interface RolloutEventsOptions {
+  readonly log: Logger;
+  readonly record: RecordEvent;
+}
 
-  constructor(options: { readonly log: Logger; readonly record: RecordEvent }) {
+export class RolloutEvents {
+  readonly #options: RolloutEventsOptions;
+  #reported: ReadonlyMap<string, PodStanding["standing"]> = new Map();
+
+  constructor(options: RolloutEventsOptions) {
     this.#options = options;
   }
 
-  /** After a restart what was taken back is told again. */
-  tell(turns: readonly PodTurn[]): Turns {
-    const before = this.#said;
-    this.#said = new Map(turns.map((turn) => [keyOf(turn), turn.standing.standing]));
-    for (const turn of turns) this.#tellOne(turn, before.get(keyOf(turn)));
+  /** After a restart of the agent a rollback is reported again. */
+  report(turns: readonly PodTurn[]): Turns {
+    const before = this.#reported;
+    this.#reported = new Map(turns.map((turn) => [keyOf(turn), turn.standing.standing]));
+    for (const turn of turns) this.#reportOne(turn, before.get(keyOf(turn)));
     const open = turns.filter(({ standing: { standing } }) =>
       ["OnTrial", "Failed"].includes(standing.type),
     );
@@ -49,14 +54,36 @@ export class StandingsTold {
     };
   }
 
-  #tellOne(turn: PodTurn, before: PodStanding["standing"] | undefined): void {
+  #reportOne(turn: PodTurn, before: PodStanding["standing"] | undefined): void {
     const { log, record } = this.#options;
     const { source, desired, standing } = turn;
-    const said = standingEvent(standing, before);
-    if (said === undefined) return;
-    const { reason, message } = said;
+    const event = standingEvent(standing, before);
+    if (event === undefined) return;
+    const { reason, message } = event;
     log.warn("an update", { source, pod: standing.name, reason, message });
-    record(podEvent(desired.pod.metadata, said));
+    record(podEvent(desired.pod.metadata, event));
+  }
+}
+
+/** undefined = nothing changed, or nothing that a person has to know. */
+function standingEvent(
+  { standing, goodGeneration }: PodStanding,
+  before: PodStanding["standing"] | undefined,
+): Said | undefined {
+  if (JSON.stringify(standing) === JSON.stringify(before)) return undefined;
+  switch (standing.type) {
+    case "Good":
+    case "OnTrial":
+      return undefined;
+    case "Held":
+      return { type: "Normal", reason: "UpdateHeld", message: standing.why };
+    case "Failed":
+      return { type: "Warning", reason: "UpdateFailed", message: failureWords(standing.why) };
+    case "RolledBack": {
+      const why = failureWords(standing.why);
+      const message = takenBack(standing, why) + runsInstead(goodGeneration);
+      return { type: "Warning", reason: "RolledBack", message };
+    }
   }
 }
 

@@ -1,56 +1,56 @@
-// Performs: the updates of all documents on this node: gives them the node's facts, and tells how each pod stands to
-// its document.
+// Performs: the updates of all documents on this node. Start reading here.
+//
+// How an update goes, step by step:
+//   1. A source publishes a snapshot with a new document: `setSnapshot` keeps it.
+//   2. `review` asks each document's rollout (document-rollout.ts) for its next step:
+//      - pods-on-node.ts and pod-health.ts read how each pod does,
+//      - trial-facts.ts adds the policy, trial.ts judges the new revision of each pod: good, failed, held, known bad or
+//        on trial,
+//      - plan-rollout.ts decides what each pod runs next and what the disk has to hold first,
+//      - pods-to-run.ts turns that into the pods that may run by now, old ones until the new ones are there.
+//   3. `effective` replaces the snapshot's pods by those. What runs a good revision again finds its objects and images
+//      of then (`objectsOf`, `imageOf`, good-revision.ts).
+//   4. Whatever changes later (a status, a hold, the line to the broker, time) leads to another `review`.
+// Operators' holds and the applications' own locks stand in update-holds.ts and update-locks.ts. How a whole document
+// runs, as its acknowledgement reports it, is judged by document-health.ts.
 
-import { podEvent, type RecordEvent } from "../api/v1/events.ts";
-import type { DocumentState, ImageProgress } from "../protocol/desired-document.ts";
 import type { DesiredPod, SourceName, SourceSnapshot } from "../api/pod/desired-pod.ts";
+import type { PodStanding } from "../api/pod/rollout.ts";
+import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { LocalObject, LocalObjects } from "../api/v1/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
-import { revisionOf } from "../api/pod/revision.ts";
-import type { PodStanding } from "../api/pod/rollout.ts";
+import type { Edges } from "../edges.ts";
+import { imageProgress, type ImageLedger } from "../image/image-ledger.ts";
+import type { Prefetch } from "../image/prefetch.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import { DocumentRollouts } from "./document-rollouts.ts";
-import type { RolloutOutcome } from "./rollout-document.ts";
-import type { UpstreamFacts } from "./trial-facts.ts";
-import type { Edges } from "../edges.ts";
-import type { ImageLedger } from "../image/image-ledger.ts";
-import { imagesOf, isRunning, isThere } from "./pods-of-source.ts";
-import type { Prefetch } from "../image/prefetch.ts";
-import { StandingsTold, type PodTurn } from "./rollout-events.ts";
-import type { UpdateHolds } from "./update-holds.ts";
-import { TrialProgress, type TrialProgressOptions } from "./trial-progress.ts";
 import { isSameList } from "../lib/compare.ts";
+import type { DocumentState } from "../protocol/desired-document.ts";
+import { DocumentRollout, type RolloutOutcome, type RolloutView } from "./document-rollout.ts";
+import type { PodHealth } from "./pod-health.ts";
+import { PodsOnNode, type PodsOnNodeOptions } from "./pods-on-node.ts";
+import { RolloutEvents, type PodTurn } from "./rollout-events.ts";
+import type { UpstreamFacts } from "./trial-facts.ts";
+import type { UpdateHolds } from "./update-holds.ts";
 
-/** What all sources say by now. */
-export interface RolloutView {
-  objectsFor(desired: DesiredPod): LocalObjects;
-  /** What the pod reads and may still come (`ConfigMap default/web`). */
-  late(desired: DesiredPod): readonly string[];
-  /** Another source has its name. */
-  isShadowed(desired: DesiredPod): boolean;
-}
-
-export interface RolloutsOptions extends Omit<TrialProgressOptions, "configDigest"> {
+export interface RolloutsOptions extends Pick<PodsOnNodeOptions, "pods" | "redact"> {
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "sha256" | "bootId">;
   readonly nodeName: string;
   readonly record: RecordEvent;
   readonly view: RolloutView;
-  readonly images: Pick<ImageLedger, "fatal" | "registryAnswers" | "areAway">;
+  readonly images: ImageLedger;
   readonly upstream: () => UpstreamFacts;
-  /** Who keeps this pod from being updated. */
   readonly holds: Pick<UpdateHolds, "of" | "ofRunning">;
   readonly prefetch: Pick<Prefetch, "want">;
-  readonly progress: (pods: readonly DesiredPod[]) => ImageProgress;
-  /** Something may have to be decided. */
+  /** A review is due. */
   readonly onDue: () => void;
 }
 
-/** Whatever time alone may change can wait so long. */
+/** Between two reviews that only time asks for. */
 const SOONEST_MS = 20;
 
 interface Known {
-  readonly rollouts: DocumentRollouts;
+  readonly rollout: DocumentRollout;
   readonly snapshot: SourceSnapshot;
   outcome: RolloutOutcome | undefined;
 }
@@ -58,24 +58,20 @@ interface Known {
 export class Rollouts implements Disposable {
   readonly #options: RolloutsOptions;
   readonly #documents = new Map<SourceName, Known>();
-  readonly #progress: TrialProgress;
-  readonly #told: StandingsTold;
+  readonly #pods: PodsOnNode;
+  readonly #events: RolloutEvents;
   /** On trial, or failed without a way back. */
   #open: ReadonlySet<PodUID> = new Set();
   #timer: Disposable | undefined;
 
   constructor(options: RolloutsOptions) {
     this.#options = options;
-    this.#told = new StandingsTold({ log: options.edges.log, record: options.record });
-    const { secrets } = options.edges.store;
-    this.#progress = new TrialProgress({
-      ...options,
-      configDigest: (text) => secrets.configDigest(text),
-    });
+    this.#events = new RolloutEvents({ log: options.edges.log, record: options.record });
+    this.#pods = new PodsOnNode({ ...options, configDigest: (text) => this.#secretDigest(text) });
   }
 
-  /** The newest word of a source; one that is no document, or cannot be read whole, is not judged. */
-  hear(snapshot: SourceSnapshot): void {
+  /** The newest snapshot of a source; one without a document, or that cannot be read whole, is not judged. */
+  setSnapshot(snapshot: SourceSnapshot): void {
     const { source, document, pods, ready } = snapshot;
     if (document === undefined) {
       this.#documents.delete(source);
@@ -83,16 +79,16 @@ export class Rollouts implements Disposable {
       return;
     }
     const known = this.#documents.get(source);
-    const rollouts = known?.rollouts ?? this.#build(source);
+    const rollout = known?.rollout ?? this.#build(source);
     if (known?.snapshot.document !== document) {
       const listed = pods.map((desired) => ({
         desired,
         written: document.written.get(podName(desired.pod)) ?? {},
       }));
-      rollouts.update({ ...document, pods: listed });
+      rollout.update({ ...document, pods: listed });
       if (known !== undefined) this.#supersede(known.snapshot, document.generation);
     }
-    this.#documents.set(source, { rollouts, snapshot, outcome: known?.outcome });
+    this.#documents.set(source, { rollout, snapshot, outcome: known?.outcome });
   }
 
   /** A group that was left: its next document begins anew. */
@@ -102,32 +98,32 @@ export class Rollouts implements Disposable {
       const names = [...store.rollouts.of(source).keys()];
       store.rollouts.forget(names.map((name) => ({ source, name })));
     } catch (error) {
-      // It says so again at the next start.
+      // The next start tries again.
       log.warn("cannot forget the updates of a document", { source, error: messageOf(error) });
     }
   }
 
-  /** Looks at all of them; which pods find something else from now on. */
+  /** Looks at all documents; returns the pods that find other objects or images from now on. */
   review(): readonly PodUID[] {
-    this.#progress.look([...this.#documents.values()].flatMap(({ snapshot }) => snapshot.pods));
+    this.#pods.look();
     const outcomes = [...this.#documents].map(([source, known]) => {
-      const outcome = known.rollouts.review();
+      const outcome = known.rollout.review();
       known.outcome = outcome;
       if (outcome.trouble !== undefined)
-        this.#options.edges.log.error("cannot write down how an update stands", {
+        this.#options.edges.log.error("cannot write down the state of an update", {
           source,
           error: messageOf(outcome.trouble),
         });
       return outcome;
     });
-    const { open, waiting } = this.#told.tell(this.#turns());
+    const { open, waiting } = this.#events.report(this.#turns());
     this.#open = open;
     this.#options.prefetch.want(waiting);
-    this.#comeBack(outcomes.flatMap(({ reviewAt }) => reviewAt ?? []));
+    this.#reviewAt(outcomes.flatMap(({ reviewAt }) => reviewAt ?? []));
     return outcomes.flatMap(({ repinned }) => repinned);
   }
 
-  /** What may run of a source's word; the snapshot itself where that is all of it. */
+  /** What may run of a snapshot; the snapshot itself where that is all of it. */
   effective(snapshot: SourceSnapshot): SourceSnapshot {
     const outcome = this.#documents.get(snapshot.source)?.outcome;
     if (outcome === undefined) return snapshot;
@@ -149,7 +145,7 @@ export class Rollouts implements Disposable {
     });
   }
 
-  /** By the document of `source`; empty = nothing of it was judged yet. */
+  /** Of the pods of the document of `source`; empty = none was judged yet. */
   standings(source: SourceName): readonly PodStanding[] {
     const outcome = this.#documents.get(source)?.outcome;
     return (outcome?.steps ?? []).map(({ name, standing, state: { good } }) => {
@@ -158,7 +154,7 @@ export class Rollouts implements Disposable {
     });
   }
 
-  /** Something of this generation of `source` was taken back, or cannot be. */
+  /** A pod of this generation of `source` was rolled back, or failed without a way back. */
   hasFailed(source: SourceName, generation: number): boolean {
     const outcome = this.#documents.get(source)?.outcome;
     if (outcome?.generation !== generation) return false;
@@ -166,39 +162,45 @@ export class Rollouts implements Disposable {
   }
 
   objectsOf(desired: DesiredPod): LocalObjects {
-    const { rollouts } = this.#documents.get(desired.source) ?? {};
-    return rollouts?.objectsOf(desired) ?? this.#options.view.objectsFor(desired);
+    const { rollout } = this.#documents.get(desired.source) ?? {};
+    return rollout?.objectsOf(desired) ?? this.#options.view.objectsFor(desired);
   }
 
-  /** What pods find beside the newest word of the sources. */
+  /** What pods find beside the newest snapshots of the sources. */
   pinnedObjects(): readonly LocalObject[] {
-    return [...this.#documents.values()].flatMap(({ rollouts }) => rollouts.pinnedObjects());
+    return [...this.#documents.values()].flatMap(({ rollout }) => rollout.pinnedObjects());
   }
 
   imageOf(uid: PodUID, container: string): string | undefined {
-    for (const { rollouts } of this.#documents.values()) {
-      const image = rollouts.imageOf(uid, container);
+    for (const { rollout } of this.#documents.values()) {
+      const image = rollout.imageOf(uid, container);
       if (image !== undefined) return image;
     }
     return undefined;
   }
 
-  /** Whether anything may depend on how this pod does. */
+  /** The health of every pod that has a worker, at this moment. */
+  health(): ReadonlyMap<PodUID, PodHealth> {
+    return this.#pods.look();
+  }
+
+  /** Whether an update depends on the status of this pod. */
   concerns(uid: PodUID): boolean {
     return this.#open.has(uid);
   }
 
-  /** Documents with how their pods stand to them. */
+  /** Documents with the state of their updates. */
   standing(states: readonly DocumentState[]): readonly DocumentState[] {
-    const { progress } = this.#options;
+    const { images, pods } = this.#options;
+    const { cache } = pods();
     return states.map((state) => ({
       ...state,
       rollout: this.standings(state.source),
-      images: progress(state.document?.pods ?? []),
+      images: imageProgress(state.document?.pods ?? [], images, (uid) => cache.get(uid)),
     }));
   }
 
-  /** Whether somebody keeps this pod from taking its predecessor's place, right now. */
+  /** Whether a hold or a lock keeps this pod from replacing its predecessor at this moment. */
   isHeld(desired: DesiredPod): boolean {
     const known = this.#documents.get(desired.source);
     if (known === undefined) return false;
@@ -213,28 +215,28 @@ export class Rollouts implements Disposable {
     return hold !== undefined;
   }
 
-  /** The broker has answered: some update may have waited for that. */
+  /** The broker has answered: an update may have waited for that. */
   reached(): void {
     const steps = [...this.#documents.values()].flatMap(({ outcome }) => outcome?.steps ?? []);
     if (steps.some(({ state }) => state.trial?.needsUpstream === true)) this.#options.onDue();
   }
 
-  /** Of all pods that any document has. */
+  /** `namespace/name` of all pods that any document has. */
   names(): readonly string[] {
     const all = [...this.#documents.values()].flatMap(({ snapshot }) => snapshot.pods);
     return [...new Set(all.map(({ pod }) => podName(pod)))];
   }
 
-  /** What has failed under this `namespace/name` is tried again. */
+  /** Tries again what has failed under this `namespace/name`. */
   release(name: string): void {
-    for (const { rollouts } of this.#documents.values()) rollouts.release(name);
+    for (const { rollout } of this.#documents.values()) rollout.release(name);
   }
 
   /** Pods may be gone for good. */
   forgetGone(): void {
-    for (const { rollouts } of this.#documents.values()) {
+    for (const { rollout } of this.#documents.values()) {
       try {
-        rollouts.forgetGone();
+        rollout.forgetGone();
       } catch (error) {
         this.#options.edges.log.warn("cannot forget a pod that is gone", {
           error: messageOf(error),
@@ -248,7 +250,7 @@ export class Rollouts implements Disposable {
     this.#options.prefetch.want([]);
   }
 
-  /** Whatever of the document before has not proved itself will not do so any more. */
+  /** Records that pods of the document before did not prove themselves in time. */
   #supersede({ source, document, pods }: SourceSnapshot, by: number): void {
     const { edges, record } = this.#options;
     const open = pods.filter(({ uid }) => this.#open.has(uid));
@@ -261,36 +263,29 @@ export class Rollouts implements Disposable {
       record(podEvent(pod.metadata, { type: "Normal", reason: "Superseded", message }));
   }
 
-  #build(source: SourceName): DocumentRollouts {
+  #build(source: SourceName): DocumentRollout {
     const { edges, nodeName, view, upstream, holds } = this.#options;
     const { store, clock, sha256, bootId } = edges;
-    const secretDigest = (text: string): string => store.secrets.configDigest(text);
-    return new DocumentRollouts({
+    return new DocumentRollout({
       source,
       store: store.rollouts,
       bootId,
-      context: { ref: source, nodeName, sha256 },
-      revision: (desired, objects) => revisionOf(desired, { objects, sha256, secretDigest }),
-      objects: (desired) => view.objectsFor(desired),
-      late: (desired) => view.late(desired),
-      isShadowed: (desired) => view.isShadowed(desired),
-      isThere: (name) => isThere(this.#options.pods(), source, name),
-      isKnown: (uid) => this.#options.pods().cache.get(uid) !== undefined,
-      isRunning: (uid) => isRunning(this.#options.pods(), uid),
-      isKeptWaiting: (desired) =>
-        this.#options.images.areAway(desired.uid) || this.#progress.misses(desired),
-      holdOf: (running, { maxLockSeconds }) => holds.ofRunning(running, maxLockSeconds),
-      progress: (desired, { maxLockSeconds }) => ({
-        ...this.#progress.of(desired),
-        ...holds.of(desired, maxLockSeconds),
-      }),
+      nodeName,
+      sha256,
+      secretDigest: (text) => this.#secretDigest(text),
+      clock,
+      view,
+      pods: this.#pods,
+      holds,
       upstream,
-      images: (uid) => imagesOf(this.#options.pods(), uid),
-      now: () => clock.monotonic(),
     });
   }
 
-  #comeBack(times: readonly Monotonic[]): void {
+  #secretDigest(text: string): string {
+    return this.#options.edges.store.secrets.configDigest(text);
+  }
+
+  #reviewAt(times: readonly Monotonic[]): void {
     const { edges, onDue } = this.#options;
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;

@@ -1,4 +1,5 @@
-// What the trial of one pod depends on: the document's policy with the pod's own words, and whether it may cut the node off. Pure.
+// What the trial of one pod depends on: the document's policy with the pod's own annotations, and whether the update may
+// cut the node off from the broker.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { allContainers, type Pod } from "../api/v1/pod.ts";
@@ -8,18 +9,6 @@ import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import type { TrialFacts } from "./trial.ts";
 
-/** What of the policy bears on one pod. */
-export type TrialPolicy = Pick<
-  UpdatePolicy,
-  | "minReadySeconds"
-  | "progressDeadlineSeconds"
-  | "onFailure"
-  | "strategy"
-  | "retryFailed"
-  | "requireUpstream"
-  | "maxLockSeconds"
->;
-
 /** How the new pod does by now. */
 export type PodProgress = Pick<
   TrialFacts,
@@ -27,15 +16,15 @@ export type PodProgress = Pick<
 > & {
   /** When `fatal` was found. */
   readonly fatalAt?: Monotonic;
-  /** When a hold may end by itself; absent = somebody has to end it. */
+  /** When a hold may end by itself; absent = it has to be released. */
   readonly holdReviewAt?: Monotonic;
 };
 
-/** The line to the broker. */
+/** The connection to the broker. */
 export interface UpstreamFacts {
-  /** There is one now. */
+  /** There is a connection now. */
   readonly isConnected: boolean;
-  /** When something went there and came back last, in this life of the agent. */
+  /** Last round trip, in this life of the agent. */
   readonly reachedAt: Monotonic | undefined;
 }
 
@@ -45,7 +34,7 @@ export interface TrialInput {
   readonly before: DesiredPod | undefined;
   readonly revision: Revision;
   readonly generation: number;
-  readonly policy: TrialPolicy;
+  readonly policy: UpdatePolicy;
   /** Of any revision. */
   readonly trial: Trial | undefined;
   readonly progress: PodProgress;
@@ -65,14 +54,14 @@ export function trialFacts(input: TrialInput): TrialFacts {
   const needsUpstream = trial === undefined ? begins : trial.needsUpstream === true;
   const { minReadySeconds, retryFailed } = policy;
   const { fatal, fatalAt, ...known } = progress;
-  // What was found before says nothing of another try.
-  const isNews = fatalAt !== undefined && trial !== undefined && fatalAt >= trial.since;
+  // What was found before the trial proves nothing about it.
+  const isOfTrial = fatalAt !== undefined && trial !== undefined && fatalAt >= trial.since;
   return {
     ...known,
-    ...(fatal !== undefined && isNews ? { fatal } : {}),
+    ...(fatal !== undefined && isOfTrial ? { fatal } : {}),
     wanted: { revision, generation },
     minReadySeconds,
-    // Whoever asks for more readiness than there is time would never have an update.
+    // With more readiness asked for than time, no update would ever succeed.
     progressDeadlineSeconds: Math.max(policy.progressDeadlineSeconds, minReadySeconds + 1),
     retryFailed,
     stopsFirst: policy.strategy === "stop-then-pull",
@@ -84,13 +73,13 @@ export function trialFacts(input: TrialInput): TrialFacts {
   };
 }
 
-/** How the pod takes its predecessor's place. */
-export function withStrategy(desired: DesiredPod, policy: TrialPolicy): DesiredPod {
+/** Marks a pod whose predecessor stops before its images are here. */
+export function withStrategy(desired: DesiredPod, policy: UpdatePolicy): DesiredPod {
   const { strategy } = policyOf(desired.pod, policy);
   return strategy === "stop-then-pull" ? { ...desired, stopFirst: true } : desired;
 }
 
-/** After the switch: what was said before it proves nothing. */
+/** Only a round trip after the switch proves anything. */
 function reached({ progress, upstream }: TrialInput, trial: Trial | undefined) {
   const { reachedAt } = upstream;
   if (trial === undefined || reachedAt === undefined) return "Awaited";
@@ -98,8 +87,8 @@ function reached({ progress, upstream }: TrialInput, trial: Trial | undefined) {
   return reachedAt > since ? "Confirmed" : "Awaited";
 }
 
-/** Also what goes: it may have been what held the line. */
-function mayCutOff(pods: readonly DesiredPod[], { requireUpstream }: TrialPolicy): boolean {
+/** Also for the pod that goes: the connection may have depended on it. */
+function mayCutOff(pods: readonly DesiredPod[], { requireUpstream }: UpdatePolicy): boolean {
   switch (requireUpstream) {
     case "always":
       return true;
@@ -110,7 +99,7 @@ function mayCutOff(pods: readonly DesiredPod[], { requireUpstream }: TrialPolicy
   }
 }
 
-/** To the node's own network, or to all of it. */
+/** It has access to the node's own network, or to all of the node. */
 function isClose({ spec }: Pod): boolean {
   return (
     spec.hostNetwork ||

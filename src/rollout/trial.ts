@@ -2,21 +2,13 @@
 
 import type { Failure, RolloutState, Trial, WantedRevision } from "../api/pod/rollout.ts";
 import type { Monotonic } from "../lib/clock.ts";
+import { MAX_CRASHES, provenAt, type PodHealth } from "./pod-health.ts";
 
-/** How the new pod does; absent parts = not known, or not there yet. */
-export interface TrialHealth {
-  readonly stage:
-    "Pending" | "Downloading" | "Starting" | "Running" | "Terminating" | "Succeeded" | "Failed";
-  readonly readySince?: Monotonic | undefined;
-  /** A container of it has run, be it only to prepare; absent = by its stage. */
-  readonly hasBegun?: boolean;
-  /** Something else has to be there first: a pod that it depends on. */
-  readonly isWaiting?: boolean;
-  /** How often its worst container has crashed in the life of this UID. */
-  readonly crashes: number;
-  readonly reason?: string;
-  readonly message?: string;
-}
+/** How the new pod does. */
+export type TrialHealth = Pick<
+  PodHealth,
+  "stage" | "readySince" | "hasBegun" | "totalCrashes" | "reason" | "message"
+>;
 
 export interface TrialFacts {
   readonly wanted: WantedRevision;
@@ -71,7 +63,6 @@ export type Judgement =
       readonly trial: Trial | undefined;
     };
 
-const CRASHES = 3;
 const BOOTS = 3;
 /** From the agent's start until what runs can have shown that it is ready. */
 const LOOK_SECONDS = 30;
@@ -84,14 +75,14 @@ export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
   const trial = continued(state.trial, facts);
   const held = heldBack(state, trial, facts);
   if (held !== undefined) return held;
-  const provenAt = proofTime(trial, facts);
-  if (provenAt !== undefined && facts.now >= provenAt && facts.upstream !== "Awaited")
+  const goodAt = provenAt(facts.health, { ...facts, since: trial.since });
+  if (goodAt !== undefined && facts.now >= goodAt && facts.upstream !== "Awaited")
     return { type: "Good" };
-  const why = failureOf(trial, facts, provenAt);
-  const isAhead = provenAt !== undefined && provenAt > facts.now;
+  const why = failureOf(trial, facts, goodAt);
+  const isAhead = goodAt !== undefined && goodAt > facts.now;
   if (why !== undefined)
-    return { type: "Failed", trial, why, reviewAt: isAhead ? provenAt : undefined };
-  return { type: "OnTrial", trial, reviewAt: reviewTime(trial, facts, provenAt) };
+    return { type: "Failed", trial, why, reviewAt: isAhead ? goodAt : undefined };
+  return { type: "OnTrial", trial, reviewAt: reviewTime(trial, facts, goodAt) };
 }
 
 /** Without anything to keep running there is nothing that a hold could protect. */
@@ -149,50 +140,42 @@ function isGoingOn(before: Trial | undefined, { wanted, retryFailed }: TrialFact
 
 /** What ends to read the new content has not crashed. */
 function crashesSoFar({ health, orderedRestarts = 0 }: TrialFacts): number {
-  return (health?.crashes ?? 0) + (hasStarted(health) ? orderedRestarts : 0);
+  return (health?.totalCrashes ?? 0) + (hasStarted(health) ? orderedRestarts : 0);
 }
 
 function hasStarted(health: TrialHealth | undefined): boolean {
   if (health === undefined) return false;
-  if (health.hasBegun === true) return true;
-  return health.crashes > 0 || ["Running", "Succeeded", "Failed"].includes(health.stage);
+  if (health.hasBegun || health.totalCrashes > 0) return true;
+  return ["Running", "Succeeded", "Failed"].includes(health.stage);
 }
 
 function countsNow(started: boolean, facts: TrialFacts): boolean {
   const { health, registryAnswers, hold, stopsFirst, misses = false } = facts;
   if (started) return !isAtWork(facts);
-  if (hold !== undefined || health?.isWaiting === true) return false;
+  if (hold !== undefined || health?.reason === "DependencyNotReady") return false;
   // Nobody has been able to try it.
   if (health === undefined) return misses;
   return stopsFirst === true || health.stage !== "Downloading" || registryAnswers;
 }
 
-/** When it will have proved itself, if nothing happens; undefined = something has to happen first. */
-function proofTime(trial: Trial, facts: TrialFacts): Monotonic | undefined {
-  const { health, isMeantToFinish, minReadySeconds, now } = facts;
-  if (isMeantToFinish) return health?.stage === "Succeeded" ? now : undefined;
-  if (health?.stage !== "Running" || health.readySince === undefined) return undefined;
-  return Math.max(health.readySince, trial.since) + minReadySeconds * 1000;
-}
-
 function failureOf(
   trial: Trial,
   facts: TrialFacts,
-  provenAt: Monotonic | undefined,
+  goodAt: Monotonic | undefined,
 ): Failure | undefined {
   const { health, fatal, progressDeadlineSeconds: deadline, now } = facts;
   const isOver = now >= deadlineOf(trial, facts) && !isAtWork(facts);
   if (fatal !== undefined) return fatal;
   if (health?.stage === "Failed") return said(health, "PodFailed", "the pod has failed for good");
-  const crashes = (health?.crashes ?? 0) - trial.crashesBefore;
-  if (health !== undefined && crashes >= CRASHES)
+  const crashes = (health?.totalCrashes ?? 0) - trial.crashesBefore;
+  if (health !== undefined && crashes >= MAX_CRASHES)
     return said(health, "CrashLoopBackOff", `it ended ${crashes} times before it was ready`);
   if (trial.boots >= BOOTS) {
     const message = `the machine was booted ${trial.boots - 1} times while it was judged`;
     return { reason: "RebootedTooOften", message };
   }
   if (!isOver) return undefined;
-  if (provenAt !== undefined && now >= provenAt) {
+  if (goodAt !== undefined && now >= goodAt) {
     const message = `it is ready, but the broker was not reached again within ${deadline} s`;
     return { reason: "UpstreamLost", message };
   }
@@ -228,12 +211,12 @@ function deadlineOf(trial: Trial, facts: TrialFacts): Monotonic {
 function reviewTime(
   trial: Trial,
   facts: TrialFacts,
-  provenAt: Monotonic | undefined,
+  goodAt: Monotonic | undefined,
 ): Monotonic | undefined {
   const { now } = facts;
   const deadline = trial.counts ? deadlineOf(trial, facts) : undefined;
   // What is over and has changed nothing will not do so by itself.
-  const times = [deadline, provenAt].filter(
+  const times = [deadline, goodAt].filter(
     (time): time is Monotonic => time !== undefined && time > now,
   );
   return times.length === 0 ? undefined : Math.min(...times);

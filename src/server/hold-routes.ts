@@ -3,7 +3,7 @@
 import { messageOf } from "../lib/errors.ts";
 import { json, notAllowed, text, type Answer } from "./answer.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
-import { type HoldVerb, type HoldOutcome, holdRefusal } from "../rollout/hold-requests.ts";
+import { type HoldVerb, type HoldOutcome, holdRefusal } from "../rollout/update-holds.ts";
 import type { HoldFacts } from "../node/node-api.ts";
 
 export const HOLD_PATHS: readonly string[] = ["/hold", "/release"];

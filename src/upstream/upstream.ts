@@ -3,22 +3,16 @@
 import type { MqttConfig } from "../config/config.ts";
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import { topicFor } from "../protocol/mqtt-topics.ts";
-import type { PodUID } from "../api/v1/pod.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
 import type { UpstreamFacts } from "../rollout/trial-facts.ts";
-import {
-  acknowledge,
-  acknowledgeStatic,
-  shadowedAmong,
-  type RunningFacts,
-} from "./report/acknowledge.ts";
+import { acknowledge, acknowledgeStatic, type RunningFacts } from "./report/acknowledge.ts";
 import { againAtConnect, againAtRefresh, both, type Again } from "./refresh-policy.ts";
 import { UpstreamConnection } from "./link/connection.ts";
 import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
-import type { PodHealth } from "../rollout/pod-health.ts";
+import { shadowedAmong } from "../rollout/document-health.ts";
 import { podLine } from "./report/pod-line.ts";
 import { Publisher } from "./publisher.ts";
 import { ReportLoop } from "./report/report-loop.ts";
@@ -27,7 +21,6 @@ import type { Ack } from "../protocol/reported-state.ts";
 import { reportedSource } from "../protocol/wire-text.ts";
 import type { Edges } from "../edges.ts";
 import type { NodeTruth } from "./report/node-truth.ts";
-import { healthOf } from "../rollout/pod-healths.ts";
 import { NextSpeaker } from "./session-clock.ts";
 
 export interface UpstreamOptions {
@@ -60,7 +53,6 @@ export class Upstream {
   readonly #publisher: Publisher;
   readonly #reports: ReportLoop;
   readonly #speaker: NextSpeaker;
-  #health: ReadonlyMap<PodUID, PodHealth> = new Map();
   #acks = new Map<string, Ack>();
   #review: Disposable | undefined;
   #again: Disposable | undefined;
@@ -206,7 +198,6 @@ export class Upstream {
   #put(truth: NodeTruth, again: Again): void {
     const { edges, config, nodeName } = this.#options;
     const { clock, store } = edges;
-    this.#health = healthOf(truth.pods, this.#health, clock.monotonic());
     const reported = report({
       ...this.#speaker.next(),
       node: nodeName,
@@ -260,7 +251,7 @@ export class Upstream {
     const facts = (source: SourceName, own: readonly DesiredPod[]): RunningFacts => {
       const uids = new Set(own.map(({ uid }) => uid));
       return {
-        health: this.#health,
+        health: truth.health,
         shadowed: shadowedAmong(own, truth.rejected),
         leftovers: truth.pods.filter(
           ({ desired }) => desired.source === source && !uids.has(desired.uid),

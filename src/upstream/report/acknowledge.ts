@@ -1,36 +1,33 @@
-// How the accepted document runs, as one acknowledgement: phase, code, what has converged (MQTT.md §3, §4). Pure.
+// How the accepted document runs, as one acknowledgement: the words, codes and dates of what rollout/document-health.ts
+// has judged.
 
-import type { DocumentState } from "../../protocol/desired-document.ts";
-import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
-import { podName, type PodUID } from "../../api/v1/pod.ts";
-import { isMeantToFinish } from "../../api/pod/restart-policy.ts";
-import type { PodStanding } from "../../api/pod/rollout.ts";
-import type { UpdatePolicy } from "../../api/pod/update-policy.ts";
+import type { DesiredPod } from "../../api/pod/desired-pod.ts";
+import { failureWords, takenBack } from "../../api/pod/update-condition.ts";
 import { rfc3339, type Monotonic } from "../../lib/clock.ts";
-import type { PodHealth } from "../../rollout/pod-health.ts";
+import type { DocumentState } from "../../protocol/desired-document.ts";
 import type { Ack, LastRejected, Progress } from "../../protocol/reported-state.ts";
-import { isOnTrial, rolloutSaid } from "../../rollout/rollout-ack.ts";
 import { reportedSource, wireText } from "../../protocol/wire-text.ts";
+import {
+  judgeDocument,
+  type DocumentHealth,
+  type DocumentPods,
+  type LatePod,
+} from "../../rollout/document-health.ts";
 
 /** What the node knows of the pods, and when. */
-export interface RunningFacts {
-  /** A pod that is not in it has not been started. */
-  readonly health: ReadonlyMap<PodUID, PodHealth>;
-  /** Pods of the document that a source of higher precedence shadows (`shadowedAmong`): they are not its to run. */
-  readonly shadowed: ReadonlySet<PodUID>;
-  /** Pods of this source that are still there and not in the document itself. Asking the merge instead would call a
-   * document converged in the moment between its acceptance and the merge. */
-  readonly leftovers: number;
-  readonly now: Monotonic;
-  /** Wall ms, for `since` only. */
+export interface RunningFacts extends Pick<
+  DocumentPods,
+  "health" | "shadowed" | "leftovers" | "now"
+> {
+  /** Wall-clock milliseconds, for `since` only. */
   readonly wall: number;
-  /** What was decided last for this source. */
+  /** The last acknowledgement of this source. */
   readonly previous: Ack | undefined;
 }
 
 export interface Acknowledgement {
   readonly ack: Ack;
-  /** Of the document whose place this one took; the last time beside the word that this one has converged. */
+  /** Of the document that this one replaced; last sent with the acknowledgement that this one has converged. */
   readonly superseded?: Ack;
   /** Every pod is where the document wants it; `observedGeneration` is to be written down. */
   readonly converged: boolean;
@@ -38,53 +35,80 @@ export interface Acknowledgement {
   readonly reviewAt: Monotonic | undefined;
 }
 
-type ReadyPolicy = Pick<UpdatePolicy, "minReadySeconds">;
+/** The manifest files of the directory. */
+export interface StaticFiles {
+  /** Over their sorted (path, sha256). */
+  readonly digest: string;
+  readonly pods: readonly DesiredPod[];
+  /** The directory was read: before that, an empty list means nothing. */
+  readonly isKnown: boolean;
+}
 
-const UNPROVEN = "its pods are ready, and have yet to prove themselves";
-/** Crashes in a row that count as failed for good. */
-const CRASHES = 3;
-const STATIC_POLICY: ReadyPolicy = { minReadySeconds: 10 };
+type Verdict = Pick<Ack, "phase" | "code" | "message" | "lastGood" | "progress">;
 
 /** The acknowledgement of one MQTT source; undefined = it has neither accepted nor refused anything. */
 export function acknowledge(
   state: DocumentState,
   facts: RunningFacts,
 ): Acknowledgement | undefined {
-  const { document, lastRejected } = state;
+  const { document, lastRejected, images } = state;
   const source = reportedSource(state.source);
   const rejected = lastRejected === undefined ? undefined : lastRejectedOf(lastRejected);
-  if (document === undefined) {
-    if (rejected === undefined) return undefined;
-    const { code, message } = rejected;
-    const version = { source, epoch: "", generation: 0, digest: "", signed: false };
-    const said = { phase: "Rejected", code, message } as const;
-    const ack = dated({ ...version, observedGeneration: 0, ...said }, facts);
-    return {
-      ack: { ...ack, lastRejected: rejected },
-      converged: false,
-      reviewAt: undefined,
-    };
-  }
-  const { epoch, generation, digest, policy, pods } = document;
+  if (document === undefined)
+    return rejected === undefined ? undefined : onlyRejected(source, rejected, facts);
+  const { epoch, generation, digest, policy, pods, signed = false } = document;
   const previous = sameVersion(facts.previous, { epoch, generation, digest });
   const hasConverged = state.observedGeneration === generation;
-  const images = state.images === undefined ? {} : { images: state.images };
-  const judged = judgeDocument(state.rollout ?? [], () =>
-    judgePods(pods, policy, { ...facts, ...images, previous, hasConverged }),
-  );
-  const observedGeneration = judged.converged ? generation : state.observedGeneration;
-  const signed = document.signed === true;
+  const { health, reviewAt } = judgeDocument({
+    ...facts,
+    pods,
+    policy,
+    rollout: state.rollout ?? [],
+    hasConverged,
+    before: runBefore(previous),
+  });
+  const converged = health.type === "Converged";
+  const observedGeneration = converged ? generation : state.observedGeneration;
   const version = { source, epoch, generation, observedGeneration, digest, signed };
-  const ack = dated({ ...version, ...judged.said }, { ...facts, previous });
+  const ack = dated({ ...version, ...verdictOf(health, { previous, images }) }, facts);
   return {
     ack: { ...ack, ...(rejected === undefined ? {} : { lastRejected: rejected }) },
     ...(hasConverged ? {} : overtaken(state, source)),
-    converged: judged.converged,
-    reviewAt: judged.reviewAt,
+    converged,
+    reviewAt,
   };
 }
 
-/** The last word about a document that had not come to an end when a newer one took its place. */
+/** The acknowledgement of the manifest files. */
+export function acknowledgeStatic(files: StaticFiles, facts: RunningFacts): Acknowledgement {
+  const { digest, pods, isKnown } = files;
+  const none = { epoch: "", generation: 0, observedGeneration: 0, signed: false };
+  const version = { source: "static", ...none, digest };
+  if (!isKnown) {
+    const message = "the manifests have not been read yet";
+    const unread = { phase: "Received", code: 202, message } as const;
+    return { ack: dated({ ...version, ...unread }, facts), converged: false, reviewAt: undefined };
+  }
+  const previous = sameVersion(facts.previous, version);
+  const { health, reviewAt } = judgeDocument({
+    ...facts,
+    pods,
+    rollout: [],
+    hasConverged: false,
+    before: runBefore(previous),
+  });
+  const ack = dated({ ...version, ...verdictOf(health, { previous }) }, facts);
+  return { ack, converged: health.type === "Converged", reviewAt };
+}
+
+function onlyRejected(source: string, rejected: LastRejected, facts: RunningFacts) {
+  const { code, message } = rejected;
+  const none = { epoch: "", generation: 0, observedGeneration: 0, digest: "", signed: false };
+  const ack = dated({ source, ...none, phase: "Rejected", code, message }, facts);
+  return { ack: { ...ack, lastRejected: rejected }, converged: false, reviewAt: undefined };
+}
+
+/** Last report of a document that had not come to an end when a newer one replaced it. */
 function overtaken(
   { superseded, document, acceptedAt }: DocumentState,
   source: string,
@@ -93,174 +117,74 @@ function overtaken(
   const { epoch, generation, observedGeneration, digest, signed = false } = superseded;
   const version = { source, epoch, generation, observedGeneration, digest, signed };
   const message = `generation ${document?.generation} took its place before it had converged`;
-  const said = { phase: "Superseded", code: 410, message, since: rfc3339(acceptedAt) } as const;
-  return { superseded: { ...version, ...said } };
+  const verdict = { phase: "Superseded", code: 410, message, since: rfc3339(acceptedAt) } as const;
+  return { superseded: { ...version, ...verdict } };
 }
 
-/** Its pods may do well although what runs is not what it asks for. */
-function judgeDocument(standings: readonly PodStanding[], judge: () => Judged): Judged {
-  const said = rolloutSaid(standings);
-  if (said !== undefined) return { said, converged: false, reviewAt: undefined };
-  const judged = judge();
-  if (!isOnTrial(standings)) return judged;
-  // Whether it has failed is the trial's to say.
-  if (judged.said.phase === "Degraded")
-    return { ...judged, said: { ...judged.said, phase: "Progressing", code: 202 } };
-  if (!judged.converged) return judged;
-  const unproven = { phase: "Progressing", code: 202, message: UNPROVEN } as const;
-  return { said: unproven, converged: false, reviewAt: undefined };
+function runBefore(previous: Ack | undefined): DocumentPods["before"] {
+  const { phase } = previous ?? {};
+  return phase === "Healthy" || phase === "Degraded" ? phase : undefined;
 }
 
-/** The acknowledgement of the manifest files; `digest` is over their sorted (path, sha256). */
-export function acknowledgeStatic(files: StaticFiles, facts: RunningFacts): Acknowledgement {
-  const { digest, pods } = files;
-  const previous = sameVersion(facts.previous, { epoch: "", generation: 0, digest });
-  const judged = files.isKnown
-    ? judgePods(pods, STATIC_POLICY, { ...facts, previous, hasConverged: false })
-    : NOT_READ_YET;
-  const none = { epoch: "", generation: 0, observedGeneration: 0, signed: false };
-  const version = { source: "static", ...none, digest };
-  const ack = dated({ ...version, ...judged.said }, { ...facts, previous });
-  return { ack, converged: judged.converged, reviewAt: judged.reviewAt };
-}
-
-/** What the manifests of the directory ask for. */
-export interface StaticFiles {
-  readonly digest: string;
-  readonly pods: readonly DesiredPod[];
-  /** The directory was read: before that, no pods are no answer. */
-  readonly isKnown: boolean;
-}
-
-const NOT_READ_YET: Judged = {
-  said: { phase: "Received", code: 202, message: "the manifests have not been read yet" },
-  converged: false,
-  reviewAt: undefined,
-};
-
-/** Those of a document's pods that the merge has put behind another source's. A pod that is merely missing from the
- * merge is not shadowed: it may be a turn behind. */
-export function shadowedAmong(
-  pods: readonly DesiredPod[],
-  rejected: readonly Rejection[],
-): ReadonlySet<PodUID> {
-  const shadowed = rejected.filter(({ code }) => code === "Shadowed");
-  const isShadowed = ({ source, pod }: DesiredPod): boolean =>
-    shadowed.some(
-      (one) =>
-        one.source === source &&
-        one.namespace === pod.metadata.namespace &&
-        one.name === pod.metadata.name,
-    );
-  return new Set(pods.filter(isShadowed).map(({ uid }) => uid));
-}
-
-type Said = Pick<Ack, "phase" | "code" | "message" | "lastGood" | "progress">;
-
-interface Judged {
-  readonly said: Said;
-  readonly converged: boolean;
-  readonly reviewAt: Monotonic | undefined;
-}
-
-type PodFacts = RunningFacts & {
-  /** This version converged before, maybe in an earlier life of the agent. */
-  readonly hasConverged: boolean;
-  /** Told while they are pulled. */
-  readonly images?: Progress;
-};
-
-function judgePods(pods: readonly DesiredPod[], policy: ReadyPolicy, facts: PodFacts): Judged {
-  const own = pods.filter(({ uid }) => !facts.shadowed.has(uid));
-  const need = readyTime(policy, facts);
-  const waits = own.map((pod) => waitOf(pod, facts, need));
-  if (facts.leftovers === 0 && waits.every((wait) => wait === "Done"))
-    return { said: { phase: "Healthy", code: 200 }, converged: true, reviewAt: undefined };
-  const reviews = waits.filter((wait) => typeof wait === "number");
-  return {
-    said: describe(own, facts),
-    converged: false,
-    reviewAt: reviews.length === 0 ? undefined : Math.min(...reviews),
-  };
-}
-
-/** Ms that a pod must have been Ready. What converged in an earlier life of the agent need not prove itself again. */
-function readyTime(policy: ReadyPolicy, { hasConverged, previous }: PodFacts): number {
-  const isKnown = hasConverged && previous?.phase !== "Degraded";
-  return isKnown ? 0 : policy.minReadySeconds * 1000;
-}
-
-/** `Done`, when it will be if nothing happens, or `Open`: only an event can bring it further. */
-function waitOf(pod: DesiredPod, facts: PodFacts, need: number): "Done" | "Open" | Monotonic {
-  const health = facts.health.get(pod.uid);
-  if (health === undefined) return "Open";
-  if (isMeantToFinish(pod.pod.spec)) return health.stage === "Succeeded" ? "Done" : "Open";
-  if (health.stage !== "Running" || health.readySince === undefined) return "Open";
-  const at = health.readySince + need;
-  return facts.now >= at ? "Done" : at;
-}
-
-/** Not converged: how far it is. */
-function describe(pods: readonly DesiredPod[], facts: PodFacts): Said {
-  const { previous } = facts;
-  const failed = pods.find((pod) => hasFailed(facts.health.get(pod.uid)));
-  // Degraded ends when everything has been Ready long enough, not with the next restart of what crashes.
-  const wasWell = previous?.phase === "Healthy" || previous?.phase === "Degraded";
-  const broken = failed ?? (wasWell ? pods.find((pod) => !isWell(pod, facts)) : undefined);
-  if (broken !== undefined || previous?.phase === "Degraded")
-    return { phase: "Degraded", code: 424, ...messageOf(broken ?? pods[0], facts, previous) };
-  return describeWay(pods, facts);
-}
-
-/** On its way, nothing wrong so far. */
-function describeWay(pods: readonly DesiredPod[], facts: PodFacts): Said {
-  const { health, images, leftovers } = facts;
-  const downloading = pods.find(({ uid }) => health.get(uid)?.stage === "Downloading");
-  if (downloading !== undefined) {
-    const progress = images === undefined ? {} : { progress: images };
-    return { phase: "Downloading", code: 202, ...messageOf(downloading, facts), ...progress };
+function verdictOf(
+  health: DocumentHealth,
+  {
+    previous,
+    images,
+  }: { readonly previous: Ack | undefined; readonly images?: Progress | undefined },
+): Verdict {
+  switch (health.type) {
+    case "Converged":
+      return { phase: "Healthy", code: 200 };
+    case "RolledBack": {
+      const why = takenBack(health, failureWords(health.why));
+      const message = wireText(`pod ${health.name} was taken back: ${why}`);
+      const verdict = { phase: "RolledBack", code: 424, message } as const;
+      const { lastGood: generation } = health;
+      return generation === undefined ? verdict : { ...verdict, lastGood: { generation } };
+    }
+    case "Failed": {
+      const message = wireText(`pod ${health.name}: ${failureWords(health.why)}`);
+      return { phase: "Degraded", code: 424, message };
+    }
+    case "Held":
+      return { phase: "Held", code: 423, message: wireText(`pod ${health.name}: ${health.why}`) };
+    case "Degraded":
+      return { phase: "Degraded", code: 424, ...degradedMessage(health.pod, previous) };
+    case "Received":
+      return { phase: "Received", code: 202 };
+    case "Downloading": {
+      const progress = images === undefined ? {} : { progress: images };
+      return { phase: "Downloading", code: 202, ...messageOf(health.pod), ...progress };
+    }
+    case "Applying":
+      return { phase: "Applying", code: 202, ...messageOf(health.pod) };
+    case "Stopping": {
+      const { leftovers } = health;
+      const pods = leftovers === 1 ? "1 pod of before is" : `${leftovers} pods of before are`;
+      return { phase: "Applying", code: 202, message: `${pods} still stopping` };
+    }
+    case "Progressing":
+      return { phase: "Progressing", code: 202, ...messageOf(health.pod) };
+    case "Unproven": {
+      const message = "its pods are ready, and have yet to prove themselves";
+      return { phase: "Progressing", code: 202, message };
+    }
   }
-  if (pods.length > 0 && pods.every(({ uid }) => !health.has(uid)))
-    return { phase: "Received", code: 202 };
-  const waiting = pods.find(({ uid }) => isBeforeStart(health.get(uid)));
-  if (waiting !== undefined) return { phase: "Applying", code: 202, ...messageOf(waiting, facts) };
-  const late = pods.find((pod) => !isWell(pod, facts));
-  if (late !== undefined) return { phase: "Progressing", code: 202, ...messageOf(late, facts) };
-  if (leftovers === 0) return { phase: "Progressing", code: 202 };
-  const [what, are] = leftovers === 1 ? ["pod", "is"] : ["pods", "are"];
-  const message = `${leftovers} ${what} of before ${are} still stopping`;
-  return { phase: "Applying", code: 202, message };
 }
 
-function hasFailed(health: PodHealth | undefined): boolean {
-  if (health === undefined) return false;
-  return health.stage === "Failed" || health.crashes >= CRASHES;
+/** While the pod is well again, the message of its failure stays. */
+function degradedMessage(pod: LatePod | undefined, previous: Ack | undefined) {
+  if (pod !== undefined) return messageOf(pod);
+  return previous?.message === undefined ? {} : { message: previous.message };
 }
 
-function isBeforeStart(health: PodHealth | undefined): boolean {
-  return health === undefined || health.stage === "Pending" || health.stage === "Terminating";
-}
-
-/** Does what it should at this moment, however short. */
-function isWell(pod: DesiredPod, { health }: PodFacts): boolean {
-  const own = health.get(pod.uid);
-  if (own === undefined) return false;
-  if (own.stage === "Succeeded") return isMeantToFinish(pod.pod.spec);
-  return own.stage === "Running" && own.readySince !== undefined;
-}
-
-/** A sentence on the pod that holds everything up; while it is well again, what was said of it before. */
-function messageOf(
-  pod: DesiredPod | undefined,
-  facts: PodFacts,
-  previous?: Ack,
-): { readonly message?: string } {
-  if (pod === undefined || (previous?.phase === "Degraded" && isWell(pod, facts)))
-    return previous?.message === undefined ? {} : { message: previous.message };
-  const health = facts.health.get(pod.uid);
-  const stage = health?.stage ?? "not started yet";
+/** A sentence on the pod that everything waits for. */
+function messageOf(pod: LatePod | undefined): { readonly message?: string } {
+  if (pod === undefined) return {};
+  const { name, health } = pod;
   const why = [health?.reason, health?.message].filter((part) => part !== undefined);
-  const sentence = `pod ${podName(pod.pod)} is ${stage}`;
+  const sentence = `pod ${name} is ${health?.stage ?? "not started yet"}`;
   return { message: wireText([sentence, ...why].join(": ")) };
 }
 
@@ -275,10 +199,11 @@ function sameVersion(
 }
 
 /** `since` stays while version, phase and code stay. */
-function dated(said: Omit<Ack, "since">, facts: Pick<RunningFacts, "wall" | "previous">): Ack {
-  const before = sameVersion(facts.previous, said);
-  const isSame = before !== undefined && before.phase === said.phase && before.code === said.code;
-  return { ...said, since: isSame ? before.since : rfc3339(facts.wall) };
+function dated(verdict: Omit<Ack, "since">, facts: Pick<RunningFacts, "wall" | "previous">): Ack {
+  const before = sameVersion(facts.previous, verdict);
+  const isSame =
+    before !== undefined && before.phase === verdict.phase && before.code === verdict.code;
+  return { ...verdict, since: isSame ? before.since : rfc3339(facts.wall) };
 }
 
 function lastRejectedOf(refused: Exclude<DocumentState["lastRejected"], undefined>): LastRejected {

@@ -2,22 +2,23 @@
 
 import type { DocumentState } from "../../protocol/desired-document.ts";
 import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
+import type { PodUID } from "../../api/v1/pod.ts";
 import type { NodeStatus, PodStatus } from "../../api/v1/pod-status.ts";
+import type { PodHealth } from "../../rollout/pod-health.ts";
 import type { StaticFiles } from "./acknowledge.ts";
 
 /** A pod as the node shows it. */
 export interface ReportedPod {
   readonly desired: DesiredPod;
   readonly status: PodStatus | undefined;
-  readonly terminating: boolean;
-  /** The successor it waits for has to be pulled or to wait. */
-  readonly pulling: boolean;
 }
 
 /** What is true on the node when a report is made. */
 export interface NodeTruth {
   /** Everything that has a worker and a spec, predecessors too. */
   readonly pods: readonly ReportedPod[];
+  /** Of each pod in `pods`. */
+  readonly health: ReadonlyMap<PodUID, PodHealth>;
   /** One per namespace/name: what `get pods` shows. */
   readonly shown: readonly ReportedPod[];
   readonly files: StaticFiles;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 
-import { newsOf } from "../../../src/rollout/config-freshness.ts";
+import { configFreshness } from "../../../src/rollout/config-freshness.ts";
 import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import { configDigests } from "../../../src/runtime/decide/config-digests.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
@@ -19,31 +19,31 @@ function digestOf(written: WrittenObjects): string | undefined {
 }
 
 /** What runs has been made with `digest`; undefined = nothing is written on it. */
-function news(written: WrittenObjects, made: string | undefined): string {
+function freshness(written: WrittenObjects, made: string | undefined): string {
   const main = { name: "main", configDigest: made };
   const observed = { containers: [main] } as unknown as ObservedPod;
-  return newsOf(pod, { objects: localObjects(written), digest, observed }).type;
+  return configFreshness(pod, { objects: localObjects(written), digest, observed }).type;
 }
 
 const INFO: WrittenObjects = { configMaps: { web: { level: "info" } } };
 const DEBUG: WrittenObjects = { configMaps: { web: { level: "debug" } } };
 
 test("what was started with the content has read it", () => {
-  expect(news(INFO, digestOf(INFO))).toBe("Read");
+  expect(freshness(INFO, digestOf(INFO))).toBe("Read");
 });
 
 test("what was started with other content has not", () => {
-  expect(news(DEBUG, digestOf(INFO))).toBe("Unread");
+  expect(freshness(DEBUG, digestOf(INFO))).toBe("Unread");
 });
 
 test("an object that is missing, or lacks the key, could start nothing", () => {
-  expect(news({}, digestOf(INFO))).toBe("Unusable");
-  expect(news({ configMaps: { web: { levle: "info" } } }, digestOf(INFO))).toBe("Unusable");
+  expect(freshness({}, digestOf(INFO))).toBe("Unusable");
+  expect(freshness({ configMaps: { web: { levle: "info" } } }, digestOf(INFO))).toBe("Unusable");
 });
 
 test("digests of two keys, or none at all, tell nothing", () => {
-  expect(news(DEBUG, "v1:other:00")).toBe("Read");
-  expect(news(DEBUG, undefined)).toBe("Read");
+  expect(freshness(DEBUG, "v1:other:00")).toBe("Read");
+  expect(freshness(DEBUG, undefined)).toBe("Read");
 });
 
 test("what never restarts for its configuration has nothing to read", () => {
@@ -52,5 +52,7 @@ test("what never restarts for its configuration has nothing to read", () => {
   const kept = { ...pod, pod: { ...pod.pod, metadata: { ...metadata, annotations } } };
   const main = { name: "main", configDigest: digestOf(INFO) };
   const observed = { containers: [main] } as unknown as ObservedPod;
-  expect(newsOf(kept, { objects: localObjects(DEBUG), digest, observed }).type).toBe("Read");
+  expect(configFreshness(kept, { objects: localObjects(DEBUG), digest, observed }).type).toBe(
+    "Read",
+  );
 });

@@ -2,7 +2,12 @@ import { describe, expect, test } from "bun:test";
 
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { ContainerState, ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
-import { podHealth, type HealthFacts, type PodHealth } from "../../../src/rollout/pod-health.ts";
+import {
+  podHealth,
+  provenAt,
+  type HealthFacts,
+  type PodHealth,
+} from "../../../src/rollout/pod-health.ts";
 import { aContainer } from "../../fakes/a-pod.ts";
 import {
   NOW,
@@ -80,6 +85,11 @@ const cases: Readonly<
   ],
 };
 
+/** What has its own table below. */
+function withoutTotals({ hasBegun: _begun, totalCrashes: _total, ...health }: PodHealth) {
+  return health;
+}
+
 /** One plain init container, one sidecar, one app container. */
 const staged = podNamed("web");
 const initContainers = [aContainer("i"), aContainer("s", { restartPolicy: "Always" })];
@@ -138,7 +148,7 @@ const initCases: Readonly<Record<string, readonly [PodStatus, Partial<PodHealth>
       ],
       initializing,
     ),
-    { stage: "Starting", crashes: 4, reason: "Init:CrashLoopBackOff", message: "why" },
+    { stage: "Starting", crashes: 5, reason: "Init:CrashLoopBackOff", message: "why" },
   ],
   "is Starting between the last init container and the app container": [
     stagedStatus([doneInit, running], initializing, { conditions: [isInitialized] }),
@@ -180,13 +190,17 @@ const initCases: Readonly<Record<string, readonly [PodStatus, Partial<PodHealth>
 
 describe("of a pod with init containers podHealth", () => {
   test.each(Object.entries(initCases))("%s", (_sentence, [status, expected]) => {
-    expect(podHealth(withInit, { status, now: NOW })).toEqual(healthOf("web", expected));
+    expect(withoutTotals(podHealth(withInit, { status, now: NOW }))).toEqual(
+      withoutTotals(healthOf("web", expected)),
+    );
   });
 });
 
 describe("podHealth", () => {
   test.each(Object.entries(cases))("%s", (_sentence, [status, more, expected]) => {
-    expect(podHealth(web, { status, now: NOW, ...more })).toEqual(healthOf("web", expected));
+    expect(withoutTotals(podHealth(web, { status, now: NOW, ...more }))).toEqual(
+      withoutTotals(healthOf("web", expected)),
+    );
   });
 
   test("goes on counting while it stays Ready, and begins anew after a break", () => {
@@ -208,5 +222,80 @@ describe("podHealth", () => {
     const ready = aStatus([aContainerStatus(RUNNING)]);
     const other = podHealth(podNamed("other"), { status: ready, now: 1000 });
     expect(podHealth(web, { status: ready, now: 5000 }, other).readySince).toBe(5000);
+  });
+});
+
+const finished = podNamed("web", "OnFailure");
+
+describe("the life of a pod", () => {
+  const lives: Readonly<
+    Record<string, readonly [DesiredPod, PodStatus | undefined, begun: boolean, total: number]>
+  > = {
+    "has not begun without a status": [web, undefined, false, 0],
+    "has not begun while its first container waits": [
+      web,
+      aStatus([aContainerStatus(waiting("ContainerCreating"))]),
+      false,
+      0,
+    ],
+    "has begun with its first init container": [
+      withInit,
+      stagedStatus([{ ...running, ready: false }, idleInit], initializing),
+      true,
+      0,
+    ],
+    "counts the crashes of a container that is Ready again": [
+      web,
+      aStatus([aContainerStatus(RUNNING, { restartCount: 9 })]),
+      true,
+      9,
+    ],
+    "counts the end that a back-off follows": [
+      web,
+      aStatus([
+        aContainerStatus(waiting("CrashLoopBackOff"), { restartCount: 2, lastState: exited(1) }),
+      ]),
+      true,
+      3,
+    ],
+    "counts an end with exit code 0 that is to be followed by a restart": [
+      web,
+      aStatus([aContainerStatus(exited(0))]),
+      true,
+      1,
+    ],
+    "counts no end that was meant to be the last": [
+      finished,
+      aStatus([aContainerStatus(exited(0))], { phase: "Succeeded" }),
+      true,
+      0,
+    ],
+  };
+
+  test.each(Object.entries(lives))("%s", (_sentence, [desired, status, hasBegun, totalCrashes]) => {
+    expect(podHealth(desired, { status, now: NOW })).toMatchObject({ hasBegun, totalCrashes });
+  });
+});
+
+describe("provenAt", () => {
+  const terms = { isMeantToFinish: false, minReadySeconds: 10, since: 500 };
+  const ready = { stage: "Running", readySince: 1000 } as const;
+
+  test("counts minReadySeconds from when it was Ready, but not from before `since`", () => {
+    expect(provenAt(ready, terms)).toBe(11_000);
+    expect(provenAt(ready, { ...terms, since: 3000 })).toBe(13_000);
+  });
+
+  test("is undefined while something has to happen first", () => {
+    expect(provenAt(undefined, terms)).toBeUndefined();
+    expect(provenAt({ ...ready, readySince: undefined }, terms)).toBeUndefined();
+    expect(provenAt({ ...ready, stage: "Terminating" }, terms)).toBeUndefined();
+    expect(provenAt(ready, { ...terms, isMeantToFinish: true })).toBeUndefined();
+  });
+
+  test("is over at once for a pod that was meant to finish and has succeeded", () => {
+    const succeeded = { stage: "Succeeded", readySince: undefined } as const;
+    expect(provenAt(succeeded, { ...terms, isMeantToFinish: true })).toBe(500);
+    expect(provenAt(succeeded, terms)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { answerForHold, holdOfPath, type HoldPath } from "../../../src/server/hold-routes.ts";
-import type { HoldOutcome, HoldVerb } from "../../../src/rollout/hold-requests.ts";
+import type { HoldOutcome, HoldVerb } from "../../../src/rollout/update-holds.ts";
 
 const pod = { namespace: "shop", name: "web" };
 

@@ -23,11 +23,11 @@ export function podNamed(name: string, restartPolicy: RestartPolicy = "Always"):
 export function healthOf(name: string, more: Partial<PodHealth>): PodHealth {
   return {
     uid: `uid-${name}`,
-    namespace: "default",
-    name,
     stage: "Pending",
     readySince: undefined,
+    hasBegun: false,
     crashes: 0,
+    totalCrashes: 0,
     ...more,
   };
 }

@@ -8,7 +8,6 @@ import { rfc3339 } from "../../../../src/lib/clock.ts";
 import {
   acknowledge,
   acknowledgeStatic,
-  shadowedAmong,
   type Acknowledgement,
   type RunningFacts,
 } from "../../../../src/upstream/report/acknowledge.ts";
@@ -309,27 +308,6 @@ describe("a source that has accepted nothing", () => {
       converged: false,
       reviewAt: undefined,
     });
-  });
-});
-
-describe("shadowedAmong", () => {
-  const shadowed = {
-    ref: "generation 7",
-    kind: "Pod",
-    namespace: "default",
-    path: "",
-    message: "",
-  };
-
-  test("finds the pods that lost their name to a source before", () => {
-    const rejected = [
-      { ...shadowed, source: "mqtt:node", name: "web", code: "Shadowed" },
-      { ...shadowed, source: "mqtt:group/kiosks", name: "db", code: "Shadowed" },
-      { ...shadowed, source: "mqtt:node", name: "job", code: "HostPortConflict" },
-      { ...shadowed, source: "mqtt:node", name: "db", namespace: "other", code: "Shadowed" },
-    ] as const;
-    expect(shadowedAmong([web, db, job], rejected)).toEqual(new Set(["uid-web"]));
-    expect(shadowedAmong([web, db, job], [])).toEqual(new Set());
   });
 });
 

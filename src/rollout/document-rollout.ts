@@ -1,14 +1,21 @@
-// Performs: carries the pods of one document through their updates: asks how they do, writes down what was decided, and
-// says what may run. What it has said is on the disk.
+// Performs: carries the pods of one document through their updates: collects the facts, has the next step of each pod
+// decided, writes the decision to the disk, and answers which pods may run. What it has answered is on the disk.
 
-import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import type { Sha256 } from "../api/decode/decode-context.ts";
+import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
+import { revisionOf } from "../api/pod/revision.ts";
+import {
+  NO_ROLLOUT,
+  type GoodCopy,
+  type PodOfSource,
+  type Revision,
+  type RolloutState,
+} from "../api/pod/rollout.ts";
+import { policyOf } from "../api/pod/update-annotations.ts";
 import type { LocalObject, LocalObjects } from "../api/v1/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
-import { NO_ROLLOUT, type Revision, type RolloutState } from "../api/pod/rollout.ts";
-import { policyOf } from "../api/pod/update-annotations.ts";
-import type { Monotonic } from "../lib/clock.ts";
-import { goodCopy, pinnedObjects, type GoodPod } from "./good-revision.ts";
-import { GoodPods } from "./good-pods.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import { GoodPods, goodCopy, pinnedObjects, type GoodPod } from "./good-revision.ts";
 import {
   isSameGood,
   paused,
@@ -18,16 +25,74 @@ import {
   unattended,
   type PodOnRollout,
   type RolloutStep,
-} from "./next-step.ts";
-import type {
-  DocumentRolloutsOptions,
-  RolloutDocument,
-  RolloutOutcome,
-  RolloutPod,
-} from "./rollout-document.ts";
-import { rolloutPods } from "./rollout-pods.ts";
-import { listedPods, unlistedPods, untilFetched } from "./rollout-choice.ts";
-import { trialFacts, withStrategy } from "./trial-facts.ts";
+} from "./plan-rollout.ts";
+import {
+  listedPods,
+  podsToRun,
+  unlistedPods,
+  untilFetched,
+  type RolloutDocument,
+  type RolloutPod,
+} from "./pods-to-run.ts";
+import type { PodsOnNode } from "./pods-on-node.ts";
+import { trialFacts, withStrategy, type UpstreamFacts } from "./trial-facts.ts";
+import type { UpdateHolds } from "./update-holds.ts";
+
+/** The checkpoint. What `save` has returned from is on the disk; when it throws, nothing is. */
+export interface RolloutStore {
+  of(source: SourceName): ReadonlyMap<string, RolloutState>;
+  copy(
+    pod: PodOfSource,
+  ): { readonly type: "Found"; readonly copy: GoodCopy } | { readonly type: "Lost" };
+  save(
+    changes: readonly (PodOfSource & { readonly state: RolloutState; readonly copy?: GoodCopy })[],
+  ): void;
+  forget(pods: readonly PodOfSource[]): void;
+}
+
+/** What all sources ask for by now. */
+export interface RolloutView {
+  /** What the pod finds at this moment. */
+  objectsFor(desired: DesiredPod): LocalObjects;
+  /** What it reads and may still come (`ConfigMap default/web`): that it is missing proves nothing yet. */
+  late(desired: DesiredPod): readonly string[];
+  /** Another source has its name: its document does not run it. */
+  isShadowed(desired: DesiredPod): boolean;
+}
+
+export interface DocumentRolloutOptions {
+  readonly source: SourceName;
+  readonly store: RolloutStore;
+  readonly bootId: string;
+  readonly nodeName: string;
+  readonly sha256: Sha256;
+  /** Keyed, for what Secrets hold. */
+  readonly secretDigest: (text: string) => string;
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly view: RolloutView;
+  readonly pods: Pick<
+    PodsOnNode,
+    "isThere" | "isKnown" | "isRunning" | "isKeptWaiting" | "progressOf" | "imagesOf"
+  >;
+  readonly holds: Pick<UpdateHolds, "of" | "ofRunning">;
+  readonly upstream: () => UpstreamFacts;
+}
+
+/** What may run, and how each pod stands. */
+export interface RolloutOutcome {
+  /** Of the document that was judged; 0 = there is none. */
+  readonly generation: number;
+  readonly pods: readonly DesiredPod[];
+  /** Names (`namespace/name`) under which what runs goes on. */
+  readonly held: readonly string[];
+  readonly steps: readonly RolloutStep[];
+  /** Pods that find other objects or images from now on than they did before. */
+  readonly repinned: readonly PodUID[];
+  /** When time alone may change it. */
+  readonly reviewAt: Monotonic | undefined;
+  /** Why the decision could not be written down, so that only what the disk knows is done; absent = it was written. */
+  readonly trouble?: unknown;
+}
 
 const NOTHING = {
   generation: 0,
@@ -40,30 +105,29 @@ const NOTHING = {
 const HELD_AGAIN_MS = 5_000;
 const SAVE_AGAIN_MS = 30_000;
 
-export class DocumentRollouts {
-  readonly #options: DocumentRolloutsOptions;
+export class DocumentRollout {
+  readonly #options: DocumentRolloutOptions;
   readonly #good: GoodPods;
   #document: RolloutDocument | undefined;
   #states = new Map<string, RolloutState>();
-  /** By name, of copies that are there, or were tried. */
+  /** By name: revisions whose copy was found, or was made anew. */
   readonly #sealed = new Map<string, Revision>();
   readonly #watched = new Map<string, { readonly revision: Revision; readonly since: Monotonic }>();
-  /** Pods that read newer content than was good. */
+  /** Pods that have read newer content than their good revision had. */
   readonly #beyond = new Set<PodUID>();
-  /** What runs the good revision although the document wants another. */
+  /** Pods that run the good revision although the document wants another. */
   #pinned: ReadonlyMap<PodUID, GoodPod> = new Map();
 
-  constructor(options: DocumentRolloutsOptions) {
+  constructor(options: DocumentRolloutOptions) {
     this.#options = options;
-    this.#good = new GoodPods(options);
-    this.#states = new Map(
-      [...options.store.of(options.source)].map(([name, state]) => [name, unattended(state)]),
-    );
+    const { source, store, nodeName, sha256 } = options;
+    this.#good = new GoodPods({ source, store, context: { ref: source, nodeName, sha256 } });
+    this.#states = new Map([...store.of(source)].map(([name, state]) => [name, unattended(state)]));
   }
 
-  /** What the pod finds: what was there when it was good, while it is not to follow the document. */
+  /** What the pod finds: the content of its good revision while it does not follow the document. */
   objectsOf(desired: DesiredPod): LocalObjects {
-    const live = this.#options.objects(desired);
+    const live = this.#options.view.objectsFor(desired);
     const pinned = this.#pinned.get(desired.uid);
     return pinned === undefined ? live : pinnedObjects(pinned, live);
   }
@@ -73,12 +137,12 @@ export class DocumentRollouts {
     return this.#pinned.get(uid)?.images[container];
   }
 
-  /** What pods find beside the newest word of the sources. */
+  /** What pods find beside the newest snapshots of the sources. */
   pinnedObjects(): readonly LocalObject[] {
     return [...this.#pinned.values()].flatMap(({ objects }) => [...objects.values()]);
   }
 
-  /** The accepted document; `review` tells what it means. */
+  /** Takes the accepted document; `review` decides what it means. */
   update(document: RolloutDocument): void {
     const pods = document.pods.map(({ desired, written }) => ({
       desired: withStrategy(desired, document.policy),
@@ -87,7 +151,7 @@ export class DocumentRollouts {
     this.#document = { ...document, pods };
   }
 
-  /** `agent release`: what has failed is tried again. False = no such pod. */
+  /** `agent release`: tries again what has failed. False = no such pod. */
   release(name: string): boolean {
     const state = this.#states.get(name);
     if (state === undefined) return false;
@@ -95,12 +159,12 @@ export class DocumentRollouts {
     return true;
   }
 
-  /** Looks at all pods. To be called again whenever something of them, or what they read, has changed. */
+  /** Looks at all pods. To be called again whenever one of them, or what they read, has changed. */
   review(): RolloutOutcome {
-    const { isShadowed, store, source, now } = this.#options;
+    const { view, store, source, clock } = this.#options;
     const document = this.#document;
     if (document === undefined) return NOTHING;
-    const judged = document.pods.filter(({ desired }) => !isShadowed(desired));
+    const judged = document.pods.filter(({ desired }) => !view.isShadowed(desired));
     const byName = new Map(judged.map((pod) => [podName(pod.desired.pod), pod]));
     const onRollout = [...byName].map(([name, pod]) => this.#onRollout(name, pod, document));
     const planned = planRollout(
@@ -110,21 +174,22 @@ export class DocumentRollouts {
     );
     const saved = this.#save(planned, byName);
     const decided = saved.ok ? planned : this.#byDisk(planned, byName);
-    const world = { ...this.#options, good: this.#good, states: this.#states };
-    const steps = decided.map((step) => untilFetched(step, byName.get(step.name)?.desired, world));
+    const node = { ...this.#options, good: this.#good, states: this.#states };
+    const steps = decided.map((step) => untilFetched(step, byName.get(step.name)?.desired, node));
     for (const { name, state } of planned)
       if (saved.ok || isSameGood(state, store.of(source).get(name))) this.#states.set(name, state);
     const repinned = this.#pin(steps, byName);
-    const unlisted = unlistedPods(document, world);
-    const { pods, held } = rolloutPods(listedPods(steps, byName, world), unlisted);
+    const unlisted = unlistedPods(document, node);
+    const { pods, held } = podsToRun(listedPods(steps, byName, node), unlisted);
     const stays = unlisted.flatMap(({ step }) => step ?? []);
+    const now = clock.monotonic();
     const times = [
       ...steps.map(({ reviewAt }) => reviewAt),
       ...onRollout.map(({ reviewAt }) => reviewAt),
-      ...(stays.length === 0 ? [] : [now() + HELD_AGAIN_MS]),
-      ...(saved.ok ? [] : [now() + SAVE_AGAIN_MS]),
+      ...(stays.length === 0 ? [] : [now + HELD_AGAIN_MS]),
+      ...(saved.ok ? [] : [now + SAVE_AGAIN_MS]),
     ].filter((at) => at !== undefined);
-    const shadowed = document.pods.filter(({ desired }) => isShadowed(desired));
+    const shadowed = document.pods.filter(({ desired }) => view.isShadowed(desired));
     for (const { desired } of shadowed) this.#pause(podName(desired.pod));
     return {
       generation: document.generation,
@@ -132,17 +197,19 @@ export class DocumentRollouts {
       held,
       steps: [...steps, ...stays],
       repinned,
-      reviewAt: times.length === 0 ? undefined : Math.max(now(), Math.min(...times)),
+      reviewAt: times.length === 0 ? undefined : Math.max(now, Math.min(...times)),
       ...(saved.ok ? {} : { trouble: saved.trouble }),
     };
   }
 
-  /** Pods of earlier documents that are gone: what was good of them is nobody's any more. */
+  /** Forgets the good revisions of pods of earlier documents that are gone. */
   forgetGone(): void {
-    const { source, store, isThere } = this.#options;
+    const { source, store, pods } = this.#options;
     if (this.#document === undefined) return;
     const listed = new Set(this.#document.pods.map(({ desired }) => podName(desired.pod)));
-    const gone = [...this.#states.keys()].filter((name) => !listed.has(name) && !isThere(name));
+    const gone = [...this.#states.keys()].filter(
+      (name) => !listed.has(name) && !pods.isThere(source, name),
+    );
     store.forget(gone.map((name) => ({ source, name })));
     for (const name of gone) {
       for (const known of [this.#states, this.#sealed, this.#watched]) known.delete(name);
@@ -155,14 +222,15 @@ export class DocumentRollouts {
     { desired }: RolloutPod,
     { generation, policy }: RolloutDocument,
   ): { readonly pod: PodOnRollout; readonly reviewAt: Monotonic | undefined } {
-    const { bootId, now, progress: progressOf, upstream } = this.#options;
+    const { bootId, clock, pods, holds, upstream } = this.#options;
     const state = this.#states.get(name) ?? NO_ROLLOUT;
     const good = this.#good.of(name, state);
     const revision = this.#revisionOf(desired, state, good);
     // A way back that cannot be read is none.
     const usable = good !== undefined || state.good?.revision === revision;
     const { good: lost, ...withoutGood } = state;
-    const progress = progressOf(desired, policy);
+    const hold = holds.of(desired, policy.maxLockSeconds);
+    const progress = { ...pods.progressOf(desired), ...hold };
     const facts = trialFacts({
       desired,
       before: good?.desired,
@@ -173,7 +241,7 @@ export class DocumentRollouts {
       progress,
       upstream: upstream(),
       watchedSince: this.#watchedSince(name, revision),
-      now: now(),
+      now: clock.monotonic(),
       bootId,
     });
     const { onFailure } = policyOf(desired.pod, policy);
@@ -183,28 +251,34 @@ export class DocumentRollouts {
     return { pod: { ...pod, state: withoutGood, lost }, reviewAt };
   }
 
-  /** Nobody can try it as long as another source has its name. */
+  /** A pod cannot be tried as long as another source has its name. */
   #pause(name: string): void {
     const state = this.#states.get(name);
-    if (state?.trial !== undefined) this.#states.set(name, paused(state, this.#options.now()));
+    if (state?.trial !== undefined)
+      this.#states.set(name, paused(state, this.#options.clock.monotonic()));
   }
 
   #watchedSince(name: string, revision: Revision): Monotonic {
     const known = this.#watched.get(name);
     if (known?.revision === revision) return known.since;
-    const since = this.#options.now();
+    const since = this.#options.clock.monotonic();
     this.#watched.set(name, { revision, since });
     return since;
   }
 
-  /** While what it reads may still come, it is taken for what it was. */
+  /** While what it reads may still come, it counts as the revision that it was. */
   #revisionOf(desired: DesiredPod, state: RolloutState, good: GoodPod | undefined): Revision {
-    const { revision, objects, late } = this.#options;
+    const { view } = this.#options;
     const isSameSpec = good !== undefined && good.desired.uid === desired.uid;
-    // What was not there when it was good is not missed.
-    const isLate = isSameSpec && late(desired).some((key) => good.objects.has(key));
+    // What was missing when it was good is not awaited.
+    const isLate = isSameSpec && view.late(desired).some((key) => good.objects.has(key));
     if (isLate && state.good !== undefined) return state.good.revision;
-    return revision(desired, objects(desired));
+    return this.#writtenRevision(desired);
+  }
+
+  #writtenRevision(desired: DesiredPod): Revision {
+    const { view, sha256, secretDigest } = this.#options;
+    return revisionOf(desired, { objects: view.objectsFor(desired), sha256, secretDigest });
   }
 
   /** One transaction, with a whole copy of what has just become good. */
@@ -212,7 +286,7 @@ export class DocumentRollouts {
     steps: readonly RolloutStep[],
     pods: ReadonlyMap<string, RolloutPod>,
   ): { readonly ok: true } | { readonly ok: false; readonly trouble: unknown } {
-    const { source, store, objects, images } = this.#options;
+    const { source, store, view, pods: onNode } = this.#options;
     const saved = store.of(source);
     const unsealed = this.#unsealed(steps, saved);
     const changes = steps
@@ -223,7 +297,7 @@ export class DocumentRollouts {
           state.good?.revision !== saved.get(name)?.good?.revision || unsealed.has(name);
         if (state.good === undefined || pod === undefined || !isNew) return { source, name, state };
         const { desired, written } = pod;
-        const found = { objects: objects(desired), images: images(desired.uid) };
+        const found = { objects: view.objectsFor(desired), images: onNode.imagesOf(desired.uid) };
         return { source, name, state, copy: goodCopy(desired, written, found) };
       });
     try {
@@ -234,14 +308,14 @@ export class DocumentRollouts {
     }
   }
 
-  /** What is good and wanted, and whose copy is lost with its key: the way back is made anew, once. */
+  /** Pods that are good and whose copy is lost with its key: the copy is made anew, once. */
   #unsealed(
     steps: readonly RolloutStep[],
     saved: ReadonlyMap<string, RolloutState>,
   ): ReadonlySet<string> {
     const lost = steps.filter(({ name, state, standing }) => {
       if (standing.type !== "Good" || state.good === undefined) return false;
-      // What has just become good has no copy yet: the one that is there is its predecessor's.
+      // What has just become good has no copy yet: the stored one is its predecessor's.
       if (saved.get(name)?.good?.revision !== state.good.revision) return false;
       if (this.#sealed.get(name) === state.good.revision) return false;
       this.#sealed.set(name, state.good.revision);
@@ -250,22 +324,22 @@ export class DocumentRollouts {
     return new Set(lost.map(({ name }) => name));
   }
 
-  /** Nothing new begins that a power cut could not find again. */
+  /** While the disk takes nothing, no step begins that would be forgotten at a power cut. */
   #byDisk(
     steps: readonly RolloutStep[],
     pods: ReadonlyMap<string, RolloutPod>,
   ): readonly RolloutStep[] {
-    const { source, store, objects, revision } = this.#options;
+    const { source, store } = this.#options;
     const saved = store.of(source);
     return steps.map((step) => {
       const pod = pods.get(step.name)?.desired;
       return pod === undefined
         ? step
-        : stepByDisk(step, revision(pod, objects(pod)), saved.get(step.name));
+        : stepByDisk(step, this.#writtenRevision(pod), saved.get(step.name));
     });
   }
 
-  /** What has gone on to newer content does not go back to the old one only because its successor comes. */
+  /** A pod that has gone on to newer content does not go back to the old one only because its successor comes. */
   #noteBeyond(steps: readonly RolloutStep[], pods: ReadonlyMap<string, RolloutPod>): void {
     for (const { name, state, run, standing } of steps) {
       const uid = pods.get(name)?.desired.uid;
@@ -276,7 +350,8 @@ export class DocumentRollouts {
     }
   }
 
-  /** Also of a pod that runs on until the images of its successor are here. Whoever finds something else from now on. */
+  /** Also pins a pod that runs on until the images of its successor are here. Returns the pods that find something else
+   * from now on. */
   #pin(steps: readonly RolloutStep[], pods: ReadonlyMap<string, RolloutPod>): readonly PodUID[] {
     const before = this.#pinned;
     this.#noteBeyond(steps, pods);

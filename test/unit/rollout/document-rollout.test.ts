@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
 
 import { decodeObject } from "../../../src/api/decode/decode-object.ts";
-import { revisionOf } from "../../../src/api/pod/revision.ts";
 import type { GoodCopy, RolloutState } from "../../../src/api/pod/rollout.ts";
-import { DocumentRollouts } from "../../../src/rollout/document-rollouts.ts";
-import type { RolloutDocument, RolloutStore } from "../../../src/rollout/rollout-document.ts";
+import { DocumentRollout, type RolloutStore } from "../../../src/rollout/document-rollout.ts";
+import type { RolloutDocument } from "../../../src/rollout/pods-to-run.ts";
 import { DEFAULT_POLICY } from "../../../src/source/document/update-policy.ts";
 import type { TrialHealth } from "../../../src/rollout/trial.ts";
 import type { PodProgress, UpstreamFacts } from "../../../src/rollout/trial-facts.ts";
@@ -68,26 +67,30 @@ class World {
   #document: RolloutDocument = { generation: 0, policy: POLICY, pods: [] };
   rollouts = this.boot();
 
-  boot(): DocumentRollouts {
-    const rollouts = new DocumentRollouts({
+  boot(): DocumentRollout {
+    const rollouts = new DocumentRollout({
       source: SOURCE,
       store: this.store,
       bootId: "boot",
-      context: CONTEXT,
-      revision: (desired, objects) =>
-        revisionOf(desired, { objects, sha256, secretDigest: sha256 }),
-      objects: () => localObjects(this.objects),
-      late: () => (this.isLate ? ["ConfigMap default/web"] : []),
-      isRunning: () => this.isRunning,
-      isKeptWaiting: () => this.isKeptWaiting,
-      isShadowed: ({ pod }) => pod.metadata.name === this.shadowed,
-      isThere: () => this.isThere,
-      isKnown: () => true,
-      holdOf: () => this.hold.hold,
-      progress: ({ uid }) => this.#progress(uid),
+      nodeName: CONTEXT.nodeName,
+      sha256,
+      secretDigest: sha256,
+      clock: { monotonic: () => this.now },
+      view: {
+        objectsFor: () => localObjects(this.objects),
+        late: () => (this.isLate ? ["ConfigMap default/web"] : []),
+        isShadowed: ({ pod }) => pod.metadata.name === this.shadowed,
+      },
+      pods: {
+        isThere: () => this.isThere,
+        isKnown: () => true,
+        isRunning: () => this.isRunning,
+        isKeptWaiting: () => this.isKeptWaiting,
+        progressOf: ({ uid }) => this.#progress(uid),
+        imagesOf: (uid) => ({ main: `image of ${uid}` }),
+      },
+      holds: { of: () => this.hold, ofRunning: () => this.hold.hold },
       upstream: () => this.upstream,
-      images: (uid) => ({ main: `image of ${uid}` }),
-      now: () => this.now,
     });
     rollouts.update(this.#document);
     this.rollouts = rollouts;
@@ -121,7 +124,13 @@ class World {
   }
 
   be(name: string, health: Partial<TrialHealth>): void {
-    this.health.set(this.uid(name), { stage: "Running", crashes: 0, ...health });
+    this.health.set(this.uid(name), {
+      stage: "Running",
+      readySince: undefined,
+      hasBegun: false,
+      totalCrashes: 0,
+      ...health,
+    });
   }
 
   ready(name: string): void {
@@ -144,7 +153,7 @@ class World {
 
   #progress(uid: string): PodProgress {
     const health = this.health.get(uid);
-    return { health, isMeantToFinish: false, registryAnswers: true, ...this.hold };
+    return { health, isMeantToFinish: false, registryAnswers: true };
   }
 }
 
@@ -186,7 +195,7 @@ test("a bad ConfigMap is taken back for its reader, over a restart too", () => {
   world.objects = { configMaps: { web: { level: "nonsense" } } };
   world.publish("web a:1");
   expect(world.level(world.uid("web"))).toBe("nonsense");
-  world.be("web", { stage: "Starting", crashes: 3 });
+  world.be("web", { stage: "Starting", totalCrashes: 3 });
   world.look();
   expect(world.level(world.uid("web"))).toBe("info");
   world.boot();
@@ -254,7 +263,7 @@ describe("a renamed pod", () => {
   test("that fails leaves the old one running", () => {
     const world = running();
     world.publish("shop a:2");
-    world.be("shop", { stage: "Starting", crashes: 3 });
+    world.be("shop", { stage: "Starting", totalCrashes: 3 });
     expect(world.look()).toEqual(["shop a:2", "web a:1"]);
   });
 });

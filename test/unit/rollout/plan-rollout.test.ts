@@ -7,7 +7,7 @@ import {
   released,
   type RolloutPolicy,
   type RolloutStep,
-} from "../../../src/rollout/next-step.ts";
+} from "../../../src/rollout/plan-rollout.ts";
 import type { TrialFacts, TrialHealth } from "../../../src/rollout/trial.ts";
 
 const OLD = { revision: "old", generation: 1 };
@@ -32,7 +32,7 @@ function facts(more: Partial<TrialFacts> = {}): TrialFacts {
 }
 
 function health(stage: TrialHealth["stage"], more: Partial<TrialHealth> = {}): TrialHealth {
-  return { stage, crashes: 0, ...more };
+  return { stage, readySince: undefined, hasBegun: false, totalCrashes: 0, ...more };
 }
 
 function step(state: RolloutState, more: Partial<TrialFacts> = {}, policy = ROLL_BACK) {
@@ -98,7 +98,11 @@ describe("a new revision", () => {
       "ImageNotFound",
     ],
     ["a pod that has failed", { health: health("Failed") }, "PodFailed"],
-    ["three crashes in a row", { health: health("Starting", { crashes: 3 }) }, "CrashLoopBackOff"],
+    [
+      "three crashes in a row",
+      { health: health("Starting", { totalCrashes: 3 }) },
+      "CrashLoopBackOff",
+    ],
   ])("goes back at once: %s", (_name, more, reason) => {
     const { run, state, standing, save } = step(BEGUN, more);
     expect({ run, save }).toEqual({ run: "Good", save: true });
@@ -108,7 +112,7 @@ describe("a new revision", () => {
   });
 
   test("two crashes are not three", () => {
-    const crashed = { health: health("Starting", { crashes: 2 }) };
+    const crashed = { health: health("Starting", { totalCrashes: 2 }) };
     expect(saidOf(step(BEGUN, crashed))).toBe("Wanted: OnTrial");
   });
 
@@ -194,7 +198,7 @@ describe("a revision that has failed", () => {
 
   test("with nothing to go back to goes on trying, and may yet become good", () => {
     const first = step(NO_ROLLOUT);
-    const failed = step(first.state, { health: health("Starting", { crashes: 3 }) });
+    const failed = step(first.state, { health: health("Starting", { totalCrashes: 3 }) });
     expect(saidOf(failed)).toBe("Wanted: Failed CrashLoopBackOff");
     expect(failed.save).toBe(true);
     const calm = step(failed.state, { health: health("Starting"), now: 60_000 });
@@ -230,11 +234,11 @@ describe("a revision that has failed", () => {
 });
 
 test("of a pod that goes on with a new content what was before counts for nothing", () => {
-  const before = { readySince: 0, crashes: 7 };
+  const before = { readySince: 0, totalCrashes: 7 };
   const first = step(GOOD, { now: 50_000, health: health("Running", before) });
   expect(saidOf(first)).toBe("Wanted: OnTrial");
-  const later = (now: number, crashes: number) =>
-    step(first.state, { now, health: health("Running", { ...before, crashes }) });
+  const later = (now: number, totalCrashes: number) =>
+    step(first.state, { now, health: health("Running", { ...before, totalCrashes }) });
   expect(saidOf(later(59_999, 8))).toBe("Wanted: OnTrial");
   expect(saidOf(later(60_000, 8))).toBe("Wanted: Good");
   expect(saidOf(later(59_999, 10))).toBe("Good: RolledBack CrashLoopBackOff");
@@ -297,7 +301,8 @@ describe("whatever happens", () => {
         "Succeeded",
         "Failed",
       ),
-      crashes: fc.nat(4),
+      totalCrashes: fc.nat(4),
+      hasBegun: fc.boolean(),
       readySince: fc.option(fc.constant(0), { nil: undefined }),
     }),
     { nil: undefined },

@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { PodSpec } from "../../../src/api/v1/pod.ts";
 import type { RolloutStanding } from "../../../src/api/pod/rollout.ts";
-import type { RolloutStep } from "../../../src/rollout/next-step.ts";
-import { rolloutPods, type ListedPod } from "../../../src/rollout/rollout-pods.ts";
+import type { RolloutStep } from "../../../src/rollout/plan-rollout.ts";
+import { podsToRun, type ListedPod } from "../../../src/rollout/pods-to-run.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 
 const WHY = { reason: "PodFailed", message: "" };
@@ -38,13 +38,13 @@ const free = (good: DesiredPod) => ({ good, isHeld: false });
 const uids = (pods: readonly DesiredPod[]): readonly string[] => pods.map(({ uid }) => uid);
 
 test.each(STANDINGS)("a pod that shall run %s (%o) runs %s", (run, standing, expected) => {
-  const { pods } = rolloutPods([listed(run, standing)], []);
+  const { pods } = podsToRun([listed(run, standing)], []);
   expect(uids(pods)).toEqual(expected === "none" ? [] : [expected]);
 });
 
 test("where a good revision is lost, whatever runs goes on, and nothing takes its place", () => {
   const lost = listed("Good", { type: "Held", why: "" }, { good: undefined });
-  expect(rolloutPods([lost], [])).toMatchObject({ pods: [], held: ["default/web"] });
+  expect(podsToRun([lost], [])).toMatchObject({ pods: [], held: ["default/web"] });
 });
 
 test("what has ended well is not done again", () => {
@@ -53,7 +53,7 @@ test("what has ended well is not done again", () => {
     { type: "RolledBack", why: WHY, isKnownBad: false },
     { isDone: true },
   );
-  expect(rolloutPods([done], [])).toMatchObject({ pods: [], held: [] });
+  expect(podsToRun([done], [])).toMatchObject({ pods: [], held: [] });
 });
 
 describe("what the document does not name any more", () => {
@@ -66,17 +66,17 @@ describe("what the document does not name any more", () => {
     [{ type: "Held", why: "" }, true],
     [{ type: "Failed", why: WHY }, true],
   ])("beside a pod that is %o: it runs on is %p", (standing, runsOn) => {
-    const { pods, lingering } = rolloutPods([listed("Wanted", standing)], [free(gone)]);
+    const { pods, lingering } = podsToRun([listed("Wanted", standing)], [free(gone)]);
     expect(uids(pods).includes("gone")).toBe(runsOn);
     expect(uids(lingering)).toEqual(runsOn ? ["gone"] : []);
   });
 
   test("goes at once with the last pod of the document", () => {
-    expect(rolloutPods([], [free(gone)])).toEqual({ pods: [], lingering: [], held: [] });
+    expect(podsToRun([], [free(gone)])).toEqual({ pods: [], lingering: [], held: [] });
   });
 
   test("stays while somebody holds it, whatever the others do", () => {
-    const { pods } = rolloutPods([], [{ good: gone, isHeld: true }]);
+    const { pods } = podsToRun([], [{ good: gone, isHeld: true }]);
     expect(uids(pods)).toEqual(["gone"]);
   });
 
@@ -93,8 +93,8 @@ describe("what the document does not name any more", () => {
     ["a claim", claim],
   ])("makes way at once for who needs %s of it", (_name, spec) => {
     const newcomer = listed("Wanted", { type: "OnTrial" }, { wanted: pod("new", spec) });
-    expect(uids(rolloutPods([newcomer], [free(pod("gone", spec))]).pods)).toEqual(["new"]);
-    expect(uids(rolloutPods([newcomer], [free(gone)]).pods)).toEqual(["new", "gone"]);
+    expect(uids(podsToRun([newcomer], [free(pod("gone", spec))]).pods)).toEqual(["new"]);
+    expect(uids(podsToRun([newcomer], [free(gone)]).pods)).toEqual(["new", "gone"]);
   });
 
   test("a newcomer gives a host port back to whom it was taken from", () => {
@@ -107,7 +107,7 @@ describe("what the document does not name any more", () => {
     const named = { ...other.pod, metadata: { ...other.pod.metadata, name: "db" } };
     const wanted = { ...other, pod: named };
     const newcomer = listed("Wanted", { type: "OnTrial" }, { wanted, good: undefined });
-    expect(uids(rolloutPods([back, newcomer], []).pods)).toEqual(["old"]);
+    expect(uids(podsToRun([back, newcomer], []).pods)).toEqual(["old"]);
   });
 
   test("makes way at once for who needs its device", () => {
@@ -117,6 +117,6 @@ describe("what the document does not name any more", () => {
       return { ...base, pod: { ...base.pod, metadata: { ...base.pod.metadata, annotations } } };
     };
     const newcomer = listed("Wanted", { type: "OnTrial" }, { wanted: withDevice("new") });
-    expect(uids(rolloutPods([newcomer], [free(withDevice("gone"))]).pods)).toEqual(["new"]);
+    expect(uids(podsToRun([newcomer], [free(withDevice("gone"))]).pods)).toEqual(["new"]);
   });
 });

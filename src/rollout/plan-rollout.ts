@@ -11,6 +11,7 @@ import {
   type Trial,
   type WantedRevision,
 } from "../api/pod/rollout.ts";
+import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { elapsedOf, judgeTrial, type Judgement, type TrialFacts } from "./trial.ts";
 
@@ -25,11 +26,7 @@ export interface PodOnRollout {
   readonly lost?: WantedRevision;
 }
 
-export interface RolloutPolicy {
-  readonly onFailure: OnFailure;
-  /** All pods of a generation or none. */
-  readonly atomic: boolean;
-}
+export type RolloutPolicy = Pick<UpdatePolicy, "onFailure" | "atomic">;
 
 export interface RolloutStep {
   readonly name: string;

@@ -1,0 +1,136 @@
+// Performs: reads what updates need of the pods on this node: which exist, how healthy each is, and what it has read.
+
+import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
+import { isMeantToFinish } from "../api/pod/restart-policy.ts";
+import type { LocalObjects } from "../api/v1/local-object.ts";
+import { podName, type PodUID } from "../api/v1/pod.ts";
+import type { Edges } from "../edges.ts";
+import type { ImageLedger } from "../image/image-ledger.ts";
+import type { Monotonic } from "../lib/clock.ts";
+import type { Pods } from "../podworkers/pods.ts";
+import { configFreshness, type ConfigFreshness } from "./config-freshness.ts";
+import { podHealth, type PodHealth } from "./pod-health.ts";
+import type { PodProgress } from "./trial-facts.ts";
+
+export interface PodsOnNodeOptions {
+  readonly edges: Pick<Edges, "clock">;
+  /** Late: pods are built with what updates decide. */
+  readonly pods: () => Pick<Pods, "cache" | "statuses" | "workers">;
+  readonly images: Pick<ImageLedger, "fatal" | "registryAnswers" | "areAway">;
+  /** What pods find by the newest snapshots of the sources. */
+  readonly view: { objectsFor(desired: DesiredPod): LocalObjects };
+  /** Keyed: containers carry the digest where anyone can read it. */
+  readonly configDigest: (text: string) => string;
+  /** A text of a pod without the secrets that this node knows. */
+  readonly redact: (text: string) => string;
+}
+
+export class PodsOnNode {
+  readonly #options: PodsOnNodeOptions;
+  #health: ReadonlyMap<PodUID, PodHealth> = new Map();
+  /** The content that each pod was ready with, and since when. */
+  readonly #read = new Map<PodUID, { readonly content: string; readonly since: Monotonic }>();
+
+  constructor(options: PodsOnNodeOptions) {
+    this.#options = options;
+  }
+
+  /** The health of every pod that has a worker; `readySince` counts from look to look. */
+  look(): ReadonlyMap<PodUID, PodHealth> {
+    const { pods, edges, redact } = this.#options;
+    const { workers, statuses } = pods();
+    const now = edges.clock.monotonic();
+    const before = this.#health;
+    this.#health = new Map(
+      workers.all().map(({ desired, deletedAt }) => {
+        const { uid } = desired;
+        const terminating = deletedAt !== undefined;
+        const facts = { status: statuses.status(uid), now, terminating };
+        const pulling = workers.isPulling(uid);
+        const health = podHealth(desired, { ...facts, pulling }, before.get(uid));
+        const { message } = health;
+        return [uid, message === undefined ? health : { ...health, message: redact(message) }];
+      }),
+    );
+    for (const uid of this.#read.keys()) if (!this.#health.has(uid)) this.#read.delete(uid);
+    return this.#health;
+  }
+
+  /** How the pod does, as of the last look. */
+  progressOf(desired: DesiredPod): PodProgress {
+    const { images } = this.#options;
+    const { uid, pod } = desired;
+    const fatal = images.fatal(uid);
+    const freshness = this.#freshnessOf(desired);
+    return {
+      health: this.#provenHealth(uid, freshness),
+      isMeantToFinish: isMeantToFinish(pod.spec),
+      registryAnswers: images.registryAnswers(uid),
+      orderedRestarts: freshness.reads ? 1 : 0,
+      misses: freshness.type === "Unusable",
+      ...(fatal === undefined ? {} : { fatal: fatal.why, fatalAt: fatal.at }),
+    };
+  }
+
+  /** It could not start now: an image was asked for and did not come, or an object that it reads is missing. */
+  isKeptWaiting(desired: DesiredPod): boolean {
+    if (this.#options.images.areAway(desired.uid)) return true;
+    return this.#freshnessOf(desired).type === "Unusable";
+  }
+
+  /** Whether anything of this source exists under `name` (`namespace/name`). */
+  isThere(source: SourceName, name: string): boolean {
+    const { workers, cache } = this.#options.pods();
+    const isWorking = workers
+      .all()
+      .some(({ desired }) => desired.source === source && podName(desired.pod) === name);
+    if (isWorking) return true;
+    return [...cache.all().values()].some(
+      (pod) => pod.source === source && `${pod.namespace}/${pod.name}` === name,
+    );
+  }
+
+  /** Whether the runtime has anything of this UID. */
+  isKnown(uid: PodUID): boolean {
+    return this.#options.pods().cache.get(uid) !== undefined;
+  }
+
+  /** Whether a container of this UID runs. */
+  isRunning(uid: PodUID): boolean {
+    const { cache } = this.#options.pods();
+    return cache.get(uid)?.containers.some(({ state }) => state === "Running") === true;
+  }
+
+  /** Container name → the runtime's name of the image that it runs. */
+  imagesOf(uid: PodUID): Readonly<Record<string, string>> {
+    // The newest of a name stands first.
+    const containers = (this.#options.pods().cache.get(uid)?.containers ?? []).toReversed();
+    return Object.fromEntries(containers.map(({ name, imageID }) => [name, imageID] as const));
+  }
+
+  #freshnessOf(desired: DesiredPod): ConfigFreshness {
+    const { view, pods, configDigest: digest } = this.#options;
+    const observed = pods().cache.get(desired.uid);
+    return configFreshness(desired, { objects: view.objectsFor(desired), digest, observed });
+  }
+
+  #provenHealth(uid: PodUID, freshness: ConfigFreshness): PodHealth | undefined {
+    const health = this.#health.get(uid);
+    if (health === undefined) return undefined;
+    return { ...health, readySince: this.#provenSince(health, freshness) };
+  }
+
+  /** Since when it is ready with what it would read by now: what ran before proves nothing about that. */
+  #provenSince({ uid, readySince }: PodHealth, freshness: ConfigFreshness): Monotonic | undefined {
+    const before = this.#read.get(uid);
+    if (freshness.type !== "Read" || readySince === undefined) {
+      this.#read.delete(uid);
+      return undefined;
+    }
+    const { content } = freshness;
+    const isKnown = before?.content === content;
+    const since = isKnown ? before.since : this.#options.edges.clock.monotonic();
+    this.#read.set(uid, { content, since });
+    return Math.max(readySince, content === "" ? 0 : since);
+  }
+}

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "bun:test";
+
+import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
+import { DEFAULT_POLICY } from "../../../src/source/document/update-policy.ts";
+import {
+  judgeDocument,
+  shadowedAmong,
+  type DocumentPods,
+} from "../../../src/rollout/document-health.ts";
+import type { PodHealth } from "../../../src/rollout/pod-health.ts";
+import { NOW, facts, healthOf, podNamed, readyFor } from "../upstream/health.ts";
+
+const [web, db, job] = [podNamed("web"), podNamed("db"), podNamed("job", "Never")];
+
+function judged(
+  pods: readonly DesiredPod[],
+  health: readonly PodHealth[],
+  more: Partial<DocumentPods> = {},
+) {
+  return judgeDocument({
+    ...facts(health),
+    pods,
+    policy: DEFAULT_POLICY,
+    rollout: [],
+    hasConverged: false,
+    before: undefined,
+    ...more,
+  });
+}
+
+function annotated(desired: DesiredPod, minReadySeconds: string): DesiredPod {
+  const { pod } = desired;
+  const annotations = { "agent/min-ready-seconds": minReadySeconds };
+  return { ...desired, pod: { ...pod, metadata: { ...pod.metadata, annotations } } };
+}
+
+describe("judgeDocument", () => {
+  test("has converged when each pod has proved itself by its own annotation", () => {
+    const pods = [annotated(web, "0"), annotated(db, "60")];
+    const health = [readyFor("web", 0), readyFor("db", 59)];
+    expect(judged(pods, health)).toEqual({
+      health: { type: "Progressing", pod: undefined },
+      reviewAt: NOW + 1_000,
+    });
+    expect(judged(pods, [readyFor("web", 0), readyFor("db", 60)]).health.type).toBe("Converged");
+  });
+
+  test("gives the pods of files ten seconds, whatever they say", () => {
+    const health = [readyFor("web", 9)];
+    const verdict = judgeDocument({
+      ...facts(health),
+      pods: [annotated(web, "0")],
+      rollout: [],
+      hasConverged: false,
+      before: undefined,
+    });
+    expect(verdict.reviewAt).toBe(NOW + 1_000);
+  });
+
+  test("leaves it to the trial whether a pod has failed", () => {
+    const crashed = healthOf("web", { stage: "Starting", crashes: 3 });
+    const rollout = [{ name: "default/web", standing: { type: "OnTrial" } }] as const;
+    const late = { name: "default/web", health: crashed };
+    expect(judged([web], [crashed]).health).toEqual({ type: "Degraded", pod: late });
+    expect(judged([web], [crashed], { rollout }).health).toEqual({
+      type: "Progressing",
+      pod: late,
+    });
+  });
+});
+
+describe("shadowedAmong", () => {
+  const shadowed = {
+    ref: "generation 7",
+    kind: "Pod",
+    namespace: "default",
+    path: "",
+    message: "",
+  };
+
+  test("finds the pods that lost their name to a source before", () => {
+    const rejected = [
+      { ...shadowed, source: "mqtt:node", name: "web", code: "Shadowed" },
+      { ...shadowed, source: "mqtt:group/kiosks", name: "db", code: "Shadowed" },
+      { ...shadowed, source: "mqtt:node", name: "job", code: "HostPortConflict" },
+      { ...shadowed, source: "mqtt:node", name: "db", namespace: "other", code: "Shadowed" },
+    ] as const;
+    expect(shadowedAmong([web, db, job], rejected)).toEqual(new Set(["uid-web"]));
+    expect(shadowedAmong([web, db, job], [])).toEqual(new Set());
+  });
+});

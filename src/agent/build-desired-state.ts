@@ -15,7 +15,7 @@ import { readersOf } from "../source/object-changes.ts";
 import { Prefetch } from "../image/prefetch.ts";
 import { Rollouts } from "../rollout/rollouts.ts";
 import { standingOf } from "../podworkers/admission-rank.ts";
-import { UpdateDoor, UpdateHolds } from "../rollout/update-holds.ts";
+import { HoldRequests, UpdateHolds } from "../rollout/update-holds.ts";
 import { UpdateLocks } from "../rollout/update-locks.ts";
 import type { Pods } from "../podworkers/pods.ts";
 
@@ -41,7 +41,7 @@ export interface DesiredSide {
   readonly desired: DesiredPods;
   readonly rollouts: Rollouts;
   readonly images: ImageLedger;
-  readonly door: UpdateDoor;
+  readonly door: HoldRequests;
   /** What the node is to the fleet by now. */
   readonly fleet: () => FleetFacts;
   /** Whether this generation of a source was judged and has failed. */
@@ -114,7 +114,7 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
       },
     },
   });
-  const door = new UpdateDoor({
+  const door = new HoldRequests({
     holds,
     rollouts,
     wanted: (name) => desired.wanted(name),

@@ -29,7 +29,7 @@ import { nodeIdentity, nodeLabels, nodeRoom } from "./node-facts.ts";
 import { objectEntries } from "./object-entries.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { RuntimeWatch } from "../pleg/runtime-health.ts";
-import type { UpdateDoor, HoldOutcome, HoldVerb } from "../rollout/update-holds.ts";
+import type { HoldRequests, HoldOutcome, HoldVerb } from "../rollout/update-holds.ts";
 import { trustEntry, type TrustDoor, type TrustEntry } from "../trust/trust-view.ts";
 import type { NodeTruth, ReportedPod } from "../upstream/report/node-truth.ts";
 import type { GraceOutcome, NodeEntry, ServerFacts, VersionInfo } from "./node-api.ts";
@@ -58,7 +58,7 @@ export interface NodeViewOptions {
   readonly problems: () => readonly string[];
   readonly conditions: () => readonly NodeCondition[];
   readonly trust: TrustDoor;
-  readonly updates: Pick<UpdateDoor, "change">;
+  readonly updates: Pick<HoldRequests, "change">;
   /** Of the line to the broker; undefined = there is none. */
   readonly linkBytes: () => LinkBytes | undefined;
 }

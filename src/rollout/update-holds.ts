@@ -1,5 +1,5 @@
-// Performs: who keeps a pod from being updated: an operator, its own annotation, or a lock of the application that
-// runs.
+// Performs: what keeps a pod from being updated: an operator's hold, its own annotation, or a lock of the running
+// application.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podName, type NamedPod } from "../api/v1/pod.ts";
@@ -8,7 +8,6 @@ import { rfc3339, type Clock } from "../lib/clock.ts";
 import type { PodProgress } from "./trial-facts.ts";
 import type { Holds } from "../store/holds.ts";
 import type { UpdateLocks } from "./update-locks.ts";
-import type { Rollouts } from "./rollouts.ts";
 
 export interface UpdateHoldsOptions {
   readonly clock: Clock;
@@ -23,7 +22,7 @@ export type Hold = Pick<PodProgress, "hold" | "holdReviewAt">;
 const NODE = "";
 const LOOK_AGAIN_MS = 5_000;
 const MINUTE_MS = 60_000;
-/** What is told of an age changes seldom: every change is a message. */
+/** An age is reported in coarse steps: every change of it is a message to the broker. */
 const STEPS = [1, 2, 5, 10, 20, 30];
 
 export class UpdateHolds {
@@ -46,12 +45,12 @@ export class UpdateHolds {
     return hold === undefined ? {} : { hold, holdReviewAt: clock.monotonic() + LOOK_AGAIN_MS };
   }
 
-  /** Of a pod that runs and that its document no longer names; undefined = nobody. */
+  /** Of a pod that runs and that its document no longer names; undefined = nothing. */
   ofRunning(running: DesiredPod, maxLockSeconds: number): string | undefined {
     return this.#ordered(podName(running.pod)) ?? this.#locked(running, maxLockSeconds);
   }
 
-  /** Whether somebody has ordered it. */
+  /** Whether an operator holds it. */
   isOrdered(name: string): boolean {
     return this.#options.rows.since(name) !== undefined;
   }
@@ -92,18 +91,28 @@ function ageOf(ms: number): string {
   return `${STEPS.findLast((step) => step <= minutes) ?? 1} min`;
 }
 
-export interface UpdateDoorOptions {
+/** What an operator asks for. */
+export type HoldVerb = "hold" | "release";
+
+export type HoldOutcome =
+  | { readonly type: "Done" }
+  | { readonly type: "NotFound" }
+  /** Edits of a file take effect at once: they are not held. */
+  | { readonly type: "OfFile"; readonly file: string };
+
+export interface HoldRequestsOptions {
   readonly holds: Pick<UpdateHolds, "hold" | "release" | "isOrdered">;
-  readonly rollouts: Pick<Rollouts, "release" | "names">;
-  /** As the sources want it, under this `namespace/name`. */
+  readonly rollouts: { release(name: string): void; names(): readonly string[] };
+  /** The pod that the sources ask for under this `namespace/name`. */
   readonly wanted: (name: string) => DesiredPod | undefined;
   readonly onChange: () => void;
 }
 
-export class UpdateDoor {
-  readonly #options: UpdateDoorOptions;
+/** Holds and releases that operators ask for, by the local API or by a command from the broker. */
+export class HoldRequests {
+  readonly #options: HoldRequestsOptions;
 
-  constructor(options: UpdateDoorOptions) {
+  constructor(options: HoldRequestsOptions) {
     this.#options = options;
   }
 
@@ -126,16 +135,7 @@ export class UpdateDoor {
   }
 }
 
-export type HoldVerb = "hold" | "release";
-
-/** What became of it. */
-export type HoldOutcome =
-  | { readonly type: "Done" }
-  | { readonly type: "NotFound" }
-  /** A file's edits are its author's own: they are not held. */
-  | { readonly type: "OfFile"; readonly file: string };
-
-/** One sentence for every door. */
+/** The message for the local API and for the command alike. */
 export function holdRefusal(
   outcome: Exclude<HoldOutcome, { type: "Done" }>,
   pod: NamedPod | undefined,

@@ -2,7 +2,12 @@
 
 import { allContainers, type Pod, type ResourceList } from "../v1/pod.ts";
 import { parseQuantity, wholeUnits } from "../resource/quantity.ts";
-import type { ResourceFieldRef } from "../v1/references.ts";
+import {
+  PLAIN_POD_FIELDS,
+  splitSubscript,
+  type PlainField,
+  type ResourceFieldRef,
+} from "../v1/references.ts";
 
 /** What only the node knows. */
 export interface DownwardFacts {
@@ -19,47 +24,13 @@ export interface NodeAllocatable {
   readonly ephemeralStorageBytes?: number;
 }
 
-const PLAIN_FIELDS = ["metadata.name", "metadata.namespace", "metadata.uid"] as const;
-const ENV_ONLY_FIELDS = [
-  "spec.nodeName",
-  "spec.serviceAccountName",
-  "status.hostIP",
-  "status.hostIPs",
-  "status.podIP",
-  "status.podIPs",
-] as const;
-const VOLUME_ONLY_FIELDS = ["metadata.annotations", "metadata.labels"] as const;
-
-type PlainField =
-  | (typeof PLAIN_FIELDS)[number]
-  | (typeof ENV_ONLY_FIELDS)[number]
-  | (typeof VOLUME_ONLY_FIELDS)[number];
-
-/** Beside `metadata.labels['x']` and `metadata.annotations['x']`. */
-export const ENV_FIELDS: readonly PlainField[] = [...PLAIN_FIELDS, ...ENV_ONLY_FIELDS];
-export const VOLUME_FIELDS: readonly PlainField[] = [...VOLUME_ONLY_FIELDS, ...PLAIN_FIELDS];
-const FIELDS: readonly PlainField[] = [...ENV_FIELDS, ...VOLUME_ONLY_FIELDS];
-
-export interface Subscripted {
-  readonly path: string;
-  readonly key: string;
-}
-
-/** `metadata.labels['x']` in its two parts; undefined for a path without a key. */
-export function splitSubscript(fieldPath: string): Subscripted | undefined {
-  if (!fieldPath.endsWith("']")) return undefined;
-  const start = fieldPath.indexOf("['");
-  if (start < 1) return undefined;
-  return { path: fieldPath.slice(0, start), key: fieldPath.slice(start + 2, -2) };
-}
-
 /** "" for what is not there, as the kubelet has it; undefined for a path that no pod has. */
 export function podField(pod: Pod, fieldPath: string, facts: DownwardFacts): string | undefined {
   const { labels, annotations } = pod.metadata;
   const subscripted = splitSubscript(fieldPath);
   if (subscripted?.path === "metadata.labels") return valueAt(labels, subscripted.key);
   if (subscripted?.path === "metadata.annotations") return valueAt(annotations, subscripted.key);
-  const field = FIELDS.find((known) => known === fieldPath);
+  const field = PLAIN_POD_FIELDS.find((known) => known === fieldPath);
   return field === undefined ? undefined : plainField(pod, field, facts);
 }
 

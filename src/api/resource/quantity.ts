@@ -1,6 +1,6 @@
 // Kubernetes quantities ("500m", "64Mi", "1e3") as whole billionths, exact. k8s: resource.Quantity
 
-const FORM =
+export const QUANTITY_FORM =
   /^([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]{1,3})?$/;
 /** Longer numbers than any device has of anything; keeps the arithmetic small. */
 const MAX_DIGITS = 40;
@@ -96,7 +96,7 @@ function isCountable({ nano }: Quantity): boolean {
 }
 
 function readAny(text: string): Quantity | undefined {
-  const match = text.length > MAX_DIGITS ? null : FORM.exec(text);
+  const match = text.length > MAX_DIGITS ? null : QUANTITY_FORM.exec(text);
   if (match === null) return undefined;
   const [, sign = "", number = "", suffix = ""] = match;
   const [whole = "", fraction = ""] = number.split(".");

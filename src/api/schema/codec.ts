@@ -12,7 +12,7 @@ import {
   type Node,
   type Place,
 } from "../decode/field-reader.ts";
-import { objectSchema, presentSchema } from "./json-schema.ts";
+import { absentSchema, objectSchema, presentSchema } from "./json-schema.ts";
 import { supported, type FieldRule, type Refusal } from "../decode/field-rules.ts";
 import type { Message } from "../decode/field-errors.ts";
 import type { JsonSchema, Type, Field, Level } from "./type.ts";
@@ -98,7 +98,8 @@ function makeField<T>(type: Type<T>, options: FieldOptions<T>, zero?: T): Field<
       const byDefault =
         options.default === undefined ? {} : { default: type.write(options.default) };
       const schema = { ...type.schema(), ...options.schema, description: about, ...byDefault };
-      return options.required === undefined ? schema : presentSchema(schema);
+      if (options.required !== undefined) return presentSchema(schema);
+      return !keep && type.isEmpty?.("") === true ? absentSchema(schema) : schema;
     },
   };
 }
@@ -165,17 +166,24 @@ export const integer = fieldOf(INTEGER, 0);
 export const text: Type<string> = STRING;
 export const number: Type<number> = INTEGER;
 
-/** The same text or number, where not every one is good. */
-export function checked<T>(type: Type<T>, check: (value: T) => Message | undefined): Type<T> {
+/** The same type; `judge` reports what is wrong with a value that was read. */
+export function judged<T>(type: Type<T>, judge: (value: T, at: Place) => void): Type<T> {
   return {
     ...type,
     read(at) {
       const value = type.read(at);
-      const error = value === undefined ? undefined : check(value);
-      if (error !== undefined) invalidAt(at, error);
+      if (value !== undefined) judge(value, at);
       return value;
     },
   };
+}
+
+/** The same type; an invalid value is reported with the message of `check`. */
+export function checked<T>(type: Type<T>, check: (value: T) => Message | undefined): Type<T> {
+  return judged(type, (value, at) => {
+    const error = check(value);
+    if (error !== undefined) invalidAt(at, error);
+  });
 }
 
 /** One of a few words. */

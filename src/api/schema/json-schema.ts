@@ -47,3 +47,9 @@ export function presentSchema(schema: JsonSchema): JsonSchema {
     ...(isText ? { minLength: 1 } : {}),
   };
 }
+
+/** The same where the empty text is equal to not written. */
+export function absentSchema(schema: JsonSchema): JsonSchema {
+  const { pattern } = schema;
+  return typeof pattern === "string" ? { ...schema, pattern: `^$|${pattern}` } : schema;
+}

@@ -1,25 +1,17 @@
 // Volumes whose files come from objects and from the pod's own fields.
 
 import { refused } from "../decode/field-rules.ts";
-import { FIELD_REF, RESOURCE_FIELD_REF } from "./environment.ts";
 import { field, type Field, type Level } from "./field.ts";
 import { needsAPIServer } from "./refusals.ts";
+import { FIELD_REF, KEY_TO_PATH, RESOURCE_FIELD_REF } from "../v1/references.ts";
 
 const DEFAULT_MODE = field(
   "integer",
   "Permissions of files that have no mode; 0644 if not written.",
 );
 
-export const KEY_TO_PATH: Level = {
-  key: field("string", "The key.", { required: true }),
-  path: field("string", "The file: a relative path inside the volume, without ..", {
-    required: true,
-  }),
-  mode: field("integer", "Permissions of this file, 0 to 0777."),
-};
-
 const ITEMS = field("[]KeyToPath", "Keys that become files; every key if not written.", {
-  level: KEY_TO_PATH,
+  level: KEY_TO_PATH.level,
 });
 
 /** The fields by which a volume takes the keys of an object in. */
@@ -48,10 +40,10 @@ export const DOWNWARD_API_FILE: Level = {
     required: true,
   }),
   fieldRef: field("ObjectFieldSelector", "A field of the pod, such as metadata.labels.", {
-    level: FIELD_REF,
+    level: FIELD_REF.volume.level,
   }),
   resourceFieldRef: field("ResourceFieldSelector", "A request or limit of a container.", {
-    level: RESOURCE_FIELD_REF,
+    level: RESOURCE_FIELD_REF.volume.level,
   }),
   mode: field("integer", "Permissions of this file, 0 to 0777."),
 };

@@ -1,11 +1,13 @@
-// Types of values that several declarations share: numbers within bounds, durations, points in time, anything.
+// Types of values that several declarations share: numbers within bounds, text of a form, quantities, durations, points in time, anything.
 
 import { invalidAt } from "../decode/field-reader.ts";
+import type { Message } from "../decode/field-errors.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
+import { canonicalQuantity, QUANTITY_FORM, quantityError } from "../resource/quantity.ts";
 import { isTime } from "../validation/time-field.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { checked, converted, number, text } from "./codec.ts";
-import type { Type } from "./type.ts";
+import type { JsonSchema, Type } from "./type.ts";
 
 export const MAX_INT32 = 2 ** 31 - 1;
 
@@ -28,6 +30,34 @@ export function atLeast(minimum: number): Type<number> {
 
 /** Text of which "" is a value as well, and mostly a wrong one. */
 export const exactText: Type<string> = { ...text, isEmpty: () => false };
+
+/** Text of a certain form: what is wrong with it, and as much of that as JSON Schema can express. */
+export function textOf(
+  errorOf: (value: string) => Message | undefined,
+  schema: JsonSchema,
+): Type<string> {
+  return { ...checked(text, errorOf), schema: () => ({ ...text.schema(), ...schema }) };
+}
+
+/** An amount of zero or more, in canonical text; written as text or as a number. */
+export const quantity: Type<string> = {
+  name: "Quantity",
+  read(at) {
+    const { value } = at;
+    const written =
+      typeof value === "number" || typeof value === "string" ? String(value).trim() : "";
+    const canonical = canonicalQuantity(written);
+    if (canonical === undefined) return invalidAt(at, quantityError(written) ?? "");
+    if (canonical.startsWith("-")) return invalidAt(at, "must be greater than or equal to 0");
+    return canonical;
+  },
+  write: (value) => value,
+  schema: () => ({
+    type: ["string", "number", "null"],
+    pattern: `^\\s*(?:${QUANTITY_FORM.source.slice(1, -1)})\\s*$`,
+    minimum: 0,
+  }),
+};
 
 /** A duration such as `1m30s`, in milliseconds, within bounds. */
 export function duration(minimum: number, maximum: number): Type<number> {

@@ -2,8 +2,8 @@
 
 import { descendingPathError } from "./validate-names.ts";
 
-const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
-const MAX_CONFIG_KEY = 253;
+export const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
+export const MAX_CONFIG_KEY = 253;
 /** Of one name in a path, in bytes. Linux: NAME_MAX */
 const MAX_PATH_NAME = 255;
 const MAX_PATH = 4096;
@@ -11,7 +11,7 @@ const MAX_PATH = 4096;
 const LONG_NAME = /[^/]{86}/;
 const UNTIDY = /(?:^|\/)\.?(?:\/|$)/;
 /** 0777 */
-const MAX_MODE = 511;
+export const MAX_MODE = 511;
 
 /** A key of a ConfigMap or a Secret. k8s: IsConfigMapKey */
 export function configKeyError(key: string): string | undefined {

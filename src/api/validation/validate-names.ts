@@ -1,7 +1,7 @@
 // Kubernetes' rules for names, labels and their like: each answers with what is wrong, or undefined.
 
 const DNS_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
-const DNS_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+export const DNS_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 const QUALIFIED_NAME = /^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$/;
 const PORT_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const ENV_NAME = /^[\x20-\x3C\x3E-\x7E]+$/;
@@ -10,7 +10,7 @@ const IPV6_PART = /^[0-9a-fA-F]{1,4}$/;
 const SEARCH_LABEL = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$/;
 const CAPABILITY = /^[A-Z][A-Z0-9_]*$/i;
 const MAX_NAME = 63;
-const MAX_SUBDOMAIN = 253;
+export const MAX_SUBDOMAIN = 253;
 const MAX_MATCHED = 4096;
 /** 0 to 2^31-1: what Kubernetes lets a user or group be. */
 const MAX_ID = 2 ** 31 - 1;

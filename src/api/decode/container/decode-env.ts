@@ -1,13 +1,6 @@
 // env and envFrom as written → variables and where they come from. k8s: ValidateEnv, ValidateEnvFrom
 
 import {
-  decodeFieldRef,
-  decodeKeySelector,
-  decodeResourceFieldRef,
-  referenceName,
-} from "../volume/decode-references.ts";
-import { ENV_FIELDS } from "../../pod/downward.ts";
-import {
   booleanField,
   checkFields,
   checkUnion,
@@ -20,32 +13,41 @@ import {
   stringField,
   type Node,
 } from "../field-reader.ts";
-import type { EnvFrom, EnvSource, EnvVar } from "../../v1/references.ts";
+import {
+  CONFIG_MAP_KEY,
+  FIELD_REF,
+  objectName,
+  RESOURCE_FIELD_REF,
+  SECRET_KEY,
+  type EnvFrom,
+  type EnvSource,
+  type EnvVar,
+} from "../../v1/references.ts";
 import {
   CONFIG_MAP_ENV,
-  CONFIG_MAP_KEY_REF,
   ENV_FROM,
   ENV_VAR,
   ENV_VAR_SOURCE,
   SECRET_ENV,
-  SECRET_KEY_REF,
 } from "../../schema/environment.ts";
+import type { Type } from "../../schema/type.ts";
 import { envNameError, nulError } from "../../validation/validate-names.ts";
 import { isJsonObject } from "../../../lib/json.ts";
 
-type EnvPart = Readonly<Record<string, (node: Node) => EnvSource>>;
+/** Bridges to the types of references. */
+function read<T>(type: Type<T>, node: Node, wrap: (value: T) => EnvSource): readonly EnvSource[] {
+  const value = type.read(node);
+  return value === undefined ? [] : [wrap(value)];
+}
+
+type EnvPart = Readonly<Record<string, (node: Node) => readonly EnvSource[]>>;
 
 const SOURCES: EnvPart = {
-  fieldRef: (node) => ({ type: "field", field: decodeFieldRef(node, ENV_FIELDS) }),
-  resourceFieldRef: (node) => ({
-    type: "resource",
-    resource: decodeResourceFieldRef(node, "env"),
-  }),
-  configMapKeyRef: (node) => ({
-    type: "configMapKey",
-    key: decodeKeySelector(node, CONFIG_MAP_KEY_REF),
-  }),
-  secretKeyRef: (node) => ({ type: "secretKey", key: decodeKeySelector(node, SECRET_KEY_REF) }),
+  fieldRef: (node) => read(FIELD_REF.env, node, (field) => ({ type: "field", field })),
+  resourceFieldRef: (node) =>
+    read(RESOURCE_FIELD_REF.env, node, (resource) => ({ type: "resource", resource })),
+  configMapKeyRef: (node) => read(CONFIG_MAP_KEY, node, (key) => ({ type: "configMapKey", key })),
+  secretKeyRef: (node) => read(SECRET_KEY, node, (key) => ({ type: "secretKey", key })),
 };
 
 export function decodeEnv(container: Node): readonly EnvVar[] {
@@ -81,7 +83,7 @@ function decodeValueFrom(node: Node): EnvSource | undefined {
   const written = checkUnion(node, ENV_VAR_SOURCE);
   const sources = Object.entries(SOURCES).flatMap(([key, decode]) => {
     const source = objectField(node, key);
-    return source === undefined ? [] : [decode(source)];
+    return source === undefined ? [] : decode(source);
   });
   if (isEmptyUnion(node, ENV_VAR_SOURCE, written))
     invalidPart(
@@ -110,7 +112,7 @@ function decodeFrom(node: Node): readonly EnvFrom[] {
   return [
     {
       type: configMap === undefined ? "secret" : "configMap",
-      name: referenceName(from),
+      name: objectName("").read(from, "name"),
       prefix,
       optional: booleanField(from, "optional") ?? false,
     },

@@ -1,15 +1,6 @@
 // configMap, secret, downwardAPI and projected volumes as written → which content becomes which file. k8s: validateProjectionSources
 
-import {
-  decodeFieldRef,
-  decodeItems,
-  decodeResourceFieldRef,
-  filePathField,
-  modeField,
-  referenceName,
-} from "./decode-references.ts";
 import { DEFAULT_FILE_MODE } from "../defaults.ts";
-import { VOLUME_FIELDS } from "../../pod/downward.ts";
 import {
   booleanField,
   checkFields,
@@ -31,6 +22,15 @@ import {
   SECRET_PROJECTION,
   SECRET_VOLUME,
 } from "../../schema/projections.ts";
+import { fieldOf, list } from "../../schema/codec.ts";
+import {
+  FIELD_REF,
+  fileMode,
+  filePath,
+  KEY_TO_PATH,
+  objectName,
+  RESOURCE_FIELD_REF,
+} from "../../v1/references.ts";
 import type {
   ConfigMapVolume,
   DownwardAPIFile,
@@ -100,14 +100,14 @@ function pathsOf(source: ProjectedSource): readonly string[] {
 
 function projection(node: Node, nameKey = "name"): ObjectProjection {
   return {
-    name: referenceName(node, nameKey),
-    items: decodeItems(node),
+    name: objectName("").read(node, nameKey),
+    items: list(KEY_TO_PATH, { about: "" }).read(node, "items"),
     optional: booleanField(node, "optional") ?? false,
   };
 }
 
 function defaultMode(node: Node): { readonly defaultMode: number } {
-  return { defaultMode: modeField(node, "defaultMode") ?? DEFAULT_FILE_MODE };
+  return { defaultMode: fileMode("", DEFAULT_FILE_MODE).read(node, "defaultMode") };
 }
 
 function decodeFiles(node: Node): readonly DownwardAPIFile[] {
@@ -117,10 +117,10 @@ function decodeFiles(node: Node): readonly DownwardAPIFile[] {
 /** k8s: validateDownwardAPIVolumeFile */
 function decodeFile(node: Node): DownwardAPIFile {
   checkFields(node, DOWNWARD_API_FILE);
-  const path = filePathField(node, "path");
-  const mode = modeField(node, "mode");
-  const field = objectField(node, "fieldRef");
-  const resource = objectField(node, "resourceFieldRef");
+  const path = filePath.read(node, "path");
+  const mode = fileMode("").read(node, "mode");
+  const field = fieldOf(FIELD_REF.volume)({ about: "" }).read(node, "fieldRef");
+  const resource = fieldOf(RESOURCE_FIELD_REF.volume)({ about: "" }).read(node, "resourceFieldRef");
   if (field === undefined && resource === undefined)
     node.findings.fail(
       node.path,
@@ -136,9 +136,7 @@ function decodeFile(node: Node): DownwardAPIFile {
   return {
     path,
     ...(mode === undefined ? {} : { mode }),
-    ...(field === undefined ? {} : { fieldRef: decodeFieldRef(field, VOLUME_FIELDS) }),
-    ...(resource === undefined
-      ? {}
-      : { resourceFieldRef: decodeResourceFieldRef(resource, "volume") }),
+    ...(field === undefined ? {} : { fieldRef: field }),
+    ...(resource === undefined ? {} : { resourceFieldRef: resource }),
   };
 }

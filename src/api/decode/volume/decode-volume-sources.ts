@@ -6,7 +6,6 @@ import {
   decodeProjectedVolume,
   decodeSecretVolume,
 } from "./decode-projections.ts";
-import { referenceName } from "./decode-references.ts";
 import { quantityField, warnUnenforced } from "../container/decode-resources.ts";
 import { defaultPullPolicy } from "../defaults.ts";
 import {
@@ -21,6 +20,7 @@ import {
 } from "../field-reader.ts";
 import { parseQuantity } from "../../resource/quantity.ts";
 import { CLAIM_VOLUME, EMPTY_DIR, HOST_PATH, IMAGE_VOLUME } from "../../schema/volumes.ts";
+import { objectName } from "../../v1/references.ts";
 import { pathError } from "../../validation/validate-names.ts";
 import type {
   ClaimVolume,
@@ -98,7 +98,7 @@ function mediumField(node: Node): EmptyDirMedium {
 
 function decodeClaimVolume(name: string, node: Node): ClaimVolume {
   checkFields(node, CLAIM_VOLUME);
-  const claimName = referenceName(node, "claimName");
+  const claimName = objectName("PersistentVolumeClaim").read(node, "claimName");
   const readOnly = booleanField(node, "readOnly") ?? false;
   return { name, persistentVolumeClaim: { claimName, readOnly } };
 }

@@ -3,11 +3,10 @@ import { describe, expect, test } from "bun:test";
 import {
   containerResource,
   podField,
-  splitSubscript,
   type DownwardFacts,
 } from "../../../../src/api/pod/downward.ts";
 import type { PodSpec } from "../../../../src/api/v1/pod.ts";
-import type { ResourceFieldRef } from "../../../../src/api/v1/references.ts";
+import { splitSubscript, type ResourceFieldRef } from "../../../../src/api/v1/references.ts";
 import { UID, aContainer, aPod } from "../../../fakes/a-pod.ts";
 
 const FACTS: DownwardFacts = {

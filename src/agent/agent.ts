@@ -75,7 +75,7 @@ export class Agent {
       edges,
       config,
       nodeName,
-      hush: (text) => this.#view.hush(text),
+      redact: (text) => this.#view.redact(text),
       onFlushed: () => this.#upstream?.wake(),
     });
     this.#watch = new RuntimeWatch({
@@ -98,7 +98,7 @@ export class Agent {
       pods: () => this.#pods,
       upstream: () => this.#upstream?.facts(),
       onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
-      hush: (text) => this.#view.hush(text),
+      redact: (text) => this.#view.redact(text),
       onReview: () => this.#mailbox.send({ type: "Review" }),
       onReviewed: () => this.#upstream?.changed(),
     });

@@ -26,7 +26,7 @@ export interface DesiredSideOptions {
   readonly documents: () => Pick<MqttSource, "fleet"> | undefined;
   readonly record: RecordEvent;
   /** A text of a pod's own as it may leave the node. */
-  readonly hush: (text: string) => string;
+  readonly redact: (text: string) => string;
   readonly pods: () => Pods;
   readonly upstream: () => UpstreamFacts | undefined;
   /** What this pod finds has changed. */
@@ -53,7 +53,7 @@ export interface DesiredSide {
 const OFFLINE: UpstreamFacts = { isConnected: false, reachedAt: undefined };
 
 export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
-  const { edges, config, nodeName, record, hush, pods, upstream } = options;
+  const { edges, config, nodeName, record, redact, pods, upstream } = options;
   const { onPodChanged, onReview } = options;
   const images = new ImageLedger(() => edges.clock.monotonic());
   const fleet = (): FleetFacts => options.documents()?.fleet() ?? NO_FLEET_FACTS;
@@ -70,7 +70,7 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
     edges,
     nodeName,
     record,
-    redact: hush,
+    redact,
     pods,
     images,
     view: {

@@ -8,7 +8,7 @@ import type { CommandOrder } from "./executor.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import { readArgs } from "./args.ts";
 import { explainPod } from "./explain.ts";
-import { scrubbed, secretTexts, withoutValues } from "../node/object-views.ts";
+import { redactValue, secretTexts, withoutValues } from "../node/redact.ts";
 import { v1Node, type ServerFacts } from "../node/node-api.ts";
 
 /** What the node shows of itself. */
@@ -81,11 +81,11 @@ export function describe({ command }: CommandOrder, { facts }: ReadOptions): Com
     .events()
     .filter(({ object }) => object.kind === "Pod" && isNamed(object, namespace, name));
   const rejected = facts.rejected().filter((one) => isNamed(one, namespace, name));
-  const pod = scrub(facts, { pod: v1Pod(withoutValues(entry)), rejected });
+  const pod = redactMembers(facts, { pod: v1Pod(withoutValues(entry)), rejected });
   return {
     code: 200,
     data: pod,
-    list: { name: "events", items: scrubAll(facts, eventList(events).items) },
+    list: { name: "events", items: redactAll(facts, eventList(events).items) },
   };
 }
 
@@ -103,7 +103,7 @@ export function explain({ command }: CommandOrder, { facts }: ReadOptions): Comm
     events: facts.events(),
   });
   if (explanation === undefined) return unknownPod(namespace, name);
-  return { code: 200, data: scrub(facts, { ...explanation }) };
+  return { code: 200, data: redactMembers(facts, { ...explanation }) };
 }
 
 function entryOf(facts: ReadFacts, namespace: string, name: string): PodEntry | undefined {
@@ -130,22 +130,22 @@ function itemsOf(value: Readonly<Record<string, unknown>>): readonly unknown[] {
 }
 
 function list(facts: ReadFacts, kind: string, items: readonly unknown[]): CommandOutcome {
-  return { code: 200, data: { kind }, list: { name: "items", items: scrubAll(facts, items) } };
+  return { code: 200, data: { kind }, list: { name: "items", items: redactAll(facts, items) } };
 }
 
-function scrub(
+function redactMembers(
   facts: ReadFacts,
   value: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const secrets = secretsOf(facts);
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key, scrubbed(member, secrets)]),
+    Object.entries(value).map(([key, member]) => [key, redactValue(member, secrets)]),
   );
 }
 
-function scrubAll(facts: ReadFacts, items: readonly unknown[]): readonly unknown[] {
+function redactAll(facts: ReadFacts, items: readonly unknown[]): readonly unknown[] {
   const secrets = secretsOf(facts);
-  return items.map((item) => scrubbed(item, secrets));
+  return items.map((item) => redactValue(item, secrets));
 }
 
 function secretsOf(facts: ReadFacts): ReadonlySet<string> {

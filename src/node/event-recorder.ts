@@ -15,7 +15,7 @@ export interface EventRecorderOptions {
   readonly config: Pick<AgentConfig, "mqtt">;
   readonly nodeName: string;
   /** Redacts a text before it leaves the node. */
-  readonly hush: (text: string) => string;
+  readonly redact: (text: string) => string;
   /** Events were added to the outbox. */
   readonly onFlushed: () => void;
 }
@@ -89,7 +89,7 @@ function uplinkOf({
   edges,
   config,
   nodeName,
-  hush,
+  redact,
   onFlushed,
 }: EventRecorderOptions): EventUplink | undefined {
   if (config.mqtt === undefined) return undefined;
@@ -103,7 +103,7 @@ function uplinkOf({
     node: nodeName,
     bootId,
     warningsOnly: config.mqtt.profile === "metered",
-    hush,
+    redact,
     onFlushed,
   });
 }

@@ -7,7 +7,7 @@ import type { RecordedEvent } from "../api/v1/events.ts";
 import type { FleetFacts } from "../protocol/groups.ts";
 import type { NodeCondition, NodeStatus, PodCondition, PodStatus } from "../api/v1/pod-status.ts";
 import { podName, type NamedPod } from "../api/v1/pod.ts";
-import { updateCondition } from "../api/pod/update-condition.ts";
+import { updateCondition, withUpdateConditions } from "../api/pod/update-condition.ts";
 import { nameOf } from "../podworkers/plan.ts";
 import type { WorkerEntry } from "../podworkers/pod-workers.ts";
 import type { EventEntry } from "./events-list.ts";
@@ -22,9 +22,8 @@ import {
   type ClaimOutcome,
   type NamedClaim,
 } from "../volume/claim-data.ts";
-import { secretTexts } from "./object-views.ts";
 import type { Edges } from "../edges.ts";
-import { hushed, hushedStatus, SecretMemory } from "./redact.ts";
+import { redact, redactStatus, secretTexts, SecretMemory } from "./redact.ts";
 import { nodeIdentity, nodeLabels, nodeRoom } from "./node-facts.ts";
 import { objectEntries } from "./object-entries.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
@@ -184,9 +183,9 @@ export class NodeView implements ServerFacts {
     return this.#options.updates.change(verb, pod);
   }
 
-  /** A text of a pod's own as it may leave the node. */
-  hush(text: string): string {
-    return hushed(text, this.#secrets());
+  /** A text of a pod without the values of Secrets and environments. */
+  redact(text: string): string {
+    return redact(text, this.#secrets());
   }
 
   #secrets(): ReadonlySet<string> {
@@ -222,7 +221,7 @@ export class NodeView implements ServerFacts {
   #reported(entry: WorkerEntry, secrets: ReadonlySet<string>): ReportedPod {
     const { desired, pendingUpdate } = entry;
     const known = this.#statusOf(entry);
-    const status = known === undefined ? undefined : hushedStatus(known, secrets);
+    const status = known === undefined ? undefined : redactStatus(known, secrets);
     return {
       desired,
       status: status === undefined ? undefined : this.#withUpdate(status, desired, pendingUpdate),
@@ -241,11 +240,7 @@ export class NodeView implements ServerFacts {
     pending: WorkerEntry["pendingUpdate"],
   ): PodStatus {
     const update = this.#updateCondition(desired);
-    const more = [
-      ...(pending === undefined ? [] : [pendingCondition(pending)]),
-      ...(update === undefined ? [] : [update]),
-    ];
-    return more.length === 0 ? status : { ...status, conditions: [...status.conditions, ...more] };
+    return { ...status, conditions: withUpdateConditions(status.conditions, pending, update) };
   }
 
   #statusOf({ desired }: WorkerEntry): PodStatus | undefined {
@@ -284,8 +279,4 @@ function runtimeOf({ version, conditions }: RuntimeWatch): NodeRuntime | undefin
       },
     ],
   };
-}
-
-function pendingCondition({ reason, message }: NonNullable<WorkerEntry["pendingUpdate"]>) {
-  return { type: "agent/UpdatePending", status: "True", reason, message } as const;
 }

@@ -8,6 +8,7 @@ import { rfc3339 } from "../lib/clock.ts";
 import { v1PodSpec } from "../api/encode/v1-pod-spec.ts";
 import { map, type V1Object } from "../api/encode/v1-shape.ts";
 import { compareText } from "../lib/compare.ts";
+import { type PendingUpdate, withUpdateConditions } from "../api/pod/update-condition.ts";
 
 /** One pod and what the agent knows about it. */
 export interface PodEntry {
@@ -19,12 +20,8 @@ export interface PodEntry {
   /** The node it runs on: this one. */
   readonly nodeName: string;
   /** A newer spec of this name that pulls or waits while this pod goes on. */
-  readonly pendingUpdate?: {
-    readonly specHash: string;
-    readonly reason: string;
-    readonly message: string;
-  };
-  /** That it does not run what its document asks for, or not surely. */
+  readonly pendingUpdate?: PendingUpdate;
+  /** That it does not run the spec of its document, or not for certain. */
   readonly updateCondition?: PodCondition;
   /** Wall ms since which the pod is being stopped. */
   readonly deletedAt?: number;
@@ -84,20 +81,6 @@ function v1Status({ status, pendingUpdate, updateCondition }: PodEntry): V1Objec
   return {
     ...rest,
     ...(initContainerStatuses.length === 0 ? {} : { initContainerStatuses }),
-    conditions: [
-      ...conditions,
-      ...(pendingUpdate === undefined ? [] : [pendingCondition(pendingUpdate)]),
-      ...(updateCondition === undefined ? [] : [updateCondition]),
-    ],
-  };
-}
-
-function pendingCondition(pending: NonNullable<PodEntry["pendingUpdate"]>): PodCondition {
-  const { specHash, reason, message } = pending;
-  return {
-    type: "agent/UpdatePending",
-    status: "True",
-    reason,
-    message: `spec ${specHash}: ${message}`,
+    conditions: withUpdateConditions(conditions, pendingUpdate, updateCondition),
   };
 }

@@ -1,40 +1,49 @@
-// Performs: what pods say in their own words goes upstream without the values of Secrets and environments that the node
-// knows.
+// Redaction: pods, commands and reports must not show values of Secrets and environments.
 
+import type { LocalObject } from "../api/v1/local-object.ts";
+import { type Container, type Pod, allContainers } from "../api/v1/pod.ts";
 import type { ContainerState, ContainerStatus, PodStatus } from "../api/v1/pod-status.ts";
+import type { PodEntry } from "./pod-list.ts";
 
 const HIDDEN = "<hidden>";
+/** A shorter value occurs in too many unrelated texts. */
+const SHORTEST_SECRET = 6;
+/** kubectl writes the whole object into it, values included. */
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** `text` with every one of `secrets` hidden wherever it stands. */
-export function hushed(text: string, secrets: ReadonlySet<string>): string {
-  // The longest first: one may be the beginning of another.
-  const all = [...secrets].toSorted((a, b) => b.length - a.length);
-  return all.reduce((said, secret) => said.replaceAll(secret, HIDDEN), text);
+/** Texts that must not occur in any answer or report. */
+export function secretTexts(
+  objects: readonly LocalObject[],
+  pods: readonly Pod[],
+): ReadonlySet<string> {
+  const ofSecrets = objects.flatMap((object) =>
+    object.kind === "Secret" ? Object.values(object.data).flatMap(textsOf) : [],
+  );
+  const ofEnv = pods.flatMap(({ spec }) =>
+    allContainers(spec).flatMap(({ env }) =>
+      env.flatMap((variable) => ("value" in variable ? [variable.value] : [])),
+    ),
+  );
+  // The name of a pod or an image may occur in an environment too: only values that look like tokens are secrets.
+  const tokens = ofEnv.filter(
+    (value) => value.length >= 16 && /\d/.test(value) && /[A-Za-z]/.test(value),
+  );
+  return new Set([...ofSecrets, ...tokens].filter((text) => text.length >= SHORTEST_SECRET));
 }
 
-/** The same status; only its messages are words of pods. */
-export function hushedStatus(status: PodStatus, secrets: ReadonlySet<string>): PodStatus {
-  if (secrets.size === 0) return status;
-  const say = (text: string): string => hushed(text, secrets);
-  return {
-    ...status,
-    ...messageOf(status.message, say),
-    conditions: status.conditions.map((condition) => ({
-      ...condition,
-      ...messageOf(condition.message, say),
-    })),
-    initContainerStatuses: status.initContainerStatuses.map((one) => container(one, say)),
-    containerStatuses: status.containerStatuses.map((one) => container(one, say)),
-  };
+/** The text itself, and the forms in which a program may print it. */
+function textsOf(bytes: Uint8Array): readonly string[] {
+  const text = new TextDecoder().decode(bytes);
+  return [text, text.trim(), bytes.toBase64()];
 }
 
-/** A value that was replaced may still stand in the last words of a container that had read it. */
+/** A value that was replaced may still occur in the termination message of a container that had read it. */
 const REMEMBERED = 300;
 
+/** The secret texts of now and the latest of before. */
 export class SecretMemory {
   readonly #known = new Set<string>();
 
-  /** Those of now, and the latest of before. */
   with(texts: ReadonlySet<string>): ReadonlySet<string> {
     for (const text of texts) {
       this.#known.delete(text);
@@ -48,24 +57,109 @@ export class SecretMemory {
   }
 }
 
-type Say = (text: string) => string;
-
-function container(status: ContainerStatus, say: Say): ContainerStatus {
-  return { ...status, state: state(status.state, say), lastState: state(status.lastState, say) };
+/** `text` with every one of `secrets` replaced by `<hidden>`. */
+export function redact(text: string, secrets: ReadonlySet<string>): string {
+  return redactor(secrets)(text);
 }
 
-function state({ waiting, terminated, ...rest }: ContainerState, say: Say): ContainerState {
+type Change = (text: string) => string;
+
+function redactor(secrets: ReadonlySet<string>): Change {
+  // The longest first: one may be the beginning of another.
+  const all = [...secrets].toSorted((a, b) => b.length - a.length);
+  return (text) => all.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
+}
+
+/** The same JSON value with the secrets replaced in every text; keys stay. */
+export function redactValue(value: unknown, secrets: ReadonlySet<string>): unknown {
+  return secrets.size === 0 ? value : changeTexts(value, redactor(secrets));
+}
+
+function changeTexts(value: unknown, change: Change): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((item) => changeTexts(item, change));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, changeTexts(member, change)]),
+  );
+}
+
+/** The same status with the secrets replaced in its messages; pods write nothing else in it. */
+export function redactStatus(status: PodStatus, secrets: ReadonlySet<string>): PodStatus {
+  if (secrets.size === 0) return status;
+  const change = redactor(secrets);
+  return changeContainers(
+    {
+      ...status,
+      ...changeMessage(status, change),
+      conditions: status.conditions.map((condition) => ({
+        ...condition,
+        ...changeMessage(condition, change),
+      })),
+    },
+    ({ waiting, terminated }) => ({
+      ...(waiting && { waiting: { ...waiting, ...changeMessage(waiting, change) } }),
+      ...(terminated && { terminated: { ...terminated, ...changeMessage(terminated, change) } }),
+    }),
+  );
+}
+
+/** The same pod without the values of its environments and without termination messages. */
+export function withoutValues(entry: PodEntry): PodEntry {
   return {
-    ...rest,
-    ...(waiting === undefined
-      ? {}
-      : { waiting: { ...waiting, ...messageOf(waiting.message, say) } }),
-    ...(terminated === undefined
-      ? {}
-      : { terminated: { ...terminated, ...messageOf(terminated.message, say) } }),
+    ...entry,
+    pod: podWithoutValues(entry.pod),
+    // A termination message is any text of the container, perhaps the Secret that it could not use.
+    status: changeContainers(entry.status, ({ terminated }) => ({
+      ...(terminated && { terminated: { ...terminated, ...changeMessage(terminated, sizeOnly) } }),
+    })),
   };
 }
 
-function messageOf(message: string | undefined, say: Say): { readonly message?: string } {
-  return message === undefined ? {} : { message: say(message) };
+function podWithoutValues(pod: Pod): Pod {
+  const { metadata, spec } = pod;
+  const { [LAST_APPLIED]: _, ...annotations } = metadata.annotations;
+  return {
+    ...pod,
+    metadata: { ...metadata, annotations },
+    spec: {
+      ...spec,
+      initContainers: spec.initContainers.map(withoutEnv),
+      containers: spec.containers.map(withoutEnv),
+    },
+  };
+}
+
+function withoutEnv(container: Container): Container {
+  const env = container.env.map((variable) =>
+    "valueFrom" in variable ? variable : { ...variable, value: HIDDEN },
+  );
+  return { ...container, env };
+}
+
+function sizeOnly(text: string): string {
+  return `<hidden: ${new TextEncoder().encode(text).length} bytes>`;
+}
+
+function changeContainers(
+  status: PodStatus,
+  change: (state: ContainerState) => ContainerState,
+): PodStatus {
+  const changed = (one: ContainerStatus): ContainerStatus => ({
+    ...one,
+    state: { ...one.state, ...change(one.state) },
+    lastState: { ...one.lastState, ...change(one.lastState) },
+  });
+  return {
+    ...status,
+    initContainerStatuses: status.initContainerStatuses.map(changed),
+    containerStatuses: status.containerStatuses.map(changed),
+  };
+}
+
+function changeMessage(
+  { message }: { readonly message?: string },
+  change: Change,
+): { readonly message?: string } {
+  return message === undefined ? {} : { message: change(message) };
 }

@@ -1,4 +1,4 @@
-// How a pod tells that it does not run what its document asks for, or not surely: a condition of ours. Pure.
+// Our conditions on a pod that does not run the spec of its source, or not for certain.
 
 import type { PodCondition } from "../v1/pod-status.ts";
 import type { Failure, PodStanding } from "./rollout.ts";
@@ -11,7 +11,31 @@ export const UPDATE_CONDITIONS: Readonly<Record<string, string>> = {
   "agent/UpdatePending": "update pending",
 };
 
-/** undefined = it runs what it should, as far as anybody knows. */
+/** A newer spec of the pod's name that pulls or waits while this pod runs on. */
+export interface PendingUpdate {
+  readonly specHash: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The conditions of a status and those about its updates. */
+export function withUpdateConditions(
+  conditions: readonly PodCondition[],
+  pending: PendingUpdate | undefined,
+  update: PodCondition | undefined,
+): readonly PodCondition[] {
+  return [
+    ...conditions,
+    ...(pending === undefined ? [] : [pendingCondition(pending)]),
+    ...(update === undefined ? [] : [update]),
+  ];
+}
+
+function pendingCondition({ specHash, reason, message }: PendingUpdate): PodCondition {
+  return condition("agent/UpdatePending", reason, `spec ${specHash}: ${message}`);
+}
+
+/** undefined = it runs the spec of its source, or that is not known yet. */
 export function updateCondition({
   standing,
   goodGeneration,

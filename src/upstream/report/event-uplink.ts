@@ -33,7 +33,7 @@ export interface EventUplinkOptions {
   /** Normal events stay here: for lines that cost by the byte. */
   readonly warningsOnly?: boolean;
   /** A text as it may leave the node; absent = as it is. */
-  readonly hush?: (text: string) => string;
+  readonly redact?: (text: string) => string;
   /** There is something new in the outbox. */
   readonly onFlushed: () => void;
 }
@@ -96,8 +96,8 @@ export class EventUplink implements Disposable {
   }
 
   #say(event: RecordedEvent): void {
-    const { outbox, topic, bootId, clock, hush } = this.#options;
-    const message = hush?.(event.message) ?? event.message;
+    const { outbox, topic, bootId, clock, redact } = this.#options;
+    const message = redact?.(event.message) ?? event.message;
     const payload = eventPayload({ ...event, message }, bootId);
     outbox.addEvent({ type: event.type, topic, payload });
     this.#hasNews = true;

@@ -52,7 +52,7 @@ function sink(config: Pick<AgentConfig, "mqtt"> = { mqtt: MQTT }): EventRecorder
     edges: { clock, log, store, bootId: "boot-1" },
     config,
     nodeName: "pi-1",
-    hush: (text) => text.replaceAll("s3cret", "<hidden>"),
+    redact: (text) => text.replaceAll("s3cret", "<hidden>"),
     onFlushed: () => void (flushes += 1),
   });
 }

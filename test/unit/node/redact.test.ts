@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 
-import { hushed, hushedStatus, SecretMemory } from "../../../src/node/redact.ts";
+import { redact, redactStatus, SecretMemory } from "../../../src/node/redact.ts";
 import type { ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
 
 const SECRETS = new Set(["hunter2", "hunter2-long"]);
 
 test("hides every secret, the longest first", () => {
-  expect(hushed("a hunter2-long b hunter2 c hunter2", SECRETS)).toBe(
+  expect(redact("a hunter2-long b hunter2 c hunter2", SECRETS)).toBe(
     "a <hidden> b <hidden> c <hidden>",
   );
 });
@@ -33,19 +33,19 @@ test("in every message of a status, and in nothing else", () => {
     initContainerStatuses: [said("init: hunter2")],
     containerStatuses: [said("app: hunter2")],
   } as unknown as PodStatus;
-  const told = hushedStatus(status, SECRETS);
+  const told = redactStatus(status, SECRETS);
   const messages = JSON.stringify(told).match(/"message":"[^"]*"/g) ?? [];
   expect(messages).toHaveLength(6);
   for (const message of messages) expect(message).toContain("<hidden>");
   expect(told.reason).toBe("hunter2");
   expect(told.containerStatuses[0]?.name).toBe("hunter2");
-  expect(hushedStatus(status, new Set())).toBe(status);
+  expect(redactStatus(status, new Set())).toBe(status);
 });
 
 test("what was a Secret before is still hidden, the latest three hundred", () => {
   const memory = new SecretMemory();
   memory.with(new Set(["first-value"]));
-  expect(hushed("was first-value, is other", memory.with(new Set(["other"])))).toBe(
+  expect(redact("was first-value, is other", memory.with(new Set(["other"])))).toBe(
     "was <hidden>, is <hidden>",
   );
   for (let value = 0; value < 300; value += 1) memory.with(new Set([`value-${value}-value`]));

@@ -7,7 +7,7 @@ import type { VersionResponse } from "./cri/gen/runtime/v1/api_pb.ts";
 import type { Sha256 } from "./api/decode/decode-context.ts";
 import type { RootKeys, VerifySignature } from "./protocol/trust-record.ts";
 import type { Files } from "./host/files.ts";
-import type { Cgroups } from "./host/pod-cgroup.ts";
+import type { Cgroups } from "./host/cgroups.ts";
 import type { MachineFacts, NodeAddress } from "./host/machine.ts";
 import type { Mounts } from "./host/mounts.ts";
 import type { ProbeEdge } from "./host/probe/probe-edge.ts";

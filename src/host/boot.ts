@@ -1,13 +1,13 @@
-// Performs: this boot of the machine: its id, the time since it began, and whether the wall clock can be believed.
+// Performs: the boot id, the time since boot, and the system's wall clock.
 
 import { readFileSync } from "node:fs";
 import type { Monotonic } from "../lib/clock.ts";
-import { bootTimeMs, clockState } from "./libc.ts";
+import { bootTimeMs, clockState, setRealTime } from "./libc.ts";
 
 const TIME_ERROR = 5;
 const STA_UNSYNC = 0x40;
 
-/** Milliseconds of CLOCK_BOOTTIME, which counts suspend: what `systemClock` shall go by. */
+/** Milliseconds of CLOCK_BOOTTIME, which counts suspend; for `systemClock`. */
 export function sinceBoot(): Monotonic {
   return bootTimeMs() ?? uptimeMs(readFileSync("/proc/uptime", "utf8"));
 }
@@ -21,8 +21,14 @@ export function bootId(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }
 
-/** Whether the kernel says that something keeps the wall clock in step (NTP, PTP, GPS). */
+/** Whether the kernel reports the wall clock as synchronised (by NTP, PTP, GPS). */
 export function clockSynchronised(): boolean {
   const { state, status } = clockState();
   return state >= 0 && state !== TIME_ERROR && (status & STA_UNSYNC) === 0;
+}
+
+/** Steps the system clock to these wall ms; returns 0, or the errno of the failure. */
+export function setSystemClock(wall: number): number {
+  const seconds = Math.floor(wall / 1000);
+  return setRealTime(BigInt(seconds), BigInt(Math.round((wall - seconds * 1000) * 1e6)));
 }

@@ -1,7 +1,7 @@
-// Performs: Ed25519 (RFC 8032) with raw 32-byte public keys, and the PEM form that they lie in files with.
+// Performs: Ed25519 (RFC 8032) with raw 32-byte public keys, and their PEM form in files.
 
 import { createPublicKey, verify } from "node:crypto";
-import { base64OfBytes, bytesOfBase64 } from "../api/validation/base64.ts";
+import { bytesOfBase64 } from "../api/validation/base64.ts";
 import type { PublicKey } from "../protocol/trust-bundle.ts";
 import type { VerifySignature } from "../protocol/trust-record.ts";
 
@@ -9,24 +9,24 @@ const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 /** SubjectPublicKeyInfo of Ed25519 (RFC 8410) up to the key itself. */
 const SPKI_HEAD = Uint8Array.fromHex("302a300506032b6570032100");
-/** Exactly one block; text around it, such as a comment, is nobody's business. */
+/** Exactly one block; text around it, such as a comment, is ignored. */
 const PEM = /^[^]*?-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----[^]*$/;
 const BEGIN = /-----BEGIN /g;
 
-/** A key or a signature of the wrong length verifies nothing. */
+/** False for a key or a signature of the wrong length. */
 export const verifyEd25519: VerifySignature = (key, message, signature) => {
   if (key.length !== KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false;
   try {
-    const spki = Buffer.from(spkiOf(key));
+    const spki = Buffer.concat([SPKI_HEAD, key]);
     const publicKey = createPublicKey({ key: spki, format: "der", type: "spki" });
     return verify(null, message, publicKey, signature);
   } catch {
-    // The library's way of saying that 32 bytes are no point of the curve.
+    // The library throws when the 32 bytes are no point of the curve.
     return false;
   }
 };
 
-/** The raw key of a PEM text with one Ed25519 public key in it; undefined = it is something else. Never throws. */
+/** The raw key of a PEM text with one Ed25519 public key in it; undefined = anything else. Never throws. */
 export function publicKeyOfPem(text: string): PublicKey | undefined {
   const [, body] = PEM.exec(text) ?? [];
   if (body === undefined || text.match(BEGIN)?.length !== 1) return undefined;
@@ -34,16 +34,4 @@ export function publicKeyOfPem(text: string): PublicKey | undefined {
   if (spki?.length !== SPKI_HEAD.length + KEY_BYTES) return undefined;
   const isEd25519 = SPKI_HEAD.every((byte, index) => spki[index] === byte);
   return isEd25519 ? spki.slice(SPKI_HEAD.length) : undefined;
-}
-
-/** As `openssl pkey -pubout` writes it. */
-export function pemOfPublicKey(raw: PublicKey): string {
-  return `-----BEGIN PUBLIC KEY-----\n${base64OfBytes(spkiOf(raw))}\n-----END PUBLIC KEY-----\n`;
-}
-
-function spkiOf(raw: PublicKey): Uint8Array {
-  const spki = new Uint8Array(SPKI_HEAD.length + raw.length);
-  spki.set(SPKI_HEAD);
-  spki.set(raw, SPKI_HEAD.length);
-  return spki;
 }

@@ -1,10 +1,10 @@
-// Performs: Small files, synchronously: a crash can only fall between two calls, never inside an await.
+// Performs: the file system as the agent uses it. Synchronous, so that no call of the agent runs between the steps of another.
 
 import type { ShareOptions } from "./tree/share-tree.ts";
 
 export type FileKind = "file" | "directory" | "symlink" | "other";
 
-/** What lstat says; sizes in bytes, times in ms. */
+/** The result of lstat; sizes in bytes, times in ms. */
 export interface FileInfo {
   readonly name: string;
   readonly kind: FileKind;
@@ -12,28 +12,28 @@ export interface FileInfo {
   readonly mtimeMs: number;
   /** Permission bits, with setuid, setgid and sticky. */
   readonly mode: number;
-  /** `dev:ino`, to tell a recreated file or directory from the one before. */
+  /** `dev:ino`: differs when a file or directory was recreated. */
   readonly identity: string;
-  /** Which kind of `other`; absent = any further, e.g. a FIFO. */
+  /** The kind of `other`; absent = another one, e.g. a FIFO. */
   readonly special?: "socket" | "charDevice" | "blockDevice";
 }
 
 /**
  * What happened to a name, in order. `MovedIn`: renamed to it (also over it), by the rename itself; `MovedOut`: renamed
  * away; `Created`: new and probably empty; `Written`: content changed; `Closed`: was open for writing until now;
- * `CameOrWent`: any of the first two, `Created` or `Deleted`, where nothing tells which.
+ * `CameOrWent`: `MovedIn`, `MovedOut`, `Created` or `Deleted`, it is unknown which.
  */
 export type NameHint =
   "MovedIn" | "MovedOut" | "Created" | "Deleted" | "Written" | "Closed" | "CameOrWent";
 
-/** `SelfGone`: the directory itself was removed or renamed, or the watch has ended; `Unknown`: look for yourself. */
+/** `SelfGone`: the directory itself was removed or renamed, or the watch has ended; `Unknown`: the caller must list it. */
 export type DirectoryHint =
   | { readonly type: NameHint; readonly name: string }
   | { readonly type: "SelfGone" }
   | { readonly type: "Unknown" };
 
 export interface DirectoryWatch extends Disposable {
-  /** Gives the hints that are known by now: what wakes the watch drops repetitions within a few ms. */
+  /** Delivers the hints so far without waiting for a wake-up: those are merged within a few ms. */
   poll(): void;
 }
 
@@ -45,11 +45,11 @@ export interface Files {
   info(path: string): FileInfo | undefined;
   /** stat (follows symlinks); undefined when there is nothing or the link is broken or a loop. */
   target(path: string): FileInfo | undefined;
-  /** Where a path leads when every link on the way is followed; undefined when there is nothing or a link is broken or a loop. */
+  /** The path with every link resolved; undefined when there is nothing or a link is broken or a loop. */
   realPath(path: string): string | undefined;
   /** Bytes of a regular file of at most `maxBytes`, opened with O_NOFOLLOW | O_NONBLOCK; an oversize or special file throws. */
   read(path: string, maxBytes: number): Uint8Array;
-  /** The same for a path that may be a symbolic link, as configuration files of the system often are. */
+  /** Like `read`, but follows symbolic links, which the system's configuration files often are. */
   readFollowing(path: string, maxBytes: number): Uint8Array;
   /** The last `maxBytes` bytes of a regular file, or all of it. */
   tail(path: string, maxBytes: number): Uint8Array;
@@ -57,18 +57,18 @@ export interface Files {
   readFrom(path: string, offset: number, maxBytes: number): Uint8Array;
   /** Temp name in the same directory, fsync, rename, fsync of the directory. */
   writeAtomic(path: string, data: Uint8Array | string, mode: number): void;
-  /** A new empty file in place of whatever file is there; the disk learns of it when it likes. */
+  /** Creates an empty file or replaces an existing one, without fsync. */
   writeEmpty(path: string, mode: number): void;
-  /** The same with content. */
+  /** Like `writeEmpty`, with content. */
   writeLazily(path: string, data: Uint8Array | string, mode: number): void;
-  /** Where a symbolic link leads; undefined when there is nothing, or something else. */
+  /** The target of a symbolic link; undefined when there is nothing, or no link. */
   readLink(path: string): string | undefined;
-  /** A new symbolic link; there must be nothing. */
+  /** Creates a symbolic link; fails if the path exists. */
   makeLink(path: string, target: string): void;
   makeDirectory(path: string, mode: number): void;
   /**
-   * An empty file, or a directory with those above it that are missing, where nothing is; what is there stays as it is,
-   * whatever it is. Throws where a symbolic link is on the way.
+   * Creates an empty file, or a directory with its missing parents, unless the path exists, whatever it is then. Throws
+   * when a symbolic link is on the way.
    */
   createFile(path: string, mode: number): void;
   createDirectory(path: string, mode: number): void;
@@ -77,15 +77,15 @@ export interface Files {
   rename(from: string, to: string): void;
   /** Removes a file if it is there. */
   remove(path: string): void;
-  /** Removes a directory if it is there and empty; one that is not, or is busy, stays. */
+  /** Removes a directory if it exists, is empty and not busy. */
   removeEmptyDirectory(path: string): void;
-  /** Removes a tree without following symlinks and without crossing a mount point; nothing there = fine. */
+  /** Removes a tree without following symlinks or crossing a mount point; a missing path is ignored. */
   removeTree(path: string): void;
-  /** Gives a tree to a group, without following symlinks and without crossing a mount point. */
+  /** Gives a tree to a group, without following symlinks or crossing a mount point. */
   shareTree(path: string, options: ShareOptions): void;
   /**
-   * The two before, for trees so large that everything else would wait: in steps of some ms, between which whoever asks for
-   * them lets others run. Of a small tree nothing is done; true = all of a large one is shared. A large one is emptied.
+   * `shareTree` and `removeTree` for large trees, in steps of some ms between which the caller yields to the event loop.
+   * They do nothing to a small tree. `shareLargeTree` returns true for a large one; `emptyLargeTree` keeps the directory itself.
    */
   shareLargeTree(path: string, options: ShareOptions): Generator<void, boolean>;
   emptyLargeTree(path: string): Generator<void, void>;

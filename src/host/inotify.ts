@@ -1,5 +1,4 @@
-// Performs: A queue of what exactly happened in a directory, in order. It wakes nobody: somebody else tells when to
-// look.
+// Performs: the exact events of a directory, in order. Polled; the caller decides when.
 
 import { closeSync, readSync } from "node:fs";
 
@@ -7,11 +6,11 @@ import type { DirectoryHint, NameHint } from "./files.ts";
 import { addInotifyWatch, openInotify } from "./libc.ts";
 
 export interface Inotify extends Disposable {
-  /** What has happened since the last call; nothing once disposed. */
+  /** The events since the last call; none once disposed. */
   drain(): readonly DirectoryHint[];
 }
 
-// inotify(7); the numbers are the same on every machine we build for.
+// inotify(7); the numbers are the same on x64 and arm64.
 const IN_MODIFY = 0x2;
 const IN_CLOSE_WRITE = 0x8;
 const IN_MOVED_FROM = 0x40;
@@ -32,7 +31,7 @@ const NAME_HINTS: readonly (readonly [bit: number, type: NameHint])[] = [
   [IN_CREATE, "Created"],
   [IN_DELETE, "Deleted"],
 ];
-/** The directory is not under its name any more, or was unmounted. */
+/** The directory was removed, renamed or unmounted. */
 const SELF_GONE = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED;
 const WATCHED = NAME_HINTS.reduce((mask, [bit]) => mask | bit, IN_DELETE_SELF | IN_MOVE_SELF);
 
@@ -41,7 +40,7 @@ const HEADER = 16;
 /** At least one event with the longest name must fit, bytes. */
 const BUFFER = 64 * 1024;
 
-/** undefined if the directory cannot be watched: it is not there, or no instance or watch is left. */
+/** undefined if the directory cannot be watched: it does not exist, or no instance or watch is left. */
 export function watchByInotify(directory: string): Inotify | undefined {
   const fd = openInotify();
   if (fd === undefined) return undefined;
@@ -74,8 +73,8 @@ function drain(fd: number): readonly DirectoryHint[] {
   }
 }
 
-/** Whole events, as the kernel gives them. */
-export function decodeEvents(events: Uint8Array): readonly DirectoryHint[] {
+/** Whole events in the kernel's format. */
+function decodeEvents(events: Uint8Array): readonly DirectoryHint[] {
   const view = new DataView(events.buffer, events.byteOffset, events.byteLength);
   const hints: DirectoryHint[] = [];
   for (let at = 0; at + HEADER <= events.length;) {

@@ -1,5 +1,4 @@
-// Performs: the few calls of the C library that have no other door. They block the event loop: local and quick ones
-// only.
+// Performs: calls of the C library that the platform does not offer. They block the event loop, so only quick local ones.
 
 import { dlopen, ptr, read } from "bun:ffi";
 
@@ -54,7 +53,7 @@ export function setRealTime(seconds: bigint, nanoseconds: bigint): Errno {
   return errnoOf(LIBC.symbols.clock_settime(CLOCK_REALTIME, ptr(time)));
 }
 
-/** What adjtimex says: the clock's state (5 = TIME_ERROR, -1 = failed) and its STA_ bits. */
+/** adjtimex: the clock's state (5 = TIME_ERROR, -1 = failed) and its STA_ bits. */
 export function clockState(): { readonly state: number; readonly status: number } {
   const timex = new Uint8Array(256);
   const state = LIBC.symbols.adjtimex(ptr(timex));
@@ -66,18 +65,18 @@ export function lockExclusive(fd: number): Errno {
   return errnoOf(LIBC.symbols.flock(fd, LOCK_EX | LOCK_NB));
 }
 
-/** A new inotify instance that never blocks and that no child inherits; undefined where there is none (left). */
+/** A new non-blocking inotify instance that no child inherits; undefined if none is left. */
 export function openInotify(): number | undefined {
   const fd = LIBC.symbols.inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   return fd < 0 ? undefined : fd;
 }
 
-/** Watches a path; false if that cannot be. */
+/** Watches a path; false if it cannot be watched. */
 export function addInotifyWatch(fd: number, path: string, mask: number): boolean {
   return LIBC.symbols.inotify_add_watch(fd, ptr(cString(path)), mask) >= 0;
 }
 
-/** The pages of this range may go; the next access brings them back from their file. */
+/** Drops the pages of this range; the next access reads them from their file again. */
 export function adviseDontNeed(start: bigint, length: bigint): void {
   LIBC.symbols.madvise(start, length, MADV_DONTNEED);
 }
@@ -88,12 +87,12 @@ export function mount(source: string, target: string, type: string, options: str
   return errnoOf(LIBC.symbols.mount(ptr(s), ptr(t), ptr(k), 0n, ptr(o)));
 }
 
-/** Shows `source` at `target` too; what is mounted below `source` not. */
+/** Bind mount of `source` at `target`, without the mounts below `source`. */
 export function bindMount(source: string, target: string): Errno {
   return mountWith(MS_BIND, source, target);
 }
 
-/** From now on no mount or unmount below `target` is seen in any other place, nor the other way round. */
+/** Stops the propagation of mounts and unmounts at and below `target`, in both directions. */
 export function makePrivate(target: string): Errno {
   return mountWith(MS_REC | MS_PRIVATE, "none", target);
 }

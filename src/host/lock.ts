@@ -1,4 +1,4 @@
-// Performs: one agent per stateDir: the kernel's lock, which no crash leaves behind.
+// Performs: one agent per stateDir, by a kernel lock that ends with the process.
 
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ export function lockStateDir(stateDir: string): Disposable {
     closeSync(fd);
     throw errno === ERRNO.EAGAIN ? inUse(stateDir, path) : unusable(path, `flock: errno ${errno}`);
   }
-  // For the message that the next one prints; never read for a decision.
+  // Only for the error message of a second agent.
   ftruncateSync(fd, 0);
   writeSync(fd, `${process.pid}\n`, 0);
   return { [Symbol.dispose]: () => closeSync(fd) };

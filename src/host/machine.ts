@@ -1,10 +1,10 @@
-// Performs: what this machine says of itself, for its name and for the node's status.
+// Performs: reads facts of this machine for the node's name and status.
 
 import { existsSync, readFileSync, readdirSync, statfsSync } from "node:fs";
 import { availableParallelism, networkInterfaces, type NetworkInterfaceInfo } from "node:os";
 import { join } from "node:path";
 
-export type Architecture = "amd64" | "arm64";
+type Architecture = "amd64" | "arm64";
 
 /** An address of the node. */
 export interface NodeAddress {
@@ -13,7 +13,7 @@ export interface NodeAddress {
   readonly address: string;
 }
 
-/** "" = the machine does not say. */
+/** "" = unknown. */
 export interface MachineFacts {
   readonly hostname: string;
   readonly machineId: string;
@@ -33,11 +33,11 @@ export interface MachineFacts {
   readonly kernelVersion: string;
   /** PRETTY_NAME of os-release. */
   readonly osImage: string;
-  /** In Kubernetes' words. */
+  /** Named as Kubernetes does. */
   readonly architecture: Architecture;
 }
 
-export interface DiskFacts {
+interface DiskFacts {
   readonly capacityBytes: number;
   /** Left for unprivileged users, as `df` prints it. */
   readonly availableBytes: number;
@@ -88,7 +88,7 @@ function isNodeAddress({ internal, address }: NetworkInterfaceInfo): boolean {
   return !internal && !/^(fe[89ab]|169\.254\.)/i.test(address);
 }
 
-/** Of /proc/net/route: the default route with the lowest metric. */
+/** Interface of the default route with the lowest metric in /proc/net/route. */
 function defaultRouteInterface(table: string): string | undefined {
   return table
     .split("\n")
@@ -106,7 +106,7 @@ function boardSerial(text: (path: string) => string): string {
   return candidates.find(isRealSerial) ?? "";
 }
 
-/** Boards without a serial say so in words, or in zeros. */
+/** Boards without a serial number report a placeholder or zeros. */
 function isRealSerial(serial: string): boolean {
   if (/^[0\s.-]*$/.test(serial)) return false;
   return !/^(none|n\/a|default string|not (specified|applicable|available)|to be filled.*|system serial number|unknown|0123456789)$/i.test(
@@ -127,7 +127,7 @@ function firstMac(root: string): string {
   return (macs.find(({ physical }) => physical) ?? macs[0])?.mac ?? "";
 }
 
-/** Each size the kernel knows is a directory `hugepages-<size>kB`. */
+/** The kernel has a directory `hugepages-<size>kB` for each supported size. */
 function hugePages(root: string): Readonly<Record<string, number>> {
   const directory = join(root, "sys/kernel/mm/hugepages");
   if (!existsSync(directory)) return {};
@@ -156,7 +156,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8").replaceAll("\0", "").trim();
   } catch {
-    // Absent on this kind of machine, or for root only: the machine does not say.
+    // Absent on this kind of machine, or readable by root only.
     return "";
   }
 }

@@ -1,4 +1,4 @@
-// Performs: gives memory back to the system: free heap pages, and pages of files that only the start needed.
+// Performs: returns memory to the system: free heap pages, and file pages that only the start needed.
 
 import { readFileSync } from "node:fs";
 import { adviseDontNeed } from "./libc.ts";
@@ -8,7 +8,7 @@ interface Mapping {
   readonly end: bigint;
 }
 
-/** Collects garbage, then lets go of what can be read again from the page cache. Takes tens of milliseconds. */
+/** Collects garbage, then drops pages that can be read again from their files. Takes tens of milliseconds. */
 export function trimMemory(): void {
   Bun.gc(true);
   Bun.shrink();
@@ -17,8 +17,8 @@ export function trimMemory(): void {
 }
 
 /**
- * Mappings of files, not writable, of which this process has changed no page: dropping them loses nothing. A mapping
- * that was relocated is not among them, although it may be read-only by now.
+ * Read-only file mappings without modified pages: dropping them loses nothing. Relocated mappings are excluded: their
+ * pages were modified, even if they are read-only now.
  */
 export function untouchedFileMappings(smaps: string): readonly Mapping[] {
   return smaps.split(/\n(?=[0-9a-f]+-[0-9a-f]+ )/).flatMap((block) => {

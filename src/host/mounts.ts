@@ -1,4 +1,4 @@
-// Performs: mounting and unmounting: what volumes in memory need.
+// Performs: mounts and unmounts, and reads the kernel's mount table.
 
 import {
   closeSync,
@@ -14,47 +14,47 @@ import {
 import { basename, dirname, join } from "node:path";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import { ERRNO, MNT_DETACH, bindMount, makePrivate, mount, unmount } from "./libc.ts";
-import { mountPointsUnder, parseMountPoints, parseMounts } from "./mount-info.ts";
 import { openBeneath, type BeneathOptions } from "./tree/open-beneath.ts";
 
-export interface TmpfsOptions {
+/** Of the root directory of a new file system. */
+interface RootDirectoryOptions {
+  readonly mode: number;
+  /** Absent = root's group. */
+  readonly group?: number;
+}
+
+export interface TmpfsOptions extends RootDirectoryOptions {
   /** Absent = the kernel's default, half of the memory. */
   readonly sizeBytes?: number;
-  /** Permissions of its root directory. */
-  readonly mode: number;
-  /** That its root directory belongs to; absent = root's. */
-  readonly group?: number;
 }
 
-export interface HugetlbfsOptions {
+interface HugetlbfsOptions extends RootDirectoryOptions {
   readonly pageBytes: number;
-  readonly mode: number;
-  readonly group?: number;
 }
 
-export interface BindBeneathOptions extends BeneathOptions {
-  /** Its parent is there and only root may enter it; a file or directory is put there as is needed. */
+interface BindBeneathOptions extends BeneathOptions {
+  /** Its parent exists and only root may enter it; an empty file or directory is created as mount point. */
   readonly target: string;
 }
 
 /** Paths may lead through symlinks, but a mount point itself is never one. */
 export interface Mounts {
-  /** Mounts a tmpfs on an existing directory; it is never swapped out where the kernel can do so. Throws AgentError `MountError`. */
+  /** Mounts a tmpfs on an existing directory, without swap if the kernel supports that. Throws AgentError `MountError`. */
   tmpfs(path: string, options: TmpfsOptions): void;
-  /** Mounts huge pages on an existing directory. Throws AgentError `MountError`. */
+  /** Mounts a hugetlbfs on an existing directory. Throws AgentError `MountError`. */
   hugetlbfs(path: string, options: HugetlbfsOptions): void;
-  /** Shows at `target` what is at `path` inside `root`, never anything outside of it. Throws AgentError `MountError`. */
+  /** Bind mounts `path` inside `root` at `target`, never anything outside of `root`. Throws AgentError `MountError`. */
   bindBeneath(options: BindBeneathOptions): void;
   /**
-   * Ends the sharing of a mount and of those below it: without it, unmounting what is seen inside a bind mount unmounts
-   * it on the host too. No mount there = fine.
+   * Makes a mount and those below it private: otherwise an unmount inside a bind mount propagates to the host. A path
+   * that is no mount is ignored.
    */
   makePrivate(path: string): void;
-  /** Nothing mounted there = fine; a busy one is detached. Throws AgentError `MountError`. */
+  /** A path that is no mount is ignored; a busy mount is detached. Throws AgentError `MountError`. */
   unmount(path: string): void;
   /** Mount points strictly below `path`, deepest first. */
   mountsUnder(path: string): readonly string[];
-  /** What is mounted strictly below `path`, as paths inside of their filesystems. */
+  /** The sources of the mounts strictly below `path`, as paths inside their file systems. */
   boundUnder(path: string): readonly string[];
   isMountPoint(path: string): boolean;
 }
@@ -66,7 +66,7 @@ export function realMounts(): Mounts {
       const size = sizeBytes === undefined ? "" : `,size=${Math.ceil(sizeBytes)}`;
       const options = `${rootOptions(root)}${size}`;
       let errno = mount("tmpfs", path, "tmpfs", `${options},noswap`);
-      // Linux before 6.4 does not know the word.
+      // Linux before 6.4 does not know `noswap`.
       if (errno === ERRNO.EINVAL) errno = mount("tmpfs", path, "tmpfs", options);
       if (errno !== 0) throw mountError("mount a tmpfs on", path, errno);
     },
@@ -97,7 +97,7 @@ export function realMounts(): Mounts {
   };
 }
 
-function rootOptions({ mode, group }: Pick<TmpfsOptions, "mode" | "group">): string {
+function rootOptions({ mode, group }: RootDirectoryOptions): string {
   return `mode=${mode.toString(8)}${group === undefined ? "" : `,gid=${group}`}`;
 }
 
@@ -117,7 +117,7 @@ function bindBeneath({ target, ...options }: BindBeneathOptions): void {
   }
 }
 
-/** An empty one of the right kind. */
+/** Creates an empty mount point of the right kind. */
 function makeTarget(target: string, isDirectory: boolean): void {
   const stats = lstatSync(target, { throwIfNoEntry: false });
   if (stats?.isDirectory() === isDirectory) return;
@@ -127,25 +127,25 @@ function makeTarget(target: string, isDirectory: boolean): void {
   else writeFileSync(target, "", { flag: "wx", mode: 0o640 });
 }
 
+function readMounts(): readonly MountLine[] {
+  return parseMounts(readFileSync("/proc/self/mountinfo", "utf8"));
+}
+
 function mountPoints(): readonly string[] {
-  return parseMountPoints(mountTable());
+  return readMounts().map(({ point }) => point);
 }
 
 function boundUnder(prefix: string): readonly string[] {
-  const below = parseMounts(mountTable()).filter(({ point }) => point.startsWith(prefix));
+  const below = readMounts().filter(({ point }) => point.startsWith(prefix));
   return below.map(({ root }) => root);
 }
 
-function mountTable(): string {
-  return readFileSync("/proc/self/mountinfo", "utf8");
-}
-
-/** The kernel's table has no symlinks in it; the last part of a path is taken as it is. */
+/** The mount table has no symlinks; the last part of the path is not resolved. */
 function realPath(path: string): string {
   try {
     return path === "/" ? path : join(realpathSync(dirname(path)), basename(path));
   } catch {
-    // No such parent: then nothing is mounted there either.
+    // Without a parent directory nothing is mounted there.
     return path;
   }
 }
@@ -153,4 +153,39 @@ function realPath(path: string): string {
 function mountError(what: string, path: string, errno: number): AgentError {
   const why = errno === ERRNO.EPERM ? "not permitted (it needs root)" : `errno ${errno}`;
   return new AgentError({ reason: "MountError", message: `cannot ${what} ${path}: ${why}` });
+}
+
+interface MountLine {
+  readonly point: string;
+  /** The mounted directory as a path inside its file system; it ends in `//deleted` if it was removed since. */
+  readonly root: string;
+}
+
+/** In the order they were mounted, from the text of /proc/self/mountinfo. */
+export function parseMounts(mountinfo: string): readonly MountLine[] {
+  return mountinfo.split("\n").flatMap((line) => {
+    const [, , , root, point] = line.split(" ");
+    if (root === undefined || point === undefined) return [];
+    return [{ point: unescapeOctal(point), root: unescapeOctal(root) }];
+  });
+}
+
+/** The kernel writes space, tab, newline and backslash as three octal digits. */
+function unescapeOctal(field: string): string {
+  return field.replace(/\\([0-7]{3})/g, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
+}
+
+/** Mount points strictly below `path`, deepest and newest first: the order of unmounting. */
+export function mountPointsUnder(points: readonly string[], path: string): readonly string[] {
+  const prefix = path.endsWith("/") ? path : `${path}/`;
+  return points
+    .filter((point) => point.startsWith(prefix) && point !== path)
+    .toReversed()
+    .toSorted((a, b) => depth(b) - depth(a));
+}
+
+function depth(path: string): number {
+  return path.split("/").length;
 }

@@ -1,4 +1,4 @@
-// Performs: the file system itself: the implementation of Files outside of simulations.
+// Performs: implements `Files` on the real file system.
 
 import {
   chmodSync,
@@ -24,9 +24,9 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AgentError, messageOf } from "../lib/errors.ts";
-import { createDirectory, createFile } from "./tree/create-at-place.ts";
+import { createDirectory, createFile } from "./tree/open-beneath.ts";
 import { errorCode, opened } from "./tree/directory-fd.ts";
-import { diskUsage } from "./tree/disk-usage.ts";
+import { diskUsage } from "./tree/walk-tree.ts";
 import type { FileInfo, FileKind, Files } from "./files.ts";
 import { emptyLargeTree, removeTree } from "./tree/remove-tree.ts";
 import { shareLargeTree, shareTree } from "./tree/share-tree.ts";
@@ -49,7 +49,7 @@ export function realFiles(): Files {
       attempt("read", path, () => readRegular(realpathSync(path), maxBytes)),
     readFrom: (path, offset, maxBytes) =>
       attempt("read", path, () => readPart(path, offset, maxBytes)),
-    tail: (path, maxBytes) => attempt("read", path, () => readTail(path, maxBytes)),
+    tail: (path, maxBytes) => attempt("read", path, () => readPart(path, undefined, maxBytes)),
     writeAtomic: (path, data, mode) =>
       attempt("write", path, () => writeAtomic(path, Buffer.from(data), mode)),
     writeEmpty: (path, mode) =>
@@ -105,7 +105,7 @@ function fileError(what: string, path: string, cause: unknown): AgentError {
 
 function list(directory: string): readonly FileInfo[] {
   const names = readdirSync(directory).toSorted();
-  // A name that has vanished since is not there any more.
+  // Skips names that vanished since.
   return names.flatMap((name) => infoOf(join(directory, name), lstatSync, NOTHING_THERE) ?? []);
 }
 
@@ -115,7 +115,7 @@ function infoOf(
   nothing: readonly string[],
 ): FileInfo | undefined {
   try {
-    // Most of what is asked for is not there, and an error is dear.
+    // Most paths do not exist, and an exception is expensive.
     const stats = stat(path, { throwIfNoEntry: false });
     return stats === undefined ? undefined : describe(path, stats);
   } catch (error) {
@@ -144,13 +144,13 @@ function specialOf(stats: Stats): Pick<FileInfo, "special"> {
   return stats.isBlockDevice() ? { special: "blockDevice" } : {};
 }
 
-/** Opening neither follows a link nor waits for the other end of a FIFO; the size is judged by what is read. */
+/** Opening neither follows a link nor waits for the other end of a FIFO; the limit applies to the bytes read. */
 function readRegular(path: string, maxBytes: number): Uint8Array {
   return opened(path, OPEN_TO_READ, (fd) => {
     const stats = fstatSync(fd);
     if (!stats.isFile()) throw new Error("not a regular file");
     if (stats.size > maxBytes) throw new Error(`larger than ${maxBytes} bytes`);
-    // Files of /proc and /sys say 0; a growing file may hold more than it said.
+    // Files of /proc and /sys report size 0; a growing file may exceed its reported size.
     const chunks: Buffer[] = [];
     for (let total = 0; ;) {
       const chunk = Buffer.allocUnsafe(Math.max(4096, stats.size + 1 - total));
@@ -163,22 +163,14 @@ function readRegular(path: string, maxBytes: number): Uint8Array {
   });
 }
 
-function readTail(path: string, maxBytes: number): Uint8Array {
+/** `offset` undefined = the last `maxBytes` bytes. */
+function readPart(path: string, offset: number | undefined, maxBytes: number): Uint8Array {
   return opened(path, OPEN_TO_READ, (fd) => {
     const stats = fstatSync(fd);
     if (!stats.isFile()) throw new Error("not a regular file");
-    const chunk = Buffer.allocUnsafe(Math.min(maxBytes, stats.size));
-    const got = readSync(fd, chunk, 0, chunk.length, stats.size - chunk.length);
-    return new Uint8Array(chunk.subarray(0, got));
-  });
-}
-
-function readPart(path: string, offset: number, maxBytes: number): Uint8Array {
-  return opened(path, OPEN_TO_READ, (fd) => {
-    const stats = fstatSync(fd);
-    if (!stats.isFile()) throw new Error("not a regular file");
-    const chunk = Buffer.allocUnsafe(Math.max(0, Math.min(maxBytes, stats.size - offset)));
-    const got = readSync(fd, chunk, 0, chunk.length, offset);
+    const from = offset ?? Math.max(0, stats.size - maxBytes);
+    const chunk = Buffer.allocUnsafe(Math.max(0, Math.min(maxBytes, stats.size - from)));
+    const got = readSync(fd, chunk, 0, chunk.length, from);
     return new Uint8Array(chunk.subarray(0, got));
   });
 }
@@ -187,7 +179,7 @@ function readLink(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch (error) {
-    // EINVAL: it is no link.
+    // EINVAL: it is not a link.
     if ([...NOTHING_THERE, "EINVAL"].includes(errorCode(error))) return undefined;
     throw error;
   }
@@ -227,7 +219,7 @@ function writeLazily(path: string, data: Uint8Array, mode: number): void {
   }
 }
 
-/** `finish` is the last that happens to the open file. */
+/** `finish` runs last on the open file. */
 function writeNew(
   path: string,
   data: Uint8Array,
@@ -246,7 +238,7 @@ function writeNew(
   }
 }
 
-/** The mode holds for directories that it creates; one that is there keeps its own. */
+/** The mode applies only to a new directory. */
 function makeDirectory(path: string, mode: number): void {
   const first = mkdirSync(path, { recursive: true, mode });
   if (first !== undefined) chmodSync(path, mode);

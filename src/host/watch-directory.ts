@@ -1,4 +1,4 @@
-// Performs: hints about a directory: Bun's watcher wakes us, a queue of our own says what exactly happened.
+// Performs: hints about a directory: Bun's watcher wakes the agent, an inotify queue has the exact events.
 
 import { watch, type FSWatcher } from "node:fs";
 import { basename } from "node:path";
@@ -6,7 +6,7 @@ import { basename } from "node:path";
 import type { DirectoryHint, DirectoryWatch } from "./files.ts";
 import { watchByInotify, type Inotify } from "./inotify.ts";
 
-/** `precise` is a parameter so that a machine without inotify instances left can be tested. */
+/** `precise` is a parameter so that tests can simulate a machine without inotify instances left. */
 export function watchDirectory(
   directory: string,
   onHint: (hint: DirectoryHint) => void,
@@ -20,21 +20,21 @@ export function watchDirectory(
   };
   const wake = (event: string, name: string | null): void => {
     if (queue === undefined) onHint(vagueHint({ directory, event, name }));
-    // The kernel fills two queues one after the other: ours may still be empty.
+    // The kernel fills the two queues one after the other: the precise one may still be empty.
     else if (poll() === 0) onHint({ type: "Unknown" });
   };
   let watcher: FSWatcher;
   try {
     watcher = watch(directory, { persistent: false }, wake);
   } catch {
-    // Nothing wakes us (no directory, no inotify instance left): the caller's rescans find everything later.
+    // No wake-ups (no directory, or no inotify instance left): the caller's rescans find all changes later.
     return { poll: () => undefined, [Symbol.dispose]: () => undefined };
   }
   watcher.on("error", () => {
     watcher.close();
     onHint({ type: "SelfGone" });
   });
-  // After the watcher, which matters more if only one instance is left; before the first wake-up can come.
+  // After the watcher, which is needed more if only one instance is left; before its first wake-up.
   queue = precise(directory);
   return {
     poll: () => void poll(),
@@ -45,7 +45,7 @@ export function watchDirectory(
   };
 }
 
-/** Bun's own words: `rename` for whatever makes a name come or go, `change` for a write. */
+/** Bun reports `rename` when a name appears or disappears, `change` for a write. */
 function vagueHint(seen: {
   readonly directory: string;
   readonly event: string;
@@ -54,6 +54,6 @@ function vagueHint(seen: {
   const { directory, event, name } = seen;
   if (name === null || name === "") return { type: "Unknown" };
   if (event !== "rename") return { type: "Written", name };
-  // It tells of the directory itself by that directory's name.
+  // An event of the directory itself has the directory's name.
   return name === basename(directory) ? { type: "SelfGone" } : { type: "CameOrWent", name };
 }

@@ -7,7 +7,7 @@ import { podLogDirectory } from "../api/pod/log-paths.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
 import { qosClass } from "../api/resource/qos.ts";
-import { memoryCgroupRemedy, type CgroupFacts } from "../host/cgroup.ts";
+import { memoryCgroupRemedy, type CgroupFacts } from "../host/cgroups.ts";
 import type { Files } from "../host/files.ts";
 import { AgentError } from "../lib/errors.ts";
 import { cgroupParent, type CgroupDriver } from "./cgroup/cgroup-parent.ts";

@@ -125,7 +125,8 @@ export class SimMounts {
 function textBeneath(root: string, path: string, create: boolean): string | undefined {
   const wanted = join(root, path);
   if (!existsSync(wanted)) {
-    if (!create) throw new AgentError({ reason: "MountError", message: `"${path}" is not there` });
+    if (!create)
+      throw new AgentError({ reason: "MountError", message: `"${path}" does not exist` });
     mkdirSync(wanted, { recursive: true });
   }
   const found = realpathSync(wanted);

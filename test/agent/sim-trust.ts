@@ -14,7 +14,7 @@ import { MQTT_DEFAULTS } from "../../src/config/config-defaults.ts";
 import { topicFor } from "../../src/protocol/mqtt-topics.ts";
 import type { PublicKey, SigningRole } from "../../src/protocol/trust-bundle.ts";
 import type { RootKeys } from "../../src/protocol/trust-record.ts";
-import { pemOfPublicKey } from "../../src/host/ed25519.ts";
+import { pemOfPublicKey } from "../fakes/public-key-pem.ts";
 import { realFiles } from "../../src/host/real-files.ts";
 import { readRootKeys } from "../../src/host/trust-keys.ts";
 import { sha256 } from "./sim-manifest.ts";

@@ -110,7 +110,7 @@ export class FakeProbeEdge implements ProbeEdge {
       };
       const fail = (reason: string, message: string): void =>
         end(() => reject(new AgentError({ reason, message })));
-      const abort = (): void => fail("Aborted", "given up");
+      const abort = (): void => fail("Aborted", "cancelled");
       const answer = (): void => {
         if (behaviour.type === "Throws") end(() => reject(behaviour.error));
         else if (behaviour.type === "Refused")

@@ -1,4 +1,4 @@
-// How a handler of a probe or a hook becomes an HTTP request, and which redirect is followed.
+// Makes the HTTP request of a probe or hook handler, and decides which redirect is followed.
 // kubelet: NewRequestForHTTPGetAction, RedirectChecker
 
 import { resolvePort } from "../../api/v1/container-ports.ts";
@@ -6,20 +6,20 @@ import type { HttpGetHandler } from "../../api/v1/probe.ts";
 import type { Container } from "../../api/v1/pod.ts";
 import type { Address, HttpRequest } from "./probe-edge.ts";
 
-/** `message`: why there is none, as a sentence. */
+/** `message`: why there is no target. */
 export type Target<T> =
   { readonly ok: true; readonly target: T } | { readonly ok: false; readonly message: string };
 
-export interface RequestFacts {
+interface RequestFacts {
   readonly ports: Container["ports"];
-  /** Where the handler names no host; undefined = not known. */
+  /** Used when the handler names no host; undefined = unknown. */
   readonly podIP: string | undefined;
   readonly userAgent: string;
 }
 
 type Header = HttpRequest["headers"][number];
 
-/** The connection's own business; an author does not set them. */
+/** Set by the HTTP client only. */
 const NOT_SENT: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "trailer"]);
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 const DEFAULT_PORT: Readonly<Record<HttpRequest["scheme"], number>> = { HTTP: 80, HTTPS: 443 };
@@ -28,9 +28,9 @@ const SCHEMES: Readonly<Record<string, HttpRequest["scheme"]>> = {
   "https:": "HTTPS",
 };
 
-/** The container runs, and the agent does not know where. */
+/** Message while the address of a running pod is unknown. */
 export const NO_ADDRESS = "the pod has no address yet";
-/** The first counts. */
+/** Redirects and the first request together. */
 export const MAX_REQUESTS = 10;
 
 export function httpTarget(handler: HttpGetHandler, facts: RequestFacts): Target<HttpRequest> {
@@ -43,7 +43,7 @@ export function httpTarget(handler: HttpGetHandler, facts: RequestFacts): Target
   return { ok: true, target: { scheme: handler.scheme, host, port, path, headers } };
 }
 
-/** "" = nowhere. */
+/** "" = unknown. */
 export function targetHost(host: string | undefined, podIP: string | undefined): string {
   const chosen = host === undefined || host === "" ? (podIP ?? "") : host;
   return chosen.replace(/^\[(.*)\]$/, "$1");
@@ -54,7 +54,7 @@ export function noPort<T>(port: number | string): Target<T> {
   return { ok: false, message: `the container has no port ${named} ${JSON.stringify(port)}` };
 }
 
-/** As Go writes it: with the port, even if it is the scheme's own. */
+/** As Go writes it: with the port, even the scheme's default. */
 export function urlOf({ scheme, host, port, path }: HttpRequest): string {
   return `${scheme.toLowerCase()}://${hostAndPort({ host, port })}${path}`;
 }
@@ -67,13 +67,13 @@ export function isRedirect(status: number, location: string): boolean {
   return REDIRECTS.includes(status) && location !== "";
 }
 
-/** The request after the newest of `asked`; "elsewhere" = to another host, undefined = nobody could follow it. */
+/** The request after the newest of `sent`; "elsewhere" = to another host, undefined = an unusable location. */
 export function redirected(
-  asked: readonly HttpRequest[],
+  sent: readonly HttpRequest[],
   location: string,
 ): HttpRequest | "elsewhere" | undefined {
-  const [first] = asked;
-  const from = asked.at(-1);
+  const [first] = sent;
+  const from = sent.at(-1);
   if (first === undefined || from === undefined) return undefined;
   const url = URL.parse(location, urlOf(from));
   const scheme = url === null ? undefined : SCHEMES[url.protocol];
@@ -92,12 +92,12 @@ export function withoutHeader(headers: readonly Header[], unwanted: string): rea
   return headers.filter(({ name }) => name.toLowerCase() !== unwanted);
 }
 
-// A relative redirect stays with the virtual host that was asked for.
+// A relative redirect keeps the Host header of the request.
 function isAbsolute(location: string): boolean {
   return /^[a-z][a-z\d+.-]*:/i.test(location);
 }
 
-// What cannot stand in a request line is escaped; what the author escaped stays.
+// Escapes what is not allowed in a request line; existing escapes stay.
 function escapedPath(path: string): string {
   const [written = ""] = path.split("#", 1);
   const escaped = written
@@ -107,7 +107,7 @@ function escapedPath(path: string): string {
   return escaped.startsWith("/") ? escaped : `/${escaped}`;
 }
 
-// An empty Host, User-Agent or Accept means: none of it. The host's own name is then the Host all the same.
+// An empty Host, User-Agent or Accept removes the header; Host is then the target's name.
 function headersOf(written: readonly Header[], userAgent: string): readonly Header[] {
   const named = (name: string) => written.find((header) => header.name.toLowerCase() === name);
   const defaults = [
@@ -119,7 +119,7 @@ function headersOf(written: readonly Header[], userAgent: string): readonly Head
     const lower = name.toLowerCase();
     return !NOT_SENT.has(lower) && !removed.includes(lower);
   });
-  // A second Host would make the request invalid; the first one counts.
+  // A second Host would make the request invalid; the first one is used.
   const host = kept.find(({ name }) => name.toLowerCase() === "host");
   return [...(host === undefined ? [] : [host]), ...defaults, ...withoutHeader(kept, "host")];
 }

@@ -1,4 +1,4 @@
-// The network as probes and hooks use it: one question, one answer, a deadline. Follows nothing and decides nothing.
+// The network as probes and hooks use it: one request, one response, a deadline. It follows no redirects.
 
 export interface HttpRequest {
   readonly scheme: "HTTP" | "HTTPS";
@@ -6,7 +6,7 @@ export interface HttpRequest {
   readonly port: number;
   /** Path and query, beginning with `/`. */
   readonly path: string;
-  /** In order; a header may come more than once. `Host` replaces the host's own. */
+  /** In order; a header may be repeated. `Host` replaces the default one. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
 }
 
@@ -18,7 +18,7 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** kubelet: grpc.health.v1 HealthCheckResponse.ServingStatus; the last three are answers without one. */
+/** kubelet: grpc.health.v1 HealthCheckResponse.ServingStatus; the last three stand for other answers. */
 export type GrpcHealth =
   "SERVING" | "NOT_SERVING" | "UNKNOWN" | "SERVICE_UNKNOWN" | "UNIMPLEMENTED" | "NOT_FOUND";
 
@@ -28,12 +28,12 @@ export interface Address {
 }
 
 /**
- * Every method rejects with AgentError: `Timeout` after `timeoutMs`, `ConnectionFailed` with the cause in words,
- * `Aborted` with the signal. Proxies of the environment are not used, certificates not verified, connections not kept.
+ * Every method rejects with AgentError: `Timeout` after `timeoutMs`, `ConnectionFailed` with the cause,
+ * `Aborted` with the signal. Proxies of the environment are not used, certificates not verified, connections not reused.
  */
 export interface ProbeEdge {
   httpGet(request: HttpRequest, options: ProbeCall): Promise<HttpAnswer>;
-  /** Resolves when the connection is made. */
+  /** Resolves when the connection is established. */
   tcpConnect(address: Address, options: ProbeCall): Promise<void>;
   grpcHealth(
     address: Address & { readonly service: string },

@@ -1,4 +1,4 @@
-// The two messages of grpc.health.v1.Health/Check and what their bytes mean.
+// Encodes and decodes the messages of grpc.health.v1.Health/Check.
 
 import type { GrpcHealth } from "./probe-edge.ts";
 
@@ -9,7 +9,7 @@ const SERVING_STATUS: readonly GrpcHealth[] = [
   "NOT_SERVING",
   "SERVICE_UNKNOWN",
 ];
-/** Not compressed, and the length in four bytes. */
+/** A compression flag, and the length in four bytes. */
 const FRAME_HEAD = 5;
 
 /** A HealthCheckRequest in its gRPC frame. */
@@ -22,19 +22,19 @@ export function encodeRequest(service: string): Buffer {
   return Buffer.concat([head, message]);
 }
 
-/** What a HealthCheckResponse in its gRPC frame says; undefined = it is none. */
-export function decodeResponse(frame: Buffer): GrpcHealth | undefined {
+/** The status in the gRPC frame of a HealthCheckResponse; undefined = another message. */
+function decodeResponse(frame: Buffer): GrpcHealth | undefined {
   if (frame.length < FRAME_HEAD || frame[0] !== 0) return undefined;
   const message = frame.subarray(FRAME_HEAD);
   if (message.length !== frame.readUInt32BE(1)) return undefined;
-  // An empty message is the default of its one field.
+  // An empty message means the default of its only field.
   if (message.length === 0) return "UNKNOWN";
   const [tag, status, ...more] = message;
   if (tag !== 0x08 || status === undefined || more.length > 0) return undefined;
   return SERVING_STATUS[status] ?? (status < 0x80 ? "UNKNOWN" : undefined);
 }
 
-export interface GrpcEnd {
+interface GrpcEnd {
   readonly httpStatus: number;
   /** The header or trailer; undefined = there was none. */
   readonly grpcStatus: string | undefined;
@@ -42,7 +42,7 @@ export interface GrpcEnd {
   readonly frame: Buffer;
 }
 
-/** The health, or why there is none, as grpc-go says it. */
+/** The health, or the error as grpc-go words it. */
 export function judgeEnd(end: GrpcEnd): GrpcHealth | { readonly message: string } {
   const { httpStatus, grpcStatus, grpcMessage, frame } = end;
   if (grpcStatus === undefined && httpStatus === 404) return "UNIMPLEMENTED";
@@ -52,7 +52,7 @@ export function judgeEnd(end: GrpcEnd): GrpcHealth | { readonly message: string 
     case "0":
       return (
         decodeResponse(frame) ??
-        rpcError("Internal", "the answer is no grpc.health.v1.HealthCheckResponse")
+        rpcError("Internal", "the response is not a grpc.health.v1.HealthCheckResponse")
       );
     case "5":
       return "NOT_FOUND";
@@ -94,7 +94,7 @@ function unescaped(message: string): string {
   try {
     return decodeURIComponent(message);
   } catch {
-    // Not escaped as it should be: better as it is than not at all.
+    // Not escaped properly: shown unchanged.
     return message;
   }
 }

@@ -1,5 +1,5 @@
-// Performs: asks a gRPC server for its health over a connection of its own, without TLS. By hand over node:http2: half
-// the cost of the gRPC library, whose channels are made to be kept. kubelet: pkg/probe/grpc
+// Performs: a gRPC health check over its own connection, without TLS. Written on node:http2, at half the cost of the gRPC
+// library, whose channels are made to be reused. kubelet: pkg/probe/grpc
 
 import {
   connect as connectHttp2,
@@ -14,13 +14,13 @@ import type { Address, GrpcHealth, ProbeCall } from "./probe-edge.ts";
 import { encodeRequest, judgeEnd, rpcError } from "./probe-grpc-message.ts";
 import {
   connectionFailed,
-  question,
+  exchange,
   socketError,
   timedOut,
   type Settle,
-} from "./probe-question.ts";
+} from "./probe-exchange.ts";
 
-export type HealthAddress = Address & { readonly service: string };
+type HealthAddress = Address & { readonly service: string };
 
 const REQUEST = {
   ":method": "POST",
@@ -29,7 +29,7 @@ const REQUEST = {
   te: "trailers",
   "user-agent": "kube-probe/1.36",
 } as const;
-/** More than the longest answer that means well. */
+/** Longer than any valid response. */
 const MAX_ANSWER = 10 * 1024;
 
 export function grpcHealth(
@@ -46,12 +46,12 @@ export function grpcHealth(
         ? `timeout: health rpc did not complete within ${within}`
         : `timeout: failed to connect service "${where}" within ${within}: context deadline exceeded`,
     );
-  // Before anything is opened: a host that cannot stand in a URL.
+  // A host that is invalid in a URL fails before anything is opened.
   if (!URL.canParse(`http://${where}`))
     return Promise.reject(
       connectionFailed(`error: failed to connect service at "${where}": no host`),
     );
-  return question<GrpcHealth>({ clock, call, late }, (settle) => {
+  return exchange<GrpcHealth>({ clock, call, late }, (settle) => {
     const socket = connect({ host: address.host, port: address.port });
     const failed = (error: Error): void => {
       const cause = socketError(error, address, connected).message;
@@ -94,7 +94,7 @@ function listen(stream: ClientHttp2Stream, { answer, fail }: Settle<GrpcHealth>)
   };
   stream.on("response", (headers: IncomingHttpHeaders & IncomingHttpStatusHeader) => {
     httpStatus = headers[":status"] ?? 0;
-    // A server that has nothing to say but an error says it in the head.
+    // A response that is only an error has its status in the headers.
     trailers = headers;
   });
   stream.on("trailers", (headers: IncomingHttpHeaders) => (trailers = headers));
@@ -102,7 +102,7 @@ function listen(stream: ClientHttp2Stream, { answer, fail }: Settle<GrpcHealth>)
     parts.push(chunk);
     size += chunk.length;
     if (size > MAX_ANSWER)
-      fail(connectionFailed(rpcError("ResourceExhausted", "the answer is too long").message));
+      fail(connectionFailed(rpcError("ResourceExhausted", "the response is too long").message));
   });
   stream.on("end", end);
   stream.on("close", end);

@@ -1,5 +1,5 @@
-// Performs: one GET by the platform's client, over a connection that is ours and not an agent's: nothing is kept, no
-// proxy of the environment stands between, and whatever ends the question ends the connection. kubelet: pkg/probe/http
+// Performs: one GET by the platform's client over its own connection: it is not reused, no proxy of the environment is
+// used, and it is closed with the request. kubelet: pkg/probe/http
 
 import { request as sendRequest, type IncomingMessage } from "node:http";
 import { connect, isIP, type Socket } from "node:net";
@@ -10,49 +10,49 @@ import { hostAndPort } from "./http-request.ts";
 import type { HttpAnswer, HttpRequest, ProbeCall } from "./probe-edge.ts";
 import {
   connectionFailed,
-  question,
+  exchange,
   socketError,
   timedOut,
   type Settle,
-} from "./probe-question.ts";
+} from "./probe-exchange.ts";
 
 /** Bytes. kubelet: maxRespBodyLength */
 const MAX_BODY = 10 * 1024;
-/** Bytes until the headers are complete, those of interim answers such as 100 Continue included. */
+/** Bytes until the headers are complete, interim responses such as 100 Continue included. */
 const MAX_HEAD = 256 * 1024;
-/** Characters of a first line that is none. */
+/** Characters of a malformed status line in a message. */
 const SHOWN = 64;
 
 /**
- * Beside the edge's reasons: `BodyFailed` = the status came and the rest of the answer did not. The kubelet takes
- * that for an error of its own, not for a failure of the container.
+ * In addition to the reasons of ProbeEdge: `BodyFailed` = the status arrived, the rest did not. The kubelet treats that
+ * as its own error, not as a failure of the container.
  */
 export function httpGet(clock: Clock, request: HttpRequest, call: ProbeCall): Promise<HttpAnswer> {
-  const invalid = whatIsInvalid(request);
+  const invalid = invalidPart(request);
   if (invalid !== undefined)
     return Promise.reject(connectionFailed(`net/http: invalid ${invalid}`));
   let head: IncomingMessage | undefined;
   const late = () => (head === undefined ? timedOut(LATE) : bodyFailed(LATE_BODY));
-  return question<HttpAnswer>({ clock, call, late }, (settle) => {
+  return exchange<HttpAnswer>({ clock, call, late }, (settle) => {
     const socket = open(request);
-    // The request tells of the connection's errors, but for those that come when it is done with it.
+    // The request reports errors of the connection, except those after its end.
     socket.on("error", () => undefined);
     const sent = sendRequest({
       createConnection: () => socket,
       path: request.path,
       headers: headersOf(request),
       maxHeaderSize: MAX_HEAD,
-      // About as forgiving as the kubelet's client, which takes bare line feeds too.
+      // About as lenient as the kubelet's client, which accepts bare line feeds too.
       insecureHTTPParser: true,
     });
-    // After the request's own listeners, which see the head first.
+    // Added after the request's own listeners, which process the headers first.
     sent.on("socket", () =>
       socket.on("data", () => {
         if (head === undefined && socket.bytesRead > MAX_HEAD)
           settle.fail(connectionFailed(TOO_LONG));
       }),
     );
-    // 101, which nobody asked for, is an answer like any other.
+    // An unrequested 101 is a response like any other.
     sent.on("upgrade", (response) => settle.answer(answerOf(response, [])));
     sent.on("response", (response) => {
       head = response;
@@ -60,7 +60,7 @@ export function httpGet(clock: Clock, request: HttpRequest, call: ProbeCall): Pr
     });
     sent.on("error", (error) => {
       if (head === undefined) return settle.fail(noHead(error, request, socket));
-      // What comes after a whole answer is not part of it; its "end" is on the way.
+      // An error after a complete response is ignored; its "end" event follows.
       if (!head.complete) settle.fail(bodyFailed(error.message, error));
     });
     sent.end();
@@ -75,7 +75,7 @@ const LATE_BODY =
 
 function open({ scheme, host, port }: HttpRequest): Socket {
   if (scheme === "HTTP") return connect({ host, port });
-  // An address is no server name.
+  // TLS allows no address as server name.
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const tls = { rejectUnauthorized: false, ALPNProtocols: ["http/1.1"], ...servername };
   return connectTls({ host, port, ...tls });
@@ -88,19 +88,19 @@ function readBody(response: IncomingMessage, settle: Settle<HttpAnswer>): void {
     pieces.push(piece);
     length += piece.length;
     if (length < MAX_BODY) return;
-    // A packet may hold ten thousand chunks more.
+    // One packet may contain ten thousand more chunks.
     response.pause();
     settle.answer(answerOf(response, pieces));
   });
   response.on("end", () => settle.answer(answerOf(response, pieces)));
-  // Its only error of its own: the connection ended too early.
+  // The response's only error: the connection ended too early.
   response.on("error", (error) => settle.fail(bodyFailed("unexpected EOF", error)));
 }
 
 function answerOf(response: IncomingMessage, pieces: readonly Buffer[]): HttpAnswer {
   const { statusCode = 0, headers } = response;
   const body = Buffer.concat(pieces).subarray(0, MAX_BODY).toString();
-  // Bytes of a header come as latin1.
+  // Header bytes are decoded as latin1.
   const location = Buffer.from(headers.location ?? "", "latin1").toString();
   return { status: statusCode, location, body };
 }
@@ -109,7 +109,7 @@ function bodyFailed(message: string, cause?: unknown): AgentError {
   return new AgentError({ reason: "BodyFailed", message, cause });
 }
 
-/** Why no status came, in the words of Go's net/http. */
+/** Why no status arrived, as Go's net/http words it. */
 function noHead(error: Error, request: HttpRequest, socket: Socket): AgentError {
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   const call = "syscall" in error ? error.syscall : undefined;
@@ -118,20 +118,20 @@ function noHead(error: Error, request: HttpRequest, socket: Socket): AgentError 
   if (code.startsWith("ERR_SSL_")) return connectionFailed(`tls: ${error.message}`, error);
   if (code === "HPE_HEADER_OVERFLOW") return connectionFailed(TOO_LONG, error);
   if (code.startsWith("HPE_")) return connectionFailed(malformed(error), error);
-  // No system call failed: the other end just ended.
+  // No system call failed: the other end closed the connection.
   if (code === "ECONNRESET" && call === undefined)
     return connectionFailed(socket.bytesRead > 0 ? "unexpected EOF" : "EOF", error);
   return socketError(error, request, call !== "connect");
 }
 
-// With the first line of what came, by which people see who answers there; what follows stays out of events.
+// Shows the first line, which identifies the server; the rest stays out of events.
 function malformed(error: Error): string {
   const packet = "rawPacket" in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : "";
   const [first = ""] = packet.toString("latin1").split(/\r?\n/, 1);
   return `malformed HTTP response ${JSON.stringify(first.slice(0, SHOWN))}: ${error.message}`;
 }
 
-/** As a list, which is sent as it stands; of characters that are the bytes of UTF-8. */
+/** A list, which is sent unchanged; each character is one byte of UTF-8. */
 function headersOf(request: HttpRequest): readonly string[] {
   const { headers } = request;
   const has = (wanted: string) => headers.some(({ name }) => name.toLowerCase() === wanted);
@@ -142,8 +142,8 @@ function headersOf(request: HttpRequest): readonly string[] {
   ];
 }
 
-/** A line break in a value would be a second request. */
-function whatIsInvalid({ headers, path }: HttpRequest): string | undefined {
+/** A line break in a value would inject a second request. */
+function invalidPart({ headers, path }: HttpRequest): string | undefined {
   if (!/^\/[\x21-\x7e]*$/.test(path)) return `path ${JSON.stringify(path)}`;
   for (const { name, value } of headers) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return `header field name ${JSON.stringify(name)}`;

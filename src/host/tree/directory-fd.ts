@@ -1,11 +1,11 @@
-// Performs: names below an open directory: nobody can slip a link in above them. What walks through the trees of
-// hostile pods.
+// Performs: paths relative to an open directory: no link can be placed above them meanwhile. For trees that a hostile
+// pod writes to.
 
 import { closeSync, constants, openSync, readFileSync } from "node:fs";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 export const OPEN_DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
-/** Names the thing itself, whatever it is, and opens nothing: O_PATH | O_CLOEXEC | O_NOFOLLOW. */
+/** A descriptor of any kind of entry without opening it: O_PATH | O_CLOEXEC | O_NOFOLLOW. */
 export const OPEN_PATH = 0o10000000 | 0o2000000 | O_NOFOLLOW;
 
 /** A path relative to an open directory. Names are bytes, not text. */
@@ -13,12 +13,12 @@ export function at(directory: number, name: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`/proc/self/fd/${directory}/`), name]);
 }
 
-/** The mount that an open file is on: tells a bind mount of the same file system too, which st_dev does not. */
+/** The id of the mount of an open file: unlike st_dev it also differs for a bind mount of the same file system. */
 export function mountOf(fd: number): string {
   return /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "utf8"))?.[1] ?? "";
 }
 
-/** Opens for as long as `use` runs. */
+/** Runs `use` with an open descriptor. */
 export function opened<T>(path: string | Buffer, flags: number, use: (fd: number) => T): T {
   const fd = openSync(path, flags);
   try {

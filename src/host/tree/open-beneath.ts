@@ -1,6 +1,6 @@
-// Performs: opens a path inside a directory that a hostile pod writes to, whatever links it puts there and whenever it
-// changes them. Every name is opened below an open directory, never through a link; links are read and walked by the
-// same rules.
+// Performs: opens and creates paths inside a directory that a hostile pod writes to, whatever links it creates there and
+// whenever it changes them. Every name is opened relative to an open directory, never through a link; the target of a
+// link is walked by the same rules.
 
 import {
   chmodSync,
@@ -10,28 +10,30 @@ import {
   mkdirSync,
   openSync,
   readlinkSync,
+  fchmodSync,
 } from "node:fs";
 import { OPEN_PATH, at, errorCode } from "./directory-fd.ts";
+import { basename, dirname } from "node:path";
 
 export interface BeneathOptions {
-  /** Its own path may lead through links. */
+  /** This path may lead through links. */
   readonly root: string;
   /** Relative. */
   readonly path: string;
-  /** Directories that are missing are made. */
+  /** Creates missing directories. */
   readonly create: boolean;
-  /** Of what is made; absent = as open as the root is. */
+  /** Of new directories; absent = that of the root. */
   readonly mode?: number;
-  /** No link is followed, wherever it leads. */
+  /** Refuses every link, wherever it leads. */
   readonly refuseLinks?: boolean;
 }
 
-/** As many as the kernel follows. */
+/** The kernel's limit. */
 const MAX_LINKS = 40;
 /** Each level holds a descriptor. */
 const MAX_DEPTH = 200;
 
-/** An O_PATH descriptor of what is there; whoever asked closes it. Throws what a person may read. */
+/** Returns an O_PATH descriptor, which the caller closes. Throws an Error with a readable message. */
 export function openBeneath(options: BeneathOptions): number {
   const walk = new Walk(options);
   try {
@@ -45,10 +47,10 @@ class Walk {
   readonly #path: string;
   readonly #create: boolean;
   readonly #refuseLinks: boolean;
-  /** The way down to where it is: ".." is the one before, not what the file system says by now. */
+  /** Descriptors from the root down: ".." is the one before, not the file system's present parent. */
   readonly #way: number[];
   readonly #mode: number;
-  /** Names still to go, the next one last; bytes as characters. */
+  /** Names still to open, the next one last; bytes as characters. */
   readonly #names: string[];
   #links = 0;
 
@@ -58,7 +60,7 @@ class Walk {
     this.#refuseLinks = refuseLinks ?? false;
     this.#names = namesOf(Buffer.from(path).toString("latin1"));
     if (path.startsWith("/")) throw this.#error("is not relative");
-    // The root's own last name may be a link.
+    // The last name of the root may be a link.
     const flags = (OPEN_PATH & ~constants.O_NOFOLLOW) | constants.O_DIRECTORY;
     const fd = openSync(root, flags);
     this.#way = [fd];
@@ -78,7 +80,7 @@ class Walk {
     }
   }
 
-  /** A descriptor when the way ends here in something that is no directory. */
+  /** Returns a descriptor when the path ends here in an entry that is not a directory. */
   #step(name: string): number | undefined {
     if (name === "..") {
       this.#up();
@@ -89,7 +91,8 @@ class Walk {
       const stats = fstatSync(fd);
       if (stats.isSymbolicLink()) this.#follow(name);
       else if (stats.isDirectory()) this.#down(fd);
-      else if (this.#names.length > 0) throw this.#error("leads through what is no directory");
+      else if (this.#names.length > 0)
+        throw this.#error("leads through an entry that is not a directory");
       else return fd;
     } catch (error) {
       closeSync(fd);
@@ -134,7 +137,7 @@ class Walk {
     } catch (error) {
       if (errorCode(error) !== "ENOENT") throw error;
     }
-    if (!this.#create) throw this.#error("is not there");
+    if (!this.#create) throw this.#error("does not exist");
     return this.#make(path);
   }
 
@@ -142,12 +145,12 @@ class Walk {
     try {
       mkdirSync(path, this.#mode);
     } catch (error) {
-      // Somebody else was quicker: whatever it is, it is judged like all the rest.
+      // Created by another process meanwhile: checked like any other entry.
       if (errorCode(error) !== "EEXIST") throw error;
       return openSync(path, OPEN_PATH);
     }
     const fd = openSync(path, OPEN_PATH);
-    // The umask has been at it; through the descriptor, for by name it could be a link by now.
+    // Undoes the umask; through the descriptor, because the name may be a link by now.
     const stats = fstatSync(fd);
     if (stats.isDirectory() && (stats.mode & 0o7777) !== this.#mode)
       chmodSync(`/proc/self/fd/${fd}`, this.#mode);
@@ -164,4 +167,53 @@ function namesOf(path: string): string[] {
     .split("/")
     .filter((name) => name !== "" && name !== ".")
     .toReversed();
+}
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+
+/** Creates an empty file unless the path exists; refuses links on the way. kubelet: makeFile */
+export function createFile(path: string, mode: number): void {
+  const parent = openPlace(dirname(path));
+  try {
+    createIn(parent, basename(path), mode);
+  } finally {
+    closeSync(parent);
+  }
+}
+
+/** Creates a directory and its missing parents unless the path exists; refuses links. kubelet: makeDir */
+export function createDirectory(path: string, mode: number): void {
+  closeSync(openPlace(path, mode));
+}
+
+/** `mode`: creates missing directories with this mode. */
+function openPlace(path: string, mode?: number): number {
+  return openBeneath({
+    root: "/",
+    path: path.replace(/^\/+/, ""),
+    create: mode !== undefined,
+    refuseLinks: true,
+    ...(mode === undefined ? {} : { mode }),
+  });
+}
+
+function createIn(directory: number, name: string, mode: number): void {
+  const fd = openNew(at(directory, Buffer.from(name)), mode);
+  if (fd === undefined) return;
+  try {
+    // Undoes the umask.
+    if ((fstatSync(fd).mode & 0o7777) !== mode) fchmodSync(fd, mode);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** undefined = the path exists. */
+function openNew(path: Buffer, mode: number): number | undefined {
+  try {
+    return openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return undefined;
+    throw error;
+  }
 }

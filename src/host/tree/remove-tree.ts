@@ -1,5 +1,5 @@
-// Performs: removes a directory that a hostile pod has filled: follows no link, enters no other mount, needs no memory
-// per level.
+// Performs: removes a directory filled by a hostile pod: follows no link, enters no other mount, and uses bounded memory
+// whatever the depth.
 
 import {
   closeSync,
@@ -15,10 +15,10 @@ import { dirname } from "node:path";
 import { OPEN_DIRECTORY, at, mountOf, opened } from "./directory-fd.ts";
 import { STEP_ENTRIES, isLargeTree } from "./walk-tree.ts";
 
-/** Below this depth directories are moved up to the top: open files and stack stay bounded. */
+/** Directories below this depth are moved to the top, which bounds open files and stack. */
 const MAX_DEPTH = 64;
 
-/** Nothing there = fine. Throws when a mount point is in the way (its content is untouched) or something cannot be removed. */
+/** A missing path is ignored. Throws when a mount point is inside (its content is untouched) or an entry cannot be removed. */
 export function removeTree(path: string): void {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return;
@@ -27,7 +27,7 @@ export function removeTree(path: string): void {
   rmdirSync(path);
 }
 
-/** Removes in steps what is in a large tree; of a small one, or of what is no directory, nothing. */
+/** Removes the content of a large tree in steps; does nothing to a small one, or to a path that is not a directory. */
 export function* emptyLargeTree(path: string): Generator<void, void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
   if (isLargeTree(path)) yield* emptyInSteps(path);
@@ -64,7 +64,7 @@ class TreeRemoval {
   }
 
   *run(): Generator<void, void> {
-    // Each round brings directories from below MAX_DEPTH up to the top; the next one takes them.
+    // Each round moves directories from below MAX_DEPTH to the top; the next one removes them.
     for (let before = -1; before !== this.#deep;) {
       before = this.#deep;
       yield* this.#empty(this.#top, 0);
@@ -87,7 +87,8 @@ class TreeRemoval {
   *#removeDirectory(entry: Buffer, depth: number): Generator<void, void> {
     const fd = openSync(entry, OPEN_DIRECTORY);
     try {
-      if (mountOf(fd) !== this.#mount) throw new Error(`a mount point is inside of ${this.#path}`);
+      if (mountOf(fd) !== this.#mount)
+        throw new Error(`there is a mount point inside ${this.#path}`);
       yield* this.#empty(fd, depth + 1);
     } finally {
       closeSync(fd);
@@ -106,6 +107,6 @@ class TreeRemoval {
 }
 
 function mountOfParent(path: string): string {
-  // The parent's own name may be a link.
+  // The parent's path may be a link.
   return opened(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY, mountOf);
 }

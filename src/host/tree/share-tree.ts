@@ -1,4 +1,4 @@
-// Performs: gives a directory and everything in it to a group. kubelet: SetVolumeOwnership
+// Performs: changes the group of a directory and its content. kubelet: SetVolumeOwnership
 
 import { chmodSync, chownSync, fstatSync, lchownSync, statSync, type Stats } from "node:fs";
 import { OPEN_PATH, errorCode, opened } from "./directory-fd.ts";
@@ -6,19 +6,19 @@ import { isLargeTree, walkInSteps } from "./walk-tree.ts";
 
 export interface ShareOptions {
   readonly group: number;
-  /** The group may look, but not write. */
+  /** The group may read, but not write. */
   readonly readOnly: boolean;
-  /** Nothing is looked at below a root that has the group and its permissions already. kubelet: OnRootMismatch */
+  /** Skips the tree if its root has the group and its permissions already. kubelet: OnRootMismatch */
   readonly unlessRootFits: boolean;
 }
 
-/** The owner stays who it is. */
+/** Keeps the owner. */
 const KEEP = -1;
 const READ = 0o440;
 const READ_WRITE = 0o660;
-/** Of a directory besides: the group may enter, and new files in it belong to the group. */
+/** In addition for directories: the group may enter, and new files in it belong to the group. */
 const ENTER = 0o2110;
-/** A file system without groups (FAT), or one that is read-only: the kubelet goes on too. */
+/** A file system without groups (FAT) or a read-only one; ignored, as the kubelet does. */
 const CANNOT: readonly string[] = ["EPERM", "EROFS", "EOPNOTSUPP", "ENOTSUP", "ENOSYS", "EINVAL"];
 const GONE: readonly string[] = ["ENOENT"];
 
@@ -26,7 +26,7 @@ export function shareTree(path: string, options: ShareOptions): void {
   for (const _ of shareInSteps(path, options));
 }
 
-/** The same in steps, and only for a large tree; true = it was one, and all of it is shared now. */
+/** In steps, and only for a large tree: false = it is small and unchanged. */
 export function* shareLargeTree(path: string, options: ShareOptions): Generator<void, boolean> {
   if (!isLargeTree(path)) return false;
   yield* shareInSteps(path, options);
@@ -35,7 +35,7 @@ export function* shareLargeTree(path: string, options: ShareOptions): Generator<
 
 function* shareInSteps(path: string, options: ShareOptions): Generator<void, void> {
   if (options.unlessRootFits && fits(statSync(path), options)) return;
-  // The root comes last: it fits only when all the rest was done.
+  // The root comes last: it fits only when everything else was done.
   yield* walkInSteps(path, (entry, stats) => {
     if (stats.isSymbolicLink()) shareLink(entry, stats, options);
     else if (!fits(stats, options)) share(entry, options);
@@ -55,7 +55,7 @@ function shareLink(entry: Buffer, stats: Stats, { group }: ShareOptions): void {
   tolerant([...CANNOT, ...GONE], () => lchownSync(entry, KEEP, group));
 }
 
-/** Through a descriptor: chmod by name would follow a link that was put there since. */
+/** Through a descriptor: chmod by name would follow a link created meanwhile. */
 function share(entry: Buffer, options: ShareOptions): void {
   tolerant(GONE, () =>
     opened(entry, OPEN_PATH, (fd) => {
@@ -65,7 +65,7 @@ function share(entry: Buffer, options: ShareOptions): void {
       const mode = (stats.mode & 0o7777) | wantedBits(stats, options);
       tolerant(CANNOT, () => {
         chownSync(self, KEEP, options.group);
-        // Also when the mode is right: a change of the group takes the setuid bit away.
+        // Also when the mode is right: changing the group clears the setuid bit.
         chmodSync(self, mode);
       });
     }),

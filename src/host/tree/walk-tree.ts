@@ -1,23 +1,23 @@
-// Performs: looks at everything in a directory that a hostile pod has filled: follows no link, enters no other mount,
-// and holds one descriptor however deep it is.
+// Performs: visits every entry of a directory filled by a hostile pod: follows no link, enters no other mount, and holds
+// one descriptor whatever the depth.
 
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, type Stats } from "node:fs";
 import { OPEN_DIRECTORY, at, errorCode, mountOf } from "./directory-fd.ts";
 
-/** `path` holds good during the visit only; what was there when `stats` were taken may have been replaced since. */
-export type Visit = (path: Buffer, stats: Stats) => void;
+/** `path` is valid only during the visit; the entry may have been replaced since `stats` were taken. */
+type Visit = (path: Buffer, stats: Stats) => void;
 
-/** Entries between two moments at which others may run: some milliseconds. */
+/** Entries per step: some milliseconds. */
 export const STEP_ENTRIES = 256;
-/** Entries of a tree that takes long enough for others to notice. */
+/** Entries of a tree that would block the event loop noticeably. */
 const LARGE_ENTRIES = 4 * STEP_ENTRIES;
 
-/** A directory comes after what is in it, `path` itself last. Throws when one was moved away meanwhile. */
+/** A directory is visited after its content, `path` itself last. Throws when a directory was moved away meanwhile. */
 export function walkTree(path: string, visit: Visit): void {
   for (const _ of walkInSteps(path, visit));
 }
 
-/** The same in steps: whoever asks for them lets others run in between, or breaks off. */
+/** Like `walkTree`, in steps: the caller yields to the event loop in between, or stops. */
 export function* walkInSteps(path: string, visit: Visit): Generator<void, void> {
   const walk = new TreeWalk(path, visit);
   try {
@@ -27,7 +27,7 @@ export function* walkInSteps(path: string, visit: Visit): Generator<void, void> 
   }
 }
 
-/** Looks at no more of it than that takes. */
+/** Visits at most as many entries as needed to decide. */
 export function isLargeTree(path: string): boolean {
   let entries = 0;
   for (const _ of walkInSteps(path, () => (entries += 1)))
@@ -42,14 +42,14 @@ interface Level {
 
 const SELF = Buffer.from(".");
 const PARENT = Buffer.from("..");
-/** It went, or became something else, since its name was read. */
+/** Removed or replaced since its name was read. */
 const REPLACED: readonly string[] = ["ENOENT", "ENOTDIR", "ELOOP"];
 
 class TreeWalk {
   readonly #visit: Visit;
   readonly #mount: string;
   readonly #levels: Level[] = [];
-  /** The directory that the last level is of. */
+  /** The directory of the last level. */
   #fd: number;
 
   constructor(path: string, visit: Visit) {
@@ -85,7 +85,7 @@ class TreeWalk {
     this.#levels.push(levelOf(fd));
   }
 
-  /** True when it was the last. */
+  /** True when it was the root. */
   #leave(): boolean {
     this.#visit(at(this.#fd, SELF), fstatSync(this.#fd));
     this.#levels.pop();
@@ -94,7 +94,7 @@ class TreeWalk {
     const fd = openSync(at(this.#fd, PARENT), OPEN_DIRECTORY);
     closeSync(this.#fd);
     this.#fd = fd;
-    // Going on from somewhere else could lead out of the tree.
+    // Continuing from another directory could lead out of the tree.
     if (identityOf(fd) !== parent.identity) throw new Error("a directory in it was moved");
     return false;
   }
@@ -117,4 +117,22 @@ function levelOf(fd: number): Level {
 function identityOf(fd: number): string {
   const { dev, ino } = fstatSync(fd);
   return `${dev}:${ino}`;
+}
+
+/** The unit of `blocks` in stat, for every file system. */
+const BLOCK_BYTES = 512;
+
+/** Bytes on disk of a directory and its content, on its own mount only; a hard-linked file counts once. kubelet: fs.DiskUsage */
+export function diskUsage(path: string): number {
+  const seen = new Set<string>();
+  let blocks = 0;
+  walkTree(path, (_, stats) => {
+    if (stats.nlink > 1 && !stats.isDirectory()) {
+      const identity = `${stats.dev}:${stats.ino}`;
+      if (seen.has(identity)) return;
+      seen.add(identity);
+    }
+    blocks += stats.blocks;
+  });
+  return blocks * BLOCK_BYTES;
 }

@@ -4,8 +4,7 @@ import { podLimits, podRequests, type Amounts } from "../../api/resource/pod-amo
 import type { PodSpec } from "../../api/v1/pod.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";
-import type { CgroupController } from "../../host/cgroup.ts";
-import type { CgroupValue } from "../../host/pod-cgroup.ts";
+import type { CgroupController, CgroupValue } from "../../host/cgroups.ts";
 import { cpuQuota, cpuShares, QUOTA_PERIOD } from "./linux-resources.ts";
 import { kernelPageSize } from "./huge-pages.ts";
 

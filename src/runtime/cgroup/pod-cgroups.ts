@@ -6,8 +6,7 @@ import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import { podRequests, type Amounts } from "../../api/resource/pod-amounts.ts";
 import { podName, type Pod, type PodUID } from "../../api/v1/pod.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
-import { memoryCgroupRemedy } from "../../host/cgroup.ts";
-import type { CgroupFailure, CgroupValue } from "../../host/pod-cgroup.ts";
+import { memoryCgroupRemedy, type CgroupFailure, type CgroupValue } from "../../host/cgroups.ts";
 import { AgentError } from "../../lib/errors.ts";
 import {
   cgroupPaths,

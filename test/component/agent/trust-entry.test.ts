@@ -6,7 +6,7 @@ import { base64OfBytes } from "../../../src/api/validation/base64.ts";
 import { keyIdOf, payloadTypeOf, writeSignedEnvelope } from "../../../src/protocol/dsse.ts";
 import type { TrustRecord } from "../../../src/protocol/trust-record.ts";
 import { trustEntry, type TrustEntry } from "../../../src/trust/trust-view.ts";
-import { pemOfPublicKey } from "../../../src/host/ed25519.ts";
+import { pemOfPublicKey } from "../../fakes/public-key-pem.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { readRootKeys } from "../../../src/host/trust-keys.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
@@ -92,7 +92,7 @@ test("a key counts from the moment it is there", () => {
   expect(shown.rootKeys).toEqual([{ keyid: id(1), file, inForce: true }]);
   expect(shown.bundle).toBeUndefined();
   expect(shown.problems).toHaveLength(1);
-  expect(shown.problems[0]).toStartWith(`${bad} is no public Ed25519 key`);
+  expect(shown.problems[0]).toStartWith(`${bad} is not a public Ed25519 key`);
 });
 
 test("keys that have gone are required all the same, and the way out is named", () => {

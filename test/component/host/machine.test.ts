@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
-import { memoryCgroupRemedy, readCgroupFacts } from "../../../src/host/cgroup.ts";
+import { memoryCgroupRemedy, readCgroupFacts } from "../../../src/host/cgroups.ts";
 import { readDiskFacts, readMachineFacts, readNodeAddresses } from "../../../src/host/machine.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 

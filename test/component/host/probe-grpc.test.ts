@@ -113,7 +113,7 @@ describe("a server that answers otherwise", () => {
     ],
     "says half a message": [
       (stream) => respond(stream, [0, 0, 0, 0, 9, 8, 1]),
-      "ConnectionFailed: error: health rpc probe failed: rpc error: code = Internal desc = the answer is no grpc.health.v1.HealthCheckResponse",
+      "ConnectionFailed: error: health rpc probe failed: rpc error: code = Internal desc = the response is not a grpc.health.v1.HealthCheckResponse",
     ],
     "forgets the trailers": [
       (stream) => {
@@ -198,7 +198,7 @@ describe("the end of the time", () => {
     const asked = rejection(ask(server.port, "", caller.signal));
     await server.received();
     caller.abort();
-    expect(await asked).toBe("Aborted: given up");
+    expect(await asked).toBe("Aborted: cancelled");
     await server.closed();
   });
 });

@@ -362,10 +362,10 @@ describe("the end of the time", () => {
     const asked = rejection(get(server.port, {}, { timeoutMs: 1000, signal: caller.signal }));
     await server.received();
     caller.abort();
-    expect(await asked).toBe("Aborted: given up");
+    expect(await asked).toBe("Aborted: cancelled");
     await server.closed();
     expect(await rejection(get(server.port, {}, { ...CALL, signal: caller.signal }))).toBe(
-      "Aborted: given up",
+      "Aborted: cancelled",
     );
   });
 });

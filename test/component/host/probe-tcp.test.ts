@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 
-import { tcpConnect } from "../../../src/host/probe/probe-tcp.ts";
+import { tcpConnect } from "../../../src/host/probe/real-probe-edge.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { connecting, freePort, probeServers, rejection } from "./probe-servers.ts";
 

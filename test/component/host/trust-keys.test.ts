@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pemOfPublicKey } from "../../../src/host/ed25519.ts";
+import { pemOfPublicKey } from "../../fakes/public-key-pem.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { readRootKeys, readTrustDirectory } from "../../../src/host/trust-keys.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
@@ -52,7 +52,7 @@ test("a link to a directory is a directory, one that leads nowhere is said", () 
   rmSync(directory, { recursive: true });
   expect(readRootKeys(files, link)).toEqual({
     keys: [],
-    problems: [`${link} is a link that leads nowhere; make it a directory`],
+    problems: [`${link} is a broken link; replace it by a directory`],
   });
 });
 
@@ -61,7 +61,7 @@ test("a file in place of the directory has no keys", () => {
   writeFileSync(directory, pemOfPublicKey(key(1)));
   expect(readRootKeys(files, directory)).toEqual({
     keys: [],
-    problems: [`${directory} is no directory; make it one and put the public keys into it`],
+    problems: [`${directory} is not a directory; replace it by a directory with the public keys`],
   });
 });
 
@@ -71,13 +71,13 @@ test("where everybody may write nothing counts", () => {
   put("b.pub", pemOfPublicKey(key(2)));
   expect(readRootKeys(files, directory)).toEqual({
     keys: [key(2)],
-    problems: [`everybody may write to ${path}, so it does not count; chmod o-w ${path}`],
+    problems: [`${path} is writable by all users, so it is ignored; chmod o-w ${path}`],
   });
   chmodSync(directory, 0o777);
   const { keys, problems } = readRootKeys(files, directory);
   expect(keys).toEqual([]);
   expect(problems).toEqual([
-    `everybody may write to ${directory}, so its keys do not count; chmod o-w ${directory}`,
+    `${directory} is writable by all users, so its keys are ignored; chmod o-w ${directory}`,
   ]);
 });
 
@@ -87,11 +87,11 @@ describe("a file that is no key is named with the remedy, the others count:", ()
     {
       "other text": [
         (path) => writeFileSync(path, "hello"),
-        `is no public Ed25519 key in PEM; ${REMEDY}`,
+        `is not a public Ed25519 key in PEM; ${REMEDY}`,
       ],
       "an empty file": [
         (path) => writeFileSync(path, ""),
-        `is no public Ed25519 key in PEM; ${REMEDY}`,
+        `is not a public Ed25519 key in PEM; ${REMEDY}`,
       ],
       "a large file": [
         (path) => writeFileSync(path, pemOfPublicKey(key(9)) + "#".repeat(5000)),
@@ -99,13 +99,13 @@ describe("a file that is no key is named with the remedy, the others count:", ()
       ],
       "a private key": [
         (path) => writeFileSync(path, "-----BEGIN PRIVATE KEY-----\n"),
-        `holds a private key, which must not lie on a node; remove it, make a new pair, and ${REMEDY}`,
+        `contains a private key, which must not be stored on a node; remove it, create a new pair, and ${REMEDY}`,
       ],
       "a link": [
         (path) => symlinkSync(join(path, "../b.pub"), path),
-        `is no regular file; ${REMEDY}`,
+        `is not a regular file; ${REMEDY}`,
       ],
-      "a directory": [(path) => mkdirSync(path), `is no regular file; ${REMEDY}`],
+      "a directory": [(path) => mkdirSync(path), `is not a regular file; ${REMEDY}`],
     };
   test.each(Object.entries(cases))("%s", (_case, [make, problem]) => {
     put("b.pub", pemOfPublicKey(key(2)));
@@ -123,7 +123,7 @@ test("a key under another name is not missed in silence", () => {
   expect(readRootKeys(files, directory)).toEqual({
     keys: [],
     problems: [
-      `${path} does not count, only files *.pub do; rename it if it is a public key, take it away if it is a private one`,
+      `${path} is ignored, only files *.pub are read; rename it if it is a public key, remove it if it is a private one`,
     ],
   });
 });
@@ -135,7 +135,7 @@ test("of too many the first count", () => {
   expect(keys).toHaveLength(64);
   expect(keys.at(-1)).toEqual(key(63));
   expect(problems).toEqual([
-    `${directory} holds 66 files *.pub, only the first 64 by name count; remove some`,
+    `${directory} has 66 files *.pub, only the first 64 by name are used; remove some`,
   ]);
 });
 

@@ -297,7 +297,7 @@ describe("a hostPath", () => {
       volumes.setUp(podWith(hostPath(join(root, "dangling/file"), "FileOrCreate"))),
     ).toThrow("leads through a symbolic link to nothing");
     expect(() => volumes.setUp(podWith(hostPath(join(root, "no/file"), "FileOrCreate")))).toThrow(
-      `cannot create the file ${join(root, "no/file")}: "${join(root, "no")}" is not there`,
+      `cannot create the file ${join(root, "no/file")}: "${join(root, "no")}" does not exist`,
     );
   });
 

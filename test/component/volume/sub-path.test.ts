@@ -68,7 +68,7 @@ describe("a subPath", () => {
       expect.objectContaining({
         reason: "CreateContainerConfigError",
         message:
-          'failed to prepare subPath for volumeMount "data" of container "app": "logs" is not there',
+          'failed to prepare subPath for volumeMount "data" of container "app": "logs" does not exist',
       }),
     );
     expect(existsSync(join(path, "logs"))).toBe(false);
@@ -112,7 +112,7 @@ describe("a subPath", () => {
     world.volumes.refresh(pod);
     expect(readFileSync(shown, "utf8")).toBe("1");
     expect(readFileSync(prepare("app.conf", of), "utf8")).toBe("2");
-    expect(() => prepare("other.conf", of)).toThrow("is not there");
+    expect(() => prepare("other.conf", of)).toThrow("does not exist");
     expect(existsSync(join(volumePath, "other.conf"))).toBe(false);
   });
 
@@ -173,7 +173,7 @@ describe("an attack", () => {
   test("with a file on the way, or endless depth, ends in words", () => {
     const { path, prepare } = setUp();
     writeFileSync(join(path, "file"), "x");
-    expect(() => prepare("file/below")).toThrow("leads through what is no directory");
+    expect(() => prepare("file/below")).toThrow("leads through an entry that is not a directory");
     expect(() => prepare("d/".repeat(300))).toThrow("is deeper than 200 directories");
     const open = readdirSync("/proc/self/fd").length;
     for (let round = 0; round < 20; round += 1) expect(() => prepare("file/below")).toThrow();

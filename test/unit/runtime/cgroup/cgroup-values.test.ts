@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { amountsOf } from "../../../../src/api/resource/pod-amounts.ts";
 import type { Container, PodSpec, ResourceList } from "../../../../src/api/v1/pod.ts";
-import type { CgroupValue } from "../../../../src/host/pod-cgroup.ts";
+import type { CgroupValue } from "../../../../src/host/cgroups.ts";
 import {
   allPodsValues,
   podCgroupValues,

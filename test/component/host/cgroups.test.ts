@@ -3,8 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { readCgroupFacts } from "../../../src/host/cgroup.ts";
-import { realCgroups, type CgroupValue } from "../../../src/host/pod-cgroup.ts";
+import { readCgroupFacts, realCgroups, type CgroupValue } from "../../../src/host/cgroups.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { mountPointsUnder, parseMountPoints } from "../../../src/host/mount-info.ts";
+import { mountPointsUnder, parseMounts } from "../../../src/host/mounts.ts";
 
 function line(point: string): string {
   const escaped = point.replace(
@@ -14,7 +14,9 @@ test("every path comes back from the kernel's way of writing it", () => {
   const path = fc.string().map((text) => `/${text.replaceAll("\0", "")}`);
   fc.assert(
     fc.property(fc.array(path), (points) => {
-      expect(parseMountPoints(points.map(line).join("\n"))).toEqual(points);
+      expect(parseMounts(points.map(line).join("\n"))).toEqual(
+        points.map((point) => ({ point, root: "/" })),
+      );
     }),
   );
 });

@@ -1,4 +1,4 @@
-// Performs: one question over one connection: whatever ends it also closes what was opened for it.
+// Performs: one request over one connection with a deadline: however it ends, the connection is closed.
 
 import type { Clock } from "../../lib/clock.ts";
 import { AgentError, messageOf } from "../../lib/errors.ts";
@@ -10,16 +10,16 @@ export interface Settle<T> {
   readonly fail: (error: AgentError) => void;
 }
 
-export interface QuestionOptions {
+interface ExchangeOptions {
   readonly clock: Clock;
   readonly call: ProbeCall;
-  /** What it is when the time is over. */
+  /** The error when the deadline passes. */
   readonly late: () => AgentError;
 }
 
-/** `begin` opens and returns how to close; it is closed exactly once, also when nobody answers. */
-export function question<T>(
-  { clock, call, late }: QuestionOptions,
+/** `begin` opens the connection and returns how to close it; it is closed exactly once, also without a response. */
+export function exchange<T>(
+  { clock, call, late }: ExchangeOptions,
   begin: (settle: Settle<T>) => () => void,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
@@ -40,14 +40,14 @@ export function question<T>(
     const fail = (error: AgentError): void => {
       if (end()) reject(error);
     };
-    const abort = (): void => fail(new AgentError({ reason: "Aborted", message: "given up" }));
+    const abort = (): void => fail(new AgentError({ reason: "Aborted", message: "cancelled" }));
     const timer = clock.after(timeoutMs, () => fail(late()));
     if (signal?.aborted === true) return abort();
     signal?.addEventListener("abort", abort, { once: true });
     try {
       close = begin({ answer, fail });
     } catch (thrown) {
-      // A host or port that no socket takes.
+      // An invalid host or port.
       return fail(connectionFailed(messageOf(thrown), thrown));
     }
     if (ended) close();
@@ -62,19 +62,19 @@ export function timedOut(message: string): AgentError {
   return new AgentError({ reason: "Timeout", message });
 }
 
-/** What a socket's error means, in the words of Go's net package, which people know from the kubelet. */
+/** A socket's error as Go's net package words it: users know that from the kubelet. */
 export function socketError(error: Error, address: Address, connected: boolean): AgentError {
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  const words = SOCKET_WORDS[code];
+  const text = SOCKET_ERRORS[code];
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
     return connectionFailed(`dial tcp: lookup ${address.host}: no such host`, error);
   const where = hostAndPort(address);
   if (connected)
-    return connectionFailed(`read tcp ${where}: read: ${words ?? error.message}`, error);
-  return connectionFailed(`dial tcp ${where}: connect: ${words ?? error.message}`, error);
+    return connectionFailed(`read tcp ${where}: read: ${text ?? error.message}`, error);
+  return connectionFailed(`dial tcp ${where}: connect: ${text ?? error.message}`, error);
 }
 
-const SOCKET_WORDS: Readonly<Record<string, string>> = {
+const SOCKET_ERRORS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
   ECONNRESET: "connection reset by peer",
   EHOSTUNREACH: "no route to host",

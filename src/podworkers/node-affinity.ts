@@ -40,7 +40,7 @@ export function affinityError(pod: Pod, node: LabelledNode): FieldError | undefi
       message: `${REASON} (wants ${key}=${value}, this node ${sayLabel(key, own)}; ${WAY_OUT})`,
     };
   }
-  const terms = pod.spec.requiredNodeTerms;
+  const terms = pod.spec.affinity;
   if (terms === undefined || terms.some((term) => termMatches(term, node))) return undefined;
   return {
     code: "NodeAffinity",

@@ -114,7 +114,7 @@ export const NODE_PROOFS: readonly Proof[] = [
   {
     fields: below(SPEC, "preemptionPolicy"),
     proof: "here",
-    test: "test/unit/api/decode/decode-scheduling.test.ts",
+    test: "test/unit/api/v1/scheduling.test.ts",
     title: "a preemption policy that does not exist",
   },
   {
@@ -156,13 +156,13 @@ export const NODE_PROOFS: readonly Proof[] = [
   {
     fields: below(SPEC, "tolerations", "tolerations.*"),
     proof: "here",
-    test: "test/unit/api/decode/decode-scheduling.test.ts",
+    test: "test/unit/api/v1/scheduling.test.ts",
     title: "tolerations with what they leave out",
   },
   {
     fields: below(SPEC, "os", "os.name"),
     proof: "here",
-    test: "test/unit/api/decode/decode-scheduling.test.ts",
+    test: "test/unit/api/v1/scheduling.test.ts",
     title: "another system",
   },
   {

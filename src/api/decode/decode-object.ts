@@ -1,6 +1,5 @@
 // One object of a manifest or an MQTT document → the pods and local objects it holds and everything that is to be said about it.
 
-import { checkApiVersion } from "./api-version.ts";
 import { canonicalJson } from "../encode/canonical-json.ts";
 import type { DecodeContext, DecodedObject, DecodedPod } from "./decode-context.ts";
 import { decodeLocalObject, isLocalKind } from "./object/decode-local-object.ts";
@@ -8,11 +7,11 @@ import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
 import type { DesiredObject, LocalObjectKind } from "../v1/local-object.ts";
 import type { DesiredPod, Rejection } from "../pod/desired-pod.ts";
 import { fewErrors, fewRefusedKinds } from "./few-rejections.ts";
-import { checkFields, invalidValue, listField, required, type Node } from "./field-reader.ts";
+import { invalidValue, type Node, required } from "./field-reader.ts";
 import { Findings, FindingsBudget } from "./field-errors.ts";
 import { formatPath, type FieldPath } from "./field-path.ts";
 import { LATER_KINDS, isKubernetesKind } from "./kinds.ts";
-import { LIST } from "../schema/objects.ts";
+import { LIST } from "../v1/objects.ts";
 import { containerHash, specHash } from "../pod/pod-identity.ts";
 import { abbreviated, nearestName } from "../../lib/suggest.ts";
 import type { FieldError } from "../../lib/result.ts";
@@ -120,10 +119,8 @@ function decodeList(value: JsonObject, kind: string, context: DecodeContext): De
   const { locate = () => undefined, lenient = false, budget } = context;
   const findings = new Findings({ locate, lenient, budget });
   const root: Node = { findings, path: [], value };
-  checkFields(root, LIST);
-  checkApiVersion(root);
+  const items = LIST.read(root)?.items ?? [];
   if (value["items"] === undefined) required(root, "items", "a list of objects");
-  const items = listField(root, "items");
   const { errors } = findings;
   if (errors.length > 0 && (!lenient || items.length === 0))
     return { ...NOTHING, errors: errors.map((error) => rejection(context, { kind }, error)) };

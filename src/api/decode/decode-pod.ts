@@ -1,47 +1,26 @@
-// A Pod as written → a defaulted Pod with its UID, or every error at once. Strict: nothing is ignored in silence.
+// A Pod as written → a defaulted Pod with its UID, or every error at once. Strict: every field is read, refused or warned of.
 
-import { checkApiVersion } from "./api-version.ts";
 import { applyRewrites } from "../yaml/apply-rewrites.ts";
-import { decodeContainer } from "./container/decode-container.ts";
-import { decodeNaming } from "./decode-dns.ts";
 import type { Sha256 } from "./decode-context.ts";
-import { decodeMetadata } from "./decode-metadata.ts";
-import { decodePodResources } from "./container/decode-resources.ts";
-import { decodeScheduling } from "./decode-scheduling.ts";
-import { decodePodSecurity } from "./container/decode-security.ts";
-import { decodeVolumes } from "./volume/decode-volumes.ts";
-import { DEFAULT_GRACE_PERIOD, DEFAULT_RESTART_POLICY, defaultSpec } from "./defaults.ts";
-import {
-  booleanField,
-  checkFields,
-  choiceField,
-  integerField,
-  invalid,
-  isEmptyList,
-  isUnwritten,
-  objectField,
-  objectList,
-  required,
-  stringField,
-  type Node,
-} from "./field-reader.ts";
+import { defaultSpec } from "./defaults.ts";
+import { invalid, invalidMessage, placeOf, required, type Node } from "./field-reader.ts";
 import { Findings, type FindingsBudget } from "./field-errors.ts";
 import type { Locate } from "./field-path.ts";
-import { POD } from "../schema/objects.ts";
-import { SPEC } from "../schema/pod-spec.ts";
-import { unknownFieldsOf } from "../pod/pod-annotations.ts";
+import { annotationErrors, unknownFieldsOf } from "../pod/pod-annotations.ts";
 import { podUID } from "../pod/pod-identity.ts";
-import { allContainers, type Pod, type PodSpec } from "../v1/pod.ts";
+import { POD } from "../v1/objects.ts";
+import { allContainers, type ObjectMeta, type Pod, type PodSpec } from "../v1/pod.ts";
 import { judgeProfileAnnotations, withAppArmorAnnotations } from "../pod/profile-annotations.ts";
 import { judgeUpdateLock } from "../pod/update-annotations.ts";
 import { validateSpec } from "../validation/validate-pod.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { failed, ok, type Result } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
-import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
-const MAX_INT32 = 2 ** 31 - 1;
 /** Characters of a name in a message. */
 const MAX_SHOWN = 80;
+/** Of the kernel. */
+const MAX_HOST_NAME = 64;
 
 export interface PodContext {
   /** undefined = every node is the right one. */
@@ -74,18 +53,15 @@ export function decodePod(value: JsonObject, context: PodContext): Result<Decode
     budget: context.budget,
   });
   const root: Node = { findings, path: [], value };
-  const spec = objectField(root, "spec");
-  // First of all: it goes before whatever else is wrong, and only so many errors are told.
-  if (spec !== undefined) judgeNodeName(spec, context.nodeName);
-  checkFields(root, POD);
-  checkApiVersion(root);
-  const metadata = objectField(root, "metadata");
-  if (isUnwritten(root, "metadata")) required(root, "metadata");
-  if (isUnwritten(root, "spec")) required(root, "spec");
-  if (metadata === undefined || spec === undefined) return failed(findings.errors);
+  // First: it outranks all other errors, and only so many are reported.
+  judgeNodeName(root, context.nodeName);
+  const { metadata: meta, spec } = POD.read(root) ?? {};
+  if (meta === undefined || spec === undefined) return failed(findings.errors);
 
-  const meta = decodeMetadata(metadata);
-  const decoded = defaultSpec(decodeSpec(spec, meta.name, context));
+  const decoded = defaultSpec(spec);
+  judgeAnnotations(meta, findings);
+  judgeNames(decoded, meta.name, root);
+  judgeDns(decoded, context.clusterDNS ?? false, root);
   validateSpec(decoded, findings);
   judgeProfileAnnotations(decoded, meta.annotations, findings);
   judgeUpdateLock(decoded, meta.annotations, findings);
@@ -102,57 +78,52 @@ export function decodePod(value: JsonObject, context: PodContext): Result<Decode
   return ok({ pod, written, writtenSpec }, findings.warnings);
 }
 
-function decodeSpec(node: Node, podName: string, context: PodContext): PodSpec {
-  checkFields(node, SPEC);
-  const clusterDNS = context.clusterDNS ?? false;
-  const naming = decodeNaming(node, { podName, clusterDNS });
-  const scheduling = decodeScheduling(node);
-  const containers = objectList(node, "containers");
-  if (isEmptyList(node, "containers"))
-    required(node, "containers", "a pod needs at least one container");
-  return {
-    initContainers: objectList(node, "initContainers").map((container) =>
-      decodeContainer(container, "initContainers"),
-    ),
-    containers: containers.map((container) => decodeContainer(container, "containers")),
-    volumes: decodeVolumes(node),
-    restartPolicy:
-      choiceField(node, "restartPolicy", ["Always", "OnFailure", "Never"]) ??
-      DEFAULT_RESTART_POLICY,
-    terminationGracePeriodSeconds: gracePeriod(node),
-    ...activeDeadline(node),
-    hostNetwork: booleanField(node, "hostNetwork") ?? false,
-    hostPID: booleanField(node, "hostPID") ?? false,
-    hostIPC: booleanField(node, "hostIPC") ?? false,
-    shareProcessNamespace: booleanField(node, "shareProcessNamespace") ?? false,
-    hostUsers: booleanField(node, "hostUsers") ?? true,
-    ...naming,
-    ...scheduling,
-    resources: decodePodResources(objectField(node, "resources")),
-    securityContext: decodePodSecurity(node),
-  };
-}
-
-/** What is negative counts as one second. k8s: podStrategy.CheckGracefulDelete */
-function gracePeriod(node: Node): number {
-  const seconds = integerField(node, "terminationGracePeriodSeconds") ?? DEFAULT_GRACE_PERIOD;
-  return seconds < 0 ? 1 : seconds;
-}
-
-function activeDeadline(node: Node): Pick<PodSpec, "activeDeadlineSeconds"> {
-  const seconds = integerField(node, "activeDeadlineSeconds");
-  if (seconds === undefined) return {};
-  if (seconds >= 1 && seconds <= MAX_INT32) return { activeDeadlineSeconds: seconds };
-  invalid(node, "activeDeadlineSeconds", `must be between 1 and ${MAX_INT32}, inclusive`);
-  return {};
-}
-
-function judgeNodeName(node: Node, nodeName: string | undefined): void {
-  const written = stringField(node, "nodeName");
-  if (nodeName === undefined || written === undefined || written === "" || written === nodeName)
-    return;
+function judgeNodeName(root: Node, nodeName: string | undefined): void {
+  const spec = root.value["spec"];
+  const written = isJsonObject(spec) ? spec["nodeName"] : undefined;
+  if (nodeName === undefined || typeof written !== "string") return;
+  if (written === "" || written === nodeName) return;
   const message = `the pod is for node ${JSON.stringify(shortText(written, MAX_SHOWN))}; this node is ${JSON.stringify(nodeName)}`;
-  node.findings.fail([...node.path, "nodeName"], "NotForThisNode", message);
+  root.findings.fail(["spec", "nodeName"], "NotForThisNode", message);
+}
+
+function judgeAnnotations(meta: Omit<ObjectMeta, "uid">, findings: Findings): void {
+  for (const { key, value, message } of annotationErrors(meta))
+    findings.fail(["metadata", "annotations", key], "Invalid", invalidMessage(value, message));
+}
+
+/** The kernel bounds a host name that is fully qualified. */
+function judgeNames(spec: PodSpec, podName: string, root: Node): void {
+  if (!spec.setHostnameAsFQDN || spec.subdomain === undefined) return;
+  const full = `${spec.hostname ?? podName}.${spec.subdomain}`;
+  if (full.length <= MAX_HOST_NAME) return;
+  const message = `the host name ${full} has ${full.length} characters; at most ${MAX_HOST_NAME} are possible`;
+  invalid(specNode(root), "setHostnameAsFQDN", message);
+}
+
+/** k8s: validatePodDNSConfig */
+function judgeDns({ dnsPolicy, dnsConfig }: PodSpec, clusterDNS: boolean, root: Node): void {
+  const spec = specNode(root);
+  const isWritten = (placeOf(spec, "dnsPolicy").value ?? "") !== "";
+  if (dnsPolicy.startsWith("ClusterFirst") && isWritten && !clusterDNS) {
+    const message =
+      "there is no cluster DNS on this node; the pod gets the node's resolv.conf (configure clusterDNS, or write Default)";
+    root.findings.warn(["spec", "dnsPolicy"], "Ignored", message);
+  }
+  if (dnsPolicy !== "None") return;
+  if (dnsConfig === undefined)
+    required(spec, "dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None");
+  else if (dnsConfig.nameservers.length === 0)
+    root.findings.fail(
+      ["spec", "dnsConfig", "nameservers"],
+      "Required",
+      "Required value: must provide at least one DNS nameserver when `dnsPolicy` is None",
+    );
+}
+
+function specNode(root: Node): Node {
+  const { value, ...place } = placeOf(root, "spec");
+  return { ...place, value: isJsonObject(value) ? value : {} };
 }
 
 /** What even a checkpoint must have. */

@@ -3,22 +3,15 @@
 import type {
   Container,
   ContainerPort,
-  DnsPolicy,
   PodSpec,
   PortProtocol,
   PullPolicy,
   ResourceRequirements,
-  RestartPolicy,
   TerminationMessagePolicy,
 } from "../v1/pod.ts";
 import { defaultPodResources } from "../validation/pod-level-resources.ts";
 import type { EmptyDirVolume } from "../v1/volumes.ts";
 
-export const DEFAULT_NAMESPACE = "default";
-export const DEFAULT_RESTART_POLICY: RestartPolicy = "Always";
-/** Seconds. */
-export const DEFAULT_GRACE_PERIOD = 30;
-export const DEFAULT_DNS_POLICY: DnsPolicy = "ClusterFirst";
 export const DEFAULT_TERMINATION_MESSAGE_PATH = "/dev/termination-log";
 export const DEFAULT_TERMINATION_MESSAGE_POLICY: TerminationMessagePolicy = "File";
 /** Of files in volumes: 0644. */

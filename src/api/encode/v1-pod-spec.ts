@@ -1,6 +1,7 @@
 // A pod's spec in Kubernetes' own JSON: what it shows can be applied again and means the same.
 
-import type { PodDnsConfig, PodSpec, ResourceRequirements } from "../v1/pod.ts";
+import type { PodDnsConfig } from "../v1/dns.ts";
+import type { PodSpec, ResourceRequirements } from "../v1/pod.ts";
 import type { NodeSelectorTerm, Toleration } from "../v1/scheduling.ts";
 import type { PodSecurityContext } from "../v1/security-context.ts";
 import { v1Container } from "./v1-container.ts";
@@ -11,7 +12,7 @@ export function v1PodSpec(spec: PodSpec): V1Object {
   const { initContainers, containers, volumes, ...network } = spec;
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers, ...names } = network;
   const { setHostnameAsFQDN, hostAliases, dnsConfig, imagePullSecrets, ...placing } = names;
-  const { overhead, nodeSelector, requiredNodeTerms, tolerations, ...limits } = placing;
+  const { overhead, nodeSelector, affinity, tolerations, ...limits } = placing;
   const { resources, securityContext, ...rest } = limits;
   return {
     ...list("initContainers", initContainers.map(v1Container)),
@@ -32,7 +33,7 @@ export function v1PodSpec(spec: PodSpec): V1Object {
     ),
     ...map("overhead", overhead),
     ...map("nodeSelector", nodeSelector),
-    ...(requiredNodeTerms === undefined ? {} : { affinity: v1Affinity(requiredNodeTerms) }),
+    ...(affinity === undefined ? {} : { affinity: v1Affinity(affinity) }),
     ...list("tolerations", tolerations.map(v1Toleration)),
     ...map("resources", v1Resources(resources)),
     securityContext: v1PodSecurity(securityContext),
@@ -68,7 +69,7 @@ function v1Requirement({
 }
 
 function v1Toleration({ key, value, effect, ...rest }: Toleration): V1Object {
-  return { ...text("key", key), ...text("value", value), ...text("effect", effect), ...rest };
+  return { ...text("key", key), ...text("value", value), ...text("effect", effect ?? ""), ...rest };
 }
 
 function v1PodSecurity({ supplementalGroups, sysctls, ...rest }: PodSecurityContext): V1Object {

@@ -60,7 +60,14 @@ interface FieldOf<T> {
   (options: FieldOptions<T>): Field<T | undefined>;
 }
 
+interface ObjectFieldOf<T> {
+  (options: FieldOptions<T> & { readonly default: T }): Field<T>;
+  (options: FieldOptions<T>): Field<T | undefined>;
+}
+
 /** Fields of one type; `zero` stands in for a required value that is missing or unusable. */
+export function fieldOf<T>(type: Type<T>, zero: T): FieldOf<T>;
+export function fieldOf<T>(type: Type<T>): ObjectFieldOf<T>;
 export function fieldOf<T>(type: Type<T>, zero?: T): FieldOf<T> {
   return (options: FieldOptions<T>) => makeField(type, options, zero) as Field<T>;
 }
@@ -126,6 +133,15 @@ export function unread(type: string, about: string, rule: FieldRule): Field<neve
     read: () => undefined as never,
     write: () => undefined,
     schema: () => ({ description: about }),
+  };
+}
+
+/** A field that is only judged: what it says changes nothing on this node. */
+export function judgedOnly(field: Field): Field<never> {
+  return {
+    ...field,
+    read: (node, key) => void field.read(node, key) as never,
+    write: () => undefined,
   };
 }
 
@@ -251,18 +267,23 @@ export function listOf<T>(type: Type<T>): Type<readonly T[]> {
 }
 
 interface MapOptions<T> extends Omit<FieldOptions<Readonly<Record<string, T>>>, "default"> {
-  /** What is wrong with one key; undefined = nothing. An entry with a wrong key is left out. */
+  /** What is wrong with a key, and with its value; both are reported at the key, and an entry with a wrong key is left out. */
   readonly key?: (key: string) => Message | undefined;
+  readonly value?: (value: T) => Message | undefined;
 }
 
 /** An object whose keys its author chooses; {} if it is not written. */
-export function map<T>(type: Type<T>, options: MapOptions<T>): Field<Readonly<Record<string, T>>> {
-  return fieldOf(mapType(type, options.key), {})({ ...options, default: {} });
+export function map<T>(
+  type: Type<T>,
+  { key, value, ...options }: MapOptions<T>,
+): Field<Readonly<Record<string, T>>> {
+  const item = value === undefined ? type : checked(type, value);
+  return fieldOf(mapType(item, key), {})({ ...options, default: {} });
 }
 
 function mapType<T>(
   type: Type<T>,
-  keyError?: (key: string) => Message | undefined,
+  keyError: MapOptions<T>["key"],
 ): Type<Readonly<Record<string, T>>> {
   return {
     name: `map[string]${type.name}`,

@@ -2,7 +2,7 @@
 
 import type { Level } from "./field.ts";
 import { CLAIM, CONFIG_MAP, SECRET } from "./local-objects.ts";
-import { POD } from "./objects.ts";
+import { POD } from "../v1/objects.ts";
 
 export interface SchemaKind {
   readonly kind: "Pod" | "ConfigMap" | "Secret" | "PersistentVolumeClaim";
@@ -17,7 +17,7 @@ export const SCHEMA_KINDS: readonly SchemaKind[] = [
     kind: "Pod",
     words: ["pod", "pods", "po"],
     about: "Containers that run together on this node and share its network and volumes.",
-    level: POD,
+    level: POD.level,
   },
   {
     kind: "ConfigMap",

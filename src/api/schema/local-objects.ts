@@ -2,19 +2,28 @@
 
 import { harmless, ignored, refused, supportedBut } from "../decode/field-rules.ts";
 import { field, type Level } from "./field.ts";
-import { TYPE_AND_METADATA } from "./objects.ts";
+import { OBJECT_METADATA, typeFields } from "../v1/metadata.ts";
+import { fieldOf } from "./codec.ts";
+
+function head(kind: string): Level {
+  const metadata = fieldOf(OBJECT_METADATA)({
+    about: "Name, namespace, labels and annotations.",
+    required: true,
+  });
+  return { ...typeFields(kind), metadata };
+}
 
 const IMMUTABLE = field("boolean", "Whether its content may never change again.");
 
 export const CONFIG_MAP: Level = {
-  ...TYPE_AND_METADATA,
+  ...head("ConfigMap"),
   data: field("map[string]string", "Text by key; together with binaryData at most 1 MiB."),
   binaryData: field("map[string]string", "Bytes by key, in base64."),
   immutable: IMMUTABLE,
 };
 
 export const SECRET: Level = {
-  ...TYPE_AND_METADATA,
+  ...head("Secret"),
   type: field(
     "string",
     "Opaque (the default), or a type of Kubernetes, which says what keys it must have.",
@@ -70,7 +79,7 @@ export const CLAIM_SPEC: Level = {
 };
 
 export const CLAIM: Level = {
-  ...TYPE_AND_METADATA,
+  ...head("PersistentVolumeClaim"),
   spec: field("PersistentVolumeClaimSpec", "What is wanted.", { level: CLAIM_SPEC }),
   status: field("PersistentVolumeClaimStatus", "What an API server last knew; never read.", {
     rule: harmless,

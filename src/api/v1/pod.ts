@@ -5,6 +5,7 @@ import type { Lifecycle, Probe } from "./probe.ts";
 import type { NodeSelectorTerm, Toleration } from "./scheduling.ts";
 import type { PodSecurityContext, SecurityContext } from "./security-context.ts";
 import type { Volume, VolumeMount } from "./volumes.ts";
+import type { HostAlias, PodDnsConfig } from "./dns.ts";
 
 export interface ObjectMeta {
   readonly name: string;
@@ -50,7 +51,7 @@ export interface PodSpec {
   readonly subdomain?: string;
   readonly setHostnameAsFQDN: boolean;
   readonly hostAliases: readonly HostAlias[];
-  readonly dnsPolicy: DnsPolicy;
+  readonly dnsPolicy: "ClusterFirst" | "ClusterFirstWithHostNet" | "Default" | "None";
   readonly dnsConfig?: PodDnsConfig;
   /** Names of local Secrets. */
   readonly imagePullSecrets: readonly string[];
@@ -61,24 +62,11 @@ export interface PodSpec {
   readonly overhead: ResourceList;
   readonly nodeSelector: Readonly<Record<string, string>>;
   /** What node affinity requires; absent = nothing. */
-  readonly requiredNodeTerms?: readonly NodeSelectorTerm[];
+  readonly affinity?: readonly NodeSelectorTerm[];
   readonly tolerations: readonly Toleration[];
   /** Of the pod as a whole. */
   readonly resources: ResourceRequirements;
   readonly securityContext: PodSecurityContext;
-}
-
-export type DnsPolicy = "ClusterFirst" | "ClusterFirstWithHostNet" | "Default" | "None";
-
-export interface PodDnsConfig {
-  readonly nameservers: readonly string[];
-  readonly searches: readonly string[];
-  readonly options: readonly { readonly name: string; readonly value?: string }[];
-}
-
-export interface HostAlias {
-  readonly ip: string;
-  readonly hostnames: readonly string[];
 }
 
 export interface Container {

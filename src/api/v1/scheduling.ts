@@ -1,24 +1,262 @@
-// What a pod asks of the node it runs on, as Kubernetes' v1 has it.
+// What a pod requires of the node it runs on. k8s: ValidateNodeSelector, ValidateTolerations
 
+import {
+  asString,
+  forbidden,
+  invalid,
+  invalidValue,
+  required,
+  type Node,
+} from "../decode/field-reader.ts";
+import { harmless, supportedBut } from "../decode/field-rules.ts";
+import {
+  converted,
+  fieldOf,
+  integer,
+  list,
+  map,
+  objectType,
+  oneOf,
+  string,
+  text,
+  unread,
+  type Decoded,
+  type ObjectOf,
+} from "../schema/codec.ts";
+import { NO_WINDOWS } from "../schema/refusals.ts";
+import type { Field, Type } from "../schema/type.ts";
+import {
+  dnsSubdomainError,
+  labelValueError,
+  qualifiedNameError,
+} from "../validation/validate-names.ts";
+
+const INTEGER = /^[+-]?[0-9]+$/;
+const NOT_AN_INTEGER = "must be an integer when `operator` is 'Lt' or 'Gt'";
+const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"] as const;
+
+/** Labels that an object has or requires. */
+export function labels(about: string): Field<Readonly<Record<string, string>>> {
+  return map(text, { about, key: qualifiedNameError, value: labelValueError });
+}
+
+const REQUIREMENT = {
+  key: string({ about: "The label, or the field, to compare.", default: "", marked: true }),
+  operator: string({
+    about: "In, NotIn, Exists, DoesNotExist, Gt or Lt.",
+    default: "",
+    marked: true,
+    schema: { enum: OPERATORS },
+  }),
+  values: list(text, { about: "Values to compare with: none for Exists, one for Gt and Lt." }),
+};
+
+export type NodeSelectorOperator = (typeof OPERATORS)[number];
+export interface NodeSelectorRequirement extends ObjectOf<typeof REQUIREMENT> {
+  readonly operator: NodeSelectorOperator;
+}
+interface WrittenRequirement extends Omit<NodeSelectorRequirement, "operator"> {
+  /** undefined where an unknown one is written. */
+  readonly operator: NodeSelectorOperator | undefined;
+}
+
+/** `check`: of a requirement on labels, or on fields. */
+function requirement(
+  check: (written: WrittenRequirement, node: Node) => void,
+): Type<NodeSelectorRequirement> {
+  const type = objectType("NodeSelectorRequirement", REQUIREMENT, {
+    check(written, node) {
+      const operator = operatorOf(written.operator);
+      if (operator === undefined)
+        invalidText(node, ["operator"], {
+          value: written.operator,
+          error: "not a valid selector operator",
+        });
+      check({ ...written, operator }, node);
+    },
+  });
+  return converted(type, {
+    to({ operator: written, ...rest }) {
+      const operator = operatorOf(written);
+      return operator === undefined ? undefined : { ...rest, operator };
+    },
+    from: (value: NodeSelectorRequirement) => value,
+  });
+}
+
+function operatorOf(written: string): NodeSelectorOperator | undefined {
+  return OPERATORS.find((operator) => operator === written);
+}
+
+function invalidText(
+  { findings, path }: Node,
+  below: readonly (string | number)[],
+  { value, error }: { readonly value: string; readonly error: string },
+): void {
+  findings.fail([...path, ...below], "Invalid", invalidValue(value, error));
+}
+
+/** k8s: ValidateNodeSelectorRequirement */
+function checkLabels({ key, operator, values }: WrittenRequirement, node: Node): void {
+  const keyError = key === "" ? undefined : qualifiedNameError(key);
+  if (key === "") required(node, "key");
+  if (keyError !== undefined) invalid(node, "key", keyError);
+  if (operator !== undefined) checkCount(node, operator, values.length);
+  const isNumber = operator === "Gt" || operator === "Lt";
+  for (const [index, value] of values.entries()) {
+    // A number below zero is no label value either: no label could ever match it.
+    const error = isNumber && !INTEGER.test(value) ? NOT_AN_INTEGER : labelValueError(value);
+    if (error !== undefined) invalidText(node, ["values", index], { value, error });
+  }
+}
+
+function checkCount(node: Node, operator: NodeSelectorOperator, count: number): void {
+  const none = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+  switch (operator) {
+    case "In":
+    case "NotIn":
+      if (count === 0)
+        required(node, "values", "must be specified when `operator` is 'In' or 'NotIn'");
+      return;
+    case "Exists":
+    case "DoesNotExist":
+      if (count > 0) forbidden(node, "values", none);
+      return;
+    case "Gt":
+    case "Lt":
+      if (count !== 1)
+        required(node, "values", "must be specified single value when `operator` is 'Lt' or 'Gt'");
+  }
+}
+
+/** k8s: ValidateNodeFieldSelectorRequirement */
+function checkNodeFields({ key, operator, values }: WrittenRequirement, node: Node): void {
+  const one = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+  if (operator !== undefined && operator !== "In" && operator !== "NotIn")
+    invalid(node, "operator", "not a valid selector operator");
+  else if (operator !== undefined && values.length !== 1) required(node, "values", one);
+  if (key !== "metadata.name") {
+    const error = "not a valid field selector key (metadata.name is the only one)";
+    invalidText(node, ["key"], { value: key, error });
+    return;
+  }
+  for (const [index, value] of values.entries()) {
+    const error = dnsSubdomainError(value);
+    if (error !== undefined) invalidText(node, ["values", index], { value, error });
+  }
+}
+
+const NODE_SELECTOR_TERM = objectType("NodeSelectorTerm", {
+  matchExpressions: list(requirement(checkLabels), {
+    about: "Requirements on the node's labels. All must match.",
+  }),
+  matchFields: list(requirement(checkNodeFields), {
+    about: "Requirements on the node's fields, of which metadata.name is the only one.",
+  }),
+});
 /** One of the terms has to match, and of a term everything. */
-export interface NodeSelectorTerm {
-  readonly matchExpressions: readonly NodeSelectorRequirement[];
-  /** Only `metadata.name` is a field. */
-  readonly matchFields: readonly NodeSelectorRequirement[];
+export type NodeSelectorTerm = Decoded<typeof NODE_SELECTOR_TERM>;
+
+const NODE_SELECTOR = objectType("NodeSelector", {
+  nodeSelectorTerms: list(NODE_SELECTOR_TERM, {
+    about: "Terms of which at least one must match this node.",
+    required: "must have at least one node selector term",
+  }),
+});
+
+const NODE_AFFINITY = objectType("NodeAffinity", {
+  requiredDuringSchedulingIgnoredDuringExecution: fieldOf(NODE_SELECTOR)({
+    about: "Requirements on this node's labels. The pod is not admitted unless they match.",
+  }),
+  preferredDuringSchedulingIgnoredDuringExecution: unread(
+    "[]PreferredSchedulingTerm",
+    "Preferred nodes. This node is the only one.",
+    harmless,
+  ),
+});
+
+/** Read as the terms that node affinity requires; preferences change nothing on a single node. */
+export const AFFINITY = converted(
+  objectType("Affinity", {
+    nodeAffinity: fieldOf(NODE_AFFINITY)({ about: "Nodes on which the pod may run." }),
+    podAffinity: unread("PodAffinity", "Pods to run beside. This node is the only one.", harmless),
+    podAntiAffinity: unread(
+      "PodAntiAffinity",
+      "Pods to keep away from. This node is the only one.",
+      harmless,
+    ),
+  }),
+  {
+    to: ({ nodeAffinity }) =>
+      nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms,
+    from: (nodeSelectorTerms: readonly NodeSelectorTerm[]) => ({
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+    }),
+  },
+);
+
+/**
+ * Text that the first versions of the agent did not read: an unquoted word stays in the hashes of its pod as YAML read it, or
+ * the pod would restart with a new UID.
+ */
+const frozen = fieldOf({
+  ...text,
+  read(at) {
+    const word = typeof at.value === "boolean" ? at.findings.wordAt(at.path) : undefined;
+    if (word === undefined) return asString(at);
+    at.findings.warn(at.path, "Ignored", `unquoted ${word} is read as text here; write "${word}"`);
+    return word;
+  },
+});
+
+const TOLERATION_FIELDS = {
+  key: frozen({ about: "Key of the taint; empty with Exists: every taint.", default: "" }),
+  operator: oneOf(["Equal", "Exists", "Lt", "Gt"], {
+    about: "Relation of the key to the value: Equal, Exists, Lt or Gt.",
+    default: "Equal",
+  }),
+  value: frozen({ about: "Value of the taint, for Equal, Lt and Gt.", default: "" }),
+  effect: oneOf(["NoSchedule", "PreferNoSchedule", "NoExecute"], {
+    about: "NoSchedule, PreferNoSchedule or NoExecute. Default: every effect.",
+  }),
+  tolerationSeconds: integer({ about: "Seconds for which a taint with NoExecute is tolerated." }),
+};
+export type Toleration = ObjectOf<typeof TOLERATION_FIELDS>;
+export const TOLERATION = objectType("Toleration", TOLERATION_FIELDS, { check: checkToleration });
+
+function checkToleration(toleration: Toleration, node: Node): void {
+  const { key, operator, value, effect = "", tolerationSeconds } = toleration;
+  const keyError = key === "" ? undefined : qualifiedNameError(key);
+  if (keyError !== undefined) invalid(node, "key", keyError);
+  if (key === "" && operator !== "Exists") {
+    const error =
+      'operator must be Exists when `key` is empty, which means "match all values and all keys"';
+    invalidText(node, ["operator"], { value: operator, error });
+  }
+  if (tolerationSeconds !== undefined && effect !== "NoExecute") {
+    const error = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+    invalidText(node, ["effect"], { value: effect, error });
+  }
+  const valueError = tolerationValueError(operator, value);
+  if (valueError !== undefined) invalid(node, "value", valueError);
 }
 
-export interface NodeSelectorRequirement {
-  readonly key: string;
-  readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
-  readonly values: readonly string[];
+function tolerationValueError(operator: Toleration["operator"], value: string): string | undefined {
+  switch (operator) {
+    case "Equal":
+      return labelValueError(value);
+    case "Exists":
+      return value === "" ? undefined : "value must be empty when `operator` is 'Exists'";
+    case "Lt":
+    case "Gt":
+      return INTEGER.test(value) ? undefined : NOT_AN_INTEGER;
+  }
 }
 
-export interface Toleration {
-  /** "" with Exists = every taint. */
-  readonly key: string;
-  readonly operator: "Exists" | "Equal" | "Lt" | "Gt";
-  readonly value: string;
-  /** "" = every effect. */
-  readonly effect: "" | "NoSchedule" | "PreferNoSchedule" | "NoExecute";
-  readonly tolerationSeconds?: number;
-}
+export const POD_OS = objectType("PodOS", {
+  name: oneOf(["linux", "windows"], {
+    about: "Operating system of the pod: linux.",
+    required: true,
+    rule: supportedBut(NO_WINDOWS, "windows"),
+  }),
+});

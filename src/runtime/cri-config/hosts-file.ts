@@ -1,6 +1,7 @@
 // The text of a pod's /etc/hosts. kubelet: managedHostsFileContent, nodeHostsFileContent
 
-import type { HostAlias, PodUID } from "../../api/v1/pod.ts";
+import type { HostAlias } from "../../api/v1/dns.ts";
+import type { PodUID } from "../../api/v1/pod.ts";
 import { AgentError } from "../../lib/errors.ts";
 
 export interface PodHosts {

@@ -1,7 +1,8 @@
 // Decides where a pod's names are looked up. kubelet: network/dns Configurer.GetPodDNS
 
 import type { Said } from "../../api/v1/events.ts";
-import type { Pod, PodDnsConfig } from "../../api/v1/pod.ts";
+import type { PodDnsConfig } from "../../api/v1/dns.ts";
+import type { Pod } from "../../api/v1/pod.ts";
 import { optionName, type DnsConfig } from "./resolv-conf.ts";
 
 export interface DnsFacts {

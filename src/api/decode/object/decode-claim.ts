@@ -1,6 +1,6 @@
 // A PersistentVolumeClaim as written → a claim: a local directory, whose size and modes are for showing. k8s: ValidatePersistentVolumeClaimSpec
 
-import type { ObjectMetadata } from "../decode-metadata.ts";
+import type { WrittenMetadata } from "../../v1/metadata.ts";
 import { quantityField } from "../container/decode-resources.ts";
 import {
   checkFields,
@@ -20,7 +20,7 @@ import { CLAIM_RESOURCES, CLAIM_SPEC } from "../../schema/local-objects.ts";
 const ALONE = "ReadWriteOncePod";
 const ACCESS_MODES: readonly string[] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", ALONE];
 
-export function decodeClaim(root: Node, metadata: ObjectMetadata): PersistentVolumeClaim {
+export function decodeClaim(root: Node, metadata: WrittenMetadata): PersistentVolumeClaim {
   const kind = "PersistentVolumeClaim";
   const spec = objectField(root, "spec");
   if (spec === undefined) {

@@ -1,7 +1,7 @@
 // data and binaryData as written → a ConfigMap. k8s: ValidateConfigMap
 
 import { bytesOfBase64 } from "../../validation/base64.ts";
-import type { ObjectMetadata } from "../decode-metadata.ts";
+import type { WrittenMetadata } from "../../v1/metadata.ts";
 import { booleanField, invalidValue, stringMap, type Node } from "../field-reader.ts";
 import type { Findings } from "../field-errors.ts";
 import type { ConfigMap } from "../../v1/local-object.ts";
@@ -10,7 +10,7 @@ import { configKeyError } from "../../validation/reference-rules.ts";
 /** Bytes of all values together. k8s: MaxSecretSize */
 const MAX_BYTES = 1024 * 1024;
 
-export function decodeConfigMap(root: Node, metadata: ObjectMetadata): ConfigMap {
+export function decodeConfigMap(root: Node, metadata: WrittenMetadata): ConfigMap {
   const data = stringMap(root, "data");
   const binaryData = Object.fromEntries(
     Object.entries(stringMap(root, "binaryData")).map(([key, text]): [string, Uint8Array] => {

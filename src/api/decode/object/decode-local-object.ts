@@ -4,7 +4,7 @@ import { checkApiVersion } from "../api-version.ts";
 import { applyRewrites } from "../../yaml/apply-rewrites.ts";
 import { decodeClaim } from "./decode-claim.ts";
 import { decodeConfigMap } from "./decode-config-map.ts";
-import { decodeObjectMetadata, type ObjectMetadata } from "../decode-metadata.ts";
+import { OBJECT_METADATA, type WrittenMetadata } from "../../v1/metadata.ts";
 import { decodeSecret } from "./decode-secret.ts";
 import { checkFields, isUnwritten, objectField, required, type Node } from "../field-reader.ts";
 import { Findings, type FindingsBudget } from "../field-errors.ts";
@@ -35,7 +35,7 @@ export interface DecodedLocal {
 
 interface Decoder {
   readonly level: Level;
-  readonly decode: (root: Node, metadata: ObjectMetadata) => LocalObject;
+  readonly decode: (root: Node, metadata: WrittenMetadata) => LocalObject;
 }
 
 const DECODERS: Readonly<Record<LocalObjectKind, Decoder>> = {
@@ -68,7 +68,9 @@ export function decodeLocalObject(
     if (isUnwritten(root, "metadata")) required(root, "metadata");
     return failed(findings.errors);
   }
-  const object = decode(root, decodeObjectMetadata(withoutCopy(metadata)));
+  const meta = OBJECT_METADATA.read(withoutCopy(metadata));
+  if (meta === undefined) return failed(findings.errors);
+  const object = decode(root, meta);
   const usable = lenient ? object.metadata.name !== "" : findings.errors.length === 0;
   if (!usable) return failed(findings.errors);
   return ok({ object, written: applyRewrites(value, findings) }, findings.warnings);

@@ -2,7 +2,7 @@
 
 import { bytesOfBase64 } from "../../validation/base64.ts";
 import { judgeKeys, judgeSize } from "./decode-config-map.ts";
-import type { ObjectMetadata } from "../decode-metadata.ts";
+import type { WrittenMetadata } from "../../v1/metadata.ts";
 import { booleanField, invalidValue, stringField, type Node } from "../field-reader.ts";
 import { jsonValue } from "../../yaml/json-value.ts";
 import type { Secret } from "../../v1/local-object.ts";
@@ -14,7 +14,7 @@ const REDACTED = "<secret contents redacted>";
 type Data = Readonly<Record<string, Uint8Array>>;
 type Content = "data" | "stringData";
 
-export function decodeSecret(root: Node, metadata: ObjectMetadata): Secret {
+export function decodeSecret(root: Node, metadata: WrittenMetadata): Secret {
   const written = stringField(root, "type") ?? "";
   const type = written === "" ? OPAQUE : written;
   const data: Data = { ...encodedData(root), ...plainData(root) };

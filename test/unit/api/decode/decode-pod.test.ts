@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import { SPEC } from "../../../../src/api/schema/pod-spec.ts";
+import { POD_SPEC } from "../../../../src/api/v1/pod-spec.ts";
 import type { Level } from "../../../../src/api/schema/field.ts";
 import { decode, writtenPod } from "../written-pod.ts";
 
@@ -60,7 +60,7 @@ function objectOf(level: Level, depth: number): fc.Arbitrary<unknown> {
   return picked.chain((some) => fc.record(Object.fromEntries(some)));
 }
 
-const { containers: _containers, nodeName: _nodeName, ...level } = SPEC;
+const { containers: _containers, nodeName: _nodeName, ...level } = POD_SPEC.level;
 const spec = objectOf(level, 4);
 
 describe("any spec", () => {

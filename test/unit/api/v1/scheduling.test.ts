@@ -56,7 +56,7 @@ describe("what is written is what is kept", () => {
       { matchFields: [{ key: "metadata.name", operator: "NotIn", values: ["pi-9"] }] },
       {},
     ];
-    expect(specOf(writtenPod(requiring(terms))).requiredNodeTerms).toEqual([
+    expect(specOf(writtenPod(requiring(terms))).affinity).toEqual([
       {
         matchExpressions: [
           { key: "room", operator: "In", values: ["kitchen", ""] },
@@ -80,7 +80,7 @@ describe("what is written is what is kept", () => {
       podAntiAffinity: {},
     };
     const spec = specOf(writtenPod({ affinity }));
-    expect(spec.requiredNodeTerms).toBeUndefined();
+    expect(spec.affinity).toBeUndefined();
     expect(warnings(writtenPod({ affinity }))).toEqual([]);
   });
 
@@ -97,7 +97,7 @@ describe("what is written is what is kept", () => {
       { key: "rank", operator: "Gt", value: "-5" },
     ];
     expect(specOf(writtenPod({ tolerations })).tolerations).toEqual([
-      { key: "", operator: "Exists", value: "", effect: "" },
+      { key: "", operator: "Exists", value: "" },
       { key: "k", operator: "Equal", value: "v", effect: "NoSchedule" },
       {
         key: "node.kubernetes.io/not-ready",
@@ -106,7 +106,7 @@ describe("what is written is what is kept", () => {
         effect: "NoExecute",
         tolerationSeconds: 300,
       },
-      { key: "rank", operator: "Gt", value: "-5", effect: "" },
+      { key: "rank", operator: "Gt", value: "-5" },
     ]);
   });
 

@@ -1,0 +1,107 @@
+// What every object has: version, kind, name, namespace, labels and annotations. The uid is never read: `pod-identity` makes it.
+
+import { invalid, invalidValue, type Node } from "../decode/field-reader.ts";
+import { harmless } from "../decode/field-rules.ts";
+import { map, objectType, string, text, unread, type ObjectOf } from "../schema/codec.ts";
+import {
+  dnsLabelError,
+  dnsSubdomainError,
+  isTooLong,
+  qualifiedNameError,
+  subdomainNameError,
+} from "../validation/validate-names.ts";
+import { labels } from "./scheduling.ts";
+
+export const DEFAULT_NAMESPACE = "default";
+/** Bytes of all annotation keys and values. k8s: TotalAnnotationSizeLimitB */
+const MAX_ANNOTATION_BYTES = 256 * 1024;
+
+/** Written by `kubectl get -o yaml`; means nothing to this node. */
+function ofServer(type: string, about: string) {
+  return unread(type, about, harmless);
+}
+
+const METADATA_FIELDS = {
+  name: string({
+    about:
+      "Name of the object, unique in its namespace among objects of its kind. At most 63 characters.",
+    required: true,
+  }),
+  namespace: string({ about: "Namespace of the object.", default: DEFAULT_NAMESPACE }),
+  labels: labels("Key-value pairs for selecting and grouping. A change restarts nothing."),
+  annotations: map(text, {
+    about:
+      "Key-value pairs for tools and for this node, which reads agent/depends-on, agent/backoff-max, agent/devices, agent/restart-on-config-change, agent/unknown-fields, and for updates agent/min-ready-seconds, agent/progress-deadline-seconds, agent/on-failure, agent/update-strategy, agent/hold-upgrade and agent/update-lock.",
+    key: (key) => qualifiedNameError(key.toLowerCase()),
+  }),
+  generateName: ofServer("string", "Prefix of a name that an API server generates."),
+  uid: ofServer("string", "Set by an API server. This node derives its own from the manifest."),
+  creationTimestamp: ofServer("Time", "When an API server created the object."),
+  deletionTimestamp: ofServer("Time", "When an API server will remove the object."),
+  deletionGracePeriodSeconds: ofServer(
+    "integer",
+    "Grace period that an API server gives a removal.",
+  ),
+  resourceVersion: ofServer("string", "Version of the object inside an API server."),
+  generation: ofServer("integer", "How often the spec changed inside an API server."),
+  managedFields: ofServer("[]ManagedFieldsEntry", "Which tool wrote which field."),
+  ownerReferences: ofServer("[]OwnerReference", "Objects that own this one."),
+  finalizers: ofServer("[]string", "Controllers that an API server waits for before a removal."),
+  selfLink: ofServer("string", "Former address of the object in an API server."),
+};
+export type WrittenMetadata = ObjectOf<typeof METADATA_FIELDS>;
+
+export const POD_METADATA = objectType("ObjectMeta", METADATA_FIELDS, {
+  check(metadata, node) {
+    const { name } = metadata;
+    const error = name === "" ? undefined : dnsSubdomainError(name);
+    if (error !== undefined) invalid(node, "name", error);
+    if (isTooLong(name)) tooLong(node, "name");
+    checkMetadata(metadata, node);
+  },
+});
+
+/** Of a ConfigMap, Secret or claim: a longer name is valid, and the agent's annotations mean nothing. */
+export const OBJECT_METADATA = objectType("ObjectMeta", METADATA_FIELDS, {
+  check(metadata, node) {
+    const error = metadata.name === "" ? undefined : subdomainNameError(metadata.name);
+    if (error !== undefined) invalid(node, "name", error);
+    checkMetadata(metadata, node);
+  },
+});
+
+function checkMetadata({ namespace, annotations }: WrittenMetadata, node: Node): void {
+  const error = isTooLong(namespace) ? undefined : dnsLabelError(namespace);
+  if (isTooLong(namespace)) tooLong(node, "namespace");
+  if (error !== undefined) invalid(node, "namespace", error);
+  const encoder = new TextEncoder();
+  const bytes = Object.entries(annotations)
+    .flat()
+    .reduce((sum, one) => sum + encoder.encode(one).length, 0);
+  if (bytes <= MAX_ANNOTATION_BYTES) return;
+  const message = `Too long: all annotations together have ${bytes} bytes; at most ${MAX_ANNOTATION_BYTES} are allowed`;
+  node.findings.fail([...node.path, "annotations"], "Invalid", message);
+}
+
+function tooLong(node: Node, key: string): void {
+  const message = invalidValue(node.value[key], "must be no more than 63 characters");
+  node.findings.fail([...node.path, key], "NameTooLong", message);
+}
+
+/** The two fields by which every object says what it is. */
+export function typeFields(kind: string) {
+  return {
+    apiVersion: string({
+      about: "Version of the API: v1.",
+      required: '"v1"',
+      check: (version) => (version === "v1" ? undefined : 'must be "v1"'),
+      schema: { const: "v1" },
+    }),
+    kind: string({
+      about: `Kind of the object: ${kind}.`,
+      default: "",
+      marked: true,
+      schema: { const: kind },
+    }),
+  };
+}

@@ -1,0 +1,261 @@
+// The spec of a pod. k8s: ValidatePodSpec, SetDefaults_PodSpec
+
+import { decodeContainer, type ContainerList } from "../decode/container/decode-container.ts";
+import { decodeOverhead, decodePodResources } from "../decode/container/decode-resources.ts";
+import { decodePodSecurity } from "../decode/container/decode-security.ts";
+import {
+  isEmptyList,
+  objectField,
+  objectList,
+  required,
+  type Node,
+} from "../decode/field-reader.ts";
+import { harmless, ignored, refused, supported } from "../decode/field-rules.ts";
+import { decodeVolumes } from "../decode/volume/decode-volumes.ts";
+import {
+  boolean,
+  converted,
+  fieldOf,
+  integer,
+  judgedOnly,
+  list,
+  number,
+  objectType,
+  oneOf,
+  string,
+  unread,
+  type Decoded,
+} from "../schema/codec.ts";
+import { CONTAINER, RESOURCES } from "../schema/container.ts";
+import { NO_SCHEDULER, NO_SERVICE_ACCOUNTS } from "../schema/refusals.ts";
+import { POD_SECURITY_CONTEXT } from "../schema/security.ts";
+import type { Field, Level } from "../schema/type.ts";
+import { VOLUME } from "../schema/volumes.ts";
+import { dnsLabelError, subdomainNameError } from "../validation/validate-names.ts";
+import { DNS_CONFIG, HOST_ALIAS } from "./dns.ts";
+import { AFFINITY, POD_OS, TOLERATION, labels } from "./scheduling.ts";
+
+const INT32 = 2 ** 31;
+
+interface Bridge<T> {
+  readonly type: string;
+  readonly about: string;
+  readonly level?: object;
+  readonly required?: true;
+  readonly read: (spec: Node) => T;
+}
+
+function bridge<T>({ read, level, ...more }: Bridge<T>): Field<T> {
+  return {
+    ...more,
+    ...(level === undefined ? {} : { level: level as Level }),
+    rule: supported,
+    read,
+    write: (value) => value,
+    schema: () => ({}),
+  };
+}
+
+function containers(key: ContainerList, about: string) {
+  return bridge({
+    type: "[]Container",
+    about,
+    level: CONTAINER,
+    read(spec) {
+      if (key === "containers" && isEmptyList(spec, key))
+        required(spec, key, "a pod needs at least one container");
+      return objectList(spec, key).map((node) => decodeContainer(node, key));
+    },
+  });
+}
+
+/** The name of a Secret; one without a name is dropped with a warning, as it names nothing. */
+const PULL_SECRET = converted(
+  objectType("LocalObjectReference", {
+    name: string({
+      about: "Name of a Secret in the pod's namespace.",
+      default: "",
+      check: subdomainNameError,
+    }),
+  }),
+  {
+    to({ name }, { findings, path }) {
+      if (name !== "") return name;
+      findings.warn([...path, "name"], "Ignored", 'invalid empty name ""');
+      return undefined;
+    },
+    from: (name: string) => ({ name }),
+  },
+);
+
+const SECONDS = converted(number, {
+  // k8s: podStrategy.CheckGracefulDelete
+  to: (seconds) => (seconds < 0 ? 1 : seconds),
+  from: (seconds: number) => seconds,
+});
+
+function between(min: number, max: number): (value: number) => string | undefined {
+  return (value) =>
+    value >= min && value <= max ? undefined : `must be between ${min} and ${max}, inclusive`;
+}
+
+export const POD_SPEC = objectType("PodSpec", {
+  initContainers: containers(
+    "initContainers",
+    "Containers that run one after the other before the others. Those with restartPolicy Always are sidecars and keep running.",
+  ),
+  containers: {
+    ...containers("containers", "Containers that run side by side; at least one."),
+    required: true,
+  },
+  volumes: bridge({
+    type: "[]Volume",
+    about: "Volumes that its containers can mount.",
+    level: VOLUME,
+    read: decodeVolumes,
+  }),
+  restartPolicy: oneOf(["Always", "OnFailure", "Never"], {
+    about: "Restart policy of its containers.",
+    default: "Always",
+  }),
+  terminationGracePeriodSeconds: fieldOf(SECONDS)({
+    about: "Seconds between the stop signal and the kill.",
+    default: 30,
+  }),
+  activeDeadlineSeconds: integer({
+    about: "Seconds since the pod's start, within one boot, after which it fails.",
+    check: between(1, INT32 - 1),
+  }),
+  hostNetwork: boolean({ about: "Whether it shares the node's network.", default: false }),
+  hostPID: boolean({ about: "Whether it shares the node's process namespace.", default: false }),
+  hostIPC: boolean({ about: "Whether it shares the node's IPC namespace.", default: false }),
+  shareProcessNamespace: boolean({
+    about: "Whether its containers share one process namespace.",
+    default: false,
+  }),
+  hostUsers: boolean({
+    about: "false: a user namespace of its own, if the runtime supports it.",
+    default: true,
+    keep: true,
+  }),
+  hostname: string({ about: "Host name. Default: the pod's name.", check: dnsLabelError }),
+  subdomain: string({
+    about: "Subdomain of its fully qualified name. No DNS record is created.",
+    check: dnsLabelError,
+  }),
+  setHostnameAsFQDN: boolean({
+    about: "Whether the host name is the fully qualified one.",
+    default: false,
+  }),
+  hostnameOverride: unread(
+    "string",
+    "Host name that replaces every other.",
+    refused({ code: "Unsupported", message: "does not work on this node; use hostname" }, ""),
+  ),
+  hostAliases: list(HOST_ALIAS, { about: "Lines added to its hosts file." }),
+  dnsPolicy: oneOf(["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], {
+    about:
+      "ClusterFirst or ClusterFirstWithHostNet: the node's clusterDNS if configured, else as Default, with a warning. Default: the node's resolv.conf. None: dnsConfig alone.",
+    default: "ClusterFirst",
+  }),
+  dnsConfig: fieldOf(DNS_CONFIG)({ about: "Additions to its resolv.conf." }),
+  imagePullSecrets: list(PULL_SECRET, { about: "Secrets with registry credentials." }),
+  priority: integer({
+    about: "Priority of the pod: pods of higher priority are evicted later.",
+    check: between(-INT32, INT32 - 1),
+  }),
+  priorityClassName: string({
+    about: "system-node-critical, system-cluster-critical, or a class of the node's configuration.",
+    check: subdomainNameError,
+  }),
+  preemptionPolicy: oneOf(["PreemptLowerPriority", "Never"], {
+    about: "PreemptLowerPriority or Never. Default: PreemptLowerPriority.",
+  }),
+  runtimeClassName: string({
+    about: "Runtime class of the node's configuration.",
+    check: subdomainNameError,
+  }),
+  overhead: bridge({
+    type: "map[string]Quantity",
+    about: "Resources that the pod needs beside its containers.",
+    read: (spec) => decodeOverhead(objectField(spec, "overhead")),
+  }),
+  nodeSelector: labels("Labels that this node must have."),
+  resources: bridge({
+    type: "ResourceRequirements",
+    about: "Resources of all its containers together.",
+    level: RESOURCES,
+    read: (spec) => decodePodResources(objectField(spec, "resources")),
+  }),
+  securityContext: bridge({
+    type: "PodSecurityContext",
+    about: "User, groups and privileges of all containers; a container's own take precedence.",
+    level: POD_SECURITY_CONTEXT,
+    read: decodePodSecurity,
+  }),
+  os: judgedOnly(fieldOf(POD_OS)({ about: "Operating system that the pod requires." })),
+  affinity: fieldOf(AFFINITY)({ about: "Nodes on which the pod may or should run." }),
+  tolerations: list(TOLERATION, {
+    about: "Taints of the node that the pod tolerates, such as memory pressure.",
+  }),
+  nodeName: judgedOnly(
+    string({ about: "Node that the pod is for. Any other node ignores the pod." }),
+  ),
+  topologySpreadConstraints: unread(
+    "[]TopologySpreadConstraint",
+    "Spread of pods over nodes. This node is the only one.",
+    harmless,
+  ),
+  schedulerName: unread("string", "Scheduler that places the pod; there is none.", harmless),
+  schedulingGroup: unread(
+    "PodSchedulingGroup",
+    "Pods that a scheduler places together.",
+    refused(NO_SCHEDULER),
+  ),
+  workloadRef: unread(
+    "WorkloadReference",
+    "Pods that a scheduler places together.",
+    refused(NO_SCHEDULER),
+  ),
+  schedulingGates: unread(
+    "[]PodSchedulingGate",
+    "Conditions that a scheduler waits for.",
+    refused(NO_SCHEDULER, []),
+  ),
+  resourceClaims: unread(
+    "[]PodResourceClaim",
+    "Devices that a cluster's driver allocates.",
+    refused(NO_SCHEDULER, []),
+  ),
+  serviceAccountName: unread(
+    "string",
+    "Service account, the pod's identity to an API server: default.",
+    refused(NO_SERVICE_ACCOUNTS, "default", ""),
+  ),
+  serviceAccount: unread(
+    "string",
+    "Former name of serviceAccountName.",
+    refused(NO_SERVICE_ACCOUNTS, "default", ""),
+  ),
+  automountServiceAccountToken: unread(
+    "boolean",
+    "Whether it gets a token for an API server.",
+    ignored("there are no service account tokens without an API server", false),
+  ),
+  enableServiceLinks: unread(
+    "boolean",
+    "Whether it gets variables of a cluster's services.",
+    ignored("there are no services without an API server", false),
+  ),
+  readinessGates: unread(
+    "[]PodReadinessGate",
+    "Conditions that controllers set before the pod is Ready.",
+    ignored("no controller sets their conditions without an API server", []),
+  ),
+  ephemeralContainers: unread(
+    "[]EphemeralContainer",
+    "Containers that kubectl debug adds.",
+    refused({ code: "Unsupported", message: "cannot be written in a manifest; leave it out" }, []),
+  ),
+});
+export type DecodedSpec = Decoded<typeof POD_SPEC>;

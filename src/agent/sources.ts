@@ -5,7 +5,7 @@ import type { SourceName, SourceSnapshot } from "../api/pod/desired-pod.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import { normalizedName, parseImageReference } from "../image/image-reference.ts";
 import { guardedDirectories } from "../source/policy/host-path-reach.ts";
-import { staleConditions } from "../source/document/expired.ts";
+import { staleConditions } from "../source/document/version.ts";
 import { FileSource } from "../source/file/file-source.ts";
 import { MqttSource } from "../source/document/mqtt-source.ts";
 import { Trust } from "../trust/trust.ts";

@@ -1,5 +1,5 @@
-// Performs: one desired document as a source of pods and objects: judges what arrives, checkpoints it, and only then
-// lets it act (MQTT.md §3).
+// Performs: one desired document as a source of pods and objects: judges each message, writes an accepted document to
+// the disk, and only then publishes it.
 
 import type {
   AcceptedDocument,
@@ -12,27 +12,63 @@ import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/ba
 import { messageOf } from "../../lib/errors.ts";
 import { RefusalLog } from "../../lib/refusal-log.ts";
 import { judgeDocument, type JudgeContext, type Verdict } from "./judge.ts";
-import type { Refusal } from "./refusal.ts";
+import { type Refusal, storageRefusal } from "./refusal.ts";
 import { restoreDocument } from "./restore.ts";
-import type { DocumentRules } from "./document-rules.ts";
 import { RefusalMemory } from "../../trust/refusal-report.ts";
-import { storageRefusal } from "./storage-refusal.ts";
-import { supersededBy } from "./superseded.ts";
+import { supersededBy } from "./version.ts";
+import type { Sha256 } from "../../api/decode/decode-context.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { PodRules } from "../policy/pod-policy.ts";
+import type { NodeFacts } from "./requirements.ts";
+import type { Trust } from "../../trust/trust.ts";
+
+/** The checkpoint. What `accept` has returned from is on the disk; when it throws nothing was accepted. */
+export interface DocumentStore {
+  get(source: SourceName): AcceptedDocument | undefined;
+  accept(document: AcceptedDocument): void;
+  setObserved(source: SourceName, generation: number): void;
+  forgetVersion(source: SourceName): void;
+}
+
+/** What all documents of a node are judged by, and where they are kept. */
+export interface DocumentRules {
+  readonly documents: DocumentStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly sha256: Sha256;
+  /** `mqtt.fleet`; absent = any. */
+  readonly fleet?: string;
+  readonly facts: NodeFacts;
+  readonly trust: Pick<Trust, "look" | "verify">;
+  readonly podRules: PodRules;
+  /** Whether the kernel reports the clock as synchronised. */
+  readonly clockTrusted: () => boolean;
+  /** Called with the `issuedAt` of a signed document, wall-clock milliseconds: the time is at least that. */
+  readonly onIssued: (at: number) => void;
+  /** Whether this generation of a source was judged and has failed: it can no longer be superseded. */
+  readonly hasFailed: (source: SourceName, generation: number) => boolean;
+}
+
+/** What one document needs of the node that has it among others. */
+export interface DocumentHost {
+  /** Generations of all accepted documents of the node by name. */
+  generations(): JudgeContext["accepted"];
+  /** Called after every change. */
+  publish(snapshot: SourceSnapshot): void;
+  /** `state()` has changed. */
+  stateChanged(): void;
+  /** A document of `source` was accepted, and its snapshot and state were published. */
+  accepted(source: SourceName): void;
+}
 
 export interface DocumentSourceOptions {
   readonly rules: DocumentRules;
   readonly address: DocumentAddress;
-  /** Generations of all accepted documents of the node by name. */
-  readonly accepted: () => JudgeContext["accepted"];
-  /** Receives a snapshot after every change. */
-  readonly emit: (snapshot: SourceSnapshot) => void;
-  /** `state()` is another one. */
-  readonly onState: () => void;
-  /** A document has been accepted, and everything has been said about it. */
-  readonly onAccepted: () => void;
+  readonly host: DocumentHost;
 }
 
-/** A document that could not be written down is tried again without the broker's help. */
+/** A document that could not be written is retried without another message from the broker. */
 const STORE_RETRY: BackoffPolicy = { initial: 30_000, max: 600_000, resetAfter: 3_600_000 };
 const UNMET = 412;
 
@@ -44,11 +80,11 @@ export class DocumentSource implements Disposable {
   readonly #refusalLog: RefusalLog;
   #stored: AcceptedDocument | undefined;
   #document: DesiredDocument | undefined;
-  /** False until a document was accepted or restored whole (law 5). */
+  /** False until a document was accepted or restored whole: until then a missing pod is no orphan. */
   #ready = false;
   /** What the accepted document leaves out or ignores. */
   #notices: readonly Rejection[] = [];
-  /** Why the newest refused document was refused, while it is the newest. */
+  /** Why the newest message was refused, while it is the newest. */
   #refused: readonly Rejection[] = [];
   /** The newest message, if it was refused: with other keys or other documents it may count. */
   #refusedMessage: { readonly payload: Uint8Array; readonly code: Refusal["code"] } | undefined;
@@ -64,7 +100,7 @@ export class DocumentSource implements Disposable {
     this.#refusalLog = new RefusalLog(rules.clock, rules.log);
   }
 
-  /** Restores the accepted document and says nothing yet. Throws what the checkpoint throws. */
+  /** Restores the accepted document and publishes nothing yet. Throws what the checkpoint throws. */
   restore(): void {
     this.#stored = this.#rules.documents.get(this.source);
     if (this.#stored !== undefined) this.#restore(this.#stored);
@@ -116,7 +152,7 @@ export class DocumentSource implements Disposable {
 
   /** A message from the broker. Never throws. */
   receive(payload: Uint8Array): void {
-    // The newest message is the retained truth; an older one that waits for the disk is history.
+    // The newest message is the retained document; an older one that waits for the disk is outdated.
     this.#forgetRetry();
     this.#backoff = undefined;
     this.#refusedMessage = undefined;
@@ -130,7 +166,7 @@ export class DocumentSource implements Disposable {
     this.#stored = { ...this.#stored, versionForgotten: true };
   }
 
-  /** Other keys are in force: what was refused is judged again, for the broker does not send it twice. */
+  /** Other keys are in force: judges a refused message again, because the broker does not send it twice. */
   judgeAgain(): void {
     const message = this.#refusedMessage;
     if (message === undefined) return;
@@ -138,12 +174,12 @@ export class DocumentSource implements Disposable {
     this.#take(message.payload);
   }
 
-  /** Another document is there: what was refused for want of it is judged again. */
+  /** Another document was accepted: judges a message again that was refused because it requires one. */
   judgeUnmetAgain(): void {
     if (this.#refusedMessage?.code === UNMET) this.judgeAgain();
   }
 
-  /** The document of this generation has converged: remembered for the acknowledgement after a restart. */
+  /** Remembers that this generation has converged, for the acknowledgement after a restart. */
   observed(generation: number): void {
     const stored = this.#stored;
     if (stored === undefined || stored.generation !== generation) return;
@@ -160,7 +196,7 @@ export class DocumentSource implements Disposable {
       });
     }
     this.#stored = { ...stored, observedGeneration: generation };
-    this.#options.onState();
+    this.#options.host.stateChanged();
   }
 
   state(): DocumentState {
@@ -175,10 +211,10 @@ export class DocumentSource implements Disposable {
     };
   }
 
-  /** Says what it has to say. */
-  emit(): void {
+  /** Publishes its snapshot. */
+  publish(): void {
     const document = this.#document;
-    this.#options.emit({
+    this.#options.host.publish({
       source: this.source,
       ready: this.#ready,
       pods: document?.pods ?? [],
@@ -224,7 +260,7 @@ export class DocumentSource implements Disposable {
         ...(fleet === undefined ? {} : { fleet }),
         now: clock.now(),
         clockTrusted: clockTrusted(),
-        accepted: this.#options.accepted(),
+        accepted: this.#options.host.generations(),
         trust: { keyring, verify: trust.verify },
         podRules,
         sha256,
@@ -260,29 +296,29 @@ export class DocumentSource implements Disposable {
       pods: document.pods.length,
       objects: document.objects.length,
     });
-    this.emit();
-    this.#options.onState();
-    this.#options.onAccepted();
+    this.publish();
+    this.#options.host.stateChanged();
+    this.#options.host.accepted(this.source);
   }
 
   #refuse(refused: Refusal & { readonly digest: string; readonly generation?: number }): void {
     const { code, digest, generation, message, rejections } = refused;
     const facts = { source: this.source, code, digest, generation, reason: message };
     this.#refusalLog.warn("refused a desired document", facts);
-    const isNews = this.#refusals.note({
+    const isNew = this.#refusals.note({
       code,
       digest,
       message,
       ...(generation === undefined ? {} : { generation }),
     });
     this.#setRefused(rejections);
-    if (isNews) this.#options.onState();
+    if (isNew) this.#options.host.stateChanged();
   }
 
   #setRefused(rejections: readonly Rejection[]): void {
     if (JSON.stringify(rejections) === JSON.stringify(this.#refused)) return;
     this.#refused = rejections;
-    this.emit();
+    this.publish();
   }
 
   #retryLater(payload: Uint8Array): void {

@@ -1,4 +1,5 @@
-// What the node answers to a desired document: adopt it, nothing, or a refusal with its code (the table of MQTT.md §3).
+// What the node answers to a desired document: it adopts it, changes nothing, or refuses it with a code (the codes stand
+// in docs/mqtt-api.md).
 
 import type { Sha256 } from "../../api/decode/decode-context.ts";
 import {
@@ -12,12 +13,9 @@ import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { DesiredObject } from "../../api/v1/local-object.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { readEnvelope, type Envelope } from "./decode.ts";
-import { sharedSecrets, unpinned } from "./notices.ts";
-import { wordOf } from "./membership.ts";
-import { forbiddenByPolicy, type PodRules } from "../policy/pod-policy.ts";
-import { documentRejections, refusal, refusalFor, type Refusal } from "./refusal.ts";
-import { unmetRequirements, type NodeFacts } from "./requirements.ts";
 import {
+  sharedSecrets,
+  unpinned,
   conflictsAmong,
   countObjects,
   decodeResources,
@@ -25,6 +23,10 @@ import {
   refusedAmong,
   type DecodedResources,
 } from "./resources.ts";
+import { wordOf } from "./membership.ts";
+import { forbiddenByPolicy, type PodRules } from "../policy/pod-policy.ts";
+import { documentRejections, refusal, refusalFor, type Refusal } from "./refusal.ts";
+import { unmetRequirements, type NodeFacts } from "./requirements.ts";
 import { timesOf } from "./times.ts";
 import {
   digestOf,
@@ -34,7 +36,7 @@ import {
 } from "../../trust/document-signature.ts";
 import { documentOf, judgeAge, judgeTarget, judgeVersion, type VersionVerdict } from "./version.ts";
 
-/** What judging needs to know of the node; `now` is wall ms and counts only if it is trusted. */
+/** What judging depends on beside the message; `now` is in wall-clock milliseconds and counts only with `clockTrusted`. */
 export interface JudgeContext {
   readonly facts: NodeFacts;
   /** `mqtt.fleet`; absent = any. */
@@ -50,10 +52,10 @@ export interface JudgeContext {
 
 export interface Arrival {
   readonly address: DocumentAddress;
-  /** As it came over the wire: a document, or a signed envelope around one. */
+  /** The message as received: a document, or a signed envelope around one. */
   readonly payload: Uint8Array;
   readonly stored: AcceptedDocument | undefined;
-  /** What the stored document declares: what is immutable of it stays so. */
+  /** Objects of the stored document: the immutable ones must not change. */
   readonly current: readonly DesiredObject[];
   readonly context: JudgeContext;
 }
@@ -82,7 +84,7 @@ const EMPTY_PAYLOAD = refusal(
 
 type Refuse = (why: Refusal, generation?: number) => Verdict;
 
-/** Pure: a refusal changes nothing, and nothing here writes. Never throws, whatever the payload is. */
+/** A refusal changes nothing. Never throws, whatever the payload is. */
 export function judgeDocument(arrival: Arrival): Verdict {
   const { payload: message, address, stored, context } = arrival;
   const { sha256, trust } = context;
@@ -171,7 +173,7 @@ function versionVerdict(
     byRoot: signature?.byRoot ?? false,
   });
   if (signature === undefined) return version;
-  // What ran unsigned so far counts as signed from here on.
+  // A document that was accepted unsigned counts as signed from here on.
   const isUpgrade = version === "Same" && stored?.signed !== true;
   if (version !== "Newer" && !isUpgrade) return version;
   return judgeAge(envelope.issuedAt, notBefore) ?? "Newer";
@@ -180,7 +182,7 @@ function versionVerdict(
 /** Expiry 408, requirements 412, emptiness 417. */
 function judgeDemands(envelope: Envelope, { address, context }: Arrival): Refusal | undefined {
   const { expiresAt, generation } = envelope;
-  // A clock nobody vouches for must not keep a node from its documents.
+  // A clock that is not synchronised must not keep a node from its documents.
   if (expiresAt !== undefined && context.clockTrusted && expiresAt <= context.now) {
     const at = new Date(expiresAt).toISOString();
     const message = `the document expired at ${at}; publish a new generation with a later expiresAt`;
@@ -237,7 +239,7 @@ function accept(
   const { envelope, resources, opened } = judged;
   const { payload, digest, signature } = opened;
   const { epoch, generation, policy } = envelope;
-  // Generations of another epoch, or after a reset, are not comparable: what converged there says nothing here.
+  // Generations of another epoch, or after a reset, are not comparable.
   const isComparable = stored?.epoch === epoch && stored.generation <= generation;
   const observedGeneration = isComparable ? stored.observedGeneration : 0;
   const signed = signature === undefined ? {} : { signed: true };

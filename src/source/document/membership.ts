@@ -1,4 +1,5 @@
-// What a node document says of its node: which groups it is in, and labels (MQTT.md §2). Pure.
+// The groups and labels of a node, as its own document sets them, and which groups count beside those of its
+// configuration.
 
 import { labelKeyError, labelValueOrEmpty } from "../../config/config-fields.ts";
 import type { DesiredDocument } from "../../protocol/desired-document.ts";
@@ -17,7 +18,8 @@ import {
   GROUP_NAME_RULE,
   type GroupMember,
 } from "../../protocol/groups.ts";
-import { isTopicName } from "../../protocol/mqtt-topics.ts";
+import { isTopicName, MAX_GROUPS } from "../../protocol/mqtt-topics.ts";
+import { compareText } from "../../lib/compare.ts";
 
 export interface FleetWord {
   readonly groups: readonly GroupMember[];
@@ -41,7 +43,7 @@ export function readFleetWord(node: Node): FleetWord {
   return { groups, labels: readLabels(node) };
 }
 
-/** As a document holds it: what is not said is not there. */
+/** As a document holds them: empty ones are absent. */
 export function wordOf({ groups, labels }: FleetWord): Pick<DesiredDocument, "groups" | "labels"> {
   return {
     ...(groups.length === 0 ? {} : { groups }),
@@ -72,4 +74,26 @@ function readLabels(node: Node): Readonly<Record<string, string>> {
       return wrong === undefined;
     }),
   );
+}
+
+export interface Membership {
+  /** Those that count, the configuration's first, then by priority. */
+  readonly members: readonly GroupMember[];
+  /** Those for which there is no room. */
+  readonly surplus: readonly GroupMember[];
+}
+
+/** A group that both name has the configuration's priority: the device's own settings win. */
+export function membership(
+  configured: readonly GroupMember[],
+  ofDocument: readonly GroupMember[],
+): Membership {
+  const own = new Set(configured.map(({ name }) => name));
+  const others = ofDocument.filter(({ name }) => !own.has(name));
+  const all = [...configured.toSorted(byPriority), ...others.toSorted(byPriority)];
+  return { members: all.slice(0, MAX_GROUPS), surplus: all.slice(MAX_GROUPS) };
+}
+
+function byPriority(a: GroupMember, b: GroupMember): number {
+  return b.priority - a.priority || compareText(a.name, b.name);
 }

@@ -1,5 +1,5 @@
-// Performs: the documents that reach a node over MQTT, its own and those of its groups: who gets which message, and
-// which groups those are by now.
+// Performs: the documents that reach a node over MQTT: routes each message to the node's own document or to that of a
+// group, and keeps the groups in step with the configuration and the node's document.
 
 import { type DocumentState, documentName, groupOf } from "../../protocol/desired-document.ts";
 import type { Rejection, SourceName, SourceSnapshot } from "../../api/pod/desired-pod.ts";
@@ -11,15 +11,19 @@ import {
 import { MAX_GROUPS, parseTopic, topicFor } from "../../protocol/mqtt-topics.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { JudgeContext } from "./judge.ts";
-import type { DocumentRules, DocumentStore } from "./document-rules.ts";
-import { DocumentSource } from "./document-source.ts";
-import { membership, type Membership } from "./group-membership.ts";
+import {
+  DocumentSource,
+  type DocumentHost,
+  type DocumentRules,
+  type DocumentStore,
+} from "./document-source.ts";
+import { membership, type Membership } from "./membership.ts";
 import type { Trust } from "../../trust/trust.ts";
 
 export interface DocumentStores extends DocumentStore {
-  /** Every source that has ever had a document. */
+  /** Every source that ever had a document. */
   synced(): readonly SourceName[];
-  /** Forgets the document; that its source has spoken stays known. */
+  /** Forgets the document, but not that its source had one. */
   remove(source: SourceName): void;
 }
 
@@ -43,11 +47,12 @@ const NODE: SourceName = "mqtt:node";
 export class MqttSource implements Disposable {
   readonly #options: MqttSourceOptions;
   readonly #nodeTopic: string;
+  readonly #host: DocumentHost;
   readonly #node: DocumentSource;
   /** By the name of the group, in the order in which they count. */
   #groups: ReadonlyMap<string, DocumentSource> = new Map();
   #membership: Membership = { members: [], surplus: [] };
-  /** Groups that are known to have been left: the broker may still know of a subscription. */
+  /** Groups that the node has left: the broker may still have a subscription. */
   readonly #left = new Set<string>();
   #onGroups: () => void = () => undefined;
 
@@ -55,22 +60,28 @@ export class MqttSource implements Disposable {
     const { node, topicRoot: root } = options;
     this.#options = options;
     this.#nodeTopic = topicFor({ type: "NodeDesired", root, node });
-    const emit = (snapshot: SourceSnapshot): void => this.#emitNode(snapshot);
-    this.#node = this.#documentSource(NODE, this.#nodeTopic, emit);
+    this.#host = {
+      generations: () => this.#generations(),
+      publish: (snapshot) =>
+        snapshot.source === NODE ? this.#publishNode(snapshot) : options.emit(snapshot),
+      stateChanged: () => this.#publishStates(),
+      accepted: (source) => this.#onAccepted(source),
+    };
+    this.#node = this.#documentSource(NODE, this.#nodeTopic);
   }
 
-  /** Restores the accepted documents and speaks, before it returns; the node's own speaks last. Throws what the
+  /** Restores the accepted documents and publishes them before it returns, the node's own last. Throws what the
    * checkpoint throws. */
   start(): void {
     this.#node.restore();
     this.#membership = this.#decide();
     this.#regroup();
-    for (const group of this.#spokenGroups()) if (!this.#groups.has(group)) this.#leave(group);
-    this.#node.emit();
-    this.#tell();
+    for (const group of this.#storedGroups()) if (!this.#groups.has(group)) this.#leave(group);
+    this.#node.publish();
+    this.#publishStates();
   }
 
-  /** A message from the broker: a document of this node or of one of its groups, or who may sign them. Never throws. */
+  /** A message from the broker: a document of this node or of one of its groups, or a trust bundle. Never throws. */
   receive(topic: string, payload: Uint8Array): void {
     const parsed = parseTopic(this.#options.topicRoot, topic);
     if (parsed?.type === "Trust") this.#options.trust.receive(payload);
@@ -83,13 +94,13 @@ export class MqttSource implements Disposable {
     for (const source of this.#all()) source.forgetVersion();
   }
 
-  /** Other keys are in force: what was refused is judged again, for the broker does not send it twice. */
+  /** Other keys are in force: judges refused messages again, because the broker does not send them twice. */
   judgeAgain(): void {
     this.#node.judgeAgain();
     for (const source of this.#groups.values()) source.judgeAgain();
   }
 
-  /** The document of this generation has converged: remembered for the acknowledgement after a restart. */
+  /** Remembers that this generation has converged, for the acknowledgement after a restart. */
   observed(source: SourceName, generation: number): void {
     this.#all()
       .find((one) => one.source === source)
@@ -124,20 +135,10 @@ export class MqttSource implements Disposable {
     return [this.#node, ...this.#groups.values()];
   }
 
-  #documentSource(
-    source: SourceName,
-    topic: string,
-    emit: (snapshot: SourceSnapshot) => void,
-  ): DocumentSource {
+  #documentSource(source: SourceName, topic: string): DocumentSource {
     const { node } = this.#options;
-    return new DocumentSource({
-      rules: this.#options,
-      address: { source, topic, node },
-      accepted: () => this.#generations(),
-      emit,
-      onState: () => this.#tell(),
-      onAccepted: () => this.#onAccepted(source),
-    });
+    const address = { source, topic, node };
+    return new DocumentSource({ rules: this.#options, address, host: this.#host });
   }
 
   #generations(): JudgeContext["accepted"] {
@@ -148,7 +149,7 @@ export class MqttSource implements Disposable {
     );
   }
 
-  /** Ends: each acceptance makes a generation higher. */
+  /** Terminates: each acceptance raises a generation. */
   #onAccepted(source: SourceName): void {
     for (const other of this.#all()) if (other.source !== source) other.judgeUnmetAgain();
   }
@@ -156,15 +157,16 @@ export class MqttSource implements Disposable {
   #decide(): Membership {
     const ofDocument = this.#node.document?.groups ?? [];
     const named = new Set(ofDocument.map(({ name }) => name));
-    // A document that cannot be read whole might name any group that there is a document of: none of them is left for that.
+    // A document that cannot be read whole might name any group that has a document: the node leaves none of them.
     const kept = this.#node.isDamaged
-      ? this.#spokenGroups().filter((name) => !named.has(name) && this.#has(name))
+      ? this.#storedGroups().filter((name) => !named.has(name) && this.#has(name))
       : [];
     const rest = kept.map((name) => ({ name, priority: DEFAULT_GROUP_PRIORITY }));
     return membership(this.#options.groups ?? [], [...ofDocument, ...rest]);
   }
 
-  #spokenGroups(): readonly string[] {
+  /** Groups that ever had a document. */
+  #storedGroups(): readonly string[] {
     return this.#options.documents.synced().flatMap((source) => groupOf({ source }) ?? []);
   }
 
@@ -172,8 +174,8 @@ export class MqttSource implements Disposable {
     return this.#options.documents.get(sourceOf(group)) !== undefined;
   }
 
-  /** Its document may say of which groups the node is by now. */
-  #emitNode(snapshot: SourceSnapshot): void {
+  /** The node's document may change the groups that the node is in. */
+  #publishNode(snapshot: SourceSnapshot): void {
     this.#membership = this.#decide();
     const surplus = this.#membership.surplus.map(({ name }) => tooMany(name, this.#nodeTopic));
     this.#options.emit({ ...snapshot, rejected: [...snapshot.rejected, ...surplus] });
@@ -193,18 +195,18 @@ export class MqttSource implements Disposable {
   }
 
   #join(group: string): DocumentSource {
-    const { topicRoot: root, emit, log } = this.#options;
+    const { topicRoot: root, log } = this.#options;
     const topic = topicFor({ type: "GroupDesired", root, group });
-    const source = this.#documentSource(sourceOf(group), topic, emit);
+    const source = this.#documentSource(sourceOf(group), topic);
     this.#left.delete(group);
     log.info("the node is in a group", { group });
     source.restore();
-    source.emit();
+    source.publish();
     return source;
   }
 
-  /** Nothing of it is wanted any more. A crash in between ends the same: whatever has spoken and is no group of the
-   * node is left at the start. */
+  /** Removes the document of a group. After a crash in between, the next start does it: it leaves every group that has a
+   * document and is none of the node's. */
   #leave(group: string): void {
     const { documents, emit, log } = this.#options;
     const source = sourceOf(group);
@@ -220,7 +222,7 @@ export class MqttSource implements Disposable {
     }
   }
 
-  #tell(): void {
+  #publishStates(): void {
     this.#options.onState(this.states());
   }
 }

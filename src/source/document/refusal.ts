@@ -1,20 +1,21 @@
-// A refusal as data: its code, its sentence, and every error with document, object and field path.
+// A refusal as data: its code, its message, and every error with document, object and field path.
 
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { FieldError } from "../../lib/result.ts";
 import type { DocumentAddress } from "../../protocol/desired-document.ts";
+import { messageOf } from "../../lib/errors.ts";
 
-/** The codes of MQTT.md §3 that leave everything as it is. */
+/** The codes of docs/mqtt-api.md that leave everything as it is. */
 export type RefusalCode = 400 | 401 | 403 | 408 | 409 | 410 | 412 | 413 | 417 | 500 | 507;
 
 export interface Refusal {
   readonly code: RefusalCode;
-  /** Sentences with the way out. */
+  /** What is wrong, and what to do. */
   readonly message: string;
   readonly rejections: readonly Rejection[];
 }
 
-/** Told one by one; a document of 48 KiB can hold thousands. */
+/** Caps the errors reported one by one; a document of 48 KiB can hold thousands. */
 const MAX_REJECTIONS = 100;
 const SHOWN_IN_MESSAGE = 3;
 
@@ -23,7 +24,7 @@ export function refusal(code: RefusalCode, message: string): Refusal {
   return { code, message, rejections: [] };
 }
 
-/** A refusal for what is listed; the message says the first few. */
+/** A refusal for the listed errors; the message contains the first few. */
 export function refusalFor(code: RefusalCode, rejections: readonly Rejection[]): Refusal {
   const shown = rejections.slice(0, SHOWN_IN_MESSAGE).map((rejection) => sentence(rejection));
   const more = rejections.length - shown.length;
@@ -45,4 +46,22 @@ function sentence(rejection: Rejection): string {
   const object = name === undefined ? "" : `${kind ?? "object"} ${namespace ?? "default"}/${name}`;
   const place = path === "" && line !== undefined ? `line ${line}` : path;
   return [object, place, message].filter((part) => part !== "").join(": ");
+}
+
+/** 507 when the disk is full, else 500; the document is kept in memory and tried again. */
+export function storageRefusal(thrown: unknown): Refusal {
+  const again = "it is tried again by itself";
+  const why = messageOf(thrown);
+  if (isNoSpace(thrown))
+    return refusal(507, `no space left to keep the document (${why}); free some space, ${again}`);
+  return refusal(500, `the document could not be kept (${why}); ${again}`);
+}
+
+const NO_SPACE: readonly unknown[] = ["ENOSPC", "EDQUOT", "SQLITE_FULL", "DatabaseFull"];
+
+function isNoSpace(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  const code = "code" in thrown ? thrown.code : undefined;
+  const reason = "reason" in thrown ? thrown.reason : undefined;
+  return NO_SPACE.includes(code) || NO_SPACE.includes(reason) || isNoSpace(thrown.cause);
 }

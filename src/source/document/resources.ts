@@ -1,4 +1,4 @@
-// The resources of a DesiredState document → pods and objects, or every reason why not (POD-API.md §1).
+// The resources of a DesiredState document → pods and objects, or every reason why not.
 
 import type { DecodedObject, Sha256 } from "../../api/decode/decode-context.ts";
 import { decodeObject, isList } from "../../api/decode/decode-object.ts";
@@ -15,8 +15,10 @@ import { podName } from "../../api/v1/pod.ts";
 import type { WrittenResource } from "./decode.ts";
 import { immutableErrors } from "../same-object.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
+import { unpinnedImages } from "../policy/images.ts";
+import type { DocumentAddress } from "../../protocol/desired-document.ts";
 
-/** Lists within lists that are counted; decoding takes no more than two. */
+/** Nested lists that are counted; decoding takes no more than two. */
 const MAX_LISTS = 3;
 
 export interface ResourceContext {
@@ -27,9 +29,9 @@ export interface ResourceContext {
   readonly clusterDNS?: boolean;
   readonly generation: number;
   readonly sha256: Sha256;
-  /** True for checkpoints: what was accepted once is never judged again (law 11). */
+  /** True for checkpoints: an accepted document is never judged again. */
   readonly lenient: boolean;
-  /** Whether the document was. */
+  /** Whether the document is signed. */
   readonly signed: boolean;
 }
 
@@ -40,7 +42,7 @@ export interface DecodedResources {
   /** ConfigMaps, Secrets and claims. */
   readonly objects: readonly DesiredObject[];
   readonly errors: readonly Rejection[];
-  /** What refuses nothing but must be visible. */
+  /** Reported, but no reason to refuse the document. */
   readonly notices: readonly Rejection[];
 }
 
@@ -87,7 +89,7 @@ function decodeResource(
   };
 }
 
-/** A document is complete or refused: other than in a file, one foreign kind refuses all of it. */
+/** A document is accepted as a whole: unlike in a file, one foreign kind refuses all of it. */
 function refusedKinds(decoded: DecodedObject): readonly Rejection[] {
   return decoded.refusedKinds.map((refused) => {
     const when =
@@ -103,7 +105,7 @@ function placed(rejection: Rejection, resource: WrittenResource): Rejection {
   return { ...rejection, path: `resources[${resource.index}]${separator}${rejection.path}` };
 }
 
-/** How many objects are asked for: a list counts as what it holds, and so do those in it. */
+/** The number of objects; a list counts as its items, also a nested one. */
 export function countObjects(resources: readonly WrittenResource[]): number {
   return resources.reduce((count, { value }) => count + objectsIn(value, MAX_LISTS), 0);
 }
@@ -193,4 +195,31 @@ function sharedClaim(own: DesiredPod, rival: DesiredPod): SharedClaim | undefine
     theirs.some((other) => claimsConflict(mine, other)),
   );
   return claim === undefined ? undefined : { claim, rival };
+}
+
+/** Secrets that every member of the group, and every reader of its topic, gets. */
+export function sharedSecrets(
+  objects: readonly DesiredObject[],
+  { source, topic }: DocumentAddress,
+): readonly Rejection[] {
+  if (!source.startsWith("mqtt:group/")) return [];
+  return objects.flatMap(({ object: { kind, metadata } }): readonly Rejection[] => {
+    if (kind !== "Secret") return [];
+    const { namespace, name } = metadata;
+    const message = "the whole group can read this Secret; put it into the document of each node";
+    const code = "SecretInSharedDocument";
+    return [{ source, ref: topic, kind, namespace, name, code, path: "", message }];
+  });
+}
+
+/** Images by tag: the signature does not cover what the tag points to later. */
+export function unpinned(
+  pods: DecodedResources["pods"],
+  { source, topic }: DocumentAddress,
+): readonly Rejection[] {
+  return pods.flatMap(({ pod }) => {
+    const { namespace, name } = pod.metadata;
+    const object = { source, ref: topic, kind: "Pod", namespace, name };
+    return unpinnedImages(pod).map((error) => ({ ...object, ...error }));
+  });
 }

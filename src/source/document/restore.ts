@@ -1,4 +1,4 @@
-// What an accepted document means after a restart: read leniently, never judged again (DESIGN law 11).
+// What an accepted document means after a restart: read leniently, never judged again.
 
 import type { Sha256 } from "../../api/decode/decode-context.ts";
 import type {
@@ -17,14 +17,14 @@ import { documentOf } from "./version.ts";
 
 export interface RestoredDocument {
   readonly document: DesiredDocument;
-  /** What can no longer be read: it stays out, and visible. */
+  /** What can no longer be read: it does not run, and is reported. */
   readonly rejected: readonly Rejection[];
-  /** False = some of the checkpoint could not be read: the pods are not the whole truth, and a pod that is
-   * missing from them must not be taken for an orphan (law 5). */
+  /** False = some of the checkpoint could not be read: a pod that is missing from `pods` must not be taken for an
+   * orphan. */
   readonly intact: boolean;
 }
 
-/** Never throws. Epoch, generation and digest are the checkpoint's own words. */
+/** Never throws. Epoch, generation and digest come from the checkpoint, not from the payload. */
 export function restoreDocument(
   accepted: AcceptedDocument,
   address: DocumentAddress,

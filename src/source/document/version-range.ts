@@ -4,7 +4,7 @@ type Release = readonly [major: number, minor: number, patch: number];
 
 interface Version {
   readonly release: Release;
-  /** `1.2.0-rc.1` stands before `1.2.0`. */
+  /** `1.2.0-rc.1` is lower than `1.2.0`. */
   readonly prerelease: string;
 }
 

@@ -1,21 +1,26 @@
-// Whether a document is meant for this place, and whether it is newer than the one the node has (MQTT.md §3).
+// Whether a document is meant for this topic, whether it is newer than the accepted one, which one it supersedes, and
+// whether it has expired.
 
 import {
   type AcceptedDocument,
   type DocumentAddress,
   groupOf,
+  type DocumentVersion,
+  type DocumentState,
 } from "../../protocol/desired-document.ts";
 import type { FieldError } from "../../lib/result.ts";
 import type { DocumentOf, Target } from "./decode.ts";
+import type { NodeCondition } from "../../api/v1/pod-status.ts";
+import { rfc3339 } from "../../lib/clock.ts";
 
 export interface TargetRules {
   /** `mqtt.fleet`; undefined = any. */
   readonly fleet: string | undefined;
-  /** A signed document says whom it is for; an unsigned one without a target is for its topic. */
+  /** A signed document must name its target; an unsigned one without a target is for its topic. */
   readonly isSigned: boolean;
 }
 
-/** Every way in which the target is not the topic's. */
+/** Every way in which the target differs from the topic's. */
 export function judgeTarget(
   target: Target,
   address: DocumentAddress,
@@ -56,7 +61,7 @@ export function documentOf(address: Pick<DocumentAddress, "source">): DocumentOf
   return groupOf(address) === undefined ? "node" : "group";
 }
 
-export interface DocumentVersion {
+export interface ArrivedVersion {
   readonly epoch: string;
   readonly previousEpoch?: string;
   readonly generation: number;
@@ -68,13 +73,13 @@ export type VersionVerdict =
 
 export interface EpochRules {
   readonly signaturesRequired: boolean;
-  /** A root key has signed: where signatures are required, only then may a document name its epoch's predecessor. */
+  /** A root key has signed: where signatures are required, only then may a document start a new epoch. */
   readonly byRoot: boolean;
 }
 
-/** Versions count always, clocks never. Where signatures are not required any other epoch is adopted. */
+/** Only versions count, never clocks. Where signatures are not required, any other epoch is adopted. */
 export function judgeVersion(
-  arrived: DocumentVersion,
+  arrived: ArrivedVersion,
   stored: AcceptedDocument | undefined,
   { signaturesRequired, byRoot }: EpochRules,
 ): VersionVerdict {
@@ -83,9 +88,9 @@ export function judgeVersion(
     arrived.epoch === stored.epoch &&
     arrived.generation === stored.generation &&
     arrived.digest === stored.digest;
-  // The same once more brings back what cannot be opened any more.
+  // The same document again replaces one that cannot be opened any more.
   if (isSame && stored.lost !== undefined) return "Newer";
-  // Also the same: accepted once more, it counts again, and nothing older follows it.
+  // Also the same document: accepted again, it sets the version anew, and nothing older follows it.
   if (stored.versionForgotten === true) return "Newer";
   if (isSame) return "Same";
   if (arrived.epoch !== stored.epoch) {
@@ -105,7 +110,7 @@ export function judgeVersion(
   };
 }
 
-/** Documents that were signed before the day that the TrustBundle names count no more, and those without a date. */
+/** Refuses signed documents from before `notBefore` of the TrustBundle, and those without `issuedAt`. */
 export function judgeAge(
   issuedAt: number | undefined,
   notBefore: number | undefined,
@@ -121,7 +126,7 @@ export function judgeAge(
   return { code: 410, message };
 }
 
-function epochConflict(arrived: DocumentVersion, stored: AcceptedDocument): VersionVerdict {
+function epochConflict(arrived: ArrivedVersion, stored: AcceptedDocument): VersionVerdict {
   const message = `EpochConflict: epoch ${quoted(arrived.epoch)} does not follow the accepted epoch ${quoted(stored.epoch)} (generation ${stored.generation}); name that one as previousEpoch, signed by a root key, or run "agent trust reset" on the node`;
   return { code: 409, message };
 }
@@ -129,4 +134,37 @@ function epochConflict(arrived: DocumentVersion, stored: AcceptedDocument): Vers
 function quoted(text: string): string {
   const short = text.length <= 64 ? text : `${text.slice(0, 63)}…`;
   return JSON.stringify(short);
+}
+
+/** The version that `next` supersedes. `hasFailed`: `before` was judged and has failed. undefined = `before` had come to an
+ * end, or there was none. */
+export function supersededBy(
+  next: AcceptedDocument,
+  before: AcceptedDocument | undefined,
+  hasFailed: boolean,
+): DocumentVersion | undefined {
+  // The same document, now signed or accepted after a reset, supersedes nothing.
+  if (before?.digest === next.digest) return before.superseded;
+  if (before === undefined || hasFailed || before.lost !== undefined) return undefined;
+  const { epoch, generation, digest, signed, observedGeneration } = before;
+  if (observedGeneration === generation) return undefined;
+  const version = { epoch, generation, digest, observedGeneration };
+  return signed === undefined ? version : { ...version, signed };
+}
+
+/** Documents that run although they have expired: nothing stops, but it is reported. `now`: wall-clock milliseconds, if
+ * synchronised; undefined = expiry is unknown. */
+export function staleConditions(
+  states: readonly Pick<DocumentState, "source" | "document">[],
+  now: number | undefined,
+): readonly NodeCondition[] {
+  if (now === undefined) return [];
+  const stale = states.flatMap(({ source, document }) => {
+    const { expiresAt, generation } = document ?? {};
+    if (expiresAt === undefined || expiresAt > now) return [];
+    return [`generation ${generation} of ${source} expired at ${rfc3339(expiresAt)}`];
+  });
+  if (stale.length === 0) return [];
+  const message = `${stale.join("; ")}; it runs on until a newer one is published`;
+  return [{ type: "DesiredStale", status: "True", reason: "Expired", message }];
 }

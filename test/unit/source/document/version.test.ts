@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 
 import type { AcceptedDocument } from "../../../../src/protocol/desired-document.ts";
-import { supersededBy } from "../../../../src/source/document/superseded.ts";
+import { staleConditions, supersededBy } from "../../../../src/source/document/version.ts";
+import { aState } from "../../upstream/health.ts";
 
 function accepted(generation: number, change: Partial<AcceptedDocument> = {}): AcceptedDocument {
   return {
@@ -41,4 +42,31 @@ test.each([
   ["it is the same, signed by now", accepted(6, { digest: "sha256:7" }), false],
 ] as const)("nothing is superseded when %s", (_, before, hasFailed) => {
   expect(supersededBy(accepted(7), before, hasFailed)).toBeUndefined();
+});
+
+const EXPIRES = Date.parse("2026-11-21T08:00:00Z");
+const { document } = aState([]);
+const states =
+  document === undefined
+    ? []
+    : [
+        { source: "mqtt:node", document: { ...document, expiresAt: EXPIRES } } as const,
+        { source: "mqtt:group/kiosks", document } as const,
+      ];
+
+test("a document that has expired is reported, and no other", () => {
+  expect(staleConditions(states, EXPIRES - 1)).toEqual([]);
+  expect(staleConditions(states, EXPIRES)).toEqual([
+    {
+      type: "DesiredStale",
+      status: "True",
+      reason: "Expired",
+      message:
+        "generation 7 of mqtt:node expired at 2026-11-21T08:00:00Z; it runs on until a newer one is published",
+    },
+  ]);
+});
+
+test("without a synchronised clock no document counts as expired", () => {
+  expect(staleConditions(states, undefined)).toEqual([]);
 });

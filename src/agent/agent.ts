@@ -5,7 +5,6 @@ import type { DesiredState, SourceSnapshot } from "../api/pod/desired-pod.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import { isContainerd } from "../containerd/is-containerd.ts";
 import type { VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
-import type { CgroupDriver } from "../runtime/cgroup/cgroup-parent.ts";
 import { Mailbox } from "../lib/mailbox.ts";
 import type { FileSource } from "../source/file/file-source.ts";
 import type { MqttSource } from "../source/document/mqtt-source.ts";
@@ -14,13 +13,13 @@ import { Claims } from "../volume/claims.ts";
 import { Volumes } from "../volume/mount-volumes.ts";
 import { awaitPauseImage } from "./await-pause-image.ts";
 import { buildUpstream } from "./build-upstream.ts";
-import { findCgroupDriver } from "../runtime/cgroup/cgroup-driver.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
 import { buildDesiredSide, type DesiredSide } from "./build-desired-state.ts";
 import type { Edges } from "../edges.ts";
 import { EventRecorder } from "../node/event-recorder.ts";
 import { Housekeeping } from "../node/housekeeping.ts";
-import { buildNodePods } from "./node-pods.ts";
+import { buildNodePods } from "./build-node-pods.ts";
+import { buildLifecycle, type PodRunner } from "./build-pods.ts";
 import { NodeView } from "../node/node-view.ts";
 import { IdleTimer } from "../lib/idle-timer.ts";
 import { RuntimeWatch } from "../pleg/runtime-health.ts";
@@ -33,7 +32,9 @@ import {
 } from "./sources.ts";
 import { SyncLoop, type LoopEvent } from "./sync-loop.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import type { Pods } from "../podworkers/pods.ts";
+import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
+import type { PodUID } from "../api/v1/pod.ts";
+import { noPods, type Pods } from "../podworkers/pods.ts";
 
 export interface AgentOptions {
   readonly edges: Edges;
@@ -55,6 +56,8 @@ export class Agent {
   readonly #sink: EventRecorder;
   readonly #watch: RuntimeWatch;
   readonly #pods: Pods;
+  readonly #lifecycle: PodLifecycle;
+  readonly #runner: PodRunner;
   readonly #loop: SyncLoop;
   readonly #files: FileSource;
   readonly #trust: Trust;
@@ -63,8 +66,6 @@ export class Agent {
   readonly #view: NodeView;
   readonly #housekeeping: Housekeeping;
   readonly #quiet: IdleTimer;
-  #events: ReturnType<Edges["runtimeEvents"]> | undefined;
-  #cgroupDriver: CgroupDriver = "cgroupfs";
 
   constructor(options: AgentOptions) {
     const { edges, config, nodeName, version } = options;
@@ -78,14 +79,17 @@ export class Agent {
       redact: (text) => this.#view.redact(text),
       onFlushed: () => this.#upstream?.wake(),
     });
+    this.#pods = noPods();
+    const onPodChanged = (uid: PodUID): void => this.#mailbox.send({ type: "PodChanged", uid });
+    this.#lifecycle = buildLifecycle({ edges, config, pods: this.#pods, onPodChanged });
     this.#watch = new RuntimeWatch({
       cri,
       clock,
       random,
       log,
-      endpoint: config.containerRuntimeEndpoint,
+      config,
       onFirst: (first) => this.#onRuntime(first),
-      onReturn: () => this.#pods.lifecycle.resubscribe(),
+      onReturn: () => this.#lifecycle.resubscribe(),
       onChange: () => this.#upstream?.changed(),
       onHealth: (problem) => this.#sink.runtimeHealth(problem),
     });
@@ -95,15 +99,16 @@ export class Agent {
       nodeName,
       documents: () => this.#documents,
       record: this.#sink.record,
-      pods: () => this.#pods,
+      pods: this.#pods,
+      fetchImages: (pod, signal) => this.#runner.fetchImages(pod, signal),
       upstream: () => this.#upstream?.facts(),
-      onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
+      onPodChanged,
       redact: (text) => this.#view.redact(text),
       onReview: () => this.#mailbox.send({ type: "Review" }),
       onReviewed: () => this.#upstream?.changed(),
     });
     this.#desired = this.#side.desired;
-    this.#pods = this.#buildPods();
+    this.#runner = this.#buildPods();
     this.#loop = new SyncLoop({
       clock,
       log,
@@ -111,7 +116,7 @@ export class Agent {
       onSnapshot: (snapshot) => this.#onSnapshot(snapshot),
       mayApply: this.#side.haveAllSpoken,
       apply: () => this.#apply(),
-      notify: (uid) => this.#pods.workers.notify(uid),
+      notify: (uid) => this.#runner.workers.notify(uid),
       review: () => this.#desired.review(),
     });
     const emit = (snapshot: SourceSnapshot): void =>
@@ -154,7 +159,7 @@ export class Agent {
       random,
       log,
       volumes: new Volumes({ files: edges.files, mounts: edges.mounts, stateDir: config.stateDir }),
-      remains: this.#pods.remains,
+      cleanup: this.#runner.cleanup,
       killed: edges.store.killed,
       isInUse: (uid) => this.#isInUse(uid),
       isNamed: (name) => this.#desired.wantsName(name) || this.#pods.workers.hasName(name),
@@ -201,23 +206,22 @@ export class Agent {
 
   /** The runtime answers for the first time: from here on its pods can be known. */
   async #onRuntime(version: VersionResponse): Promise<void> {
-    const { edges, config } = this.#options;
+    const { edges } = this.#options;
     const { signal } = this.#stop;
-    this.#events = edges.runtimeEvents(version);
-    this.#cgroupDriver = await findCgroupDriver(edges.cri, config.cgroupDriver);
+    const events = edges.runtimeEvents(version);
     const untilStopped = (loop: Promise<void>): void => this.#untilStopped(loop);
     const brought = isContainerd(version)
       ? awaitPauseImage(edges, { signal, untilStopped })
       : undefined;
-    await this.#pods.lifecycle.relist(signal);
+    await this.#lifecycle.relist(signal);
     await brought;
     edges.log.info("the runtime is known", {
       runtime: `${version.runtimeName} ${version.runtimeVersion}`,
       pods: this.#pods.cache.all().size,
     });
     this.#mailbox.send({ type: "RuntimeKnown" });
-    this.#untilStopped(this.#pods.lifecycle.runEvents(signal));
-    this.#untilStopped(this.#pods.lifecycle.runRelist(signal));
+    this.#untilStopped(this.#lifecycle.runEvents(events, signal));
+    this.#untilStopped(this.#lifecycle.runRelist(signal));
   }
 
   /** A loop that throws ends the agent: systemd starts it again, the pods run on. */
@@ -237,12 +241,12 @@ export class Agent {
   #apply(): void {
     const desired = this.#desired.merge();
     this.#sink.rejected(desired.rejected);
-    this.#pods.workers.apply(desired);
+    this.#runner.workers.apply(desired);
     this.#upstream?.changed();
   }
 
   #problems(): readonly string[] {
-    const all = [this.#watch.unhealthy(), this.#pods.lifecycle.unhealthy(), this.#loop.unhealthy()];
+    const all = [this.#watch.unhealthy(), this.#lifecycle.unhealthy(), this.#loop.unhealthy()];
     return all.filter((problem) => problem !== undefined);
   }
 
@@ -251,21 +255,20 @@ export class Agent {
     return this.#desired.wants(uid) || workers.has(uid) || cache.get(uid) !== undefined;
   }
 
-  #buildPods(): Pods {
+  #buildPods(): PodRunner {
     const { edges, config, nodeName } = this.#options;
     return buildNodePods({
       edges,
       config,
       nodeName,
+      pods: this.#pods,
+      lifecycle: this.#lifecycle,
       desired: this.#desired,
       images: this.#side.images,
       rollouts: this.#side.rollouts,
       record: this.#sink.record,
-      cgroupDriver: () => this.#cgroupDriver,
-      features: () => this.#watch.features,
-      events: { subscribe: (signal) => this.#subscribe(signal) },
-      requireNetwork: () => this.#watch.requireNetwork(),
-      hostIPs: () => this.#view.hostIPs(),
+      runtime: this.#watch,
+      addresses: { hostIPs: () => this.#view.hostIPs() },
       onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
       onPodGone: () => {
         if (this.#loop.hasApplied) this.#side.rollouts.forgetGone();
@@ -280,16 +283,12 @@ export class Agent {
     });
   }
 
-  #subscribe(signal: AbortSignal): ReturnType<ReturnType<Edges["runtimeEvents"]>["subscribe"]> {
-    if (this.#events === undefined) throw new Error("the runtime has not answered yet");
-    return this.#events.subscribe(signal);
-  }
-
   #buildUpstream(): Upstream | undefined {
     return buildUpstream({
       ...this.#options,
       view: () => this.#view,
       pods: this.#pods,
+      fetchImages: this.#runner.fetchImages,
       documents: this.#documents,
       trust: this.#trust,
       events: this.#sink,

@@ -14,10 +14,10 @@ import { admissionTo, nodeIdentity } from "../node/node-facts.ts";
 import { readersOf } from "../source/object-changes.ts";
 import { Prefetch } from "../image/prefetch.ts";
 import { Rollouts } from "../rollout/rollouts.ts";
-import { standingOf } from "../podworkers/admission-rank.ts";
 import { HoldRequests, UpdateHolds } from "../rollout/update-holds.ts";
 import { UpdateLocks } from "../rollout/update-locks.ts";
-import type { Pods } from "../podworkers/pods.ts";
+import type { FetchImages } from "../podworkers/pod-replacement.ts";
+import { standingOf, type Pods } from "../podworkers/pods.ts";
 
 export interface DesiredSideOptions {
   readonly edges: Edges;
@@ -27,7 +27,8 @@ export interface DesiredSideOptions {
   readonly record: RecordEvent;
   /** A text of a pod's own as it may leave the node. */
   readonly redact: (text: string) => string;
-  readonly pods: () => Pods;
+  readonly pods: Pods;
+  readonly fetchImages: FetchImages;
   readonly upstream: () => UpstreamFacts | undefined;
   /** What this pod finds has changed. */
   readonly onPodChanged: (uid: PodUID) => void;
@@ -63,7 +64,7 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
   const holds = buildHolds(options);
   const prefetch = new Prefetch({
     ...edges,
-    fetchImages: (pod, signal) => pods().fetchImages(pod, signal),
+    fetchImages: options.fetchImages,
     onFetched: onReview,
   });
   const rollouts: Rollouts = new Rollouts({
@@ -85,18 +86,13 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
   });
   const desired: DesiredPods = new DesiredPods({
     maxPods: config.maxPods,
-    standing: (pod) => standingOf(pods().cache, pod),
-    occupants: () =>
-      pods()
-        .workers.all()
-        .map((entry) => entry.desired),
-    admission: admissionTo(node, (uid) => pods().statuses.isOver(uid)),
+    standing: (pod) => standingOf(pods, pod),
+    occupants: () => pods.workers.all().map((entry) => entry.desired),
+    admission: admissionTo(node, (uid) => pods.statuses.isOver(uid)),
     node: () => nodeIdentity(node),
     groupPriorities: () => new Map(fleet().groups.map((one) => [one.name, one.priority])),
     onObjectsChanged: (changed) => {
-      const all = pods()
-        .workers.all()
-        .map((entry) => entry.desired);
+      const all = pods.workers.all().map((entry) => entry.desired);
       for (const uid of readersOf(all, changed)) onPodChanged(uid);
     },
     rollouts: {
@@ -134,11 +130,9 @@ function buildHolds({ edges, config, pods }: DesiredSideOptions): UpdateHolds {
       clock,
       files,
       stateDir: config.stateDir,
-      observed: (uid) => pods().cache.get(uid),
+      observed: (uid) => pods.cache.get(uid),
     }),
     running: (name) =>
-      pods()
-        .workers.entries()
-        .find((entry) => podName(entry.desired.pod) === name)?.desired,
+      pods.workers.entries().find((entry) => podName(entry.desired.pod) === name)?.desired,
   });
 }

@@ -8,6 +8,7 @@ import type { Edges } from "../edges.ts";
 import type { EventRecorder } from "../node/event-recorder.ts";
 import type { NodeView } from "../node/node-view.ts";
 import { Upstream } from "../upstream/upstream.ts";
+import type { FetchImages } from "../podworkers/pod-replacement.ts";
 import type { Pods } from "../podworkers/pods.ts";
 
 export interface BuildUpstreamOptions {
@@ -17,6 +18,7 @@ export interface BuildUpstreamOptions {
   readonly version: string;
   readonly view: () => NodeView;
   readonly pods: Pods;
+  readonly fetchImages: FetchImages;
   readonly documents: UpstreamDocuments | undefined;
   readonly trust: CommandTrust;
   readonly events: Pick<EventRecorder, "connected" | "denied">;
@@ -48,6 +50,7 @@ export function buildUpstream(options: BuildUpstreamOptions): Upstream | undefin
     groups: () => documents?.groupNames().wanted ?? [],
     facts: view,
     pods,
+    fetchImages: options.fetchImages,
     trust,
     onResponse: () => upstream.wake(),
   });

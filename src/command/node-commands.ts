@@ -17,6 +17,7 @@ import { LogCommands, type LogOf } from "./log-commands.ts";
 import { describe, explain, get, ping, type ReadFacts, type ReadOptions } from "./read-commands.ts";
 import type { Edges } from "../edges.ts";
 import type { HoldFacts } from "../node/node-api.ts";
+import type { FetchImages } from "../podworkers/pod-replacement.ts";
 import type { Pods } from "../podworkers/pods.ts";
 
 /** Whose commands count. */
@@ -30,7 +31,8 @@ export interface CommandTrust {
 /** What commands may ask of this node. */
 export interface CommandWorld {
   readonly facts: () => ReadFacts & HoldFacts;
-  readonly pods: Pick<Pods, "cache" | "workers" | "fetchImages">;
+  readonly pods: Pick<Pods, "cache" | "workers">;
+  readonly fetchImages: FetchImages;
   readonly podLogsDir: AgentConfig["podLogsDir"];
   readonly trust: CommandTrust;
 }
@@ -159,7 +161,8 @@ export class NodeCommands {
   }
 
   #doers(): PodDoers {
-    const { cache, workers, fetchImages } = this.#options.pods;
+    const { pods, fetchImages } = this.#options;
+    const { cache, workers } = pods;
     return {
       desired: () => workers.entries().map(({ desired }) => desired),
       observed: (uid) => cache.get(uid),

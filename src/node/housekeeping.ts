@@ -6,7 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
-import type { PodRemains } from "../podworkers/pod-remains.ts";
+import type { PodCleanup } from "../podworkers/pod-cleanup.ts";
 import type { Volumes } from "../volume/mount-volumes.ts";
 
 export interface HousekeepingOptions {
@@ -14,7 +14,7 @@ export interface HousekeepingOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly volumes: Volumes;
-  readonly remains: PodRemains;
+  readonly cleanup: PodCleanup;
   readonly killed: KilledPods;
   readonly isInUse: (uid: PodUID) => boolean;
   /** Whether a pod of this namespace/name is wanted, or still there. */
@@ -50,11 +50,11 @@ export class Housekeeping {
   }
 
   #sweepLogs(): void {
-    const { remains, isNamed, log } = this.#options;
+    const { cleanup, isNamed, log } = this.#options;
     try {
-      for (const directory of remains.leftovers(isNamed)) {
+      for (const directory of cleanup.leftovers(isNamed)) {
         log.info("RemoveLogs", { directory, reason: "no pod has their name" });
-        remains.removeLeftover(directory);
+        cleanup.removeLeftover(directory);
       }
     } catch (error) {
       log.warn("logs of pods that are gone stay", { error: messageOf(error) });

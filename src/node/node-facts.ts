@@ -9,12 +9,11 @@ import {
   type NodeResources,
 } from "../api/resource/node-resources.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
-import type { Pod, PodUID, ResourceList } from "../api/v1/pod.ts";
+import type { PodUID, ResourceList } from "../api/v1/pod.ts";
 import { EMPTY_ROOM, admit, withPod, type NodeFacts, type Room } from "../podworkers/admission.ts";
 import { localLabels } from "../podworkers/node-affinity.ts";
 import type { Admission } from "../source/pod-config.ts";
 import type { Edges } from "../edges.ts";
-import type { Pods } from "../podworkers/pods.ts";
 import { allocatableOf } from "../runtime/cgroup/pod-cgroups.ts";
 
 export interface NodeFactsOptions {
@@ -75,12 +74,6 @@ export function admissionTo(
     with: ({ uid, pod }) => withRoom(isOver(uid) ? room : withPod(room, pod)),
   });
   return withRoom(EMPTY_ROOM);
-}
-
-/** Those that have not come to their end. */
-export function activePods({ workers, statuses }: Pick<Pods, "workers" | "statuses">): Pod[] {
-  const active = workers.all().filter(({ desired }) => !statuses.isOver(desired.uid));
-  return active.map(({ desired }) => desired.pod);
 }
 
 function resourcesOf(machine: Edges["machine"], { maxPods }: AgentConfig): NodeResources {

@@ -9,7 +9,6 @@ import type { NodeCondition, NodeStatus, PodCondition, PodStatus } from "../api/
 import { podName, type NamedPod } from "../api/v1/pod.ts";
 import { updateCondition, withUpdateConditions } from "../api/pod/update-condition.ts";
 import { nameOf } from "../podworkers/plan.ts";
-import type { WorkerEntry } from "../podworkers/pod-workers.ts";
 import type { EventEntry } from "./events-list.ts";
 import type { ObjectEntry } from "./object-list.ts";
 import type { PodEntry } from "./pod-list.ts";
@@ -32,7 +31,7 @@ import type { HoldRequests, HoldOutcome, HoldVerb } from "../rollout/update-hold
 import { trustEntry, type TrustDoor, type TrustEntry } from "../trust/trust-view.ts";
 import type { NodeTruth, ReportedPod } from "../upstream/report/node-truth.ts";
 import type { GraceOutcome, NodeEntry, ServerFacts, VersionInfo } from "./node-api.ts";
-import type { Pods } from "../podworkers/pods.ts";
+import type { Pods, WorkerEntry } from "../podworkers/pods.ts";
 
 export interface NodeViewOptions {
   /** What the node is to the fleet by now. */

@@ -15,14 +15,13 @@ import { RecentExits } from "./recent-exits.ts";
 
 export interface PodLifecycleOptions {
   readonly reader: RuntimeReader;
-  readonly events: RuntimeEvents;
   readonly cache: PodCache;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly onChange: (uid: PodUID) => void;
-  /** Whether somebody is doing something to the pod: he looks for himself when he is done. */
-  readonly isBusy: (uid: PodUID) => boolean;
+  /** The worker of a busy pod observes it by itself when it is done. */
+  readonly workers: { isBusy(uid: PodUID): boolean };
 }
 
 const RELIST_MS = 60_000;
@@ -98,7 +97,7 @@ export class PodLifecycle {
     const { cache } = this.#options;
     cache.put(uid, number, look === undefined ? undefined : this.#exits.correct(look));
     // An exit may have been announced before anybody knew whose container it was.
-    if (this.#exits.awaits(cache.get(uid)) && !this.#options.isBusy(uid)) this.#hint(uid);
+    if (this.#exits.awaits(cache.get(uid)) && !this.#options.workers.isBusy(uid)) this.#hint(uid);
   }
 
   /** Relists now and then, whatever the events say. */
@@ -116,13 +115,13 @@ export class PodLifecycle {
   }
 
   /** Subscribes for ever; lists again at the begin of every stream, for a stream has no past. */
-  async runEvents(signal: AbortSignal): Promise<void> {
+  async runEvents(events: RuntimeEvents, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#options;
     while (!signal.aborted) {
       this.#restart = new AbortController();
       const either = AbortSignal.any([signal, this.#restart.signal]);
       try {
-        for await (const event of this.#options.events.subscribe(either)) {
+        for await (const event of events.subscribe(either)) {
           this.#onEvent(event, either);
         }
         if (!signal.aborted) log.info("event stream ended");
@@ -134,7 +133,7 @@ export class PodLifecycle {
   }
 
   #onEvent(event: RuntimeEvent, signal: AbortSignal): void {
-    const { cache, clock, isBusy } = this.#options;
+    const { cache, clock, workers } = this.#options;
     switch (event.type) {
       case "Subscribed":
         void this.#relistOrWarn(signal);
@@ -153,7 +152,7 @@ export class PodLifecycle {
         const uid = cache.ownerOf(event.id);
         if (uid === undefined || isKnown(cache.get(uid), event)) return;
         clock.after(QUIET_MS, () => {
-          if (!isKnown(cache.get(uid), event) && !isBusy(uid)) this.#hint(uid);
+          if (!isKnown(cache.get(uid), event) && !workers.isBusy(uid)) this.#hint(uid);
         });
       }
     }
@@ -169,7 +168,7 @@ export class PodLifecycle {
 
   /** Acts on the exit at once; what the runtime records of it follows. */
   #onExit(uid: PodUID | undefined): void {
-    const { cache, isBusy, onChange } = this.#options;
+    const { cache, workers, onChange } = this.#options;
     const known = uid === undefined ? undefined : cache.get(uid);
     if (uid === undefined || known === undefined) return;
     const corrected = this.#exits.correct(known);
@@ -178,7 +177,7 @@ export class PodLifecycle {
       cache.put(uid, known.observedAt, corrected);
       onChange(uid);
     }
-    if (isBusy(uid)) return;
+    if (workers.isBusy(uid)) return;
     if (this.#looking.has(uid)) this.#announced.add(uid);
     this.#hint(uid);
   }

@@ -1,6 +1,7 @@
 // Performs: keeps asking the runtime whether it lives; an event stream of a hung runtime stays silently open. kubelet:
 // updateRuntimeUp
 
+import type { AgentConfig } from "../config/config.ts";
 import { checkVersion } from "../cri/check-version.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import type { StatusResponse, VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
@@ -8,6 +9,8 @@ import type { Clock, Monotonic } from "../lib/clock.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
+import { findCgroupDriver } from "../runtime/cgroup/cgroup-driver.ts";
+import type { CgroupDriver } from "../runtime/cgroup/cgroup-parent.ts";
 import {
   NO_FEATURES,
   runtimeFeatures,
@@ -19,8 +22,8 @@ export interface RuntimeWatchOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly endpoint: string;
-  /** Once, with the first answer; rejects = asked again. */
+  readonly config: Pick<AgentConfig, "containerRuntimeEndpoint" | "cgroupDriver">;
+  /** Called until it succeeds, then never again; `cgroupDriver` and `features` are set by then. */
   readonly onFirst: (version: VersionResponse) => Promise<void>;
   /** The runtime answers again after it did not. */
   readonly onReturn: () => void;
@@ -54,6 +57,7 @@ export class RuntimeWatch {
   #isSilent = false;
   #version: VersionResponse | undefined;
   #features = NO_FEATURES;
+  #cgroupDriver: CgroupDriver = "cgroupfs";
   #conditions: (RuntimeConditions & { readonly at: Monotonic }) | undefined;
   #told = "";
 
@@ -73,6 +77,11 @@ export class RuntimeWatch {
   /** As its last answers tell; nothing before the first. */
   get features(): RuntimeFeatures {
     return this.#features;
+  }
+
+  /** The runtime's; set before the first pod is made. */
+  get cgroupDriver(): CgroupDriver {
+    return this.#cgroupDriver;
   }
 
   /** undefined = healthy, else the sentence for /healthz. */
@@ -126,11 +135,15 @@ export class RuntimeWatch {
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
-    const { cri, clock, endpoint, onFirst } = this.#options;
+    const { cri, clock, config, onFirst } = this.#options;
+    const endpoint = config.containerRuntimeEndpoint;
     const version = await checkVersion(cri, { endpoint, signal });
     // With its configuration: it may have been restarted with another since.
     this.#features = runtimeFeatures(version, await this.#askStatus(true));
-    if (this.#version === undefined) await onFirst(version);
+    if (this.#version === undefined) {
+      this.#cgroupDriver = await findCgroupDriver(cri, config.cgroupDriver);
+      await onFirst(version);
+    }
     this.#version = version;
     this.#answeredAt = clock.monotonic();
   }

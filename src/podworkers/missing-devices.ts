@@ -1,4 +1,4 @@
-// Performs: looks for devices that a container waits for, so that it starts as soon as they are plugged in.
+// Performs: polls for devices that a container waits for, so that it starts as soon as they are plugged in.
 
 import { devicesOf } from "../api/resource/devices.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
@@ -9,12 +9,12 @@ import type { Clock } from "../lib/clock.ts";
 export interface MissingDevicesOptions {
   readonly clock: Clock;
   readonly files: Files;
-  readonly pods: () => readonly DesiredPod[];
-  /** A device of this pod is there now. */
-  readonly onFound: (uid: PodUID) => void;
+  readonly desired: { readonly state: { readonly pods: readonly DesiredPod[] } };
+  /** The workers of pods whose device has appeared. */
+  readonly workers: { notify(uid: PodUID): void };
 }
 
-/** One look at one path; nothing is asked while nothing is missing. */
+/** Nothing is polled while nothing is missing. */
 const LOOK_MS = 1_000;
 
 export class MissingDevices implements Disposable {
@@ -26,7 +26,7 @@ export class MissingDevices implements Disposable {
     this.#options = options;
   }
 
-  /** Whether it is there; if not, whoever wants it is told when it comes. */
+  /** Whether it is there; if not, the pods that want it are notified when it appears. */
   has(path: string): boolean {
     if (isDevice(this.#options.files, path)) return true;
     this.#missing.add(path);
@@ -44,13 +44,16 @@ export class MissingDevices implements Disposable {
   }
 
   #look(): void {
-    const { files, onFound, pods } = this.#options;
-    const wanted = pods().map((desired) => ({ uid: desired.uid, paths: pathsOf(desired) }));
+    const { files, workers, desired } = this.#options;
+    const wanted = desired.state.pods.map((desired) => ({
+      uid: desired.uid,
+      paths: pathsOf(desired),
+    }));
     for (const path of this.#missing) {
       const waiting = wanted.filter(({ paths }) => paths.has(path));
       if (waiting.length > 0 && !isDevice(files, path)) continue;
       this.#missing.delete(path);
-      for (const { uid } of waiting) onFound(uid);
+      for (const { uid } of waiting) workers.notify(uid);
     }
     this.#timer = this.#missing.size === 0 ? undefined : this.#later();
   }

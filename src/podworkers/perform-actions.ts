@@ -6,7 +6,6 @@ import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { KilledInstance } from "../api/v1/killed-instance.ts";
 import { newestStarted } from "../api/pod/newest-observed.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import type { Pod } from "../api/v1/pod.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type {
@@ -17,19 +16,15 @@ import type {
 } from "../runtime/decide/action-input.ts";
 import { isLive, usableSandbox } from "../runtime/observe/newest.ts";
 import type { KillReason, PodAction } from "../runtime/decide/pod-action.ts";
+import type { RuntimeWatch } from "../pleg/runtime-health.ts";
 import type { PodRuntime } from "../runtime/pod-runtime.ts";
+import type { PodVolumes } from "../volume/pod-volumes.ts";
 import type { PodLife } from "./pod-life.ts";
 
 export interface ActionPerformerOptions {
   readonly runtime: PodRuntime;
-  /** Throws what `setUpVolumes` would, as far as a look can tell: no sandbox is made for a pod that has to wait. */
-  readonly checkVolumes: (pod: Pod) => void;
-  /** What of the volumes takes long to set up, in steps between which others run. */
-  readonly shareLargeClaims: (pod: Pod) => Iterable<void>;
-  /** Volume name → host path; throws AgentError in Kubernetes' words. */
-  readonly setUpVolumes: (pod: Pod) => ReadonlyMap<string, string>;
-  /** Rejects with `NetworkNotReady` while pods cannot get an address. */
-  readonly requireNetwork: () => Promise<void>;
+  readonly volumes: Pick<PodVolumes, "check" | "shareLargeClaims" | "setUp">;
+  readonly network: Pick<RuntimeWatch, "requireNetwork">;
   readonly clock: Clock;
   readonly record: RecordEvent;
 }
@@ -152,13 +147,13 @@ export class ActionPerformer {
 
   /** Images, volumes, and the first container but for making it; `wanted` ends a draft, not a pull. */
   async #prepare(progress: Progress, input: OneInput, wanted: AbortSignal): Promise<Progress> {
-    const { clock, setUpVolumes, runtime } = this.#options;
+    const { clock, volumes, runtime } = this.#options;
     const { desired, following } = input;
     // The runtime's request shall be on its way.
     await clock.sleep(0, wanted);
     wanted.throwIfAborted();
     const images = runtime.fetchImages(following, desired, input.signal);
-    const ready = { ...progress, images, volumes: setUpVolumes(desired.pod) };
+    const ready = { ...progress, images, volumes: volumes.setUp(desired.pod) };
     const [next] = following;
     if (next?.type !== "StartContainer") return ready;
     const begun = runtime.beginStart(next, actionInputOf({ ...input, signal: wanted }, ready));
@@ -180,20 +175,22 @@ export class ActionPerformer {
   async #ready(
     action: PodAction,
     { desired, signal }: PerformInput,
-    volumes: ReadonlyMap<string, string>,
+    ready: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
+    const { volumes, network, clock } = this.#options;
     const isStart = action.type === "CreateSandbox" || action.type === "StartContainer";
-    if (!isStart && !startsAnew(action)) return volumes;
+    if (!isStart && !startsAnew(action)) return ready;
     if (action.type === "CreateSandbox" && !desired.pod.spec.hostNetwork)
-      await this.#options.requireNetwork();
-    if (volumes.size > 0) return volumes;
-    const { checkVolumes, shareLargeClaims, setUpVolumes, clock } = this.#options;
-    if (action.type === "CreateSandbox") checkVolumes(desired.pod);
-    for (const _ of shareLargeClaims(desired.pod)) {
+      await network.requireNetwork();
+    if (ready.size > 0) return ready;
+    // No sandbox is made for a pod whose volumes are not ready.
+    if (action.type === "CreateSandbox") volumes.check(desired.pod);
+    // In steps, between which other pods are synced.
+    for (const _ of volumes.shareLargeClaims(desired.pod)) {
       await clock.sleep(0, signal);
       signal.throwIfAborted();
     }
-    return action.type === "CreateSandbox" ? volumes : setUpVolumes(desired.pod);
+    return action.type === "CreateSandbox" ? ready : volumes.setUp(desired.pod);
   }
 }
 

@@ -6,14 +6,17 @@ import { containerEvent, podEvent, type RecordEvent } from "../api/v1/events.ts"
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodFailure } from "../api/v1/pod-failure.ts";
 import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
-import type { ProbeVerdicts } from "../api/v1/probe-verdicts.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
 import { computePodActions, neverAgain } from "../runtime/decide/pod-actions.ts";
 import { isComingBack } from "../runtime/decide/config-restart.ts";
 import { isFinished, usableSandbox } from "../runtime/observe/newest.ts";
 import type { ActionContext, KillReason, PodAction } from "../runtime/decide/pod-action.ts";
+import type { PodCache } from "../pleg/pod-cache.ts";
+import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
+import type { ProbeManager } from "../prober/probe-manager.ts";
 import type { PodFacts } from "../status/facts.ts";
+import type { StatusPublisher } from "./publish-status.ts";
 import type { ConfigChanges } from "./config-changes.ts";
 import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./deadline.ts";
 import type { GarbageCollector } from "./garbage-collector.ts";
@@ -26,20 +29,15 @@ export interface PodSyncerOptions {
   readonly clock: Clock;
   readonly bootId: string;
   readonly record: RecordEvent;
-  /** The cached look, and a fresh one. */
-  readonly cached: (uid: PodUID) => ObservedPod | undefined;
-  readonly look: (uid: PodUID) => Promise<ObservedPod | undefined>;
-  readonly verdicts: (uid: PodUID) => ProbeVerdicts;
+  readonly cache: Pick<PodCache, "get">;
+  readonly lifecycle: Pick<PodLifecycle, "look">;
+  readonly prober: Pick<ProbeManager, "verdicts">;
   readonly failures: PodFailures;
   readonly config: ConfigChanges;
-  readonly publish: (
-    desired: DesiredPod,
-    observed: ObservedPod | undefined,
-    facts: PodFacts,
-  ) => void;
+  readonly publisher: StatusPublisher;
 }
 
-/** Where it is written that a pod has failed as a whole. */
+/** The rows of pods that have failed as a whole. */
 export interface PodFailures {
   get(uid: PodUID): PodFailure | undefined;
   /** On the disk when it returns. */
@@ -95,25 +93,26 @@ export class PodSyncer {
 
   /** Publishes what is true now. */
   say(desired: DesiredPod, life: PodLife, observed: ObservedPod | undefined): void {
-    const failure = this.#options.failures.get(desired.uid);
+    const { failures, publisher } = this.#options;
+    const failure = failures.get(desired.uid);
     const facts: PodFacts = {
       waiting: Object.fromEntries(life.waiting),
       replaced: life.replaced(desired.pod, observed),
       starting: [...life.starting],
     };
-    if (failure === undefined) return this.#options.publish(desired, observed, facts);
+    if (failure === undefined) return publisher.publish(desired, observed, facts);
     const { reason: podReason, message: podMessage } = failure;
-    this.#options.publish(desired, observed, { ...facts, failed: true, podReason, podMessage });
+    publisher.publish(desired, observed, { ...facts, failed: true, podReason, podMessage });
   }
 
   /** Publishes what was true at the last look. */
   sayKnown(desired: DesiredPod, life: PodLife): void {
-    this.say(desired, life, this.#options.cached(desired.uid));
+    this.say(desired, life, this.#options.cache.get(desired.uid));
   }
 
   async #sayAnew(desired: DesiredPod, life: PodLife): Promise<void> {
     try {
-      this.say(desired, life, await this.#options.look(desired.uid));
+      this.say(desired, life, await this.#options.lifecycle.look(desired.uid));
     } catch {
       // Nothing depends on it: the sync looks for itself when it is done.
     }
@@ -124,12 +123,12 @@ export class PodSyncer {
     life: PodLife,
     observed: ObservedPod | undefined,
   ): readonly PodAction[] {
-    const { clock, failures, verdicts } = this.#options;
+    const { clock, failures, prober } = this.#options;
     const failed = killReasonOf(failures.get(desired.uid));
     const context: ActionContext = {
       now: clock.monotonic(),
       restarts: Object.fromEntries(life.restarts),
-      probes: verdicts(desired.uid),
+      probes: prober.verdicts(desired.uid),
       hookFailed: life.hookFailed,
       hashes: desired.containerHashes,
       configDigests: life.config?.digests ?? {},
@@ -191,7 +190,8 @@ export class PodSyncer {
   }
 
   async #observe(uid: PodUID, life: PodLife): Promise<ObservedPod | undefined> {
-    const observed = life.unsure ? await this.#options.look(uid) : this.#options.cached(uid);
+    const { cache, lifecycle } = this.#options;
+    const observed = life.unsure ? await lifecycle.look(uid) : cache.get(uid);
     life.unsure = false;
     life.settleKills(observed);
     return observed;

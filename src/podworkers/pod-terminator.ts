@@ -9,22 +9,25 @@ import type { CriClient } from "../cri/cri-client.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GracePeriod } from "../runtime/grace-period.ts";
+import type { PodCache } from "../pleg/pod-cache.ts";
+import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import { removePod, type PodKiller } from "../runtime/kill-pod.ts";
+import type { Store } from "../store/store.ts";
+import type { PodVolumes } from "../volume/pod-volumes.ts";
+import type { PodCleanup } from "./pod-cleanup.ts";
+import type { StatusPublisher } from "./publish-status.ts";
 
 export interface PodTerminatorOptions {
   readonly cri: CriClient;
   readonly killer: PodKiller;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly cached: (uid: PodUID) => ObservedPod | undefined;
-  readonly look: (uid: PodUID) => Promise<ObservedPod | undefined>;
-  /** What of the clean-up takes long, in steps between which others run. */
-  readonly emptyLargeVolumes: (uid: PodUID) => Iterable<void>;
-  /** Volumes, logs, cgroup: whatever is left on the host. */
-  readonly cleanUp: (removal: Removal) => void;
-  /** The row is gone: the UID may live again. */
-  readonly settle: (uid: PodUID) => void;
-  readonly publishTerminating: (desired: DesiredPod, observed: ObservedPod | undefined) => void;
+  readonly cache: Pick<PodCache, "get">;
+  readonly lifecycle: Pick<PodLifecycle, "look">;
+  readonly volumes: Pick<PodVolumes, "emptyLargeVolumes">;
+  readonly cleanup: Pick<PodCleanup, "cleanUp">;
+  readonly store: Pick<Store, "failures" | "killed" | "removals">;
+  readonly publisher: Pick<StatusPublisher, "publishTerminating">;
 }
 
 /** The end of one life. */
@@ -51,39 +54,49 @@ export class PodTerminator {
 
   /** Resolves when nothing is left; `gone` is called as soon as a successor may start. Rejects = not yet, call again. */
   async terminate(ending: Ending, gone: () => void): Promise<void> {
-    const { cri, clock, look, log, settle, cleanUp, emptyLargeVolumes } = this.#options;
+    const { cri, clock, lifecycle, log, volumes, cleanup, publisher } = this.#options;
     const { removal, why, desired } = ending;
     const pod = `${removal.namespace}/${removal.name}`;
-    const observed = await look(removal.uid);
-    if (desired !== undefined) this.#options.publishTerminating(desired, observed);
+    const observed = await lifecycle.look(removal.uid);
+    if (desired !== undefined) publisher.publishTerminating(desired, observed);
     if (observed !== undefined) {
       log.info("StopPod", { pod, uid: removal.uid, why: removal.why });
       await this.#stop(observed, ending, gone);
       gone();
       await removePod(cri, observed);
       // A call without an answer may have made something meanwhile: nothing is settled before the runtime says "nothing".
-      if ((await look(removal.uid)) !== undefined)
+      if ((await lifecycle.look(removal.uid)) !== undefined)
         throw new Error("the runtime still shows something of the pod");
     }
     this.#stuckSince.delete(removal.uid);
-    for (const _ of emptyLargeVolumes(removal.uid)) await clock.sleep(0);
-    cleanUp({ ...removal, why: why() });
-    settle(removal.uid);
+    // In steps, between which other pods are synced.
+    for (const _ of volumes.emptyLargeVolumes(removal.uid)) await clock.sleep(0);
+    cleanup.cleanUp({ ...removal, why: why() });
+    this.#settle(removal.uid);
     gone();
     log.info("PodRemoved", { pod, uid: removal.uid, why: removal.why });
   }
 
   /** Publishes what was true at the last look. */
   sayKnown(desired: DesiredPod): void {
-    this.#options.publishTerminating(desired, this.#options.cached(desired.uid));
+    const { cache, publisher } = this.#options;
+    publisher.publishTerminating(desired, cache.get(desired.uid));
+  }
+
+  /** The removal's row goes last: from then on the UID may live again. */
+  #settle(uid: PodUID): void {
+    const { store } = this.#options;
+    store.failures.forget(uid);
+    store.killed.forget(uid);
+    store.removals.settle(uid);
   }
 
   async #stop(observed: ObservedPod, { desired, grace }: Ending, gone: () => void): Promise<void> {
-    const { killer, clock, log, look } = this.#options;
+    const { killer, clock, log, lifecycle } = this.#options;
     try {
       await killer.stopPod(observed, { pod: desired?.pod, grace });
     } catch (error) {
-      const after = await look(observed.uid);
+      const after = await lifecycle.look(observed.uid);
       if (after?.containers.some(({ state }) => state === "Running") === true) throw error;
       const now = clock.monotonic();
       const since = this.#stuckSince.get(observed.uid) ?? now;

@@ -1,18 +1,218 @@
-// Performs: the rooms of all pods of this node, as their neighbours above use them.
+// Performs: keeps which pods this node has: what the runtime shows, their statuses, their workers. Built before the
+// rooms that change it, so that every room may ask.
 
-import type { PodCache } from "../pleg/pod-cache.ts";
-import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
-import type { PodWorkers } from "./pod-workers.ts";
-import type { StatusManager } from "../status/status-manager.ts";
-import type { PodRemains } from "./pod-remains.ts";
-import type { Pod } from "../api/v1/pod.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import type { Removal } from "../api/pod/removal.ts";
+import type { Pod, PodUID } from "../api/v1/pod.ts";
+import { PodCache } from "../pleg/pod-cache.ts";
+import type { Standing } from "../source/pod-config.ts";
+import { StatusManager } from "../status/status-manager.ts";
+import { nameOf } from "./plan.ts";
+import type { PodWorker } from "./pod-worker.ts";
 
 export interface Pods {
+  /** As the runtime shows them. */
   readonly cache: PodCache;
-  readonly lifecycle: PodLifecycle;
-  readonly workers: PodWorkers;
   readonly statuses: StatusManager;
-  readonly remains: PodRemains;
-  /** Resolves when all images of the pod are on this node. */
-  readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
+  readonly workers: WorkerRegistry;
+}
+
+export function noPods(): Pods {
+  const cache = new PodCache();
+  return { cache, statuses: new StatusManager(), workers: new WorkerRegistry(cache) };
+}
+
+/** What the node shows of one namespace/name. */
+export interface WorkerEntry {
+  readonly desired: DesiredPod;
+  /** Wall-clock milliseconds since which it is being stopped. */
+  readonly deletedAt?: number;
+  /** A successor that pulls or waits while this pod still runs. */
+  readonly pendingUpdate?: {
+    readonly specHash: string;
+    readonly reason: string;
+    readonly message: string;
+  };
+}
+
+/** Why a desired pod does not start yet. */
+export interface WhyPending {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export const PULLING = { reason: "Pulling", message: "pulling the images of the new spec" };
+export const STOPPING = { reason: "Stopping", message: "waiting for the old pod to stop" };
+export const DEPENDENCY = "DependencyNotReady";
+export const MISSING = "CreateContainerConfigError";
+/** A pod that waits for one of these pulls no image. */
+const NOT_PULLING = [STOPPING.reason, DEPENDENCY, MISSING];
+
+/** One worker per pod UID. Only PodWorkers adds and removes; only PodReplacement changes what is pending. */
+export class WorkerRegistry {
+  readonly #cache: Pick<PodCache, "get">;
+  readonly #workers = new Map<PodUID, PodWorker>();
+  readonly #pending = new Map<PodUID, WhyPending>();
+  /** namespace/name → the pod that shall run under it. */
+  #current: ReadonlyMap<string, DesiredPod> = new Map();
+
+  constructor(cache: Pick<PodCache, "get">) {
+    this.#cache = cache;
+  }
+
+  add(worker: PodWorker): void {
+    this.#workers.set(worker.uid, worker);
+  }
+
+  remove(uid: PodUID): void {
+    this.#workers.delete(uid);
+    this.#pending.delete(uid);
+  }
+
+  get(uid: PodUID): PodWorker | undefined {
+    return this.#workers.get(uid);
+  }
+
+  list(): readonly PodWorker[] {
+    return [...this.#workers.values()];
+  }
+
+  setDesired(pods: readonly DesiredPod[]): void {
+    this.#current = new Map(pods.map((desired) => [nameOf(desired.pod.metadata), desired]));
+  }
+
+  /** The pod that shall run under `namespace/name`. */
+  desired(name: string): DesiredPod | undefined {
+    return this.#current.get(name);
+  }
+
+  /** A name that is desired no more, but whose source has not synced: its pod goes on as before. */
+  isCurrent(worker: PodWorker): boolean {
+    const current = this.#current.get(nameOf(worker));
+    return current === undefined || current.uid === worker.uid;
+  }
+
+  setPending(uid: PodUID, why: WhyPending): void {
+    this.#pending.set(uid, why);
+  }
+
+  clearPending(uid: PodUID): void {
+    this.#pending.delete(uid);
+  }
+
+  pending(uid: PodUID): WhyPending | undefined {
+    return this.#pending.get(uid);
+  }
+
+  /** Whether the pod waits for images before it takes over its name. */
+  isPulling(uid: PodUID): boolean {
+    const reason = this.#pending.get(uid)?.reason;
+    return reason !== undefined && !NOT_PULLING.includes(reason);
+  }
+
+  /** Whether the UID has a worker, in whatever phase. */
+  has(uid: PodUID): boolean {
+    return this.#workers.has(uid);
+  }
+
+  /** Whether a pod of this namespace/name has a worker, in whatever phase. */
+  hasName(name: string): boolean {
+    return this.list().some((worker) => nameOf(worker) === name);
+  }
+
+  /** Whether its worker is stopping it, and will observe it again by itself. */
+  isBusy(uid: PodUID): boolean {
+    return this.#workers.get(uid)?.isBusy ?? false;
+  }
+
+  /** Every pod that has a worker and a spec, predecessors and leaving ones too. */
+  all(): readonly WorkerEntry[] {
+    return this.list().flatMap((worker) =>
+      worker.desired === undefined ? [] : entryOf(worker, worker.desired),
+    );
+  }
+
+  /** The spec of each of `all()`. */
+  specs(): readonly Pod[] {
+    return this.all().map(({ desired }) => desired.pod);
+  }
+
+  /** Every pod that is being stopped, also one whose spec is lost. */
+  leaving(): readonly Removal[] {
+    return this.list().flatMap(({ removal }) => removal ?? []);
+  }
+
+  /** One entry per namespace/name: the pod that runs, or the one that will. */
+  entries(): readonly WorkerEntry[] {
+    const byName = Map.groupBy(
+      this.list().filter(({ desired }) => desired !== undefined),
+      nameOf,
+    );
+    return [...byName.values()].flatMap((workers) => this.#entry(workers) ?? []);
+  }
+
+  /** Something about the pod may have changed: its worker looks again. */
+  notify(uid: PodUID): void {
+    this.#workers.get(uid)?.notify();
+  }
+
+  /** The status of some pod changed: workers that wait for a dependency look again. */
+  notifyDependents(): void {
+    for (const [uid, { reason }] of this.#pending) if (reason === DEPENDENCY) this.notify(uid);
+  }
+
+  /** Publishes the pod's status as it is now, also while its worker is busy. */
+  say(uid: PodUID): void {
+    this.#workers.get(uid)?.say();
+  }
+
+  /** Limits the grace period of a pod that is being stopped. False = it is not being stopped. */
+  shortenGrace(uid: PodUID, seconds: number): boolean {
+    return this.#workers.get(uid)?.shortenGrace(seconds) ?? false;
+  }
+
+  /** Restarts these containers of a pod. False = there is no such pod, or it is being stopped. */
+  orderRestart(uid: PodUID, ids: readonly string[]): boolean {
+    return this.#workers.get(uid)?.orderRestart(ids) ?? false;
+  }
+
+  /** Takes an order back for the containers that have not been stopped yet. */
+  withdrawRestart(uid: PodUID, ids: readonly string[]): void {
+    this.#workers.get(uid)?.withdrawRestart(ids);
+  }
+
+  #entry(workers: readonly PodWorker[]): WorkerEntry | undefined {
+    const current = workers.find((worker) => this.isCurrent(worker));
+    const before = workers.find((worker) => worker !== current && this.#exists(worker));
+    const shown = before ?? current ?? workers[0];
+    if (shown?.desired === undefined) return undefined;
+    const entry = entryOf(shown, shown.desired);
+    if (shown !== before || current?.desired === undefined) return entry;
+    const why = this.pending(current.uid) ?? PULLING;
+    return { ...entry, pendingUpdate: { specHash: current.desired.specHash, ...why } };
+  }
+
+  #exists(worker: PodWorker): boolean {
+    return this.#cache.get(worker.uid) !== undefined;
+  }
+}
+
+/** How a pod stands when there is not room for all: what runs is not pushed out by a newcomer. */
+export function standingOf({ cache }: Pick<Pods, "cache">, { uid, pod }: DesiredPod): Standing {
+  if (cache.get(uid) !== undefined) return 0;
+  const { namespace, name } = pod.metadata;
+  const hasOlder = [...cache.all().values()].some(
+    (other) => other.namespace === namespace && other.name === name,
+  );
+  return hasOlder ? 1 : 2;
+}
+
+/** Those that have not come to their end. */
+export function activePods({ workers, statuses }: Pick<Pods, "workers" | "statuses">): Pod[] {
+  const active = workers.all().filter(({ desired }) => !statuses.isOver(desired.uid));
+  return active.map(({ desired }) => desired.pod);
+}
+
+function entryOf({ removedAt }: PodWorker, desired: DesiredPod): WorkerEntry {
+  return removedAt === undefined ? { desired } : { desired, deletedAt: removedAt };
 }

@@ -14,8 +14,7 @@ import type { PodProgress } from "./trial-facts.ts";
 
 export interface PodsOnNodeOptions {
   readonly edges: Pick<Edges, "clock">;
-  /** Late: pods are built with what updates decide. */
-  readonly pods: () => Pick<Pods, "cache" | "statuses" | "workers">;
+  readonly pods: Pods;
   readonly images: Pick<ImageLedger, "fatal" | "registryAnswers" | "areAway">;
   /** What pods find by the newest snapshots of the sources. */
   readonly view: { objectsFor(desired: DesiredPod): LocalObjects };
@@ -38,7 +37,7 @@ export class PodsOnNode {
   /** The health of every pod that has a worker; `readySince` counts from look to look. */
   look(): ReadonlyMap<PodUID, PodHealth> {
     const { pods, edges, redact } = this.#options;
-    const { workers, statuses } = pods();
+    const { workers, statuses } = pods;
     const now = edges.clock.monotonic();
     const before = this.#health;
     this.#health = new Map(
@@ -80,7 +79,7 @@ export class PodsOnNode {
 
   /** Whether anything of this source exists under `name` (`namespace/name`). */
   isThere(source: SourceName, name: string): boolean {
-    const { workers, cache } = this.#options.pods();
+    const { workers, cache } = this.#options.pods;
     const isWorking = workers
       .all()
       .some(({ desired }) => desired.source === source && podName(desired.pod) === name);
@@ -92,25 +91,25 @@ export class PodsOnNode {
 
   /** Whether the runtime has anything of this UID. */
   isKnown(uid: PodUID): boolean {
-    return this.#options.pods().cache.get(uid) !== undefined;
+    return this.#options.pods.cache.get(uid) !== undefined;
   }
 
   /** Whether a container of this UID runs. */
   isRunning(uid: PodUID): boolean {
-    const { cache } = this.#options.pods();
+    const { cache } = this.#options.pods;
     return cache.get(uid)?.containers.some(({ state }) => state === "Running") === true;
   }
 
   /** Container name → the runtime's name of the image that it runs. */
   imagesOf(uid: PodUID): Readonly<Record<string, string>> {
     // The newest of a name stands first.
-    const containers = (this.#options.pods().cache.get(uid)?.containers ?? []).toReversed();
+    const containers = (this.#options.pods.cache.get(uid)?.containers ?? []).toReversed();
     return Object.fromEntries(containers.map(({ name, imageID }) => [name, imageID] as const));
   }
 
   #freshnessOf(desired: DesiredPod): ConfigFreshness {
     const { view, pods, configDigest: digest } = this.#options;
-    const observed = pods().cache.get(desired.uid);
+    const observed = pods.cache.get(desired.uid);
     return configFreshness(desired, { objects: view.objectsFor(desired), digest, observed });
   }
 

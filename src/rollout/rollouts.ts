@@ -192,7 +192,7 @@ export class Rollouts implements Disposable {
   /** Documents with the state of their updates. */
   standing(states: readonly DocumentState[]): readonly DocumentState[] {
     const { images, pods } = this.#options;
-    const { cache } = pods();
+    const { cache } = pods;
     return states.map((state) => ({
       ...state,
       rollout: this.standings(state.source),

@@ -27,7 +27,7 @@ export interface ContainerDraftsOptions {
   readonly configs: PodConfigs;
   /** The image on this node, pulled if the policy says so; rejects with Kubernetes' reasons. */
   readonly ensureImage: EnsureImage;
-  readonly world: Pick<RuntimeHelper, "mountsImages">;
+  readonly helper: Pick<RuntimeHelper, "mountsImages">;
   readonly surroundings: ContainerSurroundings;
 }
 
@@ -40,12 +40,12 @@ export class ContainerDrafts {
 
   /** Those of its volumes are fetched as the container's own is. */
   async images(container: Container, input: ActionInput): Promise<ContainerImages> {
-    const { ensureImage, world } = this.#options;
+    const { ensureImage, helper } = this.#options;
     const { desired, signal } = input;
     const { pod } = desired;
     const image = await (input.images.get(container.name) ?? ensureImage(pod, container, signal));
     const imageVolumes = new Map<string, string>();
-    if (world.mountsImages())
+    if (helper.mountsImages())
       for (const [volume, wanted] of volumeImages(pod, container))
         imageVolumes.set(volume, (await ensureImage(pod, wanted, signal)).ref);
     return { image, imageVolumes };

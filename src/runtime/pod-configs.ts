@@ -1,16 +1,15 @@
-// Performs: fills the node's facts into the pure functions that turn a pod into CRI's messages.
+// Performs: turns pods into CRI messages: gives the pure functions of cri-config/ the node's facts.
 
-import type { AgentConfig } from "../config/config.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import { podLogDirectory } from "../api/pod/log-paths.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
+import type { Container, PodUID } from "../api/v1/pod.ts";
 import { qosClass } from "../api/resource/qos.ts";
 import { memoryCgroupRemedy, type CgroupFacts } from "../host/cgroups.ts";
 import type { Files } from "../host/files.ts";
 import { AgentError } from "../lib/errors.ts";
-import { cgroupParent, type CgroupDriver } from "./cgroup/cgroup-parent.ts";
+import { cgroupParent } from "./cgroup/cgroup-parent.ts";
 import { containerConfig, type ContainerConfigFacts } from "./cri-config/container-config.ts";
 import type { RuntimeFeatures } from "./cri-config/features.ts";
 import type { PodConfigs } from "./decide/action-input.ts";
@@ -22,27 +21,22 @@ import { terminationLogPath } from "./observe/termination-message.ts";
 import type { Edges } from "../edges.ts";
 import { IdRanges } from "./id-ranges.ts";
 import { nodeDns } from "./cri-config/node-dns.ts";
-import { PodCgroups, hugePageSizes } from "./cgroup/pod-cgroups.ts";
+import { PodCgroups, hugePageSizes, type PodCgroupsOptions } from "./cgroup/pod-cgroups.ts";
 
-export interface PodConfigsOptions {
+export interface PodConfigsOptions extends PodCgroupsOptions {
   readonly edges: Edges;
-  readonly config: AgentConfig;
   readonly record: RecordEvent;
   /** Known once the runtime has answered, which is before the first pod is made. */
-  readonly cgroupDriver: () => CgroupDriver;
-  /** Likewise. */
-  readonly features: () => RuntimeFeatures;
+  readonly runtime: PodCgroupsOptions["runtime"] & { readonly features: RuntimeFeatures };
   /** Every pod that the runtime has. */
   readonly observed: () => Iterable<ObservedPod>;
   /** Whether this path is a device of the node, or a directory that may hold some. */
-  readonly isDevice: (path: string) => boolean;
-  /** Those that have not come to their end. */
-  readonly activePods: () => readonly Pod[];
+  readonly devices: { has(path: string): boolean };
 }
 
 export interface NodePodConfigs extends PodConfigs {
   /** Removes what the runtime leaves of a pod's cgroup; throws nothing. */
-  readonly removeCgroup: (uid: PodUID) => void;
+  removeCgroup(uid: PodUID): void;
 }
 
 /** There only while the kernel has SELinux switched on. */
@@ -57,14 +51,14 @@ export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
   const { facts: cgroupFacts } = edges.cgroups;
   const dns = ({ pod }: DesiredPod) => {
     const node = nodeDns(files, config.resolvConf);
-    const { config: formed, said } = podDns(pod, { node, ...config });
-    for (const one of said) options.record(podEvent(pod.metadata, one));
-    return formed;
+    const { config: podConfig, said: events } = podDns(pod, { node, ...config });
+    for (const event of events) options.record(podEvent(pod.metadata, event));
+    return podConfig;
   };
   const security = securityFacts(options);
   const idRanges = new IdRanges(options.observed);
   const ofPod = ({ uid, pod }: DesiredPod) => ({
-    features: options.features(),
+    features: options.runtime.features,
     runtimeHandler: runtimeHandlerOf(pod, config.runtimeClasses),
     ...(pod.spec.hostUsers ? {} : { userNamespace: idRanges.of(uid) }),
   });
@@ -117,20 +111,20 @@ type NodeSecurity = Pick<
   "seccompDefault" | "seccompRoot" | "isFile" | "isDevice" | "isSelinuxNode" | "maskedPaths"
 >;
 
-/** What of the node bears on whom containers run as and what they may do. */
-function securityFacts({ edges, config, isDevice }: PodConfigsOptions): NodeSecurity {
+/** The node's part of a container's security context. */
+function securityFacts({ edges, config, devices }: PodConfigsOptions): NodeSecurity {
   const { files } = edges;
   return {
     seccompDefault: config.seccompDefault,
     seccompRoot: `${config.stateDir}/seccomp`,
     isFile: (path) => files.target(path)?.kind === "file",
-    isDevice,
+    isDevice: (path) => devices.has(path),
     isSelinuxNode: files.target(SELINUX) !== undefined,
     maskedPaths: throttlePaths(files),
   };
 }
 
-/** How hot a processor runs tells of others' secrets. */
+/** The temperature of a processor is a side channel to other pods' secrets. */
 function throttlePaths(files: Files): readonly string[] {
   if (files.target(CPUS) === undefined) return [];
   return files
@@ -140,7 +134,7 @@ function throttlePaths(files: Files): readonly string[] {
     .filter((path) => files.target(path) !== undefined);
 }
 
-/** Says what to do before the runtime fails with a sentence that nobody understands. */
+/** Fails with the remedy before the runtime fails with a message that does not name it. */
 function requireMemoryCgroup({ name, resources }: Container, facts: CgroupFacts): void {
   const remedy = memoryCgroupRemedy(facts);
   if (remedy === undefined || resources.limits.memory === undefined) return;

@@ -22,7 +22,7 @@ import { hostNetworkHostsFile, podHostsFile } from "./cri-config/hosts-file.ts";
 import { subPathOf } from "./cri-config/volume-parts.ts";
 
 export interface SurroundingsOptions {
-  readonly world: RuntimeHelper;
+  readonly helper: RuntimeHelper;
   readonly configs: Pick<PodConfigs, "etcHosts">;
   readonly files: Files;
 }
@@ -58,14 +58,14 @@ export class ContainerSurroundings {
 
   /** Throws AgentError `CreateContainerConfigError` for what it reads and nobody has. */
   async gather(container: Container, input: ActionInput): Promise<Surroundings> {
-    const { world } = this.#options;
+    const { helper } = this.#options;
     const newborn = { container, input };
     const ips = await this.#addresses(newborn);
     // From here on nothing waits: the digest speaks of the same objects as the environment.
-    const objects = world.objects(input.desired);
+    const objects = helper.objects(input.desired);
     const { pod } = input.desired;
-    const { nodeName, allocatable: node } = world;
-    const downward = { nodeName, hostIPs: world.hostIPs(), podIPs: ips ?? [] };
+    const { nodeName, allocatable: node } = helper;
+    const downward = { nodeName, hostIPs: helper.hostIPs(), podIPs: ips ?? [] };
     const { env, said } = resolveEnvironment(pod, container, { objects, downward, node });
     const read = configText(pod, container, objects);
     this.#showNewest(pod, container);
@@ -73,7 +73,7 @@ export class ContainerSurroundings {
       env,
       subPaths: this.#subPaths(newborn, env),
       ...this.#etcHosts(newborn, ips),
-      ...(read === undefined ? {} : { configDigest: world.configDigest(read) }),
+      ...(read === undefined ? {} : { configDigest: helper.configDigest(read) }),
     };
     return { facts, said, needsAddress: ips === undefined };
   }
@@ -86,13 +86,13 @@ export class ContainerSurroundings {
 
   /** undefined = of a pod with a network of its own whose containers can be made without it: the runtime's answer takes its time. */
   async #addresses({ container, input }: Newborn): Promise<readonly string[] | undefined> {
-    if (input.desired.pod.spec.hostNetwork) return this.#options.world.hostIPs();
+    if (input.desired.pod.spec.hostNetwork) return this.#options.helper.hostIPs();
     return readsAddress(container) ? input.sandbox?.ips() : undefined;
   }
 
   /** An image may have taken its time: what it hears no news of is mounted as the digest has it. */
   #showNewest(pod: Pod, container: Container): void {
-    const problems = this.#options.world.refreshVolumes(pod, container);
+    const problems = this.#options.helper.refreshVolumes(pod, container);
     if (problems.length > 0) throw refused(problems.join("; "));
   }
 
@@ -113,7 +113,7 @@ export class ContainerSurroundings {
 
   #prepare(pod: Pod, part: SubPath, { subPathExpr: written = "" }: VolumeMount): string {
     try {
-      return this.#options.world.prepareSubPath(pod, part);
+      return this.#options.helper.prepareSubPath(pod, part);
     } catch (cause) {
       if (written === "") throw cause;
       const message = asWritten(messageOf(cause), [{ written, expanded: part.subPath }]);
@@ -135,10 +135,10 @@ export class ContainerSurroundings {
   }
 
   #hostsText({ desired: { pod } }: ActionInput, ips: readonly string[]): string {
-    const { world } = this.#options;
+    const { helper } = this.#options;
     const { hostAliases: aliases, hostNetwork } = pod.spec;
-    if (hostNetwork) return hostNetworkHostsFile(world.nodeHosts(), aliases);
-    return podHostsFile({ ips, aliases, ...podHostname(pod, world.clusterDomain) });
+    if (hostNetwork) return hostNetworkHostsFile(helper.nodeHosts(), aliases);
+    return podHostsFile({ ips, aliases, ...podHostname(pod, helper.clusterDomain) });
   }
 
   /** Containers that run have the file open under their own: one that says the same is left as it is. */

@@ -1,4 +1,4 @@
-// Performs: the newest status of every pod, by UID; says so when one changed. kubelet: status manager
+// Performs: keeps the newest status of every pod, by UID. kubelet: status manager
 
 import type { PodStatus } from "../api/v1/pod-status.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
@@ -10,18 +10,8 @@ export interface PodStatusEntry {
   readonly status: PodStatus;
 }
 
-export interface StatusManagerOptions {
-  /** Called after a status was set to something new, or forgotten. */
-  readonly onChange: (uid: PodUID) => void;
-}
-
 export class StatusManager {
   readonly #entries = new Map<PodUID, PodStatusEntry>();
-  readonly #onChange: (uid: PodUID) => void;
-
-  constructor(options: StatusManagerOptions) {
-    this.#onChange = options.onChange;
-  }
 
   /**
    * Keeps `status` as the newest; an equal one is ignored. A phase that is terminal stays, with its
@@ -35,7 +25,6 @@ export class StatusManager {
       // Labels and annotations can change while the status does not.
       if (sameValue(before.pod.metadata, pod.metadata)) return false;
     }
-    this.#onChange(uid);
     return true;
   }
 
@@ -57,9 +46,9 @@ export class StatusManager {
     return this.#entries;
   }
 
-  /** Ends the UID's life: the next one begins from nothing. */
-  forget(uid: PodUID): void {
-    if (this.#entries.delete(uid)) this.#onChange(uid);
+  /** Ends the UID's life: the next one begins from nothing. Returns whether there was a status. */
+  forget(uid: PodUID): boolean {
+    return this.#entries.delete(uid);
   }
 }
 

@@ -32,7 +32,8 @@ class Orders {
   }
 
   doers(): PodDoers {
-    const { cache, workers, fetchImages } = this.world.pods;
+    const { cache, workers } = this.world.pods;
+    const { fetchImages } = this.world.runner;
     return {
       desired: () => workers.entries().map(({ desired }) => desired),
       observed: (uid) => cache.get(uid),

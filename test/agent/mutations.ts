@@ -36,7 +36,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "the new one does not wait for the old one's end",
-    file: "src/podworkers/succession.ts",
+    file: "src/podworkers/pod-replacement.ts",
     search: "await Promise.race([Promise.all(ends), aborted(signal)]);",
     replacement: "void [ends, aborted];",
   },
@@ -85,15 +85,15 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "a pod that is added again has failed already",
-    file: "src/agent/pods.ts",
+    file: "src/podworkers/pod-terminator.ts",
     search: "store.failures.forget(uid);",
     replacement: "",
   },
   {
     name: "a pod that is added again shows how it ended",
-    file: "src/agent/pods.ts",
-    search: "statuses.forget(uid);",
-    replacement: "",
+    file: "src/agent/build-pods.ts",
+    search: "if (isGone) publisher.forget(uid);",
+    replacement: "if (isGone) prober.forget(uid);",
   },
   {
     name: "no look after what was done",
@@ -211,16 +211,16 @@ export function ourSelector(instance: string): Record<string, string> {
   },
   {
     name: "nobody waits for those he depends on",
-    file: "src/podworkers/succession.ts",
+    file: "src/podworkers/pod-replacement.ts",
     search: "if (this.#mustWait(own, life)) return false;",
     replacement: "",
   },
   {
     name: "who has begun waits as well",
-    file: "src/podworkers/succession.ts",
-    search: "if (desired === undefined || hasBegun(cached(own.uid), bootId)) return false;",
+    file: "src/podworkers/pod-replacement.ts",
+    search: "if (desired === undefined || hasBegun(pods.cache.get(own.uid), bootId)) return false;",
     replacement:
-      "if (desired === undefined || hasBegun(cached(own.uid), bootId + this)) return false;",
+      "if (desired === undefined || hasBegun(pods.cache.get(own.uid), bootId + this)) return false;",
   },
   {
     name: "what a full disk kept stays in flight",
@@ -242,7 +242,7 @@ export function ourSelector(instance: string): Record<string, string> {
   },
   {
     name: "who is replaced waits for nobody",
-    file: "src/podworkers/succession.ts",
+    file: "src/podworkers/pod-replacement.ts",
     search: "return this.#exists(own) && !this.#mustWait(own, life);",
     replacement: "return this.#exists(own);",
   },
@@ -267,7 +267,7 @@ export function ourSelector(instance: string): Record<string, string> {
   },
   {
     name: "what is written of the killed outlives its pod",
-    file: "src/agent/pods.ts",
+    file: "src/podworkers/pod-terminator.ts",
     search: "store.killed.forget(uid);",
     replacement: "",
   },

@@ -70,7 +70,7 @@ class ConfigWorld implements Disposable {
   async write(written: WrittenObjects): Promise<void> {
     this.#written = written;
     this.#version += 1;
-    for (const { uid } of this.#wanted) this.world.pods.workers.notify(uid);
+    for (const { uid } of this.#wanted) this.world.runner.workers.notify(uid);
     await this.world.clock.settle();
   }
 

@@ -60,7 +60,7 @@ class KillWorld implements Disposable {
     expect(this.world.running()).toEqual(["web/a/0"]);
     if (why === "probe") this.isSick = true;
     else this.value = "2";
-    this.world.pods.workers.notify(web.uid);
+    this.world.runner.workers.notify(web.uid);
     for (let second = 0; second < 120 && this.#stops() === 0; second += 1)
       await this.world.clock.advance(1_000);
     expect(this.#stops()).toBe(1);

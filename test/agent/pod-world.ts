@@ -13,7 +13,12 @@ import type { RecordEvent } from "../../src/api/v1/events.ts";
 import { ANNOTATION, LABEL } from "../../src/api/pod/labels.ts";
 import type { Container, Pod, PodUID } from "../../src/api/v1/pod.ts";
 import type { Edges } from "../../src/edges.ts";
-import { buildPods, type PodsOptions } from "../../src/agent/pods.ts";
+import {
+  buildLifecycle,
+  buildPods,
+  type PodRunner,
+  type PodsOptions,
+} from "../../src/agent/build-pods.ts";
 import { NamespaceMode } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import type { Files } from "../../src/host/files.ts";
 import type { ProbeEdge } from "../../src/host/probe/probe-edge.ts";
@@ -36,7 +41,8 @@ import { revocable, type RevocableRuntime } from "../fakes/fake-cri-revocable.ts
 import { RevocableClock } from "../fakes/fake-revocable-clock.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
 import { NO_POD_OBJECTS, PLAIN_WORLD } from "../fakes/plain-world.ts";
-import type { Pods } from "../../src/podworkers/pods.ts";
+import type { PodLifecycle } from "../../src/pleg/pod-lifecycle.ts";
+import { noPods, type Pods } from "../../src/podworkers/pods.ts";
 
 export const IMAGE = "local/busybox:1";
 
@@ -65,13 +71,17 @@ export class PodWorld implements Disposable {
     return this.#process.pods;
   }
 
+  get runner(): PodRunner {
+    if (this.#process === undefined) throw new Error("the agent is not running");
+    return this.#process.runner;
+  }
+
   /** Starts the agent's pod half: lists the runtime, then follows its events. */
   async start(): Promise<void> {
     const process = this.#boot();
     this.#process = process;
-    await process.pods.lifecycle.relist(process.stop.signal);
-    void process.pods.lifecycle.runEvents(process.stop.signal);
-    void process.pods.lifecycle.runRelist(process.stop.signal);
+    await process.lifecycle.relist(process.stop.signal);
+    process.follow();
     await this.clock.advance(0);
   }
 
@@ -93,7 +103,7 @@ export class PodWorld implements Disposable {
     ready: readonly SourceName[] = ["file"],
   ): Promise<void> {
     const desired: DesiredState = { ...NOTHING_DESIRED, pods, ready: new Set(ready) };
-    this.pods.workers.apply(desired);
+    this.runner.workers.apply(desired);
     await this.clock.advance(0);
   }
 
@@ -130,7 +140,7 @@ export class PodWorld implements Disposable {
       requireNetwork: () => this.#network(),
       // The agent's loop catches what this throws on a full disk.
       onPodChanged: (uid) => {
-        if (!this.diskFull) process.pods.workers.notify(uid);
+        if (!this.diskFull) process.runner.workers.notify(uid);
       },
       removals: (removals) => this.#onDisk(removals),
       ...this.finds,
@@ -186,7 +196,7 @@ export interface PodProcessOptions {
   readonly record?: RecordEvent;
   readonly world?: Partial<RuntimeHelper>;
   readonly objects?: Partial<PodObjects>;
-  readonly setUpVolumes?: PodsOptions["setUpVolumes"];
+  readonly setUpVolumes?: PodsOptions["volumes"]["setUp"];
   readonly shareLargeClaims?: (pod: Pod) => Iterable<void>;
   readonly emptyLargeVolumes?: (uid: PodUID) => Iterable<void>;
   /** Puts something between the rooms and the table of removals. */
@@ -197,7 +207,11 @@ export interface PodProcess {
   readonly stop: AbortController;
   readonly store: Store;
   readonly pods: Pods;
+  readonly lifecycle: PodLifecycle;
+  readonly runner: PodRunner;
   readonly log: Logger;
+  /** After the first list: events, and lists now and then. */
+  follow(): void;
   /** kill -9: from here on nothing that it does has an effect. */
   kill(): void;
 }
@@ -220,24 +234,32 @@ export function bootPods(options: PodProcessOptions): PodProcess {
   const rows = { removals, failures, killed };
   const edges = { clock, random, log, files, cri, probes, bootId, store: rows };
   const logs = join(directory, "logs");
-  const pods = buildPods({
+  const pods = noPods();
+  const common = {
     edges: edges as unknown as Edges,
     config: plainConfig(logs),
-    configs: plainConfigs(logs),
-    events: runtime.events,
+    pods,
+    onPodChanged: options.onPodChanged,
+  };
+  const lifecycle = buildLifecycle(common);
+  const runner = buildPods({
+    ...common,
+    lifecycle,
+    configs: { ...plainConfigs(logs), removeCgroup: () => undefined },
     ensureImage: options.ensureImage,
     record: options.record ?? (() => undefined),
-    world: { ...PLAIN_WORLD, ...options.world },
+    helper: { ...PLAIN_WORLD, ...options.world },
     objects: { ...NO_POD_OBJECTS, ...options.objects },
-    shareLargeClaims: options.shareLargeClaims ?? (() => []),
-    emptyLargeVolumes: options.emptyLargeVolumes ?? (() => []),
-    setUpVolumes: options.setUpVolumes ?? (() => new Map([["-", "/"]])),
-    tearDownVolumes: () => undefined,
-    removeCgroup: () => undefined,
-    requireNetwork: options.requireNetwork,
-    hostIPs: () => ["192.0.2.1"],
-    rejected: () => [],
-    onPodChanged: options.onPodChanged,
+    volumes: {
+      check: () => undefined,
+      shareLargeClaims: options.shareLargeClaims ?? (() => []),
+      emptyLargeVolumes: options.emptyLargeVolumes ?? (() => []),
+      setUp: options.setUpVolumes ?? (() => new Map([["-", "/"]])),
+      tearDown: () => undefined,
+    },
+    network: { requireNetwork: options.requireNetwork },
+    addresses: { hostIPs: () => ["192.0.2.1"] },
+    desired: { state: NOTHING_DESIRED },
     onStatusChanged: options.onStatusChanged ?? (() => undefined),
     onPodGone: () => undefined,
     signal: stop.signal,
@@ -249,7 +271,11 @@ export function bootPods(options: PodProcessOptions): PodProcess {
     // Only for the streams, that they let go of what they hold.
     stop.abort();
   };
-  return { stop, store, pods, log, kill };
+  const follow = (): void => {
+    void lifecycle.runEvents(runtime.events, stop.signal);
+    void lifecycle.runRelist(stop.signal);
+  };
+  return { stop, store, pods, lifecycle, runner, log, follow, kill };
 }
 
 /** Nobody answers. */

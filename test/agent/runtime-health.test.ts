@@ -26,7 +26,7 @@ function watched(isThere: boolean): Watched {
     clock,
     random: steadyRandom,
     log: createLogger({ clock, level: "error", write: () => undefined }),
-    endpoint: "unix:///run/fake.sock",
+    config: { containerRuntimeEndpoint: "unix:///run/fake.sock", cgroupDriver: "cgroupfs" },
     onFirst: () => Promise.resolve(),
     onReturn: () => undefined,
     onHealth: (problem) => void told.push([(clock.monotonic() - start) / 1_000, problem]),

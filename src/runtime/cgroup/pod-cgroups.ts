@@ -22,7 +22,7 @@ export interface PodCgroupsOptions {
   readonly edges: Pick<Edges, "cgroups" | "files" | "log" | "machine">;
   readonly config: AgentConfig;
   /** Known once the runtime has answered, which is before the first pod is made. */
-  readonly cgroupDriver: () => CgroupDriver;
+  readonly runtime: { readonly cgroupDriver: CgroupDriver };
   /** Those that have not come to their end. */
   readonly activePods: () => readonly Pod[];
 }
@@ -41,18 +41,18 @@ export class PodCgroups {
 
   /** Where the pod lies. */
   place(uid: PodUID, qos: QosClass): PodCgroup {
-    const { config, cgroupDriver } = this.#options;
-    return { uid, qos, driver: cgroupDriver(), cgroupRoot: config.cgroupRoot };
+    const { config, runtime } = this.#options;
+    return { uid, qos, driver: runtime.cgroupDriver, cgroupRoot: config.cgroupRoot };
   }
 
   /** Before the sandbox. With systemd a cgroup is made by systemd alone, when the runtime asks for it: nothing to do yet. */
   prepare(desired: DesiredPod): void {
-    if (this.#options.cgroupDriver() === "cgroupfs") this.#write(desired, { make: true });
+    if (this.#options.runtime.cgroupDriver === "cgroupfs") this.#write(desired, { make: true });
   }
 
   /** After the sandbox, before the first container. */
   settle(desired: DesiredPod): void {
-    if (this.#options.cgroupDriver() === "systemd") this.#write(desired, { make: false });
+    if (this.#options.runtime.cgroupDriver === "systemd") this.#write(desired, { make: false });
   }
 
   /** Removes what the runtime leaves behind; throws nothing. */

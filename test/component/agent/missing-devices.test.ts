@@ -23,8 +23,8 @@ class World {
   readonly missing = new MissingDevices({
     clock: this.clock,
     files: { ...realFiles(), target: (path) => this.#look(path) },
-    pods: () => this.pods,
-    onFound: (uid) => this.found.push(uid),
+    desired: { state: this },
+    workers: { notify: (uid) => void this.found.push(uid) },
   });
 
   #look(path: string): FileInfo | undefined {

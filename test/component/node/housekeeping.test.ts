@@ -4,7 +4,7 @@ import { Housekeeping } from "../../../src/node/housekeeping.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { PodRemains } from "../../../src/podworkers/pod-remains.ts";
+import { PodCleanup } from "../../../src/podworkers/pod-cleanup.ts";
 import { Volumes } from "../../../src/volume/mount-volumes.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { steadyRandom } from "../../agent/pod-world.ts";
@@ -24,12 +24,12 @@ test("rows of killed containers go with pods that went while nobody looked, once
     random: steadyRandom,
     log: createLogger({ clock, level: "debug", write: () => undefined }),
     volumes: new Volumes({ files, mounts: realMounts(), stateDir }),
-    remains: new PodRemains({
+    cleanup: new PodCleanup({
       files,
       podLogsDir: join(stateDir, "logs"),
-      tearDownVolumes: () => undefined,
-      removeCgroup: () => undefined,
-      lastWords: () => undefined,
+      volumes: { tearDown: () => undefined },
+      cgroups: { removeCgroup: () => undefined },
+      statuses: { get: () => undefined },
     }),
     killed: store.killed,
     isInUse: (uid) => uid === "here",

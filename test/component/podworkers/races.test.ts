@@ -58,25 +58,24 @@ class Race implements Disposable {
       write: () => undefined,
       ensureImage: (_pod, { image }) => Promise.resolve({ ref: image, username: "" }),
       requireNetwork: () => Promise.resolve(),
-      onPodChanged: (uid) => process.pods.workers.notify(uid),
+      onPodChanged: (uid) => process.runner.workers.notify(uid),
     });
     this.#process = process;
   }
 
   async start(): Promise<void> {
-    const { pods, stop } = this.#process;
-    const listed = pods.lifecycle.relist(stop.signal);
+    const { lifecycle, stop } = this.#process;
+    const listed = lifecycle.relist(stop.signal);
     await this.drain();
     await listed;
-    void pods.lifecycle.runEvents(stop.signal);
-    void pods.lifecycle.runRelist(stop.signal);
+    this.#process.follow();
     await this.drain();
   }
 
   order(pods: readonly DesiredPod[]): void {
     this.#last = pods;
     const desired = { pods, held: new Set<string>(), ready: new Set(["file" as const]) };
-    this.#process.pods.workers.apply({ ...NOTHING_DESIRED, ...desired });
+    this.#process.runner.workers.apply({ ...NOTHING_DESIRED, ...desired });
   }
 
   /** Some time in the race. */

@@ -103,7 +103,7 @@ export class WorkerWorld implements Disposable {
   }
 
   #apply(pods: readonly DesiredPod[]): void {
-    this.world.pods.workers.apply({
+    this.world.runner.workers.apply({
       ...NOTHING_DESIRED,
       pods,
       held: new Set(),

@@ -43,10 +43,9 @@ function configsOf(
     edges: edges as unknown as Edges,
     config: config as AgentConfig,
     record: () => undefined,
-    cgroupDriver: () => "cgroupfs",
-    features: () => features,
+    runtime: { cgroupDriver: "cgroupfs", features },
     observed: () => [],
-    isDevice: (path) => isDevice(realFiles(), path),
+    devices: { has: (path) => isDevice(realFiles(), path) },
     activePods: () => [],
   });
 }

@@ -73,8 +73,8 @@ export class StartWorld implements Disposable {
       return Promise.resolve({ ref: `sha256:${image}`, username: "" });
     };
     const common = { cri, log, configs, ensureImage, creating: new Limiter(1), record };
-    const surroundings = new ContainerSurroundings({ world: node, configs, files });
-    const drafts = new ContainerDrafts({ files, configs, ensureImage, world: node, surroundings });
+    const surroundings = new ContainerSurroundings({ helper: node, configs, files });
+    const drafts = new ContainerDrafts({ files, configs, ensureImage, helper: node, surroundings });
     const starter = new ContainerStarter({ ...common, lifecycle, drafts, surroundings });
     const killer = new PodKiller({ cri, lifecycle, clock, log, record });
     this.#runtime = new PodRuntime({ ...common, clock: systemClock(), starter, killer });

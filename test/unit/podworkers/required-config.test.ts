@@ -17,7 +17,12 @@ function missing(more: Partial<Container>, checkVolumes = () => {}): string | un
   const objects = localObjects({ configMaps: { web: { "web.conf": "x" } } });
   const allocatable = { cpuMillis: 1000, memoryBytes: 2 ** 30 };
   try {
-    requireConfig(pod, { objects, allocatable, nodeName: "pi-1", checkVolumes });
+    requireConfig(pod, {
+      objects,
+      allocatable,
+      nodeName: "pi-1",
+      volumes: { check: checkVolumes },
+    });
     return undefined;
   } catch (thrown) {
     expect(thrown).toMatchObject({ reason: "CreateContainerConfigError" });

@@ -61,7 +61,7 @@ function aWorld({ driver = "cgroupfs", config, controllers, active = [] }: World
       claimRoot: "",
       ...config,
     },
-    cgroupDriver: () => driver,
+    runtime: { cgroupDriver: driver },
     activePods: () => active,
   };
   return { cgroups: new PodCgroups(options), written, lines };

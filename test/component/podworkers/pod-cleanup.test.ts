@@ -2,18 +2,18 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realFiles } from "../../../src/host/real-files.ts";
-import { PodRemains } from "../../../src/podworkers/pod-remains.ts";
+import { PodCleanup } from "../../../src/podworkers/pod-cleanup.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();
 
-function remainsIn(podLogsDir: string): PodRemains {
-  return new PodRemains({
+function remainsIn(podLogsDir: string): PodCleanup {
+  return new PodCleanup({
     files: realFiles(),
     podLogsDir,
-    tearDownVolumes: () => undefined,
-    removeCgroup: () => undefined,
-    lastWords: () => undefined,
+    volumes: { tearDown: () => undefined },
+    cgroups: { removeCgroup: () => undefined },
+    statuses: { get: () => undefined },
   });
 }
 

@@ -5,37 +5,36 @@ import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { parsePodLogDirectory, podLogDirectory } from "../api/pod/log-paths.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Removal } from "../api/pod/removal.ts";
+import type { StatusManager } from "../status/status-manager.ts";
+import type { PodVolumes } from "../volume/pod-volumes.ts";
 import type { FileInfo, Files } from "../host/files.ts";
 import { nameOf } from "./plan.ts";
 import { trimPlan, type LogFile } from "./log-retention.ts";
 
-export interface PodRemainsOptions {
+export interface PodCleanupOptions {
   readonly files: Files;
   readonly podLogsDir: string;
-  /** Unmounts and removes the volumes of a UID. */
-  readonly tearDownVolumes: (uid: PodUID) => void;
-  /** Removes the empty cgroup of a UID. */
-  readonly removeCgroup: (uid: PodUID) => void;
-  /** Spec and status to keep beside the logs of a replaced pod, as JSON; undefined = nothing known. */
-  readonly lastWords: (uid: PodUID) => string | undefined;
+  readonly volumes: Pick<PodVolumes, "tearDown">;
+  readonly cgroups: { removeCgroup(uid: PodUID): void };
+  readonly statuses: Pick<StatusManager, "get">;
 }
 
 /** Marks the logs of a pod that was replaced; also tells what it was and how it stood. */
 const MARK = ".replaced.json";
 const RETAINED_BYTES = 10 * 1024 * 1024;
 
-export class PodRemains {
-  readonly #options: PodRemainsOptions;
+export class PodCleanup {
+  readonly #options: PodCleanupOptions;
 
-  constructor(options: PodRemainsOptions) {
+  constructor(options: PodCleanupOptions) {
     this.#options = options;
   }
 
   /** Harmless to repeat. A replaced pod's logs stay until the next replacement or until the name is deleted. */
   cleanUp(removal: Removal): void {
-    const { files, lastWords } = this.#options;
-    this.#options.tearDownVolumes(removal.uid);
-    this.#options.removeCgroup(removal.uid);
+    const { files, volumes, cgroups } = this.#options;
+    volumes.tearDown(removal.uid);
+    cgroups.removeCgroup(removal.uid);
     const own = this.#directory(removal, removal.uid);
     for (const other of this.#retainedOf(removal)) if (other !== own) files.removeTree(other);
     if (removal.why === "Deleted") {
@@ -44,7 +43,14 @@ export class PodRemains {
     }
     if (files.info(own)?.kind !== "directory") return;
     this.#trim(own);
-    files.writeAtomic(`${own}/${MARK}`, lastWords(removal.uid) ?? "{}\n", 0o600);
+    files.writeAtomic(`${own}/${MARK}`, this.#lastStatus(removal.uid), 0o600);
+  }
+
+  /** Spec and last status as JSON, to find out why a replaced pod failed. */
+  #lastStatus(uid: PodUID): string {
+    const entry = this.#options.statuses.get(uid);
+    if (entry === undefined) return "{}\n";
+    return `${JSON.stringify({ ...entry.pod, status: entry.status }, null, 2)}\n`;
   }
 
   /** Retained logs under a name that nobody uses any more: its removal, which takes them along, was missed. */

@@ -1,0 +1,173 @@
+// Performs: builds what makes pods run, in the order of dependence: probes, status, runtime, syncer, terminator, workers.
+
+import type { AgentConfig } from "../config/config.ts";
+import type { RecordEvent } from "../api/v1/events.ts";
+import { allContainers, type PodUID } from "../api/v1/pod.ts";
+import type { Edges } from "../edges.ts";
+import { Limiter } from "../lib/limiter.ts";
+import { PodLifecycle } from "../pleg/pod-lifecycle.ts";
+import { ConfigChanges, type PodObjects } from "../podworkers/config-changes.ts";
+import { GarbageCollector } from "../podworkers/garbage-collector.ts";
+import { ActionPerformer, type ActionPerformerOptions } from "../podworkers/perform-actions.ts";
+import { PodCleanup } from "../podworkers/pod-cleanup.ts";
+import type { FetchImages, PodReplacementOptions } from "../podworkers/pod-replacement.ts";
+import { PodSyncer } from "../podworkers/pod-syncer.ts";
+import { PodTerminator } from "../podworkers/pod-terminator.ts";
+import { PodWorkers } from "../podworkers/pod-workers.ts";
+import type { Pods } from "../podworkers/pods.ts";
+import { StatusPublisher, type StatusPublisherOptions } from "../podworkers/publish-status.ts";
+import type { ProbeExec } from "../prober/ask-probe.ts";
+import { ProbeManager } from "../prober/probe-manager.ts";
+import { ContainerDrafts } from "../runtime/container-draft.ts";
+import type { EnsureImage, RuntimeHelper } from "../runtime/decide/action-input.ts";
+import { volumeImages } from "../runtime/cri-config/volume-images.ts";
+import { PodKiller } from "../runtime/kill-pod.ts";
+import { LifecycleRunner } from "../runtime/lifecycle.ts";
+import { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
+import type { NodePodConfigs } from "../runtime/pod-configs.ts";
+import { PodRuntime } from "../runtime/pod-runtime.ts";
+import { ContainerSurroundings } from "../runtime/run-container-options.ts";
+import { ContainerStarter } from "../runtime/start-container.ts";
+import type { PodVolumes } from "../volume/pod-volumes.ts";
+
+export interface LifecycleOptions {
+  readonly edges: Edges;
+  readonly config: AgentConfig;
+  readonly pods: Pods;
+  /** The runtime shows a change of the pod, or a probe's verdict of it has changed. */
+  readonly onPodChanged: (uid: PodUID) => void;
+}
+
+/** Built before what makes pods run: all of it observes through the lifecycle. */
+export function buildLifecycle({ edges, config, ...own }: LifecycleOptions): PodLifecycle {
+  const { cri, files } = edges;
+  const reader = new RuntimeReader({ cri, files, instance: config.instance });
+  return new PodLifecycle({ ...edges, ...own.pods, reader, onChange: own.onPodChanged });
+}
+
+export interface PodsOptions
+  extends
+    LifecycleOptions,
+    Pick<PodReplacementOptions, "requireConfig" | "isHeld">,
+    Pick<ActionPerformerOptions, "network">,
+    Pick<StatusPublisherOptions, "addresses" | "desired" | "onStatusChanged" | "onPodGone"> {
+  readonly lifecycle: PodLifecycle;
+  readonly configs: NodePodConfigs;
+  readonly helper: RuntimeHelper;
+  readonly objects: PodObjects;
+  readonly volumes: Pick<
+    PodVolumes,
+    "check" | "shareLargeClaims" | "setUp" | "emptyLargeVolumes" | "tearDown"
+  >;
+  readonly ensureImage: EnsureImage;
+  readonly record: RecordEvent;
+  readonly signal: AbortSignal;
+}
+
+export interface PodRunner {
+  readonly workers: PodWorkers;
+  readonly cleanup: PodCleanup;
+  readonly fetchImages: FetchImages;
+}
+
+/** More creating calls at once make containerd slower, not faster. */
+const CREATING_AT_ONCE = 4;
+
+export function buildPods(options: PodsOptions): PodRunner {
+  const { edges, config, pods, configs, volumes, record, lifecycle, signal } = options;
+  const { cri, clock, log, files, store } = edges;
+  const { cache, statuses, workers } = pods;
+  const { onStatusChanged, onPodGone } = options;
+  const prober = buildProber(options);
+  signal.addEventListener("abort", () => prober[Symbol.dispose](), { once: true });
+  const publisher = new StatusPublisher({ ...options, ...pods, prober, clock });
+  const { performer, killer } = buildRuntime(options);
+  const observing = { cache, lifecycle, publisher };
+  const syncer = new PodSyncer({
+    ...edges,
+    ...observing,
+    performer,
+    garbage: new GarbageCollector({ cri, files, configs, clock, log }),
+    record,
+    prober,
+    failures: store.failures,
+    config: new ConfigChanges({ objects: options.objects, clock, record }),
+  });
+  const { podLogsDir } = config;
+  const cleanup = new PodCleanup({ files, podLogsDir, volumes, cgroups: configs, statuses });
+  const terminator = new PodTerminator({ ...edges, ...observing, killer, volumes, cleanup });
+  const fetchImages = imageFetcher(options);
+  const podWorkers = new PodWorkers({
+    ...edges,
+    removals: store.removals,
+    killed: store.killed,
+    pods,
+    syncer,
+    terminator,
+    record,
+    maxBackoffMs: config.maxContainerRestartPeriodMs,
+    fetchImages,
+    isHeld: options.isHeld,
+    requireConfig: options.requireConfig,
+    cleanup,
+    onChange: (uid) => {
+      const isGone = !workers.has(uid);
+      if (isGone) publisher.forget(uid);
+      onStatusChanged(uid);
+      if (isGone) onPodGone();
+    },
+    signal,
+  });
+  return { workers: podWorkers, cleanup, fetchImages };
+}
+
+interface RuntimeRooms {
+  readonly performer: ActionPerformer;
+  readonly killer: PodKiller;
+}
+
+function buildRuntime(options: PodsOptions): RuntimeRooms {
+  const { configs, record, helper, ensureImage, volumes, network } = options;
+  const { cri, clock, log, files, probes } = options.edges;
+  const creating = new Limiter(CREATING_AT_ONCE);
+  const lifecycle = new LifecycleRunner({ cri, edge: probes, clock });
+  const killer = new PodKiller({ cri, lifecycle, clock, log, record });
+  const common = { cri, configs, ensureImage, creating, record };
+  const surroundings = new ContainerSurroundings({ helper, configs, files });
+  const drafts = new ContainerDrafts({ files, configs, ensureImage, helper, surroundings });
+  const starter = new ContainerStarter({ ...common, log, lifecycle, drafts, surroundings });
+  const runtime = new PodRuntime({ ...common, clock, log, starter, killer });
+  return { performer: new ActionPerformer({ runtime, volumes, network, clock, record }), killer };
+}
+
+function buildProber({ edges, pods, addresses, record, onPodChanged }: PodsOptions): ProbeManager {
+  const { cri, probes } = edges;
+  const exec: ProbeExec = async (id, command, { timeoutSeconds, signal }) => {
+    const answer = await cri.execSync(id, { cmd: command, timeoutSeconds }, { signal });
+    const output = Buffer.concat([answer.stdout, answer.stderr]).toString();
+    return { exitCode: answer.exitCode, output };
+  };
+  return new ProbeManager({
+    ...edges,
+    edge: probes,
+    exec,
+    hostIP: () => addresses.hostIPs()[0],
+    onChange: (uid) => {
+      // The status shows the verdict at once; the worker acts on it when it is its turn.
+      pods.workers.say(uid);
+      onPodChanged(uid);
+    },
+    record,
+  });
+}
+
+function imageFetcher({ helper, ensureImage }: PodsOptions): FetchImages {
+  return async (pod, signal) => {
+    const canMount = helper.mountsImages();
+    for (const container of allContainers(pod.spec)) {
+      await ensureImage(pod, container, signal);
+      const mounted = canMount ? [...volumeImages(pod, container).values()] : [];
+      for (const wanted of mounted) await ensureImage(pod, wanted, signal);
+    }
+  };
+}

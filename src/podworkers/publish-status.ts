@@ -1,0 +1,65 @@
+// Performs: publishes the status of a pod from what was observed, and keeps its probes in line with it.
+
+import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { PodUID } from "../api/v1/pod.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { ProbeManager } from "../prober/probe-manager.ts";
+import type { PodFacts } from "../status/facts.ts";
+import { generatePodStatus } from "../status/generate.ts";
+import type { StatusManager } from "../status/status-manager.ts";
+import { disruptionOf } from "./disruption.ts";
+
+export interface StatusPublisherOptions {
+  readonly statuses: StatusManager;
+  readonly workers: { notifyDependents(): void };
+  readonly prober: Pick<ProbeManager, "update" | "verdicts" | "forget">;
+  readonly addresses: { hostIPs(): readonly string[] };
+  readonly desired: { readonly state: { readonly rejected: readonly Rejection[] } };
+  readonly clock: Clock;
+  readonly onStatusChanged: (uid: PodUID) => void;
+  /** The pod has ended for good and occupies no resources any more. */
+  readonly onPodGone: () => void;
+}
+
+export class StatusPublisher {
+  readonly #options: StatusPublisherOptions;
+
+  constructor(options: StatusPublisherOptions) {
+    this.#options = options;
+  }
+
+  publish({ uid, pod }: DesiredPod, observed: ObservedPod | undefined, facts: PodFacts): void {
+    const { statuses, prober, addresses, clock } = this.#options;
+    prober.update(pod, observed, { terminating: facts.terminating === true });
+    const status = generatePodStatus({
+      pod,
+      observed,
+      hostIPs: addresses.hostIPs(),
+      facts: { ...facts, probes: prober.verdicts(uid) },
+      previous: statuses.status(uid),
+      now: clock.now(),
+    });
+    if (statuses.set(uid, pod, status)) this.#changed(uid);
+  }
+
+  publishTerminating(desired: DesiredPod, observed: ObservedPod | undefined): void {
+    const disruption = disruptionOf(desired, this.#options.desired.state.rejected);
+    const facts = { waiting: {}, terminating: true };
+    this.publish(desired, observed, disruption === undefined ? facts : { ...facts, disruption });
+  }
+
+  /** The worker has ended: nothing of the pod is left. */
+  forget(uid: PodUID): void {
+    const { prober, statuses } = this.#options;
+    prober.forget(uid);
+    if (statuses.forget(uid)) this.#changed(uid);
+  }
+
+  #changed(uid: PodUID): void {
+    const { statuses, workers, onStatusChanged, onPodGone } = this.#options;
+    onStatusChanged(uid);
+    workers.notifyDependents();
+    if (statuses.isOver(uid)) onPodGone();
+  }
+}

@@ -1,11 +1,9 @@
 // Performs: reads a file a person named: regular, not too big; everything else is a sentence.
 
 import { readFileSync, statSync } from "node:fs";
+import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
 import { messageOf } from "../lib/errors.ts";
 import { CliError, systemCode } from "./cli-error.ts";
-
-/** As for manifests (POD-API §1). */
-export const MAX_FILE_BYTES = 1024 * 1024;
 
 export type ReadFile =
   { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly why: string };
@@ -15,7 +13,7 @@ export function readFile(path: string): ReadFile {
   try {
     const info = statSync(path);
     if (!info.isFile()) return { ok: false, why: "it is not a regular file" };
-    if (info.size > MAX_FILE_BYTES) return { ok: false, why: tooBig(info.size) };
+    if (info.size > FILE_LIMITS.bytes) return { ok: false, why: tooBig(info.size) };
     return { ok: true, bytes: readFileSync(path) };
   } catch (thrown) {
     return { ok: false, why: reading(thrown) };
@@ -30,7 +28,7 @@ export function readNamedFile(path: string): Uint8Array {
 }
 
 export function tooBig(bytes: number): string {
-  return `it has ${bytes} bytes, and at most ${MAX_FILE_BYTES} are read`;
+  return `it has ${bytes} bytes, and at most ${FILE_LIMITS.bytes} are read`;
 }
 
 function reading(thrown: unknown): string {

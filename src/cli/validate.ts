@@ -3,12 +3,13 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Rejection } from "../api/pod/desired-pod.ts";
+import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
 import { decodeText } from "../api/yaml/yaml-documents.ts";
 import { CliError } from "./cli-error.ts";
 import { NOTHING_JUDGED, judgeText, judgeTogether, type Judgement } from "./judge-manifests.ts";
 import { errorLine } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
-import { MAX_FILE_BYTES, readFile, readNamedFile, tooBig } from "./text-file.ts";
+import { readFile, readNamedFile, tooBig } from "./text-file.ts";
 import { sha256 } from "../lib/system-sha256.ts";
 
 export interface ValidateOptions {
@@ -76,6 +77,6 @@ function manifestsIn(directory: string): readonly string[] {
 
 async function readStandardInput(terminal: Terminal): Promise<Uint8Array> {
   const bytes = await terminal.readInput();
-  if (bytes.length <= MAX_FILE_BYTES) return bytes;
+  if (bytes.length <= FILE_LIMITS.bytes) return bytes;
   throw new CliError(2, `cannot read standard input: ${tooBig(bytes.length)}`);
 }

@@ -1,9 +1,10 @@
 // Performs: reads the files a person named with -f, `-` for standard input.
 
+import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
 import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
 import { CliError } from "../cli/cli-error.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { MAX_FILE_BYTES, readNamedFile, tooBig } from "../cli/text-file.ts";
+import { readNamedFile, tooBig } from "../cli/text-file.ts";
 import { gatherInput, type WrittenFile, type WrittenInput } from "./document/compose-document.ts";
 import { invalid } from "./open-broker.ts";
 
@@ -32,6 +33,6 @@ export async function readWritten(path: string, terminal: Terminal): Promise<Wri
 export async function readBytes(path: string, terminal: Terminal): Promise<Uint8Array> {
   if (path !== "-") return readNamedFile(path);
   const bytes = await terminal.readInput();
-  if (bytes.length <= MAX_FILE_BYTES) return bytes;
+  if (bytes.length <= FILE_LIMITS.bytes) return bytes;
   throw new CliError(2, `cannot read standard input: ${tooBig(bytes.length)}`);
 }

@@ -17,6 +17,7 @@ import { Findings } from "../api/decode/field-errors.ts";
 import { isTopicName } from "./mqtt-topics.ts";
 import { timeField } from "../api/validation/time-field.ts";
 import type { PublicKey, SigningKey, SigningRole, TrustBundle } from "./trust-bundle.ts";
+import { DOCUMENT_LIMITS } from "../api/yaml/text-limits.ts";
 import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
 import { isJsonObject } from "../lib/json.ts";
@@ -33,7 +34,7 @@ const NODE_GLOB = /^[a-z0-9.*-]{1,253}$/;
 export function decodeTrustBundle(payload: Uint8Array): Result<TrustBundle> {
   const text = decodeText(payload);
   if (!text.ok) return failed(text.errors.map(asPayloadError));
-  const { documents, errors } = readDocuments(text.value);
+  const { documents, errors } = readDocuments(text.value, DOCUMENT_LIMITS);
   const [document, second] = documents;
   if (errors.length > 0 || document === undefined) return failed(errors.map(asPayloadError));
   const findings = new Findings({ locate: document.locate, lenient: false });

@@ -105,6 +105,3 @@ export function documentName(source: SourceName): string {
 export function groupOf({ source }: Pick<DocumentAddress, "source">): string | undefined {
   return source.startsWith(GROUP) ? source.slice(GROUP.length) : undefined;
 }
-
-/** Most bytes of a document: what the strictest broker retains. */
-export const MAX_DOCUMENT_BYTES = 48 * 1024;

@@ -8,7 +8,7 @@ import type { VerifySignature } from "../protocol/trust-record.ts";
 import { readSignedMessage } from "./signature-envelope.ts";
 import { rootKeysOf, typeError, verifiedBy, type RootKey } from "./signature-judge.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
-import { MAX_DOCUMENT_BYTES } from "../protocol/desired-document.ts";
+import { DOCUMENT_LIMITS } from "../api/yaml/text-limits.ts";
 
 export interface BundleArrival {
   /** As it came over the wire. */
@@ -41,10 +41,10 @@ export function judgeTrustBundle(arrival: BundleArrival): BundleVerdict {
     digest: `sha256:${sha256(message)}`,
     message: text,
   });
-  if (message.length > MAX_DOCUMENT_BYTES)
+  if (message.length > DOCUMENT_LIMITS.bytes)
     return refuse(
       413,
-      `it has ${message.length} bytes, at most ${MAX_DOCUMENT_BYTES} are accepted; make it smaller`,
+      `it has ${message.length} bytes, at most ${DOCUMENT_LIMITS.bytes} are accepted; make it smaller`,
     );
   if (message.length === 0)
     return refuse(417, "an empty payload takes nothing back; publish the newest TrustBundle again");

@@ -209,6 +209,19 @@ const WRONG: readonly Shape[] = [
     text: (count) =>
       `${HEAD.replace("{ name: web }", "{ name: web, annotations: { agent/unknown-fields: warn } }")}${each(count, (index) => `  terminationGracePeriodSecondsss${index}: 1\n`)}  containers: [{ name: a, image: x }]\n`,
   },
+  { name: "YAML: tags that fit no value", text: (count) => `a: [${"!b c,".repeat(count)}]` },
+  {
+    name: "YAML: tags with a long prefix",
+    text: (count) => `%TAG !e! ${"a".repeat(980)}\n---\na: [${"!e!b c,".repeat(count)}]`,
+  },
+  { name: "YAML: tags before nothing", text: (count) => `a: ${"!b ".repeat(count)}` },
+  { name: "YAML: commas without values", text: (count) => `a: [${",".repeat(count)}]` },
+  { name: "YAML: brackets that close nothing", text: (count) => `a: ${"]".repeat(count)}` },
+  { name: "YAML: keys without values", text: (count) => each(count, (index) => `${index}:\n`) },
+  {
+    name: "YAML: merges in brackets",
+    text: (count) => `a: {${each(count, (index) => `<<: {k${index}: 1},`)}}`,
+  },
   { name: "YAML: escapes that are none", text: (count) => `a: "${"\\q".repeat(count)}"\n` },
   {
     name: "YAML: long words in quotes",

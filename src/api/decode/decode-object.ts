@@ -12,14 +12,13 @@ import { Findings, FindingsBudget } from "./field-errors.ts";
 import { formatPath, type FieldPath } from "./field-path.ts";
 import { LATER_KINDS, isKubernetesKind } from "./kinds.ts";
 import { LIST } from "../v1/objects.ts";
+import { MAX_DEPTH } from "../yaml/text-limits.ts";
 import { containerHash, specHash } from "../pod/pod-identity.ts";
 import { abbreviated, nearestName } from "../../lib/suggest.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
-/** Deeper data is refused before anything walks it. */
-const MAX_DEPTH = 100;
 /** Longer than any valid name or kind: what a broken object calls itself stays fit for a log line. */
 const MAX_WORD = 256;
 const NOTHING: DecodedObject = { pods: [], objects: [], errors: [], refusedKinds: [], notices: [] };

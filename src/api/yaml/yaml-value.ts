@@ -3,7 +3,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Pair, type Scalar } from "yaml";
 
 import type { FieldPath } from "../decode/field-path.ts";
-import { markAt, setOwn, type Mark, type Marks } from "./marks.ts";
+import { positionAt, type MemberPositions, type SourcePosition } from "./source-positions.ts";
 import { resolveScalar, type ScalarValue } from "./yaml-scalars.ts";
 import { shortText } from "../../lib/short-text.ts";
 
@@ -13,46 +13,56 @@ export interface YamlProblem {
   readonly code: "Syntax" | "Duplicate";
 }
 
-/** One document as data. */
+/** One document as data. With `problems` it must not be used. */
 export interface DocumentValue {
   readonly value: unknown;
+  /** The first few. */
   readonly problems: readonly YamlProblem[];
-  /** The mark of the field at a path, or of the nearest thing around it. */
-  readonly markOf: (path: FieldPath) => Mark;
+  /** The position of the field at a path, or of its nearest parent that exists. */
+  readonly positionOf: (path: FieldPath) => SourcePosition;
 }
 
-/** What the aliases of one document may stand for together, in values; a long text counts for several. */
-const MAX_ALIASED = 4000;
-const CHARACTERS_PER_VALUE = 16;
+/** A long text counts as several nodes where an alias repeats it. */
+const CHARACTERS_PER_NODE = 16;
 const MAX_SHOWN_KEY = 80;
+/** Of one document; a hostile one has thousands. */
+const MAX_PROBLEMS = 5;
 
 const CORE_TAGS = "tag:yaml.org,2002:";
 const KNOWN_TAGS: readonly string[] = ["binary", "bool", "float", "int", "null", "timestamp"];
 
 interface Sized {
   readonly value: unknown;
-  /** Values inside, aliases written out. */
+  /** Nodes in it, those behind aliases included. */
   readonly size: number;
 }
 
-/** `contents` comes from the failsafe schema: every scalar is still text. */
-export function yamlValue(contents: unknown): DocumentValue {
-  const converter = new YamlConverter();
+/** `contents` comes from the failsafe schema: every scalar is still text. `maxAliased`: nodes that all aliases together may repeat. */
+export function yamlValue(contents: unknown, maxAliased: number): DocumentValue {
+  const converter = new YamlConverter(maxAliased);
   const root = converter.convert(contents).value;
-  const tree = { root, start: { offset: offsetOf(contents) }, marks: converter.marks };
-  return { value: root, problems: converter.problems, markOf: (path) => markAt(tree, path) };
+  const tree = { root, start: { offset: offsetOf(contents) }, members: converter.members };
+  const positionOf = (path: FieldPath): SourcePosition => positionAt(tree, path);
+  return { value: root, problems: converter.problems, positionOf };
 }
 
-export function duplicateKey(key: string, offset: number): YamlProblem {
-  const message = `duplicate key ${JSON.stringify(shortText(key, MAX_SHOWN_KEY))}`;
-  return { offset, code: "Duplicate", message };
+/** What one merge key `<<` stands for. */
+interface Merge {
+  readonly from: unknown;
+  /** Of the key. */
+  readonly offset: number;
 }
 
 class YamlConverter {
   readonly problems: YamlProblem[] = [];
-  readonly marks = new WeakMap<object, Marks>();
+  readonly members = new WeakMap<object, MemberPositions>();
   readonly #anchors = new Map<string, Sized>();
+  readonly #maxAliased: number;
   #aliased = 0;
+
+  constructor(maxAliased: number) {
+    this.#maxAliased = maxAliased;
+  }
 
   convert(node: unknown): Sized {
     if (isAlias(node)) return this.#alias(node.source, offsetOf(node));
@@ -78,31 +88,34 @@ class YamlConverter {
       this.#problem(offset, "an alias (*) without its anchor (&) before it; put text in quotes");
       return { value: null, size: 1 };
     }
+    const before = this.#aliased;
     this.#aliased += target.size;
-    if (this.#aliased <= MAX_ALIASED) return target;
-    if (this.#aliased - target.size <= MAX_ALIASED)
-      this.#problem(offset, "its aliases stand for too many values");
+    if (this.#aliased <= this.#maxAliased) return target;
+    if (before <= this.#maxAliased) {
+      const message = `its aliases (*) repeat more than ${this.#maxAliased} nodes (keys, values, list items)`;
+      this.#problem(offset, message);
+    }
     return { value: null, size: 1 };
   }
 
   #list(items: readonly unknown[]): Sized {
     const value: unknown[] = [];
-    const marks: Marks = new Map();
+    const positions: MemberPositions = new Map();
     let size = 1;
     for (const item of items) {
       const sized = this.convert(item);
-      marks.set(value.length, markOfNode(item));
+      positions.set(value.length, positionOfNode(item));
       value.push(sized.value);
       size += sized.size;
     }
-    this.marks.set(value, marks);
+    this.members.set(value, positions);
     return { value, size };
   }
 
   #map(pairs: readonly Pair[]): Sized {
     const value: Record<string, unknown> = {};
-    const marks: Marks = new Map();
-    const merged: Sized[] = [];
+    const positions: MemberPositions = new Map();
+    const merged: Merge[] = [];
     let size = 1;
     for (const pair of pairs) {
       const key = this.#key(pair.key);
@@ -111,35 +124,34 @@ class YamlConverter {
       if (key === undefined) continue;
       size += sizeOf(key) - 1;
       if (key === "<<" && isPlain(pair.key)) {
-        merged.push({ value: sized.value, size: offsetOf(pair.key) });
+        merged.push({ from: sized.value, offset: offsetOf(pair.key) });
         continue;
       }
-      if (Object.hasOwn(value, key)) this.problems.push(duplicateKey(key, offsetOf(pair.key)));
-      else setOwn(value, key, sized.value);
-      if (!marks.has(key))
-        marks.set(key, { ...markOfNode(pair.value), offset: offsetOf(pair.key) });
+      const offset = offsetOf(pair.key);
+      if (Object.hasOwn(value, key)) {
+        this.#duplicateKey(offset, key);
+        continue;
+      }
+      setOwn(value, key, sized.value);
+      positions.set(key, { ...positionOfNode(pair.value), offset });
     }
-    for (const from of merged) this.#merge(value, from.value, { marks, offset: from.size });
-    this.marks.set(value, marks);
+    for (const merge of merged) this.#merge(value, positions, merge);
+    this.members.set(value, positions);
     return { value, size };
   }
 
-  /** `<<`: the keys of other maps, where this one (or an earlier of them) has none of its own. */
-  #merge(
-    into: Record<string, unknown>,
-    from: unknown,
-    at: { readonly marks: Marks; readonly offset: number },
-  ): void {
+  /** The members of other maps that `into`, or a map merged before, has not. */
+  #merge(into: Record<string, unknown>, positions: MemberPositions, { from, offset }: Merge): void {
     for (const source of Array.isArray(from) ? from : [from]) {
       if (!isRecord(source)) {
-        this.#problem(at.offset, "a merge key << takes a map or a list of maps");
+        this.#problem(offset, "a merge key << takes a map or a list of maps");
         return;
       }
       for (const [key, value] of Object.entries(source)) {
         if (Object.hasOwn(into, key)) continue;
         setOwn(into, key, value);
-        const mark = this.marks.get(source)?.get(key);
-        if (mark !== undefined) at.marks.set(key, mark);
+        const position = this.members.get(source)?.get(key);
+        if (position !== undefined) positions.set(key, position);
       }
     }
   }
@@ -163,14 +175,21 @@ class YamlConverter {
     if (tag === undefined) return isPlain(node) ? resolveScalar(text) : text;
     const value = taggedScalar(tag, text);
     if (value !== undefined) return value;
-    // Neither the text nor a tag of somebody's own is shown: both may be part of a password.
+    // Neither the text nor an unknown tag is shown: both may be part of a password.
     const name = tag.startsWith(CORE_TAGS) ? tag.slice(CORE_TAGS.length) : "";
     const known = KNOWN_TAGS.includes(name) ? `tag !!${name}` : "a tag (!)";
     this.#problem(offsetOf(node), `${known} that does not fit its value; put text in quotes`);
     return text;
   }
 
+  #duplicateKey(offset: number, key: string): void {
+    if (this.problems.length === MAX_PROBLEMS) return;
+    const message = `duplicate key ${JSON.stringify(shortText(key, MAX_SHOWN_KEY))}`;
+    this.problems.push({ offset, message, code: "Duplicate" });
+  }
+
   #problem(offset: number, message: string): void {
+    if (this.problems.length === MAX_PROBLEMS) return;
     this.problems.push({ offset, message, code: "Syntax" });
   }
 }
@@ -193,13 +212,25 @@ function taggedScalar(tag: string, text: string): ScalarValue | undefined {
   return undefined;
 }
 
-function markOfNode(node: unknown): Mark {
+/** A key named `__proto__` must become data, never a prototype. */
+function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
+  if (key !== "__proto__") target[key] = value;
+  else
+    Object.defineProperty(target, key, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+}
+
+function positionOfNode(node: unknown): SourcePosition {
   const offset = offsetOf(node);
   return isPlain(node) ? { offset, text: textOf(node) } : { offset };
 }
 
 function sizeOf(text: string): number {
-  return 1 + Math.floor(text.length / CHARACTERS_PER_VALUE);
+  return 1 + Math.floor(text.length / CHARACTERS_PER_NODE);
 }
 
 /** The failsafe schema makes every scalar a string; an empty one has no value. */

@@ -2,6 +2,7 @@
 // take it.
 
 import type { Terminal } from "../../cli/terminal.ts";
+import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { CliError } from "../../cli/cli-error.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import { rfc3339 } from "../../lib/clock.ts";
@@ -50,9 +51,6 @@ export interface ApplyFlags extends BrokerFlags, TargetFlags {
   readonly allowPlainSecrets?: boolean;
   readonly dryRun?: boolean;
 }
-
-/** What the strictest broker keeps. */
-const MAX_MESSAGE_BYTES = 48 * 1024;
 
 /** The exit code: 1 when a node did not become Healthy. Throws CliError. */
 export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1> {
@@ -208,11 +206,11 @@ function judge({ terminal, input, target, payload, version, flags }: Judged): vo
 
 function signed(payload: Uint8Array, signers: readonly Signer[]): Uint8Array {
   const message = signers.length === 0 ? payload : signMessage("desired", payload, signers);
-  if (message.length <= MAX_MESSAGE_BYTES) return message;
+  if (message.length <= DOCUMENT_LIMITS.bytes) return message;
   const how = signers.length === 0 ? "" : " once signed";
   throw new CliError(
     2,
-    `the document has ${message.length} bytes${how}, at most ${MAX_MESSAGE_BYTES} are accepted; make it smaller`,
+    `the document has ${message.length} bytes${how}, at most ${DOCUMENT_LIMITS.bytes} are accepted; make it smaller`,
   );
 }
 

@@ -2,6 +2,7 @@
 
 import type { Sha256 } from "../../api/decode/decode-context.ts";
 import { isEnvelope, readSignedEnvelope } from "../../protocol/dsse.ts";
+import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText, readDocuments } from "../../api/yaml/yaml-documents.ts";
 import { countOf, textOf } from "../wire-values.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
@@ -46,6 +47,6 @@ export function readRetained(
 function firstDocument(bytes: Uint8Array): unknown {
   const text = decodeText(bytes);
   if (!text.ok) return undefined;
-  const [first] = readDocuments(text.value).documents;
+  const [first] = readDocuments(text.value, DOCUMENT_LIMITS).documents;
   return first?.value;
 }

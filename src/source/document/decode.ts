@@ -14,6 +14,7 @@ import {
   type Node,
 } from "../../api/decode/field-reader.ts";
 import { Findings } from "../../api/decode/field-errors.ts";
+import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText, readDocuments, type YamlDocument } from "../../api/yaml/yaml-documents.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { NO_FLEET_WORD, readFleetWord, type FleetWord } from "./membership.ts";
@@ -91,7 +92,7 @@ export type DocumentOf = "node" | "group";
 export function readEnvelope(payload: Uint8Array, of: DocumentOf = "node"): ReadEnvelope {
   const text = decodeText(payload);
   if (!text.ok) return { type: "Invalid", errors: text.errors.map(asDocumentError) };
-  const { documents, errors } = readDocuments(text.value);
+  const { documents, errors } = readDocuments(text.value, DOCUMENT_LIMITS);
   if (errors.length > 0 && errors.every((error) => error.code === "Empty"))
     return { type: "Empty" };
   if (errors.length > 0) return { type: "Invalid", errors: errors.map(asDocumentError) };
@@ -119,7 +120,7 @@ export function readCheckpoint(
   const nothing = { policy: DEFAULT_POLICY, resources: [], ...NO_FLEET_WORD };
   const text = decodeText(payload);
   if (!text.ok) return { ...nothing, errors: text.errors.map(asDocumentError) };
-  const { documents, errors } = readDocuments(text.value);
+  const { documents, errors } = readDocuments(text.value, DOCUMENT_LIMITS);
   const [document] = documents;
   if (document === undefined) return { ...nothing, errors: errors.map(asDocumentError) };
   const passedOver = new Findings({ locate: document.locate, lenient: true });

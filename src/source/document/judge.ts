@@ -7,10 +7,10 @@ import {
   type DesiredDocument,
   documentName,
   type DocumentAddress,
-  MAX_DOCUMENT_BYTES,
 } from "../../protocol/desired-document.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { DesiredObject } from "../../api/v1/local-object.ts";
+import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { readEnvelope, type Envelope } from "./decode.ts";
 import {
@@ -88,8 +88,8 @@ type Refuse = (why: Refusal, generation?: number) => Verdict;
 export function judgeDocument(arrival: Arrival): Verdict {
   const { payload: message, address, stored, context } = arrival;
   const { sha256, trust } = context;
-  if (message.length > MAX_DOCUMENT_BYTES) {
-    const text = `the document has ${message.length} bytes, at most ${MAX_DOCUMENT_BYTES} are accepted; make it smaller`;
+  if (message.length > DOCUMENT_LIMITS.bytes) {
+    const text = `the document has ${message.length} bytes, at most ${DOCUMENT_LIMITS.bytes} are accepted; make it smaller`;
     return refusing(digestOf(message, sha256))(refusal(413, text));
   }
   if (message.length === 0) return refusing(digestOf(message, sha256))(EMPTY_PAYLOAD);

@@ -3,6 +3,7 @@
 import type { Sha256 } from "../../api/decode/decode-context.ts";
 import { decodeManifest } from "../../api/decode/decode-manifest.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
+import { FILE_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText } from "../../api/yaml/yaml-documents.ts";
 import type { FileInfo, Files } from "../../host/files.ts";
 import { messageOf } from "../../lib/errors.ts";
@@ -21,9 +22,6 @@ export interface ReadContext {
   readonly clusterDNS?: boolean;
   readonly sha256: Sha256;
 }
-
-/** Larger manifests are refused, bytes. */
-export const MAX_MANIFEST_BYTES = 1024 * 1024;
 
 const MANIFEST_NAME = /^[^.].*\.(yaml|yml|json)$/;
 
@@ -50,7 +48,7 @@ export function readManifest(entry: Entry, context: ReadContext): Reading {
   if (refusal !== undefined) return refusal;
   let bytes: Uint8Array;
   try {
-    bytes = context.files.read(entry.path, MAX_MANIFEST_BYTES);
+    bytes = context.files.read(entry.path, FILE_LIMITS.bytes);
   } catch (thrown) {
     return refuse(entry.path, { code: "Unreadable", message: messageOf(thrown) });
   }
@@ -76,10 +74,10 @@ export function joinPath(directory: string, name: string): string {
 function refusalOf(entry: Entry): Reading | undefined {
   switch (entry.kind) {
     case "file":
-      if (entry.size <= MAX_MANIFEST_BYTES) return undefined;
+      if (entry.size <= FILE_LIMITS.bytes) return undefined;
       return refuse(entry.path, {
         code: "TooLarge",
-        message: `has ${entry.size} bytes; a manifest has at most ${MAX_MANIFEST_BYTES}`,
+        message: `has ${entry.size} bytes; a manifest has at most ${FILE_LIMITS.bytes}`,
       });
     case "directory":
       return refuse(entry.path, {

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
+import { stringify } from "yaml";
+
+import { DOCUMENT_LIMITS, FILE_LIMITS } from "../../../../src/api/yaml/text-limits.ts";
 import { decodeText, readDocuments } from "../../../../src/api/yaml/yaml-documents.ts";
+
+function lines(...text: readonly string[]): string {
+  return text.map((line) => `${line}\n`).join("");
+}
 
 /** Value of the one document. */
 function valueOf(text: string): unknown {
@@ -78,10 +85,54 @@ describe("documents", () => {
     expect(valueOf(text)).toMatchObject({ d: { x: 5, y: 2, z: 4 }, e: { "<<": 1 } });
   });
 
+  test("maps, lists, words, quotes, brackets and texts", () => {
+    const text = lines(
+      "# of a shop",
+      "---",
+      "kind: Pod   # a comment",
+      "name: 'it''s'",
+      "",
+      "list:",
+      "- a",
+      "-   b: 1",
+      '    c: "x # y"',
+      "- - 0644",
+      "  - ~",
+      "- d: größer",
+      "- d:",
+      "    e: yes",
+      "script: |",
+      "  one",
+      "",
+      "    two # no comment",
+      "text: |-",
+      "   three",
+      "",
+      "image: registry:5000/a/b:1.2@sha256:0f  ",
+      'args: [ -c, --all, "a, b", { k: v, n: [] }, http://x:1/?, ]',
+    );
+    expect(valueOf(text)).toEqual({
+      kind: "Pod",
+      name: "it's",
+      list: ["a", { b: 1, c: "x # y" }, [420, null], { d: "größer" }, { d: { e: true } }],
+      script: "one\n\n  two # no comment\n",
+      text: "three",
+      image: "registry:5000/a/b:1.2@sha256:0f",
+      args: ["-c", "--all", "a, b", { k: "v", n: [] }, "http://x:1/?"],
+    });
+  });
+
   test("JSON is read, tabs and escapes included", () => {
     expect(valueOf('{\n\t"a": [1,\n\t\t"\\u00e9\\/"],\n\t"b": null }\n')).toEqual({
       a: [1, "é/"],
       b: null,
+    });
+    const text =
+      '\uFEFF \r\n{"a": [1, -0, 2.5e-3, true, false, null, "x\\u00e9\\n\\ud83d\\ude00\\/"], "b":{},"c":[ ]}\n';
+    expect(valueOf(text)).toEqual({
+      a: [1, 0, 0.0025, true, false, null, "xé\n😀/"],
+      b: {},
+      c: [],
     });
   });
 
@@ -105,6 +156,39 @@ describe("documents", () => {
 });
 
 describe("places", () => {
+  test("an item of JSON is where it begins, however the JSON is formatted", () => {
+    const json = fc.array(fc.jsonValue({ maxDepth: 3 }), { minLength: 1 });
+    fc.assert(
+      fc.property(json, fc.constantFrom(0, 1, 2, "\t"), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        fc.pre(!text.includes("-0"));
+        const [document] = readDocuments(text).documents;
+        expect(document?.value).toEqual(JSON.parse(text));
+        for (const [index, item] of value.entries()) {
+          const { line = 0, column = 0 } = document?.locate([index]) ?? {};
+          const rest = text
+            .split("\n")
+            .slice(line - 1)
+            .join("\n")
+            .slice(column - 1);
+          const [first = ""] = JSON.stringify(item, null, indent).split("\n");
+          expect(rest.startsWith(first)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test("the fields of each document of a file", () => {
+    const { documents } = readDocuments("a: 1\n---\nb:\n  - c: yes\n");
+    expect(documents.map(({ index }) => index)).toEqual([0, 1]);
+    expect(documents[1]?.locate(["b", 0, "c"])).toEqual({ line: 4, column: 5, text: "yes" });
+  });
+
+  test("a merged field is where it was written", () => {
+    const [document] = readDocuments("a: &a\n  b: 1\nc:\n  <<: *a\n").documents;
+    expect(document?.locate(["c", "b"])).toEqual({ line: 2, column: 3, text: "1" });
+  });
+
   test("a field is where its key is, an item where it begins", () => {
     const [document] = readDocuments("a:\n  b: [1, yes]\n").documents;
     expect(document?.locate(["a", "b"])).toEqual({ line: 2, column: 3 });
@@ -115,6 +199,50 @@ describe("places", () => {
     const [document] = readDocuments("a:\n  b: x\n").documents;
     expect(document?.locate(["a", "c", 0])).toEqual({ line: 1, column: 1 });
     expect(document?.locate(["a", "b", "c"])).toEqual({ line: 2, column: 3 });
+  });
+});
+
+describe("what is long and harmless is read", () => {
+  const CONTENT = "a line of text\n".repeat(66_667).slice(0, 1_000_000);
+  const POD = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "web", labels: { app: "web", tier: "front" } },
+    spec: {
+      restartPolicy: "Always",
+      containers: [
+        {
+          name: "web",
+          image: "registry.example:5000/web:1.2.3",
+          command: ["/bin/web", "--port", "80"],
+          env: Array.from({ length: 20 }, (_, index) => ({ name: `V${index}`, value: "x" })),
+          ports: [{ containerPort: 80, hostPort: 80, protocol: "TCP" }],
+          resources: { limits: { cpu: "100m", memory: "64Mi" }, requests: { cpu: "50m" } },
+          volumeMounts: [{ name: "data", mountPath: "/data", readOnly: true }],
+        },
+      ],
+      volumes: [{ name: "data", configMap: { name: "web" } }],
+    },
+  };
+  const pods = (count: number): object => {
+    const items = Array.from({ length: count }, () => POD);
+    return { apiVersion: "v1", kind: "List", items };
+  };
+  const configMap = { apiVersion: "v1", kind: "ConfigMap", data: { text: CONTENT } };
+  const cases: Readonly<Record<string, readonly [text: string, value: object]>> = {
+    "110 pods in blocks": [stringify(pods(110), { aliasDuplicateObjects: false }), pods(110)],
+    "110 pods in KYAML": [Bun.YAML.stringify(pods(110)), pods(110)],
+    "110 pods as formatted JSON": [JSON.stringify(pods(110), null, 4), pods(110)],
+    "a ConfigMap of 1,000,000 bytes as a text": [stringify(configMap), configMap],
+    "a ConfigMap of 1,000,000 bytes as JSON": [JSON.stringify(configMap), configMap],
+    "a ConfigMap of 1,000,000 bytes in one line": [
+      JSON.stringify({ ...configMap, data: { text: "x".repeat(1_000_000) } }),
+      { ...configMap, data: { text: "x".repeat(1_000_000) } },
+    ],
+  };
+  test.each(Object.entries(cases))("%s", (_sentence, [text, value]) => {
+    expect(text.length).toBeLessThan(FILE_LIMITS.bytes);
+    expect(valueOf(text)).toEqual(value);
   });
 });
 
@@ -188,57 +316,60 @@ describe("refusals", () => {
     });
   });
 
-  const TOO_LONG =
-    "this is neither plain YAML nor JSON, and the file is too long for more: write it plainly or split the file";
-  const hostile: Readonly<Record<string, readonly [text: string, message: string]>> = {
-    "brackets without end": ["[".repeat(1_000_000), "nested deeper than 100 levels"],
-    "a staircase": ["- ".repeat(500_000), "nested deeper than 100 levels"],
-    "keys without end": ["k: v\n".repeat(90_000), TOO_LONG],
-    "comments without end": ["#\n".repeat(50_000), "too long: split it into several files"],
-    "escapes that are none": [`a: "${"\\q".repeat(500_000)}"\n`, TOO_LONG],
-    "a megabyte in quotes": [`a: "${"x".repeat(1_000_000)}\\x41"\n`, TOO_LONG],
+  const NODES =
+    "the file has more than 50000 nodes (keys, values, list items); number 50001 is here";
+  const TOKENS = "the file has more than 400000 words, signs and line ends; number 400001 is here";
+  const REMEDY = ": make it smaller or split it";
+  const hostile: Readonly<Record<string, readonly [text: string, error: string]>> = {
+    "brackets without end": ["[".repeat(1_000_000), "1:103 nested deeper than 100 levels"],
+    "a staircase": ["- ".repeat(500_000), "1:204 nested deeper than 100 levels"],
+    "keys without end": ["k: v\n".repeat(90_000), `25001:1 ${NODES}${REMEDY}`],
+    "numbers without end, in JSON": [`[\n${"1,\n".repeat(50_000)}1]`, `50001:1 ${NODES}${REMEDY}`],
+    "items without values": ["-\n".repeat(60_000), `50001:1 ${NODES}${REMEDY}`],
+    "aliases without end": [`- &a x\n${"- *a\n".repeat(60_000)}`, `25001:1 ${NODES}${REMEDY}`],
+    "comments without end": ["#\n".repeat(200_000), `133334:2 ${TOKENS}${REMEDY}`],
+    "a text of empty lines": [`a: |\n b\n${"\n".repeat(500_000)} c\n`, `2:1 ${TOKENS}${REMEDY}`],
+    "500,000 folded lines": [`a: >\n${" b\n".repeat(500_000)}`, `2:1 ${TOKENS}${REMEDY}`],
+    "documents without end": [
+      "--- a\n".repeat(2000),
+      `1001:1 the file has more than 1000 documents; number 1001 is here${REMEDY}`,
+    ],
     "a tag that is written out everywhere": [
       `%TAG !e! ${"a".repeat(900_000)}\n---\n[${"!e!b c,".repeat(3000)}]`,
-      "a directive of more than 1000 characters",
-    ],
-    "a megabyte of empty lines in a text": [
-      `a: |\n b\n${"\n".repeat(1_000_000)} c\n`,
-      "more than 100000 lines: split it into several files",
-    ],
-    "50,000 folded lines": [`a: >\n${" b\n".repeat(50_001)}`, TOO_LONG],
-    "keys without end, plainly": [
-      Array.from({ length: 4001 }, (_, index) => `k${index}: v\n`).join(""),
-      "too long: split it into several files",
-    ],
-    "numbers without end, in JSON": [
-      `[${"1,".repeat(4000)}1]`,
-      "too long: split it into several files",
+      "1:1 a directive of more than 1000 characters",
     ],
     "aliases of aliases": [
       `a: &a [${"x,".repeat(500)}]\nb: &b [${"*a,".repeat(500)}]\nc: [${"*b,".repeat(500)}]`,
-      "its aliases stand for too many values",
+      "2:305 its aliases (*) repeat more than 50000 nodes (keys, values, list items)",
     ],
   };
   test.each(Object.entries(hostile))(
     "%s is refused with bounded work",
-    (_sentence, [text, message]) => {
+    (_sentence, [text, error]) => {
       const { documents, errors } = readDocuments(text);
       expect(documents).toEqual([]);
-      expect(errors.map((error) => error.message)).toEqual([message]);
+      const reported = errors.map(({ line, column, message }) => `${line}:${column} ${message}`);
+      expect(reported).toEqual([error]);
     },
   );
 
-  test("what is too long for more than plain YAML or JSON is shown where it is no longer that", () => {
-    const keys = Array.from({ length: 3000 }, (_, index) => `k${index}: v\n`).join("");
-    const ones = `[\n${"1,\n".repeat(3000)}x]`;
-    const placed = [`${keys}t: !!str x\n`, ones].map((text) =>
-      readDocuments(text).errors.map(({ line, column, message }) => ({ line, column, message })),
-    );
-    expect(placed).toEqual([
-      [{ line: 3001, column: 1, message: TOO_LONG }],
-      [{ line: 3002, column: 1, message: TOO_LONG }],
+  test.each([
+    ["escapes that are none", `a: "${"\\q".repeat(500_000)}"\n`, "Invalid escape sequence"],
+    ["brackets that close nothing", `a: ${"]".repeat(100_000)}`, "Unexpected flow-seq-end"],
+    ["commas without values", `[${",".repeat(100_000)}]`, "Unexpected , in flow sequence"],
+  ])("of %s only the first errors are reported", (_what, text, message) => {
+    const { documents, errors } = readDocuments(text);
+    expect(documents).toEqual([]);
+    expect(errors).toHaveLength(5);
+    for (const error of errors) expect(error.message).toStartWith(message);
+  });
+
+  test("a document of MQTT may have fewer nodes than a file", () => {
+    const text = `[${"1,".repeat(10_000)}1]`;
+    expect(readDocuments(text).errors).toEqual([]);
+    expect(readDocuments(text, DOCUMENT_LIMITS).errors.map(({ message }) => message)).toEqual([
+      `the file has more than 10000 nodes (keys, values, list items); number 10001 is here${REMEDY}`,
     ]);
-    expect(readDocuments(keys).errors).toEqual([]);
   });
 
   test("no text makes it throw", () => {

@@ -1,10 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import {
-  type AcceptedDocument,
-  MAX_DOCUMENT_BYTES,
-} from "../../../../src/protocol/desired-document.ts";
+import { DOCUMENT_LIMITS } from "../../../../src/api/yaml/text-limits.ts";
+import type { AcceptedDocument } from "../../../../src/protocol/desired-document.ts";
 import type { JudgeContext } from "../../../../src/source/document/judge.ts";
 import { DEFAULT_POLICY } from "../../../../src/source/document/update-policy.ts";
 import { judgeVersion } from "../../../../src/source/document/version.ts";
@@ -148,7 +146,7 @@ resources:
 
 const refused: Readonly<Record<string, readonly [arrival: Case, code: number, message: string]>> = {
   "refuses one byte too much": [
-    { payload: new Uint8Array(MAX_DOCUMENT_BYTES + 1) },
+    { payload: new Uint8Array(DOCUMENT_LIMITS.bytes + 1) },
     413,
     "the document has 49153 bytes, at most 49152 are accepted; make it smaller",
   ],
@@ -558,7 +556,7 @@ describe("the order of checks", () => {
   });
 
   test("looks at the size before anything else", () => {
-    const payload = written({ filler: "x".repeat(MAX_DOCUMENT_BYTES) });
+    const payload = written({ filler: "x".repeat(DOCUMENT_LIMITS.bytes) });
     expect(judge(payload)).toMatchObject({ code: 413 });
   });
 });

@@ -1,0 +1,113 @@
+// Text → the YAML library's documents, within limits: tokens are counted before anything is composed from them.
+
+import { Composer, Lexer, Parser, type CST, type Document, type YAMLParseError } from "yaml";
+
+import {
+  MAX_DEPTH,
+  MAX_DIRECTIVE,
+  MAX_DOCUMENTS,
+  TOKENS_PER_NODE,
+  type TextLimits,
+} from "./text-limits.ts";
+
+/** A text that is refused as a whole, and the offset that is too much. */
+export class LimitError extends Error {
+  readonly offset: number;
+  constructor(message: string, offset: number) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
+export interface ComposeOptions {
+  readonly limits: TextLimits;
+  /** Called with each error of syntax, in the order of the text. To read no further, it may throw. */
+  readonly onError: (error: YAMLParseError) => void;
+}
+
+/**
+ * Each document as soon as it is complete: the library's tree of it is large, and the caller keeps only its data.
+ * Throws LimitError before the first document.
+ */
+export function* composeDocuments(
+  text: string,
+  { limits, onError }: ComposeOptions,
+): Generator<Document.Parsed, void> {
+  // Failsafe keeps every scalar as text: yaml-scalars decides what it means. Duplicate keys are found in yaml-value.
+  const composer = new Composer({
+    schema: "failsafe",
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: "silent",
+  });
+  const tokens = parseTokens(text, limits);
+  const extra = tokens.filter(({ type }) => type === "document")[MAX_DOCUMENTS];
+  if (extra !== undefined) throw tooMany("documents", MAX_DOCUMENTS, extra.offset);
+  forwardErrors(composer, onError);
+  for (const token of tokens) {
+    yield* composer.next(token);
+    // Only then the composer has begun a new list of errors.
+    if (token.type === "document" || token.type === "doc-end") forwardErrors(composer, onError);
+  }
+  yield* composer.end();
+}
+
+/** The composer would keep an object for each error and each warning, and a hostile text has millions of them. */
+function forwardErrors(composer: Composer, onError: (error: YAMLParseError) => void): void {
+  const { errors, warnings } = composer.streamInfo();
+  errors.push = (...found) => {
+    found.forEach(onError);
+    return 0;
+  };
+  warnings.push = () => 0;
+}
+
+function parseTokens(text: string, limits: TextLimits): readonly CST.Token[] {
+  const parser = new Parser();
+  const found: CST.Token[] = [];
+  const mostTokens = limits.nodes * TOKENS_PER_NODE;
+  let nodes = 0;
+  let tokens = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    if (lexeme.length > MAX_DIRECTIVE && lexeme.startsWith("%"))
+      throw new LimitError(`a directive of more than ${MAX_DIRECTIVE} characters`, parser.offset);
+    if (beginsNode(lexeme)) nodes += 1;
+    if (nodes > limits.nodes)
+      throw tooMany("nodes (keys, values, list items)", limits.nodes, parser.offset);
+    // A text of many lines is one lexeme, but each of its lines costs memory.
+    tokens += 1 + lineEnds(lexeme);
+    if (tokens > mostTokens) throw tooMany("words, signs and line ends", mostTokens, parser.offset);
+    for (const token of parser.next(lexeme)) found.push(token);
+    // The stack also holds the document and the scalar at hand.
+    if (parser.stack.length > MAX_DEPTH + 2)
+      throw new LimitError(`nested deeper than ${MAX_DEPTH} levels`, parser.offset);
+  }
+  return [...found, ...parser.end()];
+}
+
+/** The lexer's sign before a scalar. */
+const SCALAR = "\x1F";
+
+/** Maps and lists without brackets have no lexeme of their own; their keys and dashes have. */
+function beginsNode(lexeme: string): boolean {
+  switch (lexeme) {
+    case SCALAR:
+    case "-":
+    case "[":
+    case "{":
+      return true;
+    default:
+      return lexeme.startsWith("*");
+  }
+}
+
+function tooMany(what: string, most: number, offset: number): LimitError {
+  const message = `the file has more than ${most} ${what}; number ${most + 1} is here: make it smaller or split it`;
+  return new LimitError(message, offset);
+}
+
+function lineEnds(lexeme: string): number {
+  let count = 0;
+  for (let at = lexeme.indexOf("\n"); at >= 0; at = lexeme.indexOf("\n", at + 1)) count += 1;
+  return count;
+}

@@ -163,8 +163,8 @@ export function readsAddress({ env }: Container): boolean {
   return env.some(
     (variable) =>
       "valueFrom" in variable &&
-      variable.valueFrom.type === "field" &&
-      variable.valueFrom.field.fieldPath.startsWith("status.podIP"),
+      variable.valueFrom.type === "fieldRef" &&
+      variable.valueFrom.fieldPath.startsWith("status.podIP"),
   );
 }
 

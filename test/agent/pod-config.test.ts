@@ -259,7 +259,7 @@ describe("a ConfigMap that changes", () => {
 
   test("without a key that a container needs leaves it running", async () => {
     const key = { name: "web", key: "KEY", optional: false };
-    const env = [{ name: "KEY", valueFrom: { type: "configMapKey", key } }] as const;
+    const env = [{ name: "KEY", valueFrom: { type: "configMapKeyRef", ...key } }] as const;
     using it = await running(pod("web", "1", { containers: [aContainer("a", { env })] }));
     await it.write({ configMaps: { web: { OTHER: "1" } } });
     expect(it.world.running()).toEqual(["web/a/0"]);

@@ -73,7 +73,7 @@ export const CONTAINER_PROOFS: readonly Proof[] = [
   {
     fields: below(ENV, "valueFrom.fieldRef.apiVersion"),
     proof: "here",
-    test: "test/unit/api/decode/container/decode-env.test.ts",
+    test: "test/unit/api/v1/environment.test.ts",
     title: "of a field in another version",
   },
   {

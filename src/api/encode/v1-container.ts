@@ -3,7 +3,7 @@
 import type { Lifecycle, LifecycleHandler, Probe, ProbeHandler } from "../v1/probe.ts";
 import type { Container } from "../v1/pod.ts";
 import type { SecurityContext } from "../v1/security-context.ts";
-import { v1EnvFrom, v1EnvVar } from "./v1-references.ts";
+import { ENV_FROM, ENV_VAR } from "../v1/environment.ts";
 import { flag, list, map, type V1Object } from "./v1-shape.ts";
 import { v1Mount } from "./v1-volume.ts";
 
@@ -18,8 +18,14 @@ export function v1Container(container: Container): V1Object {
     ...list("restartPolicyRules", restartPolicyRules),
     ...list("command", command),
     ...list("args", args),
-    ...list("envFrom", envFrom.map(v1EnvFrom)),
-    ...list("env", env.map(v1EnvVar)),
+    ...list(
+      "envFrom",
+      envFrom.map((from) => ENV_FROM.write(from)),
+    ),
+    ...list(
+      "env",
+      env.map((variable) => ENV_VAR.write(variable)),
+    ),
     ...list("ports", ports),
     resources: { ...map("limits", limits), ...map("requests", requests) },
     ...list("volumeMounts", volumeMounts.map(v1Mount)),

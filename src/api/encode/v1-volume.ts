@@ -7,7 +7,7 @@ import type {
   Volume,
   VolumeMount,
 } from "../v1/volumes.ts";
-import { v1FieldRef, v1ResourceFieldRef } from "./v1-references.ts";
+import { FIELD_REF, RESOURCE_FIELD_REF } from "../v1/references.ts";
 import { flag, list, text, type V1Object } from "./v1-shape.ts";
 
 export function v1Volume(volume: Volume): V1Object {
@@ -61,10 +61,10 @@ function v1ProjectedSource(source: ProjectedSource): V1Object {
 function v1File({ fieldRef, resourceFieldRef, ...rest }: DownwardAPIFile): V1Object {
   return {
     ...rest,
-    ...(fieldRef === undefined ? {} : { fieldRef: v1FieldRef(fieldRef) }),
+    ...(fieldRef === undefined ? {} : { fieldRef: FIELD_REF.volume.write(fieldRef) }),
     ...(resourceFieldRef === undefined
       ? {}
-      : { resourceFieldRef: v1ResourceFieldRef(resourceFieldRef) }),
+      : { resourceFieldRef: RESOURCE_FIELD_REF.env.write(resourceFieldRef) }),
   };
 }
 

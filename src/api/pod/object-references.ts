@@ -6,7 +6,8 @@ import { formatPath, type FieldPath } from "../decode/field-path.ts";
 import { isInShown, nestedIn } from "../validation/nested-mounts.ts";
 import type { Container, Pod, PodSpec } from "../v1/pod.ts";
 import { isWithin, tidyPath } from "../validation/reference-rules.ts";
-import type { EnvFrom, EnvVar, KeyToPath } from "../v1/references.ts";
+import type { EnvFrom, EnvVar } from "../v1/environment.ts";
+import type { KeyToPath } from "../v1/references.ts";
 import {
   isPart,
   type DownwardAPIFile,
@@ -53,6 +54,9 @@ export function referencesOf(pod: Pod): readonly ObjectReference[] {
   }));
 }
 
+/** The kind of the object that a variable reads a key of. */
+const KIND_OF_KEY = { configMapKeyRef: "ConfigMap", secretKeyRef: "Secret" } as const;
+
 interface Found {
   readonly kind: LocalObjectKind;
   readonly name: string;
@@ -77,18 +81,14 @@ function inVariable(variable: EnvVar, path: FieldPath): readonly Found[] {
   if (!("valueFrom" in variable)) return [];
   const source = variable.valueFrom;
   switch (source.type) {
-    case "field":
-    case "resource":
+    case "fieldRef":
+    case "resourceFieldRef":
       return [];
-    case "configMapKey": {
-      const { name, optional } = source.key;
-      return [
-        { kind: "ConfigMap", name, optional, path: [...path, "valueFrom", "configMapKeyRef"] },
-      ];
-    }
-    case "secretKey": {
-      const { name, optional } = source.key;
-      return [{ kind: "Secret", name, optional, path: [...path, "valueFrom", "secretKeyRef"] }];
+    case "configMapKeyRef":
+    case "secretKeyRef": {
+      const { name, optional } = source;
+      const kind = KIND_OF_KEY[source.type];
+      return [{ kind, name, optional, path: [...path, "valueFrom", source.type] }];
     }
   }
 }
@@ -166,13 +166,12 @@ function variableInput(variable: EnvVar, lookUp: LookUp): readonly unknown[] {
   if (!("valueFrom" in variable)) return [];
   const source = variable.valueFrom;
   switch (source.type) {
-    case "field":
-    case "resource":
+    case "fieldRef":
+    case "resourceFieldRef":
       return [];
-    case "configMapKey":
-      return [valueAt(lookUp("ConfigMap", source.key.name), source.key.key)];
-    case "secretKey":
-      return [valueAt(lookUp("Secret", source.key.name), source.key.key)];
+    case "configMapKeyRef":
+    case "secretKeyRef":
+      return [valueAt(lookUp(KIND_OF_KEY[source.type], source.name), source.key)];
   }
 }
 

@@ -1,8 +1,8 @@
 // One container of a pod.
 
 import { ignored, refused, supportedBut } from "../decode/field-rules.ts";
-import { ENV_FROM, ENV_VAR } from "./environment.ts";
-import { fieldOf } from "./codec.ts";
+import { fieldOf, list } from "./codec.ts";
+import { ENV_FROM, ENV_VAR } from "../v1/environment.ts";
 import { field } from "./field.ts";
 import { LIFECYCLE, probeType } from "../v1/probe.ts";
 import { NO_SCHEDULER } from "./refusals.ts";
@@ -85,12 +85,10 @@ export const CONTAINER = {
   ),
   args: field("[]string", "Arguments instead of the image's; $(VAR) is replaced."),
   workingDir: field("string", "Working directory; the image's if it is not written."),
-  env: field("[]EnvVar", "Environment variables.", { level: ENV_VAR }),
-  envFrom: field(
-    "[]EnvFromSource",
-    "Objects whose keys become variables; a later one wins, and env wins over all.",
-    { level: ENV_FROM },
-  ),
+  env: list(ENV_VAR, { about: "Environment variables." }),
+  envFrom: list(ENV_FROM, {
+    about: "Objects whose keys become variables. A later object wins, and env wins over all.",
+  }),
   ports: field("[]ContainerPort", "Ports that the container listens on.", { level: PORT }),
   resources: field("ResourceRequirements", "What it may use and what is set aside for it.", {
     level: RESOURCES,

@@ -1,6 +1,7 @@
 // An object of which exactly one field is to be written, as one tagged value.
 
 import { forbidden, placeOf, type Node } from "../decode/field-reader.ts";
+import type { Level } from "./type.ts";
 
 /** Exactly one of some fields, as one value that names it: `{type: "exec", …}`. */
 export type Tagged<V> = {
@@ -20,9 +21,20 @@ export function untagged<V>({ type, ...value }: { readonly type: string }): V {
   return { [type]: value } as V;
 }
 
+/** The fields of a union that are written. */
+export function writtenOf(node: Node, union: readonly string[]): readonly string[] {
+  return union.filter((key) => (placeOf(node, key).value ?? null) !== null);
+}
+
+/** Whether none of the known fields is written, nor an unknown one, which is reported as a misspelt one. */
+export function isEmptyUnion(node: Node, known: Level): boolean {
+  const isKnown = Object.keys(node.value).every((key) => Object.hasOwn(known, key));
+  return isKnown && writtenOf(node, Object.keys(known)).length === 0;
+}
+
 /** Reports what Kubernetes reports where not exactly one field of a union is written. */
 export function exactlyOne(node: Node, union: readonly string[], what: string): void {
-  const [first, ...others] = union.filter((key) => (placeOf(node, key).value ?? null) !== null);
+  const [first, ...others] = writtenOf(node, union);
   if (first === undefined)
     node.findings.fail(node.path, "Required", `Required value: must specify a ${what}`);
   for (const key of others) forbidden(node, key, `may not specify more than 1 ${what}`);

@@ -1,6 +1,6 @@
 // The Pod as this node understands it: Kubernetes' v1 shapes, defaulted, read-only, nothing more.
 
-import type { EnvFrom, EnvVar } from "./references.ts";
+import type { EnvFrom, EnvVar } from "./environment.ts";
 import type { Lifecycle, Probe } from "./probe.ts";
 import type { NodeSelectorTerm, Toleration } from "./scheduling.ts";
 import type { PodSecurityContext, SecurityContext } from "./security-context.ts";

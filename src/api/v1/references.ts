@@ -274,21 +274,3 @@ export const RESOURCE_FIELD_REF = {
   volume: resourceFieldRefType(string({ about: CONTAINER_NAME, required: true })),
 };
 export type ResourceFieldRef = Decoded<typeof RESOURCE_FIELD_REF.env>;
-
-export type EnvVar =
-  | { readonly name: string; readonly value: string }
-  | { readonly name: string; readonly valueFrom: EnvSource };
-
-export type EnvSource =
-  | { readonly type: "field"; readonly field: FieldRef }
-  | { readonly type: "resource"; readonly resource: ResourceFieldRef }
-  | { readonly type: "configMapKey"; readonly key: KeySelector }
-  | { readonly type: "secretKey"; readonly key: KeySelector };
-
-/** Every key of an object as a variable. */
-export interface EnvFrom {
-  readonly type: "configMap" | "secret";
-  readonly name: string;
-  readonly prefix: string;
-  readonly optional: boolean;
-}

@@ -10,7 +10,8 @@ import {
 import type { Said } from "../../api/v1/events.ts";
 import type { LocalObjects } from "../../api/v1/local-object.ts";
 import type { Container, Pod } from "../../api/v1/pod.ts";
-import type { EnvFrom, EnvSource, EnvVar, KeySelector } from "../../api/v1/references.ts";
+import type { EnvFrom, EnvSource, EnvVar } from "../../api/v1/environment.ts";
+import type { KeySelector } from "../../api/v1/references.ts";
 import { AgentError } from "../../lib/errors.ts";
 import { expandValue, type EnvValue } from "./expansion.ts";
 
@@ -135,23 +136,23 @@ function valueOf(variable: EnvVar, asking: Asking): EnvValue | undefined {
 
 function sourceValue(source: EnvSource, { pod, container, facts }: Asking): EnvValue | undefined {
   switch (source.type) {
-    case "field": {
-      const { fieldPath } = source.field;
+    case "fieldRef": {
+      const { fieldPath } = source;
       const value = podField(pod, fieldPath, facts.downward);
       if (value === undefined) throw missing(`unsupported fieldPath: ${fieldPath}`);
       return value;
     }
-    case "resource": {
+    case "resourceFieldRef": {
       const asked = { container: container.name, node: facts.node };
-      const value = containerResource(pod, source.resource, asked);
+      const value = containerResource(pod, source, asked);
       if (value !== undefined) return value;
-      const { containerName = container.name, resource } = source.resource;
+      const { containerName = container.name, resource } = source;
       throw missing(`container ${containerName} has no resource ${resource}`);
     }
-    case "configMapKey":
-      return keyValue(pod, { type: "configMap", selector: source.key }, facts.objects);
-    case "secretKey":
-      return keyValue(pod, { type: "secret", selector: source.key }, facts.objects);
+    case "configMapKeyRef":
+      return keyValue(pod, { type: "configMap", selector: source }, facts.objects);
+    case "secretKeyRef":
+      return keyValue(pod, { type: "secret", selector: source }, facts.objects);
   }
 }
 

@@ -63,8 +63,8 @@ function isKnown({ env }: Container): boolean {
   return env.every((variable) => {
     if (!("valueFrom" in variable)) return true;
     const source = variable.valueFrom;
-    if (source.type !== "field") return source.type !== "resource";
-    return source.field.fieldPath.startsWith("metadata.");
+    if (source.type !== "fieldRef") return source.type !== "resourceFieldRef";
+    return source.fieldPath.startsWith("metadata.");
   });
 }
 

@@ -23,12 +23,12 @@ const hosts = ({ etcHosts }: StartWorld): readonly string[] =>
 
 describe("a container's environment", () => {
   const env = [
-    { name: "IP", valueFrom: { type: "field", field: { fieldPath: "status.podIP" } } },
-    { name: "HOST", valueFrom: { type: "field", field: { fieldPath: "status.hostIP" } } },
-    { name: "NODE", valueFrom: { type: "field", field: { fieldPath: "spec.nodeName" } } },
+    { name: "IP", valueFrom: { type: "fieldRef", fieldPath: "status.podIP" } },
+    { name: "HOST", valueFrom: { type: "fieldRef", fieldPath: "status.hostIP" } },
+    { name: "NODE", valueFrom: { type: "fieldRef", fieldPath: "spec.nodeName" } },
     {
       name: "CPUS",
-      valueFrom: { type: "resource", resource: { resource: "limits.cpu" } },
+      valueFrom: { type: "resourceFieldRef", resource: "limits.cpu" },
     },
   ] as const;
 
@@ -172,7 +172,7 @@ describe("the address of a new sandbox", () => {
 
   test("is asked for again if there was no answer", async () => {
     const field = { fieldPath: "status.podIP" };
-    const env = [{ name: "IP", valueFrom: { type: "field", field } }] as const;
+    const env = [{ name: "IP", valueFrom: { type: "fieldRef", ...field } }] as const;
     using world = worldOf({ containers: [aContainer("a", { env })] });
     await world.createSandbox();
     world.runtime.faults.order("podSandboxStatus", LOST);
@@ -366,7 +366,7 @@ describe("a container that is drafted before there is a sandbox", () => {
   });
 
   const field = { fieldPath: "status.podIP" };
-  const ip = { env: [{ name: "IP", valueFrom: { type: "field", field } } as const] };
+  const ip = { env: [{ name: "IP", valueFrom: { type: "fieldRef", ...field } } as const] };
   const mounts = [{ name: "data", mountPath: "/data", readOnly: false }];
   const emptyDir = { volumes: [{ name: "data", emptyDir: { medium: "" } } as const] };
   const hostPath = { volumes: [{ name: "data", hostPath: { path: "/srv", type: "" } } as const] };

@@ -47,7 +47,7 @@ const env = [
   { name: "LONG", value: LONG },
   {
     name: "REF",
-    valueFrom: { type: "secretKey", key: { name: "web", key: "token", optional: false } },
+    valueFrom: { type: "secretKeyRef", name: "web", key: "token", optional: false },
   } as const,
 ];
 const annotations = { "kubectl.kubernetes.io/last-applied-configuration": LITERAL, plain: "yes" };

@@ -59,7 +59,7 @@ test("a mistyped part of a volume is missing, however it is written", () => {
 
 test("a part that only a start can name is left to it", () => {
   const env: Container["env"] = [
-    { name: "IP", valueFrom: { type: "field", field: { fieldPath: "status.podIP" } } },
+    { name: "IP", valueFrom: { type: "fieldRef", fieldPath: "status.podIP" } },
   ];
   expect(missing({ env, ...mounts({ subPathExpr: "$(IP)" }) })).toBeUndefined();
 });

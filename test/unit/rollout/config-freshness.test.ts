@@ -9,7 +9,7 @@ import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts"
 const digest = (text: string): string => `v1:key:${Bun.hash(text).toString(16)}`;
 const KEY = {
   name: "LEVEL",
-  valueFrom: { type: "configMapKey", key: { name: "web", key: "level", optional: false } },
+  valueFrom: { type: "configMapKeyRef", name: "web", key: "level", optional: false },
 } as const;
 const pod = aDesiredPod(aPod({ containers: [aContainer("main", { env: [KEY] })] }));
 

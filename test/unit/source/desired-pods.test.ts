@@ -145,7 +145,7 @@ test("what is missing is told once its source has spoken: until then it may be l
   const world = new World();
   const env = {
     name: "A",
-    valueFrom: { type: "configMapKey", key: { name: "late", key: "a", optional: true } },
+    valueFrom: { type: "configMapKeyRef", name: "late", key: "a", optional: true },
   } as const;
   const reader = aDesiredPod(aPod({ containers: [aContainer("a", { env: [env] })] }));
   const word = { source: "file", pods: [reader], objects: [], rejected: [] } as const;

@@ -1,6 +1,5 @@
 // One container as written → one defaulted Container.
 
-import { decodeEnv, decodeEnvFrom } from "./decode-env.ts";
 import { decodeMounts } from "./decode-mounts.ts";
 import { decodeRestart } from "./decode-restart.ts";
 import {
@@ -53,8 +52,8 @@ export function decodeContainer(node: Node, list: ContainerList): Container {
     command: judgedList(node, "command", nulError),
     args: judgedList(node, "args", nulError),
     ...(workingDir === undefined || workingDir === "" ? {} : { workingDir }),
-    env: decodeEnv(node),
-    envFrom: decodeEnvFrom(node),
+    env: CONTAINER.env.read(node, "env"),
+    envFrom: CONTAINER.envFrom.read(node, "envFrom"),
     securityContext: decodeContainerSecurity(node),
     stdin: booleanField(node, "stdin") ?? false,
     stdinOnce: booleanField(node, "stdinOnce") ?? false,

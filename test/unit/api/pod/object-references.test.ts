@@ -19,14 +19,14 @@ describe("references", () => {
   test("are found wherever they stand", () => {
     const variables: Container["env"] = [
       { name: "A", value: "x" },
-      { name: "B", valueFrom: { type: "field", field: { fieldPath: "metadata.name" } } },
+      { name: "B", valueFrom: { type: "fieldRef", fieldPath: "metadata.name" } },
       {
         name: "C",
-        valueFrom: { type: "configMapKey", key: { name: "c1", key: "k", optional: true } },
+        valueFrom: { type: "configMapKeyRef", name: "c1", key: "k", optional: true },
       },
       {
         name: "D",
-        valueFrom: { type: "secretKey", key: { name: "s1", key: "k", optional: false } },
+        valueFrom: { type: "secretKeyRef", name: "s1", key: "k", optional: false },
       },
     ];
     const pod = aPod(
@@ -130,10 +130,10 @@ function objects({ data, binary, secret }: Content): LocalObjects {
 
 const KEY = { name: "c", key: "k", optional: false };
 const ENV: Partial<Container> = {
-  env: [{ name: "A", valueFrom: { type: "configMapKey", key: KEY } }],
+  env: [{ name: "A", valueFrom: { type: "configMapKeyRef", ...KEY } }],
 };
 const SECRET_ENV: Partial<Container> = {
-  env: [{ name: "A", valueFrom: { type: "secretKey", key: { ...KEY, name: "s" } } }],
+  env: [{ name: "A", valueFrom: { type: "secretKeyRef", ...KEY, name: "s" } }],
 };
 const FROM: Partial<Container> = {
   envFrom: [{ type: "configMap", name: "c", prefix: "", optional: false }],

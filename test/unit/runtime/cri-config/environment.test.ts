@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Container } from "../../../../src/api/v1/pod.ts";
-import type { EnvFrom, EnvVar, KeySelector } from "../../../../src/api/v1/references.ts";
+import type { EnvFrom, EnvVar } from "../../../../src/api/v1/environment.ts";
+import type { KeySelector } from "../../../../src/api/v1/references.ts";
 import type { EnvValue } from "../../../../src/runtime/cri-config/expansion.ts";
 import {
   resolveEnvironment,
@@ -43,15 +44,15 @@ const key = (name: string, of: string, optional = false): KeySelector => ({
 });
 const configKey = (name: string, of: KeySelector): EnvVar => ({
   name,
-  valueFrom: { type: "configMapKey", key: of },
+  valueFrom: { type: "configMapKeyRef", ...of },
 });
 const secretKey = (name: string, of: KeySelector): EnvVar => ({
   name,
-  valueFrom: { type: "secretKey", key: of },
+  valueFrom: { type: "secretKeyRef", ...of },
 });
 const field = (name: string, fieldPath: string): EnvVar => ({
   name,
-  valueFrom: { type: "field", field: { fieldPath } },
+  valueFrom: { type: "fieldRef", fieldPath },
 });
 
 function resolve(spec: Partial<Container>) {
@@ -294,8 +295,9 @@ describe("a variable from elsewhere", () => {
     const resource = (name: string, of: string, divisor?: string): EnvVar => ({
       name,
       valueFrom: {
-        type: "resource",
-        resource: { resource: of, ...(divisor === undefined ? {} : { divisor }) },
+        type: "resourceFieldRef",
+        resource: of,
+        ...(divisor === undefined ? {} : { divisor }),
       },
     });
     const env = [
@@ -365,8 +367,9 @@ describe("a container waits", () => {
           {
             name: "A",
             valueFrom: {
-              type: "resource",
-              resource: { containerName: "x", resource: "limits.cpu" },
+              type: "resourceFieldRef",
+              containerName: "x",
+              resource: "limits.cpu",
             },
           },
         ],

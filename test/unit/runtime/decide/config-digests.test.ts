@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Container, PodSpec } from "../../../../src/api/v1/pod.ts";
-import type { EnvVar } from "../../../../src/api/v1/references.ts";
+import type { EnvVar } from "../../../../src/api/v1/environment.ts";
 import type { ProjectedSource, Volume } from "../../../../src/api/v1/volumes.ts";
 import { configDigests, configText } from "../../../../src/runtime/decide/config-digests.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
@@ -8,7 +8,7 @@ import { localObjects, type WrittenObjects } from "../../../fakes/local-objects.
 
 const reads = (name: string, key: string, optional = false): EnvVar => ({
   name: "A",
-  valueFrom: { type: "configMapKey", key: { name, key, optional } },
+  valueFrom: { type: "configMapKeyRef", name, key, optional },
 });
 const reader = (env: EnvVar): Partial<Container> => ({ env: [env] });
 
@@ -110,7 +110,7 @@ describe("what a container would read", () => {
       expect(of("app.cnof")).toEqual([]);
       const ip: EnvVar = {
         name: "IP",
-        valueFrom: { type: "field", field: { fieldPath: "status.podIP" } },
+        valueFrom: { type: "fieldRef", fieldPath: "status.podIP" },
       };
       expect(of("$(IP)", [ip])).toEqual(["a"]);
     });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
-import type { EnvFrom, EnvVar } from "../../../../../src/api/v1/references.ts";
-import { containerOf, decode, refusals, writtenPod } from "../../written-pod.ts";
+import type { EnvFrom, EnvVar } from "../../../../src/api/v1/environment.ts";
+import { containerOf, decode, refusals, writtenPod } from "../written-pod.ts";
 
 const AT = "spec.containers[0]";
 
@@ -30,18 +30,18 @@ describe("a variable", () => {
     },
     "is a field of the pod": {
       written: { name: "A", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
-      read: { name: "A", valueFrom: { type: "field", field: { fieldPath: "status.podIP" } } },
+      read: { name: "A", valueFrom: { type: "fieldRef", fieldPath: "status.podIP" } },
     },
     "may have an empty value beside its source": {
       written: { name: "A", value: "", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
-      read: { name: "A", valueFrom: { type: "field", field: { fieldPath: "metadata.uid" } } },
+      read: { name: "A", valueFrom: { type: "fieldRef", fieldPath: "metadata.uid" } },
     },
     "is the node's name under its first name too": {
       written: {
         name: "A",
         valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "spec.host" } },
       },
-      read: { name: "A", valueFrom: { type: "field", field: { fieldPath: "spec.nodeName" } } },
+      read: { name: "A", valueFrom: { type: "fieldRef", fieldPath: "spec.nodeName" } },
     },
     "is one label": {
       written: {
@@ -51,8 +51,8 @@ describe("a variable", () => {
       read: {
         name: "A",
         valueFrom: {
-          type: "field",
-          field: { fieldPath: "metadata.labels['app.kubernetes.io/name']" },
+          type: "fieldRef",
+          fieldPath: "metadata.labels['app.kubernetes.io/name']",
         },
       },
     },
@@ -63,14 +63,14 @@ describe("a variable", () => {
       },
       read: {
         name: "A",
-        valueFrom: { type: "field", field: { fieldPath: "metadata.annotations['My/Key']" } },
+        valueFrom: { type: "fieldRef", fieldPath: "metadata.annotations['My/Key']" },
       },
     },
     "is a limit": {
       written: { name: "A", valueFrom: { resourceFieldRef: { resource: "limits.cpu" } } },
       read: {
         name: "A",
-        valueFrom: { type: "resource", resource: { resource: "limits.cpu" } },
+        valueFrom: { type: "resourceFieldRef", resource: "limits.cpu" },
       },
     },
     "is a limit of another container in canonical units": {
@@ -83,8 +83,10 @@ describe("a variable", () => {
       read: {
         name: "A",
         valueFrom: {
-          type: "resource",
-          resource: { containerName: "b", resource: "requests.cpu", divisor: "1" },
+          type: "resourceFieldRef",
+          containerName: "b",
+          resource: "requests.cpu",
+          divisor: "1",
         },
       },
     },
@@ -95,14 +97,14 @@ describe("a variable", () => {
       },
       read: {
         name: "A",
-        valueFrom: { type: "resource", resource: { resource: "limits.hugepages-2Mi" } },
+        valueFrom: { type: "resourceFieldRef", resource: "limits.hugepages-2Mi" },
       },
     },
     "is a key of a ConfigMap": {
       written: { name: "A", valueFrom: { configMapKeyRef: { name: "c", key: "k.txt" } } },
       read: {
         name: "A",
-        valueFrom: { type: "configMapKey", key: { name: "c", key: "k.txt", optional: false } },
+        valueFrom: { type: "configMapKeyRef", name: "c", key: "k.txt", optional: false },
       },
     },
     "is a key of a Secret that may be missing": {
@@ -112,7 +114,7 @@ describe("a variable", () => {
       },
       read: {
         name: "A",
-        valueFrom: { type: "secretKey", key: { name: "s", key: "k", optional: true } },
+        valueFrom: { type: "secretKeyRef", name: "s", key: "k", optional: true },
       },
     },
   };

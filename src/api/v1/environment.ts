@@ -1,0 +1,162 @@
+// Environment variables of a container: literal values, and values that are looked up. k8s: ValidateEnv, ValidateEnvFrom
+
+import { invalidAt, type Node } from "../decode/field-reader.ts";
+import { refused } from "../decode/field-rules.ts";
+import {
+  boolean,
+  converted,
+  fieldOf,
+  objectType,
+  string,
+  unread,
+  type ObjectOf,
+} from "../schema/codec.ts";
+import type { Type } from "../schema/type.ts";
+import { isEmptyUnion, tagged, untagged, writtenOf, type Tagged } from "../schema/union.ts";
+import { textOf } from "../schema/values.ts";
+import { ENV_NAME, envNameError, nulError } from "../validation/validate-names.ts";
+import {
+  CONFIG_MAP_KEY,
+  FIELD_REF,
+  objectName,
+  RESOURCE_FIELD_REF,
+  SECRET_KEY,
+} from "./references.ts";
+
+const ONE_ONLY = "may not have more than one field specified at a time";
+const VARIABLE_NAME = textOf(envNameError, { pattern: ENV_NAME.source });
+
+const SOURCES = {
+  fieldRef: fieldOf(FIELD_REF.env)({ about: "Field of the pod or of this node." }),
+  resourceFieldRef: fieldOf(RESOURCE_FIELD_REF.env)({
+    about: "Limit or request of a container of the pod.",
+  }),
+  configMapKeyRef: fieldOf(CONFIG_MAP_KEY)({
+    about: "One key of a ConfigMap. The container waits until the key exists.",
+  }),
+  secretKeyRef: fieldOf(SECRET_KEY)({
+    about: "One key of a Secret. The container waits until the key exists.",
+  }),
+};
+const SOURCE_FIELDS = {
+  ...SOURCES,
+  fileKeyRef: unread(
+    "FileKeySelector",
+    "One variable of a file in an emptyDir volume.",
+    refused({
+      code: "Unsupported",
+      message: "does not work on this node; use configMapKeyRef or secretKeyRef",
+    }),
+  ),
+};
+
+export type EnvSource = Tagged<ObjectOf<typeof SOURCES>>;
+
+const ENV_SOURCE: Type<EnvSource> = converted(
+  objectType("EnvVarSource", SOURCE_FIELDS, {
+    union: Object.keys(SOURCE_FIELDS),
+    check(_, node) {
+      if (isEmptyUnion(node, SOURCE_FIELDS))
+        invalidWhole(
+          node,
+          "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+        );
+      if (writtenOf(node, Object.keys(SOURCES)).length > 1) invalidWhole(node, ONE_ONLY);
+    },
+  }),
+  { to: tagged, from: untagged<ObjectOf<typeof SOURCES>> },
+);
+
+/** Kubernetes shows nothing of a whole object. */
+function invalidWhole(node: Node, message: string): void {
+  invalidAt({ ...node, value: "" }, message);
+}
+
+const VARIABLE = objectType(
+  "EnvVar",
+  {
+    name: fieldOf(
+      VARIABLE_NAME,
+      "",
+    )({
+      about: "Name of the variable: printable ASCII without `=`. The last of equal names counts.",
+      required: true,
+    }),
+    value: string({
+      about:
+        "Value of the variable. $(VAR) is replaced by the value of an earlier variable; $$(VAR) becomes $(VAR). Default: empty.",
+      keep: true,
+      check: nulError,
+    }),
+    valueFrom: fieldOf(ENV_SOURCE)({
+      about: "Source of the value. Not allowed together with a value that is not empty.",
+    }),
+  },
+  {
+    check({ value }, node) {
+      const [valueFrom] = writtenOf(node, ["valueFrom"]);
+      if (valueFrom !== undefined && (value ?? "") !== "")
+        invalidWhole(
+          { ...node, path: [...node.path, valueFrom] },
+          "may not be specified when `value` is not empty",
+        );
+    },
+  },
+);
+
+export type EnvVar =
+  | { readonly name: string; readonly value: string }
+  | { readonly name: string; readonly valueFrom: EnvSource };
+
+export const ENV_VAR = converted(VARIABLE, {
+  to: ({ name, value = "", valueFrom }): EnvVar =>
+    valueFrom === undefined ? { name, value } : { name, valueFrom },
+  from: (variable) => variable,
+});
+
+function wholeObject(kind: "ConfigMap" | "Secret") {
+  const fields = {
+    name: objectName(kind),
+    optional: boolean({
+      about: `Start the container without the variables while the ${kind} is missing.`,
+      default: false,
+    }),
+  };
+  const about = `Every key of a ${kind} becomes a variable.`;
+  return fieldOf(objectType(`${kind}EnvSource`, fields))({ about });
+}
+
+const WHOLE_OBJECTS = { configMapRef: wholeObject("ConfigMap"), secretRef: wholeObject("Secret") };
+
+/** Every key of an object as a variable. */
+export interface EnvFrom {
+  readonly type: "configMap" | "secret";
+  readonly name: string;
+  readonly prefix: string;
+  readonly optional: boolean;
+}
+
+export const ENV_FROM = converted(
+  objectType(
+    "EnvFromSource",
+    {
+      prefix: fieldOf(VARIABLE_NAME)({ about: "Text before every key.", default: "" }),
+      ...WHOLE_OBJECTS,
+    },
+    {
+      check({ configMapRef, secretRef }, node) {
+        if (configMapRef !== undefined && secretRef !== undefined) invalidWhole(node, ONE_ONLY);
+        if (configMapRef === undefined && secretRef === undefined)
+          invalidWhole(node, "must specify one of: `configMapRef` or `secretRef`");
+      },
+    },
+  ),
+  {
+    to({ prefix, configMapRef, secretRef }): EnvFrom | undefined {
+      if (configMapRef !== undefined) return { type: "configMap", prefix, ...configMapRef };
+      return secretRef === undefined ? undefined : { type: "secret", prefix, ...secretRef };
+    },
+    from: ({ type, prefix, ...object }) =>
+      type === "configMap" ? { prefix, configMapRef: object } : { prefix, secretRef: object },
+  },
+);

@@ -17,7 +17,7 @@ import { Rollouts } from "../rollout/rollouts.ts";
 import { HoldRequests, UpdateHolds } from "../rollout/update-holds.ts";
 import { UpdateLocks } from "../rollout/update-locks.ts";
 import type { FetchImages } from "../podworkers/pod-replacement.ts";
-import { standingOf, type Pods } from "../podworkers/pods.ts";
+import { admissionRank, type Pods } from "../podworkers/pods.ts";
 
 export interface DesiredSideOptions {
   readonly edges: Edges;
@@ -86,7 +86,7 @@ export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
   });
   const desired: DesiredPods = new DesiredPods({
     maxPods: config.maxPods,
-    standing: (pod) => standingOf(pods, pod),
+    admissionRank: (pod) => admissionRank(pods, pod),
     occupants: () => pods.workers.all().map((entry) => entry.desired),
     admission: admissionTo(node, (uid) => pods.statuses.isOver(uid)),
     node: () => nodeIdentity(node),

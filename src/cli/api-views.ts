@@ -3,7 +3,7 @@
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { SummarizedPod } from "../api/pod/pod-summary.ts";
-import type { RootKeyEntry, SigningKeyEntry, TrustEntry } from "../trust/trust-view.ts";
+import type { RootKeyView, SigningKeyView, TrustView } from "../trust/trust-view.ts";
 import { type JsonObject, isJsonObject } from "../lib/json.ts";
 
 export interface ObjectView {
@@ -114,7 +114,7 @@ export function isVersion(value: unknown): value is { readonly version: string }
   return isJsonObject(value) && typeof value["version"] === "string";
 }
 
-export function isTrust(value: unknown): value is TrustEntry {
+export function isTrust(value: unknown): value is TrustView {
   if (!isJsonObject(value)) return false;
   const { required, why, trustPath, rootKeys, bundle, problems } = value;
   return (
@@ -127,7 +127,7 @@ export function isTrust(value: unknown): value is TrustEntry {
   );
 }
 
-function isRootKey(value: unknown): value is RootKeyEntry {
+function isRootKey(value: unknown): value is RootKeyView {
   if (!isJsonObject(value)) return false;
   const { keyid, file, inForce } = value;
   return (
@@ -137,7 +137,7 @@ function isRootKey(value: unknown): value is RootKeyEntry {
   );
 }
 
-function isBundle(value: unknown): value is NonNullable<TrustEntry["bundle"]> {
+function isBundle(value: unknown): value is NonNullable<TrustView["bundle"]> {
   if (!isJsonObject(value)) return false;
   const { version, notBefore, keys } = value;
   return (
@@ -148,7 +148,7 @@ function isBundle(value: unknown): value is NonNullable<TrustEntry["bundle"]> {
   );
 }
 
-function isSigningKey(value: unknown): value is SigningKeyEntry {
+function isSigningKey(value: unknown): value is SigningKeyView {
   if (!isJsonObject(value)) return false;
   const { keyid, roles, nodes, groups } = value;
   const scopes = [nodes, groups].filter((one) => one !== undefined);

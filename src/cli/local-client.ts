@@ -3,7 +3,7 @@
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { HoldVerb } from "../rollout/update-holds.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
-import type { TrustEntry } from "../trust/trust-view.ts";
+import type { TrustView } from "../trust/trust-view.ts";
 import { isListOf, isRejections, isTrust, isVersion } from "./api-views.ts";
 import { CliError, systemCode } from "./cli-error.ts";
 
@@ -75,12 +75,12 @@ export class LocalClient {
   }
 
   /** Which keys sign for this node, and why. */
-  async trust(): Promise<TrustEntry> {
+  async trust(): Promise<TrustView> {
     return this.read("/trust", isTrust);
   }
 
   /** Deletes the trust state of the node; the result is what holds afterwards. */
-  async resetTrust(): Promise<TrustEntry> {
+  async resetTrust(): Promise<TrustView> {
     const path = "/trust/reset";
     return this.#decoded(path, await this.#change("POST", path), isTrust);
   }

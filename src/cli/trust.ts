@@ -1,6 +1,6 @@
 // Performs: `agent trust show` and `agent trust reset`: whose documents run on this node, and how it forgets that.
 
-import type { SigningKeyEntry, TrustEntry } from "../trust/trust-view.ts";
+import type { SigningKeyView, TrustView } from "../trust/trust-view.ts";
 import { CliError } from "./cli-error.ts";
 import type { LocalClient } from "./local-client.ts";
 import { printObject } from "./output.ts";
@@ -62,7 +62,7 @@ async function isConfirmed(terminal: Terminal): Promise<boolean> {
   return (await terminal.readLine()).trim() === "yes";
 }
 
-function printTrust(terminal: Terminal, trust: TrustEntry): void {
+function printTrust(terminal: Terminal, trust: TrustView): void {
   const { required, why, bundle, problems } = trust;
   terminal.out(
     `${required ? "Documents must be signed" : "Plain documents are accepted"}: ${printable(why)}\n`,
@@ -76,13 +76,13 @@ function printTrust(terminal: Terminal, trust: TrustEntry): void {
   for (const problem of problems) terminal.err(`Problem: ${printable(problem)}\n`);
 }
 
-function bundleLine({ version, notBefore }: NonNullable<TrustEntry["bundle"]>): string {
+function bundleLine({ version, notBefore }: NonNullable<TrustView["bundle"]>): string {
   const before =
     notBefore === undefined ? "" : `; documents issued before ${printable(notBefore)} are refused`;
   return `Trust bundle: version ${version}${before}`;
 }
 
-function keyRows({ rootKeys, bundle }: TrustEntry): readonly Row[] {
+function keyRows({ rootKeys, bundle }: TrustView): readonly Row[] {
   // Until there is a bundle root keys sign everything.
   const roles = bundle === undefined ? "root,desired,rollout,command" : "root";
   const scope = bundle === undefined ? "*" : "-";
@@ -96,7 +96,7 @@ function keyRows({ rootKeys, bundle }: TrustEntry): readonly Row[] {
   return [...roots, ...keys.map((key) => signingRow(key, from))];
 }
 
-function signingRow({ keyid, roles, nodes, groups }: SigningKeyEntry, from: string): Row {
+function signingRow({ keyid, roles, nodes, groups }: SigningKeyView, from: string): Row {
   return [keyid, roles.join(), scopeText(nodes), scopeText(groups), from];
 }
 

@@ -14,7 +14,7 @@ import type { Logger } from "../lib/logger.ts";
 import { RefusalLog } from "../lib/refusal-log.ts";
 import { CommandAllowances } from "./limits.ts";
 import type { CommandFacts, CommandMessage } from "./facts.ts";
-import { judgeCommand, type CommandJudgement, type Refusal } from "./judge.ts";
+import { judgeCommand, type CommandJudgement, type CommandRefusal } from "./judge.ts";
 import type { ExecuteCommand, ResponseRows, TakenCommands } from "./executor.ts";
 import { failure, onWire, responsePayload, responsesOf, type CommandOutcome } from "./response.ts";
 
@@ -149,7 +149,7 @@ export class Commands {
     };
   }
 
-  #refuse(refusal: Refusal, correlation: Pick<TakenCommand, "correlation">): void {
+  #refuse(refusal: CommandRefusal, correlation: Pick<TakenCommand, "correlation">): void {
     const { id, phase, code, error, replyTo, stranger } = refusal;
     if (phase !== "duplicate")
       this.#refusalLog.warn("a command is refused", { code, why: error?.message ?? phase });
@@ -270,7 +270,7 @@ function isQuick({ command }: Work): boolean {
   return QUICK.includes(command.verb);
 }
 
-function tooMany({ command, replyTo, statusOnly }: Runnable, message: string): Refusal {
+function tooMany({ command, replyTo, statusOnly }: Runnable, message: string): CommandRefusal {
   return {
     type: "Refuse",
     id: command.id,

@@ -17,7 +17,7 @@ import {
 } from "./denials.ts";
 import type { CommandFacts, CommandMessage } from "./facts.ts";
 
-export interface Refusal {
+export interface CommandRefusal {
   readonly type: "Refuse";
   readonly id: string;
   readonly phase: DenialPhase;
@@ -30,7 +30,7 @@ export interface Refusal {
 
 export type CommandJudgement =
   | { readonly type: "Ignore"; readonly why: string }
-  | Refusal
+  | CommandRefusal
   | {
       readonly type: "Run";
       readonly command: Command;
@@ -168,7 +168,7 @@ interface To {
   readonly stranger: boolean;
 }
 
-function refuse(to: To, { phase, code, category, element, message }: Denial): Refusal {
+function refuse(to: To, { phase, code, category, element, message }: Denial): CommandRefusal {
   const error = {
     category,
     component: "commands",

@@ -3,7 +3,7 @@
 import type { SourceName } from "../api/pod/source-name.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
 import type { HoldVerb, HoldOutcome } from "../rollout/update-holds.ts";
-import type { TrustEntry } from "../trust/trust-view.ts";
+import type { TrustView } from "../trust/trust-view.ts";
 import type { ObjectEntry } from "./object-list.ts";
 import type { NamedClaim, ClaimOutcome } from "../volume/claim-data.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
@@ -26,7 +26,7 @@ export interface HoldFacts {
 }
 
 export interface TrustFacts {
-  trust(): TrustEntry;
+  trust(): TrustView;
   /** Throws when the disk does not take it: then signatures are required as before. */
   resetTrust(): void;
 }

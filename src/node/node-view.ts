@@ -28,7 +28,7 @@ import { objectEntries } from "./object-entries.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { RuntimeWatch } from "../pleg/runtime-health.ts";
 import type { HoldRequests, HoldOutcome, HoldVerb } from "../rollout/update-holds.ts";
-import { trustEntry, type TrustDoor, type TrustEntry } from "../trust/trust-view.ts";
+import { trustView, type TrustDoor, type TrustView } from "../trust/trust-view.ts";
 import type { NodeTruth, ReportedPod } from "../upstream/report/node-truth.ts";
 import type { GraceOutcome, NodeEntry, ServerFacts, VersionInfo } from "./node-api.ts";
 import type { Pods, WorkerEntry } from "../podworkers/pods.ts";
@@ -169,9 +169,9 @@ export class NodeView implements ServerFacts {
     return { type: "Wanted", source: wanted.source, sourceRef: wanted.sourceRef };
   }
 
-  trust(): TrustEntry {
+  trust(): TrustView {
     const { edges, config, trust } = this.#options;
-    return trustEntry({ ...edges, config, trust: trust.current() });
+    return trustView({ ...edges, config, trust: trust.current() });
   }
 
   resetTrust(): void {

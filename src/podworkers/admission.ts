@@ -12,11 +12,8 @@ import {
   normalSysctl,
   sysctlNamespace,
 } from "../api/validation/sysctls.ts";
-import type { FieldError } from "../lib/result.ts";
+import type { AdmissionRefusal } from "../source/pod-config.ts";
 import { affinityError, type LabelledNode } from "./node-affinity.ts";
-
-/** Why a pod is refused, in the kubelet's words: `code` is its reason, `path` the field that asks for too much. */
-export type Refusal = Pick<FieldError, "code" | "path" | "message">;
 
 export interface NodeFacts extends LabelledNode {
   /** Capacity less what is reserved; a resource that is not in it, the node has none of. */
@@ -37,7 +34,11 @@ export const EMPTY_ROOM: Room = new Map();
 const COUNTED = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
 /** The first reason against it, those first that only an edit can remove; undefined = it is welcome. */
-export function admit(pod: Pod, node: NodeFacts, taken: Room = EMPTY_ROOM): Refusal | undefined {
+export function admit(
+  pod: Pod,
+  node: NodeFacts,
+  taken: Room = EMPTY_ROOM,
+): AdmissionRefusal | undefined {
   return (
     classError(pod, node) ??
     affinityError(pod, node) ??
@@ -58,7 +59,7 @@ export function withPod(taken: Room, pod: Pod): Room {
 function classError(
   { spec }: Pod,
   { priorityClasses, runtimeClasses }: NodeFacts,
-): Refusal | undefined {
+): AdmissionRefusal | undefined {
   const { priorityClassName, priority, runtimeClassName } = spec;
   if (runtimeClassName !== undefined && !Object.hasOwn(runtimeClasses, runtimeClassName))
     return {
@@ -82,7 +83,7 @@ function classError(
   };
 }
 
-function appArmorError(pod: Pod, { hasAppArmor }: NodeFacts): Refusal | undefined {
+function appArmorError(pod: Pod, { hasAppArmor }: NodeFacts): AdmissionRefusal | undefined {
   if (hasAppArmor) return undefined;
   const path = appArmorPath(pod);
   if (path === undefined) return undefined;
@@ -110,7 +111,10 @@ function isDemanded(profile: SecurityProfile | undefined): boolean {
   return profile !== undefined && profile.type !== "Unconfined";
 }
 
-function sysctlError({ spec }: Pod, { allowedUnsafeSysctls }: NodeFacts): Refusal | undefined {
+function sysctlError(
+  { spec }: Pod,
+  { allowedUnsafeSysctls }: NodeFacts,
+): AdmissionRefusal | undefined {
   for (const [index, { name }] of spec.securityContext.sysctls.entries()) {
     const why = forbiddenSysctl(name, spec, allowedUnsafeSysctls);
     if (why === undefined) continue;
@@ -135,7 +139,7 @@ function forbiddenSysctl(
   return isShared ? `"${normal}" not allowed with host ${namespace} enabled` : undefined;
 }
 
-function roomError(pod: Pod, node: NodeFacts, taken: Room): Refusal | undefined {
+function roomError(pod: Pod, node: NodeFacts, taken: Room): AdmissionRefusal | undefined {
   const own = podName(pod);
   // Its own predecessor ends before it begins.
   const others = [...taken].filter(([name]) => name !== own).map(([, amounts]) => amounts);

@@ -5,7 +5,7 @@ import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { Removal } from "../api/pod/removal.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import { PodCache } from "../pleg/pod-cache.ts";
-import type { Standing } from "../source/pod-config.ts";
+import type { AdmissionRank } from "../source/pod-config.ts";
 import { StatusManager } from "../status/status-manager.ts";
 import { nameOf } from "./plan.ts";
 import type { PodWorker } from "./pod-worker.ts";
@@ -198,7 +198,10 @@ export class WorkerRegistry {
 }
 
 /** How a pod stands when there is not room for all: what runs is not pushed out by a newcomer. */
-export function standingOf({ cache }: Pick<Pods, "cache">, { uid, pod }: DesiredPod): Standing {
+export function admissionRank(
+  { cache }: Pick<Pods, "cache">,
+  { uid, pod }: DesiredPod,
+): AdmissionRank {
   if (cache.get(uid) !== undefined) return 0;
   const { namespace, name } = pod.metadata;
   const hasOlder = [...cache.all().values()].some(

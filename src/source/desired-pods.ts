@@ -12,13 +12,13 @@ import type { NodeIdentity } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
-import { mergeSnapshots, type Admission, type Standing } from "./pod-config.ts";
+import { mergeSnapshots, type Admission, type AdmissionRank } from "./pod-config.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { isSameList } from "../lib/compare.ts";
 
 export interface DesiredPodsOptions {
   readonly maxPods: number;
-  readonly standing: (pod: DesiredPod) => Standing;
+  readonly admissionRank: (pod: DesiredPod) => AdmissionRank;
   /** Whatever holds a place at this moment. */
   readonly occupants: () => readonly DesiredPod[];
   /** What the node says to newcomers, with nobody in it yet. */
@@ -128,11 +128,11 @@ export class DesiredPods {
   }
 
   #merged(snapshots: readonly SourceSnapshot[]): DesiredState {
-    const { maxPods, standing, occupants, admission } = this.#options;
+    const { maxPods, admissionRank, occupants, admission } = this.#options;
     return mergeSnapshots(snapshots, {
       groupPriorities: this.#options.groupPriorities?.() ?? new Map(),
       maxPods,
-      standing,
+      admissionRank,
       occupants: occupants(),
       admission,
     });

@@ -18,7 +18,7 @@ export interface MergeOptions {
   /** Most pods that may run; absent = no limit. */
   readonly maxPods?: number;
   /** How a pod stands when there is not room for all: what runs already is not pushed out by a newcomer. */
-  readonly standing?: (pod: DesiredPod) => Standing;
+  readonly admissionRank?: (pod: DesiredPod) => AdmissionRank;
   /** Pods that are still there, wanted or not: their host ports are taken until they are gone. */
   readonly occupants?: readonly DesiredPod[];
   /** What the node says to newcomers, with nobody in it yet; absent = all are welcome. */
@@ -28,15 +28,16 @@ export interface MergeOptions {
 /** Immutable: one pod after the other is let in. */
 export interface Admission {
   /** Why the pod has no place beside those that are in; undefined = it has. */
-  refusal(pod: DesiredPod): Refusal | undefined;
+  refusal(pod: DesiredPod): AdmissionRefusal | undefined;
   /** The same with this pod in. */
   with(pod: DesiredPod): Admission;
 }
 
-export type Refusal = Pick<Rejection, "code" | "path" | "message">;
+/** Why a pod is not admitted, in the kubelet's words: `code` is its reason, `path` the field that asks for too much. */
+export type AdmissionRefusal = Pick<Rejection, "code" | "path" | "message">;
 
-/** 0 = it runs, 1 = an older spec of its name runs, 2 = new. */
-export type Standing = 0 | 1 | 2;
+/** Who gets the room first. 0 = the pod runs, 1 = an older spec of its name runs, 2 = neither. */
+export type AdmissionRank = 0 | 1 | 2;
 
 /**
  * Files win over a URL, that over the node's document, that over group documents by priority. Of one source at most one
@@ -82,12 +83,17 @@ const OPEN_HOUSE: Admission = { refusal: () => undefined, with: () => OPEN_HOUSE
 /** A source of higher rank takes what it asks for; among its equals, what runs is not pushed out by a newcomer. */
 function withoutRoom(
   candidates: readonly DesiredPod[],
-  { maxPods = Infinity, standing = () => 2, occupants = [], admission = OPEN_HOUSE }: MergeOptions,
+  {
+    maxPods = Infinity,
+    admissionRank = () => 2,
+    occupants = [],
+    admission = OPEN_HOUSE,
+  }: MergeOptions,
 ): Room {
   const inOrder = candidates.toSorted(
-    (a, b) => rankOf(a.source) - rankOf(b.source) || standing(a) - standing(b),
+    (a, b) => rankOf(a.source) - rankOf(b.source) || admissionRank(a) - admissionRank(b),
   );
-  const runs = (pod: DesiredPod): boolean => standing(pod) === 0;
+  const runs = (pod: DesiredPod): boolean => admissionRank(pod) === 0;
   const inside = [...occupants, ...inOrder.filter(runs)];
   const open = inside.reduce((before, pod) => before.with(pod), admission);
   const room = oneByOne(inOrder, { runs, admission: open });
@@ -217,7 +223,7 @@ function place(pod: DesiredPod): string {
   return `${pod.source} (${pod.sourceRef})`;
 }
 
-function rejection(pod: DesiredPod, why: Refusal): Rejection {
+function rejection(pod: DesiredPod, why: AdmissionRefusal): Rejection {
   const { namespace, name } = pod.pod.metadata;
   // For a file the reference ends in #document; the place is the file.
   const ref = pod.source === "file" ? pod.sourceRef.replace(/#\d+$/, "") : pod.sourceRef;

@@ -1,4 +1,4 @@
-// Performs: what the doors show of trust: what is in force, and the files that the root keys lie in, put side by side.
+// Performs: the trust view, the one shape that the local API and `agent trust show` have: the keys in force and their files.
 
 import type { AgentConfig } from "../config/config.ts";
 import type { Sha256 } from "../api/decode/decode-context.ts";
@@ -6,20 +6,20 @@ import { keyIdOf } from "../protocol/dsse.ts";
 import type { Files } from "../host/files.ts";
 import { readTrustDirectory } from "../host/trust-keys.ts";
 import { rfc3339 } from "../lib/clock.ts";
-import type { TrustView } from "./trust.ts";
+import type { TrustState } from "./trust.ts";
 
 export interface TrustDoor {
-  /** Keys are read anew. */
-  readonly current: () => TrustView;
-  /** Throws when the disk does not take it. */
+  /** Reads the keys again. */
+  readonly current: () => TrustState;
+  /** Throws when the disk refuses it. */
   readonly reset: () => void;
 }
 
-export interface TrustEntryOptions {
+export interface TrustViewOptions {
   readonly files: Files;
   readonly sha256: Sha256;
   readonly config: Pick<AgentConfig, "trustPath" | "mqtt">;
-  readonly trust: TrustView;
+  readonly trust: TrustState;
 }
 
 interface KeyFile {
@@ -27,7 +27,7 @@ interface KeyFile {
   readonly path: string;
 }
 
-export function trustEntry({ files, sha256, config, trust }: TrustEntryOptions): TrustEntry {
+export function trustView({ files, sha256, config, trust }: TrustViewOptions): TrustView {
   const { trustPath } = config;
   const directory = readTrustDirectory(files, trustPath);
   const keyFiles = directory.keys.map(({ key, path }) => ({ keyid: keyIdOf(key, sha256), path }));
@@ -42,8 +42,8 @@ export function trustEntry({ files, sha256, config, trust }: TrustEntryOptions):
 }
 
 function whyOf(
-  { trustPath, mqtt }: TrustEntryOptions["config"],
-  { required }: TrustView,
+  { trustPath, mqtt }: TrustViewOptions["config"],
+  { required }: TrustState,
   keyFiles: readonly KeyFile[],
 ): string {
   if (!required) return `no key has ever been seen in ${trustPath}`;
@@ -52,8 +52,8 @@ function whyOf(
   return "this node has required it before, and only a reset takes that back";
 }
 
-/** Those that count first. */
-function rootKeysOf(files: readonly KeyFile[], { rootKeyIds }: TrustView): readonly RootKeyEntry[] {
+/** Keys in force come first. */
+function rootKeysOf(files: readonly KeyFile[], { rootKeyIds }: TrustState): readonly RootKeyView[] {
   const inForce = new Set(rootKeyIds);
   const known = files.map(({ keyid, path }) => ({
     keyid,
@@ -68,49 +68,49 @@ function rootKeysOf(files: readonly KeyFile[], { rootKeyIds }: TrustView): reado
   ];
 }
 
-function bundleOf({ bundleVersion, notBefore, keys }: TrustView): Pick<TrustEntry, "bundle"> {
+function bundleOf({ bundleVersion, notBefore, keys }: TrustState): Pick<TrustView, "bundle"> {
   if (bundleVersion === 0) return {};
   const from = notBefore === undefined ? {} : { notBefore: rfc3339(notBefore) };
   const shown = keys.map(({ keyId, ...scope }) => ({ keyid: keyId, ...scope }));
   return { bundle: { version: bundleVersion, ...from, keys: shown } };
 }
 
-function problemsOf({ required, unusable, lastRejected }: TrustView): readonly string[] {
+function problemsOf({ required, unusable, lastRejected }: TrustState): readonly string[] {
   const why = required && unusable !== undefined ? [`no document is accepted: ${unusable}`] : [];
   if (lastRejected === undefined) return why;
   const { code, message } = lastRejected;
   return [...why, `a TrustBundle was refused (${code}): ${message}`];
 }
 
-export interface RootKeyEntry {
+export interface RootKeyView {
   readonly keyid: string;
-  /** Where it lies in `trustPath`; absent = only in the bundle. */
+  /** Its file in `trustPath`; absent = the key is only in the bundle. */
   readonly file?: string;
-  /** False = the bundle names other root keys: this one signs nothing. */
+  /** False = the bundle has other root keys: this one signs nothing. */
   readonly inForce: boolean;
 }
 
-export interface SigningKeyEntry {
+export interface SigningKeyView {
   readonly keyid: string;
   readonly roles: readonly string[];
-  /** Absent = all, empty = nobody. */
+  /** Absent = all, empty = none. */
   readonly nodes?: readonly string[];
   readonly groups?: readonly string[];
 }
 
-/** Plain data, as it is shown. */
-export interface TrustEntry {
+/** Plain data. */
+export interface TrustView {
   readonly required: boolean;
-  /** The sentence why. */
+  /** Why documents must be signed, or need not be. */
   readonly why: string;
   readonly trustPath: string;
-  readonly rootKeys: readonly RootKeyEntry[];
-  /** Absent = none was accepted yet: root keys sign everything. */
+  readonly rootKeys: readonly RootKeyView[];
+  /** Absent = no bundle was accepted yet: root keys sign everything. */
   readonly bundle?: {
     readonly version: number;
     /** RFC 3339. */
     readonly notBefore?: string;
-    readonly keys: readonly SigningKeyEntry[];
+    readonly keys: readonly SigningKeyView[];
   };
   /** Sentences with the remedy. */
   readonly problems: readonly string[];

@@ -41,8 +41,8 @@ export interface TrustOptions {
   readonly onConditions: () => void;
 }
 
-/** For showing. */
-export interface TrustView {
+/** What is in force at this moment. */
+export interface TrustState {
   readonly required: boolean;
   /** Absent = there is a key that can be used. */
   readonly unusable?: string;
@@ -122,7 +122,7 @@ export class Trust implements Disposable {
     return this.look().required;
   }
 
-  current(): TrustView {
+  current(): TrustState {
     const { required, unusable, roots, signers = [], bundleVersion, notBefore } = this.look();
     const lastRejected = this.#refusals.last();
     return {

@@ -4,7 +4,7 @@ import { expect } from "bun:test";
 import { join } from "node:path";
 
 import type { NodeView } from "../../src/cli/api-views.ts";
-import type { TrustEntry } from "../../src/trust/trust-view.ts";
+import type { TrustView } from "../../src/trust/trust-view.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { startBroker, type Broker } from "../harness/broker.ts";
 import { eventually } from "../harness/eventually.ts";
@@ -97,10 +97,10 @@ export async function untilRunning({
   );
 }
 
-export async function shown({ agent }: KeyedNode): Promise<TrustEntry> {
+export async function shown({ agent }: KeyedNode): Promise<TrustView> {
   const { code, stdout, stderr } = await agent.cli("trust", "show", "-o", "json");
   expect([code, stderr]).toEqual([0, ""]);
-  return JSON.parse(stdout) as TrustEntry;
+  return JSON.parse(stdout) as TrustView;
 }
 
 /** What `agent get node` says of the condition; undefined = it does not have it. */

@@ -9,22 +9,22 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { LocalServer } from "../../../src/server/local-server.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
-import type { TrustEntry } from "../../../src/trust/trust-view.ts";
+import type { TrustView } from "../../../src/trust/trust-view.ts";
 
-const PLAIN: TrustEntry = {
+const PLAIN: TrustView = {
   required: false,
   why: "no key has ever been seen in /etc/agent/trust.d",
   trustPath: "/etc/agent/trust.d",
   rootKeys: [],
   problems: [],
 };
-const KEYED: TrustEntry = {
+const KEYED: TrustView = {
   ...PLAIN,
   required: true,
   why: "there is a key in /etc/agent/trust.d",
   rootKeys: [{ keyid: "0123456789abcdef", file: "/etc/agent/trust.d/root.pub", inForce: true }],
 };
-const BUNDLED: TrustEntry = {
+const BUNDLED: TrustView = {
   ...KEYED,
   rootKeys: [
     { keyid: "0123456789abcdef", file: "/etc/agent/trust.d/root.pub", inForce: true },
@@ -44,7 +44,7 @@ const BUNDLED: TrustEntry = {
 let directory: string;
 let terminal: FakeTerminal;
 let server: LocalServer;
-let trust: TrustEntry;
+let trust: TrustView;
 let resets: number;
 let trouble: string | undefined;
 let socket: string;

@@ -17,7 +17,7 @@ class World {
   priorities = new Map<string, number>();
   readonly desired: DesiredPods = new DesiredPods({
     maxPods: 10,
-    standing: () => 2,
+    admissionRank: () => 2,
     occupants: () => [],
     admission: everybody,
     node: () => ({ name: "pi-1", labels: this.labels, groups: [], arch: "arm64" }),

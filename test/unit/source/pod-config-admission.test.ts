@@ -1,7 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
-import { mergeSnapshots, type Admission, type Standing } from "../../../src/source/pod-config.ts";
+import {
+  mergeSnapshots,
+  type Admission,
+  type AdmissionRank,
+} from "../../../src/source/pod-config.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 
 function pod(name: string, cpu: number, source: SourceName = "file"): DesiredPod {
@@ -82,12 +86,12 @@ const cases: Readonly<Record<string, Case>> = {
 describe("admission", () => {
   test.each(Object.entries(cases))("%s", (_sentence, one) => {
     const { wanted, runs = [], occupants = [] } = one;
-    const standing = ({ pod: { metadata } }: DesiredPod): Standing =>
+    const admissionRank = ({ pod: { metadata } }: DesiredPod): AdmissionRank =>
       runs.includes(metadata.name) ? 0 : 2;
     const bySource = Map.groupBy(wanted, ({ source }) => source);
     const state = mergeSnapshots(
       [...bySource].map(([source, pods]) => snapshot(source, ...pods)),
-      { groupPriorities: new Map(), standing, occupants, admission: node(4) },
+      { groupPriorities: new Map(), admissionRank, occupants, admission: node(4) },
     );
     expect(state.pods.map(({ pod: { metadata } }) => metadata.name)).toEqual([...one.pods]);
     expect(state.rejected.map(({ name, code, message }) => `${name} ${code} ${message}`)).toEqual([

@@ -152,8 +152,8 @@ describe("room on the node", () => {
   const both = [snapshot("file", pod("file", "a", 80), pod("file", "b", 80))];
 
   test("a newcomer does not push out the pod that runs, and what runs is held", () => {
-    const standing = (one: DesiredPod) => (one.pod.metadata.name === "b" ? 0 : 2);
-    const state = mergeSnapshots(both, { ...GROUPS, standing });
+    const admissionRank = (one: DesiredPod) => (one.pod.metadata.name === "b" ? 0 : 2);
+    const state = mergeSnapshots(both, { ...GROUPS, admissionRank });
     expect(names(state.pods)).toEqual(["b"]);
     expect(state.held).toEqual(new Set(["default/a"]));
   });
@@ -178,18 +178,18 @@ describe("room on the node", () => {
 
   test("a file's pod takes the port of a document's that runs, which is then ended first", () => {
     const running = pod("mqtt:node", "b", 80);
-    const standing = (one: DesiredPod) => (one.uid === running.uid ? 0 : 2);
+    const admissionRank = (one: DesiredPod) => (one.uid === running.uid ? 0 : 2);
     const wanted = [snapshot("mqtt:node", running), snapshot("file", pod("file", "a", 80))];
-    const first = mergeSnapshots(wanted, { ...GROUPS, standing, occupants: [running] });
+    const first = mergeSnapshots(wanted, { ...GROUPS, admissionRank, occupants: [running] });
     expect([names(first.pods), [...first.held]]).toEqual([[], ["default/a"]]);
-    const then = mergeSnapshots(wanted, { ...GROUPS, standing, occupants: [] });
+    const then = mergeSnapshots(wanted, { ...GROUPS, admissionRank, occupants: [] });
     expect([names(then.pods), [...then.held]]).toEqual([["a"], []]);
   });
 
   test("what is over maxPods is refused, newcomers first", () => {
     const three = [snapshot("file", pod("file", "a"), pod("file", "b"), pod("file", "c"))];
-    const standing = (one: DesiredPod) => (one.pod.metadata.name === "c" ? 0 : 2);
-    const state = mergeSnapshots(three, { ...GROUPS, standing, maxPods: 2 });
+    const admissionRank = (one: DesiredPod) => (one.pod.metadata.name === "c" ? 0 : 2);
+    const state = mergeSnapshots(three, { ...GROUPS, admissionRank, maxPods: 2 });
     expect(names(state.pods)).toEqual(["a", "c"]);
     expect(state.rejected).toMatchObject([{ name: "b", code: "OutOfpods" }]);
   });

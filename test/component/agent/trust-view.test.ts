@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { base64OfBytes } from "../../../src/api/validation/base64.ts";
 import { keyIdOf, payloadTypeOf, writeSignedEnvelope } from "../../../src/protocol/dsse.ts";
 import type { TrustRecord } from "../../../src/protocol/trust-record.ts";
-import { trustEntry, type TrustEntry } from "../../../src/trust/trust-view.ts";
+import { trustView, type TrustView } from "../../../src/trust/trust-view.ts";
 import { pemOfPublicKey } from "../../fakes/public-key-pem.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { readRootKeys } from "../../../src/host/trust-keys.ts";
@@ -39,7 +39,7 @@ function put(name: string, text: string): string {
   return path;
 }
 
-function entry(requireSignature = false): TrustEntry {
+function entry(requireSignature = false): TrustView {
   const clock = new VirtualClock();
   using trust = new Trust({
     store: {
@@ -60,7 +60,7 @@ function entry(requireSignature = false): TrustEntry {
     onConditions: () => undefined,
   });
   if (arrived !== undefined) trust.receive(arrived);
-  return trustEntry({ files, sha256, config: { trustPath }, trust: trust.current() });
+  return trustView({ files, sha256, config: { trustPath }, trust: trust.current() });
 }
 
 function bundle(version: number, fields: object): NonNullable<TrustRecord["bundle"]> {

@@ -1,6 +1,6 @@
 // Decides, without any node, what a node would say of manifests: one text alone, then all of them together.
 
-import { decodeConfig } from "../config/config-decode.ts";
+import { decodeConfig } from "../config/config.ts";
 import type { Sha256 } from "../api/decode/decode-context.ts";
 import { decodeObject } from "../api/decode/decode-object.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
@@ -122,7 +122,7 @@ function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFi
 }
 
 function judgeConfig(document: YamlDocument, file: string): Judgement {
-  const decoded = decodeConfig(document.value, { locate: (keys) => document.locate(keys) });
+  const decoded = decodeConfig(document.value, { locate: document.locate });
   const errors = decoded.ok ? [] : decoded.errors;
   return {
     ...NOTHING_JUDGED,

@@ -1,10 +1,8 @@
 // Performs: finds, reads and decodes the configuration file; flags override it.
 
 import { existsSync } from "node:fs";
-import { decodeConfig } from "../config/config-decode.ts";
-import type { ConfigFacts } from "../config/config-reader.ts";
-import { CONFIG_DEFAULTS } from "../config/config-defaults.ts";
-import type { AgentConfig } from "../config/config.ts";
+import type { Locate } from "../api/decode/field-path.ts";
+import { decodeConfig, type AgentConfig } from "../config/config.ts";
 import type { FieldError } from "../lib/result.ts";
 import { CliError } from "./cli-error.ts";
 import { errorLine } from "./terminal-text.ts";
@@ -45,7 +43,7 @@ export async function findSocket(
   const socket = namedSocket(flags, environment);
   if (socket !== undefined) return socket;
   const named = given(flags.config) ?? given(environment["AGENT_CONFIG"]);
-  if (named === undefined && !existsSync(CONFIG_FILE)) return CONFIG_DEFAULTS.socket;
+  if (named === undefined && !existsSync(CONFIG_FILE)) return decode({}, "").socket;
   return (await loadConfig(flags, environment)).socket;
 }
 
@@ -70,10 +68,10 @@ async function decodeFile(path: string): Promise<AgentConfig> {
   if (document === undefined || errors.length > 0) throw invalid(path, errors);
   if (second !== undefined)
     throw new CliError(2, `${path} holds several documents; a configuration is one`);
-  return decode(document.value, path, (keys) => document.locate(keys));
+  return decode(document.value, path, document.locate);
 }
 
-function decode(document: unknown, path: string, locate?: ConfigFacts["locate"]): AgentConfig {
+function decode(document: unknown, path: string, locate?: Locate): AgentConfig {
   const decoded = decodeConfig(document, locate === undefined ? {} : { locate });
   if (!decoded.ok) throw invalid(path, decoded.errors);
   return decoded.value;

@@ -1,7 +1,6 @@
 // fleet.yaml: how to reach the broker, and which nodes and groups there are (MQTT.md §8).
 
-import { decodeConfig } from "../config/config-decode.ts";
-import type { MqttConfig } from "../config/config.ts";
+import { decodeConfig, type MqttConfig } from "../config/config.ts";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
 import { type JsonObject, isJsonObject } from "../lib/json.ts";

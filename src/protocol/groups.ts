@@ -1,22 +1,61 @@
-// The groups that a node is in: a group's document reaches all its members (MQTT.md §1, §2).
+// The groups of a node: a group's document reaches all members of the group.
 
-/** One membership. Of two groups' words on one name that of the higher priority counts. */
+import type { Place } from "../api/decode/field-reader.ts";
+import { converted, integer, listOf, objectType, string } from "../api/schema/codec.ts";
+import { isJsonObject } from "../lib/json.ts";
+import { isTopicName } from "./mqtt-topics.ts";
+import type { Type } from "../api/schema/type.ts";
+
+/** One membership. Where documents of two groups contain the same name, the higher priority wins. */
 export interface GroupMember {
   readonly name: string;
   readonly priority: number;
 }
 
-/** Where nothing is said. */
 export const DEFAULT_GROUP_PRIORITY = 0;
-/** For a configuration and a document alike. */
 export const GROUP_NAME_RULE =
   'must be lower-case letters, digits, "." and "-", at most 63, with a letter or digit at both ends';
 
-/** What the node is to the fleet, beside its name. */
+const GROUP: Type<GroupMember> = converted(
+  objectType("GroupMember", {
+    name: string({
+      about: "Name of the group.",
+      required: GROUP_NAME_RULE,
+      check: (name) => (isTopicName(name) ? undefined : GROUP_NAME_RULE),
+    }),
+    priority: integer({
+      about: "Where two groups' documents contain a pod of one name, the higher priority wins.",
+      default: DEFAULT_GROUP_PRIORITY,
+    }),
+  }),
+  { to: (group) => (isTopicName(group.name) ? group : undefined), from: (group) => group },
+);
+
+/** Each group once; of a configuration and of a document. */
+export const GROUPS: Type<readonly GroupMember[]> = converted(listOf(GROUP), {
+  to: (groups, at) => withoutDuplicates(groups, at),
+  from: (groups) => groups,
+});
+
+function withoutDuplicates(groups: readonly GroupMember[], at: Place): readonly GroupMember[] {
+  const seen = new Set<string>();
+  const written: readonly unknown[] = Array.isArray(at.value) ? at.value : [];
+  for (const [index, group] of written.entries()) {
+    const name = isJsonObject(group) ? group["name"] : undefined;
+    if (typeof name !== "string" || !isTopicName(name)) continue;
+    const path = [...at.path, index, "name"];
+    if (seen.has(name))
+      at.findings.fail(path, "Duplicate", `Duplicate value: ${JSON.stringify(name)}`);
+    seen.add(name);
+  }
+  return groups.filter(({ name }, index) => groups.findIndex((one) => one.name === name) === index);
+}
+
+/** What the fleet knows of the node, beside its name. */
 export interface FleetFacts {
-  /** Of the node document; the configuration's own go before. */
+  /** Of the node document; labels of the configuration come first. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Those that the node is in, in the order in which they count. */
+  /** In the order of precedence. */
   readonly groups: readonly GroupMember[];
 }
 

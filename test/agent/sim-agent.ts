@@ -5,7 +5,7 @@ import { Agent } from "../../src/agent/agent.ts";
 import type { Edges } from "../../src/edges.ts";
 import type { NodeTruth } from "../../src/upstream/report/node-truth.ts";
 import type { AgentConfig } from "../../src/config/config.ts";
-import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../src/config/config-defaults.ts";
+import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../fakes/config-defaults.ts";
 import type { PodFailure } from "../../src/api/v1/pod-failure.ts";
 import type { DesiredState } from "../../src/api/pod/desired-pod.ts";
 import type { Removal } from "../../src/api/pod/removal.ts";

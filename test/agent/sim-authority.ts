@@ -1,6 +1,6 @@
 // Whoever tells the node over MQTT what to run: numbers its documents, and now and then sends rubbish.
 
-import { MQTT_DEFAULTS } from "../../src/config/config-defaults.ts";
+import { MQTT_DEFAULTS } from "../fakes/config-defaults.ts";
 import { topicFor } from "../../src/protocol/mqtt-topics.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import { NODE, writtenPod } from "./sim-manifest.ts";

@@ -1,6 +1,6 @@
 // Commands to a simulated node as an operator's tool writes them, and what the node answers.
 
-import { MQTT_DEFAULTS } from "../../src/config/config-defaults.ts";
+import { MQTT_DEFAULTS } from "../fakes/config-defaults.ts";
 import type { CommandResponse, CommandVerb } from "../../src/protocol/command.ts";
 import { topicFor } from "../../src/protocol/mqtt-topics.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";

@@ -10,7 +10,7 @@ import {
   writeSignedEnvelope,
   type SignedKind,
 } from "../../src/protocol/dsse.ts";
-import { MQTT_DEFAULTS } from "../../src/config/config-defaults.ts";
+import { MQTT_DEFAULTS } from "../fakes/config-defaults.ts";
 import { topicFor } from "../../src/protocol/mqtt-topics.ts";
 import type { PublicKey, SigningRole } from "../../src/protocol/trust-bundle.ts";
 import type { RootKeys } from "../../src/protocol/trust-record.ts";

@@ -6,11 +6,7 @@ import { addonPath } from "#sqlite-addon";
 import { Agent } from "../../src/agent/agent.ts";
 import type { Edges } from "../../src/edges.ts";
 import type { AgentConfig, MqttConfig } from "../../src/config/config.ts";
-import {
-  CONFIG_DEFAULTS,
-  METERED_DEFAULTS,
-  MQTT_DEFAULTS,
-} from "../../src/config/config-defaults.ts";
+import { CONFIG_DEFAULTS, METERED_DEFAULTS, MQTT_DEFAULTS } from "../fakes/config-defaults.ts";
 import type { Files } from "../../src/host/files.ts";
 import { realFiles } from "../../src/host/real-files.ts";
 import { createLogger } from "../../src/lib/logger.ts";

@@ -60,5 +60,5 @@ export function sysctlPatternError(pattern: string): string | undefined {
   if (pattern.length > MAX_NAME || !PATTERN.test(pattern))
     return "must be the name of a sysctl, or a prefix ending in * such as net.core.*";
   if (sysctlNamespace(normalSysctl(pattern).replace(/\*$/, "")) !== undefined) return undefined;
-  return "is not known to be namespaced: it would change the whole node (net.*, kernel.shm*, kernel.msg*, kernel.sem and fs.mqueue.* are)";
+  return "must be a namespaced sysctl (net.*, kernel.shm*, kernel.msg*, kernel.sem or fs.mqueue.*): any other changes the whole node";
 }

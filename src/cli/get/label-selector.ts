@@ -1,6 +1,6 @@
 // kubectl's `-l`: which labels a pod must carry.
 
-import { labelKeyError } from "../../config/config-fields.ts";
+import { qualifiedNameError } from "../../api/validation/validate-names.ts";
 import { failed, ok, type Result } from "../../lib/result.ts";
 
 export type Requirement =
@@ -25,8 +25,9 @@ export function parseSelector(written: string): Result<LabelSelector> {
   for (const part of parts) {
     const requirement = parseRequirement(part);
     if (requirement === undefined) return refuse(written, `cannot read "${part}"`);
-    const wrongKey = labelKeyError(requirement.key);
-    if (wrongKey !== undefined) return refuse(written, wrongKey);
+    const wrongKey = qualifiedNameError(requirement.key);
+    if (wrongKey !== undefined)
+      return refuse(written, `"${requirement.key}" is no label key: ${wrongKey}`);
     selector.push(requirement);
   }
   return ok(selector);

@@ -1,7 +1,6 @@
 // The groups and labels of a node, as its own document sets them, and which groups count beside those of its
 // configuration.
 
-import { labelKeyError, labelValueOrEmpty } from "../../config/config-fields.ts";
 import type { DesiredDocument } from "../../protocol/desired-document.ts";
 import {
   integerField,
@@ -18,6 +17,7 @@ import {
   GROUP_NAME_RULE,
   type GroupMember,
 } from "../../protocol/groups.ts";
+import { labelValueError, qualifiedNameError } from "../../api/validation/validate-names.ts";
 import { isTopicName, MAX_GROUPS } from "../../protocol/mqtt-topics.ts";
 import { compareText } from "../../lib/compare.ts";
 
@@ -68,8 +68,7 @@ function readLabels(node: Node): Readonly<Record<string, string>> {
   const labels = Object.entries(stringMap(node, "labels"));
   return Object.fromEntries(
     labels.filter(([key, value]) => {
-      const checked = labelValueOrEmpty(value);
-      const wrong = labelKeyError(key) ?? (checked.ok ? undefined : checked.message);
+      const wrong = qualifiedNameError(key) ?? labelValueError(value);
       if (wrong !== undefined) node.findings.fail(["labels", key], "Invalid", wrong);
       return wrong === undefined;
     }),

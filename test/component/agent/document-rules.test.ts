@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 
 import type { DocumentState } from "../../../src/protocol/desired-document.ts";
-import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../../src/config/config-defaults.ts";
+import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig, MqttConfig } from "../../../src/config/config.ts";
 import type { RootKeys } from "../../../src/protocol/trust-record.ts";
 import type { Edges } from "../../../src/edges.ts";

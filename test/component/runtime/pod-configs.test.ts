@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Edges } from "../../../src/edges.ts";
 import { isDevice } from "../../../src/podworkers/missing-devices.ts";
 import { podConfigs, type NodePodConfigs } from "../../../src/runtime/pod-configs.ts";
-import { CONFIG_DEFAULTS } from "../../../src/config/config-defaults.ts";
+import { CONFIG_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
 import {

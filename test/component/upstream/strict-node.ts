@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MQTT_DEFAULTS } from "../../../src/config/config-defaults.ts";
+import { MQTT_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { NewEvent } from "../../../src/api/v1/events.ts";
 import type { NodeCondition } from "../../../src/api/v1/pod-status.ts";
 import { realFiles } from "../../../src/host/real-files.ts";

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { hostPathError, isOfDocument } from "../../../src/source/policy/host-path-reach.ts";
 import { PodVolumes } from "../../../src/volume/pod-volumes.ts";
-import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../../src/config/config-defaults.ts";
+import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { SourceName } from "../../../src/api/pod/desired-pod.ts";
 import { NO_OBJECTS } from "../../../src/api/v1/local-object.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { admissionTo, nodeIdentity, nodeRoom } from "../../../src/node/node-facts.ts";
-import { CONFIG_DEFAULTS } from "../../../src/config/config-defaults.ts";
+import { CONFIG_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";

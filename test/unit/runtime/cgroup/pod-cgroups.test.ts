@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { CONFIG_DEFAULTS } from "../../../../src/config/config-defaults.ts";
+import { CONFIG_DEFAULTS } from "../../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../../src/config/config.ts";
 import type { DesiredPod } from "../../../../src/api/pod/desired-pod.ts";
 import type { Pod, ResourceList } from "../../../../src/api/v1/pod.ts";

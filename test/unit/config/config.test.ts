@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { decodeConfig } from "../../../src/config/config-decode.ts";
+import { decodeConfig } from "../../../src/config/config.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import { GROUP_NAME_RULE } from "../../../src/protocol/groups.ts";
 
@@ -218,10 +218,13 @@ test("the groups that a node is in, each with its priority or 0", () => {
 
 describe("what is refused", () => {
   const cases: Readonly<Record<string, readonly [document: unknown, errors: string[]]>> = {
-    "a list instead of fields": [[], [": must be a mapping of fields, not a list"]],
+    "a list instead of fields": [[], [": Invalid value: []: must be an object"]],
     "a foreign kind": [
       { apiVersion: "v1", kind: "Pod" },
-      ['apiVersion: must be agent/v1, not "v1"', 'kind: must be AgentConfiguration, not "Pod"'],
+      [
+        'apiVersion: Unsupported value: "v1": supported values: "agent/v1"',
+        'kind: Unsupported value: "Pod": supported values: "AgentConfiguration"',
+      ],
     ],
     "an unknown field, with the nearest known one": [
       { staticPodPaths: "/x" },
@@ -240,7 +243,7 @@ describe("what is refused", () => {
     ],
     "groups that are no list": [
       { mqtt: { groups: "kiosks" } },
-      ['mqtt.groups: must be a list such as [{name: kiosks, priority: 10}], not "kiosks"'],
+      ['mqtt.groups: Invalid value: "kiosks": must be a list'],
     ],
     "groups without a name, with a wrong one, twice": [
       {
@@ -256,22 +259,42 @@ describe("what is refused", () => {
         },
       },
       [
-        `mqtt.groups[0].name: ${GROUP_NAME_RULE}`,
-        `mqtt.groups[1].name: ${GROUP_NAME_RULE}, not "Kiosks"`,
-        'mqtt.groups[2]: must be a mapping of fields, not "berlin"',
-        "mqtt.groups[3].priority: must be a whole number, not 0.5",
-        "mqtt.groups[4].name: a is there already",
+        `mqtt.groups[0].name: Required value: ${GROUP_NAME_RULE}`,
+        `mqtt.groups[1].name: Invalid value: "Kiosks": ${GROUP_NAME_RULE}`,
+        'mqtt.groups[2]: Invalid value: "berlin": must be an object',
+        "mqtt.groups[3].priority: Invalid value: 0.5: must be an integer",
         "mqtt.groups[5].priorty: unknown field (did you mean priority?)",
+        'mqtt.groups[4].name: Duplicate value: "a"',
       ],
     ],
     "a relative path": [
       { staticPodPath: "manifests" },
-      ['staticPodPath: must be an absolute path, not "manifests"'],
+      ['staticPodPath: Invalid value: "manifests": must be an absolute path'],
     ],
-    "a path that climbs": [{ stateDir: "/var/lib/../x" }, ['stateDir: must not contain ".."']],
+    "a text that is empty": [
+      { nodeName: "", mqtt: { url: "mqtts://broker", caFile: "" } },
+      [
+        'nodeName: Invalid value: "": must not be empty',
+        'mqtt.caFile: Invalid value: "": must not be empty',
+      ],
+    ],
+    "lists that would allow nothing": [
+      { mqtt: { url: "mqtt://broker", podPolicy: { profile: "baseline", hostPaths: [] } } },
+      ["mqtt.podPolicy.hostPaths: Invalid value: []: must contain at least one text"],
+    ],
+    "a policy for pods without a profile": [
+      { mqtt: { podPolicy: {} } },
+      ["mqtt.podPolicy.profile: Required value: baseline or privileged"],
+    ],
+    "a path that climbs": [
+      { stateDir: "/var/lib/../x" },
+      ['stateDir: Invalid value: "/var/lib/../x": must not contain ".."'],
+    ],
     "a socket path longer than the kernel takes": [
       { socket: `/${"x".repeat(107)}` },
-      ["socket: is 108 bytes long; a unix socket's path may have 107"],
+      [
+        "socket: Invalid value: \"/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…: must be at most 107 bytes long, as a unix socket's path; it has 108",
+      ],
     ],
     ...Object.fromEntries(
       (
@@ -290,155 +313,165 @@ describe("what is refused", () => {
         `claims where a pod could name ${own} one: ${claimRoot}`,
         [
           { claimRoot },
-          [`claimRoot: must not lie in ${own}, nor around it: that is the agent's own`],
+          [
+            `claimRoot: Invalid value: ${JSON.stringify(claimRoot)}: must be neither within nor around ${own}, which the agent itself uses`,
+          ],
         ] as const,
       ]),
     ),
     "an endpoint that is no unix socket": [
       { containerRuntimeEndpoint: "tcp://127.0.0.1:1" },
       [
-        'containerRuntimeEndpoint: must be like unix:///run/containerd/containerd.sock, not "tcp://127.0.0.1:1"',
+        'containerRuntimeEndpoint: Invalid value: "tcp://127.0.0.1:1": must be the address of a unix socket, such as unix:///run/containerd/containerd.sock',
       ],
     ],
     "numbers out of range, in the wrong form, or fractional": [
       { maxPods: 0, mqtt: { keepAliveSeconds: "60" } },
       [
-        'mqtt.keepAliveSeconds: must be a whole number, not "60"',
-        "maxPods: must be between 1 and 2147483647, not 0",
+        "maxPods: Invalid value: 0: must be between 1 and 2147483647, inclusive",
+        'mqtt.keepAliveSeconds: Invalid value: "60": must be an integer',
       ],
     ],
     "a number where a duration is wanted": [
       { nodeStatusReportFrequency: 900 },
-      ["nodeStatusReportFrequency: must be a duration like 1m30s, not 900"],
+      ["nodeStatusReportFrequency: Invalid value: 900: must be a duration such as 1m30s"],
     ],
     "a back-off beyond Kubernetes' bounds": [
       { crashLoopBackOff: { maxContainerRestartPeriod: "10m" } },
-      ['crashLoopBackOff.maxContainerRestartPeriod: must be at most 300s, not "10m"'],
+      ['crashLoopBackOff.maxContainerRestartPeriod: Invalid value: "10m": must be at most 5m'],
     ],
     "an instance that is no label value": [
       { instance: "a b" },
       [
-        "instance: must be a label value (at most 63 letters, digits, '-', '_' or '.', a letter or digit at both ends), not \"a b\"",
+        "instance: Invalid value: \"a b\": must be at most 63 letters, digits, '-', '_' or '.', with a letter or digit at both ends",
       ],
     ],
     "a word no template knows": [
       { nodeName: "${host}" },
       [
-        "nodeName: knows no ${host}; a template may use ${hostname}, ${serial}, ${machineId}, ${mac}",
+        'nodeName: Invalid value: "${host}": must not contain ${host}; a template may contain ${hostname}, ${serial}, ${machineId}, ${mac}',
       ],
     ],
     "a label key that is none": [
       { nodeLabels: { "a b": "c" } },
       [
-        "nodeLabels[a b]: \"a b\" is no label key (at most 63 letters, digits, '-', '_' or '.', a letter or digit at both ends)",
+        "nodeLabels[a b]: Invalid value: \"a b\": its name must be at most 63 letters, digits, '-', '_' or '.', with a letter or digit at both ends",
       ],
     ],
     "a label that is a number": [
       { nodeLabels: { floor: 3 } },
-      [
-        "nodeLabels.floor: must be a label value (at most 63 letters, digits, '-', '_' or '.', a letter or digit at both ends), not 3",
-      ],
+      ["nodeLabels.floor: Invalid value: 3: must be a string; put it in quotes"],
     ],
     "a password in the address, without repeating it": [
       { mqtt: { url: "mqtt://u:secret@broker" } },
-      ["mqtt.url: must not carry user or password; use mqtt.username and mqtt.passwordFile"],
+      [
+        'mqtt.url: Invalid value: "mqtt://…@broker": must not contain user or password; use mqtt.username and mqtt.passwordFile',
+      ],
     ],
     "an address that cannot be read, its password unseen": [
       { mqtt: { url: "mqtt://u:secret@bro ker:x" } },
-      ['mqtt.url: must be an address like mqtt://broker.example:1883, not "mqtt://…@bro ker:x"'],
+      [
+        'mqtt.url: Invalid value: "mqtt://…@bro ker:x": must be an address such as mqtt://broker.example:1883',
+      ],
     ],
     "an address of another protocol": [
       { mqtt: { url: "http://broker" } },
-      ["mqtt.url: must begin with mqtt://, mqtts://, ws:// or wss://, not http://"],
+      [
+        'mqtt.url: Invalid value: "http://broker": must begin with mqtt://, mqtts://, ws:// or wss://',
+      ],
     ],
     "TLS settings that a plain address would ignore": [
       { mqtt: { url: "mqtt://broker", caFile: "/ca.pem" } },
-      ["mqtt.caFile: needs an address with TLS (mqtts:// or wss://)"],
+      ["mqtt.caFile: Forbidden: needs an address with TLS: mqtts:// or wss://"],
     ],
     "alpn over a WebSocket": [
       { mqtt: { url: "wss://broker", alpn: ["mqtt"] } },
-      ["mqtt.alpn: needs mqtts://; a WebSocket speaks http/1.1"],
+      ["mqtt.alpn: Forbidden: needs mqtts://; a WebSocket always negotiates http/1.1"],
     ],
     "half a client certificate": [
       { mqtt: { url: "mqtts://broker", certFile: "/c.pem" } },
-      ["mqtt.keyFile: is needed beside mqtt.certFile"],
+      ["mqtt.keyFile: Required value: the key of mqtt.certFile"],
     ],
     "a topic root with a wildcard": [
       { mqtt: { url: "mqtt://broker", topicRoot: "agent/#" } },
-      ['mqtt.topicRoot: must be one or two topic levels like agent/v1, not "agent/#"'],
+      [
+        'mqtt.topicRoot: Invalid value: "agent/#": must be one or two topic levels such as agent/v1',
+      ],
     ],
     "a name server that is no address": [
       { clusterDNS: ["10.0.0.10", "dns.local"] },
-      ['clusterDNS: "dns.local" must be an IP address'],
+      ['clusterDNS[1]: Invalid value: "dns.local": must be an IP address'],
     ],
     "one name server that is no list": [
       { clusterDNS: "10.0.0.10" },
-      ['clusterDNS: must be a list of IP addresses, not "10.0.0.10"'],
+      ['clusterDNS: Invalid value: "10.0.0.10": must be a list'],
     ],
     "a domain that is none": [
       { clusterDomain: "Cluster_Local" },
       [
-        "clusterDomain: \"Cluster_Local\" must be lower-case letters, digits, '-' or '.', with a letter or digit at both ends (RFC 1123 subdomain)",
+        "clusterDomain: Invalid value: \"Cluster_Local\": must be lower-case letters, digits, '-' or '.', with a letter or digit at both ends (RFC 1123 subdomain)",
       ],
     ],
     "a sysctl of the whole node": [
       { allowedUnsafeSysctls: ["vm.*"] },
       [
-        'allowedUnsafeSysctls: "vm.*" is not known to be namespaced: it would change the whole node (net.*, kernel.shm*, kernel.msg*, kernel.sem and fs.mqueue.* are)',
+        'allowedUnsafeSysctls[0]: Invalid value: "vm.*": must be a namespaced sysctl (net.*, kernel.shm*, kernel.msg*, kernel.sem or fs.mqueue.*): any other changes the whole node',
       ],
     ],
     "every sysctl at once": [
       { allowedUnsafeSysctls: ["*"] },
       [
-        'allowedUnsafeSysctls: "*" is not known to be namespaced: it would change the whole node (net.*, kernel.shm*, kernel.msg*, kernel.sem and fs.mqueue.* are)',
+        'allowedUnsafeSysctls[0]: Invalid value: "*": must be a namespaced sysctl (net.*, kernel.shm*, kernel.msg*, kernel.sem or fs.mqueue.*): any other changes the whole node',
       ],
     ],
     "a star in the middle": [
       { allowedUnsafeSysctls: ["net.*.rmem"] },
       [
-        'allowedUnsafeSysctls: "net.*.rmem" must be the name of a sysctl, or a prefix ending in * such as net.core.*',
+        'allowedUnsafeSysctls[0]: Invalid value: "net.*.rmem": must be the name of a sysctl, or a prefix ending in * such as net.core.*',
       ],
     ],
     "a class of Kubernetes' own, and one without a whole number": [
       { priorityClasses: { "system-mine": 5, high: "5" } },
       [
-        'priorityClasses.system-mine: must not begin with "system-": those names are taken',
-        'priorityClasses.high: must be a whole number, not "5"',
+        'priorityClasses.system-mine: Invalid value: "system-mine": must not begin with "system-", which is reserved',
+        'priorityClasses.high: Invalid value: "5": must be an integer',
       ],
     ],
     "a priority beyond Kubernetes' bounds": [
       { priorityClasses: { high: 1_000_000_001 } },
-      ["priorityClasses.high: must be between -2147483648 and 1000000000, not 1000000001"],
+      [
+        "priorityClasses.high: Invalid value: 1000000001: must be between -2147483648 and 1000000000, inclusive",
+      ],
     ],
     "a handler that is no name": [
       { runtimeClasses: { gvisor: "run sc", Kata: "kata" } },
       [
-        "runtimeClasses.gvisor: \"run sc\" must be lower-case letters, digits or '-', with a letter or digit at both ends (RFC 1123 label)",
-        "runtimeClasses.Kata: must be lower-case letters, digits, '-' or '.', with a letter or digit at both ends (RFC 1123 subdomain)",
+        "runtimeClasses.gvisor: Invalid value: \"run sc\": must be lower-case letters, digits or '-', with a letter or digit at both ends (RFC 1123 label)",
+        "runtimeClasses.Kata: Invalid value: \"Kata\": must be lower-case letters, digits, '-' or '.', with a letter or digit at both ends (RFC 1123 subdomain)",
       ],
     ],
     "a limit of no process at all": [
       { podPidsLimit: 0 },
-      ["podPidsLimit: must be at least 1, or -1 for no limit"],
+      ["podPidsLimit: Invalid value: 0: must be between 1 and 2147483647, or -1 for no limit"],
     ],
     "a switch that is a word": [
       { cpuCFSQuota: "no" },
-      ['cpuCFSQuota: must be true or false, not "no"'],
+      ['cpuCFSQuota: Invalid value: "no": must be true or false'],
     ],
     "reserves that are no amounts, or of what cannot be reserved": [
       { systemReserved: { cpu: "-1", memory: "lots" }, kubeReserved: { gpu: 1 } },
       [
-        "systemReserved.cpu: must be greater than or equal to 0",
-        'systemReserved.memory: must be a quantity like 500m or 64Mi, not "lots"',
-        "kubeReserved.gpu: cannot be reserved; cpu, memory, ephemeral-storage can",
+        'systemReserved.cpu: Invalid value: "-1": must be greater than or equal to 0',
+        'systemReserved.memory: Invalid value: "lots": must be a quantity such as 500m or 64Mi',
+        'kubeReserved.gpu: Invalid value: "gpu": must be one of cpu, memory, ephemeral-storage: nothing else can be reserved',
       ],
     ],
     "all errors at once": [
       { maxPods: -1, logLevel: "loud", stateDir: 5 },
       [
-        "stateDir: must be an absolute path, not 5",
-        "maxPods: must be between 1 and 2147483647, not -1",
-        'logLevel: must be debug or info or warn or error, not "loud"',
+        "stateDir: Invalid value: 5: must be a string; put it in quotes",
+        "maxPods: Invalid value: -1: must be between 1 and 2147483647, inclusive",
+        'logLevel: Unsupported value: "loud": supported values: "debug", "info", "warn", "error"',
       ],
     ],
   };

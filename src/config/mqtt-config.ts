@@ -1,0 +1,151 @@
+// `mqtt` of the agent's configuration: the broker, the node's place in the fleet, and what documents may ask for.
+
+import type { Node } from "../api/decode/field-reader.ts";
+import { refused } from "../api/decode/field-rules.ts";
+import {
+  boolean,
+  fieldOf,
+  objectType,
+  oneOf,
+  unread,
+  type Decoded,
+  type ObjectOf,
+} from "../api/schema/codec.ts";
+import { between, duration } from "../api/schema/values.ts";
+import { GROUPS } from "../protocol/groups.ts";
+import {
+  brokerUrl,
+  labelValue,
+  path,
+  podStatus,
+  protocolVersion,
+  text,
+  texts,
+  topicRoot,
+} from "./config-values.ts";
+
+/** Reserved by the design: refused, so that no one relies on it. */
+export const NOT_YET = refused({ code: "NotSupported", message: "not supported yet; remove it" });
+
+const POD_POLICY = objectType("PodPolicy", {
+  profile: oneOf(["baseline", "privileged"], {
+    about:
+      "baseline refuses what gives a container power over the node; privileged allows it, as manifest files do.",
+    required: "baseline or privileged",
+  }),
+  registries: texts(
+    "Prefixes of image references, complete with registry, from which images may come. Default: any.",
+  ),
+  hostPaths: texts(
+    "Host paths, each with everything below it, that may be mounted. Default: as the profile defines.",
+  ),
+  devices: texts(
+    "Device paths and device resources that may be used. Default: as the profile defines.",
+  ),
+});
+export type PodPolicy = Decoded<typeof POD_POLICY>;
+
+const FIELDS = {
+  url: fieldOf(brokerUrl)({
+    about:
+      "Address of the broker: mqtt://, mqtts://, ws:// or wss://, without user and password. Without it, the agent does not use MQTT.",
+  }),
+  username: text({ about: "User name at the broker." }),
+  passwordFile: path({ about: "File that contains the password for the broker." }),
+  caFile: path({ about: "PEM file of the CAs that are trusted. Default: the system's." }),
+  certFile: path({ about: "PEM file of the client certificate; needs keyFile." }),
+  keyFile: path({ about: "PEM file of the client certificate's private key; needs certFile." }),
+  alpn: texts("ALPN protocol names to offer in the TLS handshake, such as x-amzn-mqtt-ca."),
+  topicRoot: topicRoot({
+    about: "One or two topic levels that every topic begins with.",
+    default: "agent/v1",
+  }),
+  fleet: labelValue({ about: "Name of the fleet; documents and commands may target it." }),
+  profile: oneOf(["normal", "metered"], {
+    about:
+      "metered saves bytes: other defaults for keepAliveSeconds, podStatus and nodeStatusReportFrequency.",
+    default: "normal",
+  }),
+  keepAliveSeconds: fieldOf(between(1, 65_535))({
+    about: "MQTT keep-alive in seconds, 1 to 65535. Default: 60, or 1140 with profile metered.",
+  }),
+  reconnectMax: fieldOf(duration(1000, 86_400_000))({
+    about: "Longest pause between two attempts to connect, 1s to 24h.",
+    default: 300_000,
+  }),
+  podStatus: fieldOf(podStatus)({
+    about:
+      "Whether the status of each pod is published to a retained topic of its own. Default: retained, or off with profile metered.",
+  }),
+  protocolVersion: fieldOf(protocolVersion)({
+    about: "5, with fallback to 4 (MQTT 3.1.1) if the broker refuses it; or 4.",
+    default: 5,
+  }),
+  requireSignature: boolean({
+    about: "Accept signed documents and commands only, even before the first key is in trustPath.",
+    default: false,
+  }),
+  requireDigest: boolean({
+    about: "Accept documents only if they name every image by digest.",
+    default: false,
+  }),
+  podPolicy: fieldOf(POD_POLICY)({
+    about:
+      "What pods of documents may ask of the node. Default: baseline, or privileged once signatures are required.",
+  }),
+  groups: fieldOf(GROUPS)({
+    about: "Groups of the node, beside those that its document lists. Each name once.",
+    keep: true,
+  }),
+  allowCommands: unread("[]string", "Commands that are obeyed.", NOT_YET),
+};
+type MqttFields = ObjectOf<typeof FIELDS>;
+export const MQTT = objectType("MqttConfiguration", FIELDS, { check: checkTls });
+
+/** What `profile: metered` changes where nothing else is written. */
+export const METERED_DEFAULTS = {
+  keepAliveSeconds: 1140,
+  podStatus: "off",
+  nodeStatusReportFrequencyMs: 86_400_000,
+} as const;
+
+const NORMAL_DEFAULTS = { keepAliveSeconds: 60, podStatus: "retained" } as const;
+
+/** With the defaults that depend on other fields. */
+function completeMqtt(url: string, { reconnectMax, ...fields }: MqttFields) {
+  const usual = fields.profile === "metered" ? METERED_DEFAULTS : NORMAL_DEFAULTS;
+  return {
+    ...fields,
+    url,
+    reconnectMaxMs: reconnectMax,
+    keepAliveSeconds: fields.keepAliveSeconds ?? usual.keepAliveSeconds,
+    podStatus: fields.podStatus ?? usual.podStatus,
+  };
+}
+export type MqttConfig = ReturnType<typeof completeMqtt>;
+
+/** {} = no MQTT, whatever else is written. */
+export function mqttField(fields: MqttFields | undefined): { readonly mqtt?: MqttConfig } {
+  if (fields?.url === undefined) return {};
+  return { mqtt: completeMqtt(fields.url, fields) };
+}
+
+/** TLS settings beside a plain address would have no effect, and half a client certificate neither. */
+function checkTls({ url, alpn, certFile, keyFile, caFile }: MqttFields, { findings, path }: Node) {
+  if (url === undefined) return;
+  const refuse = (key: string, code: string, message: string): void =>
+    findings.fail([...path, key], code, message);
+  for (const [key, value] of Object.entries({ caFile, certFile, keyFile, alpn }))
+    if (value !== undefined && !isTls(url))
+      refuse(key, "Invalid", "Forbidden: needs an address with TLS: mqtts:// or wss://");
+  if (alpn !== undefined && url.startsWith("wss:"))
+    refuse("alpn", "Invalid", "Forbidden: needs mqtts://; a WebSocket always negotiates http/1.1");
+  if (certFile !== undefined && keyFile === undefined)
+    refuse("keyFile", "Required", "Required value: the key of mqtt.certFile");
+  if (keyFile !== undefined && certFile === undefined)
+    refuse("certFile", "Required", "Required value: the certificate of mqtt.keyFile");
+}
+
+function isTls(url: string): boolean {
+  return url.startsWith("mqtts:") || url.startsWith("wss:");
+}

@@ -1,4 +1,5 @@
-// A good revision as text and back: the pod as written, what it read, and the images it ran. Pure.
+// Performs: the last good revisions of one document's pods: made into a copy for the disk (the pod as written, the objects
+// that it read, the images that it ran), read back, and looked up.
 
 import { base64Values } from "../api/validation/base64.ts";
 import type { DecodeContext } from "../api/decode/decode-context.ts";
@@ -15,10 +16,10 @@ import { referencesOf } from "../api/pod/object-references.ts";
 import type { GoodCopy, PodOfSource, Revision, RolloutState } from "../api/pod/rollout.ts";
 import type { JsonObject } from "../lib/json.ts";
 
-/** The same, ready to run. */
+/** A good revision, ready to run. */
 export interface GoodPod {
   readonly desired: DesiredPod;
-  /** What it found; of claims, and of the node's own, what is there now counts, where it is there. */
+  /** The objects that it found. Claims and the node's own ConfigMap are looked up live first. */
   readonly objects: ReadonlyMap<string, LocalObject>;
   readonly images: Readonly<Record<string, string>>;
 }
@@ -38,7 +39,7 @@ export function goodCopy(
   return { pod: JSON.stringify(written), objects: [...byKey.values()], images: found.images };
 }
 
-/** undefined = it cannot be read any more. Never judged again (law 11). */
+/** undefined = it cannot be read any more. Read leniently: what ran once is never judged again. */
 export function readGoodCopy(
   copy: GoodCopy,
   context: Omit<DecodeContext, "lenient" | "locate">,
@@ -56,7 +57,7 @@ export function readGoodCopy(
   };
 }
 
-/** What a pod finds that runs a good revision again: of ConfigMaps and Secrets only what was there then. */
+/** What a pod finds that runs a good revision again: ConfigMaps and Secrets as of then, claims as of now. */
 export function pinnedObjects({ objects }: GoodPod, live: LocalObjects): LocalObjects {
   const find = (kind: LocalObject["kind"], namespace: string, name: string) =>
     objects.get(`${kind} ${namespace}/${name}`);
@@ -96,7 +97,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The decoder says the same of it as of any other nonsense.
+    // The decoder reports undefined as any other invalid object.
     return undefined;
   }
 }
@@ -120,7 +121,7 @@ export class GoodPods {
     this.#options = options;
   }
 
-  /** What `state.good` is made of; undefined = there is none, or it is lost. Always the same object of one revision. */
+  /** What `state.good` is made of; undefined = there is none, or it is lost. The same object for the same revision. */
   of(name: string, { good }: RolloutState): GoodPod | undefined {
     if (good === undefined) return undefined;
     const known = this.#known.get(name);

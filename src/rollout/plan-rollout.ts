@@ -1,4 +1,4 @@
-// What the pods of one document do next, each by itself or all together: try the new revision, go back, or wait. Pure.
+// What the pods of one document do next, each by itself or all together: try the new revision, roll back, or wait.
 
 import {
   NO_ROLLOUT,
@@ -20,9 +20,9 @@ export interface PodOnRollout {
   readonly name: string;
   readonly state: RolloutState;
   readonly facts: TrialFacts;
-  /** The pod's own word; absent = the document's. */
+  /** From the pod's own annotation; absent = the document's. */
   readonly onFailure?: OnFailure;
-  /** What was good and cannot be read now: no way back, but remembered; `state` is without it. */
+  /** A good revision whose copy cannot be read now: remembered, but no way back; `state` is without it. */
   readonly lost?: WantedRevision;
 }
 
@@ -30,18 +30,19 @@ export type RolloutPolicy = Pick<UpdatePolicy, "onFailure" | "atomic">;
 
 export interface RolloutStep {
   readonly name: string;
-  /** `Nothing`: it is stopped, and waits for somebody. */
+  /** `Nothing`: it is stopped until it is released or changed. */
   readonly run: "Wanted" | "Good" | "Nothing";
   readonly standing: RolloutStanding;
   readonly state: RolloutState;
-  /** Whether `state` has to be on the disk before anybody acts on `run`. */
+  /** Whether `state` has to be on the disk before `run` takes effect. */
   readonly save: boolean;
-  /** When time alone may change the answer. */
+  /** When time alone may change the step. */
   readonly reviewAt: Monotonic | undefined;
 }
 
+/** Bad revisions of each pod. */
 const REMEMBERED = 5;
-/** Of the trial's clock, that a power cut may cost. */
+/** How far the trial's clock on the disk may lag behind. */
 const CHECKPOINT_MS = 60_000;
 const NOT_ALONE: Failure = {
   reason: "AtomicUpdate",
@@ -49,7 +50,7 @@ const NOT_ALONE: Failure = {
 };
 const WAITS_FOR_ALL = "another pod of the document is held, and the document is atomic";
 
-/** `saved`: the states as they lie on the disk, by name. */
+/** `saved`: the states on the disk, by name. */
 export function planRollout(
   pods: readonly PodOnRollout[],
   policy: RolloutPolicy,
@@ -65,13 +66,14 @@ export function planRollout(
   });
 }
 
-/** What may be done of a step while nothing can be written down: what the disk knows has been decided, and nothing new. */
+/** What may be done of a step while nothing can be written: only what is on the disk already, so that a power cut loses
+ * no decision. */
 export function stepByDisk(
   step: RolloutStep,
   wanted: Revision,
   saved: RolloutState | undefined,
 ): RolloutStep {
-  // The way back to what the disk knows needs no word of it: after a power cut it is found again.
+  // A rollback to a revision that is on the disk is decided again after a power cut.
   if (step.run === "Good" && saved?.good?.revision === step.state.good?.revision) return step;
   const run = runByDisk(wanted, saved);
   return step.run === run ? step : { ...step, run, standing: { type: "OnTrial" } };
@@ -82,14 +84,14 @@ function runByDisk(wanted: Revision, saved: RolloutState | undefined): "Wanted" 
   return saved.trial?.revision === wanted ? "Wanted" : "Good";
 }
 
-/** As a new process finds it: while no agent ran, nobody tried what had not begun, and that time does not count. */
+/** As a new process finds it: time without an agent does not count for a trial that had not begun. */
 export function unattended(state: RolloutState): RolloutState {
   const { trial } = state;
   if (trial === undefined || trial.started) return state;
   return { ...state, trial: { ...trial, counts: false } };
 }
 
-/** Its time stands still from now on. */
+/** Stops its clock from now on. */
 export function paused(state: RolloutState, now: Monotonic): RolloutState {
   const { trial } = state;
   if (trial === undefined) return state;
@@ -99,7 +101,7 @@ export function paused(state: RolloutState, now: Monotonic): RolloutState {
   };
 }
 
-/** Somebody gives a revision another chance. */
+/** Forgets bad revisions and a failed trial, so that they are tried again. */
 export function released(state: RolloutState): RolloutState {
   const { trial, good } = state;
   return {
@@ -114,12 +116,12 @@ interface Judged {
   readonly judgement: Judgement;
 }
 
-/** One fails, all go back; one is held, all are; none is good before all are. */
+/** An atomic document: if one pod fails, all go back; if one is held, all are; none is good before all are. */
 function together(judged: readonly Judged[]): readonly Judged[] {
   const has = (type: Judgement["type"]): boolean =>
     judged.some(({ judgement }) => judgement.type === type);
   const isOver =
-    has("Failed") || has("KnownBad") || judged.some(({ judgement }) => gaveUp(judgement));
+    has("Failed") || has("KnownBad") || judged.some(({ judgement }) => hasFailedBefore(judgement));
   return judged.map(({ pod, judgement }) => {
     const isNew = pod.state.good?.revision !== pod.facts.wanted.revision;
     const isOpen = judgement.type === "OnTrial" || (judgement.type === "Good" && isNew);
@@ -134,12 +136,12 @@ function together(judged: readonly Judged[]): readonly Judged[] {
   });
 }
 
-/** It has failed before, and shows nothing wrong at this moment. */
-function gaveUp(judgement: Judgement): boolean {
+/** It has failed before, and is on trial again. */
+function hasFailedBefore(judgement: Judgement): boolean {
   return judgement.type === "OnTrial" && judgement.trial.failed !== undefined;
 }
 
-/** It is ready, the others are not yet: the deadline is theirs. */
+/** It is ready and the others are not yet: the deadline is for them. */
 function stillOnTrial({ state, facts }: PodOnRollout): Judgement | undefined {
   const progressDeadlineSeconds = Number.POSITIVE_INFINITY;
   const judgement = judgeTrial(state, { ...facts, upstream: "Awaited", progressDeadlineSeconds });
@@ -181,7 +183,7 @@ function onTrial(
   onFailure: OnFailure,
 ): Settled {
   const checkpoint = facts.now + CHECKPOINT_MS;
-  // What was stopped shows nothing wrong any more, and is not to begin anew.
+  // A stopped pod shows no failure any more, and must not begin anew.
   const isStopped = trial.failed !== undefined && onFailure === "hold";
   return {
     name,
@@ -229,7 +231,7 @@ function isOf({ revision }: BadRevision, { wanted }: TrialFacts): boolean {
   return revision === wanted.revision;
 }
 
-/** A trial's clock may lag behind on the disk; nothing else may. */
+/** Only a trial's clock may lag behind on the disk. */
 function mustSave(state: RolloutState, saved: RolloutState | undefined): boolean {
   if (saved === undefined) return state.good !== undefined || state.trial !== undefined;
   if (!isSameGood(state, saved) || !isSameBad(state, saved)) return true;
@@ -242,7 +244,7 @@ function differs(trial: Trial, saved: Trial): boolean {
   if (trial.revision !== saved.revision || trial.generation !== saved.generation) return true;
   if (trial.started !== saved.started || trial.failed?.reason !== saved.failed?.reason) return true;
   if (trial.bootId !== saved.bootId) return true;
-  // Nothing comes of the clock of what has failed already.
+  // After a failure the clock has no effect.
   if (trial.failed !== undefined) return false;
   return trial.elapsedMs - saved.elapsedMs >= CHECKPOINT_MS;
 }

@@ -1,4 +1,5 @@
-// Judges one new revision of a pod: good, failed, or not decided yet (MQTT.md §3, update of one pod). Pure.
+// Judges one new revision of a pod: good, failed, held, known bad, or still on trial. docs/updates.md has the rules for
+// users.
 
 import type { Failure, RolloutState, Trial, WantedRevision } from "../api/pod/rollout.ts";
 import type { Monotonic } from "../lib/clock.ts";
@@ -18,40 +19,40 @@ export interface TrialFacts {
   readonly retryFailed: boolean;
   readonly now: Monotonic;
   readonly bootId: string;
-  /** Of the new pod; undefined = nothing is known of it yet. */
+  /** Of the new pod; undefined = it has no worker yet. */
   readonly health: TrialHealth | undefined;
-  /** It is meant to end by itself: it is good when it has succeeded. */
+  /** It is meant to finish: it is good when it has succeeded. */
   readonly isMeantToFinish: boolean;
-  /** Its predecessor stops before its images are here: nothing runs meanwhile; absent = no. */
+  /** Its predecessor stops before its images are here, so nothing runs meanwhile; absent = no. */
   readonly stopsFirst?: boolean;
-  /** While it pulls: whether the registry says anything at all. */
+  /** While it pulls: whether the registry answers at all. */
   readonly registryAnswers: boolean;
-  /** Nobody has what it would read: that is no wait for somebody else's turn; absent = somebody has. */
+  /** An object that it would read is missing: that wait counts; absent = all are there. */
   readonly misses?: boolean;
-  /** What no waiting can mend, such as an image that does not exist. */
+  /** A failure that waiting cannot mend, such as an image that does not exist. */
   readonly fatal?: Failure;
-  /** Who holds updates back; absent = nobody. */
+  /** What holds the update; absent = nothing. */
   readonly hold?: string;
-  /** Since when this process has looked at this trial: what nobody saw proves nothing; absent = from its beginning. */
+  /** Since when this process has watched the trial; absent = from its beginning. */
   readonly watchedSince?: Monotonic;
-  /** So many ends of a container that runs already belong to a trial that begins now: it is to read news; absent = none. */
+  /** Ends of a running container that a trial that begins now causes, so that it reads new content; absent = none. */
   readonly orderedRestarts?: number;
-  /** A trial that begins now could cut the node off, and it has a line to the broker to lose; absent = no. */
+  /** A trial that begins now could cut the node off from a broker that it is connected to; absent = no. */
   readonly needsUpstream?: boolean;
-  /** Whether it must show that it has not cut the node off, and has. */
+  /** Whether it must prove that it has not cut the node off, and whether it has. */
   readonly upstream: "NotNeeded" | "Awaited" | "Confirmed";
 }
 
 export type Judgement =
-  /** It is what was good before, or it has just become good. */
+  /** It was good before, or has just become good. */
   | { readonly type: "Good" }
-  /** `trial` is what is true of it by now; `reviewAt`: when time alone may change the answer. */
+  /** `trial`: its state by now; `reviewAt`: when time alone may change the judgement. */
   | { readonly type: "OnTrial"; readonly trial: Trial; readonly reviewAt: Monotonic | undefined }
   | {
       readonly type: "Failed";
       readonly trial: Trial;
       readonly why: Failure;
-      /** When it may turn out well all the same, where it goes on. */
+      /** When it may prove itself all the same, if it goes on. */
       readonly reviewAt: Monotonic | undefined;
     }
   /** `isOld`: it failed when an earlier document asked for it. */
@@ -59,12 +60,12 @@ export type Judgement =
   | {
       readonly type: "Held";
       readonly why: string;
-      /** Of what had not begun when the hold came: it goes on afterwards. */
+      /** A trial that had not begun when the hold came; it continues afterwards. */
       readonly trial: Trial | undefined;
     };
 
 const BOOTS = 3;
-/** From the agent's start until what runs can have shown that it is ready. */
+/** After its start the agent gives a running pod so long to show that it is ready. */
 const LOOK_SECONDS = 30;
 
 export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
@@ -85,7 +86,7 @@ export function judgeTrial(state: RolloutState, facts: TrialFacts): Judgement {
   return { type: "OnTrial", trial, reviewAt: reviewTime(trial, facts, goodAt) };
 }
 
-/** Without anything to keep running there is nothing that a hold could protect. */
+/** A hold protects what runs: without a good revision there is nothing to hold. */
 function heldBack(state: RolloutState, trial: Trial, facts: TrialFacts): Judgement | undefined {
   const isKnown = state.trial?.revision === facts.wanted.revision;
   const hasBegun = isKnown && trial.started;
@@ -93,7 +94,7 @@ function heldBack(state: RolloutState, trial: Trial, facts: TrialFacts): Judgeme
   return { type: "Held", why: facts.hold, trial: isKnown ? trial : undefined };
 }
 
-/** A newer document may ask for one more try; the one that has just failed may not. */
+/** A newer document may ask for one more try; the document whose revision failed may not. */
 function knownBad({ bad }: RolloutState, facts: TrialFacts): Judgement | undefined {
   const { wanted, retryFailed } = facts;
   const known = bad.find(({ revision }) => revision === wanted.revision);
@@ -109,7 +110,7 @@ export function elapsedOf(trial: Trial, now: Monotonic): number {
   return trial.elapsedMs + (trial.counts ? Math.max(0, now - trial.at) : 0);
 }
 
-/** The trial up to this moment: begun now, gone on with in the same boot, or found by a later one. */
+/** The trial up to this moment: begun now, continued in the same boot, or found after another boot. */
 function continued(before: Trial | undefined, facts: TrialFacts): Trial {
   const { wanted, now, bootId } = facts;
   const known = isGoingOn(before, facts) ? before : undefined;
@@ -124,21 +125,21 @@ function continued(before: Trial | undefined, facts: TrialFacts): Trial {
     ...base,
     crashesBefore,
     since: isSameBoot ? known.since : now,
-    // What was counted since the last checkpoint of another boot is lost; that it booted is not.
+    // Time since the last checkpoint of the other boot is lost; the boot is counted.
     elapsedMs: isSameBoot ? elapsedOf(known, now) : known.elapsedMs,
     boots: known.boots + (isSameBoot ? 0 : 1),
     ...(known.failed === undefined ? {} : { failed: known.failed }),
   };
 }
 
-/** What has failed gets a trial of its own when a newer document asks for one more try. */
+/** A failed trial ends when a newer document asks for one more try. */
 function isGoingOn(before: Trial | undefined, { wanted, retryFailed }: TrialFacts): boolean {
   if (before?.revision !== wanted.revision) return false;
   const isOver = before.failed !== undefined && before.generation < wanted.generation;
   return !(isOver && retryFailed);
 }
 
-/** What ends to read the new content has not crashed. */
+/** A container that is ended so that it reads the new content has not crashed. */
 function crashesSoFar({ health, orderedRestarts = 0 }: TrialFacts): number {
   return (health?.totalCrashes ?? 0) + (hasStarted(health) ? orderedRestarts : 0);
 }
@@ -153,7 +154,7 @@ function countsNow(started: boolean, facts: TrialFacts): boolean {
   const { health, registryAnswers, hold, stopsFirst, misses = false } = facts;
   if (started) return !isAtWork(facts);
   if (hold !== undefined || health?.reason === "DependencyNotReady") return false;
-  // Nobody has been able to try it.
+  // Not started yet: only a missing object counts.
   if (health === undefined) return misses;
   return stopsFirst === true || health.stage !== "Downloading" || registryAnswers;
 }
@@ -166,10 +167,11 @@ function failureOf(
   const { health, fatal, progressDeadlineSeconds: deadline, now } = facts;
   const isOver = now >= deadlineOf(trial, facts) && !isAtWork(facts);
   if (fatal !== undefined) return fatal;
-  if (health?.stage === "Failed") return said(health, "PodFailed", "the pod has failed for good");
+  if (health?.stage === "Failed")
+    return failureWith(health, "PodFailed", "the pod has failed for good");
   const crashes = (health?.totalCrashes ?? 0) - trial.crashesBefore;
   if (health !== undefined && crashes >= MAX_CRASHES)
-    return said(health, "CrashLoopBackOff", `it ended ${crashes} times before it was ready`);
+    return failureWith(health, "CrashLoopBackOff", `it ended ${crashes} times before it was ready`);
   if (trial.boots >= BOOTS) {
     const message = `the machine was booted ${trial.boots - 1} times while it was judged`;
     return { reason: "RebootedTooOften", message };
@@ -183,12 +185,12 @@ function failureOf(
   return { reason: "ProgressDeadlineExceeded", message: withReason(message, health) };
 }
 
-/** What is meant to finish takes the time that it takes. */
+/** A pod that is meant to finish has no deadline while it runs and is Ready. */
 function isAtWork({ isMeantToFinish, health }: TrialFacts): boolean {
   return isMeantToFinish && health?.stage === "Running" && health.readySince !== undefined;
 }
 
-function said(health: TrialHealth, reason: string, message: string): Failure {
+function failureWith(health: TrialHealth, reason: string, message: string): Failure {
   return { reason, message: withReason(message, health) };
 }
 
@@ -198,8 +200,8 @@ function withReason(message: string, health: TrialHealth | undefined): string {
 }
 
 /**
- * When its time is over, if it counts from now on. Whoever has just begun to watch gives it the chance to show itself,
- * but not for ever: an update may be what ends the agent again and again.
+ * When its time is over, if it counts from now on. A process that has just begun to watch gives the pod time to show that
+ * it is ready, but only so often: the update itself may be what ends the agent again and again.
  */
 function deadlineOf(trial: Trial, facts: TrialFacts): Monotonic {
   const { now, progressDeadlineSeconds, minReadySeconds, watchedSince = trial.since } = facts;
@@ -215,7 +217,7 @@ function reviewTime(
 ): Monotonic | undefined {
   const { now } = facts;
   const deadline = trial.counts ? deadlineOf(trial, facts) : undefined;
-  // What is over and has changed nothing will not do so by itself.
+  // A time in the past has had its effect.
   const times = [deadline, goodAt].filter(
     (time): time is Monotonic => time !== undefined && time > now,
   );

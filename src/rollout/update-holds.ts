@@ -32,7 +32,7 @@ export class UpdateHolds {
     this.#options = options;
   }
 
-  /** Of the pod as its document wants it. */
+  /** For the pod as its document wants it. */
   of(desired: DesiredPod, maxLockSeconds: number): Hold {
     const { clock, rows, running } = this.#options;
     const name = podName(desired.pod);
@@ -45,7 +45,7 @@ export class UpdateHolds {
     return hold === undefined ? {} : { hold, holdReviewAt: clock.monotonic() + LOOK_AGAIN_MS };
   }
 
-  /** Of a pod that runs and that its document no longer names; undefined = nothing. */
+  /** For a running pod that its document no longer names; undefined = nothing holds it. */
   ofRunning(running: DesiredPod, maxLockSeconds: number): string | undefined {
     return this.#ordered(podName(running.pod)) ?? this.#locked(running, maxLockSeconds);
   }

@@ -1,5 +1,5 @@
-// Performs: the locks of applications: a file in a volume of theirs that keeps their pod from being updated (annotation
-// agent/update-lock). It counts while the container that made it runs, and not for ever.
+// Performs: reads the locks of applications: a file in a volume of the pod that keeps it from being updated (annotation
+// agent/update-lock). It counts while the container that made it runs, for a limited time.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { newestContainer } from "../api/pod/newest-observed.ts";
@@ -22,7 +22,7 @@ export interface UpdateLock {
   readonly ageMs: number;
 }
 
-/** A lock file as it was met first. */
+/** A lock file as it was seen first. */
 interface Known {
   readonly path: string;
   /** Another file, or the same one touched again, is another lock. */
@@ -32,7 +32,7 @@ interface Known {
   readonly seenAt: Monotonic;
 }
 
-/** Between two readings of one clock. */
+/** Tolerance between two readings of one clock. */
 const SLACK_MS = 2_000;
 
 export class UpdateLocks {
@@ -76,13 +76,13 @@ export class UpdateLocks {
     const before = this.#known.get(key);
     const isKnown =
       before?.path === path && before.identity === identity && before.mtimeMs === mtimeMs;
-    // Of an earlier instance of the container: it was left behind.
+    // An earlier instance of the container left it behind.
     if (isKnown && before.containerId !== container.id) return undefined;
     if (!isKnown && this.#isOlder(mtimeMs, container.createdAt)) return undefined;
     const now = clock.monotonic();
     const seenAt = isKnown ? before.seenAt : now;
     this.#known.set(key, { path, identity, mtimeMs, containerId: container.id, seenAt });
-    // From when it was first met: a wall clock that was set since makes any file look old.
+    // From when it was first seen: a wall clock that was set since makes any file look old.
     return { container: name, ageMs: now - seenAt };
   }
 

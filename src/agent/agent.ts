@@ -137,7 +137,7 @@ export class Agent {
       watch: this.#watch,
       desired: () => this.#desired.state,
       claims: new Claims({ ...config, files: edges.files, mounts: edges.mounts }),
-      documents: () => this.#side.rollouts.standing(this.#documents?.states() ?? []),
+      documents: () => this.#side.rollouts.withRollouts(this.#documents?.states() ?? []),
       rollouts: this.#side.rollouts,
       events: () => this.#sink.list(),
       filesDigest: () => this.#files.digest(),

@@ -45,7 +45,7 @@ export interface NodeViewOptions {
   readonly desired: () => DesiredState;
   readonly claims: Pick<Claims, "list" | "removeData">;
   readonly documents: () => readonly DocumentState[];
-  readonly rollouts: Pick<Rollouts, "standings" | "pinnedObjects" | "health">;
+  readonly rollouts: Pick<Rollouts, "statuses" | "pinnedObjects" | "health">;
   /** Oldest occurrence first. */
   readonly events: () => readonly RecordedEvent[];
   readonly filesDigest: () => string;
@@ -228,8 +228,8 @@ export class NodeView implements ServerFacts {
   }
 
   #updateCondition({ pod, source }: DesiredPod): PodCondition | undefined {
-    const standings = this.#options.rollouts.standings(source);
-    const own = standings.find(({ name }) => name === podName(pod));
+    const statuses = this.#options.rollouts.statuses(source);
+    const own = statuses.find(({ name }) => name === podName(pod));
     return own === undefined ? undefined : updateCondition(own);
   }
 

@@ -3,7 +3,7 @@
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import type { GroupMember } from "./groups.ts";
 import type { DesiredObject } from "../api/v1/local-object.ts";
-import type { PodStanding } from "../api/pod/rollout.ts";
+import type { PodRolloutStatus } from "../api/pod/rollout.ts";
 import type { DocumentTerms } from "../api/pod/update-policy.ts";
 
 const GROUP = "mqtt:group/";
@@ -77,7 +77,7 @@ export interface DocumentState {
   readonly superseded?: DocumentVersion;
   readonly lastRejected: RefusedDocument | undefined;
   /** How its pods stand to it; those that are not in it were not judged. */
-  readonly rollout?: readonly PodStanding[];
+  readonly rollout?: readonly PodRolloutStatus[];
   /** Of all its pods; absent = nobody has counted. */
   readonly images?: ImageProgress;
 }

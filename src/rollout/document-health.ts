@@ -3,7 +3,7 @@
 
 import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
 import { isMeantToFinish } from "../api/pod/restart-policy.ts";
-import type { Failure, PodStanding } from "../api/pod/rollout.ts";
+import type { Failure, PodRolloutStatus } from "../api/pod/rollout.ts";
 import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 import { policyOf } from "../api/pod/update-annotations.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
@@ -64,7 +64,7 @@ export interface DocumentPods {
   /** Absent = the pods are of files, which have no policy. */
   readonly policy?: UpdatePolicy;
   /** How its updates stand; empty = none was judged. */
-  readonly rollout: readonly PodStanding[];
+  readonly rollout: readonly PodRolloutStatus[];
   /** This version converged before, maybe in an earlier life of the agent. */
   readonly hasConverged: boolean;
   /** What this version was last, if it was either. */
@@ -79,7 +79,7 @@ export function judgeDocument(document: DocumentPods): DocumentJudgement {
   const ended = endedTrial(document.rollout);
   if (ended !== undefined) return { health: ended, reviewAt: undefined };
   const judged = judgePods(document);
-  const isOnTrial = document.rollout.some(({ standing }) => standing.type === "OnTrial");
+  const isOnTrial = document.rollout.some(({ status }) => status.type === "OnTrial");
   if (!isOnTrial) return judged;
   const { health } = judged;
   // Whether it has failed is the trial's decision.
@@ -106,9 +106,9 @@ export function shadowedAmong(
 }
 
 /** Rolled back before failed before held; undefined = no trial has ended badly, none is held. */
-function endedTrial(rollout: readonly PodStanding[]): DocumentHealth | undefined {
-  const rolledBack = rollout.flatMap(({ name, standing, goodGeneration }) =>
-    standing.type === "RolledBack" ? [{ ...standing, name, goodGeneration }] : [],
+function endedTrial(rollout: readonly PodRolloutStatus[]): DocumentHealth | undefined {
+  const rolledBack = rollout.flatMap(({ name, status, goodGeneration }) =>
+    status.type === "RolledBack" ? [{ ...status, name, goodGeneration }] : [],
   );
   const [first] = rolledBack;
   if (first !== undefined) {
@@ -117,10 +117,10 @@ function endedTrial(rollout: readonly PodStanding[]): DocumentHealth | undefined
     const lastGood = good.length === 0 ? undefined : Math.min(...good);
     return { type: "RolledBack", name, why, isKnownBad, lastGood };
   }
-  for (const { name, standing } of rollout)
-    if (standing.type === "Failed") return { type: "Failed", name, why: standing.why };
-  for (const { name, standing } of rollout)
-    if (standing.type === "Held") return { type: "Held", name, why: standing.why };
+  for (const { name, status } of rollout)
+    if (status.type === "Failed") return { type: "Failed", name, why: status.why };
+  for (const { name, status } of rollout)
+    if (status.type === "Held") return { type: "Held", name, why: status.why };
   return undefined;
 }
 

@@ -313,8 +313,8 @@ export class DocumentRollout {
     steps: readonly RolloutStep[],
     saved: ReadonlyMap<string, RolloutState>,
   ): ReadonlySet<string> {
-    const lost = steps.filter(({ name, state, standing }) => {
-      if (standing.type !== "Good" || state.good === undefined) return false;
+    const lost = steps.filter(({ name, state, status }) => {
+      if (status.type !== "Good" || state.good === undefined) return false;
       // What has just become good has no copy yet: the stored one is its predecessor's.
       if (saved.get(name)?.good?.revision !== state.good.revision) return false;
       if (this.#sealed.get(name) === state.good.revision) return false;
@@ -341,11 +341,11 @@ export class DocumentRollout {
 
   /** A pod that has gone on to newer content does not go back to the old one only because its successor comes. */
   #noteBeyond(steps: readonly RolloutStep[], pods: ReadonlyMap<string, RolloutPod>): void {
-    for (const { name, state, run, standing } of steps) {
+    for (const { name, state, run, status } of steps) {
       const uid = pods.get(name)?.desired.uid;
       const isSame = uid !== undefined && this.#good.of(name, state)?.desired.uid === uid;
       if (!isSame) continue;
-      if (run === "Wanted" && standing.type !== "Good") this.#beyond.add(uid);
+      if (run === "Wanted" && status.type !== "Good") this.#beyond.add(uid);
       else this.#beyond.delete(uid);
     }
   }

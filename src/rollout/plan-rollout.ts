@@ -6,7 +6,7 @@ import {
   type Failure,
   type OnFailure,
   type Revision,
-  type RolloutStanding,
+  type RolloutStatus,
   type RolloutState,
   type Trial,
   type WantedRevision,
@@ -32,7 +32,7 @@ export interface RolloutStep {
   readonly name: string;
   /** `Nothing`: it is stopped until it is released or changed. */
   readonly run: "Wanted" | "Good" | "Nothing";
-  readonly standing: RolloutStanding;
+  readonly status: RolloutStatus;
   readonly state: RolloutState;
   /** Whether `state` has to be on the disk before `run` takes effect. */
   readonly save: boolean;
@@ -76,7 +76,7 @@ export function stepByDisk(
   // A rollback to a revision that is on the disk is decided again after a power cut.
   if (step.run === "Good" && saved?.good?.revision === step.state.good?.revision) return step;
   const run = runByDisk(wanted, saved);
-  return step.run === run ? step : { ...step, run, standing: { type: "OnTrial" } };
+  return step.run === run ? step : { ...step, run, status: { type: "OnTrial" } };
 }
 
 function runByDisk(wanted: Revision, saved: RolloutState | undefined): "Wanted" | "Good" {
@@ -158,17 +158,17 @@ function settle(pod: PodOnRollout, judgement: Judgement, onFailure: OnFailure): 
   switch (judgement.type) {
     case "Good": {
       const next = { good: facts.wanted, bad: bad.filter((one) => !isOf(one, facts)) };
-      return { ...common, run: "Wanted", standing: { type: "Good" }, state: next };
+      return { ...common, run: "Wanted", status: { type: "Good" }, state: next };
     }
     case "Held": {
-      const standing = { type: "Held", why: judgement.why } as const;
+      const status = { type: "Held", why: judgement.why } as const;
       const trial = judgement.trial === undefined ? {} : { trial: judgement.trial };
-      return { ...common, run: "Good", standing, state: { ...kept, ...trial, bad } };
+      return { ...common, run: "Good", status, state: { ...kept, ...trial, bad } };
     }
     case "KnownBad": {
       const { why, isOld: isKnownBad } = judgement;
-      const standing = { type: "RolledBack", why, isKnownBad } as const;
-      return { ...common, run: "Good", standing, state: { ...kept, bad } };
+      const status = { type: "RolledBack", why, isKnownBad } as const;
+      return { ...common, run: "Good", status, state: { ...kept, bad } };
     }
     case "OnTrial":
       return onTrial(pod, judgement, onFailure);
@@ -188,7 +188,7 @@ function onTrial(
   return {
     name,
     run: isStopped ? "Nothing" : "Wanted",
-    standing: trial.failed === undefined ? { type: "OnTrial" } : failure(trial.failed),
+    status: trial.failed === undefined ? { type: "OnTrial" } : failure(trial.failed),
     state: { ...state, trial },
     reviewAt: reviewAt === undefined ? checkpoint : Math.min(reviewAt, checkpoint),
   };
@@ -208,7 +208,7 @@ function failed(
     return {
       name,
       run: "Good",
-      standing: { type: "RolledBack", why, isKnownBad: false },
+      status: { type: "RolledBack", why, isKnownBad: false },
       state: { good, bad: remembered },
       reviewAt: undefined,
     };
@@ -217,13 +217,13 @@ function failed(
   return {
     name,
     run: onFailure === "hold" ? "Nothing" : "Wanted",
-    standing: failure(first),
+    status: failure(first),
     state: { ...state, trial: { ...trial, failed: first } },
     reviewAt,
   };
 }
 
-function failure(why: Failure): RolloutStanding {
+function failure(why: Failure): RolloutStatus {
   return { type: "Failed", why };
 }
 

@@ -48,7 +48,7 @@ export interface ListedPod {
   readonly good: DesiredPod | undefined;
   /** It has ended well, and nothing of it is there: it does not run twice. */
   readonly isDone?: boolean;
-  readonly step: Pick<RolloutStep, "run" | "standing">;
+  readonly step: Pick<RolloutStep, "run" | "status">;
 }
 
 /** A pod of an earlier document, under a name that this one does not have. */
@@ -75,8 +75,8 @@ export function untilFetched(
   wanted: DesiredPod | undefined,
   { pods, good: goodPods }: NodeFacts,
 ): RolloutStep {
-  const { run, standing, state } = step;
-  const isOpen = run === "Wanted" && standing.type === "OnTrial" && state.trial?.started !== true;
+  const { run, status, state } = step;
+  const isOpen = run === "Wanted" && status.type === "OnTrial" && state.trial?.started !== true;
   const good = isOpen ? goodPods.of(step.name, state)?.desired : undefined;
   if (wanted === undefined || good === undefined || wanted.stopFirst === true) return step;
   if (good.uid === wanted.uid || pods.isRunning(good.uid) || !pods.isKeptWaiting(wanted))
@@ -110,8 +110,8 @@ export function unlistedPods(
     if (good === undefined || !pods.isKnown(good.uid)) return [];
     const why = holds.ofRunning(good, document.policy.maxLockSeconds);
     if (why === undefined) return [{ good, isHeld: false }];
-    const standing = { type: "Held", why } as const;
-    const stays = { name, run: "Good", standing, state, save: false } as const;
+    const status = { type: "Held", why } as const;
+    const stays = { name, run: "Good", status, state, save: false } as const;
     return [{ good, isHeld: true, step: { ...stays, reviewAt: undefined } }];
   });
 }
@@ -144,7 +144,7 @@ function choose(
   switch (step.run) {
     case "Wanted":
       // A pod that comes back has the right to the ports that it had.
-      return step.standing.type !== "Good" && takesPort(wanted, back) ? good : wanted;
+      return step.status.type !== "Good" && takesPort(wanted, back) ? good : wanted;
     case "Good":
       return isDone ? undefined : good;
     case "Nothing":
@@ -161,8 +161,8 @@ function takesPort(newcomer: DesiredPod, back: readonly DesiredPod[]): boolean {
 }
 
 /** A pod that was rolled back runs what ran before, and needs no place of another pod. */
-function hasArrived({ standing }: ListedPod["step"]): boolean {
-  switch (standing.type) {
+function hasArrived({ status }: ListedPod["step"]): boolean {
+  switch (status.type) {
     case "Good":
     case "RolledBack":
       return true;

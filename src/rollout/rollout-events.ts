@@ -1,17 +1,16 @@
 // Performs: reports each turn of an update once: in the log, and as an event of its pod.
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
-import type { PodStanding } from "../api/pod/rollout.ts";
+import type { PodRolloutStatus, RolloutStatus } from "../api/pod/rollout.ts";
 import { failureWords, runsInstead, takenBack } from "../api/pod/update-condition.ts";
 import { podEvent, type RecordEvent, type Said } from "../api/v1/events.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Logger } from "../lib/logger.ts";
 
-/** How a pod of a document stands at this moment. */
-export interface PodTurn {
+/** The status of a pod's update at this moment. */
+export interface PodTurn extends PodRolloutStatus {
   readonly source: SourceName;
   readonly desired: DesiredPod;
-  readonly standing: PodStanding;
   /** Its last good revision runs. */
   readonly isBack: boolean;
 }
@@ -30,7 +29,7 @@ interface RolloutEventsOptions {
 
 export class RolloutEvents {
   readonly #options: RolloutEventsOptions;
-  #reported: ReadonlyMap<string, PodStanding["standing"]> = new Map();
+  #reported: ReadonlyMap<string, RolloutStatus> = new Map();
 
   constructor(options: RolloutEventsOptions) {
     this.#options = options;
@@ -39,13 +38,11 @@ export class RolloutEvents {
   /** After a restart of the agent a rollback is reported again. */
   report(turns: readonly PodTurn[]): Turns {
     const before = this.#reported;
-    this.#reported = new Map(turns.map((turn) => [keyOf(turn), turn.standing.standing]));
+    this.#reported = new Map(turns.map((turn) => [keyOf(turn), turn.status]));
     for (const turn of turns) this.#reportOne(turn, before.get(keyOf(turn)));
-    const open = turns.filter(({ standing: { standing } }) =>
-      ["OnTrial", "Failed"].includes(standing.type),
-    );
-    const waiting = turns.filter(({ desired, standing: { standing }, isBack }) => {
-      const waits = standing.type === "Held" || (standing.type === "OnTrial" && isBack);
+    const open = turns.filter(({ status }) => ["OnTrial", "Failed"].includes(status.type));
+    const waiting = turns.filter(({ desired, status, isBack }) => {
+      const waits = status.type === "Held" || (status.type === "OnTrial" && isBack);
       return waits && desired.stopFirst !== true;
     });
     return {
@@ -54,39 +51,39 @@ export class RolloutEvents {
     };
   }
 
-  #reportOne(turn: PodTurn, before: PodStanding["standing"] | undefined): void {
+  #reportOne(turn: PodTurn, before: RolloutStatus | undefined): void {
     const { log, record } = this.#options;
-    const { source, desired, standing } = turn;
-    const event = standingEvent(standing, before);
+    const { source, name, desired } = turn;
+    const event = statusEvent(turn, before);
     if (event === undefined) return;
     const { reason, message } = event;
-    log.warn("an update", { source, pod: standing.name, reason, message });
+    log.warn("an update", { source, pod: name, reason, message });
     record(podEvent(desired.pod.metadata, event));
   }
 }
 
 /** undefined = nothing changed, or nothing that a person has to know. */
-function standingEvent(
-  { standing, goodGeneration }: PodStanding,
-  before: PodStanding["standing"] | undefined,
+function statusEvent(
+  { status, goodGeneration }: PodRolloutStatus,
+  before: RolloutStatus | undefined,
 ): Said | undefined {
-  if (JSON.stringify(standing) === JSON.stringify(before)) return undefined;
-  switch (standing.type) {
+  if (JSON.stringify(status) === JSON.stringify(before)) return undefined;
+  switch (status.type) {
     case "Good":
     case "OnTrial":
       return undefined;
     case "Held":
-      return { type: "Normal", reason: "UpdateHeld", message: standing.why };
+      return { type: "Normal", reason: "UpdateHeld", message: status.why };
     case "Failed":
-      return { type: "Warning", reason: "UpdateFailed", message: failureWords(standing.why) };
+      return { type: "Warning", reason: "UpdateFailed", message: failureWords(status.why) };
     case "RolledBack": {
-      const why = failureWords(standing.why);
-      const message = takenBack(standing, why) + runsInstead(goodGeneration);
+      const why = failureWords(status.why);
+      const message = takenBack(status, why) + runsInstead(goodGeneration);
       return { type: "Warning", reason: "RolledBack", message };
     }
   }
 }
 
-function keyOf({ source, standing }: PodTurn): string {
-  return `${source} ${standing.name}`;
+function keyOf({ source, name }: PodTurn): string {
+  return `${source} ${name}`;
 }

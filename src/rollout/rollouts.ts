@@ -10,12 +10,12 @@
 //      - pods-to-run.ts turns that into the pods that may run by now, old ones until the new ones are there.
 //   3. `effective` replaces the snapshot's pods by those. What runs a good revision again finds its objects and images
 //      of then (`objectsOf`, `imageOf`, good-revision.ts).
-//   4. Whatever changes later (a status, a hold, the line to the broker, time) leads to another `review`.
-// Operators' holds and the applications' own locks stand in update-holds.ts and update-locks.ts. How a whole document
+//   4. Whatever changes later (a status, a hold, the connection to the broker, time) leads to another `review`.
+// Operators' holds and the applications' own locks are in update-holds.ts and update-locks.ts. How a whole document
 // runs, as its acknowledgement reports it, is judged by document-health.ts.
 
 import type { DesiredPod, SourceName, SourceSnapshot } from "../api/pod/desired-pod.ts";
-import type { PodStanding } from "../api/pod/rollout.ts";
+import type { PodRolloutStatus } from "../api/pod/rollout.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { LocalObject, LocalObjects } from "../api/v1/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
@@ -137,19 +137,19 @@ export class Rollouts implements Disposable {
     return [...this.#documents].flatMap(([source, { snapshot, outcome }]) => {
       const pods = new Map(snapshot.pods.map((desired) => [podName(desired.pod), desired]));
       const runs = new Map(outcome?.steps.map(({ name, run }) => [name, run]));
-      return this.standings(source).flatMap((standing): readonly PodTurn[] => {
-        const desired = pods.get(standing.name);
-        const isBack = runs.get(standing.name) === "Good";
-        return desired === undefined ? [] : [{ source, desired, standing, isBack }];
+      return this.statuses(source).flatMap((status): readonly PodTurn[] => {
+        const desired = pods.get(status.name);
+        const isBack = runs.get(status.name) === "Good";
+        return desired === undefined ? [] : [{ ...status, source, desired, isBack }];
       });
     });
   }
 
   /** Of the pods of the document of `source`; empty = none was judged yet. */
-  standings(source: SourceName): readonly PodStanding[] {
+  statuses(source: SourceName): readonly PodRolloutStatus[] {
     const outcome = this.#documents.get(source)?.outcome;
-    return (outcome?.steps ?? []).map(({ name, standing, state: { good } }) => {
-      const of = { name, standing };
+    return (outcome?.steps ?? []).map(({ name, status, state: { good } }) => {
+      const of = { name, status };
       return good === undefined ? of : { ...of, goodGeneration: good.generation };
     });
   }
@@ -158,7 +158,7 @@ export class Rollouts implements Disposable {
   hasFailed(source: SourceName, generation: number): boolean {
     const outcome = this.#documents.get(source)?.outcome;
     if (outcome?.generation !== generation) return false;
-    return outcome.steps.some(({ standing }) => ["RolledBack", "Failed"].includes(standing.type));
+    return outcome.steps.some(({ status }) => ["RolledBack", "Failed"].includes(status.type));
   }
 
   objectsOf(desired: DesiredPod): LocalObjects {
@@ -190,12 +190,12 @@ export class Rollouts implements Disposable {
   }
 
   /** Documents with the state of their updates. */
-  standing(states: readonly DocumentState[]): readonly DocumentState[] {
+  withRollouts(states: readonly DocumentState[]): readonly DocumentState[] {
     const { images, pods } = this.#options;
     const { cache } = pods;
     return states.map((state) => ({
       ...state,
-      rollout: this.standings(state.source),
+      rollout: this.statuses(state.source),
       images: imageProgress(state.document?.pods ?? [], images, (uid) => cache.get(uid)),
     }));
   }
@@ -206,7 +206,7 @@ export class Rollouts implements Disposable {
     if (known === undefined) return false;
     const { policy } = known.snapshot.document ?? {};
     const isOpen = this.#open.has(desired.uid);
-    const hasBefore = this.standings(desired.source).some(
+    const hasBefore = this.statuses(desired.source).some(
       ({ name, goodGeneration }) => name === podName(desired.pod) && goodGeneration !== undefined,
     );
     if (policy === undefined || !isOpen || !hasBefore) return false;

@@ -1,4 +1,4 @@
-// What the node remembers of a document's pod over an update: what was good, what is on trial, what has failed (MQTT.md §3).
+// What the node remembers of a pod of a document over an update: the good revision, the trial, the bad revisions.
 
 import type { Monotonic } from "../../lib/clock.ts";
 import type { SourceName } from "./source-name.ts";
@@ -31,7 +31,7 @@ export interface Trial extends WantedRevision {
   readonly started: boolean;
   /** It could cut the node off: it is good only when the broker was reached again; absent = no. */
   readonly needsUpstream?: boolean;
-  /** Given up where there is nothing to go back to, or nobody wants to. */
+  /** Why it failed where there is no good revision, or its policy forbids the rollback. */
   readonly failed?: Failure;
 }
 
@@ -68,24 +68,24 @@ export interface GoodCopy {
   readonly pod: string;
   /** The ConfigMaps and Secrets that it read, JSON. */
   readonly objects: readonly string[];
-  /** Container name → what the runtime calls the image it ran. */
+  /** Container name → the runtime's name of the image it ran. */
   readonly images: Readonly<Record<string, string>>;
 }
 
-/** How a pod stands to its document, for whoever asks. */
-export type RolloutStanding =
+/** How the update of a pod stands: to its document, not to the runtime. */
+export type RolloutStatus =
   | { readonly type: "Good" }
   | { readonly type: "OnTrial" }
   | { readonly type: "Held"; readonly why: string }
-  /** It runs what was good before. */
+  /** Its last good revision runs. */
   | { readonly type: "RolledBack"; readonly why: Failure; readonly isKnownBad: boolean }
-  /** It failed and there is nothing to go back to, or nobody wants to. */
+  /** It failed, and there is no good revision or its policy forbids the rollback. */
   | { readonly type: "Failed"; readonly why: Failure };
 
-export interface PodStanding {
+export interface PodRolloutStatus {
   /** `namespace/name`. */
   readonly name: string;
-  readonly standing: RolloutStanding;
-  /** Of the document that asked for what was good last; absent = nothing was. */
+  readonly status: RolloutStatus;
+  /** Generation of the document of the last good revision; absent = there is none. */
   readonly goodGeneration?: number;
 }

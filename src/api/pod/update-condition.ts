@@ -1,7 +1,7 @@
 // Our conditions on a pod that does not run the spec of its source, or not for certain.
 
 import type { PodCondition } from "../v1/pod-status.ts";
-import type { Failure, PodStanding } from "./rollout.ts";
+import type { Failure, PodRolloutStatus } from "./rollout.ts";
 
 /** Types of conditions about an update, and what a person reads beside the status. */
 export const UPDATE_CONDITIONS: Readonly<Record<string, string>> = {
@@ -37,20 +37,20 @@ function pendingCondition({ specHash, reason, message }: PendingUpdate): PodCond
 
 /** undefined = it runs the spec of its source, or that is not known yet. */
 export function updateCondition({
-  standing,
+  status,
   goodGeneration,
-}: PodStanding): PodCondition | undefined {
-  switch (standing.type) {
+}: PodRolloutStatus): PodCondition | undefined {
+  switch (status.type) {
     case "Good":
     case "OnTrial":
       return undefined;
     case "Held":
-      return condition("agent/UpdateHeld", "Held", standing.why);
+      return condition("agent/UpdateHeld", "Held", status.why);
     case "Failed":
-      return condition("agent/UpdateFailed", standing.why.reason, standing.why.message);
+      return condition("agent/UpdateFailed", status.why.reason, status.why.message);
     case "RolledBack": {
-      const { reason, message } = standing.why;
-      const words = takenBack(standing, message) + runsInstead(goodGeneration);
+      const { reason, message } = status.why;
+      const words = takenBack(status, message) + runsInstead(goodGeneration);
       return condition("agent/RolledBack", reason, words);
     }
   }

@@ -59,7 +59,7 @@ describe("judgeDocument", () => {
 
   test("leaves it to the trial whether a pod has failed", () => {
     const crashed = healthOf("web", { stage: "Starting", crashes: 3 });
-    const rollout = [{ name: "default/web", standing: { type: "OnTrial" } }] as const;
+    const rollout = [{ name: "default/web", status: { type: "OnTrial" } }] as const;
     const late = { name: "default/web", health: crashed };
     expect(judged([web], [crashed]).health).toEqual({ type: "Degraded", pod: late });
     expect(judged([web], [crashed], { rollout }).health).toEqual({

@@ -288,7 +288,7 @@ describe("a hold", () => {
     expect(world.publish("web a:1")).toEqual(["web a:1"]);
     expect(world.level(world.uid("web"))).toBe("info");
     expect(world.rollouts.review()).toMatchObject({
-      steps: [{ standing: { type: "Held", why: "locked by main" } }],
+      steps: [{ status: { type: "Held", why: "locked by main" } }],
       reviewAt: 5_000,
     });
     world.hold = {};

@@ -55,15 +55,15 @@ function over(seconds: number, state: RolloutState, more: Partial<TrialFacts>): 
   return last;
 }
 
-const saidOf = ({ run, standing }: RolloutStep): string =>
-  `${run}: ${standing.type}${"why" in standing && typeof standing.why !== "string" ? ` ${standing.why.reason}` : ""}`;
+const saidOf = ({ run, status }: RolloutStep): string =>
+  `${run}: ${status.type}${"why" in status && typeof status.why !== "string" ? ` ${status.why.reason}` : ""}`;
 
 describe("a new revision", () => {
   test("is tried, and that is written down first", () => {
-    const { run, standing, save, state } = step(GOOD);
-    expect({ run, standing, save }).toEqual({
+    const { run, status, save, state } = step(GOOD);
+    expect({ run, status, save }).toEqual({
       run: "Wanted",
-      standing: { type: "OnTrial" },
+      status: { type: "OnTrial" },
       save: true,
     });
     expect(state).toMatchObject({ good: OLD, trial: { revision: "new", elapsedMs: 0, boots: 1 } });
@@ -73,7 +73,7 @@ describe("a new revision", () => {
     const ready = health("Running", { readySince: 1_000 });
     expect(saidOf(step(BEGUN, { health: ready, now: 10_999 }))).toBe("Wanted: OnTrial");
     const done = step(BEGUN, { health: ready, now: 11_000 });
-    expect(done).toMatchObject({ run: "Wanted", standing: { type: "Good" }, save: true });
+    expect(done).toMatchObject({ run: "Wanted", status: { type: "Good" }, save: true });
     expect(done.state).toEqual({ good: NEW, bad: [] });
   });
 
@@ -104,9 +104,9 @@ describe("a new revision", () => {
       "CrashLoopBackOff",
     ],
   ])("goes back at once: %s", (_name, more, reason) => {
-    const { run, state, standing, save } = step(BEGUN, more);
+    const { run, state, status, save } = step(BEGUN, more);
     expect({ run, save }).toEqual({ run: "Good", save: true });
-    expect(standing).toMatchObject({ type: "RolledBack", isKnownBad: false, why: { reason } });
+    expect(status).toMatchObject({ type: "RolledBack", isKnownBad: false, why: { reason } });
     expect(state).toMatchObject({ good: OLD, bad: [{ ...NEW, reason }] });
     expect(state).not.toHaveProperty("trial");
   });
@@ -166,9 +166,9 @@ describe("a revision that has failed", () => {
   const BAD: RolloutState = { good: OLD, bad: [{ ...NEW, reason: "PodFailed", message: "" }] };
 
   test("is not tried again, not by a newer document either", () => {
-    expect(step(BAD)).toMatchObject({ run: "Good", save: true, standing: { isKnownBad: false } });
+    expect(step(BAD)).toMatchObject({ run: "Good", save: true, status: { isKnownBad: false } });
     const newer = { wanted: { revision: "new", generation: 3 } };
-    expect(step(BAD, newer)).toMatchObject({ run: "Good", standing: { isKnownBad: true } });
+    expect(step(BAD, newer)).toMatchObject({ run: "Good", status: { isKnownBad: true } });
   });
 
   test("is tried once more when a newer document says so, and only once", () => {
@@ -248,7 +248,7 @@ describe("a held update", () => {
   test("keeps what runs; without anything that runs it holds nothing", () => {
     expect(step(GOOD, { hold: "agent hold" })).toMatchObject({
       run: "Good",
-      standing: { type: "Held", why: "agent hold" },
+      status: { type: "Held", why: "agent hold" },
     });
     expect(saidOf(step(NO_ROLLOUT, { hold: "agent hold" }))).toBe("Wanted: OnTrial");
   });

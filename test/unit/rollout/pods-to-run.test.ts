@@ -2,24 +2,21 @@ import { describe, expect, test } from "bun:test";
 
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { PodSpec } from "../../../src/api/v1/pod.ts";
-import type { RolloutStanding } from "../../../src/api/pod/rollout.ts";
+import type { RolloutStatus } from "../../../src/api/pod/rollout.ts";
 import type { RolloutStep } from "../../../src/rollout/plan-rollout.ts";
 import { podsToRun, type ListedPod } from "../../../src/rollout/pods-to-run.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 
 const WHY = { reason: "PodFailed", message: "" };
-const STANDINGS: readonly (readonly [
-  RolloutStep["run"],
-  RolloutStanding,
-  "old" | "new" | "none",
-])[] = [
-  ["Wanted", { type: "Good" }, "new"],
-  ["Wanted", { type: "OnTrial" }, "new"],
-  ["Good", { type: "Held", why: "" }, "old"],
-  ["Good", { type: "RolledBack", why: WHY, isKnownBad: false }, "old"],
-  ["Wanted", { type: "Failed", why: WHY }, "new"],
-  ["Nothing", { type: "Failed", why: WHY }, "none"],
-];
+const STATUSES: readonly (readonly [RolloutStep["run"], RolloutStatus, "old" | "new" | "none"])[] =
+  [
+    ["Wanted", { type: "Good" }, "new"],
+    ["Wanted", { type: "OnTrial" }, "new"],
+    ["Good", { type: "Held", why: "" }, "old"],
+    ["Good", { type: "RolledBack", why: WHY, isKnownBad: false }, "old"],
+    ["Wanted", { type: "Failed", why: WHY }, "new"],
+    ["Nothing", { type: "Failed", why: WHY }, "none"],
+  ];
 
 function pod(uid: string, spec: Partial<PodSpec> = {}): DesiredPod {
   return { ...aDesiredPod(aPod(spec)), uid };
@@ -27,18 +24,18 @@ function pod(uid: string, spec: Partial<PodSpec> = {}): DesiredPod {
 
 function listed(
   run: RolloutStep["run"],
-  standing: RolloutStanding,
+  status: RolloutStatus,
   more: Partial<ListedPod> = {},
 ): ListedPod {
-  return { wanted: pod("new"), good: pod("old"), step: { run, standing }, ...more };
+  return { wanted: pod("new"), good: pod("old"), step: { run, status }, ...more };
 }
 
 const free = (good: DesiredPod) => ({ good, isHeld: false });
 
 const uids = (pods: readonly DesiredPod[]): readonly string[] => pods.map(({ uid }) => uid);
 
-test.each(STANDINGS)("a pod that shall run %s (%o) runs %s", (run, standing, expected) => {
-  const { pods } = podsToRun([listed(run, standing)], []);
+test.each(STATUSES)("a pod that shall run %s (%o) runs %s", (run, status, expected) => {
+  const { pods } = podsToRun([listed(run, status)], []);
   expect(uids(pods)).toEqual(expected === "none" ? [] : [expected]);
 });
 
@@ -59,14 +56,14 @@ test("what has ended well is not done again", () => {
 describe("what the document does not name any more", () => {
   const gone = pod("gone");
 
-  test.each<[RolloutStanding, boolean]>([
+  test.each<[RolloutStatus, boolean]>([
     [{ type: "Good" }, false],
     [{ type: "RolledBack", why: WHY, isKnownBad: true }, false],
     [{ type: "OnTrial" }, true],
     [{ type: "Held", why: "" }, true],
     [{ type: "Failed", why: WHY }, true],
-  ])("beside a pod that is %o: it runs on is %p", (standing, runsOn) => {
-    const { pods, lingering } = podsToRun([listed("Wanted", standing)], [free(gone)]);
+  ])("beside a pod that is %o: it runs on is %p", (status, runsOn) => {
+    const { pods, lingering } = podsToRun([listed("Wanted", status)], [free(gone)]);
     expect(uids(pods).includes("gone")).toBe(runsOn);
     expect(uids(lingering)).toEqual(runsOn ? ["gone"] : []);
   });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 
 import type { DocumentState } from "../../../../src/protocol/desired-document.ts";
 import type { DesiredPod } from "../../../../src/api/pod/desired-pod.ts";
-import type { PodStanding } from "../../../../src/api/pod/rollout.ts";
+import type { PodRolloutStatus } from "../../../../src/api/pod/rollout.ts";
 import { rfc3339 } from "../../../../src/lib/clock.ts";
 import {
   acknowledge,
@@ -52,9 +52,9 @@ const db = podNamed("db");
 const job = podNamed("job", "Never");
 
 const WHY = { reason: "CrashLoopBackOff", message: "it ended 3 times before it was ready" };
-const standing = (name: string, one: PodStanding["standing"], goodGeneration?: number) => ({
+const status = (name: string, one: PodRolloutStatus["status"], goodGeneration?: number) => ({
   name: `default/${name}`,
-  standing: one,
+  status: one,
   ...(goodGeneration === undefined ? {} : { goodGeneration }),
 });
 
@@ -64,8 +64,8 @@ const cases: Readonly<Record<string, Case>> = {
     health: [readyFor("web", 60), readyFor("db", 60)],
     state: {
       rollout: [
-        standing("db", { type: "Failed", why: WHY }),
-        standing("web", { type: "RolledBack", why: WHY, isKnownBad: false }, 5),
+        status("db", { type: "Failed", why: WHY }),
+        status("web", { type: "RolledBack", why: WHY, isKnownBad: false }, 5),
       ],
     },
     expect: ["RolledBack", 424, 6],
@@ -77,8 +77,8 @@ const cases: Readonly<Record<string, Case>> = {
     health: [],
     state: {
       rollout: [
-        standing("web", { type: "RolledBack", why: WHY, isKnownBad: true }, 5),
-        standing("db", { type: "RolledBack", why: WHY, isKnownBad: false }, 3),
+        status("web", { type: "RolledBack", why: WHY, isKnownBad: true }, 5),
+        status("db", { type: "RolledBack", why: WHY, isKnownBad: false }, 3),
       ],
     },
     expect: ["RolledBack", 424, 6],
@@ -88,25 +88,25 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "is Degraded without a way back": {
     health: [readyFor("web", 60)],
-    state: { rollout: [standing("web", { type: "Failed", why: WHY })] },
+    state: { rollout: [status("web", { type: "Failed", why: WHY })] },
     expect: ["Degraded", 424, 6],
     message: "pod default/web: CrashLoopBackOff: it ended 3 times before it was ready",
   },
   "is Held while one of its pods is": {
     health: [readyFor("web", 60)],
-    state: { rollout: [standing("web", { type: "Held", why: "locked by container app for 2 h" })] },
+    state: { rollout: [status("web", { type: "Held", why: "locked by container app for 2 h" })] },
     expect: ["Held", 423, 6],
     message: "pod default/web: locked by container app for 2 h",
   },
   "is Progressing while a pod that is ready has not proved itself": {
     health: [readyFor("web", 60)],
-    state: { rollout: [standing("web", { type: "OnTrial" })] },
+    state: { rollout: [status("web", { type: "OnTrial" })] },
     expect: ["Progressing", 202, 6],
     message: "its pods are ready, and have yet to prove themselves",
   },
   "is Healthy when all have proved themselves": {
     health: [readyFor("web", 60)],
-    state: { rollout: [standing("web", { type: "Good" }, 7)] },
+    state: { rollout: [status("web", { type: "Good" }, 7)] },
     expect: ["Healthy", 200, 7],
   },
   "is Received while nothing of it has begun": {
@@ -429,7 +429,7 @@ describe("a document whose place a newer one took", () => {
   });
 
   test("is told also while the newer one is taken back", () => {
-    const rollout = [standing("web", { type: "RolledBack", why: WHY, isKnownBad: false }, 5)];
+    const rollout = [status("web", { type: "RolledBack", why: WHY, isKnownBad: false }, 5)];
     const state = aState([web], { superseded, rollout });
     expect(ackOf(state, facts([])).superseded?.phase).toBe("Superseded");
   });

@@ -1,25 +1,26 @@
-// Our connect options in the words of the MQTT library.
+// Translates connect options to those of the MQTT library.
 
 import type { IClientOptions } from "mqtt";
 
+import { withoutUndefined } from "../lib/without-undefined.ts";
 import type { ConnectOptions } from "./mqtt-link.ts";
 
-/** Messages of QoS 1 the broker may have unacknowledged towards us. */
+/** Messages of QoS 1 that the broker may send before an acknowledgement. */
 export const RECEIVE_MAXIMUM = 16;
-/** Largest packet in bytes that is taken from a broker. */
+/** Largest packet in bytes that is accepted from a broker. */
 export const MAXIMUM_PACKET_SIZE = 256 * 1024;
 /** Largest WebSocket message in bytes; a broker may put several packets into one. */
 const MAXIMUM_FRAME = 1024 * 1024;
 
-/** What is not in the library's type goes through to the TLS socket. */
+/** Options beyond the library's type are passed on to the TLS socket. */
 type LibraryOptions = IClientOptions & {
   readonly minVersion: "TLSv1.2";
   readonly session?: Buffer;
 };
 
 /**
- * One connection, no reconnecting, no resubscribing, no store that outlives it: all that is decided above.
- * `tlsSession` = what an earlier connection left to resume.
+ * One connection without reconnecting, resubscribing or a store that outlives it: the callers decide about all that.
+ * `tlsSession`: of an earlier connection, to be resumed.
  */
 export function clientOptions(options: ConnectOptions, tlsSession?: Buffer): LibraryOptions {
   return {
@@ -32,21 +33,23 @@ export function clientOptions(options: ConnectOptions, tlsSession?: Buffer): Lib
     reconnectPeriod: 0,
     resubscribe: false,
     timerVariant: "native",
-    // Its cache of all 65,536 packet numbers takes 5 MB for the life of the process.
+    // The library's cache of all 65,536 packet numbers would use 5 MB permanently.
     writeCache: false,
     ...will(options),
     minVersion: "TLSv1.2",
-    // A WebSocket's own options: of those above the library hands on CA, certificate and key only.
+    // For a WebSocket the library passes on only CA, certificate and key of the options above.
     wsOptions: { maxPayload: MAXIMUM_FRAME, minVersion: "TLSv1.2" },
-    // The client id is ours, whatever the address says behind its question mark.
+    // A query in the URL must not override the client id.
     query: {},
-    ...(options.username === undefined ? {} : { username: options.username }),
-    ...(options.password === undefined ? {} : { password: options.password }),
-    ...(options.ca === undefined ? {} : { ca: options.ca }),
-    ...(options.cert === undefined ? {} : { cert: options.cert }),
-    ...(options.key === undefined ? {} : { key: options.key }),
-    ...(tlsSession === undefined ? {} : { session: tlsSession }),
-    ...(options.alpn === undefined ? {} : { ALPNProtocols: [...options.alpn] }),
+    ...withoutUndefined({
+      username: options.username,
+      password: options.password,
+      ca: options.ca,
+      cert: options.cert,
+      key: options.key,
+      session: tlsSession,
+      ALPNProtocols: options.alpn && [...options.alpn],
+    }),
     ...(options.protocolVersion === 5
       ? {
           properties: {
@@ -67,7 +70,7 @@ function will(options: ConnectOptions): Pick<IClientOptions, "will"> {
   return { will: { ...message, properties: { willDelayInterval: delaySeconds } } };
 }
 
-/** The same bytes without a copy, in the class the library wants. */
+/** The same bytes without a copy, as the class that the library requires. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,9 +1,9 @@
-// Words why there is no connection: what the broker or TLS said, and what to look at in the configuration.
+// Error messages of a failed connection: the broker's or TLS's error, and the settings to check.
 
 import { AgentError } from "../lib/errors.ts";
 import type { ConnectOptions } from "./mqtt-link.ts";
 
-/** CONNACK codes that another CONNECT can avoid: unsupported version (in 3.1.1 and in 5), and what the will asks for. */
+/** CONNACK codes that a different CONNECT avoids: an unsupported version (in 3.1.1 and in 5), and features of the will. */
 const AVOIDABLE: Readonly<Record<number, string>> = {
   0x01: "ProtocolUnsupported",
   0x84: "ProtocolUnsupported",
@@ -12,13 +12,12 @@ const AVOIDABLE: Readonly<Record<number, string>> = {
 };
 
 const UNVERIFIED = "the broker's certificate is not signed by a CA of mqtt.caFile";
-/** Without `mqtt.caFile` the system's CAs count. */
+/** Without `mqtt.caFile` the system's CAs are used. */
 const UNVERIFIED_BY_SYSTEM =
-  "the broker's certificate is not signed by a CA this system knows; mqtt.caFile names another";
-const WANTS_CERTIFICATE =
-  "the broker does not take the client certificate (mqtt.certFile, mqtt.keyFile)";
+  "the broker's certificate is not signed by a CA of this system; set mqtt.caFile to use another CA";
+const WANTS_CERTIFICATE = "the broker rejects the client certificate (mqtt.certFile, mqtt.keyFile)";
 
-/** What a TLS error means for whoever wrote the configuration; by the library's code. */
+/** The remedy of a TLS error, by the library's code. */
 const REMEDIES: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNVERIFIED,
   UNABLE_TO_GET_ISSUER_CERT: UNVERIFIED,
@@ -30,7 +29,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "the broker's certificate is for another address than mqtt.url's",
 };
 
-/** The broker said no to CONNECT. */
+/** The broker refused CONNECT. */
 export function refusal(options: ConnectOptions, error: Error): AgentError {
   const code = "code" in error && typeof error.code === "number" ? error.code : undefined;
   if (code === undefined) return failed(options, error);
@@ -39,7 +38,7 @@ export function refusal(options: ConnectOptions, error: Error): AgentError {
   return new AgentError({ reason, message, cause: error });
 }
 
-/** There was no answer to CONNECT. */
+/** The broker did not answer CONNECT. */
 export function failed(options: ConnectOptions, why: unknown): AgentError {
   const text = why instanceof Error ? why.message : String(why);
   const remedy = why instanceof Error ? remedyOf(options, why) : undefined;
@@ -50,7 +49,7 @@ export function failed(options: ConnectOptions, why: unknown): AgentError {
   });
 }
 
-/** A reason code as the standard writes it. */
+/** A reason code as in the MQTT standard. */
 export function codeText(code: number): string {
   return `0x${code.toString(16).padStart(2, "0")}`;
 }
@@ -61,7 +60,7 @@ function remedyOf({ ca }: ConnectOptions, error: Error): string | undefined {
   return remedy === UNVERIFIED && ca === undefined ? UNVERIFIED_BY_SYSTEM : remedy;
 }
 
-/** A WebSocket's errors, and the alerts of the other side, carry no code of their own. */
+/** Errors of a WebSocket and alerts of the peer have no code. */
 function byMessage(message: string): string | undefined {
   if (
     /CERTIFICATE_REQUIRED|ALERT_(BAD|UNKNOWN|UNSUPPORTED)_C|CERTIFICATE_(EXPIRED|REVOKED|UNKNOWN)/.test(
@@ -70,7 +69,7 @@ function byMessage(message: string): string | undefined {
   )
     return WANTS_CERTIFICATE;
   if (/ALERT_PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL/.test(message))
-    return "TLS 1.2 is the oldest that is spoken";
+    return "TLS 1.2 is the oldest supported version";
   if (/verify the first certificate|self.signed certificate|local issuer/i.test(message))
     return UNVERIFIED;
   if (/certificate has expired/i.test(message)) return REMEDIES["CERT_HAS_EXPIRED"];
@@ -78,7 +77,7 @@ function byMessage(message: string): string | undefined {
   return undefined;
 }
 
-/** The URL without a user and password it may hold. */
+/** The URL without user and password. */
 function brokerOf({ url }: ConnectOptions): string {
   const { protocol, host } = URL.parse(url) ?? { protocol: "", host: url };
   return `${protocol}//${host}`;

@@ -1,6 +1,6 @@
-// Performs: one connection to the broker as an interface: everything above sees sessions that begin and end.
+// Performs: the interface of a connection to the broker: a session that begins and ends.
 
-/** One packet as it went over the connection, without TCP and TLS. */
+/** Size of one packet on the connection, without TCP and TLS. */
 export interface PacketSize {
   readonly direction: "in" | "out";
   readonly bytes: number;
@@ -19,7 +19,7 @@ export interface ConnectOptions {
   readonly cert?: string;
   readonly key?: string;
   readonly alpn?: readonly string[];
-  /** Shorter handshakes after the first one, for a line that costs by the byte; not for WebSockets. Absent = no. */
+  /** TLS session resumption: shorter handshakes on metered lines; not for WebSockets. Absent = no. */
   readonly resumeTls?: boolean;
   readonly protocolVersion: 4 | 5;
   readonly keepAliveSeconds: number;
@@ -27,11 +27,11 @@ export interface ConnectOptions {
   readonly sessionExpirySeconds: number;
   /** Absent = none. */
   readonly will?: MqttMessage & { readonly delaySeconds: number };
-  /** Neither finds nor leaves a session; absent = no. */
+  /** Neither resumes nor leaves a session; absent = no. */
   readonly clean?: boolean;
   /** Longest wait for CONNACK. */
   readonly connectTimeoutMs: number;
-  /** Hears of every packet, for counting. Must not throw. */
+  /** Called for every packet, for counting. Must not throw. */
   readonly onPacket?: (packet: PacketSize) => void;
 }
 
@@ -40,14 +40,14 @@ export interface MqttMessage {
   readonly payload: Uint8Array;
   readonly qos: 0 | 1;
   readonly retain: boolean;
-  /** MQTT 5: where an answer is wanted, and what it shall bring back. */
+  /** MQTT 5: the topic for the response, and data to return with it. */
   readonly responseTopic?: string;
   readonly correlationData?: Uint8Array;
 }
 
 export interface ConnectAck {
   readonly sessionPresent: boolean;
-  /** What the broker allows; the protocol's defaults where it says nothing. */
+  /** The broker's limits, or the protocol's defaults. */
   readonly receiveMaximum: number;
   readonly maximumQos: 0 | 1 | 2;
   readonly retainAvailable: boolean;
@@ -67,7 +67,7 @@ export interface MqttSession {
   readonly ack: ConnectAck;
   /** Granted QoS or failure code (≥ 0x80) per filter, in order. Rejects when the session ends first. */
   subscribe(filters: readonly string[]): Promise<readonly number[]>;
-  /** Resolves when the broker has answered, whatever it says. Rejects when the session ends first. */
+  /** Resolves with any answer of the broker. Rejects when the session ends first. */
   unsubscribe(filters: readonly string[]): Promise<void>;
   /** Resolves with the PUBACK's reason code (0 = success; QoS 0: at once). Rejects when the session ends first. */
   publish(message: MqttMessage): Promise<number>;
@@ -80,9 +80,11 @@ export interface MqttSession {
 }
 
 export interface MqttLink {
-  /** One attempt; messages (also those that follow CONNACK at once) go to `onMessage`. Rejects with AgentError
-   * reason `ConnectRefused` (its message names the CONNACK code), `ConnectFailed`, or what another CONNECT avoids:
-   * `ProtocolUnsupported`, and of the will `RetainUnsupported`, `QosUnsupported`. */
+  /**
+   * One attempt; messages (also those that follow CONNACK at once) go to `onMessage`. Rejects with AgentError
+   * `ConnectRefused` (its message names the CONNACK code), `ConnectFailed`, or a reason that a different CONNECT avoids:
+   * `ProtocolUnsupported`, and because of the will `RetainUnsupported`, `QosUnsupported`.
+   */
   connect(
     options: ConnectOptions,
     onMessage: (message: MqttMessage) => void,

@@ -1,8 +1,10 @@
-// Performs: the MQTT library behind MqttLink: one client object for each connection, loaded when the first one is made.
+// Performs: implements MqttLink with the MQTT library: one client object per connection. The library is loaded by the
+// first one.
 
 import type { IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
 
 import type { AgentError } from "../lib/errors.ts";
+import { withoutUndefined } from "../lib/without-undefined.ts";
 import { clientOptions, MAXIMUM_PACKET_SIZE } from "./client-options.ts";
 import { codeText, failed, refusal } from "./connect-failure.ts";
 import type {
@@ -13,14 +15,14 @@ import type {
   MqttSession,
   SessionEnd,
 } from "./mqtt-link.ts";
-import { codeOf, Fate, MqttjsSession } from "./mqttjs-session.ts";
+import { codeOf, ConnectionEnd, MqttjsSession } from "./mqttjs-session.ts";
 import { connectSize, receivedSize, sentSize } from "./packet-bytes.ts";
 import { PacketSizeGuard } from "./packet-size-guard.ts";
-import { TlsTicket } from "./tls-ticket.ts";
+import { TlsTicket } from "./tls.ts";
 
 const PACKET_TOO_LARGE = 0x95;
 const QOS_NOT_SUPPORTED = 0x9b;
-/** The peer closed the socket while there was still something to say. */
+/** The peer closed the socket during a write. */
 const CLOSED_BY_PEER: readonly unknown[] = ["ECONNRESET", "EPIPE"];
 
 export class MqttjsLink implements MqttLink {
@@ -36,18 +38,18 @@ export class MqttjsLink implements MqttLink {
     const session = this.#ticket.take(options);
     const client = build(() => connect(options.url, clientOptions(options, session)), options);
     this.#ticket.watch(client.stream, options);
-    const fate = new Fate();
+    const end = new ConnectionEnd();
     client.on("message", (topic, payload, { qos, retain, properties }) => {
       const message = { topic, payload: new Uint8Array(payload), retain };
-      onMessage({ ...message, qos: qos === 0 ? 0 : 1, ...askedOf(properties) });
+      onMessage({ ...message, qos: qos === 0 ? 0 : 1, ...responseProperties(properties) });
     });
-    watch(client, fate);
+    watch(client, end);
     countPackets(client, options);
     let connected = false;
     try {
-      const connack = await firstAnswer(client, { options, fate, signal });
+      const connack = await awaitConnack(client, { options, end, signal });
       connected = true;
-      return new MqttjsSession(client, ackOf(connack, options.protocolVersion), fate);
+      return new MqttjsSession(client, ackOf(connack, options.protocolVersion), end);
     } finally {
       if (session !== undefined) this.#ticket.used(connected);
     }
@@ -57,24 +59,23 @@ export class MqttjsLink implements MqttLink {
 function countPackets(client: MqttClient, options: ConnectOptions): void {
   const { onPacket, protocolVersion } = options;
   if (onPacket === undefined) return;
-  // The library has written CONNECT before anybody could listen.
+  // The library writes CONNECT before a listener can be added.
   onPacket(connectSize(options));
   client.on("packetsend", (packet) => onPacket(sentSize(packet, protocolVersion)));
   client.on("packetreceive", (packet) => onPacket(receivedSize(packet)));
 }
 
-/** Where an answer is wanted, and what it shall bring back. */
-function askedOf(
+function responseProperties(
   properties: IPublishPacket["properties"],
 ): Pick<MqttMessage, "responseTopic" | "correlationData"> {
   const { responseTopic, correlationData } = properties ?? {};
-  return {
-    ...(responseTopic === undefined ? {} : { responseTopic }),
-    ...(correlationData === undefined ? {} : { correlationData: new Uint8Array(correlationData) }),
-  };
+  return withoutUndefined({
+    responseTopic,
+    correlationData: correlationData && new Uint8Array(correlationData),
+  });
 }
 
-/** A URL the library cannot use throws at once. */
+/** The library throws for an unusable URL. */
 function build(make: () => MqttClient, options: ConnectOptions): MqttClient {
   try {
     return make();
@@ -83,33 +84,33 @@ function build(make: () => MqttClient, options: ConnectOptions): MqttClient {
   }
 }
 
-/** Notes what ends the connection, and ends it where the library would leave it open. */
-function watch(client: MqttClient, fate: Fate): void {
+/** Records why the connection ends, and closes it where the library would leave it open. */
+function watch(client: MqttClient, end: ConnectionEnd): void {
   const guard = new PacketSizeGuard(MAXIMUM_PACKET_SIZE);
   client.stream.on("data", (chunk: Uint8Array) => {
     const size = guard.feed(chunk);
     if (size === undefined) return;
     const message = `a packet of ${size} bytes is over ${MAXIMUM_PACKET_SIZE}`;
-    fate.note({ by: "us", code: PACKET_TOO_LARGE, message });
+    end.note({ by: "us", code: PACKET_TOO_LARGE, message });
     client.stream.destroy();
   });
-  client.stream.on("error", (error: Error) => fate.note(endOf(error)));
-  // Nobody asked for QoS 2, and every message of it would be kept until its PUBREL.
+  client.stream.on("error", (error: Error) => end.note(endOf(error)));
+  // Nothing is subscribed with QoS 2, and every such message would be kept until its PUBREL.
   client.on("packetreceive", (packet) => {
     if (packet.cmd !== "publish" || packet.qos < 2) return;
-    fate.note({ by: "us", code: QOS_NOT_SUPPORTED, message: "the broker sent a message of QoS 2" });
+    end.note({ by: "us", code: QOS_NOT_SUPPORTED, message: "the broker sent a message of QoS 2" });
     client.stream.destroy();
   });
   client.on("disconnect", (packet) => {
     const code = packet.reasonCode ?? 0;
-    fate.note({ by: "broker", code, message: `the broker sent DISCONNECT ${codeText(code)}` });
+    end.note({ by: "broker", code, message: `the broker sent DISCONNECT ${codeText(code)}` });
     client.stream.destroy();
   });
   client.on("error", (error) => {
-    fate.note(endOf(error));
+    end.note(endOf(error));
     client.stream.destroy();
   });
-  client.on("close", () => fate.close());
+  client.on("close", () => end.close());
 }
 
 function endOf(error: Error): SessionEnd {
@@ -121,38 +122,38 @@ function endOf(error: Error): SessionEnd {
 
 interface Attempt {
   readonly options: ConnectOptions;
-  readonly fate: Fate;
+  readonly end: ConnectionEnd;
   readonly signal: AbortSignal;
 }
 
 /** CONNACK, or an AgentError after which nothing of the attempt is left. */
-function firstAnswer(client: MqttClient, attempt: Attempt): Promise<IConnackPacket> {
-  const { options, fate, signal } = attempt;
+function awaitConnack(client: MqttClient, attempt: Attempt): Promise<IConnackPacket> {
+  const { options, end, signal } = attempt;
   return new Promise<IConnackPacket>((resolve, reject) => {
-    const give = (error: AgentError): void => {
+    const giveUp = (error: AgentError): void => {
       signal.removeEventListener("abort", stop);
       client.stream.destroy();
       reject(error);
     };
-    const stop = (): void => give(failed(options, "stopped"));
+    const stop = (): void => giveUp(failed(options, "stopped"));
     signal.addEventListener("abort", stop, { once: true });
     client.once("connect", (packet) => {
       signal.removeEventListener("abort", stop);
       resolve(packet);
     });
-    client.once("error", (error) => give(refusal(options, error)));
-    void fate.ended.then((end) => give(failed(options, `${end.message} before CONNACK`)));
+    client.once("error", (error) => giveUp(refusal(options, error)));
+    void end.ended.then(({ message }) => giveUp(failed(options, `${message} before CONNACK`)));
   });
 }
 
 function ackOf(packet: IConnackPacket, protocolVersion: 4 | 5): ConnectAck {
-  const says = packet.properties;
+  const properties = packet.properties;
   return {
     sessionPresent: packet.sessionPresent,
-    receiveMaximum: says?.receiveMaximum ?? 65_535,
-    maximumQos: qosOf(says?.maximumQoS),
-    retainAvailable: says?.retainAvailable !== false,
-    maximumPacketSize: says?.maximumPacketSize,
+    receiveMaximum: properties?.receiveMaximum ?? 65_535,
+    maximumQos: qosOf(properties?.maximumQoS),
+    retainAvailable: properties?.retainAvailable !== false,
+    maximumPacketSize: properties?.maximumPacketSize,
     protocolVersion,
   };
 }

@@ -9,8 +9,8 @@ import type { ConnectAck, MqttMessage, MqttSession, SessionEnd } from "./mqtt-li
 type Suback = Extract<Packet, { readonly cmd: "suback" }>;
 type Settle<T> = (answer: { readonly value: T } | { readonly error: Error }) => void;
 
-/** Why and when a connection ends: the first cause that was noted counts, the close event says when. */
-export class Fate {
+/** Why and when a connection ends: the first recorded cause counts; the close event is the end. */
+export class ConnectionEnd {
   readonly ended: Promise<SessionEnd>;
   /** Set once the connection is closed. */
   over: SessionEnd | undefined;
@@ -37,34 +37,34 @@ export class MqttjsSession implements MqttSession {
   readonly ack: ConnectAck;
   readonly ended: Promise<SessionEnd>;
   readonly #client: MqttClient;
-  readonly #fate: Fate;
+  readonly #end: ConnectionEnd;
   readonly #waiting = new Set<(error: Error) => void>();
 
-  constructor(client: MqttClient, ack: ConnectAck, fate: Fate) {
+  constructor(client: MqttClient, ack: ConnectAck, end: ConnectionEnd) {
     this.ack = ack;
-    this.ended = fate.ended;
+    this.ended = end.ended;
     this.#client = client;
-    this.#fate = fate;
-    void fate.ended.then((end) => {
-      for (const fail of this.#waiting) fail(gone(end));
+    this.#end = end;
+    void end.ended.then((over) => {
+      for (const fail of this.#waiting) fail(gone(over));
     });
   }
 
   subscribe(filters: readonly string[]): Promise<readonly number[]> {
-    // Retain as published: a live message then says whether it is retained too (a retained command is ignored).
+    // Retain as published: a live message keeps its retain flag (a retained command is ignored).
     const rap = this.ack.protocolVersion === 5 ? { rap: true } : {};
     return this.#untilEnd((settle) => {
       this.#client.subscribe([...filters], { qos: 1, ...rap }, (error, _subscriptions, suback) => {
         const granted = grantedOf(suback);
         if (granted?.length === filters.length) settle({ value: granted });
-        else settle({ error: error ?? new Error("SUBACK without one code a filter") });
+        else settle({ error: error ?? new Error("SUBACK without one code per filter") });
       });
     });
   }
 
   unsubscribe(filters: readonly string[]): Promise<void> {
     return this.#untilEnd((settle) => {
-      // An error is the answer that there was no such subscription.
+      // An error means that there was no such subscription.
       this.#client.unsubscribe([...filters], () => settle({ value: undefined }));
     });
   }
@@ -88,21 +88,21 @@ export class MqttjsSession implements MqttSession {
   }
 
   async end(): Promise<void> {
-    this.#fate.note({ by: "us", message: "disconnected" });
-    // The library would wait for every PUBACK before it says goodbye.
+    this.#end.note({ by: "us", message: "disconnected" });
+    // The library would wait for every PUBACK before DISCONNECT.
     for (const id of Object.keys(this.#client.outgoing))
       this.#client.removeOutgoingMessage(Number(id));
-    if (this.#fate.over === undefined) this.#client.end(false);
+    if (this.#end.over === undefined) this.#client.end(false);
     await this.ended;
   }
 
   abort(): void {
-    this.#fate.note({ by: "us", message: "dropped" });
-    if (this.#fate.over === undefined) this.#client.stream.destroy();
+    this.#end.note({ by: "us", message: "dropped" });
+    if (this.#end.over === undefined) this.#client.stream.destroy();
   }
 
   #untilEnd<T>(start: (settle: Settle<T>) => void): Promise<T> {
-    const { over } = this.#fate;
+    const { over } = this.#end;
     if (over !== undefined) return Promise.reject(gone(over));
     return new Promise<T>((resolve, reject) => {
       const fail = (error: Error): void => {

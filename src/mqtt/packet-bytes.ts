@@ -1,4 +1,4 @@
-// How many bytes an MQTT packet takes on the line, without encoding it a second time. Pure.
+// Sizes of MQTT packets in bytes, computed without encoding them again.
 
 import type { Packet } from "mqtt";
 
@@ -6,19 +6,19 @@ import type { ConnectOptions, PacketSize } from "./mqtt-link.ts";
 
 const UTF8 = new TextEncoder();
 
-/** A packet that came: the library has kept its length field. */
+/** Of a received packet: the library keeps its length field. */
 export function receivedSize(packet: Packet): PacketSize {
   const bytes = wholeBytes(Math.max(0, packet.length ?? 0));
   return { direction: "in", bytes, ...topicOf(packet) };
 }
 
-/** A packet that is about to be written. CONNECT is not among them: see `connectSize`. */
+/** Of a packet to be written, except CONNECT: see `connectSize`. */
 export function sentSize(packet: Packet, version: 4 | 5): PacketSize {
   const bytes = wholeBytes(remainingBytes(packet, version));
   return { direction: "out", bytes, ...topicOf(packet) };
 }
 
-/** CONNECT, as `clientOptions` asks for it. */
+/** Of the CONNECT that `clientOptions` describes. */
 export function connectSize(options: ConnectOptions): PacketSize {
   const { protocolVersion: version, clientId, username, password, will } = options;
   // Protocol name and level, flags, keep-alive; with MQTT 5 session expiry, Receive Maximum, Maximum Packet Size.
@@ -35,7 +35,7 @@ function topicOf(packet: Packet): { readonly topic?: string } {
 }
 
 function remainingBytes(packet: Packet, version: 4 | 5): number {
-  // Nothing of ours has properties but an answer to a command, whose correlation data are few bytes.
+  // Only responses to commands have properties: correlation data of a few bytes.
   const properties = version === 5 ? 1 : 0;
   const { cmd } = packet;
   if (cmd === "publish") return publishBytes(packet, properties);
@@ -59,9 +59,9 @@ function publishBytes(
   emptyProperties: number,
 ): number {
   const { correlationData } = properties ?? {};
-  const asked = correlationData === undefined ? 0 : 3 + correlationData.length;
+  const correlation = correlationData === undefined ? 0 : 3 + correlationData.length;
   const body = typeof payload === "string" ? utf8(payload) : payload.length;
-  return 2 + utf8(topic) + (qos > 0 ? 2 : 0) + emptyProperties + asked + body;
+  return 2 + utf8(topic) + (qos > 0 ? 2 : 0) + emptyProperties + correlation + body;
 }
 
 /** With type and length field. */

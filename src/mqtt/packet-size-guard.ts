@@ -1,6 +1,6 @@
-// Follows the framing of an MQTT byte stream so that a packet too large is known by its length field, not by its bytes.
+// Follows the framing of an MQTT byte stream: a packet over the limit is detected by its length field, before its body.
 
-/** Most bytes of a length field; a fifth continuation is no MQTT. */
+/** Bytes of a length field; a fifth one is malformed. */
 const MAX_LENGTH_BYTES = 4;
 
 export class PacketSizeGuard {
@@ -11,12 +11,12 @@ export class PacketSizeGuard {
   /** Bytes of the length field read so far; -1 = the next byte starts a packet. */
   #lengthBytes = -1;
 
-  /** `limit` = most bytes of a whole packet. */
+  /** `limit` = bytes of a whole packet. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Bytes of the first packet over the limit whose length field ends in this chunk; undefined while all is well. */
+  /** Bytes of the first packet over the limit whose length field ends in this chunk; undefined = none. */
   feed(chunk: Uint8Array): number | undefined {
     let at = 0;
     while (at < chunk.length) {

@@ -7,7 +7,7 @@ import type { Files } from "../../host/files.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { certificateExpiries } from "../../mqtt/certificate-dates.ts";
+import { certificateExpiries } from "../../mqtt/tls.ts";
 import { readText } from "./broker-options.ts";
 import { certificateConditions, type CertificateFile } from "./certificate-conditions.ts";
 

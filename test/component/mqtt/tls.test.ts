@@ -6,7 +6,7 @@ import { connect, createServer, type Server, type TlsOptions } from "node:tls";
 
 import type { ConnectOptions } from "../../../src/mqtt/mqtt-link.ts";
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
-import { certificateExpiries } from "../../../src/mqtt/certificate-dates.ts";
+import { certificateExpiries } from "../../../src/mqtt/tls.ts";
 import { CertificateAuthority, type KeyPair } from "../../harness/certificates.ts";
 import { connectTo, outcome } from "./link-client.ts";
 import { Mosquitto } from "./mosquitto.ts";
@@ -70,13 +70,13 @@ describe("mosquitto with client certificates", () => {
     expect(answer).toStartWith(`ConnectFailed: no connection to broker ${url}`);
     expect(answer).toEndWith("(the broker's certificate is not signed by a CA of mqtt.caFile)");
     const unknown = await outcome(connectTo(url, pair(client)));
-    expect(unknown).toContain("not signed by a CA this system knows; mqtt.caFile names another");
+    expect(unknown).toContain("not signed by a CA of this system; set mqtt.caFile to use another CA");
   });
 
   test("refuses a client without a certificate, or with one of another CA", async () => {
     const nobody = await outcome(connectTo(url, { ca: pem(ca.cert) }));
     const remedy =
-      "(the broker does not take the client certificate (mqtt.certFile, mqtt.keyFile))";
+      "(the broker rejects the client certificate (mqtt.certFile, mqtt.keyFile))";
     expect(nobody).toStartWith("ConnectFailed");
     expect(nobody).toEndWith(remedy);
     const foreign = { ca: pem(ca.cert), ...pair(stranger) };
@@ -158,7 +158,7 @@ test("TLS 1.2 is the oldest that is spoken, over a WebSocket too", async () => {
   for (const scheme of ["mqtts", "wss"]) {
     const url = `${scheme}://127.0.0.1:${old.port}`;
     const answer = await outcome(connectTo(url, { ca: pem(ca.cert) }));
-    expect(answer).toContain("(TLS 1.2 is the oldest that is spoken)");
+    expect(answer).toContain("(TLS 1.2 is the oldest supported version)");
   }
   expect(old.seen).toEqual([]);
   // The server is there for whoever asks for less.
@@ -245,7 +245,7 @@ describe("WebSockets", () => {
   test("wss:// shows the client's certificate to who asks for it", async () => {
     using door = new WebSocketDoor(broker.port, { ...pair(server), clientCa: pem(ca.cert) });
     const nobody = await outcome(connectTo(door.url, { ca: pem(ca.cert) }));
-    expect(nobody).toContain("(the broker does not take the client certificate");
+    expect(nobody).toContain("(the broker rejects the client certificate");
     const known = { ca: pem(ca.cert), ...pair(client) };
     expect(await outcome(connectTo(door.url, known))).toBe("connected");
   });

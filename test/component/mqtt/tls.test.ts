@@ -70,13 +70,14 @@ describe("mosquitto with client certificates", () => {
     expect(answer).toStartWith(`ConnectFailed: no connection to broker ${url}`);
     expect(answer).toEndWith("(the broker's certificate is not signed by a CA of mqtt.caFile)");
     const unknown = await outcome(connectTo(url, pair(client)));
-    expect(unknown).toContain("not signed by a CA of this system; set mqtt.caFile to use another CA");
+    expect(unknown).toContain(
+      "not signed by a CA of this system; set mqtt.caFile to use another CA",
+    );
   });
 
   test("refuses a client without a certificate, or with one of another CA", async () => {
     const nobody = await outcome(connectTo(url, { ca: pem(ca.cert) }));
-    const remedy =
-      "(the broker rejects the client certificate (mqtt.certFile, mqtt.keyFile))";
+    const remedy = "(the broker rejects the client certificate (mqtt.certFile, mqtt.keyFile))";
     expect(nobody).toStartWith("ConnectFailed");
     expect(nobody).toEndWith(remedy);
     const foreign = { ca: pem(ca.cert), ...pair(stranger) };

@@ -1,5 +1,5 @@
 // Deliberate bugs, one edit of src/ each: a simulation that does not find them would not find others like them.
-// README.md has the table of who finds what; mutate.ts performs them.
+// docs/testing.md has the table of which seed finds which; mutate.ts performs them.
 
 import { CONFIG_MUTATIONS } from "./mutations-config.ts";
 import { TRUST_MUTATIONS } from "./mutations-trust.ts";

@@ -1,4 +1,4 @@
-// Thousands of bad days of the whole agent: seeded, in virtual time, watched all the while. README.md tells how.
+// Thousands of bad days of the whole agent: seeded, in virtual time, judged at every act (docs/testing.md).
 //
 //   AGENT_SEED=17 bun test --isolate test/agent/simulation.test.ts       replays one seed, thins it out, tells its story
 //   AGENT_SEEDS=20000 bun test --isolate test/agent/simulation.test.ts   as many, from AGENT_FIRST_SEED (default 0) on

@@ -4,10 +4,18 @@ import { join, resolve } from "node:path";
 import { stringify } from "yaml";
 
 import { bytesOfBase64 } from "../../../src/api/validation/base64.ts";
-import { decodeCommand } from "../../../src/protocol/decode-command.ts";
+import { COMMAND_VERBS, LATER_VERBS, type ResponsePhase } from "../../../src/protocol/command.ts";
+import {
+  decodeCommand,
+  DEFAULT_TTL_SECONDS,
+  MAX_TTL_SECONDS,
+} from "../../../src/protocol/decode-command.ts";
 import { decodeTrustBundle } from "../../../src/protocol/decode-trust-bundle.ts";
 import { keyIdOf, preAuthEncoding, readSignedEnvelope } from "../../../src/protocol/dsse.ts";
-import { parseTopic } from "../../../src/protocol/mqtt-topics.ts";
+import { MAX_DOCUMENT_BYTES } from "../../../src/protocol/desired-document.ts";
+import { MAX_GROUPS, MAX_TOPIC_BYTES, parseTopic } from "../../../src/protocol/mqtt-topics.ts";
+import type { Phase } from "../../../src/protocol/reported-state.ts";
+import type { RefusalCode } from "../../../src/source/document/refusal.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
 import { readEnvelope } from "../../../src/source/document/decode.ts";
 import { stateMessage } from "../../../src/protocol/state-message.ts";
@@ -110,4 +118,104 @@ test("every test that the page names is there", () => {
   const named = [...PAGE.matchAll(/`(test\/[^`]+\.ts)`/g)].map((match) => match[1] ?? "");
   expect(named.length).toBeGreaterThan(8);
   for (const path of named) expect([path, existsSync(join(ROOT, path))]).toEqual([path, true]);
+});
+
+/** The cells of the first table behind the heading, row by row, without its head. */
+function table(heading: string): readonly (readonly string[])[] {
+  const at = Math.max(...["##", "###"].map((mark) => PAGE.indexOf(`\n${mark} ${heading}\n`)));
+  const rows = /\n\|[^]*?\n\n/.exec(PAGE.slice(at))?.[0].trim().split("\n") ?? [];
+  return rows
+    .slice(2)
+    .map((row) => row.split(" | ").map((cell) => cell.replaceAll(/^\| ?| ?\|$/g, "").trim()));
+}
+
+/** What stands in code in these cells. */
+function coded(cells: readonly (string | undefined)[]): readonly string[] {
+  return cells.flatMap((cell = "") => [...cell.matchAll(/`(\w+)`/g)].map(([, word = ""]) => word));
+}
+
+test("Desired state: every field of the table is known, and none is missing", () => {
+  const fields = table("Desired state").flatMap(([cell = ""]) =>
+    coded([cell.replaceAll(/\.\w+/g, "")]),
+  );
+  const named = Object.fromEntries([...new Set(fields)].map((field) => [field, null]));
+  const document = {
+    ...named,
+    apiVersion: "agent/v1",
+    kind: "DesiredState",
+    generation: 1,
+    resources: [],
+  };
+  const read = readEnvelope(bytes(stringify({ ...document, unknown: 1 })));
+  if (read.type !== "Envelope") throw new Error(read.type);
+  const [ignored] = read.envelope.ignored;
+  expect(read.envelope.ignored.map(({ path }) => path)).toEqual(["unknown"]);
+  expect(ignored?.code).toBe("Ignored");
+  const known = Object.keys(read.envelope).filter(
+    (key) => !["unsupported", "ignored"].includes(key),
+  );
+  for (const field of known) expect([field, PAGE.includes(`\`${field}`)]).toEqual([field, true]);
+});
+
+test("Answers: every code of a refusal is in the table, and no other", () => {
+  const codes = {
+    400: 1,
+    401: 1,
+    403: 1,
+    408: 1,
+    409: 1,
+    410: 1,
+    412: 1,
+    413: 1,
+    417: 1,
+    500: 1,
+    507: 1,
+  } satisfies Readonly<Record<RefusalCode, 1>>;
+  const written = table("Answers").flatMap((row) => row.at(-1)?.match(/\b[45]\d\d\b/g) ?? []);
+  expect([...new Set(written)].toSorted()).toEqual(Object.keys(codes).toSorted());
+});
+
+test("How an accepted document runs: every phase has its row", () => {
+  const phases = {
+    Received: 1,
+    Rejected: 1,
+    Held: 1,
+    Downloading: 1,
+    Applying: 1,
+    Progressing: 1,
+    Healthy: 1,
+    Degraded: 1,
+    RolledBack: 1,
+    Superseded: 1,
+  } satisfies Readonly<Record<Phase, 1>>;
+  const written = coded(table("How an accepted document runs").map(([cell]) => cell));
+  expect(written.toSorted()).toEqual(Object.keys(phases).toSorted());
+});
+
+test("Commands: every verb and every phase of an answer has its row", () => {
+  const section = PAGE.slice(PAGE.indexOf("| verb | arguments"));
+  const verbs = [...section.slice(0, section.indexOf("\n\n")).matchAll(/^\| (.*?) \|/gm)];
+  const named = coded(verbs.slice(1).map(([, cell]) => cell?.split(" with ")[0]));
+  expect([...new Set(named)].toSorted()).toEqual([...COMMAND_VERBS].toSorted());
+  for (const verb of LATER_VERBS) expect(PAGE).toContain(`\`${verb}\``);
+  const phases = {
+    accepted: 1,
+    running: 1,
+    done: 1,
+    failed: 1,
+    expired: 1,
+    denied: 1,
+    duplicate: 1,
+  } satisfies Readonly<Record<ResponsePhase, 1>>;
+  const written = coded(table("Response").map(([cell]) => cell));
+  expect(written.toSorted()).toEqual(Object.keys(phases).toSorted());
+});
+
+test("the limits of the page are those of the code", () => {
+  expect(PAGE).toContain(`at most ${MAX_DOCUMENT_BYTES / 1024} KiB as published`);
+  expect(PAGE).toContain(`of its own document, at most ${MAX_GROUPS};`);
+  expect(PAGE).toContain(`8 levels and ${MAX_TOPIC_BYTES} bytes`);
+  expect(PAGE).toContain(
+    `seconds (${DEFAULT_TTL_SECONDS}; at most ${MAX_TTL_SECONDS.toLocaleString("en")})`,
+  );
 });

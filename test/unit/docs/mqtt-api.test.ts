@@ -12,7 +12,7 @@ import {
 } from "../../../src/protocol/decode-command.ts";
 import { decodeTrustBundle } from "../../../src/protocol/decode-trust-bundle.ts";
 import { keyIdOf, preAuthEncoding, readSignedEnvelope } from "../../../src/protocol/dsse.ts";
-import { MAX_DOCUMENT_BYTES } from "../../../src/protocol/desired-document.ts";
+import { DOCUMENT_LIMITS } from "../../../src/api/yaml/text-limits.ts";
 import { MAX_GROUPS, MAX_TOPIC_BYTES, parseTopic } from "../../../src/protocol/mqtt-topics.ts";
 import type { Phase } from "../../../src/protocol/reported-state.ts";
 import type { RefusalCode } from "../../../src/source/document/refusal.ts";
@@ -212,7 +212,7 @@ test("Commands: every verb and every phase of an answer has its row", () => {
 });
 
 test("the limits of the page are those of the code", () => {
-  expect(PAGE).toContain(`at most ${MAX_DOCUMENT_BYTES / 1024} KiB as published`);
+  expect(PAGE).toContain(`at most ${DOCUMENT_LIMITS.bytes / 1024} KiB as published`);
   expect(PAGE).toContain(`of its own document, at most ${MAX_GROUPS};`);
   expect(PAGE).toContain(`8 levels and ${MAX_TOPIC_BYTES} bytes`);
   expect(PAGE).toContain(

@@ -153,7 +153,7 @@ export const SECURITY_PROOFS: readonly Proof[] = [
   {
     fields: below(POD, "seLinuxChangePolicy"),
     proof: "request",
-    test: "test/unit/api/decode/container/decode-security.test.ts",
+    test: "test/unit/api/v1/security-context.test.ts",
     title: "every field of a pod",
   },
   {

@@ -2,7 +2,7 @@
 
 import type { Lifecycle, LifecycleHandler, Probe, ProbeHandler } from "../v1/probe.ts";
 import type { Container } from "../v1/pod.ts";
-import type { SecurityContext } from "../v1/security-context.ts";
+import { CONTAINER } from "../schema/container.ts";
 import { ENV_FROM, ENV_VAR } from "../v1/environment.ts";
 import { flag, list, map, type V1Object } from "./v1-shape.ts";
 import { v1Mount } from "./v1-volume.ts";
@@ -33,17 +33,11 @@ export function v1Container(container: Container): V1Object {
     ...probe("readinessProbe", readinessProbe),
     ...probe("startupProbe", startupProbe),
     ...map("lifecycle", v1Lifecycle(lifecycle)),
-    ...map("securityContext", v1Security(securityContext)),
+    securityContext: CONTAINER.securityContext.write(securityContext),
     ...flag("stdin", stdin),
     ...flag("stdinOnce", stdinOnce),
     ...flag("tty", tty),
   };
-}
-
-function v1Security({ capabilities, ...rest }: SecurityContext): V1Object {
-  if (capabilities === undefined) return rest;
-  const { add, drop } = capabilities;
-  return { ...rest, capabilities: { ...list("add", add), ...list("drop", drop) } };
 }
 
 function probe(key: string, written: Probe | undefined): V1Object {

@@ -3,7 +3,7 @@
 import type { PodDnsConfig } from "../v1/dns.ts";
 import type { PodSpec, ResourceRequirements } from "../v1/pod.ts";
 import type { NodeSelectorTerm, Toleration } from "../v1/scheduling.ts";
-import type { PodSecurityContext } from "../v1/security-context.ts";
+import { POD_SECURITY_CONTEXT } from "../v1/security-context.ts";
 import { v1Container } from "./v1-container.ts";
 import { flag, list, map, text, type V1Object } from "./v1-shape.ts";
 import { v1Volume } from "./v1-volume.ts";
@@ -36,7 +36,7 @@ export function v1PodSpec(spec: PodSpec): V1Object {
     ...(affinity === undefined ? {} : { affinity: v1Affinity(affinity) }),
     ...list("tolerations", tolerations.map(v1Toleration)),
     ...map("resources", v1Resources(resources)),
-    securityContext: v1PodSecurity(securityContext),
+    securityContext: POD_SECURITY_CONTEXT.write(securityContext),
   };
 }
 
@@ -70,12 +70,4 @@ function v1Requirement({
 
 function v1Toleration({ key, value, effect, ...rest }: Toleration): V1Object {
   return { ...text("key", key), ...text("value", value), ...text("effect", effect ?? ""), ...rest };
-}
-
-function v1PodSecurity({ supplementalGroups, sysctls, ...rest }: PodSecurityContext): V1Object {
-  return {
-    ...rest,
-    ...list("supplementalGroups", supplementalGroups),
-    ...list("sysctls", sysctls),
-  };
 }

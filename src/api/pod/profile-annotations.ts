@@ -1,13 +1,12 @@
 // The annotations by which older pods name their AppArmor profiles, and those for seccomp that nobody reads any more.
 // k8s: ValidateAppArmorPodAnnotations, applyAppArmorVersionSkew
 
-import { appArmorNameError } from "../decode/container/decode-security.ts";
 import { sameValue } from "../../lib/compare.ts";
 import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
 import type { FieldPath } from "../decode/field-path.ts";
 import { allContainers, type Container, type PodSpec } from "../v1/pod.ts";
-import type { SecurityProfile } from "../v1/security-context.ts";
+import { appArmorNameError, type SecurityProfile } from "../v1/security-context.ts";
 
 const APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/";
 const LOCALHOST = "localhost/";

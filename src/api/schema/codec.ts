@@ -76,6 +76,11 @@ function makeField<T>(type: Type<T>, options: FieldOptions<T>, zero?: T): Field<
   const { check, rule = supported, keep = false } = options;
   const about = aboutWithDefault(type, options);
   const absent = options.default ?? (options.required === undefined ? undefined : zero);
+  /** Whether what is blank is read as if it were not written. */
+  const isAbsence = (blank: unknown): boolean =>
+    options.default === undefined
+      ? type.isEmpty?.(blank) === true
+      : isBlank(type.write(options.default));
   return {
     type: type.name,
     about,
@@ -99,7 +104,7 @@ function makeField<T>(type: Type<T>, options: FieldOptions<T>, zero?: T): Field<
     },
     write(value) {
       const written = value === undefined ? undefined : type.write(value);
-      return keep || !isBlank(written) ? written : undefined;
+      return keep || !isBlank(written) || !isAbsence(written) ? written : undefined;
     },
     schema() {
       const byDefault =
@@ -222,7 +227,7 @@ export function word<const T extends string>(choices: readonly T[]): Type<T> {
 /** A field that is one of a few words. */
 export function oneOf<const T extends string>(
   choices: readonly T[],
-  options: PresentOptions<NoInfer<T>>,
+  options: FieldOptions<NoInfer<T>> & { readonly default: NoInfer<T> },
 ): Field<T>;
 export function oneOf<const T extends string>(
   choices: readonly T[],

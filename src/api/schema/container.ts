@@ -6,7 +6,7 @@ import { ENV_FROM, ENV_VAR } from "../v1/environment.ts";
 import { field } from "./field.ts";
 import { LIFECYCLE, probeType } from "../v1/probe.ts";
 import { NO_SCHEDULER } from "./refusals.ts";
-import { SECURITY_CONTEXT } from "./security.ts";
+import { SECURITY_CONTEXT } from "../v1/security-context.ts";
 
 export const PORT = {
   name: field("string", "Name of the port, by which probes and hooks may call it."),
@@ -129,8 +129,9 @@ export const CONTAINER = {
     "Exit codes that decide before restartPolicy; the first that matches.",
     { level: RESTART_RULE },
   ),
-  securityContext: field("SecurityContext", "Who its processes are and what they may do.", {
-    level: SECURITY_CONTEXT,
+  securityContext: fieldOf(SECURITY_CONTEXT)({
+    about: "User, groups and privileges of its processes.",
+    default: {},
   }),
   stdin: field("boolean", "Whether its standard input is kept open."),
   stdinOnce: field("boolean", "Whether its standard input is closed after the first who attached."),

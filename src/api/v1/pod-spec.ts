@@ -2,7 +2,6 @@
 
 import { decodeContainer, type ContainerList } from "../decode/container/decode-container.ts";
 import { decodeOverhead, decodePodResources } from "../decode/container/decode-resources.ts";
-import { decodePodSecurity } from "../decode/container/decode-security.ts";
 import {
   isEmptyList,
   objectField,
@@ -28,11 +27,11 @@ import {
 } from "../schema/codec.ts";
 import { CONTAINER, RESOURCES } from "../schema/container.ts";
 import { NO_SCHEDULER, NO_SERVICE_ACCOUNTS } from "../schema/refusals.ts";
-import { POD_SECURITY_CONTEXT } from "../schema/security.ts";
 import type { Field, Level } from "../schema/type.ts";
 import { VOLUME } from "../schema/volumes.ts";
 import { dnsLabelError, subdomainNameError } from "../validation/validate-names.ts";
 import { DNS_CONFIG, HOST_ALIAS } from "./dns.ts";
+import { POD_SECURITY_CONTEXT } from "./security-context.ts";
 import { AFFINITY, POD_OS, TOLERATION, labels } from "./scheduling.ts";
 
 const INT32 = 2 ** 31;
@@ -187,11 +186,10 @@ export const POD_SPEC = objectType("PodSpec", {
     level: RESOURCES,
     read: (spec) => decodePodResources(objectField(spec, "resources")),
   }),
-  securityContext: bridge({
-    type: "PodSecurityContext",
+  securityContext: fieldOf(POD_SECURITY_CONTEXT)({
     about: "User, groups and privileges of all containers; a container's own take precedence.",
-    level: POD_SECURITY_CONTEXT,
-    read: decodePodSecurity,
+    default: { supplementalGroups: [], sysctls: [] },
+    keep: true,
   }),
   os: judgedOnly(fieldOf(POD_OS)({ about: "Operating system that the pod requires." })),
   affinity: fieldOf(AFFINITY)({ about: "Nodes on which the pod may or should run." }),

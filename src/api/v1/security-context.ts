@@ -1,42 +1,57 @@
-// Who a pod's processes are and what they may do, as Kubernetes' v1 has it. Absent = as it comes.
+// Identity and privileges of a pod's processes. A container's own fields take precedence over the pod's.
 
-export interface PodSecurityContext {
-  readonly runAsUser?: number;
-  readonly runAsGroup?: number;
-  readonly runAsNonRoot?: boolean;
-  readonly supplementalGroups: readonly number[];
-  /** Strict: the image's own groups do not count. */
-  readonly supplementalGroupsPolicy?: "Merge" | "Strict";
-  readonly fsGroup?: number;
-  /** Absent = Always. */
-  readonly fsGroupChangePolicy?: "OnRootMismatch" | "Always";
-  readonly seccompProfile?: SecurityProfile;
-  readonly appArmorProfile?: SecurityProfile;
-  readonly seLinuxOptions?: SELinuxOptions;
-  readonly seLinuxChangePolicy?: "MountOption" | "Recursive";
-  readonly sysctls: readonly Sysctl[];
-}
+import { invalid, invalidValue, required, type Node } from "../decode/field-reader.ts";
+import { refused } from "../decode/field-rules.ts";
+import {
+  boolean,
+  converted,
+  fieldOf,
+  list,
+  objectType,
+  oneOf,
+  string,
+  unread,
+  type Decoded,
+} from "../schema/codec.ts";
+import { NO_WINDOWS } from "../schema/refusals.ts";
+import type { Field, Type } from "../schema/type.ts";
+import { between, MAX_INT32, textOf } from "../schema/values.ts";
+import {
+  CAPABILITY,
+  capabilityError,
+  descendingPathError,
+  MAX_NAME,
+} from "../validation/validate-names.ts";
 
-/** What a container says goes before what its pod says. */
-export interface SecurityContext {
-  readonly privileged?: boolean;
-  readonly allowPrivilegeEscalation?: boolean;
-  readonly capabilities?: Capabilities;
-  readonly readOnlyRootFilesystem?: boolean;
-  readonly procMount?: "Default" | "Unmasked";
-  readonly seccompProfile?: SecurityProfile;
-  readonly appArmorProfile?: SecurityProfile;
-  readonly seLinuxOptions?: SELinuxOptions;
-  readonly runAsUser?: number;
-  readonly runAsGroup?: number;
-  readonly runAsNonRoot?: boolean;
-}
+/** PATH_MAX without its end. */
+const MAX_APP_ARMOR_PROFILE = 4095;
+const MAX_SYSCTL_NAME = 253;
+const SYSCTL_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
+const SYSCTL_NAME = new RegExp(`^(${SYSCTL_SEGMENT}[./])*${SYSCTL_SEGMENT}$`);
+
+const WINDOWS_OPTIONS = unread(
+  "WindowsSecurityContextOptions",
+  "Options of Windows.",
+  refused(NO_WINDOWS, {}),
+);
+
+/** A user or group. k8s: IsValidUserID, IsValidGroupID */
+const ID = between(0, MAX_INT32);
+const id = fieldOf(ID);
+
+const CAPABILITY_NAME = textOf(capabilityError, {
+  pattern: CAPABILITY.source,
+  maxLength: MAX_NAME,
+});
 
 /** Names as written: with or without `CAP_`, or `ALL`, in capital or small letters. */
-export interface Capabilities {
-  readonly add: readonly string[];
-  readonly drop: readonly string[];
-}
+const CAPABILITIES = objectType("Capabilities", {
+  add: list(CAPABILITY_NAME, {
+    about: "Capabilities beyond the runtime's default, such as NET_ADMIN or ALL.",
+  }),
+  drop: list(CAPABILITY_NAME, { about: "Capabilities to remove, such as ALL." }),
+});
+export type Capabilities = Decoded<typeof CAPABILITIES>;
 
 /** seccomp and AppArmor alike. */
 export type SecurityProfile =
@@ -44,14 +59,240 @@ export type SecurityProfile =
   | { readonly type: "Unconfined" }
   | { readonly type: "Localhost"; readonly localhostProfile: string };
 
-export interface SELinuxOptions {
-  readonly user?: string;
-  readonly role?: string;
-  readonly type?: string;
-  readonly level?: string;
+interface ProfileKind {
+  readonly kind: "seccomp" | "AppArmor";
+  /** The name of the field that holds the profile. */
+  readonly key: "seccompProfile" | "appArmorProfile";
+  readonly localhostProfile: Field<string | undefined>;
+  readonly errorOf: (localhostProfile: string) => string | undefined;
 }
 
-export interface Sysctl {
-  readonly name: string;
-  readonly value: string;
+/** k8s: validateSeccompProfileField, ValidateAppArmorProfileField */
+function profileType(
+  name: string,
+  { kind, key, localhostProfile, errorOf }: ProfileKind,
+): Type<SecurityProfile> {
+  const fields = objectType(
+    name,
+    {
+      type: oneOf(["Localhost", "RuntimeDefault", "Unconfined"], {
+        about: "RuntimeDefault, Unconfined, or Localhost: the profile of localhostProfile.",
+        required: `type is required when ${key} is set`,
+      }),
+      localhostProfile,
+    },
+    {
+      check(profile, node) {
+        const file = profile.localhostProfile;
+        if (profile.type === undefined) return;
+        if (profile.type !== "Localhost") {
+          if (file !== undefined)
+            invalid(node, "localhostProfile", `can only be set when ${kind} type is Localhost`);
+        } else if (file === undefined || file === "") {
+          required(node, "localhostProfile", `must be set when ${kind} type is Localhost`);
+        } else {
+          const error = errorOf(file);
+          if (error !== undefined) invalid(node, "localhostProfile", error);
+        }
+      },
+    },
+  );
+  const type = converted(fields, {
+    to({ type, localhostProfile: file }): SecurityProfile | undefined {
+      if (type === undefined) return undefined;
+      if (type !== "Localhost") return { type };
+      return file === undefined || file === "" ? undefined : { type, localhostProfile: file };
+    },
+    from: (profile) => profile,
+  });
+  return {
+    ...type,
+    schema: () => ({
+      ...type.schema(),
+      oneOf: [
+        { properties: { type: { const: "Localhost" } }, required: ["localhostProfile"] },
+        {
+          properties: {
+            type: { enum: ["RuntimeDefault", "Unconfined"] },
+            localhostProfile: { type: "null" },
+          },
+        },
+      ],
+    }),
+  };
+}
+
+/** What is wrong with the name of a loaded AppArmor profile. */
+export function appArmorNameError(name: string): string | undefined {
+  if (name !== name.trim()) return "must not be padded with whitespace";
+  if (name.length <= MAX_APP_ARMOR_PROFILE) return undefined;
+  return `must be no more than ${MAX_APP_ARMOR_PROFILE} characters`;
+}
+
+const SECCOMP_PROFILE = profileType("SeccompProfile", {
+  kind: "seccomp",
+  key: "seccompProfile",
+  localhostProfile: string({
+    about: "File below the node's directory of seccomp profiles. Only with type Localhost.",
+    keep: true,
+    schema: { pattern: "^(?!/|(?:.*/)?\\.\\.(?:/|$))" },
+  }),
+  errorOf: descendingPathError,
+});
+
+const APP_ARMOR_PROFILE = profileType("AppArmorProfile", {
+  kind: "AppArmor",
+  key: "appArmorProfile",
+  localhostProfile: string({
+    about: "Name of a profile that the kernel has loaded. Only with type Localhost.",
+    keep: true,
+    schema: { pattern: "^(?!\\s)[^]*(?<!\\s)$", maxLength: MAX_APP_ARMOR_PROFILE },
+  }),
+  errorOf: appArmorNameError,
+});
+
+const SELINUX_OPTIONS = objectType("SELinuxOptions", {
+  user: string({ about: "User part of the SELinux label." }),
+  role: string({ about: "Role part of the SELinux label." }),
+  type: string({ about: "Type part of the SELinux label." }),
+  level: string({ about: "Level part of the SELinux label." }),
+});
+export type SELinuxOptions = Decoded<typeof SELINUX_OPTIONS>;
+
+function sysctlNameError(name: string): string | undefined {
+  if (name.length <= MAX_SYSCTL_NAME && SYSCTL_NAME.test(name)) return undefined;
+  return `must have at most ${MAX_SYSCTL_NAME} characters and match regex ${SYSCTL_NAME.source}`;
+}
+
+const SYSCTL = objectType("Sysctl", {
+  name: fieldOf(
+    textOf(sysctlNameError, { pattern: SYSCTL_NAME.source, maxLength: MAX_SYSCTL_NAME }),
+    "",
+  )({
+    about: "Name of the kernel parameter, such as net.ipv4.ip_local_port_range.",
+    required: true,
+  }),
+  value: string({
+    about: "Value of the kernel parameter.",
+    default: "",
+    marked: true,
+    keep: true,
+  }),
+});
+export type Sysctl = Decoded<typeof SYSCTL>;
+
+/** k8s: validateSysctls; which of them the pod's namespaces allow is judged with the whole spec. */
+function judgeSysctls(sysctls: readonly Sysctl[], { findings, path }: Node): void {
+  const seen = new Set<string>();
+  for (const [index, { name }] of sysctls.entries()) {
+    if (seen.has(name) && sysctlNameError(name) === undefined) {
+      const message = `Duplicate value: ${JSON.stringify(name)}`;
+      findings.fail([...path, "sysctls", index, "name"], "Duplicate", message);
+    }
+    seen.add(name);
+  }
+}
+
+interface IdentityTexts {
+  readonly of: string;
+  readonly ids: string;
+  readonly nonRoot: string;
+}
+
+function identity({ of, ids, nonRoot }: IdentityTexts) {
+  return {
+    runAsUser: id({ about: `User ID of ${of}. Default: ${ids}.` }),
+    runAsGroup: id({ about: `Group ID of ${of}. Default: ${ids}.` }),
+    runAsNonRoot: boolean({
+      about: `Refuse to start a container whose user is root. Default: ${nonRoot}.`,
+    }),
+  };
+}
+
+function profiles(whose: string) {
+  return {
+    seccompProfile: fieldOf(SECCOMP_PROFILE)({
+      about: `Filter of the system calls of ${whose}.`,
+    }),
+    appArmorProfile: fieldOf(APP_ARMOR_PROFILE)({ about: `AppArmor profile of ${whose}.` }),
+    seLinuxOptions: fieldOf(SELINUX_OPTIONS)({ about: `SELinux label of ${whose}.` }),
+  };
+}
+
+export const POD_SECURITY_CONTEXT = objectType(
+  "PodSecurityContext",
+  {
+    ...identity({ of: "all processes", ids: "the image's", nonRoot: "false" }),
+    supplementalGroups: list(ID, { about: "Additional group IDs of all processes." }),
+    supplementalGroupsPolicy: oneOf(["Merge", "Strict"], {
+      about:
+        "Merge: the groups that the image gives its user are added. Strict: they are not. Default: Merge.",
+    }),
+    fsGroup: id({
+      about:
+        "Group that owns the files of the pod's volumes, and an additional group of all processes.",
+    }),
+    fsGroupChangePolicy: oneOf(["Always", "OnRootMismatch"], {
+      about:
+        "Always: files get their group at each start. OnRootMismatch: only if the root of the volume has another group. Default: Always.",
+    }),
+    ...profiles("every container"),
+    seLinuxChangePolicy: oneOf(["MountOption", "Recursive"], {
+      about: "How volumes get their SELinux label: MountOption or Recursive.",
+    }),
+    sysctls: list(SYSCTL, {
+      about: "Kernel parameters of the pod. Unsafe ones only if this node allows them.",
+    }),
+    windowsOptions: WINDOWS_OPTIONS,
+  },
+  { check: ({ sysctls }, node) => judgeSysctls(sysctls, node) },
+);
+/** An absent field leaves the choice to the image or the runtime. */
+export type PodSecurityContext = Decoded<typeof POD_SECURITY_CONTEXT>;
+
+export const SECURITY_CONTEXT = objectType(
+  "SecurityContext",
+  {
+    privileged: boolean({ about: "Allow the container whatever root may do on the node." }),
+    allowPrivilegeEscalation: boolean({
+      about:
+        "Whether a process may gain more privileges than its parent; false sets no_new_privs. Default: true.",
+    }),
+    capabilities: fieldOf(CAPABILITIES)({ about: "Capabilities to add and to drop." }),
+    readOnlyRootFilesystem: boolean({ about: "Mount the container's root file system read-only." }),
+    procMount: oneOf(["Default", "Unmasked"], {
+      about:
+        "Default: parts of /proc are hidden. Unmasked: all of it is visible; requires hostUsers: false.",
+    }),
+    ...identity({ of: "the container's processes", ids: "the pod's", nonRoot: "the pod's" }),
+    ...profiles("the container"),
+    windowsOptions: WINDOWS_OPTIONS,
+  },
+  { check: judgeEscalation },
+);
+/** An absent field means the pod's. */
+export type SecurityContext = Decoded<typeof SECURITY_CONTEXT>;
+
+interface Privileges {
+  readonly privileged?: boolean;
+  readonly allowPrivilegeEscalation?: boolean;
+  readonly capabilities?: Capabilities;
+}
+
+/** k8s: ValidateSecurityContext */
+function judgeEscalation(
+  { privileged, allowPrivilegeEscalation, capabilities }: Privileges,
+  { findings, path, value }: Node,
+): void {
+  if (allowPrivilegeEscalation !== false) return;
+  const refuse = (what: string): void =>
+    findings.fail(
+      path,
+      "Invalid",
+      invalidValue(value, `cannot set \`allowPrivilegeEscalation\` to false and ${what}`),
+    );
+  if (privileged === true) refuse("`privileged` to true");
+  // Kubernetes checks this spelling and no other: what it accepts as SYS_ADMIN runs here too.
+  if (capabilities?.add.includes("CAP_SYS_ADMIN") === true)
+    refuse("`capabilities.Add` CAP_SYS_ADMIN");
 }

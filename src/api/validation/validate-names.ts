@@ -8,12 +8,10 @@ export const ENV_NAME = /^[\x20-\x3C\x3E-\x7E]+$/;
 const IPV4_PART = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/;
 const IPV6_PART = /^[0-9a-fA-F]{1,4}$/;
 const SEARCH_LABEL = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$/;
-const CAPABILITY = /^[A-Z][A-Z0-9_]*$/i;
-const MAX_NAME = 63;
+export const CAPABILITY = /^[A-Za-z][A-Za-z0-9_]*$/;
+export const MAX_NAME = 63;
 export const MAX_SUBDOMAIN = 253;
 const MAX_MATCHED = 4096;
-/** 0 to 2^31-1: what Kubernetes lets a user or group be. */
-const MAX_ID = 2 ** 31 - 1;
 
 /** RFC 1123 label: namespaces, container, volume and host names. */
 export function dnsLabelError(text: string): string | undefined {
@@ -98,11 +96,6 @@ export function searchPathError(text: string): string | undefined {
   if (domain.length > MAX_SUBDOMAIN) return `must be no more than ${MAX_SUBDOMAIN} characters`;
   const isDomain = domain.split(".").every((label) => SEARCH_LABEL.test(label));
   return isDomain ? undefined : "must be a domain, such as example.com";
-}
-
-/** A user or group. k8s: IsValidUserID, IsValidGroupID */
-export function idError(id: number): string | undefined {
-  return id >= 0 && id <= MAX_ID ? undefined : `must be between 0 and ${MAX_ID}, inclusive`;
 }
 
 /** `NET_ADMIN`, `CAP_NET_ADMIN` or `ALL`, in capital or small letters. */

@@ -26,7 +26,6 @@ import {
 import { optional } from "../optional-field.ts";
 import { CONTAINER, PORT } from "../../schema/container.ts";
 import { decodeResources } from "./decode-resources.ts";
-import { decodeContainerSecurity } from "./decode-security.ts";
 import type { Container, ContainerPort } from "../../v1/pod.ts";
 import {
   dnsLabelError,
@@ -54,7 +53,7 @@ export function decodeContainer(node: Node, list: ContainerList): Container {
     ...(workingDir === undefined || workingDir === "" ? {} : { workingDir }),
     env: CONTAINER.env.read(node, "env"),
     envFrom: CONTAINER.envFrom.read(node, "envFrom"),
-    securityContext: decodeContainerSecurity(node),
+    securityContext: CONTAINER.securityContext.read(node, "securityContext"),
     stdin: booleanField(node, "stdin") ?? false,
     stdinOnce: booleanField(node, "stdinOnce") ?? false,
     tty: booleanField(node, "tty") ?? false,

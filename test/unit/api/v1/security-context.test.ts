@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { containerOf, refusals, specOf, withInit, writtenPod } from "../../written-pod.ts";
+import { containerOf, refusals, specOf, withInit, writtenPod } from "../written-pod.ts";
 
 const ID_RULE = "must be between 0 and 2147483647, inclusive";
 const SYSCTL_RULE =
@@ -169,8 +169,8 @@ const ofContainer: Readonly<Record<string, readonly [written: object, ...errors:
   ],
   "capabilities that have no such names": [
     { capabilities: { add: ["net admin", 5], drop: ["", null] } },
-    ".capabilities.add[1]: Invalid value: 5: must be a string; put it in quotes",
     `.capabilities.add[0]: Invalid value: "net admin": ${CAPABILITY_RULE}`,
+    ".capabilities.add[1]: Invalid value: 5: must be a string; put it in quotes",
     `.capabilities.drop[0]: Invalid value: "": ${CAPABILITY_RULE}`,
     `.capabilities.drop[1]: Invalid value: "": ${CAPABILITY_RULE}`,
   ],

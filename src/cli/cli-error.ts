@@ -1,6 +1,6 @@
-// How a verb ends badly: one sentence with a way out, and the exit code.
+// The error of a verb: one sentence with a remedy, and the exit code.
 
-/** 1 = it failed, 2 = the usage or the input is wrong. */
+/** 1 = the verb failed, 2 = the usage or the input is wrong. */
 export type FailureCode = 1 | 2;
 
 export class CliError extends Error {

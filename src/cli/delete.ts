@@ -1,5 +1,5 @@
-// Performs: `agent delete pod NAME`, which makes a pod that is being stopped stop sooner, and `agent delete pvc NAME
-// --data`, which removes the data of a claim. Both objects themselves are deleted where they are declared.
+// Performs: `agent delete pod NAME`, which shortens the grace period of a pod that is stopping, and `agent delete pvc NAME
+// --data`, which deletes the data of a claim. The objects themselves go when no file or document has them any more.
 
 import { CliError } from "./cli-error.ts";
 import { bareName } from "./get/query.ts";
@@ -24,18 +24,18 @@ export interface DeletePodOptions {
   readonly flags: DeletePodFlags;
 }
 
-/** The exit code; throws CliError for flags that contradict each other and for a pod that is not being stopped. */
+/** The exit code. Throws CliError for flags that exclude each other and for a pod that is not stopping. */
 export async function deletePod({ client, terminal, name, flags }: DeletePodOptions): Promise<0> {
   const seconds = graceSeconds(flags);
   const bare = bareName(PODS, name);
-  if (bare === "") throw new CliError(2, "a pod has a name: agent delete pod NAME");
+  if (bare === "") throw new CliError(2, "name a pod: agent delete pod NAME");
   const { namespace = "default" } = flags;
   await client.shortenGrace({ namespace, name: bare }, seconds);
   terminal.out(`pod/${printable(bare)} has at most ${seconds} s to stop\n`);
   return 0;
 }
 
-/** kubectl: `--now` is one second, `--force` none; exit code 2 for anything else than one of the three. */
+/** As in kubectl, `--now` is one second and `--force` none. Throws CliError, exit code 2. */
 export function graceSeconds({ gracePeriod, now = false, force = false }: DeletePodFlags): number {
   const seconds = gracePeriod === undefined ? undefined : secondsOf(gracePeriod);
   if (now && seconds !== undefined)
@@ -48,7 +48,7 @@ export function graceSeconds({ gracePeriod, now = false, force = false }: Delete
   if (seconds !== undefined) return seconds;
   throw new CliError(
     2,
-    "give --grace-period SECONDS, --now or --force: a pod is deleted where it is declared, here one that is being stopped only gets less time",
+    "give --grace-period SECONDS, --now or --force: this only shortens the stop of a pod; to delete the pod, remove it from its file or document",
   );
 }
 
@@ -72,7 +72,7 @@ export interface DeleteClaimOptions {
   };
 }
 
-/** The exit code; throws CliError without --data, and for a claim that is in use or holds nothing. */
+/** The exit code. Throws CliError without --data, and for a claim that is in use or has no data. */
 export async function deleteClaim({
   client,
   terminal,
@@ -80,14 +80,14 @@ export async function deleteClaim({
   flags,
 }: DeleteClaimOptions): Promise<0> {
   const bare = bareName(CLAIMS, name);
-  if (bare === "") throw new CliError(2, "a claim has a name: agent delete pvc NAME --data");
+  if (bare === "") throw new CliError(2, "name a claim: agent delete pvc NAME --data");
   const { namespace = "default" } = flags;
   if (flags.data !== true)
     throw new CliError(
       2,
-      `this would remove everything that the claim ${namespace}/${bare} holds, for good: add --data if that is meant; the claim itself is deleted where it is declared`,
+      `this deletes all data of the claim ${namespace}/${bare} for good: add --data to confirm; to delete the claim itself, remove it from its file or document`,
     );
   await client.removeClaimData({ namespace, name: bare });
-  terminal.out(`the data of persistentvolumeclaim/${printable(bare)} is removed\n`);
+  terminal.out(`persistentvolumeclaim/${printable(bare)}: all data deleted\n`);
   return 0;
 }

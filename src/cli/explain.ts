@@ -23,7 +23,7 @@ export interface ExplainOptions {
   readonly terminal: Terminal;
 }
 
-/** The exit code; throws CliError, exit code 2, when there is no such field. */
+/** The exit code. Throws CliError, exit code 2, for an unknown kind or field. */
 export function explain({ asked, recursive, terminal }: ExplainOptions): 0 {
   terminal.out(explanation(asked, recursive));
   return 0;
@@ -35,14 +35,14 @@ function explanation(asked: string | undefined, recursive: boolean): string {
   if (asked.includes("/"))
     throw new CliError(
       2,
-      `explaining an object (${asked}) is not built yet; agent get events --for ${asked} says what happened to it`,
+      `${asked} is an object, and only kinds and fields can be explained; for its state see agent get events --for ${asked}`,
     );
   const explained = explainField(asked, recursive);
   if (!explained.ok) throw new CliError(2, explained.message);
   return explained.text;
 }
 
-/** `asked` is a path such as `pod.spec.containers.livenessProbe`; indexes in it are passed over. */
+/** `asked` is a path such as `pod.spec.containers.livenessProbe`; indexes in it are ignored. */
 export function explainField(asked: string, recursive: boolean): Explanation {
   const [word = "", ...names] = asked.replaceAll(/\[\d*\]/g, "").split(".");
   const kind = findSchemaKind(word);
@@ -61,7 +61,7 @@ export function explainField(asked: string, recursive: boolean): Explanation {
   }
 }
 
-/** Every field of every kind with its type and its class, one a line. */
+/** Every field of every kind with its type and its class, one per line. */
 export function everyField(): string {
   const rows = SCHEMA_KINDS.flatMap(({ words, level }) =>
     allFields(level, `${words[0]}.`).map(({ path, field }) => [
@@ -73,7 +73,7 @@ export function everyField(): string {
   return formatRows(rows, columnWidths(rows));
 }
 
-/** What can be asked. */
+/** The kinds, and examples of fields. */
 export function explainUsage(): string {
   const rows = SCHEMA_KINDS.map(({ words, about }) => [`  agent explain ${words[0]}`, about]);
   rows.push([
@@ -81,7 +81,7 @@ export function explainUsage(): string {
     "One field, and what is below it.",
   ]);
   rows.push(["  agent explain fields", "Every field, and how this node treats it."]);
-  return `Say which kind or field:\n${formatRows(rows, columnWidths(rows))}`;
+  return `Name a kind or a field:\n${formatRows(rows, columnWidths(rows))}`;
 }
 
 function kindText(kind: SchemaKind, recursive: boolean): string {
@@ -159,7 +159,7 @@ function belowText(path: string, field: Field): string {
   const text = classText(field.rule);
   return fieldClass(field.rule) === "supported"
     ? `${path} is a <${field.type}> and has no fields`
-    : `nothing below ${path} is looked at, which is ${text}`;
+    : `the fields of ${path} are not read, because it is ${text}`;
 }
 
 function unknownField(kind: SchemaKind, path: string, meant: string | undefined): string {
@@ -179,7 +179,7 @@ function unknownKind(word: string, asked: string): string {
   return `unknown kind ${JSON.stringify(word)}; ask for ${known}${didYouMean(field ?? kind)}`;
 }
 
-/** Not of the fields deep down: somebody who says `service` hardly means the one of a gRPC probe. */
+/** Not a deeply nested field: `service` hardly means the one of a gRPC probe. */
 function isEndOf(asked: string, path: string): boolean {
   return path.toLowerCase().endsWith(`.${asked.toLowerCase()}`) && path.split(".").length <= 4;
 }

@@ -1,4 +1,4 @@
-// Performs: `agent hold` and `agent release`: updates of a pod, or of all pods of this node, wait or go on.
+// Performs: `agent hold` and `agent release`: pause and resume the updates of a pod, or of all pods of this node.
 
 import { CliError } from "./cli-error.ts";
 import type { HoldVerb } from "../rollout/update-holds.ts";
@@ -19,12 +19,12 @@ export interface HoldOptions {
   readonly all: boolean;
 }
 
-/** The exit code; throws CliError when neither or both of a pod and --all are named, and for a pod nobody knows. */
+/** The exit code. Throws CliError unless either a pod or --all is given, and for an unknown pod. */
 export async function changeHold(options: HoldOptions): Promise<0> {
   const { client, terminal, verb, name, namespace = "default", all } = options;
   const bare = name === undefined ? undefined : bareName(PODS, name);
   if ((bare === undefined || bare === "") !== all)
-    throw new CliError(2, `name a pod, or --all: agent ${verb} NAME`);
+    throw new CliError(2, `give either a pod name or --all: agent ${verb} NAME`);
   const pod = bare === undefined || all ? undefined : { namespace, name: bare };
   await client.changeHold(verb, pod);
   const what = pod === undefined ? "all pods" : `pod/${printable(pod.name)}`;

@@ -1,4 +1,4 @@
-// Decides, without any node, what a node would say of manifests: one text alone, then all of them together.
+// Validates manifests without a node: each file alone, then all of them together.
 
 import { decodeConfig } from "../config/config.ts";
 import type { Sha256 } from "../api/decode/decode-context.ts";
@@ -34,7 +34,7 @@ export interface PlacedObject extends Place {
 }
 
 export interface Judgement {
-  /** How many documents there are. */
+  /** The number of documents. */
   readonly documents: number;
   /** `file#document` of those a node would refuse. */
   readonly invalid: ReadonlySet<string>;
@@ -42,7 +42,7 @@ export interface Judgement {
   readonly objects: readonly PlacedObject[];
   readonly errors: readonly Rejection[];
   readonly warnings: readonly Rejection[];
-  /** What is no fault of the files, and still good to know. */
+  /** No error of the files, but worth knowing. */
   readonly notes: readonly Rejection[];
 }
 

@@ -67,7 +67,10 @@ async function decodeFile(path: string): Promise<AgentConfig> {
     return decode({}, path);
   if (document === undefined || errors.length > 0) throw invalid(path, errors);
   if (second !== undefined)
-    throw new CliError(2, `${path} holds several documents; a configuration is one`);
+    throw new CliError(
+      2,
+      `${path} contains several documents; a configuration file has exactly one`,
+    );
   return decode(document.value, path, document.locate);
 }
 

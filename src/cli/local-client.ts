@@ -109,7 +109,7 @@ export class LocalClient {
     if (is(value)) return value;
     throw new CliError(
       1,
-      `${this.#socket} answers ${path} in a form this command does not know; is it the agent's socket, and is this binary as new as the running agent?`,
+      `${this.#socket} answered ${path} in an unknown form: check that it is the agent's socket, and that this binary is as new as the running agent`,
     );
   }
 
@@ -134,7 +134,7 @@ export class LocalClient {
     if (aborted) {
       return new CliError(
         1,
-        `the agent did not answer on ${this.#socket} within ${this.#timeoutMs / 1000} s; its log may say why (journalctl -u agent)`,
+        `the agent did not answer on ${this.#socket} within ${this.#timeoutMs / 1000} s; see its log (journalctl -u agent)`,
         thrown,
       );
     }

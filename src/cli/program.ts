@@ -3,13 +3,14 @@
 import { Command, CommanderError } from "commander";
 import { messageOf } from "../lib/errors.ts";
 import { CliError } from "./cli-error.ts";
+import { wordsOf } from "./get/resource.ts";
 import { RESOURCES } from "./get/resources.ts";
 import { printableText } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
 import { addVerb, type VerbContext } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
 
-/** What `agent fleet` needs; loaded only when that word is there. */
+/** What `agent fleet` needs; loaded only for that verb. */
 export interface FleetModule {
   readonly addFleetVerbs: (
     fleet: Command,
@@ -35,7 +36,7 @@ export async function runCli(options: CliOptions): Promise<number> {
     await program.parseAsync(plainWords(options.argv), { from: "user" });
     return result.code;
   } catch (thrown) {
-    // Commander has already said what is wrong, or printed the help that was asked for.
+    // Commander has already printed the error, or the help.
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
     terminal.err(`Error: ${printableText(messageOf(thrown))}\n`);
     return thrown instanceof CliError ? thrown.exitCode : 1;
@@ -79,10 +80,7 @@ async function addFleet(
 }
 
 const RESOURCE_WORDS = new Set(
-  RESOURCES.filter(({ isSingle }) => isSingle !== true).flatMap(({ name, aliases }) => [
-    name,
-    ...aliases,
-  ]),
+  RESOURCES.filter(({ isSingle }) => isSingle !== true).flatMap(wordsOf),
 );
 
 /** `help get pods` means `get pods --help`, and `get pod/web`, as `-o name` prints it, means `get pod web`. */

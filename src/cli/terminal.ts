@@ -1,4 +1,4 @@
-// Performs: what a verb may do to the outside: write, read its input, look at the time, notice Ctrl-C.
+// Performs: what a verb may use of its process: output, input, the clock, Ctrl-C.
 
 import { createInterface } from "node:readline";
 import type { Clock } from "../lib/clock.ts";
@@ -9,13 +9,13 @@ export interface Terminal {
   out(text: string): void;
   /** Standard error. */
   err(text: string): void;
-  /** Whether a person reads standard output. */
+  /** Whether standard output is a terminal. */
   readonly isTerminal: boolean;
-  /** Whether a person can be asked: standard input is a terminal too. */
+  /** Whether standard input and output are a terminal, so that a question can be answered. */
   readonly isInteractive: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Aborts at Ctrl-C; from the first call on Ctrl-C no longer ends the process by itself. */
+  /** Aborts at Ctrl-C. After the first call Ctrl-C no longer ends the process by itself. */
   interrupted(): AbortSignal;
   /** Everything on standard input. */
   readInput(): Promise<Uint8Array>;
@@ -24,16 +24,16 @@ export interface Terminal {
 }
 
 export interface ProcessTerminal extends Terminal {
-  /** Resolves when everything written has left the process, or its reader has; then exiting loses nothing. */
+  /** Resolves when all output has left the process or its reader is gone; then exiting loses nothing. */
   flushed(): Promise<void>;
 }
 
 /** The terminal of this process. */
 export function processTerminal(): ProcessTerminal {
-  // A reader that has gone away (`| head`) is no failure of ours.
+  // A reader that has ended (`| head`) is no failure of this process.
   process.stdout.on("error", () => process.exit(0));
   const pending = new Set<Promise<void>>();
-  // The callback of a write of its own is the only sign that it is through: an empty write overtakes the others.
+  // Only its own callback shows that a write is complete: an empty write overtakes the others.
   const write = (stream: NodeJS.WriteStream, text: string): void => {
     if (text === "") return;
     const written = new Promise<void>((resolve) => void stream.write(text, () => resolve()));

@@ -1,4 +1,4 @@
-// Performs: reads a file a person named: regular, not too big; everything else is a sentence.
+// Performs: reads a file named on the command line: a regular one within the size limit.
 
 import { readFileSync, statSync } from "node:fs";
 import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
@@ -28,7 +28,7 @@ export function readNamedFile(path: string): Uint8Array {
 }
 
 export function tooBig(bytes: number): string {
-  return `it has ${bytes} bytes, and at most ${FILE_LIMITS.bytes} are read`;
+  return `it has ${bytes} bytes; the limit is ${FILE_LIMITS.bytes}`;
 }
 
 function reading(thrown: unknown): string {

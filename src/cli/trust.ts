@@ -1,11 +1,10 @@
-// Performs: `agent trust show` and `agent trust reset`: whose documents run on this node, and how it forgets that.
+// Performs: `agent trust show` and `agent trust reset`: which keys may sign documents for this node.
 
 import type { SigningKeyView, TrustView } from "../trust/trust-view.ts";
 import { CliError } from "./cli-error.ts";
 import type { LocalClient } from "./local-client.ts";
 import { printObject } from "./output.ts";
-import { printable } from "./terminal-text.ts";
-import { columnWidths, formatRows, type Row } from "./terminal-text.ts";
+import { columnWidths, formatRows, printable, type Row } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type TrustFormat = "json" | "yaml";
@@ -19,15 +18,15 @@ export interface ShowTrustOptions {
 export interface ResetTrustOptions {
   readonly client: LocalClient;
   readonly terminal: Terminal;
-  /** Without asking. */
+  /** Without confirmation. */
   readonly yes: boolean;
 }
 
-const QUESTION = `This node forgets that documents must be signed, the trust bundle, and the version of its document:
-whoever can publish to its topics may then give it pods, until a key lies in its trust directory again.
-The pods run on. Type "yes" to go on: `;
+const QUESTION = `This deletes the trust bundle and the version of the document, and accepts unsigned documents:
+any client that can publish to the topics of this node can then run pods on it, until a key is in its trust directory.
+Pods keep running. Type "yes" to continue: `;
 
-/** The exit code; throws CliError when the agent cannot be reached. */
+/** The exit code. Throws CliError if the agent cannot be reached. */
 export async function showTrust({ client, terminal, output }: ShowTrustOptions): Promise<0> {
   const trust = await client.trust();
   if (output === undefined) printTrust(terminal, trust);
@@ -35,24 +34,24 @@ export async function showTrust({ client, terminal, output }: ShowTrustOptions):
   return 0;
 }
 
-/** The exit code: 1 = the answer was not yes; throws CliError when nobody can be asked, or nothing was forgotten. */
+/** The exit code: 1 = the answer was not yes. Throws CliError without a terminal to ask on, or if the agent refuses. */
 export async function resetTrust({ client, terminal, yes }: ResetTrustOptions): Promise<0 | 1> {
   if (!yes && !terminal.isInteractive)
     throw new CliError(
       2,
-      "this forgets whose documents run here, and nobody can be asked whether that is meant: add --yes if it is",
+      "this resets which keys may sign documents, and there is no terminal to confirm it on: add --yes",
     );
-  // First: a question whose answer helps nothing is not asked.
+  // Before the question: without an agent there is nothing to confirm.
   await client.trust();
   if (!yes && !(await isConfirmed(terminal))) {
-    terminal.err("nothing was forgotten\n");
+    terminal.err("nothing was reset\n");
     return 1;
   }
   const after = await client.resetTrust();
-  terminal.out("trust is reset; the pods run on\n");
+  terminal.out("trust is reset; pods keep running\n");
   if (after.required)
     terminal.err(
-      `Documents must still be signed: ${printable(after.why)}; take that away and reset again if plain ones are meant to run\n`,
+      `Documents must still be signed: ${printable(after.why)}; remove that and reset again to accept unsigned documents\n`,
     );
   return 0;
 }
@@ -65,7 +64,7 @@ async function isConfirmed(terminal: Terminal): Promise<boolean> {
 function printTrust(terminal: Terminal, trust: TrustView): void {
   const { required, why, bundle, problems } = trust;
   terminal.out(
-    `${required ? "Documents must be signed" : "Plain documents are accepted"}: ${printable(why)}\n`,
+    `${required ? "Documents must be signed" : "Unsigned documents are accepted"}: ${printable(why)}\n`,
   );
   if (bundle !== undefined) terminal.out(`${bundleLine(bundle)}\n`);
   const rows = keyRows(trust);

@@ -1,4 +1,4 @@
-// Performs: `agent validate`: what a node would refuse, before any node sees it.
+// Performs: `agent validate`: what a node would refuse in manifests, without a node.
 
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";

@@ -9,7 +9,7 @@ import type { TrustFormat } from "./trust.ts";
 import { printableText } from "./terminal-text.ts";
 import type { Verb } from "./verb.ts";
 
-const NAMESPACE = { usage: "-n, --namespace <namespace>", description: "of this namespace" };
+const NAMESPACE = { usage: "-n, --namespace <namespace>", description: "in this namespace" };
 
 export const VERBS: readonly Verb[] = [
   {
@@ -28,18 +28,18 @@ export const VERBS: readonly Verb[] = [
   },
   {
     usage: "delete",
-    description: "give a pod that is being stopped less time, or remove the data of a claim",
+    description: "shorten the stop of a pod, or delete the data of a claim",
     verbs: [
       {
         usage: "pod <name>",
         aliases: ["pods", "po"],
         description:
-          "give a pod that is being stopped less time; it is deleted where it is declared",
+          "shorten the stop of a pod; to delete a pod, remove it from its file or document",
         flags: [
           { ...NAMESPACE, default: "default" },
           {
             usage: "--grace-period <seconds>",
-            description: "at most so long from now on; 0 kills it at once",
+            description: "the time left from now on; 0 kills it at once",
           },
           { usage: "--now", description: "the same as --grace-period 1" },
           { usage: "--force", description: "the same as --grace-period 0" },
@@ -53,10 +53,11 @@ export const VERBS: readonly Verb[] = [
       {
         usage: "persistentvolumeclaim <name>",
         aliases: ["persistentvolumeclaims", "pvc"],
-        description: "remove what a claim holds; the claim itself is deleted where it is declared",
+        description:
+          "delete the data of a claim; to delete the claim, remove it from its file or document",
         flags: [
           { ...NAMESPACE, default: "default" },
-          { usage: "--data", description: "yes, remove all its data for good" },
+          { usage: "--data", description: "confirm that all its data is deleted for good" },
         ],
         run: async ({ argument: name = "", flags, terminal, connect }) => {
           const { deleteClaim } = await import("./delete.ts");
@@ -87,30 +88,28 @@ export const VERBS: readonly Verb[] = [
   // Verbs about the fields of manifests, documents and the configuration; none needs an agent.
   {
     usage: "explain [field]",
-    description: "what a kind or a field means and how this node treats it; needs no agent",
-    flags: [{ usage: "--recursive", description: "only the names of all fields below" }],
+    description:
+      "show what a kind or a field means and whether this node supports it; needs no agent",
+    flags: [{ usage: "--recursive", description: "list the names of all nested fields" }],
     run: async ({ argument: asked, flags, terminal }) => {
       const { explain } = await import("./explain.ts");
       const { recursive = false } = flags<{ readonly recursive?: boolean }>();
       return explain({ asked, recursive, terminal });
     },
   },
-  holdVerb(
-    "hold",
-    "keep a document's pod, or all of this node, from being updated; what runs goes on",
-  ),
-  holdVerb("release", "end a hold, and let a revision that has failed be tried again"),
+  holdVerb("hold", "pause the updates of a pod of a document, or of all pods; they keep running"),
+  holdVerb("release", "end a hold, and allow a failed revision to be tried again"),
   {
     usage: "trust",
-    description: "whose documents run on this node; show it, or forget it",
+    description: "show or reset which keys may sign documents for this node",
     verbs: [
       {
         usage: "show",
-        description: "whether documents must be signed, and the keys that count",
+        description: "show whether documents must be signed, and the keys in force",
         flags: [
           {
             usage: "-o, --output <format>",
-            description: "how to print it",
+            description: "output format",
             choices: ["json", "yaml"],
           },
         ],
@@ -123,8 +122,8 @@ export const VERBS: readonly Verb[] = [
       {
         usage: "reset",
         description:
-          "forget that documents must be signed, the trust bundle and the document's version",
-        flags: [{ usage: "--yes", description: "do not ask" }],
+          "delete the trust bundle and the version of the document, and accept unsigned documents",
+        flags: [{ usage: "--yes", description: "do not ask for confirmation" }],
         run: async ({ flags, terminal, connect }) => {
           const { resetTrust } = await import("./trust.ts");
           const { yes = false } = flags<{ readonly yes?: boolean }>();
@@ -166,7 +165,7 @@ function holdVerb(verb: "hold" | "release", description: string): Verb {
     usage: `${verb} [pod]`,
     description,
     flags: [
-      { ...NAMESPACE, description: "of the pod (default: default)" },
+      { ...NAMESPACE, description: "namespace of the pod (default: default)" },
       { usage: "--all", description: "all pods of this node" },
     ],
     run: async ({ argument: name, flags, terminal, connect }) => {

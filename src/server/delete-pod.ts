@@ -1,13 +1,13 @@
-// `DELETE /pods/<namespace>/<name>`: makes a pod that is being stopped stop sooner. It stops none: a pod goes when its
-// source no longer declares it.
+// `DELETE /pods/<namespace>/<name>`: shortens the grace period of a pod that is stopping. It stops no pod: that happens
+// when the source of the pod no longer declares it.
 
-import { json, notAllowed, text, type Answer } from "./answer.ts";
+import { notAllowed, success, text, type Answer } from "./answer.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
 import type { GraceOutcome } from "../node/node-api.ts";
 
 const PARAMETER = "gracePeriodSeconds";
 
-/** The pod that a path names; undefined = it names none. */
+/** undefined = another path. */
 export function podOfPath(path: string): NamedPod | undefined {
   const [, namespace, name] = /^\/pods\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
   return namespace === undefined || name === undefined ? undefined : { namespace, name };
@@ -19,19 +19,22 @@ export interface PodRequest {
   readonly query: URLSearchParams;
 }
 
-/** `shorten`: from now on at most so many seconds; longer than before is never. */
+/** `shorten` sets how many seconds are left at most; it never makes the grace period longer. */
 export function answerForPod(
   { method, pod, query }: PodRequest,
   shorten: (seconds: number) => GraceOutcome,
 ): Answer {
   if (method !== "DELETE")
-    return notAllowed("DELETE", "a single pod can only be deleted; GET /pods shows all of them");
+    return notAllowed("DELETE", "a single pod supports DELETE only; GET /pods lists all pods");
   const seconds = secondsOf(query.getAll(PARAMETER));
   if (typeof seconds === "string") return text(400, seconds);
   const outcome = shorten(seconds);
   switch (outcome.type) {
     case "Shortened":
-      return json(success(pod, seconds));
+      return success(
+        `pod ${pod.namespace}/${pod.name} has at most ${seconds} s of grace from now on`,
+        { name: pod.name, kind: "pods" },
+      );
     case "Wanted":
       return text(409, refusal(pod, outcome));
     case "NotFound":
@@ -39,7 +42,7 @@ export function answerForPod(
   }
 }
 
-/** A string = what is wrong with it. */
+/** A string = the error. */
 function secondsOf(values: readonly string[]): number | string {
   const must = `${PARAMETER} must be a whole number of seconds, 0 or more`;
   const [value, ...more] = values;
@@ -47,19 +50,6 @@ function secondsOf(values: readonly string[]): number | string {
   if (more.length > 0) return `${must}, given once`;
   const seconds = /^\d+$/.test(value) ? Number(value) : Number.NaN;
   return Number.isSafeInteger(seconds) ? seconds : `${must}, not ${JSON.stringify(value)}`;
-}
-
-/** k8s: metav1.Status */
-function success({ namespace, name }: NamedPod, seconds: number): object {
-  return {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Success",
-    message: `pod ${namespace}/${name} has at most ${seconds} s of grace from now on`,
-    details: { name, kind: "pods" },
-    code: 200,
-  };
 }
 
 function refusal(
@@ -90,7 +80,7 @@ function declaration({
     case "mqtt:node":
       return document("this node", sourceRef);
   }
-  // Only groups are left.
+  // Only groups remain.
   return document(source.replace("mqtt:", "").replace("/", " "), sourceRef);
 }
 

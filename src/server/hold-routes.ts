@@ -1,7 +1,7 @@
-// Performs: `POST …/hold` and `POST …/release`: updates of a pod, or of all pods of this node, wait or go on.
+// Performs: `POST …/hold` and `POST …/release`: pause and resume the updates of a pod, or of all pods of this node.
 
 import { messageOf } from "../lib/errors.ts";
-import { json, notAllowed, text, type Answer } from "./answer.ts";
+import { notAllowed, success, text, type Answer } from "./answer.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
 import { type HoldVerb, type HoldOutcome, holdRefusal } from "../rollout/update-holds.ts";
 import type { HoldFacts } from "../node/node-api.ts";
@@ -13,7 +13,7 @@ export interface HoldPath {
   readonly pod: NamedPod | undefined;
 }
 
-/** undefined = the path is about something else. */
+/** undefined = another path. */
 export function holdOfPath(path: string): HoldPath | undefined {
   const match = /^(?:\/pods\/([^/]+)\/([^/]+))?\/(hold|release)$/.exec(path);
   if (match === null) return undefined;
@@ -30,7 +30,7 @@ export function answerForHold(method: string, { verb, pod }: HoldPath, facts: Ho
     return notAllowed("POST", `this makes updates ${verb === "hold" ? "wait" : "go on"}: use POST`);
   try {
     const outcome = facts.changeHold(verb, pod);
-    return outcome.type === "Done" ? json(success(verb, pod)) : refused(outcome, pod);
+    return outcome.type === "Done" ? success(doneText(verb, pod)) : refused(outcome, pod);
   } catch (error) {
     return text(500, `nothing was changed: ${messageOf(error)}; try again`);
   }
@@ -43,15 +43,7 @@ function refused(
   return text(outcome.type === "NotFound" ? 404 : 409, holdRefusal(outcome, pod));
 }
 
-/** k8s: metav1.Status */
-function success(verb: HoldVerb, pod: NamedPod | undefined): object {
+function doneText(verb: HoldVerb, pod: NamedPod | undefined): string {
   const what = pod === undefined ? "all updates" : `updates of pod ${pod.namespace}/${pod.name}`;
-  return {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Success",
-    message: `${what} ${verb === "hold" ? "wait until they are released" : "go on"}`,
-    code: 200,
-  };
+  return `${what} ${verb === "hold" ? "wait until they are released" : "go on"}`;
 }

@@ -1,4 +1,4 @@
-// Performs: the door for people at the device: HTTP on a unix socket that only root may open.
+// Performs: the local API for users on the device: HTTP on a unix socket that only root may open.
 
 import { dirname } from "node:path";
 import type { Files } from "../host/files.ts";
@@ -21,22 +21,22 @@ const SOCKET_MODE = 0o600;
 /** Everything but the owner's read and write. */
 const SOCKET_UMASK = 0o177;
 const DIRECTORY_MODE = 0o755;
-/** A client that does not read its answer holds up the end no longer than this. */
+/** A client that does not read its answer delays the stop by this at most. */
 const STOP_MS = 1_000;
-/** Bun obeys it on unix sockets, but its types deny that it exists there. */
+/** Bun applies it to unix sockets too, but its types lack it there. */
 const NO_IDLE_TIMEOUT: object = { idleTimeout: 0 };
 
 export class LocalServer {
   readonly #options: LocalServerOptions;
   readonly #server: ReturnType<typeof Bun.serve>;
 
-  /** Listens at once; a socket that a dead agent left behind is replaced. Throws AgentError `ListenError`. */
+  /** Listens at once; a socket file of a dead agent is replaced. Throws AgentError `ListenError`. */
   constructor(options: LocalServerOptions) {
     this.#options = options;
     this.#server = listen(options);
   }
 
-  /** Takes no more requests, ends those under way, removes the socket. */
+  /** Accepts no more requests, ends those that run, removes the socket. */
   async stop(): Promise<void> {
     const { clock, files, socket } = this.#options;
     const done = new AbortController();
@@ -61,7 +61,7 @@ function listen(options: LocalServerOptions): ReturnType<typeof Bun.serve> {
 }
 
 function bind({ socket, facts, log }: LocalServerOptions): ReturnType<typeof Bun.serve> {
-  // The mask makes the file nobody else's from its first moment, not only from the chmod on.
+  // With the mask the file is never open to others, not even before the chmod.
   const umask = process.umask(SOCKET_UMASK);
   try {
     return Bun.serve({

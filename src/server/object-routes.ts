@@ -1,8 +1,8 @@
-// `/api/v1/…`: the local objects under the paths that an API server has for them.
+// `/api/v1/…`: the local objects, under the paths of an API server, and `DELETE …/persistentvolumeclaims/<name>?data=true`.
 
 import type { LocalObjectKind } from "../api/v1/local-object.ts";
-import { json, notAllowed, text, type Answer } from "./answer.ts";
-import { answerForClaim } from "./delete-claim.ts";
+import { json, notAllowed, success, text, type Answer } from "./answer.ts";
+import type { ClaimOutcome, NamedClaim } from "../volume/claim-data.ts";
 import { objectList, v1Object } from "../node/object-list.ts";
 import type { ObjectFacts } from "../node/node-api.ts";
 
@@ -20,7 +20,7 @@ export interface ObjectRequest {
   readonly query: URLSearchParams;
 }
 
-/** As in paths. */
+/** The resources by their name in paths. */
 export const OBJECT_RESOURCES: Readonly<Record<string, LocalObjectKind>> = {
   configmaps: "ConfigMap",
   secrets: "Secret",
@@ -30,7 +30,7 @@ export const OBJECT_RESOURCES: Readonly<Record<string, LocalObjectKind>> = {
 const PATH = /^\/api\/v1\/(?:namespaces\/([^/]+)\/)?([^/]+)(?:\/([^/]+))?$/;
 const SHOW = "showSecrets";
 
-/** The objects that a path names; undefined = it names none. */
+/** undefined = another path. */
 export function objectsOfPath(path: string): ObjectPath | undefined {
   const [, namespace, resource = "", name] = PATH.exec(path) ?? [];
   const kind = Object.hasOwn(OBJECT_RESOURCES, resource) ? OBJECT_RESOURCES[resource] : undefined;
@@ -55,7 +55,7 @@ export function answerForObjects(request: ObjectRequest, facts: ObjectFacts): An
     const allow = isClaim ? "GET, HEAD, DELETE" : "GET, HEAD";
     return notAllowed(
       allow,
-      `${resource} are changed where they are declared; here they are shown`,
+      `${resource} are read-only here; change them in their file or document`,
     );
   }
   const showSecrets = query.get(SHOW) ?? "false";
@@ -68,4 +68,45 @@ export function answerForObjects(request: ObjectRequest, facts: ObjectFacts): An
   if (entry === undefined)
     return text(404, `${resource} "${name}" not found in namespace "${namespace ?? ""}"`);
   return json(v1Object(entry, showSecrets === "true"));
+}
+
+/** Of DELETE: confirms that the data is meant. */
+const DATA = "data";
+
+interface ClaimRequest {
+  readonly claim: NamedClaim;
+  readonly query: URLSearchParams;
+}
+
+/** Deletes everything in the directory of a claim; the claim itself goes with its file or document. */
+function answerForClaim(
+  { claim, query }: ClaimRequest,
+  remove: (claim: NamedClaim) => ClaimOutcome,
+): Answer {
+  const name = `${claim.namespace}/${claim.name}`;
+  if (query.getAll(DATA).join() !== "true")
+    return text(
+      400,
+      `nothing was deleted: this deletes all data of the claim ${name} for good; add ?${DATA}=true to confirm`,
+    );
+  const outcome = remove(claim);
+  switch (outcome.type) {
+    case "Removed":
+      return success(`the data of the claim ${name} is deleted`, {
+        name: claim.name,
+        kind: "persistentvolumeclaims",
+      });
+    case "InUse":
+      return text(
+        409,
+        `the claim ${name} is used by ${outcome.pods.join(", ")}: remove these pods first and wait until they are gone`,
+      );
+    case "NotFound":
+      return text(
+        404,
+        `persistentvolumeclaims "${claim.name}" in namespace "${claim.namespace}" has no data on this node`,
+      );
+    case "Failed":
+      return text(500, `the data of the claim ${name} could not be deleted: ${outcome.message}`);
+  }
 }

@@ -1,4 +1,5 @@
-// Performs: what the local API answers: one function per path, from plain data.
+// Performs: the paths of the local API and their answers. A new resource to read is an entry of ROUTES, or of
+// OBJECT_RESOURCES if it has namespaces.
 
 import { json, notAllowed, text, type Answer } from "./answer.ts";
 import { answerForPod, podOfPath } from "./delete-pod.ts";
@@ -44,7 +45,7 @@ function answerTo(method: string, url: URL, facts: ServerFacts): Answer {
   if (route === undefined)
     return text(
       404,
-      `there is no ${path} here; there are ${[...ROUTES.keys(), ...TRUST_PATHS, ...HOLD_PATHS, ...objectPaths()].join(", ")}`,
+      `unknown path ${path}; the paths are ${[...ROUTES.keys(), ...TRUST_PATHS, ...HOLD_PATHS, ...objectPaths()].join(", ")}`,
     );
   if (method !== "GET" && method !== "HEAD")
     return notAllowed("GET, HEAD", `${path} can only be read: use GET or HEAD`);

@@ -1,4 +1,4 @@
-// `/trust`: whose documents run here, and `POST /trust/reset`, which forgets it.
+// `/trust`: which keys may sign documents for this node, and `POST /trust/reset`.
 
 import { messageOf } from "../lib/errors.ts";
 import { json, notAllowed, text, type Answer } from "./answer.ts";
@@ -6,7 +6,7 @@ import type { TrustFacts } from "../node/node-api.ts";
 
 export const TRUST_PATHS: readonly string[] = ["/trust", "/trust/reset"];
 
-/** undefined = the path is none of these. */
+/** undefined = another path. */
 export function answerForTrust(
   method: string,
   path: string,
@@ -15,13 +15,10 @@ export function answerForTrust(
   if (path === "/trust")
     return isReading(method)
       ? shown(facts)
-      : notAllowed("GET, HEAD", "/trust can only be read; POST /trust/reset forgets it");
+      : notAllowed("GET, HEAD", "/trust can only be read: use GET or HEAD, or POST /trust/reset");
   if (path !== "/trust/reset") return undefined;
   if (method !== "POST")
-    return notAllowed(
-      "POST",
-      "/trust/reset forgets everything about trust: use POST if that is meant",
-    );
+    return notAllowed("POST", "/trust/reset deletes the trust state of the node: use POST");
   try {
     facts.resetTrust();
   } catch (error) {

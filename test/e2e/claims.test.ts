@@ -124,7 +124,7 @@ e2e.concurrent("its data goes when a person says so, and no pod uses it", async 
 
   const without = await agent.cli("delete", "pvc", "scratch");
   expect(without.code).toBe(2);
-  expect(without.stderr).toContain("add --data if that is meant");
+  expect(without.stderr).toContain("add --data to confirm");
   const used = await agent.cli("delete", "pvc", "scratch", "--data");
   expect(used.code).toBe(1);
   expect(used.stderr).toContain("is used by default/user");

@@ -155,7 +155,7 @@ e2e(
     const ofGeneration = accepted(agent, 1);
     const reset = await agent.cli("trust", "reset", "--yes");
     expect([reset.code, reset.stderr]).toEqual([0, ""]);
-    expect(reset.stdout).toContain("the pods run on");
+    expect(reset.stdout).toContain("pods keep running");
     expect(await shown(node)).toMatchObject({ required: false, problems: [] });
     expect(await trustUnavailable(node)).toBeUndefined();
     expect(await runningApps(containerd(), node.name)).toEqual(running);

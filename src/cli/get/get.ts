@@ -8,9 +8,10 @@ import type { LocalClient } from "../local-client.ts";
 import { listOf, objectName, printObject } from "../output.ts";
 import { columnWidths, errorLine, formatRows, printable, type Row } from "../terminal-text.ts";
 import type { Terminal } from "../terminal.ts";
-import { inNamespace, readQuery, selectObjects, selectRefusals, type GetFlags } from "./query.ts";
+import { readQuery, selectObjects, selectRefusals, type GetFlags } from "./query.ts";
 import {
   headerOf,
+  inNamespace,
   namespaceOf,
   rowOf,
   type OutputFormat,

@@ -3,15 +3,16 @@
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { ObjectView } from "../api-views.ts";
 import { CliError } from "../cli-error.ts";
-import { printable } from "../terminal-text.ts";
 import { matchesSelector, parseSelector } from "./label-selector.ts";
 import {
   namespaceOf,
+  wordsOf,
   type ObjectReference,
   type OutputFormat,
   type Query,
   type Resource,
 } from "./resource.ts";
+import { NODE, PODS } from "./resources.ts";
 
 /** The flags of `agent get`, as far as the resource has them. */
 export interface GetFlags {
@@ -24,13 +25,15 @@ export interface GetFlags {
   readonly showSecrets?: boolean | undefined;
 }
 
-type Named = Pick<Resource, "name" | "aliases">;
-
 /**
  * `name` as written: `web` or `pod/web`. Throws CliError, exit code 2, for flags that exclude each other and for
  * what cannot be parsed.
  */
-export function readQuery(resource: Named, name: string | undefined, flags: GetFlags): Query {
+export function readQuery(
+  resource: Pick<Resource, "name" | "aliases">,
+  name: string | undefined,
+  flags: GetFlags,
+): Query {
   const bare = name === undefined ? undefined : bareName(resource, name);
   const { allNamespaces = false, selector: labels } = flags;
   if (bare !== undefined && allNamespaces)
@@ -52,24 +55,15 @@ export function readQuery(resource: Named, name: string | undefined, flags: GetF
 }
 
 /** Without the `pod/` that `-o name` prints. */
-export function bareName({ name: resource, aliases }: Named, name: string): string {
-  const word = [resource, ...aliases].find((one) => name.startsWith(`${one}/`));
+export function bareName(resource: Pick<Resource, "name" | "aliases">, name: string): string {
+  const word = wordsOf(resource).find((one) => name.startsWith(`${one}/`));
   return word === undefined ? name : name.slice(word.length + 1);
 }
 
-const REFERENCES: Readonly<Record<string, string>> = {
-  pod: "Pod",
-  pods: "Pod",
-  po: "Pod",
-  node: "Node",
-  nodes: "Node",
-  no: "Node",
-};
-
 function readReference(text: string): ObjectReference {
   const [, word = "", name = ""] = /^([^/]*)\/(.+)$/.exec(text) ?? [];
-  const kind = REFERENCES[word.toLowerCase()];
-  if (kind !== undefined) return { kind, name };
+  const resource = [PODS, NODE].find((one) => wordsOf(one).includes(word.toLowerCase()));
+  if (resource !== undefined) return { kind: resource.kind, name };
   throw new CliError(2, `--for ${text}: it must be pod/NAME or node/NAME`);
 }
 
@@ -114,9 +108,4 @@ export function selectRefusals(
 function mayBe({ name, namespace }: Rejection, query: Query): boolean {
   if (query.name !== undefined && name !== undefined && name !== query.name) return false;
   return query.namespace === undefined || namespace === undefined || namespace === query.namespace;
-}
-
-/** ` in namespace default`; nothing for all namespaces. */
-export function inNamespace({ namespace }: Query): string {
-  return namespace === undefined ? "" : ` in namespace ${printable(namespace)}`;
 }

@@ -1,7 +1,7 @@
 // What `agent get` knows of one resource: its names, its place on the local API, its flags and its columns.
 
 import type { ObjectView } from "../api-views.ts";
-import type { Row } from "../terminal-text.ts";
+import { printable, type Row } from "../terminal-text.ts";
 import type { Flag } from "../verb.ts";
 import type { LabelSelector } from "./label-selector.ts";
 
@@ -71,6 +71,11 @@ export interface TableView {
   readonly now: number;
 }
 
+/** Every word for it on the command line. */
+export function wordsOf({ name, aliases }: Pick<Resource, "name" | "aliases">): readonly string[] {
+  return [name, ...aliases];
+}
+
 export function namespaceOf({ metadata }: ObjectView): string {
   return metadata.namespace ?? "default";
 }
@@ -93,4 +98,9 @@ function columnsOf<T extends ObjectView>(
 ): readonly Column<T>[] {
   const namespace = withNamespace ? [{ title: "NAMESPACE", cell: namespaceOf }] : [];
   return [...namespace, ...columns.filter((column) => isWide || column.isWide !== true)];
+}
+
+/** ` in namespace default`; nothing for all namespaces. */
+export function inNamespace({ namespace }: Query): string {
+  return namespace === undefined ? "" : ` in namespace ${printable(namespace)}`;
 }

@@ -16,22 +16,27 @@ import {
 } from "../api-views.ts";
 import { age, printable } from "../terminal-text.ts";
 import type { Flag } from "../verb.ts";
-import { inNamespace } from "./query.ts";
-import { OUTPUT_FORMATS, type Column, type Resource, type TableView } from "./resource.ts";
+import {
+  OUTPUT_FORMATS,
+  inNamespace,
+  type Column,
+  type Resource,
+  type TableView,
+} from "./resource.ts";
 
 const OUTPUT: Flag = {
   usage: "-o, --output <format>",
-  description: "how to print it",
+  description: "output format",
   choices: OUTPUT_FORMATS,
 };
 const NAMESPACE: Flag = {
   usage: "-n, --namespace <namespace>",
-  description: "of this namespace",
+  description: "in this namespace",
   default: "default",
 };
 const ALL_NAMESPACES: Flag = {
   usage: "-A, --all-namespaces",
-  description: "of all namespaces",
+  description: "in all namespaces",
 };
 const SELECTOR: Flag = {
   usage: "-l, --selector <selector>",
@@ -45,14 +50,14 @@ export const PODS: Resource<PodView> = {
   name: "pods",
   aliases: ["pod", "po"],
   kind: "Pod",
-  description: "the pods of this node and what was refused",
+  description: "the pods of this node, and refused manifests",
   flags: [
     OUTPUT,
     NAMESPACE,
     ALL_NAMESPACES,
     {
       usage: "-w, --watch",
-      description: "print a line whenever something changes, until Ctrl-C",
+      description: "print every change, until Ctrl-C",
     },
     SELECTOR,
   ],
@@ -122,16 +127,16 @@ export const EVENTS: Resource<EventView> = {
   name: "events",
   aliases: ["event", "ev"],
   kind: "Event",
-  description: "what happened here lately, the latest last",
+  description: "recent events, the latest last",
   flags: [
     OUTPUT,
-    { ...NAMESPACE, description: "of this namespace; those of the node are in default" },
+    { ...NAMESPACE, description: "in this namespace; the node's own are in default" },
     ALL_NAMESPACES,
     {
       usage: "-w, --watch",
-      description: "print a line whenever something happens, until Ctrl-C",
+      description: "print every new event, until Ctrl-C",
     },
-    { usage: "--for <object>", description: "about this object only, such as pod/web" },
+    { usage: "--for <object>", description: "of this object only, such as pod/web" },
   ],
   path: () => "/events",
   isObject: isEvent,
@@ -238,7 +243,7 @@ const SECRETS: Resource<LocalObjectView> = {
     ...OBJECT_FLAGS,
     {
       usage: "--show-secrets",
-      description: "with -o json or yaml: the content itself, in base64",
+      description: "with -o json or yaml: the content in base64",
     },
   ],
 };
@@ -248,7 +253,7 @@ export const CLAIMS = localObjects(
     name: "persistentvolumeclaims",
     aliases: ["persistentvolumeclaim", "pvc"],
     kind: "PersistentVolumeClaim",
-    description: "the claims of this node",
+    description: "the PersistentVolumeClaims of this node",
   },
   [
     { title: "STATUS", cell: ({ status }) => status?.phase ?? "" },

@@ -17,7 +17,7 @@ function run(command: string): Promise<number> {
 
 describe("explain", () => {
   const answers: Readonly<Record<string, string>> = {
-    explain: "Say which kind or field:\n",
+    explain: "Name a kind or a field:\n",
     "explain pod": "KIND:       Pod\nVERSION:    v1\n\nDESCRIPTION:\n",
     "explain pvc.spec": "KIND:       PersistentVolumeClaim\nVERSION:    v1\n\nFIELD: spec <Persist",
     "explain cm.data": "KIND:       ConfigMap\nVERSION:    v1\n\nFIELD: data <map[string]string>\n",
@@ -43,7 +43,7 @@ describe("explain", () => {
       "unknown field pod.spec.containers.livenesProbe (did you mean pod.spec.containers.livenessProbe?)",
     "explain service": 'unknown kind "service"; ask for pod, configmap, secret or pvc',
     "explain pod/web":
-      "explaining an object (pod/web) is not built yet; agent get events --for pod/web says what happened to it",
+      "pod/web is an object, and only kinds and fields can be explained; for its state see agent get events --for pod/web",
   };
   test.each(Object.entries(refusals))("%s is a wrong question", async (command, message) => {
     expect(await run(command)).toBe(2);

@@ -75,9 +75,17 @@ describe.each(["hold", "release"])("%s", (verb) => {
   });
 
   test.each([
-    ["without a pod", verb, `name a pod, or --all: agent ${verb} NAME`],
-    ["with a kind and no name", `${verb} pod/`, `name a pod, or --all: agent ${verb} NAME`],
-    ["with a pod and --all", `${verb} web --all`, `name a pod, or --all: agent ${verb} NAME`],
+    ["without a pod", verb, `give either a pod name or --all: agent ${verb} NAME`],
+    [
+      "with a kind and no name",
+      `${verb} pod/`,
+      `give either a pod name or --all: agent ${verb} NAME`,
+    ],
+    [
+      "with a pod and --all",
+      `${verb} web --all`,
+      `give either a pod name or --all: agent ${verb} NAME`,
+    ],
     ["with two pods", `${verb} web db`, "too many arguments"],
   ])("%s is exit code 2 and asks nobody", async (_case, command, sentence) => {
     expect(await run(command)).toBe(2);

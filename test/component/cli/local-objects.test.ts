@@ -219,14 +219,14 @@ describe("delete pvc", () => {
   ])("%s removes its data", async (command, claim) => {
     expect(await run(command)).toBe(0);
     expect(removed).toEqual([claim]);
-    expect(terminal.stdout).toBe("the data of persistentvolumeclaim/data is removed\n");
+    expect(terminal.stdout).toBe("persistentvolumeclaim/data: all data deleted\n");
   });
 
   test("without --data tells what it would do, and does nothing", async () => {
     expect(await run("delete pvc data")).toBe(2);
     expect(removed).toEqual([]);
     expect(terminal.stderr).toBe(
-      "Error: this would remove everything that the claim default/data holds, for good: add --data if that is meant; the claim itself is deleted where it is declared\n",
+      "Error: this deletes all data of the claim default/data for good: add --data to confirm; to delete the claim itself, remove it from its file or document\n",
     );
   });
 
@@ -241,7 +241,7 @@ describe("delete pvc", () => {
     ],
     [
       { type: "Failed", message: "/claims/default/data is a mount point" },
-      "the data of the claim default/data could not be removed: /claims/default/data is a mount point",
+      "the data of the claim default/data could not be deleted: /claims/default/data is a mount point",
     ],
   ];
   test.each(refusals)("%j is an error", async (answer, sentence) => {

@@ -99,7 +99,7 @@ describe("trust show", () => {
   test("of a node without keys", async () => {
     expect(await run("trust show")).toBe(0);
     expect(terminal.stdout).toBe(
-      "Plain documents are accepted: no key has ever been seen in /etc/agent/trust.d\n",
+      "Unsigned documents are accepted: no key has ever been seen in /etc/agent/trust.d\n",
     );
     expect(terminal.stderr).toBe("");
   });
@@ -164,8 +164,8 @@ describe("trust reset", () => {
     terminal.input = "yes\n";
     expect(await run("trust reset")).toBe(0);
     expect(resets).toBe(1);
-    expect(terminal.stdout).toContain('Type "yes" to go on: ');
-    expect(terminal.stdout).toEndWith("trust is reset; the pods run on\n");
+    expect(terminal.stdout).toContain('Type "yes" to continue: ');
+    expect(terminal.stdout).toEndWith("trust is reset; pods keep running\n");
     expect(terminal.stderr).toBe("");
   });
 
@@ -173,14 +173,14 @@ describe("trust reset", () => {
     terminal.input = input;
     expect(await run("trust reset")).toBe(1);
     expect(resets).toBe(0);
-    expect(terminal.stderr).toBe("nothing was forgotten\n");
+    expect(terminal.stderr).toBe("nothing was reset\n");
   });
 
   test("does not ask with --yes, and needs no terminal then", async () => {
     terminal.isInteractive = false;
     expect(await run("trust reset --yes")).toBe(0);
     expect(resets).toBe(1);
-    expect(terminal.stdout).toBe("trust is reset; the pods run on\n");
+    expect(terminal.stdout).toBe("trust is reset; pods keep running\n");
   });
 
   test("without a terminal and without --yes does nothing and names the flag", async () => {
@@ -194,7 +194,7 @@ describe("trust reset", () => {
     trust = KEYED;
     expect(await run("trust reset --yes")).toBe(0);
     expect(terminal.stderr).toContain(
-      "Documents must still be signed: there is a key in /etc/agent/trust.d; take that away",
+      "Documents must still be signed: there is a key in /etc/agent/trust.d; remove that",
     );
   });
 

@@ -241,7 +241,7 @@ describe("an agent that cannot be asked", () => {
     await terminal.pass(10_000);
     expect(await done).toBe(1);
     expect(terminal.stderr).toBe(
-      `Error: the agent did not answer on ${agent.socket} within 10 s; its log may say why (journalctl -u agent)\n`,
+      `Error: the agent did not answer on ${agent.socket} within 10 s; see its log (journalctl -u agent)\n`,
     );
   });
 
@@ -251,7 +251,7 @@ describe("an agent that cannot be asked", () => {
   ])("says %s: that is no answer", async (_case, answer) => {
     agent.answers.set("/pods", answer);
     expect(await run("get pods")).toBe(1);
-    expect(terminal.stderr).toContain("in a form this command does not know");
+    expect(terminal.stderr).toContain("in an unknown form");
   });
 });
 
@@ -341,7 +341,7 @@ describe("the configuration", () => {
   test.each([
     ["is missing", undefined, "there is no such file"],
     ["is broken YAML", "a: [\n", "the configuration is invalid"],
-    ["is several documents", "maxPods: 1\n---\nmaxPods: 2\n", "holds several documents"],
+    ["is several documents", "maxPods: 1\n---\nmaxPods: 2\n", "contains several documents"],
   ])("that %s is exit code 2", async (_case, text, stderr) => {
     const config = text === undefined ? join(directory, "none") : file("agent.yaml", text);
     expect(await run(`run --config ${config}`)).toBe(2);

@@ -185,7 +185,7 @@ describe("an answer", () => {
     const response = await door.get("/nodes");
     expect([response.status, await response.text()]).toEqual([
       404,
-      "there is no /nodes here; there are /healthz, /pods, /rejected, /events, /node, /version, /trust, /trust/reset, /hold, /release, /api/v1/configmaps, /api/v1/secrets, /api/v1/persistentvolumeclaims\n",
+      "unknown path /nodes; the paths are /healthz, /pods, /rejected, /events, /node, /version, /trust, /trust/reset, /hold, /release, /api/v1/configmaps, /api/v1/secrets, /api/v1/persistentvolumeclaims\n",
     ]);
   });
 

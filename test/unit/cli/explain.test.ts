@@ -144,7 +144,7 @@ describe("what is unknown", () => {
     deployment: 'unknown kind "deployment"; ask for pod, configmap, secret or pvc',
     "pod.spec.hostname.x": "pod.spec.hostname is a <string> and has no fields",
     "pod.spec.affinity.podAffinity.x":
-      "nothing below pod.spec.affinity.podAffinity is looked at, which is harmless",
+      "the fields of pod.spec.affinity.podAffinity are not read, because it is harmless",
     "pod.toString": "unknown field pod.toString",
     "": 'unknown kind ""; ask for pod, configmap, secret or pvc',
   };
@@ -167,6 +167,6 @@ test("every field stands in the list of all, with its class", () => {
 });
 
 test("without a question it says what can be asked", () => {
-  expect(explainUsage()).toStartWith("Say which kind or field:\n  agent explain pod   ");
+  expect(explainUsage()).toStartWith("Name a kind or a field:\n  agent explain pod   ");
   for (const { words } of SCHEMA_KINDS) expect(explainUsage()).toContain(`explain ${words[0]} `);
 });

@@ -213,6 +213,9 @@ test("Commands: every verb and every phase of an answer has its row", () => {
 
 test("the limits of the page are those of the code", () => {
   expect(PAGE).toContain(`at most ${DOCUMENT_LIMITS.bytes / 1024} KiB as published`);
+  expect(PAGE).toContain(
+    `${DOCUMENT_LIMITS.nodes.toLocaleString("en")} keys, values and list items`,
+  );
   expect(PAGE).toContain(`of its own document, at most ${MAX_GROUPS};`);
   expect(PAGE).toContain(`8 levels and ${MAX_TOPIC_BYTES} bytes`);
   expect(PAGE).toContain(

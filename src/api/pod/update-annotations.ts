@@ -1,6 +1,6 @@
 // How the author of a pod wants its updates carried out: annotations that outweigh the policy of its document.
 
-import type { UpdatePolicy } from "./update-policy.ts";
+import { ON_FAILURE, STRATEGIES, type UpdatePolicy } from "./update-policy.ts";
 import { invalidValue } from "../decode/field-reader.ts";
 import type { AnnotationError } from "../decode/annotation-error.ts";
 import type { Findings } from "../decode/field-errors.ts";
@@ -9,8 +9,6 @@ import type { Pod, PodSpec } from "../v1/pod.ts";
 const PREFIX = "agent/";
 const UPDATE_LOCK = "agent/update-lock";
 const MAX_SECONDS = 366 * 24 * 3600;
-const STRATEGIES: readonly UpdatePolicy["strategy"][] = ["pull-then-replace", "stop-then-pull"];
-const ON_FAILURE: readonly UpdatePolicy["onFailure"][] = ["rollback", "hold", "keep"];
 
 type Annotations = Readonly<Record<string, string>>;
 

@@ -42,3 +42,10 @@ export function readLeniently<T>(type: Type<T>, value: unknown): T | undefined {
 function readAt<T>(type: Type<T>, at: Place): T | undefined {
   return type.read({ ...at, value: at.value ?? type.nullItem ?? null });
 }
+
+/** What an empty object of the type decodes to: all defaults. For types without required fields. */
+export function emptyValue<T>(type: Type<T>): T {
+  const read = readValue(type, {});
+  if (!read.ok) throw new TypeError(`${type.name} has required fields`);
+  return read.value;
+}

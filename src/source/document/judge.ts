@@ -12,7 +12,7 @@ import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { DesiredObject } from "../../api/v1/local-object.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import type { FieldError } from "../../lib/result.ts";
-import { readEnvelope, type Envelope } from "./decode.ts";
+import { documentTerms, readEnvelope, type Envelope } from "./decode.ts";
 import {
   sharedSecrets,
   unpinned,
@@ -23,11 +23,9 @@ import {
   refusedAmong,
   type DecodedResources,
 } from "./resources.ts";
-import { wordOf } from "./membership.ts";
 import { forbiddenByPolicy, type PodRules } from "../policy/pod-policy.ts";
 import { documentRejections, refusal, refusalFor, type Refusal } from "./refusal.ts";
 import { unmetRequirements, type NodeFacts } from "./requirements.ts";
-import { timesOf } from "./times.ts";
 import {
   digestOf,
   openDocument,
@@ -238,7 +236,7 @@ function accept(
 ): Verdict {
   const { envelope, resources, opened } = judged;
   const { payload, digest, signature } = opened;
-  const { epoch, generation, policy } = envelope;
+  const { epoch, generation } = envelope;
   // Generations of another epoch, or after a reset, are not comparable.
   const isComparable = stored?.epoch === epoch && stored.generation <= generation;
   const observedGeneration = isComparable ? stored.observedGeneration : 0;
@@ -250,9 +248,7 @@ function accept(
     type: "Accepted",
     document: {
       ...version,
-      policy,
-      ...timesOf(envelope, signature !== undefined),
-      ...wordOf(envelope),
+      ...documentTerms(envelope, signature !== undefined),
       pods,
       written,
       objects,

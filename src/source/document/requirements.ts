@@ -1,29 +1,10 @@
-// What a document demands of the node it may run on (`requires`), and whether this node has it (412 if not).
+// Whether this node meets what a document requires (`requires`); 412 if not.
 
-import {
-  integerField,
-  invalid,
-  objectField,
-  stringField,
-  stringList,
-  type Node,
-} from "../../api/decode/field-reader.ts";
-import { hinted, type Findings } from "../../api/decode/field-errors.ts";
 import type { FieldError } from "../../lib/result.ts";
-import { didYouMean } from "../../lib/suggest.ts";
+import type { Requires } from "../../protocol/desired-state.ts";
 import { satisfiesRange } from "./version-range.ts";
 
-export interface Requires {
-  /** A range of semantic versions. */
-  readonly agent?: string;
-  /** Empty = any. */
-  readonly arch: readonly string[];
-  readonly features: readonly string[];
-  /** Lowest generation by document: `node`, `group/<g>`. */
-  readonly documents: Readonly<Record<string, number>>;
-}
-
-/** What the node can say of itself. */
+/** What a document may require of the node. */
 export interface NodeFacts {
   /** Semantic version. */
   readonly agentVersion: string;
@@ -34,7 +15,6 @@ export interface NodeFacts {
   readonly clusterDNS?: boolean;
 }
 
-const KNOWN = ["agent", "arch", "features", "documents"];
 const ARCHITECTURES: Readonly<Record<string, string>> = {
   x64: "amd64",
   x86_64: "amd64",
@@ -42,40 +22,6 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
   arm64: "arm64",
   amd64: "amd64",
 };
-
-/** A demand this agent does not know is one it cannot meet: it goes to `unsupported`. */
-export function readRequires(node: Node, unsupported: Findings): Requires {
-  const requires = objectField(node, "requires");
-  if (requires === undefined) return { arch: [], features: [], documents: {} };
-  for (const key of Object.keys(requires.value)) {
-    if (KNOWN.includes(key)) continue;
-    const message = "this agent does not know the requirement";
-    unsupported.fail(
-      [...requires.path, key],
-      "NotSupported",
-      hinted(message, () => didYouMean(key, KNOWN)),
-    );
-  }
-  const agent = stringField(requires, "agent");
-  return {
-    ...(agent === undefined ? {} : { agent }),
-    arch: stringList(requires, "arch"),
-    features: stringList(requires, "features"),
-    documents: readGenerations(requires),
-  };
-}
-
-function readGenerations(requires: Node): Readonly<Record<string, number>> {
-  const documents = objectField(requires, "documents");
-  if (documents === undefined) return {};
-  const entries = Object.keys(documents.value).flatMap((key): [string, number][] => {
-    const generation = integerField(documents, key);
-    if (generation === undefined) return [];
-    if (generation < 1) invalid(documents, key, "must be at least 1");
-    return [[key, generation]];
-  });
-  return Object.fromEntries(entries);
-}
 
 /** Every demand that is not met, as sentences with paths; `accepted` holds the generation of every document
  * the node would run beside, this one included. */

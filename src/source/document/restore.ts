@@ -8,9 +8,7 @@ import type {
 } from "../../protocol/desired-document.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { FieldError } from "../../lib/result.ts";
-import { readCheckpoint } from "./decode.ts";
-import { wordOf } from "./membership.ts";
-import { timesOf } from "./times.ts";
+import { documentTerms, readCheckpoint } from "./decode.ts";
 import { documentRejections } from "./refusal.ts";
 import { decodeResources } from "./resources.ts";
 import { documentOf } from "./version.ts";
@@ -32,7 +30,7 @@ export function restoreDocument(
 ): RestoredDocument {
   const { source, epoch, generation, digest, signed = false, lost } = accepted;
   const read = readCheckpoint(accepted.payload, documentOf(address));
-  const { policy, resources, errors } = read;
+  const { resources, errors } = read;
   const decoded = decodeResources(resources, {
     source,
     ref: address.topic,
@@ -51,9 +49,7 @@ export function restoreDocument(
       generation,
       digest,
       ...(signed ? { signed } : {}),
-      policy,
-      ...timesOf(read, signed),
-      ...wordOf(read),
+      ...documentTerms(read, signed),
       pods: decoded.pods,
       written: decoded.written,
       objects: decoded.objects,

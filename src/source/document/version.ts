@@ -9,7 +9,7 @@ import {
   type DocumentState,
 } from "../../protocol/desired-document.ts";
 import type { FieldError } from "../../lib/result.ts";
-import type { DocumentOf, Target } from "./decode.ts";
+import type { DocumentOf, Target } from "../../protocol/desired-state.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 

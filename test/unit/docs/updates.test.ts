@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 
 import { aPod } from "../../fakes/a-pod.ts";
 import { updateAnnotationErrors, policyOf } from "../../../src/api/pod/update-annotations.ts";
-import { DEFAULT_POLICY } from "../../../src/source/document/update-policy.ts";
+import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
 import { CONTEXT, judge } from "../source/desired-arrival.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
-import { DEFAULT_POLICY } from "../../../src/source/document/update-policy.ts";
+import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
 import {
   judgeDocument,
   shadowedAmong,

@@ -4,7 +4,7 @@ import { decodeObject } from "../../../src/api/decode/decode-object.ts";
 import type { GoodCopy, RolloutState } from "../../../src/api/pod/rollout.ts";
 import { DocumentRollout, type RolloutStore } from "../../../src/rollout/document-rollout.ts";
 import type { RolloutDocument } from "../../../src/rollout/pods-to-run.ts";
-import { DEFAULT_POLICY } from "../../../src/source/document/update-policy.ts";
+import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
 import type { TrialHealth } from "../../../src/rollout/trial.ts";
 import type { PodProgress, UpstreamFacts } from "../../../src/rollout/trial-facts.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";

@@ -1,6 +1,6 @@
 // Base values of the tests on acknowledgements and reports.
 
-import { DEFAULT_POLICY } from "../../../src/source/document/update-policy.ts";
+import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
 import type { DocumentState } from "../../../src/protocol/desired-document.ts";
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { ContainerState, ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";

@@ -4,7 +4,7 @@ import {
   lockVolumeOf,
   policyOf,
 } from "../../../../src/api/pod/update-annotations.ts";
-import { DEFAULT_POLICY } from "../../../../src/source/document/update-policy.ts";
+import { DEFAULT_POLICY } from "../../../../src/api/pod/update-policy.ts";
 import { aPod } from "../../../fakes/a-pod.ts";
 
 function annotated(annotations: Readonly<Record<string, string>>): ReturnType<typeof aPod> {

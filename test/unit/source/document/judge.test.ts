@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { DOCUMENT_LIMITS } from "../../../../src/api/yaml/text-limits.ts";
 import type { AcceptedDocument } from "../../../../src/protocol/desired-document.ts";
 import type { JudgeContext } from "../../../../src/source/document/judge.ts";
-import { DEFAULT_POLICY } from "../../../../src/source/document/update-policy.ts";
+import { DEFAULT_POLICY } from "../../../../src/api/pod/update-policy.ts";
 import { judgeVersion } from "../../../../src/source/document/version.ts";
 import { sha256 } from "../../api/digest.ts";
 import {
@@ -176,16 +176,16 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
     400,
     "line 1: the document is not UTF-8 text",
   ],
-  "refuses a list": [{ payload: "[]" }, 400, "line 1: must be an object of kind DesiredState"],
+  "refuses a list": [{ payload: "[]" }, 400, "line 1: Invalid value: []: must be an object"],
   "refuses another kind": [
     { payload: written({ kind: "Pod" }) },
     400,
-    'kind: Invalid value: "Pod": must be "DesiredState"',
+    'kind: Unsupported value: "Pod": supported values: "DesiredState"',
   ],
   "refuses another version of the contract": [
     { payload: written({ apiVersion: "agent/v2" }) },
     400,
-    'apiVersion: Invalid value: "agent/v2": must be "agent/v1"',
+    'apiVersion: Unsupported value: "agent/v2": supported values: "agent/v1"',
   ],
   "refuses two documents in one payload": [
     { payload: `${written()}\n---\n${written()}` },
@@ -220,7 +220,7 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
   "refuses a time that is none": [
     { payload: written({ expiresAt: "tomorrow" }) },
     400,
-    'expiresAt: Invalid value: "tomorrow": must be a time like 2026-11-21T08:00:00Z',
+    'expiresAt: Invalid value: "tomorrow": must be a time such as 2026-11-21T08:00:00Z',
   ],
   "refuses a policy that is not a number": [
     { payload: written({ policy: { minReadySeconds: -1 } }) },
@@ -303,12 +303,12 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
   "refuses a strategy that nobody knows": [
     { payload: written({ policy: { strategy: "recreate" } }) },
     400,
-    'policy.strategy: Invalid value: "recreate": must be one of pull-then-replace, stop-then-pull',
+    'policy.strategy: Unsupported value: "recreate": supported values: "pull-then-replace", "stop-then-pull"',
   ],
   "refuses what to do on failure that nobody knows": [
     { payload: written({ policy: { onFailure: "panic" } }) },
     400,
-    'policy.onFailure: Invalid value: "panic": must be one of rollback, hold, keep',
+    'policy.onFailure: Unsupported value: "panic": supported values: "rollback", "hold", "keep"',
   ],
   "refuses a word for requireUpstream": [
     { payload: written({ policy: { requireUpstream: "yes" } }) },

@@ -1,0 +1,153 @@
+// A DesiredState document: what a node, or each node of a group, should run. Unknown fields are warnings, so that a
+// document for a newer agent still runs here; what would change its meaning is refused.
+
+import { UPDATE_POLICY, DEFAULT_POLICY } from "../api/pod/update-policy.ts";
+import type { Place } from "../api/decode/field-reader.ts";
+import { ignored, refused, type FieldRule } from "../api/decode/field-rules.ts";
+import {
+  boolean,
+  fieldOf,
+  list,
+  listOf,
+  map,
+  objectType,
+  oneOf,
+  text,
+  unread,
+  type Decoded,
+} from "../api/schema/codec.ts";
+import { emptyValue } from "../api/schema/read-value.ts";
+import { anything, atLeast, exactText, time } from "../api/schema/values.ts";
+import { labelValueError, qualifiedNameError } from "../api/validation/validate-names.ts";
+import { GROUPS } from "./groups.ts";
+
+const MAX_EPOCH_LENGTH = 128;
+/** The code of whatever this agent cannot do yet: the document is refused with status 412. */
+export const NOT_SUPPORTED = "NotSupported";
+
+/** An unknown kind of target is an error: the document may be meant for another node. */
+const TARGET = objectType(
+  "Target",
+  {
+    node: fieldOf(exactText)({ about: "Name of the node." }),
+    group: fieldOf(exactText)({ about: "Name of the group." }),
+    fleet: fieldOf(exactText)({ about: "Name of the fleet, mqtt.fleet of the configuration." }),
+  },
+  { unknown: { code: "UnknownField", message: "unknown field" } },
+);
+export type Target = Decoded<typeof TARGET>;
+
+/** An unknown requirement is one that this agent cannot meet. */
+const REQUIRES = objectType(
+  "Requires",
+  {
+    agent: fieldOf(exactText)({
+      about: "Range of semantic versions that the agent must be in, such as >=1.2.",
+    }),
+    arch: list(text, { about: "Architectures, such as arm64; the node must have one of them." }),
+    features: list(text, { about: "Features that the node must have, all of them." }),
+    documents: map(atLeast(1), {
+      about: "Lowest generation of other documents, by name: node or group/<name>.",
+    }),
+  },
+  { unknown: { code: NOT_SUPPORTED, message: "this agent does not know the requirement" } },
+);
+export type Requires = Decoded<typeof REQUIRES>;
+
+const RESERVED: FieldRule = refused({
+  code: NOT_SUPPORTED,
+  message: "is reserved and not supported yet; leave it out",
+});
+
+const epoch = fieldOf(exactText);
+
+function epochError(written: string): string | undefined {
+  return written.length <= MAX_EPOCH_LENGTH
+    ? undefined
+    : `must have at most ${MAX_EPOCH_LENGTH} characters`;
+}
+
+const FIELDS = {
+  apiVersion: oneOf(["agent/v1"], { about: "Version of the format.", required: "agent/v1" }),
+  kind: oneOf(["DesiredState"], { about: "Kind of the document.", required: "DesiredState" }),
+  target: fieldOf(TARGET)({
+    about:
+      "Node or group that the document is for; must match the topic. Required if it is signed.",
+    default: {},
+  }),
+  epoch: epoch({
+    about: "Series of generations; generations of different epochs are not comparable.",
+    default: "",
+    check: epochError,
+  }),
+  previousEpoch: epoch({ about: "Epoch that a new epoch follows.", check: epochError }),
+  generation: fieldOf(
+    atLeast(1),
+    0,
+  )({
+    about: "Integer of at least 1, higher with every change.",
+    required: "an integer of at least 1, higher with every change",
+  }),
+  issuedAt: fieldOf(time)({ about: "Time of the signature." }),
+  expiresAt: fieldOf(time)({
+    about: "Time from which on the document is no longer accepted. What runs continues to run.",
+  }),
+  requires: fieldOf(REQUIRES)({
+    about: "Requirements of the document; a node that does not meet them refuses it with 412.",
+    default: emptyValue(REQUIRES),
+  }),
+  policy: fieldOf(UPDATE_POLICY)({
+    about: "How changes are carried out.",
+    default: DEFAULT_POLICY,
+  }),
+  allowEmpty: boolean({
+    about: "Whether resources may be empty, which removes everything.",
+    default: false,
+  }),
+  resources: fieldOf(
+    listOf(anything),
+    [],
+  )({
+    about:
+      "The complete list of objects. Pods, ConfigMaps, Secrets and claims that are not in it are removed.",
+    required: "the complete list of objects; [] needs allowEmpty: true",
+    keep: true,
+  }),
+  agent: unread("any", "Reserved for updates of the agent.", RESERVED),
+  config: unread("any", "Reserved for the agent's configuration.", RESERVED),
+  sealed: unread("any", "Reserved for encrypted content.", RESERVED),
+};
+
+const ONLY_OF_NODE = ignored("only the document of the node itself may set this", [], {});
+
+const NODE_DOCUMENT = objectType("DesiredState", {
+  ...FIELDS,
+  groups: fieldOf(GROUPS)({
+    about:
+      "Groups of the node, beside those of its configuration. Only in the node's own document.",
+    default: [],
+  }),
+  labels: map(exactText, {
+    about:
+      "Labels of the node, beside those of its configuration. Only in the node's own document.",
+    key: qualifiedNameError,
+    value: labelValueError,
+  }),
+});
+
+const GROUP_DOCUMENT = objectType("DesiredState", {
+  ...FIELDS,
+  groups: unread("[]GroupMember", "Only in a node's own document.", ONLY_OF_NODE),
+  labels: unread("map[string]string", "Only in a node's own document.", ONLY_OF_NODE),
+});
+
+export type DesiredState = Decoded<typeof NODE_DOCUMENT>;
+/** Whose document it is: groups and labels of a node's own document count, those of a group's are ignored. */
+export type DocumentOf = "node" | "group";
+
+/** Reports what is wrong; undefined = not even an object. Set up the findings to warn of unknown fields. */
+export function readDesiredState(at: Place, of: DocumentOf): DesiredState | undefined {
+  if (of === "node") return NODE_DOCUMENT.read(at);
+  const document = GROUP_DOCUMENT.read(at);
+  return document === undefined ? undefined : { ...document, groups: [], labels: {} };
+}

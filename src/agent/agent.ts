@@ -3,7 +3,7 @@
 import type { AgentConfig } from "../config/config.ts";
 import type { DesiredState, SourceSnapshot } from "../api/pod/desired-pod.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
-import { isContainerd } from "../containerd/is-containerd.ts";
+import { isContainerd } from "../containerd/containerd.ts";
 import type { VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
 import { Mailbox } from "../lib/mailbox.ts";
 import type { FileSource } from "../source/file/file-source.ts";

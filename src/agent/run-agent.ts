@@ -4,8 +4,8 @@ import { writeSync } from "node:fs";
 import type { AgentConfig } from "../config/config.ts";
 import { ContainerdEvents } from "../containerd/containerd-events.ts";
 import { CriEvents } from "../containerd/cri-events.ts";
-import { StrayTaskClient } from "../containerd/stray-task-client.ts";
-import { isContainerd } from "../containerd/is-containerd.ts";
+import { strayTaskClient } from "../containerd/stray-task-client.ts";
+import { isContainerd } from "../containerd/containerd.ts";
 import { bringPauseImage } from "../containerd/pause-image.ts";
 import { GrpcChannel } from "../cri/grpc.ts";
 import { bootId, clockSynchronised, sinceBoot, setSystemClock } from "../host/boot.ts";
@@ -78,7 +78,7 @@ async function live(
   };
   const clockFloor = settleClock(time);
   using channel = new GrpcChannel({ endpoint: config.containerRuntimeEndpoint, clock });
-  using cri = new StrayTaskClient({
+  using cri = strayTaskClient({
     endpoint: config.containerRuntimeEndpoint,
     imageEndpoint: config.imageServiceEndpoint,
     clock,

@@ -1,10 +1,10 @@
-// Performs: runtimeEvents from containerd's own event stream: complete, within a millisecond, on every version.
+// Performs: RuntimeEvents from containerd's own event stream: complete, within a millisecond, on every version.
 
 import type { GrpcChannel } from "../cri/grpc.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Events } from "./gen/containerd/services/events/v1/events_pb.ts";
 import type { Envelope } from "./gen/containerd/types/types_pb.ts";
-import { CRI_NAMESPACE, CRI_NAMESPACE_HEADERS } from "./namespace.ts";
+import { CRI_NAMESPACE, CRI_NAMESPACE_HEADERS } from "./containerd.ts";
 import type { RuntimeEvent, RuntimeEvents } from "./runtime-events.ts";
 import { taskEvent } from "./task-event.ts";
 
@@ -14,13 +14,13 @@ const PUBLISH_MS = 10_000;
 const FIRST_WAIT_MS = 1;
 const MAX_WAIT_MS = 1000;
 
-// One filter per line, any of them lets an event through.
+// An event passes if any filter matches.
 const FILTERS = [
   `namespace==${CRI_NAMESPACE},topic~="^/tasks/(create|start|exit|delete|oom)$"`,
   `namespace==${CRI_NAMESPACE},topic=="${MARKER_TOPIC}"`,
 ];
 
-export interface ContainerdEventsOptions {
+interface ContainerdEventsOptions {
   readonly channel: GrpcChannel;
   readonly clock: Clock;
 }
@@ -43,7 +43,7 @@ export class ContainerdEvents implements RuntimeEvents {
   }
 
   async *#events(signal: AbortSignal): AsyncGenerator<RuntimeEvent, void, undefined> {
-    // A generator that waits for the server only returns when its call has been cancelled.
+    // A generator that waits for the server returns only after its call was cancelled.
     const stop = new AbortController();
     const settings = { signal: AbortSignal.any([signal, stop.signal]) };
     const envelopes = this.#channel.stream(Events.method.subscribe, { filters: FILTERS }, settings);
@@ -62,10 +62,9 @@ export class ContainerdEvents implements RuntimeEvents {
     }
   }
 
-  // containerd says nothing when it has accepted a subscription, and a later call on the same
-  // connection proves nothing: it handles the two side by side, and of 500 events published right
-  // behind a subscription, 482 were lost. So we publish a marker that our own filter lets through,
-  // again and again, until some event arrives: from then on the subscription stands.
+  // containerd does not acknowledge a subscription, and the answer to a later call on the same connection proves nothing:
+  // it handles both concurrently (482 of 500 events published right after a subscription were lost). So a marker event
+  // that the filter accepts is published repeatedly until any event arrives: from then on the subscription is active.
   async #provoke(
     first: Promise<IteratorResult<Envelope, void>>,
     signal: AbortSignal,

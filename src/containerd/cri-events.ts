@@ -1,19 +1,19 @@
-// Performs: runtimeEvents from CRI's GetContainerEvents, for runtimes that are not containerd.
+// Performs: RuntimeEvents from CRI's GetContainerEvents, for runtimes other than containerd.
 
 import type { RuntimeServiceClient } from "../cri/cri-client.ts";
 import { ContainerEventType, type ContainerEventResponse } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { RuntimeEvent, RuntimeEvents } from "./runtime-events.ts";
 
-/** Longer than any runtime takes to act on a request that it has already received. */
+/** Longer than any runtime needs to handle a request that it has received. */
 const SETTLED_MS = 2000;
 
-export interface CriEventsOptions {
+interface CriEventsOptions {
   readonly cri: Pick<RuntimeServiceClient, "getContainerEvents" | "version">;
   readonly clock: Clock;
 }
 
-/** Where the runtime lacks the call, the iteration throws a CriError with `isUnimplemented` (perhaps behind a first `Subscribed`). */
+/** If the runtime lacks the call, the iteration throws a CriError with `isUnimplemented` (perhaps after a first `Subscribed`). */
 export class CriEvents implements RuntimeEvents {
   readonly #cri: CriEventsOptions["cri"];
   readonly #clock: Clock;
@@ -31,11 +31,10 @@ export class CriEvents implements RuntimeEvents {
     }
   }
 
-  // CRI has no word for "subscribed". Version's answer shows that the connection stands, but the
-  // runtime may handle it before the subscription: so "Subscribed" is said again a while later,
-  // and the list that follows it finds what fell between.
+  // CRI does not acknowledge a subscription. An answer to Version proves the connection, but the runtime may handle it
+  // before the subscription. So "Subscribed" is emitted again a while later: the list after it finds missed changes.
   async *#events(signal: AbortSignal): AsyncGenerator<RuntimeEvent, void, undefined> {
-    // A generator that waits for the server only returns when its call has been cancelled.
+    // A generator that waits for the server returns only after its call was cancelled.
     const stop = new AbortController();
     const options = { signal: AbortSignal.any([signal, stop.signal]) };
     const responses = this.#cri.getContainerEvents(options)[Symbol.asyncIterator]();

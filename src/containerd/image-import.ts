@@ -1,34 +1,34 @@
-// Performs: puts one small image from memory into containerd, where the CRI plugin finds it; no registry, no file.
+// Performs: stores one small image from memory in containerd, where the CRI plugin finds it; no registry, no file.
 
 import { GrpcCode, CriError, isNotFound } from "../cri/cri-error.ts";
 import type { CallSettings, GrpcChannel } from "../cri/grpc.ts";
 import { Content, WriteAction } from "./gen/containerd/services/content/v1/content_pb.ts";
 import { Images } from "./gen/containerd/services/images/v1/images_pb.ts";
 import { Leases } from "./gen/containerd/services/leases/v1/leases_pb.ts";
-import { CRI_NAMESPACE_HEADERS } from "./namespace.ts";
+import { CRI_NAMESPACE_HEADERS } from "./containerd.ts";
 import { ociImage, type Blob, type OciImage } from "./oci-image.ts";
 
-/** Bytes of one message; containerd takes 16 MiB at most. */
+/** Bytes per message; containerd accepts at most 16 MiB. */
 const CHUNK = 1024 * 1024;
 const CALL_MS = 60_000;
 
-export interface ImportImageArgs {
+interface ImportImageArgs {
   /** Full reference, e.g. `registry.k8s.io/pause:3.6`. */
   readonly name: string;
   /** Uncompressed tar archives, lowest first. */
   readonly layers: readonly Uint8Array[];
   /** The image config (`architecture`, `os`, `config.Entrypoint`, …) without its `rootfs`. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Pinned: an image garbage collector leaves it alone. */
+  /** Pinned: image garbage collection keeps it. */
   readonly pinned?: boolean;
 }
 
-export interface ImportImageOptions {
+interface ImportImageOptions {
   readonly channel: GrpcChannel;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The digest of the manifest. A name that exists points at this image afterwards. Throws CriError. */
+/** Returns the digest of the manifest. An existing name points at this image afterwards. Throws CriError. */
 export async function importImage(
   args: ImportImageArgs,
   options: ImportImageOptions,
@@ -36,8 +36,8 @@ export async function importImage(
   const { channel, signal } = options;
   const image = ociImage(args.layers, args.config);
   const settings = { signal, timeoutMs: CALL_MS, headers: CRI_NAMESPACE_HEADERS };
-  // Until the name holds the blobs, the lease does. It is named after the image: one that a crash
-  // has left behind is used, and deleted, by the next try.
+  // The lease keeps the blobs until the name refers to them. It is named after the image: the next try reuses and deletes
+  // a lease left by a crash.
   const lease = `agent-import-${image.manifest.digest}`;
   await unlessExists(channel.unary(Leases.method.create, { id: lease }, settings));
   try {
@@ -102,7 +102,7 @@ interface ImageRecord {
 
 function imageRecord(args: ImportImageArgs, { manifest }: OciImage): ImageRecord {
   const { mediaType, digest, size } = manifest;
-  // The CRI plugin takes up what carries its label.
+  // The CRI plugin manages images with this label.
   const labels: Record<string, string> = { "io.cri-containerd.image": "managed" };
   if (args.pinned === true) labels["io.cri-containerd.pinned"] = "pinned";
   return { name: args.name, labels, target: { mediaType, digest, size: BigInt(size) } };
@@ -117,7 +117,7 @@ async function point(
   await channel.unary(Images.method.update, { image }, settings);
 }
 
-/** false = it was there already. */
+/** false = it existed already. */
 async function unlessExists(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;

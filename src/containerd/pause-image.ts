@@ -1,5 +1,4 @@
-// Performs: an offline node has no registry to pull `pause` from: so the agent brings its own and imports it when it is
-// absent.
+// Performs: imports the embedded pause image when it is absent: an offline node cannot pull it.
 
 import type { ImageServiceClient, RuntimeServiceClient } from "../cri/cri-client.ts";
 import type { GrpcChannel } from "../cri/grpc.ts";
@@ -10,28 +9,28 @@ import { jitter, type Random } from "../lib/random.ts";
 import { importImage } from "./image-import.ts";
 import { PAUSE_ARM64_BASE64, PAUSE_X64_BASE64 } from "./pause/gen/pause-binaries.ts";
 import { normalizedImageName, sandboxImageName } from "./sandbox-image.ts";
-import { tarOfExecutable } from "./ustar.ts";
+import { tarOfExecutable } from "./oci-image.ts";
 
-export type PauseArchitecture = "x64" | "arm64";
+type PauseArchitecture = "x64" | "arm64";
 
-export type PauseImageOutcome =
+type PauseImageOutcome =
   | { readonly type: "Present"; readonly image: string }
   | { readonly type: "Imported"; readonly image: string }
-  /** The runtime does not say which image it wants: nothing was done. */
+  /** The runtime does not report its sandbox image: nothing was done. */
   | { readonly type: "NameUnknown" };
 
-export interface EnsurePauseImageOptions {
+interface EnsurePauseImageOptions {
   readonly cri: Pick<RuntimeServiceClient, "status"> & Pick<ImageServiceClient, "imageStatus">;
   /** To the same containerd. */
   readonly channel: GrpcChannel;
   readonly clock: Clock;
   readonly architecture: PauseArchitecture;
-  /** Where the runtime's Status does not name it. */
+  /** Used when the runtime's Status does not name it. */
   readonly sandboxImage?: string;
   readonly signal?: AbortSignal;
 }
 
-export interface BringPauseImageOptions extends EnsurePauseImageOptions {
+interface BringPauseImageOptions extends EnsurePauseImageOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly signal: AbortSignal;
@@ -42,7 +41,7 @@ const FIRST_LOOK_MS = 5;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
 
-/** Until it is there: no pod can run without it. Says what happens, never rejects. */
+/** Retries until the image exists: no pod can run without it. Logs the outcome, never rejects. */
 export async function bringPauseImage(options: BringPauseImageOptions): Promise<void> {
   const { clock, random, log, signal } = options;
   for (let wait = FIRST_RETRY_MS; !signal.aborted; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
@@ -51,15 +50,14 @@ export async function bringPauseImage(options: BringPauseImageOptions): Promise<
       if (outcome.type === "Imported") log.info("imported the pause image", { ...outcome });
       return;
     } catch (error) {
-      // A full disk; or another agent, that imports it at the same time.
-      if (!signal.aborted)
-        log.error("the pause image cannot be brought", { error: messageOf(error) });
+      // A full disk, or another agent that imports it at the same time.
+      if (!signal.aborted) log.error("cannot import the pause image", { error: messageOf(error) });
     }
     await clock.sleep(jitter(random, wait, 0.5), signal);
   }
 }
 
-/** Never replaces an image that is there. Throws CriError, or AgentError `PauseImageNotSeen`. */
+/** Never replaces an existing image. Throws CriError, or AgentError `PauseImageNotSeen`. */
 export async function ensurePauseImage(
   options: EnsurePauseImageOptions,
 ): Promise<PauseImageOutcome> {
@@ -76,7 +74,7 @@ export async function ensurePauseImage(
 }
 
 /** The embedded program as layers and config of an image. */
-export function pauseImage(architecture: PauseArchitecture): {
+function pauseImage(architecture: PauseArchitecture): {
   readonly layers: readonly Uint8Array[];
   readonly config: Readonly<Record<string, unknown>>;
   readonly pinned: true;
@@ -94,7 +92,7 @@ export function pauseProgram(architecture: PauseArchitecture): Uint8Array {
   return Uint8Array.fromBase64(architecture === "x64" ? PAUSE_X64_BASE64 : PAUSE_ARM64_BASE64);
 }
 
-// The CRI plugin learns of an image from containerd's events, a moment after it was stored.
+// The CRI plugin learns of an image through containerd's events, shortly after it was stored.
 async function untilSeen(image: string, options: EnsurePauseImageOptions): Promise<void> {
   const { cri, clock, signal } = options;
   const end = clock.monotonic() + SEEN_MS;

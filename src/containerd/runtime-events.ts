@@ -1,30 +1,30 @@
-// Performs: the fast signal that something happened in the runtime. A hint, never the truth (DESIGN: law 4).
+// Performs: the interface of the runtime's event stream. Events only speed up reactions; the state comes from a relist.
 
 export type TaskEventType = "Created" | "Started" | "Exited" | "Deleted" | "OOM";
 
 export interface TaskEvent {
   readonly type: TaskEventType;
-  /** A container's or a sandbox's; foreign ones are among them. */
+  /** Of a container or sandbox, also of foreign ones. */
   readonly id: string;
-  /** Only of `Exited`, and only where the runtime says it: the process has ended, whatever CRI still shows. */
+  /** Only of `Exited`, and only if the runtime reports it: the process has ended, even if CRI still shows it running. */
   readonly exit?: TaskExit;
 }
 
 export interface TaskExit {
   readonly code: number;
-  /** Wall ms; for showing only. */
+  /** Wall ms; for display only. */
   readonly at: number;
 }
 
 export type RuntimeEvent =
-  /** From here on nothing is missed: list now. May come more than once. */
+  /** From here on no event is missed: list now. May be repeated. */
   { readonly type: "Subscribed" } | TaskEvent;
 
 export interface RuntimeEvents {
   /**
-   * One subscription = one stream. The iteration ends with the stream: quietly when the runtime ended
-   * it or `signal` aborted, with a CriError otherwise. Nothing is replayed: subscribe again, then list.
-   * A runtime that hangs leaves the stream silently open: ask `Version` now and then, abort on no answer.
+   * One subscription = one stream. The iteration returns when the runtime ended the stream or `signal` aborted, and throws
+   * a CriError otherwise. Nothing is replayed: subscribe again, then list. A runtime that hangs leaves the stream open:
+   * call `Version` periodically, and abort if there is no answer.
    */
   subscribe(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
 }

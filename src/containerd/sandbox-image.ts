@@ -1,8 +1,8 @@
-// Which image containerd wants for every pod sandbox, from the verbose answer of CRI's Status.
+// The name of the sandbox image, from the verbose answer of CRI's Status.
 
 /**
- * containerd 1.x says `config.sandboxImage`, 2.x `pinned_images.sandbox`.
- * undefined = this runtime does not say.
+ * containerd 1.x reports `config.sandboxImage`, 2.x `pinned_images.sandbox`.
+ * undefined = this runtime does not report it.
  */
 export function sandboxImageName(info: Readonly<Record<string, string>>): string | undefined {
   const sections = Object.values(info).map(parsed);
@@ -40,7 +40,7 @@ function stringAt(value: unknown, key: string): string | undefined {
   return typeof found === "string" ? found : undefined;
 }
 
-/** The name under which containerd stores a reference: with registry, `library/` and tag written out, as Docker does. */
+/** The full reference under which containerd stores an image: with registry, `library/` and tag, as Docker does. */
 export function normalizedImageName(reference: string): string {
   const [first = "", ...rest] = reference.split("/");
   const hasRegistry = rest.length > 0 && (/[.:]/.test(first) || first === "localhost");

@@ -1,75 +1,81 @@
-// Performs: A CRI client that gets rid of containers which containerd itself cannot remove.  A StartContainer whose
-// caller dies at the wrong moment ends, in containerd 1.6, as "StartError" for CRI while its task stays: made, never
-// started, seen by nobody. From then on RemoveContainer and RemovePodSandbox answer "cannot delete running task", for
-// ever (measured: a start cut off 50 ms after its call, in 2 of 80). The task has to go by containerd's own service.
+// Performs: a CRI client that also removes containers which containerd itself cannot remove. If the caller of
+// StartContainer dies at the wrong moment, containerd 1.6 reports "StartError" over CRI while the container's task stays:
+// created, never started, invisible to CRI. From then on RemoveContainer and RemovePodSandbox always fail with "cannot
+// delete running task" (measured: 2 of 80 starts cut off 50 ms after the call). The task is deleted through containerd's
+// own service.
 
 import type { CallOptions } from "../cri/cri-client.ts";
 import { CriError, GrpcCode } from "../cri/cri-error.ts";
-import { GrpcCriClient, type GrpcCriClientOptions } from "../cri/client.ts";
+import { grpcCriClient, type GrpcCriClient, type GrpcCriClientOptions } from "../cri/client.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { GrpcChannel } from "../cri/grpc.ts";
+import { CRI_NAMESPACE_HEADERS } from "./containerd.ts";
 import { Tasks } from "./gen/containerd/services/tasks/v1/tasks_pb.ts";
-import { CRI_NAMESPACE_HEADERS } from "./namespace.ts";
 
 const SIGKILL = 9;
 const CALL_MS = 10_000;
 
-export interface StrayTaskClientOptions extends GrpcCriClientOptions {
-  /** To the same containerd; another runtime refuses its calls, and nothing is done. */
+interface StrayTaskClientOptions extends GrpcCriClientOptions {
+  /** To the same containerd; another runtime rejects its calls, and no task is deleted. */
   readonly channel: GrpcChannel;
 }
 
-export class StrayTaskClient extends GrpcCriClient {
-  readonly #channel: GrpcChannel;
+/** Throws AgentError `InvalidEndpoint`. */
+export function strayTaskClient({ channel, ...options }: StrayTaskClientOptions): GrpcCriClient {
+  const cri = grpcCriClient(options);
 
-  /** Throws AgentError `InvalidEndpoint`. */
-  constructor({ channel, ...options }: StrayTaskClientOptions) {
-    super(options);
-    this.#channel = channel;
-  }
-
-  override async removeContainer(id: string, options?: CallOptions): Promise<void> {
+  /** Tries once more after the tasks of `containers` are deleted, if the removal was refused because of a task. */
+  async function remove(
+    attempt: () => Promise<void>,
+    containers: () => Promise<readonly string[]>,
+  ): Promise<void> {
     try {
-      await super.removeContainer(id, options);
+      await attempt();
     } catch (refusal) {
       if (!isBlocked(refusal)) throw refusal;
-      await this.#end([id], refusal);
-      await super.removeContainer(id, options);
+      const ids = await containers();
+      const deleted = await Promise.all(ids.map((id) => deleteTask(channel, id)));
+      if (!deleted.includes(true)) throw refusal;
+      await attempt();
     }
   }
 
-  override async removePodSandbox(id: string, options?: CallOptions): Promise<void> {
-    try {
-      await super.removePodSandbox(id, options);
-    } catch (refusal) {
-      if (!isBlocked(refusal)) throw refusal;
-      const containers = await this.listContainers({ podSandboxId: id }, options);
-      const dead = containers.filter(({ state }) => state !== ContainerState.CONTAINER_RUNNING);
-      await this.#end(
-        dead.map((container) => container.id),
-        refusal,
-      );
-      await super.removePodSandbox(id, options);
-    }
+  async function deadContainers(
+    podSandboxId: string,
+    callOptions?: CallOptions,
+  ): Promise<readonly string[]> {
+    const containers = await cri.listContainers({ podSandboxId }, callOptions);
+    return containers
+      .filter(({ state }) => state !== ContainerState.CONTAINER_RUNNING)
+      .map(({ id }) => id);
   }
 
-  /** Of containers that are to be removed, so whatever still runs of them is not wanted. Throws `refusal` where there is none. */
-  async #end(ids: readonly string[], refusal: CriError): Promise<void> {
-    const ended = await Promise.all(ids.map((id) => this.#endTask(id)));
-    if (!ended.includes(true)) throw refusal;
-  }
+  return {
+    ...cri,
+    removeContainer: (id, callOptions) =>
+      remove(
+        () => cri.removeContainer(id, callOptions),
+        () => Promise.resolve([id]),
+      ),
+    removePodSandbox: (id, callOptions) =>
+      remove(
+        () => cri.removePodSandbox(id, callOptions),
+        () => deadContainers(id, callOptions),
+      ),
+  };
+}
 
-  async #endTask(containerId: string): Promise<boolean> {
-    const settings = { timeoutMs: CALL_MS, headers: CRI_NAMESPACE_HEADERS };
-    const kill = { containerId, signal: SIGKILL, all: true };
-    try {
-      await this.#channel.unary(Tasks.method.kill, kill, settings).catch(() => undefined);
-      await this.#channel.unary(Tasks.method.delete, { containerId }, settings);
-      return true;
-    } catch {
-      // No task; one whose end takes a moment; or no containerd: the refusal stands, and the caller comes again.
-      return false;
-    }
+/** Of a container that is to be removed, so nothing of it may keep running. False = there was none, or it is still there. */
+async function deleteTask(channel: GrpcChannel, containerId: string): Promise<boolean> {
+  const settings = { timeoutMs: CALL_MS, headers: CRI_NAMESPACE_HEADERS };
+  const kill = { containerId, signal: SIGKILL, all: true };
+  try {
+    await channel.unary(Tasks.method.kill, kill, settings).catch(() => undefined);
+    await channel.unary(Tasks.method.delete, { containerId }, settings);
+    return true;
+  } catch {
+    // No task, one that takes a moment to end, or no containerd: the refusal is thrown, and the caller retries.
+    return false;
   }
 }
 

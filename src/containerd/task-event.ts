@@ -1,4 +1,4 @@
-// What an envelope of containerd's event stream means to a kubelet.
+// Decodes the envelopes of containerd's event stream.
 
 import { fromBinary } from "@bufbuild/protobuf";
 import {
@@ -12,7 +12,7 @@ import {
 import type { Envelope } from "./gen/containerd/types/types_pb.ts";
 import type { TaskEvent, TaskEventType } from "./runtime-events.ts";
 
-/** undefined for topics that say nothing about a container, and for processes that were exec'ed into one. */
+/** undefined for topics that do not concern a container, and for processes exec'ed into one. */
 export function taskEvent(envelope: Pick<Envelope, "topic" | "event">): TaskEvent | undefined {
   const payload = envelope.event?.value ?? new Uint8Array();
   switch (envelope.topic) {
@@ -40,7 +40,7 @@ function exited(exit: TaskExit): TaskEvent | undefined {
 
 interface Subject {
   readonly containerId: string;
-  /** The process: the container's own id, or an exec's, or nothing. */
+  /** The process: the container's own id, the id of an exec, or empty. */
   readonly id?: string;
 }
 

@@ -1,4 +1,4 @@
-// Performs: the question before the first call: does this socket speak CRI v1? Anything else is refused with a way out.
+// Performs: checks before the first call that the runtime serves CRI v1; an error names the remedy.
 
 import { AgentError, messageOf } from "../lib/errors.ts";
 import type { CallOptions, RuntimeServiceClient } from "./cri-client.ts";
@@ -7,14 +7,14 @@ import type { VersionResponse } from "./gen/runtime/v1/api_pb.ts";
 
 const SUPPORTED = "v1";
 
-export interface CheckVersionOptions extends CallOptions {
-  /** For the sentence of an error. */
+interface CheckVersionOptions extends CallOptions {
+  /** For the error message. */
   readonly endpoint: string;
 }
 
 /**
- * The runtime's version, once it is known to speak CRI v1.
- * Throws AgentError: `RuntimeUnavailable` (nothing answers: try again), `CRINotServed`, `UnsupportedCRIVersion` (somebody has to act).
+ * Returns the version of a runtime that serves CRI v1. Throws AgentError: `RuntimeUnavailable` (no answer: retry),
+ * `CRINotServed` and `UnsupportedCRIVersion` (the operator must act).
  */
 export async function checkVersion(
   client: Pick<RuntimeServiceClient, "version">,
@@ -26,7 +26,7 @@ export async function checkVersion(
   if (version.runtimeApiVersion === SUPPORTED) return version;
   throw new AgentError({
     reason: "UnsupportedCRIVersion",
-    message: `${version.runtimeName} ${version.runtimeVersion} at ${options.endpoint} speaks CRI "${version.runtimeApiVersion}", the agent speaks "${SUPPORTED}"; install containerd 1.6 or newer`,
+    message: `${version.runtimeName} ${version.runtimeVersion} at ${options.endpoint} serves CRI "${version.runtimeApiVersion}", the agent requires "${SUPPORTED}"; install containerd 1.6 or newer`,
   });
 }
 
@@ -49,7 +49,7 @@ function hint(error: CriError, endpoint: string): string {
   if (/ENOENT/.test(error.details))
     return `there is no socket ${endpoint}; install and start containerd, or set containerRuntimeEndpoint`;
   if (/ECONNREFUSED/.test(error.details))
-    return `nobody listens on ${endpoint}; start containerd (systemctl start containerd)`;
+    return `no process listens on ${endpoint}; start containerd (systemctl start containerd)`;
   if (/EACCES|EPERM/.test(error.details)) return `no permission for ${endpoint}; run as root`;
   if (error.code === GrpcCode.DEADLINE_EXCEEDED)
     return `the runtime at ${endpoint} accepts connections but does not answer; restart it`;

@@ -2,48 +2,11 @@
 // remote_image
 
 import type { Clock } from "../lib/clock.ts";
-import type {
-  AttachRequestInit,
-  CallOptions,
-  CheckpointContainerArgs,
-  ContainerFilterInit,
-  ContainerStatsFilterInit,
-  CreateContainerArgs,
-  CriClient,
-  ExecRequestInit,
-  ImageSpecInit,
-  PodSandboxFilterInit,
-  PodSandboxStatsFilterInit,
-  PullImageArgs,
-  RunPodSandboxArgs,
-  UpdateContainerResourcesArgs,
-  UpdatePodSandboxResourcesArgs,
-  VerboseOptions,
-} from "./cri-client.ts";
+import type { CriClient, ImageServiceClient, RuntimeServiceClient } from "./cri-client.ts";
 import { isNotFound } from "./cri-error.ts";
 import { execSyncMs, RUN_SANDBOX_MS, VERSION_MS, within, withinMore } from "./deadlines.ts";
 import { ImageService, RuntimeService } from "./gen/runtime/v1/api_pb.ts";
-import type {
-  Container,
-  ContainerEventResponse,
-  ContainerStats,
-  ContainerStatusResponse,
-  ExecSyncResponse,
-  Image,
-  ImageFsInfoResponse,
-  MetricDescriptor,
-  PodSandbox,
-  PodSandboxMetrics,
-  PodSandboxStats,
-  PodSandboxStatusResponse,
-  RuntimeConfigResponse,
-  StatusResponse,
-  VersionResponse,
-} from "./gen/runtime/v1/api_pb.ts";
 import { GrpcChannel } from "./grpc.ts";
-
-const runtime = RuntimeService.method;
-const images = ImageService.method;
 
 export interface GrpcCriClientOptions {
   /** `containerRuntimeEndpoint` */
@@ -54,233 +17,139 @@ export interface GrpcCriClientOptions {
 }
 
 /** Connects at the first call; dispose it to close the sockets. */
-export class GrpcCriClient implements CriClient, Disposable {
-  readonly #runtime: GrpcChannel;
-  readonly #images: GrpcChannel;
+export type GrpcCriClient = CriClient & Disposable;
 
-  /** Throws AgentError `InvalidEndpoint`. */
-  constructor({ endpoint, imageEndpoint = endpoint, clock }: GrpcCriClientOptions) {
-    this.#runtime = new GrpcChannel({ endpoint, clock });
-    this.#images =
-      imageEndpoint === endpoint
-        ? this.#runtime
-        : new GrpcChannel({ endpoint: imageEndpoint, clock });
-  }
-
-  version(options?: CallOptions): Promise<VersionResponse> {
-    const request = { version: "v1" };
-    return this.#runtime.unary(runtime.version, request, within(options, VERSION_MS));
-  }
-
-  status(options?: VerboseOptions): Promise<StatusResponse> {
-    const request = { verbose: options?.verbose ?? false };
-    return this.#runtime.unary(runtime.status, request, within(options));
-  }
-
-  async updateRuntimeConfig(podCIDR: string, options?: CallOptions): Promise<void> {
-    const request = { runtimeConfig: { networkConfig: { podCidr: podCIDR } } };
-    await this.#runtime.unary(runtime.updateRuntimeConfig, request, within(options));
-  }
-
-  runtimeConfig(options?: CallOptions): Promise<RuntimeConfigResponse> {
-    return this.#runtime.unary(runtime.runtimeConfig, {}, within(options));
-  }
-
-  async runPodSandbox(args: RunPodSandboxArgs, options?: CallOptions): Promise<string> {
-    const request = { config: args.config, runtimeHandler: args.runtimeHandler ?? "" };
-    return (
-      await this.#runtime.unary(runtime.runPodSandbox, request, within(options, RUN_SANDBOX_MS))
-    ).podSandboxId;
-  }
-
-  async stopPodSandbox(id: string, options?: CallOptions): Promise<void> {
-    const request = { podSandboxId: id };
-    await goneIsFine(this.#runtime.unary(runtime.stopPodSandbox, request, within(options)));
-  }
-
-  async removePodSandbox(id: string, options?: CallOptions): Promise<void> {
-    const request = { podSandboxId: id };
-    await goneIsFine(this.#runtime.unary(runtime.removePodSandbox, request, within(options)));
-  }
-
-  podSandboxStatus(id: string, options?: VerboseOptions): Promise<PodSandboxStatusResponse> {
-    const request = { podSandboxId: id, verbose: options?.verbose ?? false };
-    return this.#runtime.unary(runtime.podSandboxStatus, request, within(options));
-  }
-
-  async listPodSandbox(
-    filter: PodSandboxFilterInit = {},
-    options?: CallOptions,
-  ): Promise<readonly PodSandbox[]> {
-    return (await this.#runtime.unary(runtime.listPodSandbox, { filter }, within(options))).items;
-  }
-
-  async updatePodSandboxResources(
-    id: string,
-    args: UpdatePodSandboxResourcesArgs,
-    options?: CallOptions,
-  ): Promise<void> {
-    const request = { podSandboxId: id, ...args };
-    await this.#runtime.unary(runtime.updatePodSandboxResources, request, within(options));
-  }
-
-  async createContainer(args: CreateContainerArgs, options?: CallOptions): Promise<string> {
-    const { sandboxId: podSandboxId, config, sandboxConfig } = args;
-    const request = { podSandboxId, config, sandboxConfig };
-    return (await this.#runtime.unary(runtime.createContainer, request, within(options)))
-      .containerId;
-  }
-
-  async startContainer(id: string, options?: CallOptions): Promise<void> {
-    await this.#runtime.unary(runtime.startContainer, { containerId: id }, within(options));
-  }
-
-  async stopContainer(id: string, graceSeconds: number, options?: CallOptions): Promise<void> {
-    const request = { containerId: id, timeout: BigInt(graceSeconds) };
-    const settings = withinMore(graceSeconds, options);
-    await goneIsFine(this.#runtime.unary(runtime.stopContainer, request, settings));
-  }
-
-  async removeContainer(id: string, options?: CallOptions): Promise<void> {
-    const request = { containerId: id };
-    await goneIsFine(this.#runtime.unary(runtime.removeContainer, request, within(options)));
-  }
-
-  async listContainers(
-    filter: ContainerFilterInit = {},
-    options?: CallOptions,
-  ): Promise<readonly Container[]> {
-    return (await this.#runtime.unary(runtime.listContainers, { filter }, within(options)))
-      .containers;
-  }
-
-  containerStatus(id: string, options?: VerboseOptions): Promise<ContainerStatusResponse> {
-    const request = { containerId: id, verbose: options?.verbose ?? false };
-    return this.#runtime.unary(runtime.containerStatus, request, within(options));
-  }
-
-  async updateContainerResources(
-    id: string,
-    args: UpdateContainerResourcesArgs,
-    options?: CallOptions,
-  ): Promise<void> {
-    const request = { containerId: id, linux: args.linux, annotations: { ...args.annotations } };
-    await this.#runtime.unary(runtime.updateContainerResources, request, within(options));
-  }
-
-  async reopenContainerLog(id: string, options?: CallOptions): Promise<void> {
-    await this.#runtime.unary(runtime.reopenContainerLog, { containerId: id }, within(options));
-  }
-
-  async checkpointContainer(
-    id: string,
-    args: CheckpointContainerArgs,
-    options?: CallOptions,
-  ): Promise<void> {
-    const { location, timeoutSeconds } = args;
-    const request = { containerId: id, location, timeout: BigInt(timeoutSeconds) };
-    const settings = withinMore(timeoutSeconds, options);
-    await this.#runtime.unary(runtime.checkpointContainer, request, settings);
-  }
-
-  execSync(
-    id: string,
-    args: { readonly cmd: readonly string[]; readonly timeoutSeconds: number },
-    options?: CallOptions,
-  ): Promise<ExecSyncResponse> {
-    const { cmd, timeoutSeconds } = args;
-    const request = { containerId: id, cmd: [...cmd], timeout: BigInt(timeoutSeconds) };
-    const { signal, timeoutMs = execSyncMs(timeoutSeconds) } = options ?? {};
-    return this.#runtime.unary(runtime.execSync, request, { signal, timeoutMs });
-  }
-
-  async exec(request: ExecRequestInit, options?: CallOptions): Promise<string> {
-    return (await this.#runtime.unary(runtime.exec, request, within(options))).url;
-  }
-
-  async attach(request: AttachRequestInit, options?: CallOptions): Promise<string> {
-    return (await this.#runtime.unary(runtime.attach, request, within(options))).url;
-  }
-
-  async portForward(
-    sandboxId: string,
-    ports: readonly number[],
-    options?: CallOptions,
-  ): Promise<string> {
-    const request = { podSandboxId: sandboxId, port: [...ports] };
-    return (await this.#runtime.unary(runtime.portForward, request, within(options))).url;
-  }
-
-  async containerStats(id: string, options?: CallOptions): Promise<ContainerStats | undefined> {
-    const request = { containerId: id };
-    return (await this.#runtime.unary(runtime.containerStats, request, within(options))).stats;
-  }
-
-  async listContainerStats(
-    filter: ContainerStatsFilterInit = {},
-    options?: CallOptions,
-  ): Promise<readonly ContainerStats[]> {
-    return (await this.#runtime.unary(runtime.listContainerStats, { filter }, within(options)))
-      .stats;
-  }
-
-  async podSandboxStats(id: string, options?: CallOptions): Promise<PodSandboxStats | undefined> {
-    const request = { podSandboxId: id };
-    return (await this.#runtime.unary(runtime.podSandboxStats, request, within(options))).stats;
-  }
-
-  async listPodSandboxStats(
-    filter: PodSandboxStatsFilterInit = {},
-    options?: CallOptions,
-  ): Promise<readonly PodSandboxStats[]> {
-    return (await this.#runtime.unary(runtime.listPodSandboxStats, { filter }, within(options)))
-      .stats;
-  }
-
-  async listMetricDescriptors(options?: CallOptions): Promise<readonly MetricDescriptor[]> {
-    return (await this.#runtime.unary(runtime.listMetricDescriptors, {}, within(options)))
-      .descriptors;
-  }
-
-  async listPodSandboxMetrics(options?: CallOptions): Promise<readonly PodSandboxMetrics[]> {
-    return (await this.#runtime.unary(runtime.listPodSandboxMetrics, {}, within(options)))
-      .podMetrics;
-  }
-
-  getContainerEvents(options?: CallOptions): AsyncIterable<ContainerEventResponse> {
-    return this.#runtime.stream(runtime.getContainerEvents, {}, options);
-  }
-
-  async listImages(image?: ImageSpecInit, options?: CallOptions): Promise<readonly Image[]> {
-    const request = { filter: { image } };
-    return (await this.#images.unary(images.listImages, request, within(options))).images;
-  }
-
-  async imageStatus(image: ImageSpecInit, options?: CallOptions): Promise<Image | undefined> {
-    return (await this.#images.unary(images.imageStatus, { image }, within(options))).image;
-  }
-
-  async pullImage(args: PullImageArgs, options?: CallOptions): Promise<string> {
-    const { image, auth, sandboxConfig } = args;
-    const request = { image, auth, sandboxConfig };
-    return (await this.#images.unary(images.pullImage, request, options)).imageRef;
-  }
-
-  async removeImage(image: ImageSpecInit, options?: CallOptions): Promise<void> {
-    await goneIsFine(this.#images.unary(images.removeImage, { image }, within(options)));
-  }
-
-  imageFsInfo(options?: CallOptions): Promise<ImageFsInfoResponse> {
-    return this.#images.unary(images.imageFsInfo, {}, within(options));
-  }
-
-  [Symbol.dispose](): void {
-    this.#runtime[Symbol.dispose]();
-    if (this.#images !== this.#runtime) this.#images[Symbol.dispose]();
-  }
+/** Throws AgentError `InvalidEndpoint`. */
+export function grpcCriClient(options: GrpcCriClientOptions): GrpcCriClient {
+  const { endpoint, imageEndpoint = endpoint, clock } = options;
+  const runtime = new GrpcChannel({ endpoint, clock });
+  const images =
+    imageEndpoint === endpoint ? runtime : new GrpcChannel({ endpoint: imageEndpoint, clock });
+  return {
+    ...runtimeCalls(runtime),
+    ...imageCalls(images),
+    [Symbol.dispose](): void {
+      runtime[Symbol.dispose]();
+      if (images !== runtime) images[Symbol.dispose]();
+    },
+  };
 }
 
-async function goneIsFine(call: Promise<unknown>): Promise<void> {
+function runtimeCalls(channel: GrpcChannel): RuntimeServiceClient {
+  const { method } = RuntimeService;
+  return {
+    version: (options) =>
+      channel.unary(method.version, { version: "v1" }, within(options, VERSION_MS)),
+    status: (options) =>
+      channel.unary(method.status, { verbose: options?.verbose ?? false }, within(options)),
+    async updateRuntimeConfig(podCIDR, options) {
+      const request = { runtimeConfig: { networkConfig: { podCidr: podCIDR } } };
+      await channel.unary(method.updateRuntimeConfig, request, within(options));
+    },
+    runtimeConfig: (options) => channel.unary(method.runtimeConfig, {}, within(options)),
+
+    async runPodSandbox({ config, runtimeHandler = "" }, options) {
+      const limits = within(options, RUN_SANDBOX_MS);
+      const sandbox = await channel.unary(method.runPodSandbox, { config, runtimeHandler }, limits);
+      return sandbox.podSandboxId;
+    },
+    stopPodSandbox: (podSandboxId, options) =>
+      ignoreNotFound(channel.unary(method.stopPodSandbox, { podSandboxId }, within(options))),
+    removePodSandbox: (podSandboxId, options) =>
+      ignoreNotFound(channel.unary(method.removePodSandbox, { podSandboxId }, within(options))),
+    podSandboxStatus(podSandboxId, options) {
+      const request = { podSandboxId, verbose: options?.verbose ?? false };
+      return channel.unary(method.podSandboxStatus, request, within(options));
+    },
+    listPodSandbox: async (filter = {}, options) =>
+      (await channel.unary(method.listPodSandbox, { filter }, within(options))).items,
+    async updatePodSandboxResources(podSandboxId, args, options) {
+      const request = { podSandboxId, ...args };
+      await channel.unary(method.updatePodSandboxResources, request, within(options));
+    },
+
+    async createContainer({ sandboxId: podSandboxId, config, sandboxConfig }, options) {
+      const request = { podSandboxId, config, sandboxConfig };
+      return (await channel.unary(method.createContainer, request, within(options))).containerId;
+    },
+    async startContainer(containerId, options) {
+      await channel.unary(method.startContainer, { containerId }, within(options));
+    },
+    stopContainer(containerId, graceSeconds, options) {
+      const request = { containerId, timeout: BigInt(graceSeconds) };
+      const limits = withinMore(graceSeconds, options);
+      return ignoreNotFound(channel.unary(method.stopContainer, request, limits));
+    },
+    removeContainer: (containerId, options) =>
+      ignoreNotFound(channel.unary(method.removeContainer, { containerId }, within(options))),
+    listContainers: async (filter = {}, options) =>
+      (await channel.unary(method.listContainers, { filter }, within(options))).containers,
+    containerStatus(containerId, options) {
+      const request = { containerId, verbose: options?.verbose ?? false };
+      return channel.unary(method.containerStatus, request, within(options));
+    },
+    async updateContainerResources(containerId, { linux, annotations }, options) {
+      const request = { containerId, linux, annotations: { ...annotations } };
+      await channel.unary(method.updateContainerResources, request, within(options));
+    },
+    async reopenContainerLog(containerId, options) {
+      await channel.unary(method.reopenContainerLog, { containerId }, within(options));
+    },
+    async checkpointContainer(containerId, { location, timeoutSeconds }, options) {
+      const request = { containerId, location, timeout: BigInt(timeoutSeconds) };
+      const limits = withinMore(timeoutSeconds, options);
+      await channel.unary(method.checkpointContainer, request, limits);
+    },
+
+    execSync(containerId, { cmd, timeoutSeconds }, options) {
+      const request = { containerId, cmd: [...cmd], timeout: BigInt(timeoutSeconds) };
+      const { signal, timeoutMs = execSyncMs(timeoutSeconds) } = options ?? {};
+      return channel.unary(method.execSync, request, { signal, timeoutMs });
+    },
+    exec: async (request, options) =>
+      (await channel.unary(method.exec, request, within(options))).url,
+    attach: async (request, options) =>
+      (await channel.unary(method.attach, request, within(options))).url,
+    async portForward(podSandboxId, ports, options) {
+      const request = { podSandboxId, port: [...ports] };
+      return (await channel.unary(method.portForward, request, within(options))).url;
+    },
+
+    containerStats: async (containerId, options) =>
+      (await channel.unary(method.containerStats, { containerId }, within(options))).stats,
+    listContainerStats: async (filter = {}, options) =>
+      (await channel.unary(method.listContainerStats, { filter }, within(options))).stats,
+    podSandboxStats: async (podSandboxId, options) =>
+      (await channel.unary(method.podSandboxStats, { podSandboxId }, within(options))).stats,
+    listPodSandboxStats: async (filter = {}, options) =>
+      (await channel.unary(method.listPodSandboxStats, { filter }, within(options))).stats,
+    listMetricDescriptors: async (options) =>
+      (await channel.unary(method.listMetricDescriptors, {}, within(options))).descriptors,
+    listPodSandboxMetrics: async (options) =>
+      (await channel.unary(method.listPodSandboxMetrics, {}, within(options))).podMetrics,
+
+    getContainerEvents: (options) => channel.stream(method.getContainerEvents, {}, options),
+  };
+}
+
+function imageCalls(channel: GrpcChannel): ImageServiceClient {
+  const { method } = ImageService;
+  return {
+    listImages: async (image, options) =>
+      (await channel.unary(method.listImages, { filter: { image } }, within(options))).images,
+    imageStatus: async (image, options) =>
+      (await channel.unary(method.imageStatus, { image }, within(options))).image,
+    async pullImage({ image, auth, sandboxConfig }, options) {
+      const request = { image, auth, sandboxConfig };
+      return (await channel.unary(method.pullImage, request, options)).imageRef;
+    },
+    removeImage: (image, options) =>
+      ignoreNotFound(channel.unary(method.removeImage, { image }, within(options))),
+    imageFsInfo: (options) => channel.unary(method.imageFsInfo, {}, within(options)),
+  };
+}
+
+async function ignoreNotFound(call: Promise<unknown>): Promise<void> {
   try {
     await call;
   } catch (thrown) {

@@ -1,4 +1,4 @@
-// Performs: every call that the kubelet makes to a container runtime, as a type: above floor 1 nobody knows gRPC.
+// Performs: the interface of CRI: every call that the kubelet makes to a container runtime, without gRPC.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
@@ -11,7 +11,6 @@ import type {
   ContainerStatsFilterSchema,
   ContainerStatusResponse,
   Container,
-  DeviceSchema,
   ExecRequestSchema,
   ExecSyncResponse,
   Image,
@@ -19,7 +18,6 @@ import type {
   ImageSpecSchema,
   LinuxContainerResourcesSchema,
   LinuxContainerSecurityContextSchema,
-  LinuxPodSandboxConfigSchema,
   LinuxSandboxSecurityContextSchema,
   MetricDescriptor,
   MountSchema,
@@ -41,16 +39,14 @@ import type {
 export type PodSandboxConfigInit = MessageInitShape<typeof PodSandboxConfigSchema>;
 export type ContainerConfigInit = MessageInitShape<typeof ContainerConfigSchema>;
 export type ImageSpecInit = MessageInitShape<typeof ImageSpecSchema>;
-export type AuthConfigInit = MessageInitShape<typeof AuthConfigSchema>;
+type AuthConfigInit = MessageInitShape<typeof AuthConfigSchema>;
 export type LinuxContainerResourcesInit = MessageInitShape<typeof LinuxContainerResourcesSchema>;
 export type LinuxContainerSecurityContextInit = MessageInitShape<
   typeof LinuxContainerSecurityContextSchema
 >;
-export type LinuxPodSandboxConfigInit = MessageInitShape<typeof LinuxPodSandboxConfigSchema>;
 export type LinuxSandboxSecurityContextInit = MessageInitShape<
   typeof LinuxSandboxSecurityContextSchema
 >;
-export type DeviceInit = MessageInitShape<typeof DeviceSchema>;
 export type MountInit = MessageInitShape<typeof MountSchema>;
 export type NamespaceOptionInit = MessageInitShape<typeof NamespaceOptionSchema>;
 export type SecurityProfileInit = MessageInitShape<typeof SecurityProfileSchema>;
@@ -90,7 +86,7 @@ export interface UpdateContainerResourcesArgs {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-export interface UpdatePodSandboxResourcesArgs {
+interface UpdatePodSandboxResourcesArgs {
   readonly overhead?: LinuxContainerResourcesInit;
   readonly resources: LinuxContainerResourcesInit;
 }
@@ -101,15 +97,15 @@ export interface PullImageArgs {
   readonly sandboxConfig?: PodSandboxConfigInit | undefined;
 }
 
-export interface CheckpointContainerArgs {
+interface CheckpointContainerArgs {
   /** Where the archive is written. */
   readonly location: string;
   readonly timeoutSeconds: number;
 }
 
-/** Every method throws CriError; without `timeoutMs` the kubelet's deadline holds (two minutes unless said otherwise). */
+/** Every method throws CriError; without `timeoutMs` the kubelet's deadline applies (two minutes unless noted). */
 export interface RuntimeServiceClient {
-  /** Deadline 10 s: also the sign of life. */
+  /** Deadline 10 s: also the health check. */
   version(options?: CallOptions): Promise<VersionResponse>;
   status(options?: VerboseOptions): Promise<StatusResponse>;
   updateRuntimeConfig(podCIDR: string, options?: CallOptions): Promise<void>;
@@ -118,9 +114,9 @@ export interface RuntimeServiceClient {
 
   /** The id of the new sandbox. Deadline four minutes. */
   runPodSandbox(args: RunPodSandboxArgs, options?: CallOptions): Promise<string>;
-  /** Idempotent; a sandbox that is not there counts as stopped. */
+  /** Idempotent; a missing sandbox counts as stopped. */
   stopPodSandbox(id: string, options?: CallOptions): Promise<void>;
-  /** Idempotent; a sandbox that is not there counts as removed. */
+  /** Idempotent; a missing sandbox counts as removed. */
   removePodSandbox(id: string, options?: CallOptions): Promise<void>;
   podSandboxStatus(id: string, options?: VerboseOptions): Promise<PodSandboxStatusResponse>;
   listPodSandbox(
@@ -136,9 +132,9 @@ export interface RuntimeServiceClient {
   /** The id of the new container. */
   createContainer(args: CreateContainerArgs, options?: CallOptions): Promise<string>;
   startContainer(id: string, options?: CallOptions): Promise<void>;
-  /** Stop signal, then SIGKILL after the grace period. Deadline grace + 2 min; a container that is not there counts as stopped. */
+  /** Stop signal, then SIGKILL after the grace period. Deadline grace + 2 min; a missing container counts as stopped. */
   stopContainer(id: string, graceSeconds: number, options?: CallOptions): Promise<void>;
-  /** A container that is not there counts as removed. */
+  /** A missing container counts as removed. */
   removeContainer(id: string, options?: CallOptions): Promise<void>;
   listContainers(
     filter?: ContainerFilterInit,
@@ -157,7 +153,7 @@ export interface RuntimeServiceClient {
     options?: CallOptions,
   ): Promise<void>;
 
-  /** Runs a command and collects its output. `timeoutSeconds` 0 = none; the deadline lies 10 s behind it. */
+  /** Runs a command and collects its output. `timeoutSeconds` 0 = none; the deadline is 10 s later. */
   execSync(
     id: string,
     args: { readonly cmd: readonly string[]; readonly timeoutSeconds: number },
@@ -192,10 +188,10 @@ export interface ImageServiceClient {
   imageStatus(image: ImageSpecInit, options?: CallOptions): Promise<Image | undefined>;
   /** The reference (digest or id) of the pulled image. No deadline of its own: give a signal. */
   pullImage(args: PullImageArgs, options?: CallOptions): Promise<string>;
-  /** An image that is not there counts as removed. */
+  /** A missing image counts as removed. */
   removeImage(image: ImageSpecInit, options?: CallOptions): Promise<void>;
   imageFsInfo(options?: CallOptions): Promise<ImageFsInfoResponse>;
 }
 
-/** The door to the container runtime. */
+/** The container runtime. */
 export interface CriClient extends RuntimeServiceClient, ImageServiceClient {}

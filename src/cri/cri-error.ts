@@ -1,4 +1,4 @@
-// What went wrong with a call to the runtime, and whether it may have happened all the same (DESIGN: law 15).
+// Errors of calls to the runtime, and whether a failed call may have taken effect.
 
 import { AgentError } from "../lib/errors.ts";
 
@@ -24,16 +24,16 @@ export const GrpcCode = {
 } as const;
 
 /**
- * `refused`: the runtime answered "no". `unknown`: no answer, so the call may have happened:
- * list before acting.
+ * `refused`: the runtime answered with an error. `unknown`: no answer, so the call may have taken effect: list before
+ * acting.
  */
 export type Outcome = "refused" | "unknown";
 
-export interface CriErrorOptions {
+interface CriErrorOptions {
   /** The rpc's name, e.g. `StopPodSandbox`. */
   readonly call: string;
   readonly code: number;
-  /** The runtime's words, or ours where it said nothing. */
+  /** The runtime's message, or the agent's if there is none. */
   readonly details: string;
   readonly cause?: unknown;
 }
@@ -59,8 +59,8 @@ export class CriError extends AgentError {
   }
 }
 
-// INTERNAL is what the client library reports for a stream that was reset under way; a containerd
-// that says it itself loses nothing by one more list.
+// INTERNAL: the client library reports it for a stream that was reset midway. When containerd itself sends it, the
+// additional list is harmless.
 function outcomeOf(code: number): Outcome {
   switch (code) {
     case GrpcCode.CANCELLED:
@@ -82,30 +82,25 @@ function hasCode(thrown: unknown, code: number): boolean {
   return thrown instanceof CriError && thrown.code === code;
 }
 
-/** The container, sandbox or image is not there. */
+/** The container, sandbox or image does not exist. */
 export function isNotFound(thrown: unknown): boolean {
   return hasCode(thrown, GrpcCode.NOT_FOUND);
 }
 
-/** The runtime does not have this call. */
+/** The runtime does not implement this call. */
 export function isUnimplemented(thrown: unknown): boolean {
   return hasCode(thrown, GrpcCode.UNIMPLEMENTED);
 }
 
-/** An earlier call whose answer was lost holds the name (and attempt): re-list, take the next attempt. */
+/** An earlier call without an answer has reserved the name (and attempt): list again, use the next attempt. */
 export function isNameReserved(thrown: unknown): boolean {
   return thrown instanceof CriError && /failed to reserve \w+ name/.test(thrown.details);
 }
 
-/** A sandbox could not get its network because no network plugin is set up (yet). */
+/** The sandbox got no network because no network plugin is set up (yet). */
 export function isNetworkNotReady(thrown: unknown): boolean {
   return (
     thrown instanceof CriError &&
     /cni plugin not initialized|network is not ready|no network config found/i.test(thrown.details)
   );
-}
-
-/** The call may have happened: list before acting. Anything that is no CriError is not a call's outcome. */
-export function isOutcomeUnknown(thrown: unknown): boolean {
-  return thrown instanceof CriError && thrown.outcome === "unknown";
 }

@@ -1,4 +1,4 @@
-// Performs: Typed calls of protobuf-es services over @grpc/grpc-js and one unix socket.
+// Performs: typed calls of protobuf-es services over @grpc/grpc-js and one unix socket.
 
 import {
   create,
@@ -8,45 +8,42 @@ import {
   type DescMethod,
   type MessageInitShape,
   type MessageShape,
-} from "@bufbuild/protobuf";
-import type {
-  DescMethodBiDiStreaming,
-  DescMethodServerStreaming,
-  DescMethodUnary,
+  type DescMethodBiDiStreaming,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
 } from "@bufbuild/protobuf";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { deadline, type Clock } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
 import { CriError, GrpcCode } from "./cri-error.ts";
 
-/** How long and under which conditions one call may run. */
 export interface CallSettings {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds; absent = as long as it takes. */
+  /** Milliseconds; absent = no limit. */
   readonly timeoutMs?: number | undefined;
   /** Request headers. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface GrpcChannelOptions {
+interface GrpcChannelOptions {
   /** `unix:///run/containerd/containerd.sock` */
   readonly endpoint: string;
   readonly clock: Clock;
 }
 
-// No HTTP/2 keepalive: containerd takes pings within five minutes for abuse and ends the stream.
+// No HTTP/2 keepalive: containerd treats pings within five minutes as abuse and closes the connection.
 const CHANNEL_OPTIONS = {
   "grpc.initial_reconnect_backoff_ms": 100,
   "grpc.max_reconnect_backoff_ms": 1000,
   "grpc.max_receive_message_length": 64 * 1024 * 1024,
   "grpc.max_send_message_length": 64 * 1024 * 1024,
-  // A retry by the library would repeat calls whose first try may have happened.
+  // A retry by the library would repeat calls whose first try may have taken effect.
   "grpc.enable_retries": 0,
   // One connection per channel, so that closing a channel closes its socket.
   "grpc.use_local_subchannel_pool": 1,
 } as const;
 
-/** One connection to one socket; connects at the first call and again after every loss. */
+/** One connection to one socket; connects at the first call and reconnects after every loss. */
 export class GrpcChannel implements Disposable {
   readonly endpoint: string;
   readonly #client: Client;
@@ -106,7 +103,7 @@ export class GrpcChannel implements Disposable {
       metadataOf(settings),
     );
     limit.onEnd(() => call.cancel());
-    // The last word of a call that we cancelled ourselves finds nobody listening.
+    // The error of a call that was cancelled here has no other listener.
     call.on("error", () => undefined);
     try {
       yield* call as AsyncIterable<MessageShape<O>>;
@@ -149,8 +146,8 @@ export class GrpcChannel implements Disposable {
     this.#client.close();
   }
 
-  // The library's own deadline compares with the wall clock, and a device's wall clock steps:
-  // a step forward would end every call at once. So we count with our clock and cancel.
+  // The library's own deadline uses the wall clock: a step forward would end every call at once. So the agent's clock
+  // cancels the call.
   #limit(method: DescMethod, { signal, timeoutMs }: CallSettings): CallLimit {
     const timer = timeoutMs === undefined ? undefined : deadline(this.#clock, timeoutMs, signal);
     return new CallLimit({ call: method.name, endpoint: this.endpoint, signal, timeoutMs, timer });
@@ -165,7 +162,7 @@ interface CallLimitOptions {
   readonly timer: (Disposable & { readonly signal: AbortSignal }) | undefined;
 }
 
-/** Ends one call at its deadline or at the caller's abort, and says afterwards which it was. */
+/** Cancels one call at its deadline or at the caller's abort, and reports which of them it was. */
 class CallLimit implements Disposable {
   readonly #options: CallLimitOptions;
   readonly #signal: AbortSignal | undefined;
@@ -188,7 +185,7 @@ class CallLimit implements Disposable {
       return new CriError({
         call,
         code: GrpcCode.CANCELLED,
-        details: "given up before the answer came",
+        details: "cancelled before the runtime answered",
         cause: thrown,
       });
     if (timer?.signal.aborted === true)
@@ -220,7 +217,7 @@ function isServiceError(thrown: unknown): thrown is ServiceError {
   return thrown instanceof Error && "code" in thrown && "details" in thrown;
 }
 
-// Leaves the library's own phrases out and the system's error in.
+// Without the library's own phrases, only the system's error.
 function lost(endpoint: string, details: string): string {
   const cause = details
     .replace(/^No connection established\. Last error: (?:Error: )?/, "")

@@ -3,7 +3,7 @@
 import { GrpcChannel } from "../../src/cri/grpc.ts";
 import { Events } from "../../src/containerd/gen/containerd/services/events/v1/events_pb.ts";
 import type { Envelope } from "../../src/containerd/gen/containerd/types/types_pb.ts";
-import { CRI_NAMESPACE, CRI_NAMESPACE_HEADERS } from "../../src/containerd/namespace.ts";
+import { CRI_NAMESPACE, CRI_NAMESPACE_HEADERS } from "../../src/containerd/containerd.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { stringFields } from "./wire.ts";
 

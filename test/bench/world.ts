@@ -3,7 +3,7 @@
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 
-import { GrpcCriClient } from "../../src/cri/client.ts";
+import { grpcCriClient } from "../../src/cri/client.ts";
 import { systemClock } from "../../src/lib/system-clock.ts";
 import { AgentProcess, agentBinary } from "../harness/agent-process.ts";
 import type { BrokerClient } from "../harness/broker-client.ts";
@@ -54,7 +54,7 @@ export async function makeWorld(temp: TempDirectory): Promise<World | string> {
     containerd,
     broker,
     client: await broker.client(),
-    bare: new BareCalls(new GrpcCriClient({ endpoint, clock }), {
+    bare: new BareCalls(grpcCriClient({ endpoint, clock }), {
       image: IMAGE,
       logDirectory: temp.directory("bare-logs"),
       cgroupParent: cgroupRoot,

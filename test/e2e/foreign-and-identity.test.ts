@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import { cpSync, readFileSync } from "node:fs";
 
-import { GrpcCriClient } from "../../src/cri/client.ts";
+import { grpcCriClient } from "../../src/cri/client.ts";
 import { systemClock } from "../../src/lib/system-clock.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { runBarePod, type BarePod } from "../harness/bare-pod.ts";
@@ -73,7 +73,7 @@ afterAll(() => {
 
 e2e("pods of nobody and of another instance survive everything", async () => {
   const agent = stage.agent({ name: "main" });
-  using cri = new GrpcCriClient({ endpoint: stage.containerd.endpoint, clock: systemClock() });
+  using cri = grpcCriClient({ endpoint: stage.containerd.endpoint, clock: systemClock() });
   const foreign = (name: string, labels: Readonly<Record<string, string>>): Promise<BarePod> =>
     runBarePod(cri, {
       name,

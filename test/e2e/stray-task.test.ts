@@ -3,8 +3,8 @@
 import { afterAll, expect } from "bun:test";
 import { join } from "node:path";
 
-import { StrayTaskClient } from "../../src/containerd/stray-task-client.ts";
-import { GrpcCriClient } from "../../src/cri/client.ts";
+import { strayTaskClient } from "../../src/containerd/stray-task-client.ts";
+import { grpcCriClient, type GrpcCriClient } from "../../src/cri/client.ts";
 import { ContainerState } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import { GrpcChannel } from "../../src/cri/grpc.ts";
 import { systemClock } from "../../src/lib/system-clock.ts";
@@ -48,13 +48,13 @@ async function startBehindCri(id: string): Promise<void> {
   await stage.containerd.ctr("tasks", "start", "--detach", "--null-io", id);
 }
 
-function clients(): DisposableStack & { plain: GrpcCriClient; cri: StrayTaskClient } {
+function clients(): DisposableStack & { plain: GrpcCriClient; cri: GrpcCriClient } {
   const clock = systemClock();
   const { endpoint } = stage.containerd;
   const stack = new DisposableStack();
   const channel = stack.use(new GrpcChannel({ endpoint, clock }));
-  const plain = stack.use(new GrpcCriClient({ endpoint, clock }));
-  const cri = stack.use(new StrayTaskClient({ endpoint, clock, channel }));
+  const plain = stack.use(grpcCriClient({ endpoint, clock }));
+  const cri = stack.use(strayTaskClient({ endpoint, clock, channel }));
   return Object.assign(stack, { plain, cri });
 }
 

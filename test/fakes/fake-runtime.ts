@@ -40,23 +40,21 @@ import {
   RuntimeConfigResponseSchema,
   StatusResponseSchema,
   VersionResponseSchema,
-} from "../../src/cri/gen/runtime/v1/api_pb.ts";
-import type {
-  Container,
-  ContainerEventResponse,
-  ContainerStats,
-  ContainerStatusResponse,
-  ExecSyncResponse,
-  Image,
-  ImageFsInfoResponse,
-  MetricDescriptor,
-  PodSandbox,
-  PodSandboxMetrics,
-  PodSandboxStats,
-  PodSandboxStatusResponse,
-  RuntimeConfigResponse,
-  StatusResponse,
-  VersionResponse,
+  type Container,
+  type ContainerEventResponse,
+  type ContainerStats,
+  type ContainerStatusResponse,
+  type ExecSyncResponse,
+  type Image,
+  type ImageFsInfoResponse,
+  type MetricDescriptor,
+  type PodSandbox,
+  type PodSandboxMetrics,
+  type PodSandboxStats,
+  type PodSandboxStatusResponse,
+  type RuntimeConfigResponse,
+  type StatusResponse,
+  type VersionResponse,
 } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import type {
   RuntimeEvent,
@@ -666,7 +664,7 @@ export class FakeRuntime implements CriClient {
       throw new CriError({
         call: "GetContainerEvents",
         code: GrpcCode.CANCELLED,
-        details: "given up before the answer came",
+        details: "cancelled before the runtime answered",
       });
   }
 
@@ -776,7 +774,7 @@ export class FakeRuntime implements CriClient {
           ? new CriError({
               call,
               code: GrpcCode.CANCELLED,
-              details: "given up before the answer came",
+              details: "cancelled before the runtime answered",
             })
           : new CriError({
               call,

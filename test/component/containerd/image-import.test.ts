@@ -7,7 +7,7 @@ import {
   pauseProgram,
 } from "../../../src/containerd/pause-image.ts";
 import { normalizedImageName, sandboxImageName } from "../../../src/containerd/sandbox-image.ts";
-import { tarOfExecutable } from "../../../src/containerd/ustar.ts";
+import { tarOfExecutable } from "../../../src/containerd/oci-image.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { Random } from "../../../src/lib/random.ts";
 import { until } from "../../fakes/fake-cri-clock.ts";

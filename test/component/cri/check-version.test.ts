@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { checkVersion } from "../../../src/cri/check-version.ts";
-import { GrpcCriClient } from "../../../src/cri/client.ts";
+import { grpcCriClient } from "../../../src/cri/client.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { VersionResponseSchema } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
 import { until } from "../../fakes/fake-cri-clock.ts";
@@ -25,7 +25,7 @@ test("refuses any other version, naming both", async () => {
   expect(await rejectionOf(checkVersion({ version }, { endpoint: "unix:///x" }))).toMatchObject({
     reason: "UnsupportedCRIVersion",
     message:
-      'containerd 1.5.9 at unix:///x speaks CRI "v1alpha2", the agent speaks "v1"; install containerd 1.6 or newer',
+      'containerd 1.5.9 at unix:///x serves CRI "v1alpha2", the agent requires "v1"; install containerd 1.6 or newer',
   });
 });
 
@@ -44,7 +44,7 @@ test("no socket, nobody behind it, and a silent runtime are three sentences", as
   using served = await serveRuntime();
   const { clock, client, endpoint, runtime } = served;
 
-  using absent = new GrpcCriClient({ endpoint: "unix:///nonexistent/c.sock", clock });
+  using absent = grpcCriClient({ endpoint: "unix:///nonexistent/c.sock", clock });
   const nothing = await rejectionOf(
     checkVersion(absent, { endpoint: "unix:///nonexistent/c.sock" }),
   );

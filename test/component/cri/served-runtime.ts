@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { GrpcCriClient } from "../../../src/cri/client.ts";
+import { grpcCriClient, type GrpcCriClient } from "../../../src/cri/client.ts";
 import { GrpcChannel } from "../../../src/cri/grpc.ts";
 import { ManualClock } from "../../fakes/fake-cri-clock.ts";
 import {
@@ -37,7 +37,7 @@ export async function serveRuntime(
     startFakeCriServer({ runtime, socket, ...serverOptions });
   let server = await listen();
   const { endpoint } = server;
-  const client = new GrpcCriClient({ endpoint, clock });
+  const client = grpcCriClient({ endpoint, clock });
   const channel = new GrpcChannel({ endpoint, clock });
   return {
     clock,

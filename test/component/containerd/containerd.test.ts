@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isContainerd } from "../../../src/containerd/is-containerd.ts";
+import { isContainerd } from "../../../src/containerd/containerd.ts";
 
 test.each([
   ["containerd", true],

@@ -1,4 +1,5 @@
-// Performs: wires the images to the pods: what is said about an image becomes events of the container that wants it.
+// Performs: brings the image of a container to the node, with the pod's credentials, events and pinned image, and notes
+// the result in the ledger.
 
 import { containerEvent, podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { LocalObjects } from "../api/v1/local-object.ts";
@@ -16,7 +17,7 @@ export interface ImagesOptions {
   readonly record: RecordEvent;
   /** What the pod may read. */
   readonly objects: (pod: Pod) => LocalObjects;
-  /** What the runtime calls the image that this container must run, and no other; undefined = as its spec says. */
+  /** The runtime's name of the image that this container must run, and no other; undefined = as in its spec. */
   readonly pinned: (uid: PodUID, container: string) => string | undefined;
   readonly ledger: ImageLedger;
 }
@@ -29,21 +30,25 @@ export function imageEnsurer(options: ImagesOptions): EnsureImage {
     const { secrets, unusable } = pullSecretsOf(pod, objects(pod));
     if (unusable.length > 0) {
       const message = `Unable to retrieve some image pull secrets (${unusable.join(", ")}); attempting to pull the image may not succeed.`;
-      const said = { type: "Warning", reason: "FailedToRetrieveImagePullSecret", message } as const;
-      record(podEvent(pod.metadata, said));
+      const event = {
+        type: "Warning",
+        reason: "FailedToRetrieveImagePullSecret",
+        message,
+      } as const;
+      record(podEvent(pod.metadata, event));
     }
     return credentialsFor(reference, secrets);
   };
   const ensure: EnsureImage = async (pod, { name, image, imagePullPolicy }, signal) => {
     const ref = pinnedImage({ pod, name, image }, options);
-    // One that was lost since is fetched by its name: better than nothing.
+    // A pinned image that was removed since is pulled by its name.
     const here = ref === undefined ? undefined : await puller.local(ref, signal);
     const ensured =
       here ??
       (await puller.ensure(image, imagePullPolicy, {
         signal,
         isStrict: pullsStrictly(pod),
-        record: (said) => record(containerEvent(pod, name, said)),
+        record: (event) => record(containerEvent(pod, name, event)),
         credentials: (reference) => credentials(pod, reference),
       }));
     const { imageRef, uid, username } = ensured;
@@ -62,7 +67,7 @@ export function imageEnsurer(options: ImagesOptions): EnsureImage {
   };
 }
 
-/** Of a container's own image, not of one that it mounts. */
+/** Only for a container's own image, not for one that it mounts. */
 function pinnedImage(
   wanted: { readonly pod: Pod; readonly name: string; readonly image: string },
   { pinned }: ImagesOptions,

@@ -1,4 +1,4 @@
-// What is said about an image, in the kubelet's words. kubelet: images.imageManager, startContainer
+// The events about an image, with the kubelet's messages. kubelet: images.imageManager, startContainer
 
 import type { Said } from "../api/v1/events.ts";
 import { type AgentError, messageOf } from "../lib/errors.ts";
@@ -7,7 +7,7 @@ export interface PullFacts {
   /** Of the pull itself, and with the time in the queue. */
   readonly ms: number;
   readonly waitedMs: number;
-  /** Bytes; absent = the runtime did not tell. */
+  /** Bytes; absent = unknown to the runtime. */
   readonly size?: bigint | undefined;
 }
 
@@ -32,7 +32,7 @@ export function pullFailed(image: string, cause: unknown): Said {
   return { type: "Warning", reason: "Failed", message };
 }
 
-/** Of a refusal of `ImagePuller.ensure`: what happened, then the container's state in a word. */
+/** Of a refusal of `ImagePuller.ensure`: what happened, then the reason in the container's state. */
 export function refused(image: string, error: AgentError): readonly Said[] {
   const message = `Error: ${error.reason}`;
   return [...details(image, error), { type: "Warning", reason: "Failed", message }];

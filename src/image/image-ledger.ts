@@ -1,4 +1,4 @@
-// Performs: what became of the images that each pod has asked for: here, not to be had, or not yet.
+// Remembers the result of the last pull of each image of each pod: here, failed for good, or failed for now.
 
 import type { ImageProgress } from "../protocol/desired-document.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
@@ -11,17 +11,17 @@ import { messageOf, reasonOf } from "../lib/errors.ts";
 
 type Outcome =
   | { readonly type: "Here" }
-  /** No waiting helps. */
+  /** Waiting cannot mend it. */
   | { readonly type: "Fatal"; readonly why: Failure; readonly at: Monotonic }
-  /** Nobody answers who could say whether it is to be had. */
+  /** The registry or the runtime does not answer. */
   | { readonly type: "Silent" }
   | { readonly type: "Failed" };
 
 const HERE: Outcome = { type: "Here" };
-/** Ours, or the pod's own: nobody else has to be asked. */
+/** Decided without asking the registry. */
 const FATAL_REASONS = ["InvalidImageName", "ErrImageNeverPull"];
 
-/** Pods; far more than a node runs. */
+/** Caps the pods that are remembered; far more than a node runs. */
 const REMEMBERED = 500;
 
 export class ImageLedger {
@@ -36,13 +36,13 @@ export class ImageLedger {
     this.#of(uid).set(image, HERE);
   }
 
-  /** A pull that is only waited for says nothing new. */
+  /** A back-off between two pulls is no new result. */
   failed(uid: PodUID, image: string, thrown: unknown): void {
     if (reasonOf(thrown, "") === "ImagePullBackOff") return;
     this.#of(uid).set(image, outcomeOf(thrown, this.#now()));
   }
 
-  /** Why an image of the pod will never come, and since when that is known; undefined = it may. */
+  /** Why an image of the pod will never come, and since when that is certain; undefined = all may come. */
   fatal(uid: PodUID): { readonly why: Failure; readonly at: Monotonic } | undefined {
     const found = [...(this.#byPod.get(uid)?.values() ?? [])].filter(
       (outcome) => outcome.type === "Fatal",
@@ -50,12 +50,12 @@ export class ImageLedger {
     return found.toSorted((a, b) => b.at - a.at)[0];
   }
 
-  /** False = the last that was asked for an image of the pod has said nothing. */
+  /** False = the last pull of an image of the pod got no answer. */
   registryAnswers(uid: PodUID): boolean {
     return [...(this.#byPod.get(uid)?.values() ?? [])].every(({ type }) => type !== "Silent");
   }
 
-  /** One of its images was asked for and did not come. */
+  /** The last pull of one of its images failed. */
   areAway(uid: PodUID): boolean {
     return [...(this.#byPod.get(uid)?.values() ?? [])].some(({ type }) => type !== "Here");
   }
@@ -73,7 +73,7 @@ export class ImageLedger {
   }
 }
 
-/** Of these pods by now; what has a container of an image has had the image. */
+/** Counts the images of these pods; an image that a container of the pod was made of is here. */
 export function imageProgress(
   wanted: readonly DesiredPod[],
   ledger: Pick<ImageLedger, "isHere">,

@@ -27,7 +27,7 @@ export interface ImagePullerOptions {
 }
 
 export interface EnsuredImage {
-  /** What the runtime calls the image: its ID. */
+  /** The runtime's ID of the image. */
   readonly imageRef: string;
   /** Whom the image runs as: a number, or else a name ("" = none); neither = root. */
   readonly uid?: number;
@@ -38,11 +38,11 @@ export interface EnsuredImage {
 
 export interface EnsureOptions {
   readonly signal: AbortSignal;
-  /** No image that is here stands in for one that cannot be asked for. */
+  /** A local image does not replace one whose registry cannot be reached. */
   readonly isStrict?: boolean;
-  /** Hears what is worth an event; whoever shares a pull with others hears it too. Must not throw. */
+  /** Called for each event, also by every caller that shares a pull. Must not throw. */
   readonly record?: (said: Said) => void;
-  /** What the registry may ask for, asked before a pull: each is tried in turn; none = as anybody. */
+  /** Credentials for the registry, looked up before a pull and tried in turn; none = anonymous. */
   readonly credentials?: (reference: ImageReference) => readonly PullCredentials[];
 }
 
@@ -66,14 +66,14 @@ interface DonePull {
 }
 
 interface Wanted extends EnsureOptions {
-  /** The image's full name: what is the same image is the same key. */
+  /** The full name of the image: equal images have equal keys. */
   readonly key: string;
   readonly reference: ImageReference;
   /** As the pod writes it. */
   readonly image: string;
 }
 
-/** One pull, and who may share it: whoever asks for the same with the same credentials. */
+/** One pull, shared by all callers that ask for the same image with the same credentials. */
 interface Pull {
   /** Holds the credentials: it never leaves this process. */
   readonly key: string;
@@ -178,7 +178,7 @@ export class ImagePuller {
     return this.#pulled(wanted, done, clock.monotonic() - start);
   }
 
-  /** What the image says of itself is known only now that it is here; without that nobody can say whom it runs as. */
+  /** Reads the user of the image, which is unknown before it is here. */
   async #pulled(wanted: Wanted, done: DonePull, waitedMs: number): Promise<EnsuredImage> {
     const { image, record } = wanted;
     let local: LocalImage | undefined;
@@ -216,7 +216,7 @@ export class ImagePuller {
     });
   }
 
-  /** The last refusal counts; whoever cannot be reached need not be asked by another name. */
+  /** The last refusal counts; a registry that cannot be reached is not asked with other credentials. */
   async #pullAs(
     [first, ...more]: readonly PullCredentials[],
     image: string,
@@ -234,7 +234,7 @@ export class ImagePuller {
 
   #remember(key: string, thrown: unknown): void {
     const failure = pullFailure(thrown);
-    // A runtime that is away says nothing about the image.
+    // An answer that is missing proves nothing about the image.
     if (failure === "Runtime") return;
     const now = this.#options.clock.monotonic();
     for (const [other, { backoff }] of this.#failed)

@@ -11,7 +11,7 @@ export interface PrefetchOptions {
   readonly log: Logger;
   /** Resolves when all images of the pod are on this node. */
   readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
-  /** All of some pod are here. */
+  /** All images of a pod are here. */
   readonly onFetched: () => void;
 }
 
@@ -31,7 +31,7 @@ export class Prefetch implements Disposable {
     this.#options = options;
   }
 
-  /** Those that wait by now; whatever else is under way is nobody's wish any more. */
+  /** Fetches for these pods, and aborts what is under way for others. */
   want(pods: readonly DesiredPod[]): void {
     const wanted = new Map(pods.map((desired) => [desired.uid, desired]));
     for (const [uid, { abort, again }] of this.#fetches) {

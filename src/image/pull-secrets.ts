@@ -17,7 +17,7 @@ export interface PullSecrets {
   readonly unusable: readonly string[];
 }
 
-/** Those that are not there are no error: a registry may not ask for any. */
+/** A missing secret is no error: the registry may not require any. */
 export function pullSecretsOf({ metadata, spec }: Pod, objects: LocalObjects): PullSecrets {
   const found = spec.imagePullSecrets.map((name) => ({
     name,
@@ -148,7 +148,7 @@ function parsed(data: Uint8Array | undefined): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(data)) as unknown;
   } catch {
-    // What was written there is nobody's business.
+    // The error would quote the secret.
     return undefined;
   }
 }

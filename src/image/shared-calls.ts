@@ -1,4 +1,4 @@
-// Performs: one call for many who ask the same at the same time. An answer is shared, never kept.
+// Performs: one call for several callers that ask the same at the same time. An answer is shared, never kept.
 
 interface SharedCall<T> {
   readonly answer: Promise<T>;
@@ -35,7 +35,7 @@ export class SharedCalls<T> {
     const call: SharedCall<T> = { answer, controller, waiters: 0 };
     this.#calls.set(key, call);
     const forget = (): void => this.#forget(key, call);
-    // Forgotten before any waiter hears the answer, so whoever asks because of it asks anew.
+    // Forgotten before any waiter gets the answer, so that a call made because of it starts anew.
     void answer.then(forget, forget);
     return call;
   }

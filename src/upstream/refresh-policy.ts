@@ -1,4 +1,4 @@
-// Decides what is published again although the broker has acknowledged the same before (MQTT.md §4). Pure.
+// Decides what is published again although the broker has acknowledged the same before.
 
 /** Nothing, the report alone, or the report and every pod topic. */
 export type Again = "nothing" | "report" | "all";

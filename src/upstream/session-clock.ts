@@ -1,4 +1,4 @@
-// Performs: who speaks upstream: session and number of each message, without a write per message (MQTT.md §4).
+// Performs: numbers each message inside a session, without a write per message.
 
 import type { Speaker } from "./report/report.ts";
 

@@ -1,24 +1,22 @@
-// Performs: wires what is true here to the broker: reports through the outbox, documents to their source.
+// Performs: the node's side of the broker: the connection, the reports through the outbox, the messages to their receiver.
 
 import type { MqttConfig } from "../config/config.ts";
-import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
+import type { SourceName } from "../api/pod/desired-pod.ts";
 import { topicFor } from "../protocol/mqtt-topics.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
 import type { UpstreamFacts } from "../rollout/trial-facts.ts";
-import { acknowledge, acknowledgeStatic, type RunningFacts } from "./report/acknowledge.ts";
+import { Acknowledgements } from "./report/acknowledgements.ts";
 import { againAtConnect, againAtRefresh, both, type Again } from "./refresh-policy.ts";
 import { UpstreamConnection } from "./link/connection.ts";
 import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
-import { shadowedAmong } from "../rollout/document-health.ts";
 import { podLine } from "./report/pod-line.ts";
 import { Publisher } from "./publisher.ts";
 import { ReportLoop } from "./report/report-loop.ts";
 import { podTopicPayload, report, reportContent, reportPayload } from "./report/report.ts";
 import type { Ack } from "../protocol/reported-state.ts";
-import { reportedSource } from "../protocol/wire-text.ts";
 import type { Edges } from "../edges.ts";
 import type { NodeTruth } from "./report/node-truth.ts";
 import { NextSpeaker } from "./session-clock.ts";
@@ -38,9 +36,9 @@ export interface UpstreamOptions {
   readonly onConditions: () => void;
   /** A session is about to publish what waits. */
   readonly onSession: (session: MqttSession, number: number) => void;
-  /** The broker does not take what is said on a topic. */
+  /** The broker refuses messages on a topic. */
   readonly onSetAside: (topic: string, why: string) => void;
-  /** Something went to the broker and came back. */
+  /** The broker has answered. */
   readonly onReached?: () => void;
 }
 
@@ -53,7 +51,7 @@ export class Upstream {
   readonly #publisher: Publisher;
   readonly #reports: ReportLoop;
   readonly #speaker: NextSpeaker;
-  #acks = new Map<string, Ack>();
+  readonly #acknowledgements = new Acknowledgements();
   #review: Disposable | undefined;
   #again: Disposable | undefined;
   #owes: Again = "nothing";
@@ -132,17 +130,17 @@ export class Upstream {
     return [...this.#connectionConditions, ...this.#publisherConditions];
   }
 
-  /** What the line has cost so far. */
+  /** Bytes on the wire so far. */
   bytes(): LinkBytes {
     return this.#meter.bytes();
   }
 
-  /** How the line stands. */
+  /** The state of the connection. */
   facts(): UpstreamFacts {
     return { isConnected: this.#connection.status().connected, reachedAt: this.#reachedAt };
   }
 
-  /** Something that a report tells is different. */
+  /** The content of a report has changed. */
   changed(): void {
     this.#reports.changed();
   }
@@ -168,7 +166,7 @@ export class Upstream {
     this.#options.onReached?.();
   }
 
-  /** A new session has been told everything already. */
+  /** A new session has everything already. */
   #connected(sessionPresent: boolean): void {
     const again = againAtConnect(sessionPresent, this.#options.config.profile);
     if (sessionPresent && again !== "nothing") this.#report(again);
@@ -179,7 +177,7 @@ export class Upstream {
     return againAtRefresh(this.#refreshes);
   }
 
-  /** What cannot be written down now (a full disk) is owed until it can. */
+  /** A report that cannot be written (a full disk) is owed until it can. */
   #report(again: Again): void {
     const { clock, log } = this.#options.edges;
     this.#again?.[Symbol.dispose]();
@@ -231,7 +229,7 @@ export class Upstream {
       const root = config.topicRoot;
       const topic = topicFor({ type: "PodReported", root, node: nodeName, namespace, pod: name });
       topics.add(topic);
-      // It is there, and nothing is known of it yet: what was said before stands.
+      // It exists without a status: its last report stays.
       if (status === undefined) continue;
       outbox.put({
         ...message,
@@ -245,45 +243,18 @@ export class Upstream {
       if (!topics.has(topic)) outbox.put({ ...message, topic, payload: new Uint8Array() });
   }
 
-  /** Also remembers what converged, and comes back when time alone will change the answer. */
+  /** Also remembers what converged, and reports again when time alone will change the answer. */
   #acknowledge(truth: NodeTruth): readonly Ack[] {
-    const { clock } = this.#options.edges;
-    const facts = (source: SourceName, own: readonly DesiredPod[]): RunningFacts => {
-      const uids = new Set(own.map(({ uid }) => uid));
-      return {
-        health: truth.health,
-        shadowed: shadowedAmong(own, truth.rejected),
-        leftovers: truth.pods.filter(
-          ({ desired }) => desired.source === source && !uids.has(desired.uid),
-        ).length,
-        now: clock.monotonic(),
-        wall: clock.now(),
-        previous: this.#acks.get(reportedSource(source)),
-      };
-    };
-    const files = acknowledgeStatic(truth.files, facts("file", truth.files.pods));
-    const documents = truth.documents.flatMap((state) => {
-      const answer = acknowledge(state, facts(state.source, state.document?.pods ?? []));
-      if (answer?.converged === true && state.document !== undefined)
-        this.#options.onConverged(state.source, state.document.generation);
-      return answer ?? [];
-    });
-    const answers = [files, ...documents];
-    this.#acks = new Map(answers.map(({ ack }) => [ack.source, ack]));
-    this.#comeBack(answers.map(({ reviewAt }) => reviewAt).filter((at) => at !== undefined));
-    // What runs comes first: who asks for a source without a digest asks for that.
-    return [
-      ...answers.map(({ ack }) => ack),
-      ...documents.flatMap(({ superseded }) => superseded ?? []),
-    ];
-  }
-
-  #comeBack(times: readonly number[]): void {
+    const { edges, onConverged } = this.#options;
+    const { clock } = edges;
+    const time = { now: clock.monotonic(), wall: clock.now() };
+    const { acks, converged, reviewAt } = this.#acknowledgements.next(truth, time);
+    for (const { source, generation } of converged) onConverged(source, generation);
     this.#review?.[Symbol.dispose]();
-    this.#review = undefined;
-    if (times.length === 0) return;
-    const { clock } = this.#options.edges;
-    const wait = Math.max(0, Math.min(...times) - clock.monotonic());
-    this.#review = clock.after(wait, () => this.changed());
+    this.#review =
+      reviewAt === undefined
+        ? undefined
+        : clock.after(Math.max(0, reviewAt - time.now), () => this.changed());
+    return acks;
   }
 }

@@ -1,9 +1,9 @@
-// Decides when the next `reported` is due: the first change at once, a storm of changes as one (MQTT.md §4).
+// Decides when the next report is due: the first change at once, a storm of changes as one.
 
 import type { Monotonic } from "../../lib/clock.ts";
 
 export interface ReportState {
-  /** The first and the latest change that no report has told yet. */
+  /** The first and the latest change since the last report. */
   readonly firstChangeAt?: Monotonic;
   readonly latestChangeAt?: Monotonic;
   readonly reportedAt?: Monotonic;
@@ -20,7 +20,7 @@ export interface NextReport {
 const DEBOUNCE_MS = 2_000;
 const APART_MS = 10_000;
 
-/** At the start of the process; the first refresh is spread over a whole period, so that a fleet does not report in step. */
+/** At the start of the process. The first refresh is spread over a whole period, so that a fleet does not report in step. */
 export function initialReportState(now: Monotonic, frequency: number, dice: number): ReportState {
   return { refreshAt: now + frequency * dice };
 }

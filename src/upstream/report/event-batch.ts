@@ -1,10 +1,10 @@
-// Decides what of an event goes upstream, and in which words; its number and the rest of the batch come when it is published.
+// Which parts of an event are published; its number and the rest of the batch are added when it is sent.
 
 import type { EventObject, EventType, NewEvent, RecordedEvent } from "../../api/v1/events.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { jsonBytes, wireText } from "../../protocol/wire-text.ts";
 
-/** One of `events` in an EventBatch (MQTT.md §4). */
+/** One of `events` in an EventBatch. */
 export interface WireEvent {
   /** Only grows inside one incarnation. */
   readonly n: number;
@@ -48,7 +48,7 @@ function wireEvent(event: RecordedEvent, boot: string): Omit<WireEvent, "n"> {
 /** How many events of each type never reached the broker. */
 export type Lost = Readonly<Record<EventType, number>>;
 
-/** Says that there is a gap, and how wide it is. */
+/** Reports how many events were dropped. */
 export function gapEvent({ Normal, Warning }: Lost, node: string): NewEvent {
   const message = `${Normal} Normal and ${Warning} Warning events were dropped before the broker could be told`;
   return {

@@ -1,4 +1,4 @@
-// Performs: hands events to the outbox: together, a repetition seldom, and a word about those that were dropped.
+// Performs: writes events to the outbox: in batches, repetitions at most every ten minutes, and a count of dropped events.
 
 import type { EventType, RecordedEvent } from "../../api/v1/events.ts";
 import type { Clock, Monotonic } from "../../lib/clock.ts";
@@ -19,8 +19,8 @@ export interface EventOutbox {
   addEvent(row: EventRow): void;
   /** True when there was something to write. */
   flushEvents(): boolean;
-  /** If events were dropped: writes down what `say` makes of it and counts from 0 again. True when there were some. */
-  settleDropped(say: (lost: Lost) => EventRow): boolean;
+  /** If events were dropped: writes the row that `make` returns and counts from 0 again. True when there were some. */
+  settleDropped(make: (lost: Lost) => EventRow): boolean;
 }
 
 export interface EventUplinkOptions {
@@ -34,18 +34,18 @@ export interface EventUplinkOptions {
   readonly warningsOnly?: boolean;
   /** A text as it may leave the node; absent = as it is. */
   readonly redact?: (text: string) => string;
-  /** There is something new in the outbox. */
+  /** Rows were added to the outbox. */
   readonly onFlushed: () => void;
 }
 
-/** What happens together is written together. */
+/** Events within this time are written together. */
 const GATHER_MS = 1_000;
 const FLUSH_MS = 10_000;
 const REPEAT_MS = 600_000;
-/** Events whose repetitions are held back; beyond it the one longest not said is forgotten. */
-const MAX_SAID = 1_000;
+/** Events whose repetitions are held back; beyond it the one sent longest ago is forgotten. */
+const MAX_SENT = 1_000;
 
-interface Said {
+interface Sent {
   readonly at: Monotonic;
   /** A repetition that waits until `REPEAT_MS` have passed. */
   readonly again?: RecordedEvent;
@@ -53,9 +53,9 @@ interface Said {
 
 export class EventUplink implements Disposable {
   readonly #options: EventUplinkOptions;
-  /** By the event's id, in the order they were said. */
-  readonly #said = new Map<number, Said>();
-  #hasNews = false;
+  /** By the event's id, in the order in which they were sent. */
+  readonly #sent = new Map<number, Sent>();
+  #hasUnwritten = false;
   #flushedAt: Monotonic = Number.NEGATIVE_INFINITY;
   #isOver = false;
   #timer: { readonly at: Monotonic; readonly handle: Disposable } | undefined;
@@ -67,13 +67,13 @@ export class EventUplink implements Disposable {
   /** The event goes with the next flush; its repetitions every ten minutes, as one with their count. */
   add(event: RecordedEvent): void {
     if (this.#options.warningsOnly === true && event.type === "Normal") return;
-    const before = this.#said.get(event.id);
-    if (before === undefined) this.#say(event);
-    else this.#said.set(event.id, { at: before.at, again: event });
+    const before = this.#sent.get(event.id);
+    if (before === undefined) this.#send(event);
+    else this.#sent.set(event.id, { at: before.at, again: event });
     this.#schedule();
   }
 
-  /** A session is about to publish: a gap is told now, when somebody listens. */
+  /** A session is about to publish: reports dropped events now. */
   connected(): void {
     const { outbox, node, topic, bootId, clock, log } = this.#options;
     try {
@@ -83,29 +83,29 @@ export class EventUplink implements Disposable {
         return { type: event.type, topic, payload: eventPayload(event, bootId) };
       });
     } catch (error) {
-      log.error("cannot tell the gap in the events", { error: messageOf(error) });
+      log.error("cannot report dropped events", { error: messageOf(error) });
     }
   }
 
-  /** What waits for a flush is written now; what comes later is not written any more. */
+  /** Writes what waits for a flush; later events are not written any more. */
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#timer?.handle[Symbol.dispose]();
     this.#timer = undefined;
-    if (this.#hasNews) this.#flush();
+    if (this.#hasUnwritten) this.#flush();
   }
 
-  #say(event: RecordedEvent): void {
+  #send(event: RecordedEvent): void {
     const { outbox, topic, bootId, clock, redact } = this.#options;
     const message = redact?.(event.message) ?? event.message;
     const payload = eventPayload({ ...event, message }, bootId);
     outbox.addEvent({ type: event.type, topic, payload });
-    this.#hasNews = true;
-    this.#said.delete(event.id);
-    this.#said.set(event.id, { at: clock.monotonic() });
-    if (this.#said.size <= MAX_SAID) return;
-    const [oldest] = this.#said.keys();
-    if (oldest !== undefined) this.#said.delete(oldest);
+    this.#hasUnwritten = true;
+    this.#sent.delete(event.id);
+    this.#sent.set(event.id, { at: clock.monotonic() });
+    if (this.#sent.size <= MAX_SENT) return;
+    const [oldest] = this.#sent.keys();
+    if (oldest !== undefined) this.#sent.delete(oldest);
   }
 
   /** One timer for the next moment at which there is something to do. */
@@ -121,8 +121,8 @@ export class EventUplink implements Disposable {
 
   #dueAt(): Monotonic | undefined {
     const floor = this.#flushedAt + FLUSH_MS;
-    if (this.#hasNews) return Math.max(floor, this.#options.clock.monotonic() + GATHER_MS);
-    for (const { at, again } of this.#said.values())
+    if (this.#hasUnwritten) return Math.max(floor, this.#options.clock.monotonic() + GATHER_MS);
+    for (const { at, again } of this.#sent.values())
       if (again !== undefined) return Math.max(floor, at + REPEAT_MS);
     return undefined;
   }
@@ -130,21 +130,21 @@ export class EventUplink implements Disposable {
   #due(): void {
     this.#timer = undefined;
     const until = this.#options.clock.monotonic() - REPEAT_MS;
-    const due = [...this.#said.values()].filter(({ at }) => at <= until);
-    for (const { again } of due) if (again !== undefined) this.#say(again);
-    if (this.#hasNews) this.#flush();
+    const due = [...this.#sent.values()].filter(({ at }) => at <= until);
+    for (const { again } of due) if (again !== undefined) this.#send(again);
+    if (this.#hasUnwritten) this.#flush();
     this.#schedule();
   }
 
-  /** What the disk does not take stays in memory, bounded, for the next time. */
+  /** When the write fails, the events stay in memory, bounded, for the next flush. */
   #flush(): void {
     const { outbox, log, clock, onFlushed } = this.#options;
     this.#flushedAt = clock.monotonic();
     try {
-      this.#hasNews = false;
+      this.#hasUnwritten = false;
       if (outbox.flushEvents()) onFlushed();
     } catch (error) {
-      this.#hasNews = true;
+      this.#hasUnwritten = true;
       log.error("cannot write down events", { error: messageOf(error) });
     }
   }

@@ -1,4 +1,4 @@
-// Performs: what is true on the node at the moment of a report. Types only.
+// What a report is made of. Types only.
 
 import type { DocumentState } from "../../protocol/desired-document.ts";
 import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
@@ -13,11 +13,11 @@ export interface ReportedPod {
   readonly status: PodStatus | undefined;
 }
 
-/** What is true on the node when a report is made. */
+/** What is true on the node at the moment of a report. */
 export interface NodeTruth {
   /** Everything that has a worker and a spec, predecessors too. */
   readonly pods: readonly ReportedPod[];
-  /** Of each pod in `pods`. */
+  /** Of the pods in `pods`. */
   readonly health: ReadonlyMap<PodUID, PodHealth>;
   /** One per namespace/name: what `get pods` shows. */
   readonly shown: readonly ReportedPod[];
@@ -25,6 +25,6 @@ export interface NodeTruth {
   readonly documents: readonly DocumentState[];
   readonly rejected: readonly Rejection[];
   readonly status: NodeStatus;
-  /** False at the start: that a pod is not among them says nothing yet. */
+  /** False at the start: a missing pod proves nothing yet. */
   readonly arePodsKnown: boolean;
 }

@@ -1,4 +1,4 @@
-// One pod as one line of the report, in the words of `kubectl get pods`. Pure.
+// One pod as one line of the report, as `kubectl get pods` shows it.
 
 import { allStatuses } from "../../api/v1/container-statuses.ts";
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
@@ -13,7 +13,7 @@ import { UPDATE_CONDITIONS } from "../../api/pod/update-condition.ts";
 import type { PodLine } from "../../protocol/reported-state.ts";
 import { reportedSource, wireText } from "../../protocol/wire-text.ts";
 
-/** The line of a pod; `status` undefined = nothing is known of it yet. */
+/** The line of a pod; `status` undefined = it has none yet. */
 export function podLine(desired: DesiredPod, status: PodStatus | undefined): PodLine {
   const { namespace, name } = desired.pod.metadata;
   const pod = { spec: desired.pod.spec, status: status ?? {} };
@@ -45,7 +45,7 @@ function reasonOf(pod: SummarizedPod, status: PodStatus): string | undefined {
   return firstReason(status) ?? init;
 }
 
-/** What it pulls or waits for says why; of the others the turn itself is the news. */
+/** A pending update is reported with its reason, any other by the type of its condition. */
 function lineReason({ type, reason }: PodCondition): string | undefined {
   return type === "agent/UpdatePending" ? reason : type.slice("agent/".length);
 }
@@ -59,7 +59,7 @@ function firstReason({ containerStatuses }: PodStatus): string | undefined {
   return first?.state.terminated?.reason;
 }
 
-/** When it became Ready or ceased to be, else when the agent took it on. */
+/** The last change of Ready, else the start of the pod. */
 function sinceOf(status: PodStatus | undefined): string {
   const ready = status?.conditions.find(({ type }) => type === "Ready");
   return ready?.lastTransitionTime ?? status?.startTime ?? "";

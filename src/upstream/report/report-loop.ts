@@ -1,4 +1,4 @@
-// Performs: calls for a report whenever one is due; when that is, coalesce decides.
+// Performs: calls for a report whenever one is due; coalesce.ts decides when.
 
 import { deadline, type Clock } from "../../lib/clock.ts";
 import { LatestBox } from "../../lib/mailbox.ts";
@@ -31,7 +31,7 @@ export class ReportLoop {
     this.#state = initialReportState(clock.monotonic(), frequency, random.next());
   }
 
-  /** Something that the report tells is different now. */
+  /** The content of the report has changed. */
   changed(): void {
     this.#state = afterChange(this.#state, this.#options.clock.monotonic());
     this.#changes.put(true);

@@ -1,4 +1,4 @@
-// Everything the node says of itself in one retained message, never over 48 KiB (MQTT.md §4). Pure.
+// The state of the node as one retained message, never over 48 KiB.
 
 import { canonicalJson } from "../../api/encode/canonical-json.ts";
 import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
@@ -26,7 +26,7 @@ import {
 } from "../../protocol/wire-text.ts";
 import { compareText } from "../../lib/compare.ts";
 
-/** Who speaks: compare session and seq only inside one incarnation. */
+/** Orders messages: session and seq are comparable only inside one incarnation. */
 export interface Speaker {
   readonly incarnation: string;
   readonly session: number;
@@ -35,7 +35,7 @@ export interface Speaker {
 
 export interface ReportInput extends Speaker {
   readonly node: string;
-  /** Wall ms. */
+  /** Wall-clock milliseconds. */
   readonly time: number;
   readonly clockTrusted: boolean;
   readonly desired: readonly Ack[];
@@ -46,7 +46,7 @@ export interface ReportInput extends Speaker {
 
 /** Room for the lines of `rejected`, so that they leave room for pods. */
 const REJECTED_BYTES = 8 * 1024;
-/** Of a node's own words more than so much is not useful to anyone. */
+/** A longer node status is cut. */
 const STATUS_BYTES = 12 * 1024;
 const ACKS_BYTES = 20 * 1024;
 /** For `truncated` and the commas around it. */
@@ -82,7 +82,7 @@ export function reportContent(reported: ReportedState): string {
   return canonicalJson(content);
 }
 
-/** Whether two reports say the same, whenever they were made. */
+/** Whether two reports have equal content, whenever they were made. */
 export function sameReport(a: ReportedState, b: ReportedState): boolean {
   return reportContent(a) === reportContent(b);
 }
@@ -99,17 +99,17 @@ export function podTopicPayload(
 ): { readonly payload: Uint8Array; readonly content: string } {
   const { incarnation, session, seq } = speaker;
   const { uid, specHash } = desired;
-  const said = { uid, specHash, source: reportedSource(desired.source) };
+  const content = { uid, specHash, source: reportedSource(desired.source) };
   const whole: PodReport = {
     incarnation,
     session,
     seq,
-    ...said,
+    ...content,
     status: fittingStatus(wirePodStatus(status)),
   };
   return {
     payload: jsonBytes(whole),
-    content: canonicalJson({ incarnation, ...said, status: whole.status }),
+    content: canonicalJson({ incarnation, ...content, status: whole.status }),
   };
 }
 
@@ -162,7 +162,7 @@ function rejectedLines(rejected: readonly Rejection[]): readonly RejectedLine[] 
 
 function rejectedLine(rejection: Rejection): RejectedLine {
   const { kind, namespace, name, code, path, message } = rejection;
-  // For a file the reference names it; for a document the source says it all.
+  // For a file the reference names it; for a document the source is enough.
   const file = rejection.source === "file" ? `${rejection.ref}: ` : "";
   return {
     source: reportedSource(rejection.source),
@@ -175,12 +175,12 @@ function rejectedLine(rejection: Rejection): RejectedLine {
   };
 }
 
-/** A status too big for the report (it never is by itself) loses its texts first, then everything. */
+/** A status too big for the report loses its messages first, then everything. */
 function wireStatus(status: NodeStatus): NodeStatus {
   const cut = { ...status, conditions: status.conditions.map(wireCondition) };
   if (sizeOf(cut) <= STATUS_BYTES) return cut;
-  const silent = { ...cut, conditions: cut.conditions.map((one) => ({ ...one, message: "" })) };
-  if (sizeOf(silent) <= STATUS_BYTES) return silent;
+  const terse = { ...cut, conditions: cut.conditions.map((one) => ({ ...one, message: "" })) };
+  if (sizeOf(terse) <= STATUS_BYTES) return terse;
   return { conditions: [], addresses: [], capacity: {}, allocatable: {}, nodeInfo: {} };
 }
 
@@ -226,7 +226,7 @@ function optionalMessage(message: string | undefined): { readonly message?: stri
   return message === undefined ? {} : { message: wireText(message) };
 }
 
-/** A pod of very many containers tells of the first ones; init containers take at most half of the room. */
+/** Of very many containers the first ones are reported; init containers take at most half of the room. */
 function fittingStatus(status: PodStatus): PodStatus {
   const spare = 1024;
   const bare = { ...status, initContainerStatuses: [], containerStatuses: [] };

@@ -1,4 +1,4 @@
-// The written object with the text that its author meant where YAML saw a boolean: it is what hashes and checkpoints stand on.
+// The written object, with the author's text where YAML read a boolean (`yes`): hashes and checkpoints are made from it.
 
 import type { Findings } from "../decode/field-errors.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";

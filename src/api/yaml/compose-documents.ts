@@ -85,19 +85,21 @@ function parseTokens(text: string, limits: TextLimits): readonly CST.Token[] {
   return [...found, ...parser.end()];
 }
 
-/** The lexer's sign before a scalar. */
+/** The lexer's sign before a scalar without quotes. */
 const SCALAR = "\x1F";
 
 /** Maps and lists without brackets have no lexeme of their own; their keys and dashes have. */
 function beginsNode(lexeme: string): boolean {
-  switch (lexeme) {
+  switch (lexeme[0]) {
     case SCALAR:
-    case "-":
+    case '"':
+    case "'":
+    case "*":
     case "[":
     case "{":
       return true;
     default:
-      return lexeme.startsWith("*");
+      return lexeme === "-";
   }
 }
 

@@ -7,8 +7,8 @@ import type { Findings } from "../field-errors.ts";
 import type { ConfigMap } from "../../v1/local-object.ts";
 import { configKeyError } from "../../validation/reference-rules.ts";
 
-/** Bytes of all values together. k8s: MaxSecretSize */
-const MAX_BYTES = 1024 * 1024;
+/** Of all values of one ConfigMap or Secret together. k8s: MaxSecretSize */
+export const MAX_DATA_BYTES = 1024 * 1024;
 
 export function decodeConfigMap(root: Node, metadata: WrittenMetadata): ConfigMap {
   const data = stringMap(root, "data");
@@ -44,8 +44,8 @@ export function judgeKeys(findings: Findings, field: string, keys: readonly stri
 /** Of all values of a ConfigMap or a Secret. */
 export function judgeSize(findings: Findings, values: readonly Uint8Array[]): void {
   const size = values.reduce((sum, value) => sum + value.length, 0);
-  if (size > MAX_BYTES)
-    findings.fail(["data"], "Invalid", `Too long: may not be more than ${MAX_BYTES} bytes`);
+  if (size > MAX_DATA_BYTES)
+    findings.fail(["data"], "Invalid", `Too long: may not be more than ${MAX_DATA_BYTES} bytes`);
 }
 
 function fail(root: Node, path: readonly string[], message: string): void {

@@ -1,7 +1,7 @@
 // data and stringData as written → a Secret. What is wrong is said without a letter of the content. k8s: ValidateSecret
 
 import { bytesOfBase64 } from "../../validation/base64.ts";
-import { judgeKeys, judgeSize } from "./decode-config-map.ts";
+import { judgeKeys, judgeSize, MAX_DATA_BYTES } from "./decode-config-map.ts";
 import type { WrittenMetadata } from "../../v1/metadata.ts";
 import { booleanField, invalidValue, stringField, type Node } from "../field-reader.ts";
 import type { Secret } from "../../v1/local-object.ts";
@@ -107,7 +107,9 @@ function judgeType(root: Node, type: string, data: Data): void {
 function judgeJson(root: Node, data: Data, key: string): void {
   const bytes = data[key];
   if (bytes === undefined) requireKey(root, key);
-  else if (!isJsonText(bytes)) hidden(root, ["data", key], "must be a JSON object");
+  // A longer one is refused for its size, and parsing it could cost hundreds of MiB.
+  else if (bytes.length <= MAX_DATA_BYTES && !isJsonText(bytes))
+    hidden(root, ["data", key], "must be a JSON object");
 }
 
 /** Of an object. */

@@ -325,6 +325,10 @@ describe("refusals", () => {
     "a staircase": ["- ".repeat(500_000), "1:204 nested deeper than 100 levels"],
     "keys without end": ["k: v\n".repeat(90_000), `25001:1 ${NODES}${REMEDY}`],
     "numbers without end, in JSON": [`[\n${"1,\n".repeat(50_000)}1]`, `50001:1 ${NODES}${REMEDY}`],
+    "words in quotes without end": [
+      `[\n${`"a",\n'b',\n`.repeat(30_000)}]`,
+      `50001:1 ${NODES}${REMEDY}`,
+    ],
     "items without values": ["-\n".repeat(60_000), `50001:1 ${NODES}${REMEDY}`],
     "aliases without end": [`- &a x\n${"- *a\n".repeat(60_000)}`, `25001:1 ${NODES}${REMEDY}`],
     "comments without end": ["#\n".repeat(200_000), `133334:2 ${TOKENS}${REMEDY}`],

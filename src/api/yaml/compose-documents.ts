@@ -77,12 +77,22 @@ function parseTokens(text: string, limits: TextLimits): readonly CST.Token[] {
     // A text of many lines is one lexeme, but each of its lines costs memory.
     tokens += 1 + lineEnds(lexeme);
     if (tokens > mostTokens) throw tooMany("words, signs and line ends", mostTokens, parser.offset);
-    for (const token of parser.next(lexeme)) found.push(token);
+    for (const token of parser.next(requoted(lexeme))) found.push(token);
     // The stack also holds the document and the scalar at hand.
     if (parser.stack.length > MAX_DEPTH + 2)
       throw new LimitError(`nested deeper than ${MAX_DEPTH} levels`, parser.offset);
   }
   return [...found, ...parser.end()];
+}
+
+const SIMPLE_QUOTES = /^"[^"'\\\r\n]*"$/;
+
+/**
+ * Text in double quotes is composed character by character, one string object for each, which takes 48 bytes.
+ * Without escapes and line ends it is the same in single quotes, and just as long.
+ */
+function requoted(lexeme: string): string {
+  return SIMPLE_QUOTES.test(lexeme) ? `'${lexeme.slice(1, -1)}'` : lexeme;
 }
 
 /** The lexer's sign before a scalar without quotes. */
@@ -108,7 +118,7 @@ function tooMany(what: string, most: number, offset: number): LimitError {
   return new LimitError(message, offset);
 }
 
-function lineEnds(lexeme: string): number {
+export function lineEnds(lexeme: string): number {
   let count = 0;
   for (let at = lexeme.indexOf("\n"); at >= 0; at = lexeme.indexOf("\n", at + 1)) count += 1;
   return count;

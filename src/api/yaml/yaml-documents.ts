@@ -3,7 +3,7 @@
 import { LineCounter } from "yaml";
 
 import type { FieldPath, Locate, Position } from "../decode/field-path.ts";
-import { composeDocuments, LimitError } from "./compose-documents.ts";
+import { composeDocuments, lineEnds, LimitError } from "./compose-documents.ts";
 import type { SourcePosition } from "./source-positions.ts";
 import { FILE_LIMITS, type TextLimits } from "./text-limits.ts";
 import { yamlValue, type DocumentValue, type YamlProblem } from "./yaml-value.ts";
@@ -90,7 +90,10 @@ class Reading {
 
   /** The text as a whole, because of what begins at `offset`. */
   refused(message: string, offset: number): ReadDocuments {
-    return { documents: [], errors: [syntaxError(message, this.#place(offset))] };
+    const before = this.#text.slice(0, offset);
+    // A hostile text has millions of lines: for one place they are counted, not listed.
+    const place = { line: lineEnds(before) + 1, column: offset - before.lastIndexOf("\n") };
+    return { documents: [], errors: [syntaxError(message, place)] };
   }
 
   #readAll(): void {

@@ -95,22 +95,12 @@ function requoted(lexeme: string): string {
   return SIMPLE_QUOTES.test(lexeme) ? `'${lexeme.slice(1, -1)}'` : lexeme;
 }
 
-/** The lexer's sign before a scalar without quotes. */
-const SCALAR = "\x1F";
+/** How the lexemes of nodes begin: `\x1F` is the lexer's own sign before a scalar without quotes. */
+const NODE_SIGNS: ReadonlySet<string> = new Set(["\x1F", '"', "'", "*", "[", "{"]);
 
 /** Maps and lists without brackets have no lexeme of their own; their keys and dashes have. */
 function beginsNode(lexeme: string): boolean {
-  switch (lexeme[0]) {
-    case SCALAR:
-    case '"':
-    case "'":
-    case "*":
-    case "[":
-    case "{":
-      return true;
-    default:
-      return lexeme === "-";
-  }
+  return lexeme === "-" || NODE_SIGNS.has(lexeme.charAt(0));
 }
 
 function tooMany(what: string, most: number, offset: number): LimitError {

@@ -7,15 +7,12 @@ import { wordsOf } from "./get/resource.ts";
 import { RESOURCES } from "./get/resources.ts";
 import { printableText } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
-import { addVerb, type VerbContext } from "./verb.ts";
+import { addVerb, type Verb, type VerbContext } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
 
-/** What `agent fleet` needs; loaded only for that verb. */
+/** The verbs of `agent fleet`; loaded only for that verb. */
 export interface FleetModule {
-  readonly addFleetVerbs: (
-    fleet: Command,
-    options: { readonly terminal: Terminal; readonly done: (code: number) => void },
-  ) => void;
+  readonly fleetVerbs: (terminal: Terminal) => Required<Pick<Verb, "flags" | "verbs">>;
 }
 
 export interface CliOptions extends VerbContext {
@@ -30,9 +27,10 @@ export async function runCli(options: CliOptions): Promise<number> {
   const { terminal } = options;
   const result = { code: 0 };
   const done = (code: number): void => void (result.code = code);
-  const program = buildProgram(options, done);
+  const program = buildProgram(options);
   try {
-    await addFleet(program, options, done);
+    for (const verb of [...VERBS, ...(await fleetVerb(options))])
+      addVerb(program, verb, { context: options, done });
     await program.parseAsync(plainWords(options.argv), { from: "user" });
     return result.code;
   } catch (thrown) {
@@ -43,11 +41,10 @@ export async function runCli(options: CliOptions): Promise<number> {
   }
 }
 
-function buildProgram(options: CliOptions, done: (code: number) => void): Command {
-  const { terminal } = options;
-  const program = new Command("agent")
+function buildProgram({ terminal, version }: CliOptions): Command {
+  return new Command("agent")
     .description("Runs pods from manifests and MQTT on this machine, without an API server.")
-    .version(`agent ${options.version}`, "--version", "print the version")
+    .version(`agent ${version}`, "--version", "print the version")
     .option("--config <file>", "configuration file (AGENT_CONFIG; default /etc/agent/agent.yaml)")
     .option(
       "--socket <path>",
@@ -61,22 +58,15 @@ function buildProgram(options: CliOptions, done: (code: number) => void): Comman
       outputError: (text, write) => write(text.replace(/^error: /, "Error: ")),
     })
     .showHelpAfterError("Run 'agent help' for the verbs and flags.");
-  for (const verb of VERBS) addVerb(program, verb, { context: options, done });
-  return program;
 }
 
-async function addFleet(
-  program: Command,
-  { argv, terminal, loadFleet }: CliOptions,
-  done: (code: number) => void,
-): Promise<void> {
-  if (loadFleet === undefined) return;
-  const fleet = program
-    .command("fleet")
-    .description("operate many nodes through the broker: sign, apply, watch; needs no agent");
-  if (!argv.includes(fleet.name())) return;
-  const { addFleetVerbs } = await loadFleet();
-  addFleetVerbs(fleet, { terminal, done });
+async function fleetVerb({ argv, terminal, loadFleet }: CliOptions): Promise<readonly Verb[]> {
+  if (loadFleet === undefined) return [];
+  const usage = "fleet";
+  const description = "operate many nodes through the broker: sign, apply, watch; needs no agent";
+  if (!argv.includes(usage)) return [{ usage, description }];
+  const { fleetVerbs } = await loadFleet();
+  return [{ usage, description, ...fleetVerbs(terminal) }];
 }
 
 const RESOURCE_WORDS = new Set(

@@ -20,8 +20,9 @@ export interface Verb {
   readonly aliases?: readonly string[];
   readonly description: string;
   readonly flags?: readonly Flag[];
+  /** One of these follows. */
   readonly verbs?: readonly Verb[];
-  /** Resolves to the exit code. Absent = one of its `verbs` must follow. */
+  /** Resolves to the exit code. Absent if there are `verbs`. */
   readonly run?: (call: VerbCall) => number | Promise<number>;
 }
 
@@ -29,11 +30,15 @@ export interface Flag {
   /** `-n, --namespace <namespace>` */
   readonly usage: string;
   readonly description: string;
-  readonly default?: string;
+  readonly default?: unknown;
+  /** How the help shows the default, if not as it is. */
+  readonly defaultText?: string;
   readonly choices?: readonly string[];
   readonly isRequired?: true;
   /** The value is the list of all values given. */
   readonly isRepeatable?: true;
+  /** Throws commander's InvalidArgumentError. */
+  readonly parse?: (written: string) => unknown;
 }
 
 /** What the program gives to every verb. */
@@ -45,8 +50,8 @@ export interface VerbContext {
 }
 
 export interface VerbCall extends VerbContext {
-  /** undefined = none was given. */
-  readonly argument: string | undefined;
+  /** As written, in the order of `usage`; those that are optional may be absent. */
+  readonly args: readonly string[];
   /** The flags of this verb and of the program, by the long name in camel case. */
   readonly flags: <Flags extends object>() => Flags & ConnectionFlags;
   /** The running agent. */
@@ -71,7 +76,7 @@ function callOf(command: Command, context: VerbContext): VerbCall {
   const flags = <Flags extends object>() => command.optsWithGlobals<Flags & ConnectionFlags>();
   return {
     ...context,
-    argument: command.args[0],
+    args: command.args,
     flags,
     connect: async () => {
       const { clock, environment } = context.terminal;
@@ -82,9 +87,11 @@ function callOf(command: Command, context: VerbContext): VerbCall {
 
 function optionOf(flag: Flag): Option {
   const option = new Option(flag.usage, flag.description);
-  if (flag.default !== undefined) option.default(flag.default);
+  const { parse } = flag;
+  if (flag.default !== undefined) option.default(flag.default, flag.defaultText);
   if (flag.choices !== undefined) option.choices(flag.choices);
   if (flag.isRepeatable === true) option.argParser(collect);
+  if (parse !== undefined) option.argParser((written) => parse(written));
   return option.makeOptionMandatory(flag.isRequired === true);
 }
 

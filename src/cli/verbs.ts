@@ -44,7 +44,7 @@ export const VERBS: readonly Verb[] = [
           { usage: "--now", description: "the same as --grace-period 1" },
           { usage: "--force", description: "the same as --grace-period 0" },
         ],
-        run: async ({ argument: name = "", flags, terminal, connect }) => {
+        run: async ({ args: [name = ""], flags, terminal, connect }) => {
           const { deletePod } = await import("./delete.ts");
           const client = await connect();
           return deletePod({ client, terminal, name, flags: flags<DeletePodFlags>() });
@@ -59,7 +59,7 @@ export const VERBS: readonly Verb[] = [
           { ...NAMESPACE, default: "default" },
           { usage: "--data", description: "confirm that all its data is deleted for good" },
         ],
-        run: async ({ argument: name = "", flags, terminal, connect }) => {
+        run: async ({ args: [name = ""], flags, terminal, connect }) => {
           const { deleteClaim } = await import("./delete.ts");
           const client = await connect();
           return deleteClaim({ client, terminal, name, flags: flags() });
@@ -91,7 +91,7 @@ export const VERBS: readonly Verb[] = [
     description:
       "show what a kind or a field means and whether this node supports it; needs no agent",
     flags: [{ usage: "--recursive", description: "list the names of all nested fields" }],
-    run: async ({ argument: asked, flags, terminal }) => {
+    run: async ({ args: [asked], flags, terminal }) => {
       const { explain } = await import("./explain.ts");
       const { recursive = false } = flags<{ readonly recursive?: boolean }>();
       return explain({ asked, recursive, terminal });
@@ -152,7 +152,7 @@ function getVerb(resource: Resource): Verb {
     aliases: resource.aliases,
     description: resource.description,
     flags: resource.flags,
-    run: async ({ argument: name, flags, terminal, connect }) => {
+    run: async ({ args: [name], flags, terminal, connect }) => {
       const { get } = await import("./get/get.ts");
       const client = await connect();
       return get(resource, { client, terminal, name, flags: flags<GetFlags>() });
@@ -168,7 +168,7 @@ function holdVerb(verb: "hold" | "release", description: string): Verb {
       { ...NAMESPACE, description: "namespace of the pod (default: default)" },
       { usage: "--all", description: "all pods of this node" },
     ],
-    run: async ({ argument: name, flags, terminal, connect }) => {
+    run: async ({ args: [name], flags, terminal, connect }) => {
       const { changeHold } = await import("./hold.ts");
       const { namespace, all = false } = flags<HoldFlags>();
       return changeHold({ client: await connect(), terminal, verb, name, namespace, all });

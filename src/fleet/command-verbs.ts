@@ -1,10 +1,11 @@
-// Performs: the verbs of `agent fleet` that ask a node for something about one of its pods.
+// Performs: the verbs of `agent fleet` that send a node a command about one of its pods.
 
-import type { Command } from "commander";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { CliError } from "../cli/cli-error.ts";
+import type { Flag, Verb } from "../cli/verb.ts";
 import type { CommandAsk, CommandFlags } from "./command.ts";
-import { collect, timeoutOption, wholeNumber, type VerbParts } from "./verb-options.ts";
+import type { FleetParts } from "./open-broker.ts";
+import { NAMESPACE, keyFlag, timeoutFlag, wholeNumber } from "./verb-options.ts";
 
 interface LogFlags extends CommandFlags {
   readonly container?: string;
@@ -12,60 +13,72 @@ interface LogFlags extends CommandFlags {
   readonly follow?: boolean;
 }
 
-/** A pod may take its grace period, and its images may have to be pulled. */
-const CHANGE_TIMEOUT = "5m";
-const LOG_TIMEOUT = "30s";
-const HOLDS = {
-  hold: "keep a pod, or all of a node, from being updated until it is released",
-  release: "end a hold, and let a failed revision be tried again",
-} as const;
-
 interface HoldFlags extends CommandFlags {
   readonly all?: boolean;
 }
 
-export function addCommandVerbs(fleet: Command, parts: VerbParts): void {
-  addLogs(fleet, parts);
-  addRestart(fleet, parts);
-  addHolds(fleet, parts);
+/** A pod may take its grace period, and its images may have to be pulled. */
+const CHANGE_TIMEOUT = "5m";
+const LOG_TIMEOUT = "30s";
+
+export function commandVerbs(parts: FleetParts): readonly Verb[] {
+  return [
+    logsVerb(parts),
+    {
+      usage: "restart <node> <pod>",
+      description: "stop a pod gracefully and start it again",
+      flags: commandFlags(CHANGE_TIMEOUT),
+      run: async ({ args: [node = "", pod = ""], flags: read }) => {
+        const flags = read<CommandFlags>();
+        const args = podArgs(pod, flags.namespace);
+        return send(parts, flags, () => ({ node: named(node), verb: "restart", args }));
+      },
+    },
+    holdVerb(
+      parts,
+      "hold",
+      "keep a pod, or all of a node, from being updated until it is released",
+    ),
+    holdVerb(parts, "release", "end a hold, and let a failed revision be tried again"),
+  ];
 }
 
-function addRestart(fleet: Command, parts: VerbParts): void {
-  podCommand(fleet.command("restart <node> <pod>"), CHANGE_TIMEOUT)
-    .description("stop a pod gracefully and start it again")
-    .action(async (node: string, pod: string, _flags: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<CommandFlags>();
-      const args = podArgs(pod, flags.namespace);
-      await ask(parts, flags, () => ({ node: named(node), verb: "restart", args }));
-    });
+function holdVerb(parts: FleetParts, verb: "hold" | "release", description: string): Verb {
+  return {
+    usage: `${verb} <node> [pod]`,
+    description,
+    flags: [
+      ...commandFlags(CHANGE_TIMEOUT),
+      { usage: "--all", description: "all pods of the node" },
+    ],
+    run: async ({ args: [node = "", pod], flags: read }) => {
+      const flags = read<HoldFlags>();
+      const { all = false, namespace } = flags;
+      if ((pod === undefined) !== all)
+        throw new CliError(2, `name a pod, or --all: agent fleet ${verb} NODE POD`);
+      const args = pod === undefined ? { all } : podArgs(pod, namespace);
+      return send(parts, flags, () => ({ node: named(node), verb, args }));
+    },
+  };
 }
 
-function addHolds(fleet: Command, parts: VerbParts): void {
-  for (const verb of ["hold", "release"] as const) {
-    podCommand(fleet.command(`${verb} <node> [pod]`), CHANGE_TIMEOUT)
-      .description(HOLDS[verb])
-      .option("--all", "all pods of the node")
-      .action(async (node: string, pod: string | undefined, _flags: unknown, command: Command) => {
-        const flags = command.optsWithGlobals<HoldFlags>();
-        const { all = false, namespace } = flags;
-        if ((pod === undefined) !== all)
-          throw new CliError(2, `name a pod, or --all: agent fleet ${verb} NODE POD`);
-        const args = pod === undefined ? { all } : podArgs(pod, namespace);
-        await ask(parts, flags, () => ({ node: named(node), verb, args }));
-      });
-  }
-}
-
-function addLogs(fleet: Command, parts: VerbParts): void {
-  podCommand(fleet.command("logs <node> <pod>"), LOG_TIMEOUT)
-    .description("the last lines of a container's log")
-    .option("-c, --container <name>", "of a pod with several")
-    .option("--tail <lines>", "how many", wholeNumber)
-    .option("-f, --follow", "what comes from now on, until Ctrl-C or the node's lease ends")
-    .action(async (node: string, pod: string, _flags: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<LogFlags>();
-      const { container, tail, follow, namespace } = flags;
-      if (follow === true && tail !== undefined)
+function logsVerb(parts: FleetParts): Verb {
+  return {
+    usage: "logs <node> <pod>",
+    description: "the last lines of a container's log",
+    flags: [
+      ...commandFlags(LOG_TIMEOUT),
+      { usage: "-c, --container <name>", description: "of a pod with several" },
+      { usage: "--tail <lines>", description: "how many", parse: wholeNumber },
+      {
+        usage: "-f, --follow",
+        description: "what comes from now on, until Ctrl-C or the node's lease ends",
+      },
+    ],
+    run: async ({ args: [node = "", pod = ""], flags: read }) => {
+      const flags = read<LogFlags>();
+      const { container, tail, follow = false, namespace } = flags;
+      if (follow && tail !== undefined)
         throw new CliError(
           2,
           "--tail and --follow exclude each other: one shows the past, one what comes",
@@ -74,34 +87,36 @@ function addLogs(fleet: Command, parts: VerbParts): void {
         ...podArgs(pod, namespace),
         ...(container === undefined ? {} : { container: named(container) }),
         ...(tail === undefined ? {} : { tail }),
-        ...(follow === true ? { follow: true } : {}),
+        ...(follow ? { follow } : {}),
       };
-      await ask(parts, flags, (root) => ({
+      return send(parts, flags, (root) => ({
         node: named(node),
         verb: "logs",
         args,
-        // Where no container is named the node knows it, and the topic of any will do.
-        ...(follow === true
+        // The node knows the container of a pod that has one; the topic of any container matches.
+        ...(follow
           ? { follow: `${root}/node/${node}/log/${namespace}/${pod}/${container ?? "+"}` }
           : {}),
       }));
-    });
+    },
+  };
 }
 
-function podCommand(command: Command, timeout: string): Command {
-  return command
-    .option("-n, --namespace <namespace>", "of the pod", "default")
-    .option("--key <file>", "private key in PEM that signs the command (repeatable)", collect)
-    .addOption(timeoutOption(timeout, "how long to wait for the answer"));
+function commandFlags(timeout: string): readonly Flag[] {
+  return [
+    NAMESPACE,
+    keyFlag("private key in PEM that signs the command (repeatable)"),
+    timeoutFlag(timeout, "how long to wait for the answer"),
+  ];
 }
 
-async function ask(
-  parts: VerbParts,
+async function send(
+  parts: FleetParts,
   flags: CommandFlags,
   askOf: (root: string) => CommandAsk,
-): Promise<void> {
+): Promise<number> {
   const { command } = await import("./command.ts");
-  parts.done(await command(parts, flags, askOf));
+  return command(parts, flags, askOf);
 }
 
 function podArgs(pod: string, namespace: string): Readonly<Record<string, string>> {

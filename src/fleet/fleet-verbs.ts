@@ -1,220 +1,284 @@
-// Performs: the verbs of `agent fleet` and their flags: an operator's side, which talks to the broker only (MQTT.md
-// §8).
+// Performs: the table of the verbs of `agent fleet`: an operator's side, which talks to the broker only. Each verb loads
+// its work when it runs.
 
-import { Option, type Command } from "commander";
 import type { Terminal } from "../cli/terminal.ts";
+import type { Flag, Verb } from "../cli/verb.ts";
 import { systemRandom } from "../lib/system-clock.ts";
-import type { Random } from "../lib/random.ts";
 import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import type { MqttLink } from "../mqtt/mqtt-link.ts";
+import { commandVerbs } from "./command-verbs.ts";
 import type { ApplyFlags } from "./document/apply.ts";
 import type { DiffFlags } from "./document/diff.ts";
-import { addCommandVerbs } from "./command-verbs.ts";
+import type { SignFlags } from "./document/sign.ts";
 import type { ForgetFlags } from "./forget.ts";
 import type { GetEventsFlags, GetFlags } from "./get.ts";
+import type { BrokerFlags, FleetParts } from "./open-broker.ts";
 import type { KeygenFlags } from "./trust/keygen.ts";
-import type { BrokerFlags } from "./open-broker.ts";
-import type { SignFlags } from "./document/sign.ts";
 import type { TrustFlags, TrustSignFlags } from "./trust/trust.ts";
-import { collect, timeoutOption, wholeNumber, type VerbParts } from "./verb-options.ts";
-
-export interface FleetVerbsOptions {
-  readonly terminal: Terminal;
-  readonly done: (code: number) => void;
-  /** Absent = the real broker. */
-  readonly link?: MqttLink;
-  readonly random?: Random;
-}
+import { bundleVersionFlag, keyFlag, listOf, timeoutFlag } from "./verb-options.ts";
 
 const ROLES = ["desired", "rollout", "command"];
 const APPLY_TIMEOUT = "15m";
 const EVENTS_TIMEOUT = "15s";
 
-export function addFleetVerbs(fleet: Command, options: FleetVerbsOptions): void {
-  const { terminal, done, link = realLink(), random = systemRandom } = options;
-  const parts: VerbParts = { terminal, done, link, random };
-  fleet
-    .option("--url <url>", "the broker: mqtt://, mqtts://, ws:// or wss://")
-    .option("--username <name>", "for the broker")
-    .option("--password-file <file>", "holds the password for the broker")
-    .option("--ca-file <file>", "certificates that vouch for the broker")
-    .option("--cert-file <file>", "our certificate")
-    .option("--key-file <file>", "its private key")
-    .option("--topic-root <levels>", "as in the configuration of the nodes (default agent/v1)")
-    .option("--nodes <file>", "names broker, nodes and groups (AGENT_FLEET; default ./fleet.yaml)");
-  addKeygen(fleet, parts);
-  addSign(fleet, parts);
-  addTrust(fleet, parts);
-  addApply(fleet, parts);
-  addDiff(fleet, parts);
-  addGet(fleet, parts);
-  addStatus(fleet, parts);
-  addCommandVerbs(fleet, parts);
-  addForget(fleet, parts);
+const BROKER_FLAGS: readonly Flag[] = [
+  { usage: "--url <url>", description: "the broker: mqtt://, mqtts://, ws:// or wss://" },
+  { usage: "--username <name>", description: "for the broker" },
+  { usage: "--password-file <file>", description: "holds the password for the broker" },
+  { usage: "--ca-file <file>", description: "certificates that vouch for the broker" },
+  { usage: "--cert-file <file>", description: "our certificate" },
+  { usage: "--key-file <file>", description: "its private key" },
+  {
+    usage: "--topic-root <levels>",
+    description: "as in the configuration of the nodes (default agent/v1)",
+  },
+  {
+    usage: "--nodes <file>",
+    description: "names broker, nodes and groups (AGENT_FLEET; default ./fleet.yaml)",
+  },
+];
+
+const TARGET_FLAGS: readonly Flag[] = [
+  {
+    usage: "-f, --filename <file>",
+    description:
+      "pods, ConfigMaps, Secrets and claims, or one DesiredState; - for standard input (repeatable)",
+    isRequired: true,
+    isRepeatable: true,
+  },
+  { usage: "--node <name>", description: "for this node" },
+  { usage: "--group <name>", description: "for the nodes of this group" },
+];
+
+const OUTPUT: Flag = {
+  usage: "-o, --output <format>",
+  description: "how to print it",
+  choices: ["wide", "json", "yaml"],
+};
+
+export type FleetVerbs = Required<Pick<Verb, "flags" | "verbs">>;
+
+/** With the real broker. */
+export function fleetVerbs(terminal: Terminal): FleetVerbs {
+  return fleetVerbsOf({ terminal, link: realLink(), random: systemRandom });
+}
+
+export function fleetVerbsOf(parts: FleetParts): FleetVerbs {
+  return {
+    flags: BROKER_FLAGS,
+    verbs: [
+      ...offlineVerbs(parts),
+      trustVerb(parts),
+      ...documentVerbs(parts),
+      getVerb(parts),
+      statusVerb(parts),
+      ...commandVerbs(parts),
+      forgetVerb(parts),
+    ],
+  };
 }
 
 function realLink(): MqttLink {
-  // The MQTT library reads addresses in the old way, about which an operator can do nothing.
+  // The MQTT library parses addresses with a deprecated API, and the warning is of no use to an operator.
   process.noDeprecation = true;
   return new MqttjsLink();
 }
 
-function addKeygen(fleet: Command, { terminal, done }: VerbParts): void {
-  fleet
-    .command("keygen")
-    .description("make a root key, a signing key and a first TrustBundle; needs no broker")
-    .option("--dir <directory>", "where to put them", ".")
-    .option("--roles <roles>", `what the signing key may sign: ${ROLES.join(",")}`, listOf, ROLES)
-    .option(
-      "--node-globs <globs>",
-      "nodes it may speak to, such as pi-*,gw-1 (default all)",
-      listOf,
-    )
-    .option("--groups <groups>", "groups it may speak to (default all)", listOf)
-    .action(async (flags: KeygenFlags) => {
-      const { keygen } = await import("./trust/keygen.ts");
-      done(keygen(terminal, flags));
-    });
+function offlineVerbs({ terminal }: FleetParts): readonly Verb[] {
+  return [
+    {
+      usage: "keygen",
+      description: "make a root key, a signing key and a first TrustBundle; needs no broker",
+      flags: [
+        { usage: "--dir <directory>", description: "where to put them", default: "." },
+        {
+          usage: "--roles <roles>",
+          description: `what the signing key may sign: ${ROLES.join(",")}`,
+          parse: listOf,
+          default: ROLES,
+        },
+        {
+          usage: "--node-globs <globs>",
+          description: "nodes it may speak to, such as pi-*,gw-1 (default all)",
+          parse: listOf,
+        },
+        {
+          usage: "--groups <groups>",
+          description: "groups it may speak to (default all)",
+          parse: listOf,
+        },
+      ],
+      run: async ({ flags }) => {
+        const { keygen } = await import("./trust/keygen.ts");
+        return keygen(terminal, flags<KeygenFlags>());
+      },
+    },
+    {
+      usage: "sign",
+      description: "sign a whole DesiredState, to publish it by other means; needs no broker",
+      flags: [
+        {
+          usage: "-f, --filename <file>",
+          description: "the document in YAML or JSON, - for standard input",
+          isRequired: true,
+        },
+        keyFlag("private key in PEM (repeatable)", { isRequired: true }),
+        { usage: "-o, --output <file>", description: "default standard output" },
+      ],
+      run: async ({ flags }) => {
+        const { signDocument } = await import("./document/sign.ts");
+        return signDocument(terminal, flags<SignFlags>());
+      },
+    },
+  ];
 }
 
-function addSign(fleet: Command, { terminal, done }: VerbParts): void {
-  fleet
-    .command("sign")
-    .description("sign a whole DesiredState, to publish it by other means; needs no broker")
-    .requiredOption("-f, --filename <file>", "the document in YAML or JSON, - for standard input")
-    .requiredOption("--key <file>", "private key in PEM (repeatable)", collect)
-    .option("-o, --output <file>", "default standard output")
-    .action(async (flags: SignFlags) => {
-      const { signDocument } = await import("./document/sign.ts");
-      done(await signDocument(terminal, flags));
-    });
+function trustVerb(parts: FleetParts): Verb {
+  return {
+    usage: "trust",
+    description: "who may sign: the TrustBundle of the fleet",
+    verbs: [
+      {
+        usage: "sign",
+        description: "sign a bundle {version, notBefore, root, keys}; needs no broker",
+        flags: [
+          {
+            usage: "-f, --filename <file>",
+            description: "the bundle; keys in base64 or as names of .pub files",
+            isRequired: true,
+          },
+          keyFlag("private root key in PEM (repeatable)", { isRequired: true }),
+          bundleVersionFlag("where the bundle names none"),
+          { usage: "-o, --output <file>", description: "default standard output" },
+        ],
+        run: async ({ flags }) => {
+          const { trustSign } = await import("./trust/trust.ts");
+          return trustSign(parts.terminal, flags<TrustSignFlags>());
+        },
+      },
+      {
+        usage: "publish",
+        description: "lay a bundle on the broker, signed already or with --key as the next version",
+        flags: [
+          { usage: "-f, --filename <file>", description: "the bundle", isRequired: true },
+          keyFlag("private root key in PEM (repeatable)"),
+          bundleVersionFlag("where nothing on the broker tells the next"),
+        ],
+        run: async ({ flags }) => {
+          const { trustPublish } = await import("./trust/trust.ts");
+          return trustPublish(parts, flags<TrustFlags & BrokerFlags>());
+        },
+      },
+    ],
+  };
 }
 
-function addTrust(fleet: Command, parts: VerbParts): void {
-  const { terminal, done } = parts;
-  const trust = fleet.command("trust").description("who may sign: the TrustBundle of the fleet");
-  trust
-    .command("sign")
-    .description("sign a bundle {version, notBefore, root, keys}; needs no broker")
-    .requiredOption("-f, --filename <file>", "the bundle; keys in base64 or as names of .pub files")
-    .requiredOption("--key <file>", "private root key in PEM (repeatable)", collect)
-    .option("--bundle-version <number>", "where the bundle names none", wholeNumber)
-    .option("-o, --output <file>", "default standard output")
-    .action(async (flags: TrustSignFlags) => {
-      const { trustSign } = await import("./trust/trust.ts");
-      done(await trustSign(terminal, flags));
-    });
-  trust
-    .command("publish")
-    .description("lay a bundle on the broker, signed already or with --key as the next version")
-    .requiredOption("-f, --filename <file>", "the bundle")
-    .option("--key <file>", "private root key in PEM (repeatable)", collect)
-    .option("--bundle-version <number>", "where nothing on the broker tells the next", wholeNumber)
-    .action(async (_flags: unknown, command: Command) => {
-      const { trustPublish } = await import("./trust/trust.ts");
-      done(await trustPublish(parts, command.optsWithGlobals<TrustFlags & BrokerFlags>()));
-    });
+function documentVerbs(parts: FleetParts): readonly Verb[] {
+  return [
+    {
+      usage: "apply",
+      description: "publish the complete set of objects of a node or a group",
+      flags: [
+        ...TARGET_FLAGS,
+        keyFlag("private key in PEM that signs it (repeatable)"),
+        { usage: "--epoch <epoch>", description: "instead of the one that the nodes are in" },
+        {
+          usage: "--wait",
+          description: "show how far the nodes are, until each is Healthy or has failed",
+        },
+        timeoutFlag(APPLY_TIMEOUT, "how long to wait"),
+        { usage: "--allow-empty", description: "publish even if nothing is left to run" },
+        {
+          usage: "--allow-plain-secrets",
+          description: "publish even if a Secret can be read by the whole group",
+        },
+        { usage: "--dry-run", description: "show what would change, publish nothing" },
+      ],
+      run: async ({ flags }) => {
+        const { apply } = await import("./document/apply.ts");
+        return apply(parts, flags<ApplyFlags>());
+      },
+    },
+    {
+      usage: "diff",
+      description: "show what apply would change",
+      flags: [
+        ...TARGET_FLAGS,
+        { usage: "--exit-code", description: "end with 1 if something would change" },
+      ],
+      run: async ({ flags }) => {
+        const { diff } = await import("./document/diff.ts");
+        return diff(parts, flags<DiffFlags>());
+      },
+    },
+  ];
 }
 
-function addApply(fleet: Command, parts: VerbParts): void {
-  targetOptions(fleet.command("apply"))
-    .description("publish the complete set of objects of a node or a group")
-    .option("--key <file>", "private key in PEM that signs it (repeatable)", collect)
-    .option("--epoch <epoch>", "instead of the one that the nodes are in")
-    .option("--wait", "show how far the nodes are, until each is Healthy or has failed")
-    .addOption(timeoutOption(APPLY_TIMEOUT, "how long to wait"))
-    .option("--allow-empty", "publish even if nothing is left to run")
-    .option("--allow-plain-secrets", "publish even if a Secret can be read by the whole group")
-    .option("--dry-run", "show what would change, publish nothing")
-    .action(async (_flags: unknown, command: Command) => {
-      const { apply } = await import("./document/apply.ts");
-      parts.done(await apply(parts, command.optsWithGlobals<ApplyFlags>()));
-    });
+function getVerb(parts: FleetParts): Verb {
+  return {
+    usage: "get",
+    description: "show the nodes, pods or events of the fleet",
+    verbs: [
+      {
+        usage: "nodes",
+        aliases: ["node", "no"],
+        description: "all nodes",
+        flags: [OUTPUT],
+        run: async ({ flags }) => {
+          const { getNodes } = await import("./get.ts");
+          return getNodes(parts, flags<GetFlags>());
+        },
+      },
+      {
+        usage: "pods",
+        aliases: ["pod", "po"],
+        description: "all pods of all nodes, as reported",
+        flags: [OUTPUT],
+        run: async ({ flags }) => {
+          const { getPods } = await import("./get.ts");
+          return getPods(parts, flags<GetFlags>());
+        },
+      },
+      {
+        usage: "events",
+        aliases: ["event", "ev"],
+        description: "events as they come: a broker keeps none",
+        flags: [
+          OUTPUT,
+          { usage: "-w, --watch", description: "until Ctrl-C" },
+          timeoutFlag(EVENTS_TIMEOUT, "how long to listen without --watch"),
+        ],
+        run: async ({ flags }) => {
+          const { getEvents } = await import("./get.ts");
+          return getEvents(parts, flags<GetEventsFlags>());
+        },
+      },
+    ],
+  };
 }
 
-function addDiff(fleet: Command, parts: VerbParts): void {
-  targetOptions(fleet.command("diff"))
-    .description("show what apply would change")
-    .option("--exit-code", "end with 1 if something would change")
-    .action(async (_flags: unknown, command: Command) => {
-      const { diff } = await import("./document/diff.ts");
-      parts.done(await diff(parts, command.optsWithGlobals<DiffFlags>()));
-    });
-}
-
-function targetOptions(command: Command): Command {
-  return command
-    .requiredOption(
-      "-f, --filename <file>",
-      "pods, ConfigMaps, Secrets and claims, or one DesiredState; - for standard input (repeatable)",
-      collect,
-    )
-    .option("--node <name>", "for this node")
-    .option("--group <name>", "for the nodes of this group");
-}
-
-function addGet(fleet: Command, parts: VerbParts): void {
-  const get = fleet.command("get").description("show the nodes, pods or events of the fleet");
-  get
-    .command("nodes")
-    .aliases(["node", "no"])
-    .description("all nodes")
-    .addOption(outputOption())
-    .action(async (_flags: unknown, command: Command) => {
-      const { getNodes } = await import("./get.ts");
-      parts.done(await getNodes(parts, command.optsWithGlobals<GetFlags>()));
-    });
-  get
-    .command("pods")
-    .aliases(["pod", "po"])
-    .description("all pods of all nodes, as reported")
-    .addOption(outputOption())
-    .action(async (_flags: unknown, command: Command) => {
-      const { getPods } = await import("./get.ts");
-      parts.done(await getPods(parts, command.optsWithGlobals<GetFlags>()));
-    });
-  get
-    .command("events")
-    .aliases(["event", "ev"])
-    .description("events as they come: a broker keeps none")
-    .addOption(outputOption())
-    .option("-w, --watch", "until Ctrl-C")
-    .addOption(timeoutOption(EVENTS_TIMEOUT, "how long to listen without --watch"))
-    .action(async (_flags: unknown, command: Command) => {
-      const { getEvents } = await import("./get.ts");
-      parts.done(await getEvents(parts, command.optsWithGlobals<GetEventsFlags>()));
-    });
-}
-
-function addStatus(fleet: Command, parts: VerbParts): void {
-  fleet
-    .command("status")
-    .description("one line on each node: whether it is there, and how its documents run")
-    .action(async (_flags: unknown, command: Command) => {
+function statusVerb(parts: FleetParts): Verb {
+  return {
+    usage: "status",
+    description: "one line on each node: whether it is there, and how its documents run",
+    run: async ({ flags }) => {
       const { status } = await import("./get.ts");
-      parts.done(await status(parts, command.optsWithGlobals<BrokerFlags>()));
-    });
+      return status(parts, flags<BrokerFlags>());
+    },
+  };
 }
 
-function addForget(fleet: Command, parts: VerbParts): void {
-  fleet
-    .command("forget <node>")
-    .description("clear what a node that is gone has left on the broker")
-    .option("--yes", "really")
-    .option("--force", "even if it is online")
-    .action(async (node: string, _flags: unknown, command: Command) => {
+function forgetVerb(parts: FleetParts): Verb {
+  return {
+    usage: "forget <node>",
+    description: "clear what a node that is gone has left on the broker",
+    flags: [
+      { usage: "--yes", description: "really" },
+      { usage: "--force", description: "even if it is online" },
+    ],
+    run: async ({ args: [node = ""], flags }) => {
       const { forget } = await import("./forget.ts");
-      parts.done(await forget(parts, node, command.optsWithGlobals<ForgetFlags>()));
-    });
-}
-
-function outputOption(): Option {
-  return new Option("-o, --output <format>", "how to print it").choices(["wide", "json", "yaml"]);
-}
-
-function listOf(written: string): readonly string[] {
-  return written
-    .split(",")
-    .map((word) => word.trim())
-    .filter((word) => word !== "");
+      return forget(parts, node, flags<ForgetFlags>());
+    },
+  };
 }

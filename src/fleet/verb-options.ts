@@ -1,19 +1,32 @@
-// Performs: flags that several verbs of `agent fleet` have, and how their words are read.
+// Performs: the flags that several verbs of `agent fleet` have, and how their values are parsed.
 
-import { InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../api/resource/duration.ts";
-import type { FleetParts } from "./open-broker.ts";
+import type { Flag } from "../cli/verb.ts";
 
-/** What each verb is added with. */
-export interface VerbParts extends FleetParts {
-  readonly done: (code: number) => void;
+export const NAMESPACE: Flag = {
+  usage: "-n, --namespace <namespace>",
+  description: "of the pod",
+  default: "default",
+};
+
+export function keyFlag(description: string, required: { readonly isRequired?: true } = {}): Flag {
+  return { usage: "--key <file>", description, isRepeatable: true, ...required };
 }
 
-/** Ms; written as `90s` or `10m`. */
-export function timeoutOption(fallback: string, description: string): Option {
-  return new Option("--timeout <duration>", description)
-    .argParser(durationOf)
-    .default(parseDuration(fallback), fallback);
+export function bundleVersionFlag(description: string): Flag {
+  return { usage: "--bundle-version <number>", description, parse: wholeNumber };
+}
+
+/** The value is in ms; written as `90s` or `10m`. */
+export function timeoutFlag(fallback: string, description: string): Flag {
+  return {
+    usage: "--timeout <duration>",
+    description,
+    default: parseDuration(fallback),
+    defaultText: fallback,
+    parse: durationOf,
+  };
 }
 
 function durationOf(written: string): number {
@@ -22,12 +35,14 @@ function durationOf(written: string): number {
   throw new InvalidArgumentError("It must be a duration such as 90s or 10m.");
 }
 
-/** Of a flag that may be given several times. */
-export function collect(value: string, earlier: readonly string[] | undefined): readonly string[] {
-  return [...(earlier ?? []), value];
-}
-
 export function wholeNumber(written: string): number {
   if (/^\d{1,9}$/.test(written)) return Number(written);
   throw new InvalidArgumentError("It must be a whole number.");
+}
+
+export function listOf(written: string): readonly string[] {
+  return written
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
 }

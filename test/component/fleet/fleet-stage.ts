@@ -10,7 +10,7 @@ import { runCli } from "../../../src/cli/program.ts";
 import "../../../src/fleet/document/apply.ts";
 import "../../../src/fleet/command.ts";
 import "../../../src/fleet/document/diff.ts";
-import { addFleetVerbs } from "../../../src/fleet/fleet-verbs.ts";
+import { fleetVerbsOf } from "../../../src/fleet/fleet-verbs.ts";
 import "../../../src/fleet/forget.ts";
 import "../../../src/fleet/get.ts";
 import "../../../src/fleet/trust/trust.ts";
@@ -91,7 +91,7 @@ export class FleetStage implements Disposable {
       loadAgent: () => Promise.reject(new Error("the agent was loaded")),
       loadFleet: () =>
         Promise.resolve({
-          addFleetVerbs: (fleet, options) => addFleetVerbs(fleet, { ...options, link, random }),
+          fleetVerbs: (terminal) => fleetVerbsOf({ terminal, link, random }),
         }),
     }).then((code) => (state.code = code));
     for (let at = 0; state.code === undefined && at < 2_000_000; at += 100) {

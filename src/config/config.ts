@@ -32,8 +32,8 @@ import { nearestName } from "../lib/suggest.ts";
 import { claimRootIn, checkClaimRoot } from "./claim-root.ts";
 import { endpoint, labelValue, nodeName, path, quantity, socketPath } from "./config-values.ts";
 import { METERED_DEFAULTS, MQTT, mqttField, NOT_YET } from "./mqtt-config.ts";
-import type { ResourceList } from "../api/v1/pod.ts";
 import type { Field } from "../api/schema/type.ts";
+import type { ResourceList } from "../api/v1/resources.ts";
 
 export type { MqttConfig, PodPolicy } from "./mqtt-config.ts";
 

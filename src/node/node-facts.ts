@@ -9,12 +9,13 @@ import {
   type NodeResources,
 } from "../api/resource/node-resources.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
-import type { PodUID, ResourceList } from "../api/v1/pod.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 import { EMPTY_ROOM, admit, withPod, type NodeFacts, type Room } from "../podworkers/admission.ts";
 import { localLabels } from "../podworkers/node-affinity.ts";
 import type { Admission } from "../source/pod-config.ts";
 import type { Edges } from "../edges.ts";
 import { allocatableOf } from "../runtime/cgroup/pod-cgroups.ts";
+import type { ResourceList } from "../api/v1/resources.ts";
 
 export interface NodeFactsOptions {
   readonly edges: Pick<Edges, "machine">;

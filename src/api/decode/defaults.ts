@@ -6,11 +6,11 @@ import type {
   PodSpec,
   PortProtocol,
   PullPolicy,
-  ResourceRequirements,
   TerminationMessagePolicy,
 } from "../v1/pod.ts";
 import { defaultPodResources } from "../validation/pod-level-resources.ts";
 import type { EmptyDirVolume } from "../v1/volumes.ts";
+import type { ResourceRequirements } from "../v1/resources.ts";
 
 export const DEFAULT_TERMINATION_MESSAGE_PATH = "/dev/termination-log";
 export const DEFAULT_TERMINATION_MESSAGE_POLICY: TerminationMessagePolicy = "File";

@@ -12,7 +12,6 @@ export function v1Container(container: Container): V1Object {
   const { livenessProbe, readinessProbe, startupProbe, lifecycle, restartPolicyRules, ...said } =
     more;
   const { securityContext, stdin, stdinOnce, tty, ...rest } = said;
-  const { limits, requests } = resources;
   return {
     ...rest,
     ...list("restartPolicyRules", restartPolicyRules),
@@ -27,7 +26,7 @@ export function v1Container(container: Container): V1Object {
       env.map((variable) => ENV_VAR.write(variable)),
     ),
     ...list("ports", ports),
-    resources: { ...map("limits", limits), ...map("requests", requests) },
+    resources: CONTAINER.resources.write(resources),
     ...list("volumeMounts", volumeMounts.map(v1Mount)),
     ...probe("livenessProbe", livenessProbe),
     ...probe("readinessProbe", readinessProbe),

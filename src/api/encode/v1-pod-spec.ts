@@ -1,7 +1,8 @@
 // A pod's spec in Kubernetes' own JSON: what it shows can be applied again and means the same.
 
 import type { PodDnsConfig } from "../v1/dns.ts";
-import type { PodSpec, ResourceRequirements } from "../v1/pod.ts";
+import { POD_SPEC } from "../v1/pod-spec.ts";
+import type { PodSpec } from "../v1/pod.ts";
 import type { NodeSelectorTerm, Toleration } from "../v1/scheduling.ts";
 import { POD_SECURITY_CONTEXT } from "../v1/security-context.ts";
 import { v1Container } from "./v1-container.ts";
@@ -31,17 +32,13 @@ export function v1PodSpec(spec: PodSpec): V1Object {
       "imagePullSecrets",
       imagePullSecrets.map((name) => ({ name })),
     ),
-    ...map("overhead", overhead),
+    overhead: POD_SPEC.level.overhead.write(overhead),
     ...map("nodeSelector", nodeSelector),
     ...(affinity === undefined ? {} : { affinity: v1Affinity(affinity) }),
     ...list("tolerations", tolerations.map(v1Toleration)),
-    ...map("resources", v1Resources(resources)),
+    resources: POD_SPEC.level.resources.write(resources),
     securityContext: POD_SECURITY_CONTEXT.write(securityContext),
   };
-}
-
-function v1Resources({ limits, requests }: ResourceRequirements): V1Object {
-  return { ...map("limits", limits), ...map("requests", requests) };
 }
 
 function v1DnsConfig({ nameservers, searches, options }: PodDnsConfig): V1Object {

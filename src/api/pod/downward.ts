@@ -1,6 +1,6 @@
 // What a pod may be told about itself: the values behind fieldRef and resourceFieldRef. kubelet: fieldpath, ExtractContainerResourceValue
 
-import { allContainers, type Pod, type ResourceList } from "../v1/pod.ts";
+import { allContainers, type Pod } from "../v1/pod.ts";
 import { parseQuantity, wholeUnits } from "../resource/quantity.ts";
 import {
   PLAIN_POD_FIELDS,
@@ -8,6 +8,7 @@ import {
   type PlainField,
   type ResourceFieldRef,
 } from "../v1/references.ts";
+import type { ResourceList } from "../v1/resources.ts";
 
 /** What only the node knows. */
 export interface DownwardFacts {

@@ -1,6 +1,5 @@
 // Which devices of the node a container gets without being privileged: from the annotation `agent/devices` and from its limits.
 
-import type { Container, Pod } from "../v1/pod.ts";
 import { parseQuantity } from "./quantity.ts";
 import { compareText } from "../../lib/compare.ts";
 
@@ -41,8 +40,15 @@ export interface DeviceError {
   readonly message: string;
 }
 
+interface Annotated {
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
+}
+interface Limited {
+  readonly resources: { readonly limits: Readonly<Record<string, string | undefined>> };
+}
+
 /** Of an accepted pod: what cannot be read is passed over. A limit goes before the annotation where both claim a path. */
-export function devicesOf(pod: Pod, container: Container): ContainerDevices {
+export function devicesOf(pod: Annotated, container: Limited): ContainerDevices {
   const named = Object.entries(container.resources.limits).flatMap(([resource, amount]) =>
     (parseQuantity(amount ?? "0") ?? 0n) > 0n ? [resource] : [],
   );

@@ -1,8 +1,8 @@
 // What this node has, and what of it pods may ask for. kubelet: node capacity, Node Allocatable
 
 import { add, amountsOf, subtract, type Amounts } from "./pod-amounts.ts";
-import type { ResourceList } from "../v1/pod.ts";
 import { canonicalQuantity, wholeUnits } from "./quantity.ts";
+import type { ResourceList } from "../v1/resources.ts";
 
 export interface NodeResources {
   readonly cpus: number;

@@ -1,7 +1,8 @@
 // What a whole pod asks for and may use at most. kubelet: PodRequests, PodLimits
 
-import type { PodSpec, ResourceList } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod.ts";
 import { parseQuantity } from "./quantity.ts";
+import type { ResourceList } from "../v1/resources.ts";
 
 /** By resource, in thousandths of its unit (cores, bytes, pieces). */
 export type Amounts = ReadonlyMap<string, bigint>;

@@ -1,11 +1,11 @@
 // One container of a pod.
 
-import { ignored, refused, supportedBut } from "../decode/field-rules.ts";
+import { ignored, supportedBut } from "../decode/field-rules.ts";
 import { fieldOf, list } from "./codec.ts";
 import { ENV_FROM, ENV_VAR } from "../v1/environment.ts";
 import { field } from "./field.ts";
 import { LIFECYCLE, probeType } from "../v1/probe.ts";
-import { NO_SCHEDULER } from "./refusals.ts";
+import { CONTAINER_RESOURCES, NO_RESOURCES } from "../v1/resources.ts";
 import { SECURITY_CONTEXT } from "../v1/security-context.ts";
 
 export const PORT = {
@@ -14,20 +14,6 @@ export const PORT = {
   hostPort: field("integer", "Port of this node that leads to it; one pod of the node only."),
   hostIP: field("string", "Address of this node on which hostPort listens; all if not written."),
   protocol: field("string", "TCP (the default), UDP or SCTP."),
-};
-
-export const RESOURCES = {
-  limits: field(
-    "map[string]Quantity",
-    "The most that may be used: cpu, memory, ephemeral-storage, hugepages-*, and devices.",
-  ),
-  requests: field(
-    "map[string]Quantity",
-    "What is set aside; the limit if it is not written. Never more than the limit.",
-  ),
-  claims: field("[]ResourceClaim", "Devices that a cluster's driver hands out.", {
-    rule: refused(NO_SCHEDULER, []),
-  }),
 };
 
 export const VOLUME_MOUNT = {
@@ -90,8 +76,10 @@ export const CONTAINER = {
     about: "Objects whose keys become variables. A later object wins, and env wins over all.",
   }),
   ports: field("[]ContainerPort", "Ports that the container listens on.", { level: PORT }),
-  resources: field("ResourceRequirements", "What it may use and what is set aside for it.", {
-    level: RESOURCES,
+  resources: fieldOf(CONTAINER_RESOURCES)({
+    about: "Limits and requests of the container.",
+    default: NO_RESOURCES,
+    keep: true,
   }),
   volumeMounts: field("[]VolumeMount", "Where the pod's volumes stand inside it.", {
     level: VOLUME_MOUNT,

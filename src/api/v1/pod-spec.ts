@@ -1,14 +1,7 @@
 // The spec of a pod. k8s: ValidatePodSpec, SetDefaults_PodSpec
 
 import { decodeContainer, type ContainerList } from "../decode/container/decode-container.ts";
-import { decodeOverhead, decodePodResources } from "../decode/container/decode-resources.ts";
-import {
-  isEmptyList,
-  objectField,
-  objectList,
-  required,
-  type Node,
-} from "../decode/field-reader.ts";
+import { isEmptyList, objectList, required, type Node } from "../decode/field-reader.ts";
 import { harmless, ignored, refused, supported } from "../decode/field-rules.ts";
 import { decodeVolumes } from "../decode/volume/decode-volumes.ts";
 import {
@@ -25,12 +18,13 @@ import {
   unread,
   type Decoded,
 } from "../schema/codec.ts";
-import { CONTAINER, RESOURCES } from "../schema/container.ts";
+import { CONTAINER } from "../schema/container.ts";
 import { NO_SCHEDULER, NO_SERVICE_ACCOUNTS } from "../schema/refusals.ts";
 import type { Field, Level } from "../schema/type.ts";
 import { VOLUME } from "../schema/volumes.ts";
 import { dnsLabelError, subdomainNameError } from "../validation/validate-names.ts";
 import { DNS_CONFIG, HOST_ALIAS } from "./dns.ts";
+import { NO_RESOURCES, OVERHEAD, POD_RESOURCES } from "./resources.ts";
 import { POD_SECURITY_CONTEXT } from "./security-context.ts";
 import { AFFINITY, POD_OS, TOLERATION, labels } from "./scheduling.ts";
 
@@ -174,17 +168,14 @@ export const POD_SPEC = objectType("PodSpec", {
     about: "Runtime class of the node's configuration.",
     check: subdomainNameError,
   }),
-  overhead: bridge({
-    type: "map[string]Quantity",
+  overhead: fieldOf(OVERHEAD)({
     about: "Resources that the pod needs beside its containers.",
-    read: (spec) => decodeOverhead(objectField(spec, "overhead")),
+    default: {},
   }),
   nodeSelector: labels("Labels that this node must have."),
-  resources: bridge({
-    type: "ResourceRequirements",
+  resources: fieldOf(POD_RESOURCES)({
     about: "Resources of all its containers together.",
-    level: RESOURCES,
-    read: (spec) => decodePodResources(objectField(spec, "resources")),
+    default: NO_RESOURCES,
   }),
   securityContext: fieldOf(POD_SECURITY_CONTEXT)({
     about: "User, groups and privileges of all containers; a container's own take precedence.",

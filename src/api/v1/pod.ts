@@ -6,6 +6,7 @@ import type { NodeSelectorTerm, Toleration } from "./scheduling.ts";
 import type { PodSecurityContext, SecurityContext } from "./security-context.ts";
 import type { Volume, VolumeMount } from "./volumes.ts";
 import type { HostAlias, PodDnsConfig } from "./dns.ts";
+import type { ResourceList, ResourceRequirements } from "./resources.ts";
 
 export interface ObjectMeta {
   readonly name: string;
@@ -111,19 +112,6 @@ export interface ContainerPort {
   readonly hostPort?: number;
   readonly hostIP?: string;
   readonly protocol: PortProtocol;
-}
-
-export interface ResourceRequirements {
-  readonly limits: ResourceList;
-  readonly requests: ResourceList;
-}
-
-/** Quantities as written, in canonical text ("500m", "64Mi"), by resource; `api/quantity` reads them. */
-export interface ResourceList {
-  readonly cpu?: string;
-  readonly memory?: string;
-  /** `ephemeral-storage`, `hugepages-2Mi`, `podman.io/device=/dev/x`, `vendor.com/class=name`. */
-  readonly [resource: string]: string | undefined;
 }
 
 /** Every container of the pod in the order in which they start. Names are unique among all of them. */

@@ -2,7 +2,7 @@
 
 import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
-import type { PodSpec, ResourceList, ResourceRequirements } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod.ts";
 import {
   amountIn,
   containerLimits,
@@ -10,12 +10,13 @@ import {
   type Amounts,
 } from "../resource/pod-amounts.ts";
 import { quantityText } from "../resource/quantity.ts";
-import { isHugePages, judgeRequirements } from "./resource-rules.ts";
-
-/** What a pod can ask for as a whole. k8s: IsSupportedPodLevelResource */
-export function isPodLevelResource(resource: string): boolean {
-  return resource === "cpu" || resource === "memory" || isHugePages(resource);
-}
+import {
+  isHugePages,
+  isPodLevelResource,
+  judgeRequirements,
+  type ResourceList,
+  type ResourceRequirements,
+} from "../v1/resources.ts";
 
 /** Whether the pod as a whole says anything. k8s: IsPodLevelResourcesSet */
 export function hasPodLevelResources({ limits, requests }: ResourceRequirements): boolean {

@@ -1,8 +1,8 @@
 // Huge pages as the kernel names their sizes. kubelet: GetHugepageLimitsFromResources
 
 import { amountIn } from "../../api/resource/pod-amounts.ts";
-import type { ResourceList } from "../../api/v1/pod.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";
+import type { ResourceList } from "../../api/v1/resources.ts";
 
 /** "2Mi" → "2MB". */
 export function kernelPageSize(size: string): string {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { amountsOf } from "../../../src/api/resource/pod-amounts.ts";
-import type { Container, Pod, PodSpec, ResourceList } from "../../../src/api/v1/pod.ts";
+import type { Container, Pod, PodSpec } from "../../../src/api/v1/pod.ts";
 import type { SecurityProfile } from "../../../src/api/v1/security-context.ts";
 import {
   EMPTY_ROOM,
@@ -11,6 +11,7 @@ import {
   type Room,
 } from "../../../src/podworkers/admission.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
+import type { ResourceList } from "../../../src/api/v1/resources.ts";
 
 const node: NodeFacts = {
   nodeName: "pi-1",

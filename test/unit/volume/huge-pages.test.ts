@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import type { ResourceList } from "../../../src/api/v1/pod.ts";
 import type { EmptyDirMedium } from "../../../src/api/v1/volumes.ts";
 import { hugePageBytes } from "../../../src/volume/huge-pages.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
+import type { ResourceList } from "../../../src/api/v1/resources.ts";
 
 const MI = 1024 * 1024;
 const none = (medium: string) =>

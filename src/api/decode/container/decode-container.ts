@@ -17,7 +17,6 @@ import {
   invalid,
   isUnwritten,
   judgedList,
-  objectField,
   objectList,
   required,
   stringField,
@@ -25,7 +24,6 @@ import {
 } from "../field-reader.ts";
 import { optional } from "../optional-field.ts";
 import { CONTAINER, PORT } from "../../schema/container.ts";
-import { decodeResources } from "./decode-resources.ts";
 import type { Container, ContainerPort } from "../../v1/pod.ts";
 import {
   dnsLabelError,
@@ -58,7 +56,7 @@ export function decodeContainer(node: Node, list: ContainerList): Container {
     stdinOnce: booleanField(node, "stdinOnce") ?? false,
     tty: booleanField(node, "tty") ?? false,
     ports: objectList(node, "ports").map(decodePort),
-    resources: decodeResources(objectField(node, "resources")),
+    resources: CONTAINER.resources.read(node, "resources"),
     volumeMounts: decodeMounts(node),
     ...decodeRestart(node, list),
     ...(isPlainInit(node, list) ? ofPlainInit(node) : attended(node)),

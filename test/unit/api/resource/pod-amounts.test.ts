@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { podLimits, podRequests, type Amounts } from "../../../../src/api/resource/pod-amounts.ts";
-import type { Container, PodSpec, ResourceList } from "../../../../src/api/v1/pod.ts";
+import type { Container, PodSpec } from "../../../../src/api/v1/pod.ts";
 import { parseQuantity } from "../../../../src/api/resource/quantity.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
+import type { ResourceList } from "../../../../src/api/v1/resources.ts";
 
 let count = 0;
 function asking(requests: ResourceList, more: Partial<Container> = {}): Container {

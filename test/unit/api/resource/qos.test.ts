@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { ResourceRequirements } from "../../../../src/api/v1/pod.ts";
 import { qosClass, type QosClass } from "../../../../src/api/resource/qos.ts";
 import { aContainer } from "../../../fakes/a-pod.ts";
+import type { ResourceRequirements } from "../../../../src/api/v1/resources.ts";
 
 interface Case {
   /** Of the pod as a whole. */

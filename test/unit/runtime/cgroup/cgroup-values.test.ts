@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { amountsOf } from "../../../../src/api/resource/pod-amounts.ts";
-import type { Container, PodSpec, ResourceList } from "../../../../src/api/v1/pod.ts";
+import type { Container, PodSpec } from "../../../../src/api/v1/pod.ts";
 import type { CgroupValue } from "../../../../src/host/cgroups.ts";
 import {
   allPodsValues,
@@ -9,6 +9,7 @@ import {
   type PodCgroupFacts,
 } from "../../../../src/runtime/cgroup/cgroup-values.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
+import type { ResourceList } from "../../../../src/api/v1/resources.ts";
 
 const facts: Omit<PodCgroupFacts, "version"> = {
   cpuCFSQuota: true,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { CONFIG_DEFAULTS } from "../../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../../src/config/config.ts";
 import type { DesiredPod } from "../../../../src/api/pod/desired-pod.ts";
-import type { Pod, ResourceList } from "../../../../src/api/v1/pod.ts";
+import type { Pod } from "../../../../src/api/v1/pod.ts";
 import { PodCgroups, type PodCgroupsOptions } from "../../../../src/runtime/cgroup/pod-cgroups.ts";
 import type { CgroupController, CgroupFailure } from "../../../../src/host/cgroups.ts";
 import { realFiles } from "../../../../src/host/real-files.ts";
@@ -10,6 +10,7 @@ import { createLogger } from "../../../../src/lib/logger.ts";
 import type { CgroupDriver } from "../../../../src/runtime/cgroup/cgroup-parent.ts";
 import { aContainer, aDesiredPod, aPod } from "../../../fakes/a-pod.ts";
 import { VirtualClock } from "../../../fakes/fake-clock.ts";
+import type { ResourceList } from "../../../../src/api/v1/resources.ts";
 
 interface World {
   readonly driver?: CgroupDriver;

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
-import type { Container, PodSpec, ResourceList } from "../../../../src/api/v1/pod.ts";
+import type { Container, PodSpec } from "../../../../src/api/v1/pod.ts";
 import { sandboxResources } from "../../../../src/runtime/cgroup/sandbox-resources.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
+import type { ResourceList } from "../../../../src/api/v1/resources.ts";
 
 const wanting = (requests: ResourceList, limits: ResourceList): Container =>
   aContainer("a", { resources: { requests, limits } });

@@ -1,14 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
-import { qosClass } from "../../../../../src/api/resource/qos.ts";
-import {
-  containerOf,
-  refusals,
-  specOf,
-  warnings,
-  withInit,
-  writtenPod,
-} from "../../written-pod.ts";
+import { qosClass } from "../../../../src/api/resource/qos.ts";
+import { containerOf, refusals, specOf, warnings, withInit, writtenPod } from "../written-pod.ts";
 
 const NO_PLUGINS =
   "there are no device plugins on this node; ask for the device with the annotation agent/devices, podman.io/device=/dev/x or a CDI name such as vendor.com/class=name";

@@ -1,40 +1,41 @@
-// Performs: the agent as a whole: builds every room once, hands them each other's facts, and keeps their loops running.
+// Performs: builds the agent in the order of dependence, and keeps its loops running.
+//
+// What is built first needs nothing: the loop, the upstream's port, the redactor, which pods there are. Every room may
+// ask or notify these. Then, each from what stands above it: the events, the runtime, the desired state, the sources,
+// what runs the pods, the node's view, the upstream, housekeeping. Three routes through the rooms:
+//
+// a file      source/file/file-source ─▶ sync-loop ─▶ source/desired-pods ─▶ podworkers/pod-workers ─▶ pod-worker
+// a message   upstream/link/connection ─▶ build-upstream ─▶ command/node-commands, or
+//             source/document/mqtt-source ─▶ document-source ─▶ sync-loop, and on as a file
+// an exit     pleg/pod-lifecycle ─▶ sync-loop ─▶ podworkers/pod-workers ─▶ pod-worker ─▶ pod-syncer
+//             ─▶ publish-status ─▶ status/status-manager ─▶ upstream/upstream
 
 import type { AgentConfig } from "../config/config.ts";
-import type { DesiredState, SourceSnapshot } from "../api/pod/desired-pod.ts";
+import type { DesiredState } from "../api/pod/desired-pod.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
-import { isContainerd } from "../containerd/containerd.ts";
-import type { VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
-import { Mailbox } from "../lib/mailbox.ts";
-import type { FileSource } from "../source/file/file-source.ts";
-import type { MqttSource } from "../source/document/mqtt-source.ts";
-import type { Trust } from "../trust/trust.ts";
-import { Claims } from "../volume/claims.ts";
-import { Volumes } from "../volume/mount-volumes.ts";
-import { awaitPauseImage } from "./await-pause-image.ts";
-import { buildUpstream } from "./build-upstream.ts";
-import type { DesiredPods } from "../source/desired-pods.ts";
-import { buildDesiredSide, type DesiredSide } from "./build-desired-state.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
+import { IdleTimer } from "../lib/idle-timer.ts";
+import { Latest } from "../lib/mailbox.ts";
 import { EventRecorder } from "../node/event-recorder.ts";
 import { Housekeeping } from "../node/housekeeping.ts";
+import { NodeAddresses } from "../node/node-facts.ts";
+import { NodeView } from "../node/node-view.ts";
+import { Redactor } from "../node/redact.ts";
+import { RuntimeWatch } from "../pleg/runtime-health.ts";
+import { noPods } from "../podworkers/pods.ts";
+import { NO_FLEET_FACTS } from "../protocol/groups.ts";
+import { trustRequests } from "../trust/trust-view.ts";
+import { UpstreamPort } from "../upstream/upstream.ts";
+import { Claims } from "../volume/claims.ts";
+import { Volumes } from "../volume/mount-volumes.ts";
+import { buildDesiredState, type NodeDesiredState } from "./build-desired-state.ts";
 import { buildNodePods } from "./build-node-pods.ts";
 import { buildLifecycle, type PodRunner } from "./build-pods.ts";
-import { NodeView } from "../node/node-view.ts";
-import { IdleTimer } from "../lib/idle-timer.ts";
-import { RuntimeWatch } from "../pleg/runtime-health.ts";
-import {
-  buildDocuments,
-  buildFileSource,
-  buildTrust,
-  timeConditions,
-  trustDoor,
-} from "./sources.ts";
-import { SyncLoop, type LoopEvent } from "./sync-loop.ts";
-import type { Upstream } from "../upstream/upstream.ts";
-import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
-import type { PodUID } from "../api/v1/pod.ts";
-import { noPods, type Pods } from "../podworkers/pods.ts";
+import { buildSources, type Sources } from "./build-sources.ts";
+import { buildUpstream } from "./build-upstream.ts";
+import { startRuntime } from "./start-runtime.ts";
+import { SyncLoop, type SyncHandler } from "./sync-loop.ts";
 
 export interface AgentOptions {
   readonly edges: Edges;
@@ -45,134 +46,144 @@ export interface AgentOptions {
   readonly conditions: readonly NodeCondition[];
 }
 
-/** A burst (the start, many pods at once) leaves free memory behind; it is over when nothing has changed for so long. */
-const QUIET_MS = 15_000;
+/** A burst (the start, many pods at once) leaves free memory behind; after so long without a change it is over. */
+const IDLE_MS = 15_000;
+
+interface Loop {
+  run(signal: AbortSignal): Promise<void>;
+}
+
 export class Agent {
-  readonly #options: AgentOptions;
+  readonly #version: string;
   readonly #stop = new AbortController();
-  readonly #mailbox = new Mailbox<LoopEvent>();
-  readonly #side: DesiredSide;
-  readonly #desired: DesiredPods;
-  readonly #sink: EventRecorder;
-  readonly #watch: RuntimeWatch;
-  readonly #pods: Pods;
-  readonly #lifecycle: PodLifecycle;
-  readonly #runner: PodRunner;
-  readonly #loop: SyncLoop;
-  readonly #files: FileSource;
-  readonly #trust: Trust;
-  readonly #documents: MqttSource | undefined;
-  readonly #upstream: Upstream | undefined;
+  readonly #state: NodeDesiredState;
+  readonly #events: EventRecorder;
+  readonly #sources: Sources;
   readonly #view: NodeView;
-  readonly #housekeeping: Housekeeping;
-  readonly #quiet: IdleTimer;
+  readonly #idle: IdleTimer;
+  readonly #loops: readonly Loop[];
 
   constructor(options: AgentOptions) {
     const { edges, config, nodeName, version } = options;
-    const { clock, random, log, cri } = edges;
-    this.#options = options;
-    this.#quiet = new IdleTimer({ clock, after: QUIET_MS, run: () => trimMemory(edges) });
-    this.#sink = new EventRecorder({
-      edges,
+    const { signal } = this.#stop;
+    const node = { edges, config, nodeName, version };
+    this.#version = version;
+    const loop = new SyncLoop(edges);
+    const upstream = new UpstreamPort();
+    const redactor = new Redactor();
+    const addresses = new NodeAddresses(edges);
+    const fleet = new Latest(NO_FLEET_FACTS);
+    const pods = noPods();
+    this.#idle = new IdleTimer({ ...edges, after: IDLE_MS, run: () => trimMemory(edges) });
+
+    const { redact } = redactor;
+    const events = new EventRecorder({ ...node, redact, onFlushed: upstream.wake });
+    this.#events = events;
+    const { record } = events;
+
+    const lifecycle = buildLifecycle({ ...node, pods, onPodChanged: loop.podChanged });
+    const runtime = new RuntimeWatch({
+      ...edges,
       config,
-      nodeName,
-      redact: (text) => this.#view.redact(text),
-      onFlushed: () => this.#upstream?.wake(),
+      onFirst: (first) => startRuntime(first, { edges, lifecycle, pods, loop, signal }),
+      onReturn: () => lifecycle.resubscribe(),
+      onChange: upstream.changed,
+      onHealth: (problem) => events.runtimeHealth(problem),
     });
-    this.#pods = noPods();
-    const onPodChanged = (uid: PodUID): void => this.#mailbox.send({ type: "PodChanged", uid });
-    this.#lifecycle = buildLifecycle({ edges, config, pods: this.#pods, onPodChanged });
-    this.#watch = new RuntimeWatch({
-      cri,
-      clock,
-      random,
-      log,
-      config,
-      onFirst: (first) => this.#onRuntime(first),
-      onReturn: () => this.#lifecycle.resubscribe(),
-      onChange: () => this.#upstream?.changed(),
-      onHealth: (problem) => this.#sink.runtimeHealth(problem),
-    });
-    this.#side = buildDesiredSide({
-      edges,
-      config,
-      nodeName,
-      documents: () => this.#documents,
-      record: this.#sink.record,
-      pods: this.#pods,
-      fetchImages: (pod, signal) => this.#runner.fetchImages(pod, signal),
-      upstream: () => this.#upstream?.facts(),
-      onPodChanged,
-      redact: (text) => this.#view.redact(text),
-      onReview: () => this.#mailbox.send({ type: "Review" }),
-      onReviewed: () => this.#upstream?.changed(),
-    });
-    this.#desired = this.#side.desired;
-    this.#runner = this.#buildPods();
-    this.#loop = new SyncLoop({
-      clock,
-      log,
-      mailbox: this.#mailbox,
-      onSnapshot: (snapshot) => this.#onSnapshot(snapshot),
-      mayApply: this.#side.haveAllSpoken,
-      apply: () => this.#apply(),
-      notify: (uid) => this.#runner.workers.notify(uid),
-      review: () => this.#desired.review(),
-    });
-    const emit = (snapshot: SourceSnapshot): void =>
-      this.#mailbox.send({ type: "Snapshot", snapshot });
-    const sources = { edges, config, version, nodeName, emit, hasFailed: this.#side.hasFailed };
-    this.#files = buildFileSource(sources);
-    const onConditions = (): void => this.#upstream?.changed();
-    this.#trust = buildTrust(sources, onConditions, () => this.#documents?.judgeAgain());
-    this.#documents = buildDocuments({ ...sources, trust: this.#trust, onState: onConditions });
-    this.#upstream = this.#buildUpstream();
-    this.#view = new NodeView({
-      edges,
-      config,
-      version,
-      nodeName,
-      fleet: this.#side.fleet,
-      pods: this.#pods,
-      watch: this.#watch,
-      desired: () => this.#desired.state,
-      claims: new Claims({ ...config, files: edges.files, mounts: edges.mounts }),
-      documents: () => this.#side.rollouts.withRollouts(this.#documents?.states() ?? []),
-      rollouts: this.#side.rollouts,
-      events: () => this.#sink.list(),
-      filesDigest: () => this.#files.digest(),
-      areFilesKnown: () => this.#desired.hasHeard("file"),
-      arePodsKnown: () => this.#loop.hasApplied,
-      problems: () => this.#problems(),
-      conditions: () => [
-        ...options.conditions,
-        ...this.#trust.conditions(),
-        ...timeConditions(edges, this.#documents),
-        ...(this.#upstream?.conditions() ?? []),
+
+    const own = { ...node, pods, upstream, loop, record, redact, fleet: fleet.get };
+    const state = buildDesiredState(own);
+    this.#state = state;
+    const { written, desired, rollouts } = state;
+    redactor.follow({
+      objects: () => [
+        ...desired.state.objects.map(({ object }) => object),
+        ...rollouts.pinnedObjects(),
       ],
-      updates: this.#side.door,
-      trust: trustDoor(this.#trust, this.#documents),
-      linkBytes: () => this.#upstream?.bytes(),
+      pods: () => [...desired.state.pods, ...pods.workers.desiredPods()].map(({ pod }) => pod),
     });
-    this.#housekeeping = new Housekeeping({
-      clock,
-      random,
-      log,
-      volumes: new Volumes({ files: edges.files, mounts: edges.mounts, stateDir: config.stateDir }),
-      cleanup: this.#runner.cleanup,
+    const sources = buildSources({
+      ...node,
+      rollouts,
+      emit: loop.snapshot,
+      onState: upstream.changed,
+      onFleet: fleet.set,
+    });
+    this.#sources = sources;
+    const { files, trust, documents } = sources;
+
+    const runner = buildNodePods({
+      ...node,
+      ...state,
+      pods,
+      addresses,
+      lifecycle,
+      runtime,
+      record,
+      onPodChanged: loop.podChanged,
+      onPodGone: () => {
+        if (loop.hasApplied) rollouts.forgetGone();
+        if (desired.state.held.size > 0) loop.roomChanged();
+      },
+      onStatusChanged: (uid) => {
+        this.#idle.touch();
+        if (rollouts.concerns(uid)) loop.review();
+        upstream.changed();
+      },
+      signal,
+    });
+    state.prefetch.start(runner.fetchImages);
+
+    this.#view = new NodeView({
+      ...options,
+      ...state,
+      ...sources,
+      fleet: fleet.get,
+      addresses,
+      redactor,
+      pods,
+      runtime,
+      events,
+      upstream,
+      loop,
+      claims: new Claims({ ...config, ...edges }),
+      trustRequests: trustRequests(trust, documents),
+      health: [runtime, lifecycle, loop],
+    });
+    const reports = buildUpstream({
+      ...node,
+      view: this.#view,
+      pods,
+      fetchImages: runner.fetchImages,
+      documents,
+      trust,
+      events,
+      rollouts,
+      port: upstream,
+      signal,
+    });
+
+    const handler = syncHandler({ state, runner, events, upstream });
+    const housekeeping = new Housekeeping({
+      ...edges,
+      volumes: new Volumes({ ...edges, stateDir: config.stateDir }),
+      cleanup: runner.cleanup,
       killed: edges.store.killed,
-      isInUse: (uid) => this.#isInUse(uid),
-      isNamed: (name) => this.#desired.wantsName(name) || this.#pods.workers.hasName(name),
-      isSettled: () => this.#desired.isSettled(),
+      isInUse: (uid) =>
+        desired.wants(uid) || pods.workers.has(uid) || pods.cache.get(uid) !== undefined,
+      isNamed: (name) => desired.wantsName(name) || pods.workers.hasName(name),
+      isSettled: () => written.isSettled(),
     });
+    const sync: Loop = { run: (until) => loop.run(handler, until) };
+    this.#loops = [sync, runtime, files, housekeeping, ...(reports === undefined ? [] : [reports])];
   }
 
-  /** What the sources ask for by now, merged. */
+  /** What the sources ask for now, merged. */
   get desired(): DesiredState {
-    return this.#desired.state;
+    return this.#state.desired.state;
   }
 
-  /** What the local API tells. */
+  /** What the local API shows. */
   get facts(): NodeView {
     return this.#view;
   }
@@ -182,120 +193,49 @@ export class Agent {
     const stop = (): void => this.#stop.abort();
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
-    this.#sink.started(this.#options.version);
-    this.#documents?.start();
-    this.#quiet.touch();
-    const loops = [
-      this.#loop.run(this.#stop.signal),
-      this.#watch.run(this.#stop.signal),
-      this.#files.run(this.#stop.signal),
-      this.#housekeeping.run(this.#stop.signal),
-      this.#upstream?.run(this.#stop.signal) ?? Promise.resolve(),
-    ];
+    const { trust, documents } = this.#sources;
+    this.#events.started(this.#version);
+    documents?.start();
+    this.#idle.touch();
     try {
-      await Promise.all(loops);
+      await Promise.all(this.#loops.map((loop) => loop.run(this.#stop.signal)));
     } finally {
       stop();
-      this.#documents?.[Symbol.dispose]();
-      this.#trust[Symbol.dispose]();
-      this.#side.rollouts[Symbol.dispose]();
-      this.#sink[Symbol.dispose]();
-      this.#quiet[Symbol.dispose]();
+      documents?.[Symbol.dispose]();
+      trust[Symbol.dispose]();
+      this.#state.rollouts[Symbol.dispose]();
+      this.#events[Symbol.dispose]();
+      this.#idle[Symbol.dispose]();
     }
   }
+}
 
-  /** The runtime answers for the first time: from here on its pods can be known. */
-  async #onRuntime(version: VersionResponse): Promise<void> {
-    const { edges } = this.#options;
-    const { signal } = this.#stop;
-    const events = edges.runtimeEvents(version);
-    const untilStopped = (loop: Promise<void>): void => this.#untilStopped(loop);
-    const brought = isContainerd(version)
-      ? awaitPauseImage(edges, { signal, untilStopped })
-      : undefined;
-    await this.#lifecycle.relist(signal);
-    await brought;
-    edges.log.info("the runtime is known", {
-      runtime: `${version.runtimeName} ${version.runtimeVersion}`,
-      pods: this.#pods.cache.all().size,
-    });
-    this.#mailbox.send({ type: "RuntimeKnown" });
-    this.#untilStopped(this.#lifecycle.runEvents(events, signal));
-    this.#untilStopped(this.#lifecycle.runRelist(signal));
-  }
+interface SyncedRooms {
+  readonly state: NodeDesiredState;
+  readonly runner: PodRunner;
+  readonly events: EventRecorder;
+  readonly upstream: UpstreamPort;
+}
 
-  /** A loop that throws ends the agent: systemd starts it again, the pods run on. */
-  #untilStopped(loop: Promise<void>): void {
-    loop.catch((error: unknown) => {
-      queueMicrotask(() => {
-        throw error;
-      });
-    });
-  }
-
-  #onSnapshot(snapshot: SourceSnapshot): void {
-    this.#desired.hear(snapshot);
-    this.#upstream?.changed();
-  }
-
-  #apply(): void {
-    const desired = this.#desired.merge();
-    this.#sink.rejected(desired.rejected);
-    this.#runner.workers.apply(desired);
-    this.#upstream?.changed();
-  }
-
-  #problems(): readonly string[] {
-    const all = [this.#watch.unhealthy(), this.#lifecycle.unhealthy(), this.#loop.unhealthy()];
-    return all.filter((problem) => problem !== undefined);
-  }
-
-  #isInUse(uid: string): boolean {
-    const { workers, cache } = this.#pods;
-    return this.#desired.wants(uid) || workers.has(uid) || cache.get(uid) !== undefined;
-  }
-
-  #buildPods(): PodRunner {
-    const { edges, config, nodeName } = this.#options;
-    return buildNodePods({
-      edges,
-      config,
-      nodeName,
-      pods: this.#pods,
-      lifecycle: this.#lifecycle,
-      desired: this.#desired,
-      images: this.#side.images,
-      rollouts: this.#side.rollouts,
-      record: this.#sink.record,
-      runtime: this.#watch,
-      addresses: { hostIPs: () => this.#view.hostIPs() },
-      onPodChanged: (uid) => this.#mailbox.send({ type: "PodChanged", uid }),
-      onPodGone: () => {
-        if (this.#loop.hasApplied) this.#side.rollouts.forgetGone();
-        if (this.#desired.state.held.size > 0) this.#mailbox.send({ type: "RoomChanged" });
-      },
-      onStatusChanged: (uid) => {
-        this.#quiet.touch();
-        if (this.#side.rollouts.concerns(uid)) this.#mailbox.send({ type: "Review" });
-        this.#upstream?.changed();
-      },
-      signal: this.#stop.signal,
-    });
-  }
-
-  #buildUpstream(): Upstream | undefined {
-    return buildUpstream({
-      ...this.#options,
-      view: () => this.#view,
-      pods: this.#pods,
-      fetchImages: this.#runner.fetchImages,
-      documents: this.#documents,
-      trust: this.#trust,
-      events: this.#sink,
-      onReached: () => this.#side.rollouts.reached(),
-      signal: this.#stop.signal,
-    });
-  }
+/** What the loop does with the rooms. */
+function syncHandler({ state, runner, events, upstream }: SyncedRooms): SyncHandler {
+  const { written, desired } = state;
+  const { workers } = runner;
+  return {
+    onSnapshot: (snapshot) => {
+      desired.setSnapshot(snapshot);
+      upstream.changed();
+    },
+    mayApply: () => written.sourcesReady(),
+    apply: () => {
+      const merged = desired.merge();
+      events.rejected(merged.rejected);
+      workers.apply(merged);
+      upstream.changed();
+    },
+    notify: (uid: PodUID) => workers.notify(uid),
+    review: () => desired.review(),
+  };
 }
 
 /** Gives free memory back to the system. */

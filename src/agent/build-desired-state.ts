@@ -1,137 +1,87 @@
-// Performs: wires what the sources ask for to what the node knows: their merge, and how updates of documents stand.
+// Performs: builds what this node shall run, in the order of dependence: what the sources write, how updates of it are
+// judged, and the merge of both.
 
 import type { AgentConfig } from "../config/config.ts";
-import type { RecordEvent } from "../api/v1/events.ts";
-import type { SourceName } from "../api/pod/desired-pod.ts";
-import { NO_FLEET_FACTS, type FleetFacts } from "../protocol/groups.ts";
-import { podName, type PodUID } from "../api/v1/pod.ts";
-import type { MqttSource } from "../source/document/mqtt-source.ts";
-import type { UpstreamFacts } from "../rollout/trial-facts.ts";
-import { DesiredPods } from "../source/desired-pods.ts";
+import { podName } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { ImageLedger } from "../image/image-ledger.ts";
-import { admissionTo, nodeIdentity } from "../node/node-facts.ts";
-import { readersOf } from "../source/object-changes.ts";
 import { Prefetch } from "../image/prefetch.ts";
-import { Rollouts } from "../rollout/rollouts.ts";
+import { admissionTo, nodeIdentity, type NodeFactsOptions } from "../node/node-facts.ts";
+import { admissionRank, type Pods } from "../podworkers/pods.ts";
+import { Rollouts, type RolloutsOptions } from "../rollout/rollouts.ts";
 import { HoldRequests, UpdateHolds } from "../rollout/update-holds.ts";
 import { UpdateLocks } from "../rollout/update-locks.ts";
-import type { FetchImages } from "../podworkers/pod-replacement.ts";
-import { admissionRank, type Pods } from "../podworkers/pods.ts";
+import { DesiredPods } from "../source/desired-pods.ts";
+import { readersOf } from "../source/object-changes.ts";
+import { WrittenPods } from "../source/written-pods.ts";
+import type { UpstreamPort } from "../upstream/upstream.ts";
+import type { SyncLoop } from "./sync-loop.ts";
 
-export interface DesiredSideOptions {
+export interface DesiredStateOptions
+  extends Required<NodeFactsOptions>, Pick<RolloutsOptions, "record" | "redact"> {
   readonly edges: Edges;
-  readonly config: AgentConfig;
-  readonly nodeName: string;
-  readonly documents: () => Pick<MqttSource, "fleet"> | undefined;
-  readonly record: RecordEvent;
-  /** A text of a pod's own as it may leave the node. */
-  readonly redact: (text: string) => string;
   readonly pods: Pods;
-  readonly fetchImages: FetchImages;
-  readonly upstream: () => UpstreamFacts | undefined;
-  /** What this pod finds has changed. */
-  readonly onPodChanged: (uid: PodUID) => void;
-  /** Updates are to be looked at again. */
-  readonly onReview: () => void;
-  /** They were looked at: how they stand may be news. */
-  readonly onReviewed: () => void;
+  readonly upstream: UpstreamPort;
+  readonly loop: Pick<SyncLoop, "podChanged" | "review">;
 }
 
-export interface DesiredSide {
+export interface NodeDesiredState {
+  readonly written: WrittenPods;
   readonly desired: DesiredPods;
   readonly rollouts: Rollouts;
+  readonly holds: HoldRequests;
   readonly images: ImageLedger;
-  readonly door: HoldRequests;
-  /** What the node is to the fleet by now. */
-  readonly fleet: () => FleetFacts;
-  /** Whether this generation of a source was judged and has failed. */
-  readonly hasFailed: (source: SourceName, generation: number) => boolean;
-  /** Every local source has said something, be it that it knows nothing: before that, precedence is a guess. */
-  readonly haveAllSpoken: () => boolean;
+  readonly prefetch: Prefetch;
 }
 
-const OFFLINE: UpstreamFacts = { isConnected: false, reachedAt: undefined };
-
-export function buildDesiredSide(options: DesiredSideOptions): DesiredSide {
-  const { edges, config, nodeName, record, redact, pods, upstream } = options;
-  const { onPodChanged, onReview } = options;
-  const images = new ImageLedger(() => edges.clock.monotonic());
-  const fleet = (): FleetFacts => options.documents()?.fleet() ?? NO_FLEET_FACTS;
-  const node = { edges, config, nodeName, fleet };
-  const haveAllSpoken = (): boolean =>
-    (config.mqtt === undefined || desired.hasHeard("mqtt:node")) && desired.hasHeard("file");
-  const holds = buildHolds(options);
-  const prefetch = new Prefetch({
-    ...edges,
-    fetchImages: options.fetchImages,
-    onFetched: onReview,
+export function buildDesiredState(options: DesiredStateOptions): NodeDesiredState {
+  const { edges, config, pods, upstream, loop, fleet } = options;
+  const written = new WrittenPods({
+    sources: config.mqtt === undefined ? ["file"] : ["mqtt:node", "file"],
+    node: () => nodeIdentity(options),
   });
-  const rollouts: Rollouts = new Rollouts({
-    edges,
-    nodeName,
-    record,
-    redact,
-    pods,
+  const images = new ImageLedger(() => edges.clock.monotonic());
+  const holds = buildHolds(edges, config, pods);
+  const prefetch = new Prefetch({ ...edges, onFetched: loop.review });
+  const rollouts = new Rollouts({
+    ...options,
     images,
-    view: {
-      objectsFor: (pod) => desired.written.objectsFor(pod),
-      late: (pod) => desired.written.late(pod),
-      isShadowed: (pod) => desired.written.isShadowed(pod),
-    },
-    upstream: () => upstream() ?? OFFLINE,
+    view: written,
+    upstream: upstream.facts,
     holds,
     prefetch,
-    onDue: onReview,
+    onDue: loop.review,
   });
-  const desired: DesiredPods = new DesiredPods({
+  const desired = new DesiredPods({
+    written,
     maxPods: config.maxPods,
     admissionRank: (pod) => admissionRank(pods, pod),
-    occupants: () => pods.workers.all().map((entry) => entry.desired),
-    admission: admissionTo(node, (uid) => pods.statuses.isOver(uid)),
-    node: () => nodeIdentity(node),
+    occupants: () => pods.workers.desiredPods(),
+    admission: admissionTo(options, (uid) => pods.statuses.isOver(uid)),
     groupPriorities: () => new Map(fleet().groups.map((one) => [one.name, one.priority])),
+    rollouts,
     onObjectsChanged: (changed) => {
-      const all = pods.workers.all().map((entry) => entry.desired);
-      for (const uid of readersOf(all, changed)) onPodChanged(uid);
+      for (const uid of readersOf(pods.workers.desiredPods(), changed)) loop.podChanged(uid);
     },
-    rollouts: {
-      hear: (snapshot) => rollouts.setSnapshot(snapshot),
-      review: () => {
-        const repinned = rollouts.review();
-        options.onReviewed();
-        return repinned;
-      },
-      effective: (snapshot) => rollouts.effective(snapshot),
-      objectsOf: (pod) => rollouts.objectsOf(pod),
-      mayReview: haveAllSpoken,
-      onRepinned: (uids) => {
-        for (const uid of uids) onPodChanged(uid);
-      },
-    },
+    onPodChanged: loop.podChanged,
+    onReviewed: upstream.changed,
   });
-  const door = new HoldRequests({
+  const requests = new HoldRequests({
     holds,
     rollouts,
-    wanted: (name) => desired.wanted(name),
-    onChange: onReview,
+    wanted: (name) => written.wanted(name),
+    onChange: loop.review,
   });
-  const hasFailed: DesiredSide["hasFailed"] = (source, generation) =>
-    rollouts.hasFailed(source, generation);
-  return { desired, rollouts, images, door, fleet, hasFailed, haveAllSpoken };
+  return { written, desired, rollouts, holds: requests, images, prefetch };
 }
 
-function buildHolds({ edges, config, pods }: DesiredSideOptions): UpdateHolds {
+function buildHolds(edges: Edges, { stateDir }: AgentConfig, pods: Pods): UpdateHolds {
   const { clock, files, store } = edges;
+  const observed = (uid: string) => pods.cache.get(uid);
   return new UpdateHolds({
     clock,
     rows: store.holds,
-    locks: new UpdateLocks({
-      clock,
-      files,
-      stateDir: config.stateDir,
-      observed: (uid) => pods.cache.get(uid),
-    }),
+    locks: new UpdateLocks({ clock, files, stateDir, observed }),
     running: (name) =>
       pods.workers.entries().find((entry) => podName(entry.desired.pod) === name)?.desired,
   });

@@ -16,6 +16,7 @@ import type { Rollouts } from "../rollout/rollouts.ts";
 import { podConfigs, type NodePodConfigs } from "../runtime/pod-configs.ts";
 import { nodeAllocatable, runtimeHelper } from "../runtime/runtime-helper.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
+import type { WrittenPods } from "../source/written-pods.ts";
 import { hostPathError, isOfDocument } from "../source/policy/host-path-reach.ts";
 import { PodVolumes } from "../volume/pod-volumes.ts";
 import { buildPods, type PodRunner, type PodsOptions } from "./build-pods.ts";
@@ -28,6 +29,7 @@ export interface NodePodsOptions extends Pick<
   readonly config: AgentConfig;
   readonly nodeName: string;
   readonly pods: Pods;
+  readonly written: WrittenPods;
   readonly desired: DesiredPods;
   readonly images: ImageLedger;
   readonly rollouts: Pick<Rollouts, "imageOf" | "isHeld">;
@@ -66,7 +68,7 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
       ledger: options.images,
     }),
     helper: runtimeHelper({ ...options, allocatable, volumes }),
-    objects: podObjects({ edges, desired, volumes }),
+    objects: podObjects({ edges, desired, written: options.written, volumes }),
     volumes,
     network: runtime,
     isHeld: (pod) => rollouts.isHeld(pod),
@@ -98,6 +100,6 @@ function objectsOf(pod: Pod, known: Known): LocalObjects {
 
 /** What is desired first, then what runs. */
 function knownAs({ metadata: { uid } }: Pod, { desired, pods }: Known): readonly DesiredPod[] {
-  const all = [...desired.state.pods, ...pods.workers.all().map((entry) => entry.desired)];
+  const all = [...desired.state.pods, ...pods.workers.desiredPods()];
   return all.filter((one) => one.uid === uid);
 }

@@ -1,82 +1,71 @@
-// Performs: wires the agent's rooms to the broker: what is reported, what is obeyed, and who is told.
+// Performs: builds the connection to the broker, in the order of dependence: commands, then reports.
 
 import type { AgentConfig } from "../config/config.ts";
-import type { DocumentState } from "../protocol/desired-document.ts";
-import type { MqttMessage } from "../mqtt/mqtt-link.ts";
-import { NodeCommands, type CommandTrust } from "../command/node-commands.ts";
+import { NodeCommands, type NodeCommandsOptions } from "../command/node-commands.ts";
 import type { Edges } from "../edges.ts";
+import type { MqttMessage } from "../mqtt/mqtt-link.ts";
 import type { EventRecorder } from "../node/event-recorder.ts";
 import type { NodeView } from "../node/node-view.ts";
-import { Upstream } from "../upstream/upstream.ts";
-import type { FetchImages } from "../podworkers/pod-replacement.ts";
-import type { Pods } from "../podworkers/pods.ts";
+import type { Rollouts } from "../rollout/rollouts.ts";
+import type { MqttSource } from "../source/document/mqtt-source.ts";
+import { Upstream, type UpstreamPort } from "../upstream/upstream.ts";
 
-export interface BuildUpstreamOptions {
+export interface BuildUpstreamOptions extends Pick<
+  NodeCommandsOptions,
+  "pods" | "fetchImages" | "trust"
+> {
   readonly edges: Edges;
   readonly config: AgentConfig;
   readonly nodeName: string;
   readonly version: string;
-  readonly view: () => NodeView;
-  readonly pods: Pods;
-  readonly fetchImages: FetchImages;
-  readonly documents: UpstreamDocuments | undefined;
-  readonly trust: CommandTrust;
+  readonly view: NodeView;
+  readonly documents: MqttSource | undefined;
   readonly events: Pick<EventRecorder, "connected" | "denied">;
-  /** Something went to the broker and came back. */
-  readonly onReached: () => void;
+  readonly rollouts: Pick<Rollouts, "reached">;
+  readonly port: UpstreamPort;
   readonly signal: AbortSignal;
 }
 
-/** What arrives and is no command. */
-export interface UpstreamDocuments {
-  receive(topic: string, payload: Uint8Array): void;
-  observed(source: DocumentState["source"], generation: number): void;
-  /** Groups whose topics are wanted, and those whose topics no longer are; `onGroups` hears when they change. */
-  groupNames(): { readonly wanted: readonly string[]; readonly left: readonly string[] };
-  onGroups(listener: () => void): void;
-}
+const NO_GROUPS = { wanted: [], left: [] };
 
 /** undefined = no broker is configured. */
 export function buildUpstream(options: BuildUpstreamOptions): Upstream | undefined {
-  const { edges, config, nodeName, version, view, pods, documents, trust, signal } = options;
+  const { edges, config, nodeName, version, view, documents, events, rollouts, port } = options;
   const { mqtt } = config;
   if (mqtt === undefined) return undefined;
+  const groups = () => documents?.groupNames() ?? NO_GROUPS;
   const commands = new NodeCommands({
-    edges,
+    ...options,
     config: mqtt,
     podLogsDir: config.podLogsDir,
-    nodeName,
     agentVersion: version,
-    groups: () => documents?.groupNames().wanted ?? [],
+    groups: () => groups().wanted,
     facts: view,
-    pods,
-    fetchImages: options.fetchImages,
-    trust,
-    onResponse: () => upstream.wake(),
+    onResponse: port.wake,
   });
-  const receive = (message: MqttMessage): void => {
-    if (!commands.receive(message)) documents?.receive(message.topic, message.payload);
-  };
-  const upstream: Upstream = new Upstream({
+  const upstream = new Upstream({
     edges,
     config: mqtt,
     frequency: config.nodeStatusReportFrequencyMs,
     nodeName,
     agentVersion: version,
-    truth: () => view().truth(),
-    groups: () => documents?.groupNames() ?? { wanted: [], left: [] },
-    onMessage: receive,
+    truth: () => view.truth(),
+    groups,
+    onMessage: (message: MqttMessage) => {
+      // A document or a trust bundle, unless it is a command.
+      if (!commands.receive(message)) documents?.receive(message.topic, message.payload);
+    },
     onConverged: (source, generation) => documents?.observed(source, generation),
-    onConditions: () => upstream.changed(),
     onSession: (session, number) => {
-      options.events.connected();
+      events.connected();
       commands.connected(session, number);
     },
-    onReached: options.onReached,
-    onSetAside: (topic, why) => options.events.denied(topic, why),
+    onReached: () => rollouts.reached(),
+    onSetAside: (topic, why) => events.denied(topic, why),
   });
+  port.attach(upstream);
   documents?.onGroups(() => upstream.groupsChanged());
   commands.start();
-  signal.addEventListener("abort", () => commands.stop(), { once: true });
+  options.signal.addEventListener("abort", () => commands.stop(), { once: true });
   return upstream;
 }

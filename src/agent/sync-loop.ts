@@ -1,21 +1,21 @@
-// Performs: one loop owns the order: what sources want and what the runtime shows go through here, one after the other.
-// kubelet: syncLoop
+// Performs: the agent's one loop: snapshots of sources and changes of pods are handled here, one after the other. It is
+// built before every room, so that each can send to it. kubelet: syncLoop
 
 import type { SourceSnapshot } from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Mailbox } from "../lib/mailbox.ts";
+import { Mailbox } from "../lib/mailbox.ts";
 
-export type LoopEvent =
-  /** A source speaks; its snapshot replaces the one before. */
+type LoopEvent =
+  /** Replaces the snapshot of its source. */
   | { readonly type: "Snapshot"; readonly snapshot: SourceSnapshot }
-  /** The runtime shows something new of this pod. */
+  /** The runtime shows a change of this pod, or what it reads has changed. */
   | { readonly type: "PodChanged"; readonly uid: PodUID }
   /** A pod is gone: another one may have room now. */
   | { readonly type: "RoomChanged" }
-  /** How an update stands may have changed. */
+  /** The judgement of an update may have changed. */
   | { readonly type: "Review" }
   /** The first complete list of the runtime is in: from now on acting is allowed. */
   | { readonly type: "RuntimeKnown" };
@@ -23,23 +23,27 @@ export type LoopEvent =
 export interface SyncLoopOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly mailbox: Mailbox<LoopEvent>;
+}
+
+/** What the loop calls; built last. kubelet: SyncHandler */
+export interface SyncHandler {
   readonly onSnapshot: (snapshot: SourceSnapshot) => void;
-  /** Whether every local source has said its first word. */
+  /** Whether every local source has sent a snapshot. */
   readonly mayApply: () => boolean;
-  /** Bring the workers in line with what is desired now. */
+  /** Brings the workers in line with what is desired now. */
   readonly apply: () => void;
   readonly notify: (uid: PodUID) => void;
-  /** Looks at updates; true = bring the workers in line. */
+  /** Reviews updates; true = `apply` is due. */
   readonly review: () => boolean;
 }
 
-/** Without an event for this long the loop turns all the same: a failed apply is tried again. kubelet: housekeeping */
+/** Without an event for this long the loop turns all the same: a failed apply is retried. kubelet: housekeeping */
 const TURN_MS = 10_000;
 const STUCK_MS = 120_000;
 
 export class SyncLoop {
   readonly #options: SyncLoopOptions;
+  readonly #mailbox = new Mailbox<LoopEvent>();
   #turnedAt: Monotonic;
   #runtimeKnown = false;
   #owesApply = false;
@@ -50,7 +54,18 @@ export class SyncLoop {
     this.#turnedAt = options.clock.monotonic();
   }
 
-  /** Every pod that is wanted, and every one that is there, has its worker: before that, what is missing says nothing. */
+  readonly snapshot = (snapshot: SourceSnapshot): void =>
+    this.#mailbox.send({ type: "Snapshot", snapshot });
+
+  readonly podChanged = (uid: PodUID): void => this.#mailbox.send({ type: "PodChanged", uid });
+
+  readonly roomChanged = (): void => this.#mailbox.send({ type: "RoomChanged" });
+
+  readonly review = (): void => this.#mailbox.send({ type: "Review" });
+
+  readonly runtimeKnown = (): void => this.#mailbox.send({ type: "RuntimeKnown" });
+
+  /** Every desired pod, and every pod of the runtime, has its worker; before that, an absent worker means nothing. */
   get hasApplied(): boolean {
     return this.#hasApplied;
   }
@@ -62,59 +77,60 @@ export class SyncLoop {
     return `sync loop: has not turned for ${Math.round(age / 1000)} s`;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, mailbox } = this.#options;
+  async run(handler: SyncHandler, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
     while (!signal.aborted) {
       const turn = new AbortController();
       const timer = clock.after(TURN_MS, () => turn.abort());
-      const event = await mailbox.receive(AbortSignal.any([signal, turn.signal]));
+      const event = await this.#mailbox.receive(AbortSignal.any([signal, turn.signal]));
       timer[Symbol.dispose]();
       if (signal.aborted) return;
       this.#turnedAt = clock.monotonic();
-      this.#take(event === undefined ? [] : [event, ...mailbox.drain()]);
+      this.#handle(event === undefined ? [] : [event, ...this.#mailbox.drain()], handler);
     }
   }
 
-  #take(events: readonly LoopEvent[]): void {
-    let isDue = false;
+  #handle(events: readonly LoopEvent[], handler: SyncHandler): void {
+    let isReviewDue = false;
     for (const event of events) {
       switch (event.type) {
         case "Snapshot":
           // One by one: a pod that was dropped and added again between two looks has ended a life.
-          this.#guard("cannot take in what a source says", () =>
-            this.#options.onSnapshot(event.snapshot),
+          this.#guard("cannot take in a source's snapshot", () =>
+            handler.onSnapshot(event.snapshot),
           );
-          this.#apply();
+          this.#apply(handler);
           break;
         case "RuntimeKnown":
           this.#runtimeKnown = true;
-          this.#apply();
+          this.#apply(handler);
           break;
         case "RoomChanged":
-          this.#apply();
+          this.#apply(handler);
           break;
         case "Review":
-          isDue = true;
+          isReviewDue = true;
           break;
         case "PodChanged":
-          if (this.#runtimeKnown) this.#tell(event.uid);
+          if (this.#runtimeKnown)
+            this.#guard("cannot act on a change of a pod", () => handler.notify(event.uid));
           break;
       }
     }
-    // Once for all of this turn.
-    if (isDue)
-      this.#guard("cannot look at updates", () => {
-        if (this.#options.review()) this.#owesApply = true;
+    // Once per turn.
+    if (isReviewDue)
+      this.#guard("cannot review updates", () => {
+        if (handler.review()) this.#owesApply = true;
       });
-    if (this.#owesApply) this.#apply();
+    if (this.#owesApply) this.#apply(handler);
   }
 
-  /** A removal that cannot be written down does not begin: it is tried again at the next turn. */
-  #apply(): void {
+  /** A removal that cannot be written to the database does not begin: it is retried at the next turn. */
+  #apply(handler: SyncHandler): void {
     this.#owesApply = true;
-    if (!this.#runtimeKnown || !this.#options.mayApply()) return;
+    if (!this.#runtimeKnown || !handler.mayApply()) return;
     try {
-      this.#options.apply();
+      handler.apply();
       this.#owesApply = false;
       this.#hasApplied = true;
     } catch (error) {
@@ -122,11 +138,7 @@ export class SyncLoop {
     }
   }
 
-  #tell(uid: PodUID): void {
-    this.#guard("cannot act on a change of a pod", () => this.#options.notify(uid));
-  }
-
-  /** What cannot be done now is tried again with the next apply. */
+  /** What fails now is retried with the next apply. */
   #guard(what: string, run: () => void): void {
     try {
       run();

@@ -30,7 +30,7 @@ export interface CommandTrust {
 
 /** What commands may ask of this node. */
 export interface CommandWorld {
-  readonly facts: () => ReadFacts & HoldFacts;
+  readonly facts: ReadFacts & HoldFacts;
   readonly pods: Pick<Pods, "cache" | "workers">;
   readonly fetchImages: FetchImages;
   readonly podLogsDir: AgentConfig["podLogsDir"];
@@ -132,7 +132,7 @@ export class NodeCommands {
   async #execute(order: CommandOrder): Promise<CommandOutcome> {
     const { edges, agentVersion: version, nodeName, facts } = this.#options;
     const read = (): ReadOptions => ({
-      facts: facts(),
+      facts,
       version,
       nodeName,
       session: this.#session(),
@@ -156,7 +156,7 @@ export class NodeCommands {
         return pull(order, this.#doers(), edges.clock);
       case "hold":
       case "release":
-        return changeHold(order, verb, facts());
+        return changeHold(order, verb, facts);
     }
   }
 

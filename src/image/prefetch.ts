@@ -1,4 +1,4 @@
-// Performs: fetches the images of updates that are held, so that they begin at once when they may.
+// Performs: fetches the images of updates that are on hold, so that they start at once when released.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
@@ -9,11 +9,12 @@ import type { Logger } from "../lib/logger.ts";
 export interface PrefetchOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Resolves when all images of the pod are on this node. */
-  readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
-  /** All images of a pod are here. */
+  /** All images of some pod are on this node. */
   readonly onFetched: () => void;
 }
+
+/** Resolves when all images of the pod are on this node. */
+type FetchImages = (pod: Pod, signal: AbortSignal) => Promise<void>;
 
 interface Fetch {
   readonly abort: AbortController;
@@ -26,12 +27,18 @@ const AGAIN_MS = 300_000;
 export class Prefetch implements Disposable {
   readonly #options: PrefetchOptions;
   readonly #fetches = new Map<PodUID, Fetch>();
+  #fetchImages: FetchImages | undefined;
 
   constructor(options: PrefetchOptions) {
     this.#options = options;
   }
 
-  /** Fetches for these pods, and aborts what is under way for others. */
+  /** Updates are judged before anything can fetch: nothing is fetched before this call. */
+  start(fetchImages: FetchImages): void {
+    this.#fetchImages = fetchImages;
+  }
+
+  /** `pods`: all that wait now; every other fetch is aborted. */
   want(pods: readonly DesiredPod[]): void {
     const wanted = new Map(pods.map((desired) => [desired.uid, desired]));
     for (const [uid, { abort, again }] of this.#fetches) {
@@ -40,15 +47,18 @@ export class Prefetch implements Disposable {
       again?.[Symbol.dispose]();
       this.#fetches.delete(uid);
     }
-    for (const [uid, { pod }] of wanted) if (!this.#fetches.has(uid)) void this.#fetch(uid, pod);
+    const fetchImages = this.#fetchImages;
+    if (fetchImages === undefined) return;
+    for (const [uid, { pod }] of wanted)
+      if (!this.#fetches.has(uid)) void this.#fetch(uid, pod, fetchImages);
   }
 
   [Symbol.dispose](): void {
     this.want([]);
   }
 
-  async #fetch(uid: PodUID, pod: Pod): Promise<void> {
-    const { clock, log, fetchImages } = this.#options;
+  async #fetch(uid: PodUID, pod: Pod, fetchImages: FetchImages): Promise<void> {
+    const { clock, log } = this.#options;
     const fetch: Fetch = { abort: new AbortController(), again: undefined };
     this.#fetches.set(uid, fetch);
     try {
@@ -56,7 +66,7 @@ export class Prefetch implements Disposable {
       if (!fetch.abort.signal.aborted) this.#options.onFetched();
     } catch (error) {
       if (fetch.abort.signal.aborted) return;
-      fetch.again = clock.after(AGAIN_MS, () => void this.#fetch(uid, pod));
+      fetch.again = clock.after(AGAIN_MS, () => void this.#fetch(uid, pod, fetchImages));
       log.warn("cannot fetch the images of a held update", { uid, error: messageOf(error) });
     }
   }

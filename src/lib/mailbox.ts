@@ -49,6 +49,21 @@ export class LatestBox<T> {
   }
 }
 
+/** A value with one writer and any number of readers; exists before either of them. */
+export class Latest<T> {
+  #value: T;
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  readonly get = (): T => this.#value;
+
+  readonly set = (value: T): void => {
+    this.#value = value;
+  };
+}
+
 function waitForWake(register: (wake: () => void) => void, signal: AbortSignal): Promise<void> {
   return new Promise<void>((resolve) => {
     const wake = (): void => {

@@ -1,5 +1,8 @@
-// Decides below which moment the wall clock is certainly wrong, and what to do about it at the start (MQTT.md §7). Pure.
+// Decides below which moment the wall clock is certainly wrong, and what to do about it at the start.
 
+import type { Edges } from "../edges.ts";
+import type { DocumentState } from "../protocol/desired-document.ts";
+import { staleConditions } from "../source/document/version.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
 
@@ -42,6 +45,23 @@ export function behindConditions({
   // Not what the clock says: a report that differs at every look would be written and sent at every look.
   const message = `the clock is behind: it is ${rfc3339(floor)} at least; keep it in step (NTP), or let setClock: true step it forward when the agent starts`;
   return [{ type: "ClockBehind", status: "True", reason: "BelowFloor", message }];
+}
+
+/** Documents that run past their expiry, as far as the clock is synchronised; and a clock that is behind. */
+export function timeConditions(
+  {
+    clock,
+    clockSynchronised,
+    clockFloor,
+  }: Pick<Edges, "clock" | "clockSynchronised" | "clockFloor">,
+  documents: readonly DocumentState[],
+): readonly NodeCondition[] {
+  const synchronised = clockSynchronised();
+  const now = clock.now();
+  return [
+    ...staleConditions(documents, synchronised ? now : undefined),
+    ...behindConditions({ synchronised, now, floor: clockFloor.at }),
+  ];
 }
 
 const MARK_APART_MS = 3_600_000;

@@ -14,6 +14,7 @@ import { EMPTY_ROOM, admit, withPod, type NodeFacts, type Room } from "../podwor
 import { localLabels } from "../podworkers/node-affinity.ts";
 import type { Admission } from "../source/pod-config.ts";
 import type { Edges } from "../edges.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { allocatableOf } from "../runtime/cgroup/pod-cgroups.ts";
 import type { ResourceList } from "../api/v1/resources.ts";
 
@@ -23,6 +24,32 @@ export interface NodeFactsOptions {
   readonly nodeName: string;
   /** What the node is to the fleet by now; absent = nothing. */
   readonly fleet?: () => FleetFacts;
+}
+
+/** Addresses seldom change, and the system call is not free. */
+const ADDRESSES_MS = 60_000;
+
+/** The node's main address of each family, as the kubelet has it; those of pod bridges are not the node's. */
+export class NodeAddresses {
+  readonly #edges: Pick<Edges, "clock" | "addresses">;
+  #known: readonly string[] = [];
+  #readAt: Monotonic | undefined;
+
+  constructor(edges: Pick<Edges, "clock" | "addresses">) {
+    this.#edges = edges;
+  }
+
+  hostIPs(): readonly string[] {
+    const { clock, addresses } = this.#edges;
+    const now = clock.monotonic();
+    if (this.#readAt === undefined || now - this.#readAt > ADDRESSES_MS) {
+      const all = addresses();
+      const main = ([4, 6] as const).map((family) => all.find((one) => one.family === family));
+      this.#known = main.flatMap((one) => one?.address ?? []);
+      this.#readAt = now;
+    }
+    return this.#known;
+  }
 }
 
 export function nodeFacts(options: NodeFactsOptions): NodeFacts {

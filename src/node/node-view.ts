@@ -1,9 +1,7 @@
-// Performs: what is true on this node right now, as its doors tell it: the local API and the report upstream.
+// Performs: shows what is true on this node now, to the local API, to commands and in reports.
 
 import type { AgentConfig } from "../config/config.ts";
-import type { DocumentState } from "../protocol/desired-document.ts";
-import type { DesiredPod, DesiredState, Rejection } from "../api/pod/desired-pod.ts";
-import type { RecordedEvent } from "../api/v1/events.ts";
+import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
 import type { FleetFacts } from "../protocol/groups.ts";
 import type { NodeCondition, NodeStatus, PodCondition, PodStatus } from "../api/v1/pod-status.ts";
 import { podName, type NamedPod } from "../api/v1/pod.ts";
@@ -13,7 +11,7 @@ import type { EventEntry } from "./events-list.ts";
 import type { ObjectEntry } from "./object-list.ts";
 import type { PodEntry } from "./pod-list.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
-import type { LinkBytes } from "../upstream/link/link-bytes.ts";
+import type { UpstreamPort } from "../upstream/upstream.ts";
 import type { Claims } from "../volume/claims.ts";
 import {
   removeClaimData,
@@ -22,74 +20,65 @@ import {
   type NamedClaim,
 } from "../volume/claim-data.ts";
 import type { Edges } from "../edges.ts";
-import { redact, redactStatus, secretTexts, SecretMemory } from "./redact.ts";
-import { nodeIdentity, nodeLabels, nodeRoom } from "./node-facts.ts";
+import { timeConditions } from "./clock-floor.ts";
+import type { EventRecorder } from "./event-recorder.ts";
+import { redactStatus, type Redactor } from "./redact.ts";
+import { nodeIdentity, nodeLabels, nodeRoom, type NodeAddresses } from "./node-facts.ts";
 import { objectEntries } from "./object-entries.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { RuntimeWatch } from "../pleg/runtime-health.ts";
 import type { HoldRequests, HoldOutcome, HoldVerb } from "../rollout/update-holds.ts";
-import { trustView, type TrustDoor, type TrustView } from "../trust/trust-view.ts";
+import type { DesiredPods } from "../source/desired-pods.ts";
+import type { MqttSource } from "../source/document/mqtt-source.ts";
+import type { FileSource } from "../source/file/file-source.ts";
+import type { WrittenPods } from "../source/written-pods.ts";
+import type { Trust } from "../trust/trust.ts";
+import { trustView, type TrustRequests, type TrustView } from "../trust/trust-view.ts";
 import type { NodeTruth, ReportedPod } from "../upstream/report/node-truth.ts";
 import type { GraceOutcome, NodeEntry, ServerFacts, VersionInfo } from "./node-api.ts";
 import type { Pods, WorkerEntry } from "../podworkers/pods.ts";
 
 export interface NodeViewOptions {
-  /** What the node is to the fleet by now. */
-  readonly fleet: () => FleetFacts;
   readonly edges: Edges;
   readonly config: AgentConfig;
   readonly version: string;
   readonly nodeName: string;
+  /** Known at the start, e.g. `BoardChanged`. */
+  readonly conditions: readonly NodeCondition[];
+  /** Labels and groups that the fleet gives the node now. */
+  readonly fleet: () => FleetFacts;
+  readonly addresses: Pick<NodeAddresses, "hostIPs">;
+  readonly redactor: Pick<Redactor, "secrets">;
   readonly pods: Pods;
-  readonly watch: RuntimeWatch;
-  readonly desired: () => DesiredState;
+  readonly runtime: RuntimeWatch;
+  readonly written: Pick<WrittenPods, "hasSynced">;
+  readonly desired: Pick<DesiredPods, "state">;
+  readonly rollouts: Pick<Rollouts, "statuses" | "withRollouts" | "health">;
+  readonly holds: Pick<HoldRequests, "change">;
   readonly claims: Pick<Claims, "list" | "removeData">;
-  readonly documents: () => readonly DocumentState[];
-  readonly rollouts: Pick<Rollouts, "statuses" | "pinnedObjects" | "health">;
-  /** Oldest occurrence first. */
-  readonly events: () => readonly RecordedEvent[];
-  readonly filesDigest: () => string;
-  /** The directory of manifests was read. */
-  readonly areFilesKnown: () => boolean;
-  /** Every source has said something, and the runtime has told which pods it has. */
-  readonly arePodsKnown: () => boolean;
-  readonly problems: () => readonly string[];
-  readonly conditions: () => readonly NodeCondition[];
-  readonly trust: TrustDoor;
-  readonly updates: Pick<HoldRequests, "change">;
-  /** Of the line to the broker; undefined = there is none. */
-  readonly linkBytes: () => LinkBytes | undefined;
+  readonly events: Pick<EventRecorder, "list">;
+  readonly files: Pick<FileSource, "digest">;
+  /** undefined = no broker is configured. */
+  readonly documents: Pick<MqttSource, "states"> | undefined;
+  readonly trust: Pick<Trust, "conditions">;
+  readonly trustRequests: TrustRequests;
+  readonly upstream: Pick<UpstreamPort, "bytes" | "conditions">;
+  /** `hasApplied`: every desired pod, and every pod of the runtime, has its worker. */
+  readonly loop: { readonly hasApplied: boolean };
+  /** Each returns the sentence for /healthz; undefined = healthy. */
+  readonly health: readonly { unhealthy(): string | undefined }[];
 }
-
-/** Addresses change seldom, asking the kernel is not free. */
-const ADDRESSES_MS = 60_000;
 
 export class NodeView implements ServerFacts {
   readonly #options: NodeViewOptions;
-  readonly #former = new SecretMemory();
-  #addresses: readonly string[] = [];
-  #addressesAt: number | undefined;
   #status: NodeStatus | undefined;
 
   constructor(options: NodeViewOptions) {
     this.#options = options;
   }
 
-  /** The node's main address of each family, as the kubelet has it; bridges of pods are not the node's. */
-  hostIPs(): readonly string[] {
-    const { clock, addresses } = this.#options.edges;
-    const now = clock.monotonic();
-    if (this.#addressesAt === undefined || now - this.#addressesAt > ADDRESSES_MS) {
-      const all = addresses();
-      const main = ([4, 6] as const).map((family) => all.find((one) => one.family === family));
-      this.#addresses = main.flatMap((one) => one?.address ?? []);
-      this.#addressesAt = now;
-    }
-    return this.#addresses;
-  }
-
   healthProblems(): readonly string[] {
-    return this.#options.problems();
+    return this.#options.health.flatMap((one) => one.unhealthy() ?? []);
   }
 
   pods(): readonly PodEntry[] {
@@ -107,9 +96,9 @@ export class NodeView implements ServerFacts {
 
   objects(namespace: string | undefined): readonly ObjectEntry[] {
     const { desired, pods } = this.#options;
-    const running = pods.workers.all().map((entry) => entry.desired.pod);
+    const running = pods.workers.desiredPods().map(({ pod }) => pod);
     const node = nodeIdentity(this.#options);
-    return objectEntries(namespace, { desired: desired(), running, node });
+    return objectEntries(namespace, { desired: desired.state, running, node });
   }
 
   removeClaimData(claim: NamedClaim): ClaimOutcome {
@@ -118,28 +107,28 @@ export class NodeView implements ServerFacts {
   }
 
   #claimUsers(): ClaimUsers {
-    const { desired, pods } = this.#options;
-    const known = [...desired().pods, ...pods.workers.all().map((entry) => entry.desired)];
+    const { desired, pods, loop } = this.#options;
+    const known = [...desired.state.pods, ...pods.workers.desiredPods()];
     const uids = new Set<string>(known.map(({ uid }) => uid));
     const seen = [...pods.workers.leaving(), ...pods.cache.all().values()];
     const strangers = seen.filter(({ uid }) => !uids.has(uid));
-    return { pods: known, strangers, areKnown: this.#options.arePodsKnown() };
+    return { pods: known, strangers, areKnown: loop.hasApplied };
   }
 
   rejected(): readonly Rejection[] {
-    return this.#options.desired().rejected;
+    return this.#options.desired.state.rejected;
   }
 
   events(): readonly EventEntry[] {
     const { events, nodeName } = this.#options;
-    return events().map((event) => ({ ...event, host: nodeName }));
+    return events.list().map((event) => ({ ...event, host: nodeName }));
   }
 
   node(): NodeEntry {
     const { nodeName, config } = this.#options;
     const identity = this.#options.edges.files.info(`${config.stateDir}/identity.json`);
     const labels = nodeLabels(this.#options);
-    const mqttBytes = this.#options.linkBytes();
+    const mqttBytes = this.#options.upstream.bytes();
     const node = {
       name: nodeName,
       labels,
@@ -162,58 +151,42 @@ export class NodeView implements ServerFacts {
       pods.workers.shortenGrace(uid, seconds);
     }
     if (leaving.length > 0) return { type: "Shortened" };
-    // A pod whose name is held for want of room runs although it is not among the wanted.
-    const all = [...desired().pods, ...pods.workers.all().map((entry) => entry.desired)];
+    // A pod that lacks room may run on although it is not among the desired ones.
+    const all = [...desired.state.pods, ...pods.workers.desiredPods()];
     const wanted = all.find((one) => podName(one.pod) === name);
     if (wanted === undefined) return { type: "NotFound" };
     return { type: "Wanted", source: wanted.source, sourceRef: wanted.sourceRef };
   }
 
   trust(): TrustView {
-    const { edges, config, trust } = this.#options;
-    return trustView({ ...edges, config, trust: trust.current() });
+    const { edges, config, trustRequests } = this.#options;
+    return trustView({ ...edges, config, trust: trustRequests.current() });
   }
 
   resetTrust(): void {
-    this.#options.trust.reset();
+    this.#options.trustRequests.reset();
   }
 
   changeHold(verb: HoldVerb, pod: NamedPod | undefined): HoldOutcome {
-    return this.#options.updates.change(verb, pod);
-  }
-
-  /** A text of a pod without the values of Secrets and environments. */
-  redact(text: string): string {
-    return redact(text, this.#secrets());
-  }
-
-  #secrets(): ReadonlySet<string> {
-    const { pods, desired, rollouts } = this.#options;
-    const running = pods.workers.all().map((entry) => entry.desired.pod);
-    const now = secretTexts(
-      [...desired().objects.map(({ object }) => object), ...rollouts.pinnedObjects()],
-      [...desired().pods.map(({ pod }) => pod), ...running],
-    );
-    return this.#former.with(now);
+    return this.#options.holds.change(verb, pod);
   }
 
   truth(): NodeTruth {
-    const { pods, desired, documents, rollouts, filesDigest } = this.#options;
-    const wanted = desired().pods;
-    const secrets = this.#secrets();
+    const { pods, written, desired, documents, rollouts, files, redactor, loop } = this.#options;
+    const secrets = redactor.secrets();
     return {
       pods: pods.workers.all().map((entry) => this.#reported(entry, secrets)),
       health: rollouts.health(),
       shown: pods.workers.entries().map((entry) => this.#reported(entry, secrets)),
       files: {
-        digest: filesDigest(),
-        pods: wanted.filter(({ source }) => source === "file"),
-        isKnown: this.#options.areFilesKnown(),
+        digest: files.digest(),
+        pods: desired.state.pods.filter(({ source }) => source === "file"),
+        isKnown: written.hasSynced("file"),
       },
-      documents: documents(),
-      rejected: desired().rejected,
+      documents: rollouts.withRollouts(documents?.states() ?? []),
+      rejected: desired.state.rejected,
       status: this.#nodeStatus(),
-      arePodsKnown: this.#options.arePodsKnown(),
+      arePodsKnown: loop.hasApplied,
     };
   }
 
@@ -246,16 +219,26 @@ export class NodeView implements ServerFacts {
     return this.#options.pods.statuses.status(desired.uid);
   }
 
+  #conditions(): readonly NodeCondition[] {
+    const { edges, conditions, trust, documents, upstream } = this.#options;
+    return [
+      ...conditions,
+      ...trust.conditions(),
+      ...timeConditions(edges, documents?.states() ?? []),
+      ...upstream.conditions(),
+    ];
+  }
+
   #nodeStatus(): NodeStatus {
-    const { edges, version, config, watch, problems, conditions } = this.#options;
+    const { edges, version, config, runtime, addresses } = this.#options;
     this.#status = nodeStatus({
       machine: { ...edges.machine, bootId: edges.bootId },
-      addresses: this.hostIPs(),
-      runtime: runtimeOf(watch),
+      addresses: addresses.hostIPs(),
+      runtime: runtimeOf(runtime),
       agentVersion: version,
       ...nodeRoom({ edges, config }),
-      problems: problems(),
-      extraConditions: conditions(),
+      problems: this.healthProblems(),
+      extraConditions: this.#conditions(),
       previous: this.#status,
       now: edges.clock.now(),
     });

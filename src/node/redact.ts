@@ -57,6 +57,30 @@ export class SecretMemory {
   }
 }
 
+/** Where the node's secrets are. */
+export interface SecretSource {
+  objects(): readonly LocalObject[];
+  pods(): readonly Pod[];
+}
+
+const NO_SECRETS: SecretSource = { objects: () => [], pods: () => [] };
+
+/** Redacts with the secrets of now and the latest of before. Built before the source: events redact from the start. */
+export class Redactor {
+  readonly #memory = new SecretMemory();
+  #source = NO_SECRETS;
+
+  follow(source: SecretSource): void {
+    this.#source = source;
+  }
+
+  secrets(): ReadonlySet<string> {
+    return this.#memory.with(secretTexts(this.#source.objects(), this.#source.pods()));
+  }
+
+  readonly redact = (text: string): string => redact(text, this.secrets());
+}
+
 /** `text` with every one of `secrets` replaced by `<hidden>`. */
 export function redact(text: string, secrets: ReadonlySet<string>): string {
   return redactor(secrets)(text);

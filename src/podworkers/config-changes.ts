@@ -70,12 +70,12 @@ export interface PodObjectsOptions {
   readonly desired: {
     readonly objectVersion: number;
     objectsFor(desired: DesiredPod): LocalObjects;
-    isSettledFor(reader: SourceName): boolean;
   };
+  readonly written: { isSettledFor(reader: SourceName): boolean };
   readonly volumes: { refresh(pod: Pod): readonly string[] };
 }
 
-export function podObjects({ edges, desired, volumes }: PodObjectsOptions): PodObjects {
+export function podObjects({ edges, desired, written, volumes }: PodObjectsOptions): PodObjects {
   const { secrets } = edges.store;
   return {
     version: () => desired.objectVersion,
@@ -83,7 +83,7 @@ export function podObjects({ edges, desired, volumes }: PodObjectsOptions): PodO
     digests: (wanted) =>
       configDigests(wanted.pod, {
         objects: desired.objectsFor(wanted),
-        isSettled: desired.isSettledFor(wanted.source),
+        isSettled: written.isSettledFor(wanted.source),
         digest: (text) => secrets.configDigest(text),
       }),
   };

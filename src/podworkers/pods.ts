@@ -132,9 +132,9 @@ export class WorkerRegistry {
     );
   }
 
-  /** The spec of each of `all()`. */
-  specs(): readonly Pod[] {
-    return this.all().map(({ desired }) => desired.pod);
+  /** The same, without how each stands. */
+  desiredPods(): readonly DesiredPod[] {
+    return this.list().flatMap(({ desired }) => desired ?? []);
   }
 
   /** Every pod that is being stopped, also one whose spec is lost. */
@@ -212,8 +212,8 @@ export function admissionRank(
 
 /** Those that have not come to their end. */
 export function activePods({ workers, statuses }: Pick<Pods, "workers" | "statuses">): Pod[] {
-  const active = workers.all().filter(({ desired }) => !statuses.isOver(desired.uid));
-  return active.map(({ desired }) => desired.pod);
+  const active = workers.desiredPods().filter(({ uid }) => !statuses.isOver(uid));
+  return active.map(({ pod }) => pod);
 }
 
 function entryOf({ removedAt }: PodWorker, desired: DesiredPod): WorkerEntry {

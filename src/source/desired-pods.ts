@@ -1,4 +1,4 @@
-// Performs: what all sources ask for, merged: kept here because a merge depends on what runs by then.
+// Performs: merges what all sources ask for into what this node shall run, with the updates as they are judged.
 
 import {
   NOTHING_DESIRED,
@@ -7,70 +7,51 @@ import {
   type SourceName,
   type SourceSnapshot,
 } from "../api/pod/desired-pod.ts";
-import { objectKey, type DesiredObject, type LocalObjects } from "../api/v1/local-object.ts";
-import type { NodeIdentity } from "../api/pod/node-object.ts";
-import { referencesOf } from "../api/pod/object-references.ts";
+import type { LocalObjects } from "../api/v1/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
-import { listensTo } from "./object-access.ts";
-import { mergeSnapshots, type Admission, type AdmissionRank } from "./pod-config.ts";
-import { ObjectIndex } from "./object-index.ts";
 import { isSameList } from "../lib/compare.ts";
+import { mergeSnapshots, type MergeOptions } from "./pod-config.ts";
+import { missingFor, type WrittenPods } from "./written-pods.ts";
 
-export interface DesiredPodsOptions {
-  readonly maxPods: number;
-  readonly admissionRank: (pod: DesiredPod) => AdmissionRank;
-  /** Whatever holds a place at this moment. */
+export interface DesiredPodsOptions extends Required<
+  Pick<MergeOptions, "maxPods" | "admissionRank" | "admission">
+> {
+  readonly written: WrittenPods;
+  /** Pods that are there now, desired or not. */
   readonly occupants: () => readonly DesiredPod[];
-  /** What the node says to newcomers, with nobody in it yet. */
-  readonly admission: Admission;
-  /** What every pod may read of its node by now. */
-  readonly node: () => NodeIdentity;
-  /** Of the node's groups by now; absent = it is in none. */
+  /** Of the node's groups now; absent = it is in none. */
   readonly groupPriorities?: () => ReadonlyMap<string, number>;
+  /** How documents change what runs; absent = they are not judged. */
+  readonly rollouts?: JudgedUpdates;
   /**
-   * Objects (`ConfigMap default/web`) that have come, gone, or say something else now, or are missing for sure where they
-   * may have been late; called when they can be looked up, and before the new pods are returned.
+   * Objects (`ConfigMap default/web`) have been added, removed or changed, or are missing now where they may have been
+   * late; called when they can be read, and before the new pods are returned.
    */
   readonly onObjectsChanged?: (keys: ReadonlySet<string>) => void;
-  /** How documents change what runs; absent = they are not judged. */
-  readonly rollouts?: DesiredRollouts;
+  /** An update or a rollback gives this pod other objects. */
+  readonly onPodChanged?: (uid: PodUID) => void;
+  readonly onReviewed?: () => void;
 }
 
-/** What the sources want, before updates are judged. */
-export interface WrittenState {
-  objectsFor(desired: DesiredPod): LocalObjects;
-  /** What the pod reads and may still come (`ConfigMap default/web`). */
-  late(desired: DesiredPod): readonly string[];
-  /** Another source has its name. */
-  isShadowed(desired: DesiredPod): boolean;
-}
-
-export interface DesiredRollouts {
-  hear(snapshot: SourceSnapshot): void;
-  /** Which pods find something else from now on. */
+export interface JudgedUpdates {
+  setSnapshot(snapshot: SourceSnapshot): void;
+  /** The pods that read other objects from now on. */
   review(): readonly PodUID[];
+  /** What may run of a snapshot; the snapshot itself if that is all of it. */
   effective(snapshot: SourceSnapshot): SourceSnapshot;
   objectsOf(desired: DesiredPod): LocalObjects;
-  /** Precedence is no guess any more: every local source has said something. */
-  mayReview(): boolean;
-  onRepinned(uids: readonly PodUID[]): void;
 }
 
 export class DesiredPods {
   readonly #options: DesiredPodsOptions;
-  readonly #objects: ObjectIndex;
-  readonly #snapshots = new Map<SourceName, SourceSnapshot>();
   #state: DesiredState = NOTHING_DESIRED;
-  /** The same as the sources write it. */
-  #written: DesiredState = NOTHING_DESIRED;
-  /** Everything that the sources ask for of what may run. */
+  /** Of the effective snapshots at the last merge. */
   #asked: readonly DesiredPod[] = [];
   /** How often something turned out to be missing that may have been late. */
   #late = 0;
 
   constructor(options: DesiredPodsOptions) {
     this.#options = options;
-    this.#objects = new ObjectIndex(options.node);
   }
 
   /** As merged last. */
@@ -78,59 +59,87 @@ export class DesiredPods {
     return this.#state;
   }
 
-  /** The newest word of its source. */
-  hear(snapshot: SourceSnapshot): void {
-    this.#snapshots.set(snapshot.source, snapshot);
-    this.#options.rollouts?.hear(snapshot);
+  /** The newest snapshot of its source. */
+  setSnapshot(snapshot: SourceSnapshot): void {
+    this.#options.written.setSnapshot(snapshot);
+    this.#options.rollouts?.setSnapshot(snapshot);
     this.merge();
   }
 
-  /** Anew: what runs by now has a claim to its place, and what is on trial may have proved itself. */
+  /** Merges anew: pods that run by now keep their places, and updates on trial may have converged. */
   merge(): DesiredState {
-    const { rollouts } = this.#options;
-    const snapshots = [...this.#snapshots.values()];
-    const hadSpoken = this.#state.ready;
-    this.#written = this.#merged(snapshots);
-    const changed = this.#objects.replace(this.#written.objects);
-    const repinned = rollouts?.mayReview() === true ? rollouts.review() : [];
+    const { written, onObjectsChanged } = this.#options;
+    const snapshots = written.snapshots();
+    const before = this.#state.ready;
+    const asWritten = this.#merged(snapshots);
+    const changed = written.setMerged(asWritten);
+    const repinned = this.#review();
     const effective = this.#effective();
     this.#asked = effective.flatMap(({ pods }) => pods);
     const isAsWritten = effective.every((snapshot, index) => snapshot === snapshots[index]);
-    this.#state = isAsWritten ? this.#written : this.#merged(effective);
-    const missing = this.#missingSince(hadSpoken);
+    this.#state = isAsWritten ? asWritten : this.#merged(effective);
+    const missing = this.#missingSince(before);
     if (missing.length > 0 || repinned.length > 0) this.#late += 1;
-    const news = new Set([...changed, ...missing]);
-    if (news.size > 0) this.#options.onObjectsChanged?.(news);
-    if (repinned.length > 0) rollouts?.onRepinned(repinned);
+    const keys = new Set([...changed, ...missing]);
+    if (keys.size > 0) onObjectsChanged?.(keys);
+    this.#notify(repinned);
     return this.#state;
   }
 
-  /** Looks at updates alone; true = something else may run from now on, and `merge` is due. */
+  /** Reviews updates alone; true = what may run has changed, and `merge` is due. */
   review(): boolean {
-    const { rollouts } = this.#options;
-    if (rollouts?.mayReview() !== true) return false;
-    const repinned = rollouts.review();
-    if (repinned.length > 0) {
-      this.#late += 1;
-      rollouts.onRepinned(repinned);
-    }
+    if (!this.#options.written.sourcesReady()) return false;
+    const repinned = this.#review();
+    if (repinned.length > 0) this.#late += 1;
+    this.#notify(repinned);
     return !isSameList(
       this.#effective().flatMap(({ pods }) => pods),
       this.#asked,
     );
   }
 
+  /** What this pod reads: the newest objects, or those of the revision that it was rolled back to. */
+  objectsFor(desired: DesiredPod): LocalObjects {
+    const { rollouts, written } = this.#options;
+    return rollouts?.objectsOf(desired) ?? written.objectsFor(desired);
+  }
+
+  /** Grows whenever an object changes, or is missing where it may have been late. */
+  get objectVersion(): number {
+    return this.#options.written.objectVersion + this.#late;
+  }
+
+  wants(uid: string): boolean {
+    return this.#state.pods.some((pod) => pod.uid === uid);
+  }
+
+  /** `namespace/name`; also a pod that is desired and has no room. */
+  wantsName(name: string): boolean {
+    return this.#state.held.has(name) || this.#state.pods.some(({ pod }) => podName(pod) === name);
+  }
+
+  /** The pods that read other objects from now on; none before the sources are ready. */
+  #review(): readonly PodUID[] {
+    const { rollouts, written, onReviewed } = this.#options;
+    if (rollouts === undefined || !written.sourcesReady()) return [];
+    const repinned = rollouts.review();
+    onReviewed?.();
+    return repinned;
+  }
+
+  #notify(repinned: readonly PodUID[]): void {
+    for (const uid of repinned) this.#options.onPodChanged?.(uid);
+  }
+
   #effective(): readonly SourceSnapshot[] {
-    const { rollouts } = this.#options;
-    return [...this.#snapshots.values()].map(
-      (snapshot) => rollouts?.effective(snapshot) ?? snapshot,
-    );
+    const { rollouts, written } = this.#options;
+    return written.snapshots().map((snapshot) => rollouts?.effective(snapshot) ?? snapshot);
   }
 
   #merged(snapshots: readonly SourceSnapshot[]): DesiredState {
-    const { maxPods, admissionRank, occupants, admission } = this.#options;
+    const { maxPods, admissionRank, occupants, admission, groupPriorities } = this.#options;
     return mergeSnapshots(snapshots, {
-      groupPriorities: this.#options.groupPriorities?.() ?? new Map(),
+      groupPriorities: groupPriorities?.() ?? new Map(),
       maxPods,
       admissionRank,
       occupants: occupants(),
@@ -138,87 +147,10 @@ export class DesiredPods {
     });
   }
 
-  /** A source has spoken since: what pods refer to and nobody has is late no longer. */
-  #missingSince(hadSpoken: ReadonlySet<SourceName>): readonly string[] {
+  /** When a source has completed its first snapshot, what pods refer to and no source has is missing, and late no longer. */
+  #missingSince(before: ReadonlySet<SourceName>): readonly string[] {
     const { pods, objects, ready } = this.#state;
-    if ([...ready].every((source) => hadSpoken.has(source))) return [];
+    if ([...ready].every((source) => before.has(source))) return [];
     return missingFor(pods, objects);
   }
-
-  /** What this pod finds: the newest word at every look-up, or what was there when it was good. */
-  objectsFor(desired: DesiredPod): LocalObjects {
-    return this.#options.rollouts?.objectsOf(desired) ?? this.#objects.for(desired);
-  }
-
-  /** What the sources say by now, whatever is on trial. */
-  get written(): WrittenState {
-    return {
-      objectsFor: (desired) => this.#objects.for(desired),
-      late: (desired) => this.#lateFor(desired),
-      isShadowed: (desired) => this.#isShadowed(desired),
-    };
-  }
-
-  #lateFor(desired: DesiredPod): readonly string[] {
-    return this.isSettledFor(desired.source) ? [] : missingFor([desired], this.#written.objects);
-  }
-
-  #isShadowed({ pod, source }: DesiredPod): boolean {
-    const { namespace, name } = pod.metadata;
-    return this.#written.rejected.some(
-      (one) =>
-        one.code === "Shadowed" &&
-        one.source === source &&
-        one.kind === "Pod" &&
-        one.namespace === namespace &&
-        one.name === name,
-    );
-  }
-
-  /** Grows whenever an object says something else, comes or goes, or is missing where it may have been late. */
-  get objectVersion(): number {
-    return this.#objects.version + this.#late;
-  }
-
-  wants(uid: string): boolean {
-    return this.#state.pods.some((pod) => pod.uid === uid);
-  }
-
-  /** `namespace/name`; also one that is asked for and has no room. */
-  wantsName(name: string): boolean {
-    return this.#state.held.has(name) || this.#state.pods.some(({ pod }) => podName(pod) === name);
-  }
-
-  /** As the sources write it, whatever is on trial. */
-  wanted(name: string): DesiredPod | undefined {
-    return this.#written.pods.find(({ pod }) => podName(pod) === name);
-  }
-
-  hasHeard(source: SourceName): boolean {
-    return this.#snapshots.has(source);
-  }
-
-  /** Every source that was heard has also spoken (DESIGN: law 5). */
-  isSettled(): boolean {
-    return [...this.#snapshots.values()].every(({ ready }) => ready);
-  }
-
-  /** Every source that has a say in what pods of this one find has spoken: what is not there is missing, not late. */
-  isSettledFor(reader: SourceName): boolean {
-    return [...this.#snapshots.values()].every(
-      ({ source, ready }) => ready || !listensTo(reader, source),
-    );
-  }
-}
-
-/** Keys (`ConfigMap default/web`) of what the pods refer to and nobody has. */
-function missingFor(
-  pods: readonly DesiredPod[],
-  objects: readonly DesiredObject[],
-): readonly string[] {
-  const there = new Set(objects.map(({ object }) => objectKey(object)));
-  return pods
-    .flatMap(({ pod }) => referencesOf(pod))
-    .map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)
-    .filter((key) => !there.has(key));
 }

@@ -6,13 +6,29 @@ import { keyIdOf } from "../protocol/dsse.ts";
 import type { Files } from "../host/files.ts";
 import { readTrustDirectory } from "../host/trust-keys.ts";
 import { rfc3339 } from "../lib/clock.ts";
-import type { TrustState } from "./trust.ts";
+import type { Trust, TrustState } from "./trust.ts";
 
-export interface TrustDoor {
+export interface TrustRequests {
   /** Reads the keys again. */
   readonly current: () => TrustState;
   /** Throws when the disk refuses it. */
   readonly reset: () => void;
+}
+
+/** After a reset, a document that was refused for its version or its signature may count. */
+export function trustRequests(
+  trust: Pick<Trust, "current" | "reset">,
+  documents: { forgetVersion(): void; judgeAgain(): void } | undefined,
+): TrustRequests {
+  return {
+    current: () => trust.current(),
+    reset: () => {
+      // In this order: a version that is forgotten while keys stay in force would let an older document in.
+      trust.reset();
+      documents?.forgetVersion();
+      documents?.judgeAgain();
+    },
+  };
 }
 
 export interface TrustViewOptions {

@@ -36,8 +36,6 @@ export interface TrustOptions {
   readonly trustPath: string;
   /** `mqtt.requireSignature`. */
   readonly requireSignature: boolean;
-  /** Other keys are in force: what was refused may count now. */
-  readonly onChange: () => void;
   readonly onConditions: () => void;
 }
 
@@ -82,6 +80,7 @@ export class Trust implements Disposable {
   /** The newest bundle, if nobody in force had signed it: with other root keys it may count. */
   #unsigned: Uint8Array | undefined;
   #again: Disposable | undefined;
+  #onKeysChanged: () => void = () => undefined;
 
   constructor(options: TrustOptions) {
     this.#options = options;
@@ -90,6 +89,11 @@ export class Trust implements Disposable {
     this.#refusalLog = new RefusalLog(options.clock, options.log);
     this.#record = options.store.read();
     this.#keyring = this.#read();
+  }
+
+  /** One listener; called when other keys are in force, with which refused documents may count. */
+  onKeysChanged(listener: () => void): void {
+    this.#onKeysChanged = listener;
   }
 
   /** The keys in force, `trustPath` read anew: asked before every judgement. Throws nothing. */
@@ -247,7 +251,7 @@ export class Trust implements Disposable {
   }
 
   #settle(before: Keyring): void {
-    const { log, onChange, onConditions } = this.#options;
+    const { log, onConditions } = this.#options;
     const { required, unusable } = this.#keyring;
     const isStuck = required && unusable !== undefined;
     // Also one that has been from the start, and for which nothing has changed.
@@ -261,7 +265,7 @@ export class Trust implements Disposable {
     const unsigned = this.#unsigned;
     this.#unsigned = undefined;
     if (unsigned !== undefined) this.#take(unsigned);
-    onChange();
+    this.#onKeysChanged();
   }
 
   #tellProblems({ problems }: RootKeys): void {

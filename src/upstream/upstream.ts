@@ -33,8 +33,7 @@ export interface UpstreamOptions {
   readonly groups?: () => { readonly wanted: readonly string[]; readonly left: readonly string[] };
   readonly onMessage: (message: MqttMessage) => void;
   readonly onConverged: (source: SourceName, generation: number) => void;
-  readonly onConditions: () => void;
-  /** A session is about to publish what waits. */
+  /** A session is about to publish what waits in the outbox. */
   readonly onSession: (session: MqttSession, number: number) => void;
   /** The broker refuses messages on a topic. */
   readonly onSetAside: (topic: string, why: string) => void;
@@ -75,7 +74,7 @@ export class Upstream {
       onTaken: () => this.#reached(),
       onConditions: (conditions) => {
         this.#publisherConditions = conditions;
-        options.onConditions();
+        this.changed();
       },
     });
     this.#connection = new UpstreamConnection({
@@ -96,7 +95,7 @@ export class Upstream {
       onFreshSession: () => this.#report("all"),
       onConditions: (conditions) => {
         this.#connectionConditions = conditions;
-        options.onConditions();
+        this.changed();
       },
       publisher: {
         run: (session, number, signal) => {
@@ -118,7 +117,7 @@ export class Upstream {
       random,
       frequency,
       report: (why) => {
-        // A will that came late must not be the last word.
+        // A late will may have overwritten the retained state.
         if (why === "Refresh") this.#connection.announce();
         this.#report(why === "Refresh" ? this.#refresh() : "nothing");
       },
@@ -145,12 +144,12 @@ export class Upstream {
     this.#reports.changed();
   }
 
-  /** `groups()` is another one. */
+  /** `groups()` has changed. */
   groupsChanged(): void {
     this.#connection.groupsChanged();
   }
 
-  /** Something else than a report waits in the outbox. */
+  /** The outbox has new rows beside reports. */
   wake(): void {
     this.#publisher.wake();
   }
@@ -256,5 +255,33 @@ export class Upstream {
         ? undefined
         : clock.after(Math.max(0, reviewAt - time.now), () => this.changed());
     return acks;
+  }
+}
+
+const OFFLINE: UpstreamFacts = { isConnected: false, reachedAt: undefined };
+
+/** The upstream for the rooms that are built before it; without a broker it does nothing. */
+export class UpstreamPort {
+  #upstream: Upstream | undefined;
+
+  attach(upstream: Upstream): void {
+    this.#upstream = upstream;
+  }
+
+  /** Something that is reported has changed. */
+  readonly changed = (): void => this.#upstream?.changed();
+
+  /** The outbox has new rows beside reports. */
+  readonly wake = (): void => this.#upstream?.wake();
+
+  readonly facts = (): UpstreamFacts => this.#upstream?.facts() ?? OFFLINE;
+
+  conditions(): readonly NodeCondition[] {
+    return this.#upstream?.conditions() ?? [];
+  }
+
+  /** undefined = no broker is configured. */
+  bytes(): LinkBytes | undefined {
+    return this.#upstream?.bytes();
   }
 }

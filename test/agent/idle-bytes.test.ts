@@ -78,7 +78,6 @@ async function speakFor(days: number, bench: UpstreamBench): Promise<LinkBytes> 
     truth: () => truth,
     onMessage: () => undefined,
     onConverged: () => undefined,
-    onConditions: () => undefined,
     onSession: () => undefined,
     onSetAside: () => undefined,
   });

@@ -65,8 +65,8 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "files wait for documents that never come",
     file: "src/podworkers/config-changes.ts",
-    search: "isSettled: desired.isSettledFor(",
-    replacement: "isSettled: desired.isSettled(",
+    search: "isSettled: written.isSettledFor(",
+    replacement: "isSettled: written.isSettled(",
   },
   {
     name: "an empty part of a volume is not a missing one",
@@ -80,8 +80,9 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "an edit is told to nobody",
     file: "src/agent/build-desired-state.ts",
-    search: "for (const uid of readersOf(all, changed)) onPodChanged(uid);",
-    replacement: "void [all, changed, readersOf];",
+    search:
+      "for (const uid of readersOf(pods.workers.desiredPods(), changed)) loop.podChanged(uid);",
+    replacement: "void [changed, readersOf];",
   },
   {
     name: "a missing object is an empty one",

@@ -82,8 +82,8 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   {
     name: "what was refused stays refused under other keys",
     file: TRUST,
-    search: "    onChange();\n  }\n",
-    replacement: "    void onChange;\n  }\n",
+    search: "    this.#onKeysChanged();\n",
+    replacement: "",
   },
   {
     name: "a bundle that comes before the root keys is lost",

@@ -74,8 +74,8 @@ const POD_MUTATIONS: readonly Mutation[] = [
   {
     name: "the newest is the one made last",
     file: "src/runtime/observe/runtime-reader.ts",
-    search: "  return b.attempt - a.attempt;\n",
-    replacement: "  return b.createdAt - a.createdAt;\n",
+    search: "compareText(a.name, b.name) || b.attempt - a.attempt;",
+    replacement: "compareText(a.name, b.name) || b.createdAt - a.createdAt;",
   },
   {
     name: "a silent broker wants nothing",

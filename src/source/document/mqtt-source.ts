@@ -38,6 +38,8 @@ export interface MqttSourceOptions extends DocumentRules {
   readonly trust: Pick<Trust, "look" | "receive" | "verify">;
   /** Receives a snapshot of each source at the start and after every change. */
   readonly emit: (snapshot: SourceSnapshot) => void;
+  /** Receives the node's labels and groups at the start and after every document of the node. */
+  readonly onFleet?: (facts: FleetFacts) => void;
   /** Receives the state of every document source at the start and after every change. */
   readonly onState: (states: readonly DocumentState[]) => void;
 }
@@ -74,7 +76,7 @@ export class MqttSource implements Disposable {
    * checkpoint throws. */
   start(): void {
     this.#node.restore();
-    this.#membership = this.#decide();
+    this.#updateFleet();
     this.#regroup();
     for (const group of this.#storedGroups()) if (!this.#groups.has(group)) this.#leave(group);
     this.#node.publish();
@@ -176,10 +178,15 @@ export class MqttSource implements Disposable {
 
   /** The node's document may change the groups that the node is in. */
   #publishNode(snapshot: SourceSnapshot): void {
-    this.#membership = this.#decide();
+    this.#updateFleet();
     const surplus = this.#membership.surplus.map(({ name }) => tooMany(name, this.#nodeTopic));
     this.#options.emit({ ...snapshot, rejected: [...snapshot.rejected, ...surplus] });
     this.#regroup();
+  }
+
+  #updateFleet(): void {
+    this.#membership = this.#decide();
+    this.#options.onFleet?.(this.fleet());
   }
 
   #regroup(): void {

@@ -7,11 +7,12 @@ import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig, MqttConfig } from "../../../src/config/config.ts";
 import type { RootKeys } from "../../../src/protocol/trust-record.ts";
 import type { Edges } from "../../../src/edges.ts";
-import { buildDocuments, buildTrust, trustDoor } from "../../../src/agent/sources.ts";
+import { buildSources } from "../../../src/agent/build-sources.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { MqttSource } from "../../../src/source/document/mqtt-source.ts";
 import type { Trust } from "../../../src/trust/trust.ts";
+import { trustRequests } from "../../../src/trust/trust-view.ts";
 import { aSigner, signed } from "../../fakes/a-signer.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";
@@ -56,28 +57,17 @@ function worldOf(mqtt: Partial<MqttConfig>, more: Partial<AgentConfig> = {}): Wo
     ...more,
     mqtt: { ...MQTT_DEFAULTS, url: "mqtt://broker.example", ...mqtt },
   };
-  const options = {
+  const world: { rootKeys: RootKeys } = { rootKeys: { keys: [], problems: [] } };
+  const { trust, documents } = buildSources({
     edges: edges as unknown as Edges,
     config: config as AgentConfig,
     version: "1.0.0",
     nodeName: "pi-1",
+    rollouts: { hasFailed: () => false },
     emit: () => undefined,
-  };
-  const world: { rootKeys: RootKeys } = { rootKeys: { keys: [], problems: [] } };
-  let built: MqttSource | undefined;
-  const trust = buildTrust(
-    options,
-    () => undefined,
-    () => built?.judgeAgain(),
-  );
-  const documents = buildDocuments({
-    ...options,
-    trust,
     onState: () => undefined,
-    hasFailed: () => false,
   });
   if (documents === undefined) throw new Error("no documents");
-  built = documents;
   open.push(store, documents, trust);
   documents.start();
   return Object.assign(world, {
@@ -180,7 +170,7 @@ describe("trust", () => {
     const by = (changes: object): string => signed("desired", written({ ...changes }), root);
     expect(world.answer(by({ epoch: "e1" }))).toMatchObject({ document: { epoch: "e1" } });
     expect(world.answer(by({ epoch: "e2" }))).toMatchObject({ lastRejected: { code: 409 } });
-    trustDoor(world.trust, world.documents).reset();
+    trustRequests(world.trust, world.documents).reset();
     expect(world.documents.states()[0]).toMatchObject({ document: { epoch: "e2", signed: true } });
   });
 });

@@ -18,12 +18,12 @@ function world() {
   const prefetch = new Prefetch({
     clock,
     log: createLogger({ clock, level: "error", write: () => undefined }),
-    fetchImages: ({ spec }, signal) => {
-      const done = Promise.withResolvers<void>();
-      asks.push({ image: spec.containers[0]?.image ?? "", signal, done });
-      return done.promise;
-    },
     onFetched: () => void (told.fetched += 1),
+  });
+  prefetch.start(({ spec }, signal) => {
+    const done = Promise.withResolvers<void>();
+    asks.push({ image: spec.containers[0]?.image ?? "", signal, done });
+    return done.promise;
   });
   return { clock, asks, prefetch, told };
 }

@@ -56,7 +56,6 @@ function entry(requireSignature = false): TrustView {
     node: "pi-1",
     trustPath,
     requireSignature,
-    onChange: () => undefined,
     onConditions: () => undefined,
   });
   if (arrived !== undefined) trust.receive(arrived);

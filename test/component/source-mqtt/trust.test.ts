@@ -65,11 +65,11 @@ class Node {
       node: "pi-1",
       trustPath: "/trust.d",
       requireSignature: options.requireSignature ?? false,
-      onChange: () => this.source.judgeAgain(),
       onConditions: () => {
         this.conditionsTold += 1;
       },
     });
+    this.trust.onKeysChanged(() => this.source.judgeAgain());
     this.source = new MqttSource({
       documents: store.documents,
       clock,

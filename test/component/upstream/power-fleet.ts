@@ -100,7 +100,6 @@ export class PowerFleet implements AsyncDisposable {
           truth: () => truth,
           onMessage: () => undefined,
           onConverged: () => undefined,
-          onConditions: () => undefined,
           onSession: () => undefined,
           onSetAside: () => undefined,
         }),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
 import { DesiredPods } from "../../../src/source/desired-pods.ts";
+import { WrittenPods } from "../../../src/source/written-pods.ts";
 import type { DesiredObject } from "../../../src/api/v1/local-object.ts";
 import type { SourceName } from "../../../src/api/pod/source-name.ts";
 import type { Admission } from "../../../src/source/pod-config.ts";
@@ -15,12 +16,16 @@ class World {
   readonly changes: (readonly string[])[] = [];
   labels: Readonly<Record<string, string>> = {};
   priorities = new Map<string, number>();
+  readonly written = new WrittenPods({
+    sources: ["file"],
+    node: () => ({ name: "pi-1", labels: this.labels, groups: [], arch: "arm64" }),
+  });
   readonly desired: DesiredPods = new DesiredPods({
+    written: this.written,
     maxPods: 10,
     admissionRank: () => 2,
     occupants: () => [],
     admission: everybody,
-    node: () => ({ name: "pi-1", labels: this.labels, groups: [], arch: "arm64" }),
     groupPriorities: () => this.priorities,
     onObjectsChanged: (keys) => {
       // Whoever is told can look already.
@@ -34,7 +39,7 @@ class World {
 
   hear(source: SourceName, ...objects: readonly DesiredObject["object"][]): void {
     const desired = objects.map((object) => aDesiredObject(object, { source }));
-    this.desired.hear({ source, ready: true, pods: [], objects: desired, rejected: [] });
+    this.desired.setSnapshot({ source, ready: true, pods: [], objects: desired, rejected: [] });
   }
 }
 
@@ -149,23 +154,23 @@ test("what is missing is told once its source has spoken: until then it may be l
   } as const;
   const reader = aDesiredPod(aPod({ containers: [aContainer("a", { env: [env] })] }));
   const word = { source: "file", pods: [reader], objects: [], rejected: [] } as const;
-  world.desired.hear({ ...word, ready: false });
+  world.desired.setSnapshot({ ...word, ready: false });
   expect([world.changes, world.desired.objectVersion]).toEqual([[], 0]);
-  world.desired.hear({ ...word, ready: true });
-  world.desired.hear({ ...word, ready: true });
+  world.desired.setSnapshot({ ...word, ready: true });
+  world.desired.setSnapshot({ ...word, ready: true });
   expect([world.changes, world.desired.objectVersion]).toEqual([[["ConfigMap default/late"]], 1]);
 });
 
 test("static pods do not wait for the word of documents, which cannot say anything to them", () => {
-  const { desired } = new World();
+  const { desired, written } = new World();
   const silent = { pods: [], objects: [], rejected: [] };
-  desired.hear({ source: "file", ready: true, ...silent });
-  desired.hear({ source: "mqtt:node", ready: false, ...silent });
-  expect(desired.isSettled()).toBe(false);
-  expect(desired.isSettledFor("file")).toBe(true);
-  expect(desired.isSettledFor("mqtt:node")).toBe(false);
-  desired.hear({ source: "mqtt:node", ready: true, ...silent });
-  desired.hear({ source: "file", ready: false, ...silent });
-  expect(desired.isSettledFor("file")).toBe(false);
-  expect(desired.isSettledFor("mqtt:node")).toBe(false);
+  desired.setSnapshot({ source: "file", ready: true, ...silent });
+  desired.setSnapshot({ source: "mqtt:node", ready: false, ...silent });
+  expect(written.isSettled()).toBe(false);
+  expect(written.isSettledFor("file")).toBe(true);
+  expect(written.isSettledFor("mqtt:node")).toBe(false);
+  desired.setSnapshot({ source: "mqtt:node", ready: true, ...silent });
+  desired.setSnapshot({ source: "file", ready: false, ...silent });
+  expect(written.isSettledFor("file")).toBe(false);
+  expect(written.isSettledFor("mqtt:node")).toBe(false);
 });

@@ -1,0 +1,114 @@
+// Performs: keeps what the sources ask for, as they write it. Updates are judged against it, so it is built before them.
+
+import {
+  NOTHING_DESIRED,
+  type DesiredPod,
+  type DesiredState,
+  type SourceName,
+  type SourceSnapshot,
+} from "../api/pod/desired-pod.ts";
+import type { NodeIdentity } from "../api/pod/node-object.ts";
+import { referencesOf } from "../api/pod/object-references.ts";
+import { objectKey, type DesiredObject, type LocalObjects } from "../api/v1/local-object.ts";
+import { podName } from "../api/v1/pod.ts";
+import { listensTo } from "./object-access.ts";
+import { ObjectIndex } from "./object-index.ts";
+
+export interface WrittenPodsOptions {
+  /** The sources of this node; each sends a snapshot at its start, be it an empty one. */
+  readonly sources: readonly SourceName[];
+  /** What every pod may read of its node now. */
+  readonly node: () => NodeIdentity;
+}
+
+export class WrittenPods {
+  readonly #options: WrittenPodsOptions;
+  readonly #objects: ObjectIndex;
+  readonly #snapshots = new Map<SourceName, SourceSnapshot>();
+  #state: DesiredState = NOTHING_DESIRED;
+
+  constructor(options: WrittenPodsOptions) {
+    this.#options = options;
+    this.#objects = new ObjectIndex(options.node);
+  }
+
+  /** The newest snapshot of its source. */
+  setSnapshot(snapshot: SourceSnapshot): void {
+    this.#snapshots.set(snapshot.source, snapshot);
+  }
+
+  snapshots(): readonly SourceSnapshot[] {
+    return [...this.#snapshots.values()];
+  }
+
+  /** `state`: the snapshots, merged. Returns the keys (`ConfigMap default/web`) of the objects that changed. */
+  setMerged(state: DesiredState): ReadonlySet<string> {
+    this.#state = state;
+    return this.#objects.replace(state.objects);
+  }
+
+  /** What this pod may read by the newest snapshots. */
+  objectsFor(desired: DesiredPod): LocalObjects {
+    return this.#objects.for(desired);
+  }
+
+  /** Grows with every change of an object. */
+  get objectVersion(): number {
+    return this.#objects.version;
+  }
+
+  /** What the pod reads, is not there, and may still come (`ConfigMap default/web`). */
+  late(desired: DesiredPod): readonly string[] {
+    return this.isSettledFor(desired.source) ? [] : missingFor([desired], this.#state.objects);
+  }
+
+  /** Whether a source of higher precedence has a pod of this name. */
+  isShadowed({ pod, source }: DesiredPod): boolean {
+    const { namespace, name } = pod.metadata;
+    return this.#state.rejected.some(
+      (one) =>
+        one.code === "Shadowed" &&
+        one.source === source &&
+        one.kind === "Pod" &&
+        one.namespace === namespace &&
+        one.name === name,
+    );
+  }
+
+  /** The pod that the sources ask for under `namespace/name`. */
+  wanted(name: string): DesiredPod | undefined {
+    return this.#state.pods.find(({ pod }) => podName(pod) === name);
+  }
+
+  /** Whether the source has sent a snapshot. */
+  hasSynced(source: SourceName): boolean {
+    return this.#snapshots.has(source);
+  }
+
+  /** Every source has sent a snapshot; before that, precedence between them is unknown. kubelet: sourcesReady */
+  sourcesReady(): boolean {
+    return this.#options.sources.every((source) => this.hasSynced(source));
+  }
+
+  /** Every source that has sent a snapshot has sent a complete one. */
+  isSettled(): boolean {
+    return this.snapshots().every(({ ready }) => ready);
+  }
+
+  /** Every source whose objects pods of `reader` may read has sent a complete snapshot: what is absent is missing, not late. */
+  isSettledFor(reader: SourceName): boolean {
+    return this.snapshots().every(({ source, ready }) => ready || !listensTo(reader, source));
+  }
+}
+
+/** Keys (`ConfigMap default/web`) of what the pods refer to and no source has. */
+export function missingFor(
+  pods: readonly DesiredPod[],
+  objects: readonly DesiredObject[],
+): readonly string[] {
+  const there = new Set(objects.map(({ object }) => objectKey(object)));
+  return pods
+    .flatMap(({ pod }) => referencesOf(pod))
+    .map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)
+    .filter((key) => !there.has(key));
+}

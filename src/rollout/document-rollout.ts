@@ -66,8 +66,8 @@ export interface DocumentRolloutOptions {
   readonly bootId: string;
   readonly nodeName: string;
   readonly sha256: Sha256;
-  /** Keyed, for what Secrets hold. */
-  readonly secretDigest: (text: string) => string;
+  /** Keyed digests of what Secrets contain. */
+  readonly secrets: { configDigest(text: string): string };
   readonly clock: Pick<Clock, "monotonic">;
   readonly view: RolloutView;
   readonly pods: Pick<
@@ -164,9 +164,11 @@ export class DocumentRollout {
     const { view, store, source, clock } = this.#options;
     const document = this.#document;
     if (document === undefined) return NOTHING;
+    // 1. The facts of each pod.
     const judged = document.pods.filter(({ desired }) => !view.isShadowed(desired));
     const byName = new Map(judged.map((pod) => [podName(pod.desired.pod), pod]));
     const onRollout = [...byName].map(([name, pod]) => this.#onRollout(name, pod, document));
+    // 2. The decision, on the disk before it takes effect.
     const planned = planRollout(
       onRollout.map(({ pod }) => pod),
       document.policy,
@@ -174,6 +176,7 @@ export class DocumentRollout {
     );
     const saved = this.#save(planned, byName);
     const decided = saved.ok ? planned : this.#byDisk(planned, byName);
+    // 3. The pods that may run by now.
     const node = { ...this.#options, good: this.#good, states: this.#states };
     const steps = decided.map((step) => untilFetched(step, byName.get(step.name)?.desired, node));
     for (const { name, state } of planned)
@@ -182,6 +185,7 @@ export class DocumentRollout {
     const unlisted = unlistedPods(document, node);
     const { pods, held } = podsToRun(listedPods(steps, byName, node), unlisted);
     const stays = unlisted.flatMap(({ step }) => step ?? []);
+    // 4. When to look again.
     const now = clock.monotonic();
     const times = [
       ...steps.map(({ reviewAt }) => reviewAt),
@@ -277,7 +281,8 @@ export class DocumentRollout {
   }
 
   #writtenRevision(desired: DesiredPod): Revision {
-    const { view, sha256, secretDigest } = this.#options;
+    const { view, sha256, secrets } = this.#options;
+    const secretDigest = (text: string): string => secrets.configDigest(text);
     return revisionOf(desired, { objects: view.objectsFor(desired), sha256, secretDigest });
   }
 

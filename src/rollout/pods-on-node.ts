@@ -4,22 +4,27 @@ import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import { isMeantToFinish } from "../api/pod/restart-policy.ts";
 import type { LocalObjects } from "../api/v1/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
-import type { Edges } from "../edges.ts";
 import type { ImageLedger } from "../image/image-ledger.ts";
-import type { Monotonic } from "../lib/clock.ts";
-import type { Pods } from "../podworkers/pods.ts";
+import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { PodCache } from "../pleg/pod-cache.ts";
+import type { WorkerRegistry } from "../podworkers/pods.ts";
+import type { StatusManager } from "../status/status-manager.ts";
 import { configFreshness, type ConfigFreshness } from "./config-freshness.ts";
 import { podHealth, type PodHealth } from "./pod-health.ts";
 import type { PodProgress } from "./trial-facts.ts";
 
 export interface PodsOnNodeOptions {
-  readonly edges: Pick<Edges, "clock">;
-  readonly pods: Pods;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Keyed digests: containers carry them where anyone can read them. */
+  readonly secrets: { configDigest(text: string): string };
+  readonly pods: {
+    readonly workers: Pick<WorkerRegistry, "all" | "isPulling">;
+    readonly statuses: Pick<StatusManager, "status">;
+    readonly cache: Pick<PodCache, "get" | "all">;
+  };
   readonly images: Pick<ImageLedger, "fatal" | "registryAnswers" | "areAway">;
   /** What pods find by the newest snapshots of the sources. */
   readonly view: { objectsFor(desired: DesiredPod): LocalObjects };
-  /** Keyed: containers carry the digest where anyone can read it. */
-  readonly configDigest: (text: string) => string;
   /** A text of a pod without the secrets that this node knows. */
   readonly redact: (text: string) => string;
 }
@@ -36,9 +41,9 @@ export class PodsOnNode {
 
   /** The health of every pod that has a worker; `readySince` counts from look to look. */
   look(): ReadonlyMap<PodUID, PodHealth> {
-    const { pods, edges, redact } = this.#options;
+    const { pods, clock, redact } = this.#options;
     const { workers, statuses } = pods;
-    const now = edges.clock.monotonic();
+    const now = clock.monotonic();
     const before = this.#health;
     this.#health = new Map(
       workers.all().map(({ desired, deletedAt }) => {
@@ -108,8 +113,9 @@ export class PodsOnNode {
   }
 
   #freshnessOf(desired: DesiredPod): ConfigFreshness {
-    const { view, pods, configDigest: digest } = this.#options;
+    const { view, pods, secrets } = this.#options;
     const observed = pods.cache.get(desired.uid);
+    const digest = (text: string): string => secrets.configDigest(text);
     return configFreshness(desired, { objects: view.objectsFor(desired), digest, observed });
   }
 
@@ -128,7 +134,7 @@ export class PodsOnNode {
     }
     const { content } = freshness;
     const isKnown = before?.content === content;
-    const since = isKnown ? before.since : this.#options.edges.clock.monotonic();
+    const since = isKnown ? before.since : this.#options.clock.monotonic();
     this.#read.set(uid, { content, since });
     return Math.max(readySince, content === "" ? 0 : since);
   }

@@ -67,7 +67,8 @@ export class Rollouts implements Disposable {
   constructor(options: RolloutsOptions) {
     this.#options = options;
     this.#events = new RolloutEvents({ log: options.edges.log, record: options.record });
-    this.#pods = new PodsOnNode({ ...options, configDigest: (text) => this.#secretDigest(text) });
+    const { clock, store } = options.edges;
+    this.#pods = new PodsOnNode({ ...options, clock, secrets: store.secrets });
   }
 
   /** The newest snapshot of a source; one without a document, or that cannot be read whole, is not judged. */
@@ -211,6 +212,7 @@ export class Rollouts implements Disposable {
     );
     if (policy === undefined || !isOpen || !hasBefore) return false;
     const { hold } = this.#options.holds.of(desired, policy.maxLockSeconds);
+    // The status of the update has to follow.
     if (hold !== undefined) this.#options.onDue();
     return hold !== undefined;
   }
@@ -232,7 +234,7 @@ export class Rollouts implements Disposable {
     for (const { rollout } of this.#documents.values()) rollout.release(name);
   }
 
-  /** Pods may be gone for good. */
+  /** Forgets what is stored for pods that no longer exist. */
   forgetGone(): void {
     for (const { rollout } of this.#documents.values()) {
       try {
@@ -272,17 +274,13 @@ export class Rollouts implements Disposable {
       bootId,
       nodeName,
       sha256,
-      secretDigest: (text) => this.#secretDigest(text),
+      secrets: store.secrets,
       clock,
       view,
       pods: this.#pods,
       holds,
       upstream,
     });
-  }
-
-  #secretDigest(text: string): string {
-    return this.#options.edges.store.secrets.configDigest(text);
   }
 
   #reviewAt(times: readonly Monotonic[]): void {

@@ -74,7 +74,7 @@ class World {
       bootId: "boot",
       nodeName: CONTEXT.nodeName,
       sha256,
-      secretDigest: sha256,
+      secrets: { configDigest: sha256 },
       clock: { monotonic: () => this.now },
       view: {
         objectsFor: () => localObjects(this.objects),

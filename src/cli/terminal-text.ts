@@ -60,6 +60,50 @@ function cellText(cell: string): string {
   return cell === "" ? "<none>" : printable(cell);
 }
 
+/** A table that grows: its header precedes the first rows, and columns never become narrower. */
+export class GrowingTable {
+  readonly #header: Row;
+  #widths: number[] = [];
+
+  constructor(header: Row) {
+    this.#header = header;
+  }
+
+  /** The lines to print for these rows; "" for none. */
+  add(rows: readonly Row[]): string {
+    if (rows.length === 0) return "";
+    const lines = this.#widths.length === 0 ? [this.#header, ...rows] : rows;
+    this.#widths = columnWidths(lines, this.#widths);
+    return formatRows(lines, this.#widths);
+  }
+}
+
+/** `cell` is a method, so that resources of different objects fit in one list. */
+export interface Column<T> {
+  readonly title: string;
+  /** With `-o wide` only. */
+  readonly isWide?: true;
+  cell(item: T, view: TableView): string;
+}
+
+export interface TableView {
+  readonly isWide: boolean;
+  /** Wall-clock ms, for the ages only. */
+  readonly now: number;
+}
+
+export function titlesOf<T>(columns: readonly Column<T>[], isWide: boolean): Row {
+  return shown(columns, isWide).map(({ title }) => title);
+}
+
+export function cellsOf<T>(columns: readonly Column<T>[], item: T, view: TableView): Row {
+  return shown(columns, view.isWide).map((column) => column.cell(item, view));
+}
+
+function shown<T>(columns: readonly Column<T>[], isWide: boolean): readonly Column<T>[] {
+  return columns.filter((column) => isWide || column.isWide !== true);
+}
+
 /** How long ago an RFC 3339 time was; `now` is wall-clock ms. */
 export function age(time: string | undefined, now: number): string {
   const then = time === undefined ? Number.NaN : Date.parse(time);

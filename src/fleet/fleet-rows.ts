@@ -1,32 +1,42 @@
-// The fleet as rows: nodes, pods, events, and one line on how each node does.
+// The tables of the fleet: nodes, pods, events, and one line on the state of each node.
 
-import { age, type Row } from "../cli/terminal-text.ts";
+import { age, type Column, type TableView } from "../cli/terminal-text.ts";
 import type { PodLine } from "../protocol/reported-state.ts";
 import type { KnownNode } from "./known-nodes.ts";
 import type { ToldAck, ToldEvent } from "./node-report.ts";
 
 const UNKNOWN = "unknown";
 
-export function nodeHeader(wide: boolean): Row {
-  const columns = ["NAME", "STATE", "READY", "AGENT", "PODS", "REPORTED"];
-  return wide ? [...columns, "ADDRESS", "OS-IMAGE", "KERNEL", "ARCH", "RUNTIME"] : columns;
+export const NODE_COLUMNS: readonly Column<KnownNode>[] = [
+  { title: "NAME", cell: ({ name }) => name },
+  { title: "STATE", cell: stateOf },
+  {
+    title: "READY",
+    cell: ({ report }) => [readyWord(report?.ready), ...(report?.troubles ?? [])].join(","),
+  },
+  { title: "AGENT", cell: agentOf },
+  {
+    title: "PODS",
+    cell: ({ report }) => (report === undefined ? "" : `${report.pods.length}`),
+  },
+  { title: "REPORTED", cell: reported },
+  { title: "ADDRESS", isWide: true, cell: ({ report }) => report?.address ?? "" },
+  { title: "OS-IMAGE", isWide: true, cell: nodeInfo("osImage") },
+  { title: "KERNEL", isWide: true, cell: nodeInfo("kernelVersion") },
+  { title: "ARCH", isWide: true, cell: nodeInfo("architecture") },
+  { title: "RUNTIME", isWide: true, cell: nodeInfo("containerRuntimeVersion") },
+];
+
+function stateOf({ state }: KnownNode): string {
+  return state?.state ?? UNKNOWN;
 }
 
-/** `now` is wall-clock ms, for ages only. */
-export function nodeRow(node: KnownNode, wide: boolean, now: number): Row {
-  const { name, state, report } = node;
-  const row = [
-    name,
-    state?.state ?? UNKNOWN,
-    [readyWord(report?.ready), ...(report?.troubles ?? [])].join(","),
-    state?.agent ?? "",
-    report === undefined ? "" : `${report.pods.length}`,
-    reported(node, now),
-  ];
-  if (!wide) return row;
-  const details = ["osImage", "kernelVersion", "architecture", "containerRuntimeVersion"];
-  const info = report?.nodeInfo ?? {};
-  return [...row, report?.address ?? "", ...details.map((key) => info[key] ?? "")];
+function agentOf({ state }: KnownNode): string {
+  return state?.agent ?? "";
+}
+
+function nodeInfo(key: string): (node: KnownNode) => string {
+  return ({ report }) => report?.nodeInfo?.[key] ?? "";
 }
 
 function readyWord(status: string | undefined): string {
@@ -34,62 +44,66 @@ function readyWord(status: string | undefined): string {
   return status === "True" ? "Ready" : "NotReady";
 }
 
-function reported({ report }: KnownNode, now: number): string {
+function reported({ report }: KnownNode, { now }: TableView): string {
   return report === undefined ? "never" : `${age(report.time, now)} ago`;
 }
 
-export function podHeader(wide: boolean): Row {
-  const columns = ["NODE", "NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE"];
-  return wide ? [...columns, "SOURCE", "REVISION", "UID"] : columns;
+export interface NodePod {
+  readonly node: KnownNode;
+  readonly pod: PodLine;
 }
 
-export function podRow(
-  { node, pod }: { readonly node: KnownNode; readonly pod: PodLine },
-  wide: boolean,
-  now: number,
-): Row {
-  // What a node that is away said of its pods may be long over.
-  const isStale = node.state !== undefined && node.state.state !== "online";
+export const POD_COLUMNS: readonly Column<NodePod>[] = [
+  { title: "NODE", cell: ({ node }) => node.name },
+  { title: "NAMESPACE", cell: ({ pod }) => pod.namespace },
+  { title: "NAME", cell: ({ pod }) => pod.name },
+  { title: "READY", cell: ({ pod }) => pod.ready },
+  { title: "STATUS", cell: podStatus },
+  { title: "RESTARTS", cell: ({ pod }) => `${pod.restarts}` },
+  { title: "AGE", cell: ({ pod }, { now }) => age(pod.since, now) },
+  { title: "SOURCE", isWide: true, cell: ({ pod }) => pod.source },
+  { title: "REVISION", isWide: true, cell: ({ pod }) => pod.specHash },
+  { title: "UID", isWide: true, cell: ({ pod }) => pod.uid },
+];
+
+/** The last report of a node that is not online may be long out of date. */
+function podStatus({ node: { state }, pod }: NodePod): string {
   const status = pod.reason ?? pod.phase;
-  const row = [
-    node.name,
-    pod.namespace,
-    pod.name,
-    pod.ready,
-    isStale ? `${status} (node ${node.state.state})` : status,
-    `${pod.restarts}`,
-    age(pod.since, now),
-  ];
-  return wide ? [...row, pod.source, pod.specHash, pod.uid] : row;
+  const isStale = state !== undefined && state.state !== "online";
+  return isStale ? `${status} (node ${state.state})` : status;
 }
 
-export function eventHeader(wide: boolean): Row {
-  const columns = ["NODE", "LAST SEEN", "TYPE", "REASON", "OBJECT"];
-  return wide ? [...columns, "NAMESPACE", "COUNT", "MESSAGE"] : [...columns, "MESSAGE"];
+export interface ReportedEvent {
+  readonly node: string;
+  readonly event: ToldEvent;
 }
 
-export function eventRow(
-  { node, event }: { readonly node: string; readonly event: ToldEvent },
-  wide: boolean,
-  now: number,
-): Row {
-  const row = [node, age(event.time, now), event.type, event.reason, event.object];
-  const message = event.message.trim();
-  return wide ? [...row, event.namespace, `${event.count}`, message] : [...row, message];
+export const EVENT_COLUMNS: readonly Column<ReportedEvent>[] = [
+  { title: "NODE", cell: ({ node }) => node },
+  { title: "LAST SEEN", cell: ({ event }, { now }) => age(event.time, now) },
+  { title: "TYPE", cell: ({ event }) => event.type },
+  { title: "REASON", cell: ({ event }) => event.reason },
+  { title: "OBJECT", cell: ({ event }) => event.object },
+  { title: "NAMESPACE", isWide: true, cell: ({ event }) => event.namespace },
+  { title: "COUNT", isWide: true, cell: ({ event }) => `${event.count}` },
+  { title: "MESSAGE", cell: ({ event }) => event.message.trim() },
+];
+
+export const STATUS_COLUMNS: readonly Column<KnownNode>[] = [
+  { title: "NODE", cell: ({ name }) => name },
+  { title: "STATE", cell: stateOf },
+  { title: "AGENT", cell: agentOf },
+  { title: "CLOCK", cell: clockOf },
+  { title: "REPORTED", cell: reported },
+  { title: "DOCUMENTS", cell: ({ report }) => (report?.desired ?? []).map(ackText).join("; ") },
+];
+
+function clockOf({ report }: KnownNode): string {
+  if (report === undefined) return UNKNOWN;
+  return report.clockTrusted ? "trusted" : "untrusted";
 }
 
-export function statusHeader(): Row {
-  return ["NODE", "STATE", "AGENT", "CLOCK", "REPORTED", "DOCUMENTS"];
-}
-
-export function statusRow(node: KnownNode, now: number): Row {
-  const { name, state, report } = node;
-  const clock = report === undefined ? UNKNOWN : report.clockTrusted ? "trusted" : "untrusted";
-  const documents = (report?.desired ?? []).map(ackText).join("; ");
-  return [name, state?.state ?? UNKNOWN, state?.agent ?? "", clock, reported(node, now), documents];
-}
-
-/** `node 7 Healthy 200`; a refusal that the node still speaks of comes after it. */
+/** `node 7 Healthy 200`; a refusal that the node still reports comes after it. */
 function ackText(ack: ToldAck): string {
   const { source, generation, phase, code, message, lastRejected } = ack;
   const why = message === undefined || message === "" ? "" : `: ${message}`;
@@ -111,7 +125,7 @@ export function summaryLine(nodes: readonly KnownNode[]): string {
   return `${nodes.length} ${what}: ${online} online, ${away} away; ${trouble} in trouble`;
 }
 
-/** Who holds an update back, or publishes another one, wants it so. */
+/** A held or superseded update is as the operator wants it. */
 function isTrouble({ code, phase }: ToldAck): boolean {
   return code >= 400 && phase !== "Held" && phase !== "Superseded";
 }

@@ -3,18 +3,14 @@
 import { topicFor, isTopicName, parseTopic } from "../protocol/mqtt-topics.ts";
 import type { OutputFormat } from "../cli/get/resource.ts";
 import { printObject } from "../cli/output.ts";
-import { columnWidths, formatRows, type Row } from "../cli/terminal-text.ts";
+import { GrowingTable, cellsOf, titlesOf, type Column } from "../cli/terminal-text.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import type { MqttMessage } from "../mqtt/mqtt-link.ts";
 import {
-  eventHeader,
-  eventRow,
-  nodeHeader,
-  nodeRow,
-  podHeader,
-  podRow,
-  statusHeader,
-  statusRow,
+  EVENT_COLUMNS,
+  NODE_COLUMNS,
+  POD_COLUMNS,
+  STATUS_COLUMNS,
   summaryLine,
 } from "./fleet-rows.ts";
 import { knownNodes, subscribeNodes, type KnownNode } from "./known-nodes.ts";
@@ -36,10 +32,11 @@ export async function getNodes(parts: FleetParts, flags: GetFlags): Promise<0> {
     await printObject(terminal, { nodes: nodes.map(nodeObject) }, output);
     return 0;
   }
-  const wide = output === "wide";
-  const now = terminal.clock.now();
-  const rows = nodes.map((node) => nodeRow(node, wide, now));
-  printTable(terminal, rows, { header: nodeHeader(wide), nothing: "No nodes found." });
+  printTable(terminal, nodes, {
+    columns: NODE_COLUMNS,
+    isWide: output === "wide",
+    nothing: "No nodes found.",
+  });
   return 0;
 }
 
@@ -68,10 +65,11 @@ export async function getPods(parts: FleetParts, flags: GetFlags): Promise<0> {
     await printObject(terminal, { pods: items }, output);
     return 0;
   }
-  const wide = output === "wide";
-  const now = terminal.clock.now();
-  const rows = pods.map((one) => podRow(one, wide, now));
-  printTable(terminal, rows, { header: podHeader(wide), nothing: "No pods found." });
+  printTable(terminal, pods, {
+    columns: POD_COLUMNS,
+    isWide: output === "wide",
+    nothing: "No pods found.",
+  });
   return 0;
 }
 
@@ -110,7 +108,7 @@ class EventPrinter {
   readonly #terminal: Terminal;
   readonly #root: string;
   readonly #output: GetFlags["output"];
-  #widths: number[] = [];
+  readonly #table: GrowingTable;
   any = false;
   /** The order of printing. */
   printed: Promise<void> = Promise.resolve();
@@ -119,6 +117,7 @@ class EventPrinter {
     this.#terminal = terminal;
     this.#root = root;
     this.#output = output;
+    this.#table = new GrowingTable(titlesOf(EVENT_COLUMNS, output === "wide"));
   }
 
   heard({ topic, payload }: MqttMessage): void {
@@ -129,7 +128,6 @@ class EventPrinter {
 
   #print(node: string, event: ToldEvent): void {
     const output = this.#output;
-    const isFirst = !this.any;
     this.any = true;
     if (output === "json" || output === "yaml") {
       this.printed = this.printed.then(() => {
@@ -138,11 +136,8 @@ class EventPrinter {
       });
       return;
     }
-    const wide = output === "wide";
-    const row = eventRow({ node, event }, wide, this.#terminal.clock.now());
-    const rows = isFirst ? [eventHeader(wide), row] : [row];
-    this.#widths = columnWidths(rows, this.#widths);
-    this.#terminal.out(formatRows(rows, this.#widths));
+    const view = { isWide: output === "wide", now: this.#terminal.clock.now() };
+    this.#terminal.out(this.#table.add([cellsOf(EVENT_COLUMNS, { node, event }, view)]));
   }
 }
 
@@ -151,19 +146,28 @@ export async function status(parts: FleetParts, flags: BrokerFlags): Promise<0> 
   await using fleet = await openFleet(parts, flags);
   await subscribeNodes(fleet, ["state", "reported"], terminal);
   const nodes = knownNodes(fleet);
-  const now = terminal.clock.now();
-  const rows = nodes.map((node) => statusRow(node, now));
-  printTable(terminal, rows, { header: statusHeader(), nothing: "No nodes found." });
+  printTable(terminal, nodes, {
+    columns: STATUS_COLUMNS,
+    isWide: false,
+    nothing: "No nodes found.",
+  });
   if (nodes.length > 0) terminal.out(`${summaryLine(nodes)}\n`);
   return 0;
 }
 
-function printTable(
+function printTable<T>(
   terminal: Terminal,
-  rows: readonly Row[],
-  { header, nothing }: { readonly header: Row; readonly nothing: string },
+  items: readonly T[],
+  table: {
+    readonly columns: readonly Column<T>[];
+    readonly isWide: boolean;
+    /** Printed instead of an empty table. */
+    readonly nothing: string;
+  },
 ): void {
-  if (rows.length === 0) return terminal.err(`${nothing}\n`);
-  const all = [header, ...rows];
-  terminal.out(formatRows(all, columnWidths(all)));
+  const { columns, isWide, nothing } = table;
+  if (items.length === 0) return terminal.err(`${nothing}\n`);
+  const view = { isWide, now: terminal.clock.now() };
+  const rows = items.map((item) => cellsOf(columns, item, view));
+  return terminal.out(new GrowingTable(titlesOf(columns, isWide)).add(rows));
 }

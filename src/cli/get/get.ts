@@ -6,7 +6,7 @@ import type { ObjectView } from "../api-views.ts";
 import { CliError } from "../cli-error.ts";
 import type { LocalClient } from "../local-client.ts";
 import { listOf, objectName, printObject } from "../output.ts";
-import { columnWidths, errorLine, formatRows, printable, type Row } from "../terminal-text.ts";
+import { GrowingTable, errorLine, printable, type Row } from "../terminal-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { readQuery, selectObjects, selectRefusals, type GetFlags } from "./query.ts";
 import {
@@ -17,7 +17,7 @@ import {
   type OutputFormat,
   type Query,
   type Resource,
-  type TableView,
+  type ResourceView,
 } from "./resource.ts";
 
 export interface GetOptions {
@@ -96,13 +96,14 @@ function notFound({ resource, query }: Asked, refusals: readonly string[]): CliE
   );
 }
 
-/** Prints objects in the format asked for. The header precedes the first rows; columns never become narrower. */
+/** Prints objects in the format asked for. */
 class Printer {
   readonly #asked: Asked;
-  #widths: number[] = [];
+  readonly #table: GrowingTable;
 
   constructor(asked: Asked) {
     this.#asked = asked;
+    this.#table = new GrowingTable(headerOf(asked.resource, this.#view()));
   }
 
   /** One document: the object that was named, or the list. */
@@ -134,13 +135,10 @@ class Printer {
       ...objects.map((object) => rowOf(resource, object, view)),
       ...gone.map((object) => this.#goneRow(object, view)),
     ];
-    if (rows.length === 0) return undefined;
-    const lines = this.#widths.length === 0 ? [headerOf(resource, view), ...rows] : rows;
-    this.#widths = columnWidths(lines, this.#widths);
-    return terminal.out(formatRows(lines, this.#widths));
+    return terminal.out(this.#table.add(rows));
   }
 
-  #goneRow(object: ObjectView, view: TableView): Row {
+  #goneRow(object: ObjectView, view: ResourceView): Row {
     const { resource } = this.#asked;
     const titles = headerOf(resource, view);
     return rowOf(resource, object, view).map((cell, column) =>
@@ -148,7 +146,7 @@ class Printer {
     );
   }
 
-  #view(): TableView {
+  #view(): ResourceView {
     const { query, output, terminal } = this.#asked;
     return {
       isWide: output === "wide",

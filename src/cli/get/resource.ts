@@ -1,7 +1,14 @@
 // What `agent get` knows of one resource: its names, its place on the local API, its flags and its columns.
 
 import type { ObjectView } from "../api-views.ts";
-import { printable, type Row } from "../terminal-text.ts";
+import {
+  cellsOf,
+  printable,
+  titlesOf,
+  type Column,
+  type Row,
+  type TableView,
+} from "../terminal-text.ts";
 import type { Flag } from "../verb.ts";
 import type { LabelSelector } from "./label-selector.ts";
 
@@ -56,19 +63,10 @@ export interface Resource<T extends ObjectView = ObjectView> {
   nothingFound?(query: Query, total: number): string;
 }
 
-export interface Column<T> {
-  readonly title: string;
-  /** With `-o wide` only. */
-  readonly isWide?: true;
-  cell(object: T, view: TableView): string;
-}
-
-export interface TableView {
-  readonly isWide: boolean;
+/** How the table of a resource is shown. */
+export interface ResourceView extends TableView {
   /** NAMESPACE is the first column. */
   readonly withNamespace: boolean;
-  /** Wall-clock ms, for the ages only. */
-  readonly now: number;
 }
 
 /** Every word for it on the command line. */
@@ -80,24 +78,23 @@ export function namespaceOf({ metadata }: ObjectView): string {
   return metadata.namespace ?? "default";
 }
 
-export function headerOf<T extends ObjectView>(resource: Resource<T>, view: TableView): Row {
-  return columnsOf(resource, view).map(({ title }) => title);
+export function headerOf<T extends ObjectView>(resource: Resource<T>, view: ResourceView): Row {
+  return titlesOf(columnsOf(resource, view), view.isWide);
 }
 
 export function rowOf<T extends ObjectView>(
   resource: Resource<T>,
   object: T,
-  view: TableView,
+  view: ResourceView,
 ): Row {
-  return columnsOf(resource, view).map((column) => column.cell(object, view));
+  return cellsOf(columnsOf(resource, view), object, view);
 }
 
 function columnsOf<T extends ObjectView>(
   { columns }: Resource<T>,
-  { isWide, withNamespace }: TableView,
+  { withNamespace }: ResourceView,
 ): readonly Column<T>[] {
-  const namespace = withNamespace ? [{ title: "NAMESPACE", cell: namespaceOf }] : [];
-  return [...namespace, ...columns.filter((column) => isWide || column.isWide !== true)];
+  return withNamespace ? [{ title: "NAMESPACE", cell: namespaceOf }, ...columns] : columns;
 }
 
 /** ` in namespace default`; nothing for all namespaces. */

@@ -14,15 +14,9 @@ import {
   type ObjectView,
   type PodView,
 } from "../api-views.ts";
-import { age, printable } from "../terminal-text.ts";
+import { age, printable, type Column, type TableView } from "../terminal-text.ts";
 import type { Flag } from "../verb.ts";
-import {
-  OUTPUT_FORMATS,
-  inNamespace,
-  type Column,
-  type Resource,
-  type TableView,
-} from "./resource.ts";
+import { OUTPUT_FORMATS, inNamespace, type Resource } from "./resource.ts";
 
 const OUTPUT: Flag = {
   usage: "-o, --output <format>",

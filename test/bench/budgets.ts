@@ -116,7 +116,7 @@ export const BUDGETS = {
     kubelet: "–",
   },
   link: {
-    what: "idle line, bytes a minute of TCP",
+    what: "idle line, a minute",
     budget: "≤ 1 kB of MQTT",
     limit: 1_000,
     kubelet: "–",

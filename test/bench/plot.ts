@@ -41,9 +41,12 @@ interface Panel {
 export function plot({ lines, machine }: Results, theme: Theme): string {
   const ratios = lines.filter(isRatio);
   const shares = lines.filter(isShare);
-  const first: Panel = { theme, top: TOP, rows: ratios.length, from: 0.75, to: 2.25, step: 0.25 };
+  const from = Math.min(0.75, ...ratios.map(({ measured }) => measured.ratio.min));
+  const to = Math.max(2.25, ...ratios.map(({ measured }) => measured.ratio.max));
+  const most = Math.max(2, ...shares.map(({ measured, limit }) => measured.value / limit));
+  const first = panelOf({ theme, top: TOP, rows: ratios.length, from, to, step: 0.25 });
   const top = TOP + ratios.length * ROW + GAP;
-  const second: Panel = { theme, top, rows: shares.length, from: 0, to: 2, step: 0.5 };
+  const second = panelOf({ theme, top, rows: shares.length, from: 0, to: most, step: 0.5 });
   const height = top + shares.length * ROW + BOTTOM;
   const shapes = [
     text([20, 30], "Time, as a multiple of the bare CRI calls of the same pod", heading(theme)),
@@ -58,6 +61,12 @@ export function plot({ lines, machine }: Results, theme: Theme): string {
   const title =
     "The agent beside bare CRI calls and beside the kubelet; the table below says the same.";
   return svg({ width: WIDTH, height, title, shapes }, theme);
+}
+
+/** The agent's own numbers are never off the scale. */
+function panelOf(panel: Panel): Panel {
+  const { from, to, step } = panel;
+  return { ...panel, from: Math.floor(from / step) * step, to: Math.ceil(to / step) * step };
 }
 
 function isRatio(line: Line): line is RatioLine {

@@ -52,6 +52,16 @@ describe("the plot of the benchmarks", () => {
     expect(drawn()).toContain(">44–56 ×</text>");
   });
 
+  test("has a scale for all of the agent's own numbers", () => {
+    const lines = results.lines.map((line) =>
+      line.measured.type === "Ratio"
+        ? { ...line, measured: { ...line.measured, ratio: { ...line.measured.ratio, max: 3.1 } } }
+        : line,
+    );
+    expect(drawn()).not.toContain(">3.25 ×</text>");
+    expect(drawn({ ...results, lines })).toContain(">3.25 ×</text>");
+  });
+
   test("has quartiles in their order", () => {
     for (const { what, measured } of results.lines) {
       if (measured.type !== "Ratio") continue;

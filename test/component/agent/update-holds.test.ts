@@ -143,7 +143,7 @@ describe("an application's lock", () => {
     expect(one.why()).toBeUndefined();
   });
 
-  test("that nobody saw before its container ended does not count for one that was made at once", () => {
+  test("that was not seen before its container ended does not count for one that was made at once", () => {
     const one = begin();
     one.lock();
     utimesSync(one.path, 100, 100);

@@ -41,7 +41,7 @@ test("an object that is missing, or lacks the key, could start nothing", () => {
   expect(freshness({ configMaps: { web: { levle: "info" } } }, digestOf(INFO))).toBe("Unusable");
 });
 
-test("digests of two keys, or none at all, tell nothing", () => {
+test("digests of two keys, or none at all, prove nothing", () => {
   expect(freshness(DEBUG, "v1:other:00")).toBe("Read");
   expect(freshness(DEBUG, undefined)).toBe("Read");
 });

@@ -45,7 +45,7 @@ describe("judgeDocument", () => {
     expect(judged(pods, [readyFor("web", 0), readyFor("db", 60)]).health.type).toBe("Converged");
   });
 
-  test("gives the pods of files ten seconds, whatever they say", () => {
+  test("gives the pods of files ten seconds, whatever their annotations", () => {
     const health = [readyFor("web", 9)];
     const verdict = judgeDocument({
       ...facts(health),

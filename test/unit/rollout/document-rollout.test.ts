@@ -280,7 +280,7 @@ test("a release gives what has failed another chance", () => {
 });
 
 describe("a hold", () => {
-  test("keeps what runs, its content too, and says when to look again", () => {
+  test("keeps what runs, its content too, and returns when to look again", () => {
     const world = running();
     world.hold = { hold: "locked by main", holdReviewAt: 5_000 };
     world.objects = { configMaps: { web: { level: "debug" } } };

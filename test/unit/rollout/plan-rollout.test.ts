@@ -123,7 +123,7 @@ describe("a new revision", () => {
     );
   });
 
-  test("does not lose time while the registry says nothing, nor while it is held", () => {
+  test("does not lose time while the registry does not answer, nor while it is held", () => {
     const pulling = health("Downloading");
     expect(saidOf(over(5_000, GOOD, { health: pulling, registryAnswers: false }))).toBe(
       "Wanted: OnTrial",
@@ -171,7 +171,7 @@ describe("a revision that has failed", () => {
     expect(step(BAD, newer)).toMatchObject({ run: "Good", status: { isKnownBad: true } });
   });
 
-  test("is tried once more when a newer document says so, and only once", () => {
+  test("is tried once more when a newer document asks for it, and only once", () => {
     const again = { wanted: { revision: "new", generation: 3 }, retryFailed: true };
     expect(saidOf(step(BAD, again))).toBe("Wanted: OnTrial");
     const failed = step(BAD, { ...again, health: health("Failed") });
@@ -180,7 +180,7 @@ describe("a revision that has failed", () => {
     expect(saidOf(step(failed.state, again))).toBe("Good: RolledBack PodFailed");
   });
 
-  test("is tried again when somebody releases it, or when it is another one", () => {
+  test("is tried again when it is released, or when it is another one", () => {
     expect(saidOf(step(released(BAD)))).toBe("Wanted: OnTrial");
     expect(saidOf(step(BAD, { wanted: { revision: "newer", generation: 3 } }))).toBe(
       "Wanted: OnTrial",

@@ -73,7 +73,7 @@ const cases: Readonly<
     {},
     { stage: "Succeeded" },
   ],
-  "is Failed, with the pod's own words": [
+  "is Failed, with the pod's own reason and message": [
     aStatus([aContainerStatus(exited(1))], { phase: "Failed", reason: "Evicted", message: "disk" }),
     {},
     { stage: "Failed", crashes: 1, reason: "Evicted", message: "disk" },

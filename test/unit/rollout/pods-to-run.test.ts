@@ -72,7 +72,7 @@ describe("what the document does not name any more", () => {
     expect(podsToRun([], [free(gone)])).toEqual({ pods: [], lingering: [], held: [] });
   });
 
-  test("stays while somebody holds it, whatever the others do", () => {
+  test("stays while it is held, whatever the others do", () => {
     const { pods } = podsToRun([], [{ good: gone, isHeld: true }]);
     expect(uids(pods)).toEqual(["gone"]);
   });

@@ -300,17 +300,17 @@ const refused: Readonly<Record<string, readonly [arrival: Case, code: number, me
     412,
     "policy.staged: true is not supported yet; leave it out or write false",
   ],
-  "refuses a strategy that nobody knows": [
+  "refuses an unknown strategy": [
     { payload: written({ policy: { strategy: "recreate" } }) },
     400,
     'policy.strategy: Unsupported value: "recreate": supported values: "pull-then-replace", "stop-then-pull"',
   ],
-  "refuses what to do on failure that nobody knows": [
+  "refuses an unknown onFailure": [
     { payload: written({ policy: { onFailure: "panic" } }) },
     400,
     'policy.onFailure: Unsupported value: "panic": supported values: "rollback", "hold", "keep"',
   ],
-  "refuses a word for requireUpstream": [
+  "refuses a string other than auto for requireUpstream": [
     { payload: written({ policy: { requireUpstream: "yes" } }) },
     400,
     'policy.requireUpstream: Invalid value: "yes": must be auto, true or false',
@@ -518,7 +518,7 @@ describe("a document that is refused", () => {
     expect(verdict.message).toEndWith("; and 1 more");
   });
 
-  test("tells its generation as soon as it could be read", () => {
+  test("has its generation as soon as it could be read", () => {
     expect(judge(written({ kind: "Pod" }))).toMatchObject({ code: 400, generation: 7 });
     expect(judge(written({ target: { node: "x" } }))).toMatchObject({ code: 403, generation: 7 });
     expect(judge("{}")).not.toHaveProperty("generation");
@@ -582,7 +582,7 @@ describe("an epoch where signatures are required", () => {
     });
   });
 
-  test("is refused when no root key vouches for the predecessor that it names", () => {
+  test("is refused when no root key has signed the predecessor that it names", () => {
     const rules = { ...BY_ROOT, byRoot: false };
     expect(judgeVersion({ ...arrived, previousEpoch: "e1" }, RUNNING, rules)).toMatchObject({
       code: 409,

@@ -51,7 +51,7 @@ const WORD = {
   labels: { site: "berlin", "shop.example/floor": "" },
 };
 
-describe("what a node document says of its node", () => {
+describe("the groups and labels in a node document", () => {
   test("counts", () => {
     expect(judge(written(WORD))).toMatchObject({
       type: "Accepted",

@@ -21,7 +21,7 @@ describe("restoreDocument", () => {
     });
   });
 
-  test("says of document and pods that they were signed, without a key", () => {
+  test("marks document and pods as signed, without a key", () => {
     const stored = storedFrom(written(), { signed: true });
     const { document } = restoreDocument(stored, ADDRESS, sha256);
     expect(document).toMatchObject({ signed: true, pods: [{ signed: true }] });

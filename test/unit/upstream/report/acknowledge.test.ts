@@ -141,7 +141,7 @@ const cases: Readonly<Record<string, Case>> = {
     expect: ["Progressing", 202, 6],
     message: "pod default/web is Starting: CrashLoopBackOff",
   },
-  "is Progressing until it has been Ready for minReadySeconds, and says when to look again": {
+  "is Progressing until it has been Ready for minReadySeconds, and returns when to look again": {
     pods: [web, db],
     health: [readyFor("web", 4), readyFor("db", 7)],
     expect: ["Progressing", 202, 6],
@@ -243,14 +243,14 @@ describe("an accepted document", () => {
     expect(ack.progress).toEqual(phase === "Downloading" ? given.state?.images : undefined);
   });
 
-  test("is said to be signed if it was when it was accepted", () => {
+  test("is reported as signed if it was when it was accepted", () => {
     const { document, ...state } = aState([web]);
     if (document === undefined) throw new Error("no document");
     const signed = { ...state, document: { ...document, signed: true } };
     expect(ackOf(signed, facts([])).ack.signed).toBe(true);
   });
 
-  test("keeps `since` while phase and code stay, whatever the message says", () => {
+  test("keeps `since` while phase and code stay, whatever the message is", () => {
     const health = [healthOf("web", { stage: "Downloading", message: "10 %" })];
     const first = ackOf(aState([web]), facts(health)).ack;
     expect(first.since).toBe(rfc3339(WALL));
@@ -264,7 +264,7 @@ describe("an accepted document", () => {
     expect(ackOf(aState([web]), running).ack.since).toBe(rfc3339(WALL + 90_000));
   });
 
-  test("tells a refusal beside it, and stays what it is", () => {
+  test("reports a refusal beside it, and stays what it is", () => {
     const lastRejected = {
       generation: 5,
       digest: "sha256:d5",
@@ -284,11 +284,11 @@ describe("an accepted document", () => {
 });
 
 describe("a source that has accepted nothing", () => {
-  test("says nothing before anything has arrived", () => {
+  test("has no acknowledgement before anything has arrived", () => {
     expect(acknowledge(aState([], { document: undefined }), facts([]))).toBeUndefined();
   });
 
-  test("says Rejected with the code of the refusal, and generation 0", () => {
+  test("is Rejected with the code of the refusal, and generation 0", () => {
     const lastRejected = { digest: "sha256:x", code: 400, message: "no", at: WALL, count: 1 };
     const state = aState([], { document: undefined, observedGeneration: 0, lastRejected });
     expect(ackOf(state, facts([]))).toEqual({
@@ -378,7 +378,7 @@ describe("every acknowledgement", () => {
       ),
     }));
 
-  test("says 200 exactly when it has converged, and then observes its own generation", () => {
+  test("is 200 exactly when it has converged, and then observes its own generation", () => {
     fc.assert(
       fc.property(anyFacts, (given) => {
         const { ack, converged, reviewAt } = ackOf(given.state, given.facts);
@@ -412,7 +412,7 @@ describe("a document whose place a newer one took", () => {
     observedGeneration: 5,
   };
 
-  test("is told as Superseded, for good, since the newer one was accepted", () => {
+  test("is reported as Superseded, for good, since the newer one was accepted", () => {
     const state = aState([web], { superseded, acceptedAt: WALL - 5_000 });
     const { ack, superseded: said } = ackOf(state, facts([readyFor("web", 4)]));
     expect(ack).toMatchObject({ generation: 7, phase: "Progressing" });
@@ -428,19 +428,19 @@ describe("a document whose place a newer one took", () => {
     expect(ackOf(plain, facts([])).superseded?.signed).toBe(false);
   });
 
-  test("is told also while the newer one is taken back", () => {
+  test("is reported also while the newer one is taken back", () => {
     const rollout = [status("web", { type: "RolledBack", why: WHY, isKnownBad: false }, 5)];
     const state = aState([web], { superseded, rollout });
     expect(ackOf(state, facts([])).superseded?.phase).toBe("Superseded");
   });
 
-  test("is told once more beside the word that the newer one has converged: both may be news at once", () => {
+  test("is reported once more with the acknowledgement that the newer one has converged: both may be new at once", () => {
     const converged = ackOf(aState([web], { superseded }), facts([readyFor("web", 10)]));
     expect(converged).toMatchObject({ ack: { phase: "Healthy" }, converged: true });
     expect(converged.superseded?.phase).toBe("Superseded");
   });
 
-  test("is told no more after that, whatever becomes of the newer one", () => {
+  test("is not reported after that, whatever becomes of the newer one", () => {
     const later = aState([web], { superseded, observedGeneration: 7 });
     const previous = previously("Healthy");
     const degraded = ackOf(later, facts([healthOf("web", { stage: "Failed" })], { previous }));

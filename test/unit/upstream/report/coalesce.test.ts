@@ -24,11 +24,11 @@ describe("whenToReport", () => {
     expect(whenToReport(afterReport(1000, FREQUENCY))).toEqual({ at: 901_000, why: "Refresh" });
   });
 
-  test("tells the first change at once", () => {
+  test("reports the first change at once", () => {
     expect(whenToReport(changedAt(start, 5000))).toEqual({ at: 5000, why: "Change" });
   });
 
-  test("tells a change at once when the last report is ten seconds old", () => {
+  test("reports a change at once when the last report is ten seconds old", () => {
     const state = changedAt(afterReport(1000, FREQUENCY), 11_000, 11_500);
     expect(whenToReport(state)).toEqual({ at: 11_000, why: "Change" });
   });
@@ -43,7 +43,7 @@ describe("whenToReport", () => {
     expect(whenToReport(state)).toEqual({ at: 12_800, why: "Change" });
   });
 
-  test("a change every second for an hour is told at least every twenty and at most every ten seconds", () => {
+  test("a change every second for an hour is reported at least every twenty and at most every ten seconds", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 3000 }), { minLength: 50 }), (gaps) => {
         let state = start;

@@ -27,7 +27,7 @@ function wire(event: Partial<RecordedEvent>): unknown {
 
 const OBJECT = { kind: "Pod", namespace: "shop", name: "web" };
 
-test("says what happened, when, and to whom", () => {
+test("contains what happened, when, and to which object", () => {
   expect(wire({})).toEqual({
     time: "1970-01-01T00:01:01Z",
     boot: "boot-1",

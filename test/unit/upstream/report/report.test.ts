@@ -73,7 +73,7 @@ function rejection(more: Partial<Rejection> = {}): Rejection {
 }
 
 describe("the report", () => {
-  test("is what the contract says, field by field", () => {
+  test("follows the wire contract, field by field", () => {
     const given = input({
       rejected: [
         rejection({ kind: "Pod", namespace: "default", name: "x", path: "spec.a", line: 3 }),
@@ -138,7 +138,7 @@ describe("the report", () => {
     expect(report(input())).not.toHaveProperty("truncated");
   });
 
-  test("leaves room for pods however much was rejected, and says how much is missing", () => {
+  test("leaves room for pods however much was rejected, and reports how much is missing", () => {
     const rejected = Array.from({ length: 500 }, () => rejection({ message: "x".repeat(300) }));
     const pods = Array.from({ length: 100 }, (_, index) => line(`p${index}`));
     const reported = report(input({ rejected, pods }));
@@ -220,15 +220,15 @@ describe("the report", () => {
 describe("sameReport", () => {
   const base = report(input());
   const changes: Readonly<Record<string, readonly [Partial<ReportedState>, boolean]>> = {
-    "time alone is no news": [{ time: "2030-01-01T00:00:00Z" }, true],
-    "seq alone is no news": [{ seq: 10 }, true],
-    "a new session alone is no news": [{ session: 4 }, true],
-    "another incarnation is news": [{ incarnation: "i2" }, false],
-    "the clock's trust is news": [{ clockTrusted: false }, false],
-    "a pod less is news": [{ pods: [] }, false],
-    "another code is news": [{ desired: [{ ...ack, code: 424 }] }, false],
-    "a condition is news": [{ status: { ...status, conditions: [] } }, false],
-    "a rejection is news": [
+    "time alone is no new content": [{ time: "2030-01-01T00:00:00Z" }, true],
+    "seq alone is no new content": [{ seq: 10 }, true],
+    "a new session alone is no new content": [{ session: 4 }, true],
+    "another incarnation is new content": [{ incarnation: "i2" }, false],
+    "the clock's trust is new content": [{ clockTrusted: false }, false],
+    "a pod less is new content": [{ pods: [] }, false],
+    "another code is new content": [{ desired: [{ ...ack, code: 424 }] }, false],
+    "a condition is new content": [{ status: { ...status, conditions: [] } }, false],
+    "a rejection is new content": [
       { rejected: [{ source: "node", code: "Invalid", message: "no" }] },
       false,
     ],
@@ -259,7 +259,7 @@ describe("a pod's own message", () => {
     });
   });
 
-  test("has the same content whoever counts, and another one when the status differs", () => {
+  test("has the same content in any session, and another one when the status differs", () => {
     const contentOf = (code: number, seq: number) =>
       podTopicPayload(web, aStatus([aContainerStatus(exited(code))]), { ...speaker, seq }).content;
     expect(contentOf(1, 9)).toBe(contentOf(1, 10));
@@ -298,7 +298,7 @@ describe("a pod's own message", () => {
     expect(byteLength(text ?? "")).toBe(256);
   });
 
-  test("is never over 48 KiB, and tells of app containers however many init containers there are", () => {
+  test("is never over 48 KiB, and contains app containers however many init containers there are", () => {
     const many = (name: string) =>
       Array.from({ length: 300 }, (_, index) =>
         aContainerStatus(exited(1, "E".repeat(100)), { name: `${name}${index}` }),
@@ -334,11 +334,11 @@ describe("a pod's line", () => {
       aStatus([aContainerStatus(RUNNING, { restartCount: 2 })]),
       { phase: "Running", ready: "1/1", restarts: 2, since: "2026-11-21T07:59:00Z" },
     ],
-    "says why a container waits": [
+    "has the reason why a container waits": [
       aStatus([aContainerStatus({ waiting: { reason: "CrashLoopBackOff" } })]),
       { phase: "Running", ready: "0/1", reason: "CrashLoopBackOff" },
     ],
-    "says how a finished pod ended": [
+    "has the reason with which a finished pod ended": [
       aStatus([aContainerStatus(exited(0))], { phase: "Succeeded" }),
       { phase: "Succeeded", reason: "Completed" },
     ],
@@ -350,14 +350,14 @@ describe("a pod's line", () => {
       aStatus([aContainerStatus(exited(1))], { phase: "Failed", reason: "Evicted" }),
       { phase: "Failed", reason: "Evicted" },
     ],
-    "says how far the initialisation is": [
+    "has the progress of the initialisation": [
       aStatus([aContainerStatus({ waiting: { reason: "PodInitializing" } })], {
         phase: "Pending",
         initContainerStatuses: [aContainerStatus(RUNNING, { name: "i", ready: false })],
       }),
       { phase: "Pending", ready: "0/2", reason: "Init:0/2" },
     ],
-    "says why an init container waits, and counts its restarts": [
+    "has the reason why an init container waits, and counts its restarts": [
       aStatus([aContainerStatus({ waiting: { reason: "PodInitializing" } })], {
         phase: "Pending",
         initContainerStatuses: [
@@ -369,7 +369,7 @@ describe("a pod's line", () => {
       }),
       { reason: "Init:CrashLoopBackOff", restarts: 4 },
     ],
-    "says how an init container failed": [
+    "has the reason with which an init container failed": [
       aStatus([aContainerStatus({ waiting: { reason: "PodInitializing" } })], {
         phase: "Failed",
         initContainerStatuses: [aContainerStatus(exited(1), { name: "i" })],
@@ -396,7 +396,7 @@ describe("a pod's line", () => {
       }),
       { phase: "Succeeded", reason: "Completed" },
     ],
-    "says that an update waits": [
+    "has the reason why an update waits": [
       aStatus([aContainerStatus(RUNNING)], {
         conditions: [{ type: "agent/UpdatePending", status: "True", reason: "Pulling" }],
       }),

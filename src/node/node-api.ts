@@ -5,13 +5,14 @@ import type { NamedPod } from "../api/v1/pod.ts";
 import type { HoldVerb, HoldOutcome } from "../rollout/update-holds.ts";
 import type { TrustView } from "../trust/trust-view.ts";
 import type { ObjectEntry } from "./object-list.ts";
-import type { NamedClaim, ClaimOutcome } from "../volume/claim-data.ts";
+import type { ClaimOutcome } from "../volume/claim-data.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { PodEntry } from "./pod-list.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { EventEntry } from "./events-list.ts";
 import type { V1Object } from "../api/encode/v1-shape.ts";
 import { rfc3339 } from "../lib/clock.ts";
+import type { ClaimName } from "../volume/claims.ts";
 
 /** What became of an order to stop sooner. */
 export type GraceOutcome =
@@ -35,7 +36,7 @@ export interface ObjectFacts {
   /** What counts in one namespace, or in all; the node's own ConfigMap is in each. */
   objects(namespace: string | undefined): readonly ObjectEntry[];
   /** Removes the directory of a claim that no pod uses. */
-  removeClaimData(claim: NamedClaim): ClaimOutcome;
+  removeClaimData(claim: ClaimName): ClaimOutcome;
 }
 
 export interface NodeEntry {

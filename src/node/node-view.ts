@@ -12,13 +12,8 @@ import type { ObjectEntry } from "./object-list.ts";
 import type { PodEntry } from "./pod-list.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
 import type { UpstreamPort } from "../upstream/upstream.ts";
-import type { Claims } from "../volume/claims.ts";
-import {
-  removeClaimData,
-  type ClaimUsers,
-  type ClaimOutcome,
-  type NamedClaim,
-} from "../volume/claim-data.ts";
+import type { Claims, ClaimName } from "../volume/claims.ts";
+import { removeClaimData, type ClaimUsers, type ClaimOutcome } from "../volume/claim-data.ts";
 import type { Edges } from "../edges.ts";
 import { timeConditions } from "./clock-floor.ts";
 import type { EventRecorder } from "./event-recorder.ts";
@@ -101,7 +96,7 @@ export class NodeView implements ServerFacts {
     return objectEntries(namespace, { desired: desired.state, running, node });
   }
 
-  removeClaimData(claim: NamedClaim): ClaimOutcome {
+  removeClaimData(claim: ClaimName): ClaimOutcome {
     const { claims, edges } = this.#options;
     return removeClaimData(claim, { claims, users: this.#claimUsers(), log: edges.log });
   }

@@ -2,9 +2,10 @@
 
 import type { LocalObjectKind } from "../api/v1/local-object.ts";
 import { json, notAllowed, success, text, type Answer } from "./answer.ts";
-import type { ClaimOutcome, NamedClaim } from "../volume/claim-data.ts";
+import type { ClaimOutcome } from "../volume/claim-data.ts";
 import { objectList, v1Object } from "../node/object-list.ts";
 import type { ObjectFacts } from "../node/node-api.ts";
+import type { ClaimName } from "../volume/claims.ts";
 
 export interface ObjectPath {
   readonly resource: string;
@@ -74,14 +75,14 @@ export function answerForObjects(request: ObjectRequest, facts: ObjectFacts): An
 const DATA = "data";
 
 interface ClaimRequest {
-  readonly claim: NamedClaim;
+  readonly claim: ClaimName;
   readonly query: URLSearchParams;
 }
 
 /** Deletes everything in the directory of a claim; the claim itself goes with its file or document. */
 function answerForClaim(
   { claim, query }: ClaimRequest,
-  remove: (claim: NamedClaim) => ClaimOutcome,
+  remove: (claim: ClaimName) => ClaimOutcome,
 ): Answer {
   const name = `${claim.namespace}/${claim.name}`;
   if (query.getAll(DATA).join() !== "true")

@@ -1,7 +1,9 @@
-// Performs: A directory whose files change all at once. Whoever reads through `..data` sees one version as a whole; a
-// crash anywhere leaves the old or the new one. Nothing is written when nothing has changed. kubelet: AtomicWriter
-// ..3/app.conf            a version, complete before anybody sees it ..data -> ..3           renamed into place: this
-// is the change app.conf -> ..data/app.conf
+// Performs: a directory whose files change atomically: readers see one complete version through `..data`, and a crash
+// leaves the old or the new one. Unchanged content is not written. kubelet: AtomicWriter
+//
+//   ..3/app.conf               a version, complete before it becomes visible
+//   ..data -> ..3              renamed into place: this is the change
+//   app.conf -> ..data/app.conf
 
 import { topName } from "../api/validation/nested-mounts.ts";
 import type { FileInfo, Files } from "../host/files.ts";
@@ -9,14 +11,14 @@ import type { ProjectedFile, ProjectedFiles } from "./projection.ts";
 
 export interface AtomicContent {
   readonly files: ProjectedFiles;
-  /** Empty ones, where something else gets mounted. */
+  /** Empty directories, as mount points of other volumes. */
   readonly directories: readonly string[];
-  /** That everything belongs to, and who may read it. */
+  /** Owns all files and may read them. */
   readonly group?: number;
 }
 
-/** What lies in the root, and the version that readers see. */
-interface Shown {
+/** The entries of the root, and the version that readers see. */
+interface Present {
   readonly there: readonly FileInfo[];
   readonly current: string | undefined;
 }
@@ -25,7 +27,7 @@ const DATA = "..data";
 const NEXT_DATA = "..data_tmp";
 const VERSION = /^\.\.([1-9][0-9]*)$/;
 const DIRECTORY_MODE = 0o755;
-/** What a file's group may do. kubelet: SetVolumeOwnership of a read-only volume */
+/** Permission of a file's group. kubelet: SetVolumeOwnership of a read-only volume */
 const GROUP_READS = 0o440;
 
 export class AtomicDirectory {
@@ -33,7 +35,7 @@ export class AtomicDirectory {
   readonly #files: Files;
   readonly #isHeld: (version: string) => boolean;
 
-  /** Nobody else writes to `root`. `isHeld`: whether a container still sees a directory of this version. */
+  /** Only this object writes to `root`. `isHeld`: whether a container still has a directory of this version mounted. */
   constructor(files: Files, root: string, isHeld: (version: string) => boolean = () => false) {
     this.root = root;
     this.#files = files;
@@ -45,7 +47,7 @@ export class AtomicDirectory {
     return this.#files.readLink(`${this.root}/${DATA}`) !== undefined;
   }
 
-  /** True if a reader sees something else now. Nothing is synced: it lies in memory. */
+  /** True if readers see different content now. Nothing is synced: the directory is in memory. */
   write(content: AtomicContent): boolean {
     const there = this.#files.list(this.root);
     const current = isIn(there, DATA) ? this.#files.readLink(`${this.root}/${DATA}`) : undefined;
@@ -77,7 +79,7 @@ export class AtomicDirectory {
     return bytes.length === size && bytes.every((byte, index) => byte === file.bytes[index]);
   }
 
-  /** Everything that is no directory, by its path below `directory`. */
+  /** All entries but directories, by their path below `directory`. */
   #filesIn(directory: string, prefix: string): ReadonlyMap<string, FileInfo> {
     const found = new Map<string, FileInfo>();
     if (this.#files.info(directory)?.kind !== "directory") return found;
@@ -91,11 +93,11 @@ export class AtomicDirectory {
     return found;
   }
 
-  #writeVersion(content: AtomicContent, { current, there }: Shown): string {
+  #writeVersion(content: AtomicContent, { current, there }: Present): string {
     const files = this.#files;
     const version = `..${Number(VERSION.exec(current ?? "")?.[1] ?? 0) + 1}`;
     const directory = `${this.root}/${version}`;
-    // Unfinished work of a crash.
+    // Left incomplete by a crash.
     if (isIn(there, version)) files.removeTree(directory);
     this.#makeDirectories(directory, ["", ...directoriesOf(content.files), ...inside(content)]);
     for (const [path, { bytes, mode }] of content.files)
@@ -112,7 +114,7 @@ export class AtomicDirectory {
     for (const path of paths) this.#files.makeDirectory(`${root}/${path}`, DIRECTORY_MODE);
   }
 
-  /** `there` is what lay in the root before. */
+  /** `there`: the entries of the root before. */
   #showFiles({ files }: AtomicContent, there: readonly FileInfo[]): void {
     const kinds = new Map(there.map(({ name, kind }) => [name, kind]));
     const shown = topNames(files.keys());
@@ -145,7 +147,7 @@ function isIn(there: readonly FileInfo[], wanted: string): boolean {
   return there.some(({ name }) => name === wanted);
 }
 
-/** Those below a name that is shown from the version itself. */
+/** Directories below a name that links into the version. */
 function inside({ files, directories }: AtomicContent): readonly string[] {
   const shown = topNames(files.keys());
   return directories.filter((path) => shown.has(topName(path)) && !files.has(path));
@@ -155,7 +157,7 @@ function topNames(paths: Iterable<string>): ReadonlySet<string> {
   return new Set([...paths].map(topName));
 }
 
-/** Every directory that a file lies in, outer ones first. */
+/** Every parent directory of the files, outer ones first. */
 function directoriesOf(files: ProjectedFiles): readonly string[] {
   const found = [...files.keys()].flatMap((path) => {
     const names = path.split("/").slice(0, -1);

@@ -1,31 +1,31 @@
-// Performs: removes what a claim holds, unless some pod may still be using it.
+// Performs: removes the data of a claim, unless a pod may still use it.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import { podName } from "../api/v1/pod.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Claims } from "./claims.ts";
+import type { ClaimName, Claims } from "./claims.ts";
 
 export interface ClaimUsers {
-  /** All that are wanted, run or are being stopped. */
+  /** All pods that are desired, running or being stopped. */
   readonly pods: readonly DesiredPod[];
-  /** Pods of which only the name is known by now, such as those whose source has not spoken: each may use any claim. */
-  readonly strangers: readonly NamedClaim[];
-  /** False = the sources or the runtime have yet to tell of theirs. */
+  /** Pods known only by name, for example because their source has not synced: each may use any claim. */
+  readonly strangers: readonly ClaimName[];
+  /** False = the sources have not synced, or the runtime has not answered yet. */
   readonly areKnown: boolean;
 }
 
-export interface ClaimDataOptions {
+interface ClaimDataOptions {
   readonly claims: Pick<Claims, "list" | "removeData">;
   readonly users: ClaimUsers;
   readonly log: Logger;
 }
 
-const UNKNOWN = "which pods run here is not known yet; try again in a moment";
+const UNKNOWN = "the pods of this node are not known yet; try again in a moment";
 
 export function removeClaimData(
-  claim: NamedClaim,
+  claim: ClaimName,
   { claims, users, log }: ClaimDataOptions,
 ): ClaimOutcome {
   if (!users.areKnown) return { type: "Failed", message: UNKNOWN };
@@ -36,7 +36,7 @@ export function removeClaimData(
     if (!claims.list().some((known) => isSame(known, claim))) return { type: "NotFound" };
     claims.removeData(claim);
   } catch (error) {
-    log.error("the data of a claim could not be removed", { claim: name, error: messageOf(error) });
+    log.error("cannot remove the data of a claim", { claim: name, error: messageOf(error) });
     return { type: "Failed", message: messageOf(error) };
   }
   log.info("RemoveClaimData", { claim: name });
@@ -45,7 +45,7 @@ export function removeClaimData(
 
 /** `namespace/name` of every pod that uses the claim, or may. */
 export function usersOf(
-  claim: NamedClaim,
+  claim: ClaimName,
   { pods, strangers }: Pick<ClaimUsers, "pods" | "strangers">,
 ): readonly string[] {
   const known = pods.filter(({ pod }) =>
@@ -61,19 +61,14 @@ export function usersOf(
   return [...new Set(names)].toSorted();
 }
 
-function isSame(a: NamedClaim, b: NamedClaim): boolean {
+function isSame(a: ClaimName, b: ClaimName): boolean {
   return a.namespace === b.namespace && a.name === b.name;
 }
 
-export interface NamedClaim {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** What became of an order to remove a claim's directory. */
+/** The result of removing a claim's data. */
 export type ClaimOutcome =
   | { readonly type: "Removed" }
-  /** Pods (`namespace/name`) that are wanted or not gone yet, and mount it. */
+  /** Pods (`namespace/name`) that mount it and are desired or not gone yet. */
   | { readonly type: "InUse"; readonly pods: readonly string[] }
   /** There is no directory of this name. */
   | { readonly type: "NotFound" }

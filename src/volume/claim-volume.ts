@@ -1,4 +1,5 @@
-// Performs: volumes of claims: a directory that outlives its pods, given to the group of each pod that writes to it.
+// Performs: volumes of persistentVolumeClaims: a directory that outlives its pods; its group is that of each pod that
+// writes to it.
 
 import type { LocalObjects } from "../api/v1/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
@@ -21,7 +22,7 @@ export class ClaimVolumes {
     this.#objects = objects;
   }
 
-  /** Its path, as the pod's group may use it. Throws AgentError. */
+  /** Returns its path, accessible to the pod's group. Throws AgentError. */
   setUp(volume: ClaimVolume, pod: Pod): string {
     const path = this.#directory(volume, pod);
     const share = this.#sharing(volume, pod);
@@ -31,17 +32,17 @@ export class ClaimVolumes {
     return path;
   }
 
-  /** Throws what `setUp` would, as far as a look can tell; makes nothing. */
+  /** Throws what `setUp` would, as far as it can be checked without creating anything. */
   check(volume: ClaimVolume, pod: Pod): void {
     this.#claims.check(this.#declared(volume, pod));
   }
 
-  /** Throws AgentError unless what was set up is there still. */
+  /** Throws AgentError unless the directory still exists. */
   checkThere(volume: ClaimVolume, pod: Pod): void {
     this.#claims.checkThere(nameOf(volume, pod));
   }
 
-  /** What of `setUp` takes long, in steps. */
+  /** The slow part of `setUp`, in steps. */
   *shareLarge(volume: ClaimVolume, pod: Pod): Generator<void, void> {
     const share = this.#sharing(volume, pod);
     const path = share === undefined ? undefined : this.#directoryThere(volume, pod);
@@ -62,19 +63,19 @@ export class ClaimVolumes {
     return { namespace, name };
   }
 
-  /** undefined = there is none that could be set up now. */
+  /** undefined = it cannot be set up now. */
   #directoryThere(volume: ClaimVolume, pod: Pod): string | undefined {
     try {
       return this.#directory(volume, pod);
     } catch {
-      // Told by `setUp`.
+      // `setUp` throws the same.
       return undefined;
     }
   }
 
   /**
-   * Once in a pod's life: later the modes are its own affair. Whoever only reads takes no file from its writers' group.
-   * undefined = there is nothing to do, or no more.
+   * Once per pod: later changes of modes by the pod stay. A read-only volume keeps the group of its writers.
+   * undefined = nothing to do.
    */
   #sharing(volume: ClaimVolume, pod: Pod): ShareOptions | undefined {
     const { files, stateDir } = this.#host;

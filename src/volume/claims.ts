@@ -1,16 +1,16 @@
-// Performs: the data of persistentVolumeClaims: `claimRoot/<namespace>/<name>`, made on first use, kept until somebody
-// says otherwise.
+// Performs: the data of persistentVolumeClaims: `claimRoot/<namespace>/<name>`, created on first use and kept until it is
+// removed explicitly.
 
 import { dnsLabelError, subdomainNameError } from "../api/validation/validate-names.ts";
 import type { FileInfo, Files } from "../host/files.ts";
 import type { Mounts } from "../host/mounts.ts";
 import { AgentError } from "../lib/errors.ts";
 
-export interface ClaimsOptions {
+interface ClaimsOptions {
   readonly files: Files;
   readonly mounts: Mounts;
   readonly claimRoot: string;
-  /** Nothing is made in it while nothing is mounted there: a missing disk must not fill the one below. */
+  /** Without a mount nothing is created there: data for a missing disk must not fill the root disk. */
   readonly claimRootMustBeMount: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface ClaimName {
   readonly name: string;
 }
 
-/** Only root gets past these, where the directory is ours to make. */
+/** Only root may enter; for directories that the agent creates. */
 const PARENT_MODE = 0o750;
 /** Any user of any container may write, as to an emptyDir. */
 const CLAIM_MODE = 0o777;
@@ -34,8 +34,8 @@ export class Claims {
   }
 
   /**
-   * Its directory, with whatever is in it. Throws AgentError `CreateContainerConfigError` while the disk of claims is
-   * not there, `FailedMount` when something else lies in the way.
+   * Returns its directory with the data so far. Throws AgentError `CreateContainerConfigError` while the disk of claims
+   * is missing, `FailedMount` when another entry has its path.
    */
   setUp(claim: ClaimName): string {
     const path = this.check(claim);
@@ -47,30 +47,30 @@ export class Claims {
     return path;
   }
 
-  /** The path that `setUp` would make. Throws AgentError `CreateContainerConfigError` while the disk of claims is not there. */
+  /** The path of `setUp`. Throws AgentError `CreateContainerConfigError` while the disk of claims is missing. */
   check(claim: ClaimName): string {
     const { mounts, claimRootMustBeMount } = this.#options;
     const path = this.path(claim);
     if (!claimRootMustBeMount || mounts.isMountPoint(this.#root)) return path;
     throw new AgentError({
       reason: "CreateContainerConfigError",
-      message: `persistentvolumeclaim "${claim.name}" waits for ${this.#root} to be a mount point (claimRootMustBeMount): is its disk there?`,
+      message: `persistentvolumeclaim "${claim.name}" waits for ${this.#root} to be a mount point (claimRootMustBeMount): check that its disk is connected and mounted`,
     });
   }
 
-  /** Throws what `check` does, and AgentError `FailedMount` unless its directory is there. */
+  /** Throws what `check` does, and AgentError `FailedMount` unless its directory exists. */
   checkThere(claim: ClaimName): void {
     const path = this.check(claim);
     if (this.#isDirectory(path)) return;
-    const message = `the data of persistentvolumeclaim "${claim.name}" is not there any more: there is no ${path}`;
+    const message = `the data of persistentvolumeclaim "${claim.name}" is gone: ${path} does not exist`;
     throw new AgentError({ reason: "FailedMount", message });
   }
 
-  /** Throws AgentError `InvalidName` for names that could lead anywhere else. */
+  /** Throws AgentError `InvalidName` for names that could lead to another directory. */
   path(claim: ClaimName): string {
     const wrong = dnsLabelError(claim.namespace) ?? subdomainNameError(claim.name);
     if (wrong !== undefined) {
-      const message = `"${claim.namespace}/${claim.name}" names no persistentvolumeclaim: ${wrong}`;
+      const message = `"${claim.namespace}/${claim.name}" is not a valid name of a persistentvolumeclaim: ${wrong}`;
       throw new AgentError({ reason: "InvalidName", message });
     }
     return `${this.#directoryOf(claim.namespace)}/${claim.name}`;
@@ -84,8 +84,8 @@ export class Claims {
   }
 
   /**
-   * Removes everything in it, for ever; nothing there = fine. Refused (AgentError `ClaimBusy`) while something is mounted
-   * in it. That no pod uses it is for the caller to know.
+   * Removes its data permanently; missing data is ignored. Throws AgentError `ClaimBusy` while there is a mount in it. The
+   * caller makes sure that no pod uses it.
    */
   removeData(claim: ClaimName): void {
     const { files, mounts } = this.#options;
@@ -93,7 +93,7 @@ export class Claims {
     if (!this.#isDirectory(this.#directoryOf(claim.namespace)) || !this.#isDirectory(path)) return;
     const mounted = mounts.isMountPoint(path) ? path : mounts.mountsUnder(path)[0];
     if (mounted !== undefined) {
-      const message = `the data of persistentvolumeclaim "${claim.name}" stays: ${mounted} is a mount point`;
+      const message = `the data of persistentvolumeclaim "${claim.name}" is not removed: ${mounted} is a mount point`;
       throw new AgentError({ reason: "ClaimBusy", message });
     }
     files.removeTree(path);
@@ -114,18 +114,18 @@ export class Claims {
       .map(({ name }) => name);
   }
 
-  /** False = nothing there. A link, which could lead anywhere, is never followed. */
+  /** False = it does not exist. A link, which could lead anywhere, is never followed. */
   #isDirectory(path: string): boolean {
     const info = this.#options.files.info(path);
     if (info === undefined) return false;
     if (info.kind === "directory") return true;
-    const message = `${path} is no directory but a ${info.special ?? info.kind}: it is not followed, and not replaced`;
+    const message = `${path} is a ${info.special ?? info.kind}, not a directory; it is neither followed nor replaced`;
     throw new AgentError({ reason: "FailedMount", message });
   }
 
   #finish(parent: string, path: string): void {
     const { files } = this.#options;
-    // No claim's name begins with a dot. Under its own name a directory is finished.
+    // No claim's name begins with a dot; a directory under its final name is complete.
     const unfinished = `${parent}/.new`;
     files.removeTree(unfinished);
     this.#make(unfinished, CLAIM_MODE);
@@ -137,7 +137,7 @@ export class Claims {
     try {
       files.makeDirectory(path, mode);
     } catch (error) {
-      // A file system without permissions (FAT) makes it and then refuses them.
+      // A file system without permissions (FAT) creates it and then refuses the mode.
       if (files.info(path)?.kind !== "directory") throw error;
     }
   }

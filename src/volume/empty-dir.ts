@@ -1,11 +1,11 @@
-// Performs: A directory that lives as long as its pod: on disk, in memory, or in huge pages. kubelet: emptydir
+// Performs: emptyDir volumes: a directory with the lifetime of its pod, on disk, in memory, or in huge pages. kubelet:
+// emptydir
 
-import type { Pod } from "../api/v1/pod.ts";
+import { type Pod, allContainers } from "../api/v1/pod.ts";
 import { podLimits } from "../api/resource/pod-amounts.ts";
 import { parseQuantity, wholeUnits } from "../api/resource/quantity.ts";
-import type { EmptyDirVolume } from "../api/v1/volumes.ts";
+import type { EmptyDirVolume, EmptyDirMedium } from "../api/v1/volumes.ts";
 import { AgentError } from "../lib/errors.ts";
-import { hugePageBytes } from "./huge-pages.ts";
 import { POD_DIRECTORY_MODE, type VolumeHost } from "./volume-directory.ts";
 import { emptyDirsDirectory } from "./volume-paths.ts";
 
@@ -15,11 +15,11 @@ const MODE = 0o777;
 const SETGID = 0o2000;
 
 export interface EmptyDirHost extends VolumeHost {
-  /** What all pods together may take of the memory; absent = a tmpfs without a limit gets the kernel's. */
+  /** Memory limit of all pods together; absent = a tmpfs without a limit gets the kernel's default. */
   readonly memoryBytes?: number;
 }
 
-/** Its path. What is there already, and mounted, stays as it is. */
+/** Returns its path. An existing directory or mount is left unchanged. */
 export function setUpEmptyDir(host: EmptyDirHost, volume: EmptyDirVolume, pod: Pod): string {
   const { medium, sizeLimit } = volume.emptyDir;
   const { fsGroup } = pod.spec.securityContext;
@@ -45,7 +45,7 @@ interface EmptyDirectory {
   readonly group?: number;
 }
 
-/** Under its own name it is finished: what a container does to it later stays. */
+/** A directory under its final name is complete: later changes by a container stay. */
 function makeDirectory({ files, stateDir }: EmptyDirHost, of: EmptyDirectory): string {
   const { uid, name, group } = of;
   const parent = emptyDirsDirectory(stateDir, uid);
@@ -61,7 +61,7 @@ function makeDirectory({ files, stateDir }: EmptyDirHost, of: EmptyDirectory): s
   return path;
 }
 
-/** The least of what is written, what the pod may take, and what all pods may. kubelet: calculateEmptyDirMemorySize */
+/** The smallest of sizeLimit, the pod's memory limit, and the limit of all pods. kubelet: calculateEmptyDirMemorySize */
 function sizeOf(
   written: string | undefined,
   { spec }: Pod,
@@ -72,11 +72,41 @@ function sizeOf(
     bytesOf(written === undefined ? 0n : (parseQuantity(written) ?? 0n)),
     bytesOf(limits.isDeclared("memory") ? (limits.amounts.get("memory") ?? 0n) : 0n),
     memoryBytes ?? 0,
-    // For the kernel a tmpfs of size 0 is one without a limit, and so it is for Kubernetes.
+    // Size 0 means no limit for the kernel's tmpfs, and for Kubernetes.
   ].filter((size) => size > 0);
   return sizes.length === 0 ? {} : { sizeBytes: Math.min(...sizes) };
 }
 
 function bytesOf(milli: bigint): number {
   return Number(wholeUnits(milli));
+}
+
+const RESOURCE = "hugepages-";
+
+/** The page size in bytes, or why there is none. kubelet: getPageSizeMountOption */
+export function hugePageBytes(medium: EmptyDirMedium, pod: Pod): number | string {
+  const requested = requestedSizes(pod);
+  const none = `medium ${medium}: hugePages storage requested, but there is no resource request for huge pages`;
+  if (medium !== "HugePages") {
+    const size = pageBytesOf(medium.slice("HugePages-".length));
+    return size !== undefined && requested.has(size) ? size : none;
+  }
+  const [first, second] = requested;
+  if (second !== undefined)
+    return `medium: ${medium} can't be used if container requests multiple huge page sizes`;
+  return first ?? none;
+}
+
+function requestedSizes(pod: Pod): ReadonlySet<number> {
+  const lists = [pod.spec.resources, ...allContainers(pod.spec).map(({ resources }) => resources)];
+  const names = lists.flatMap(({ requests }) => Object.keys(requests));
+  const sizes = names
+    .filter((name) => name.startsWith(RESOURCE))
+    .map((name) => pageBytesOf(name.slice(RESOURCE.length)));
+  return new Set(sizes.filter((size) => size !== undefined));
+}
+
+function pageBytesOf(quantity: string): number | undefined {
+  const milli = parseQuantity(quantity);
+  return milli === undefined || milli <= 0n ? undefined : Number(wholeUnits(milli));
 }

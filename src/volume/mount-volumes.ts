@@ -1,5 +1,5 @@
-// Performs: prepares the volumes of a pod on the host and clears them away afterwards. Synchronous: a crash falls
-// between two calls, and every call may be repeated. kubelet: volume manager
+// Performs: sets up the volumes of a pod on the host and removes them afterwards. Every call may be repeated, also after a
+// crash in the middle. kubelet: volume manager
 
 import { NO_OBJECTS, type LocalObjects } from "../api/v1/local-object.ts";
 import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
@@ -13,32 +13,27 @@ import {
   refreshContent,
   setUpContent,
   type ContentHost,
+  ContentPlace,
 } from "./content-volume.ts";
-import { ContentPlace } from "./content-place.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
 import type { ProjectionFacts } from "./projection.ts";
-import {
-  checkHostPath,
-  checkStillThere,
-  setUpHostPath,
-  type HostPathHost,
-} from "./set-up-host-path.ts";
+import { checkHostPath, checkStillThere, setUpHostPath, type HostPathHost } from "./host-path.ts";
 import { unmountAll } from "./volume-directory.ts";
 import { isContentVolume } from "./volume-kinds.ts";
 import { emptyDirPath, isPodUID, podDirectory, podsDirectory } from "./volume-paths.ts";
 
 export interface VolumesOptions extends EmptyDirHost, HostPathHost {
-  /** Looked at anew each time; absent = there are none, and whoever needs one waits. */
+  /** Absent = none; pods that need one wait. */
   readonly objects?: LocalObjects;
-  /** What a field or resource of the pod reads as; undefined = it has no such thing. Absent = no pod has any. */
+  /** The text of a field or resource of the pod; undefined = the pod has none. Absent = always undefined. */
   readonly renderDownward?: (pod: Pod, file: DownwardAPIFile) => string | undefined;
   /** Absent = `stateDir/claims`. */
   readonly claimRoot?: string;
   readonly claimRootMustBeMount?: boolean;
 }
 
-/** What `refresh` did; `problems` are sentences, their volumes are as they were. */
-export interface Refreshed {
+/** Result of `refresh`; the volumes named in `problems` are unchanged. */
+interface Refreshed {
   readonly changed: readonly string[];
   readonly problems: readonly string[];
 }
@@ -66,9 +61,9 @@ export class Volumes {
   }
 
   /**
-   * Volume name → path on the host; volumes of images, which the runtime mounts, are not in it. Repeating it changes
-   * nothing but what `refresh` would. Throws AgentError `CreateContainerConfigError` when an object, a key, or the disk of
-   * claims is not there yet, `FailedMount` for all else; it names every volume that is not ready.
+   * Volume name → path on the host, without image volumes, which the runtime mounts. Repeating it changes only what
+   * `refresh` would. Throws AgentError `CreateContainerConfigError` when an object, a key, or the disk of claims is
+   * missing, otherwise `FailedMount`; it names every volume that is not ready.
    */
   setUp(pod: Pod): ReadonlyMap<string, string> {
     const paths = new Map<string, string>();
@@ -80,7 +75,7 @@ export class Volumes {
     return paths;
   }
 
-  /** Throws what `setUp` would, as far as a look can tell; makes nothing. */
+  /** Throws what `setUp` would, as far as it can be checked without creating anything. */
   check(pod: Pod): void {
     const content = this.#contentOf(pod);
     forEach(pod.spec.volumes, (volume) => {
@@ -91,8 +86,8 @@ export class Volumes {
   }
 
   /**
-   * Whether what `setUp` said still holds, to be asked right before a mount. Throws AgentError `CreateContainerConfigError`
-   * when the disk of claims is gone, `FailedMount` for all else.
+   * Checks right before a mount that the paths of `setUp` are still valid. Throws AgentError `CreateContainerConfigError`
+   * when the disk of claims is gone, otherwise `FailedMount`.
    */
   checkPaths(pod: Pod, paths: ReadonlyMap<string, string>): void {
     forEach(pod.spec.volumes, (volume) => {
@@ -104,8 +99,8 @@ export class Volumes {
   }
 
   /**
-   * What of `setUp` takes long: large claims are given to the pod's group, in steps between which the caller lets others
-   * run. Whatever else is wrong `setUp` tells. Throws AgentError `FailedMount`.
+   * The slow part of `setUp`: gives large claims to the pod's group, in steps between which the caller yields to the event
+   * loop. `setUp` reports other problems. Throws AgentError `FailedMount`.
    */
   *shareLargeClaims(pod: Pod): Generator<void, void> {
     for (const volume of pod.spec.volumes) {
@@ -119,8 +114,8 @@ export class Volumes {
   }
 
   /**
-   * Shows a running pod what its ConfigMaps, Secrets and labels say by now; before a container starts, only in what it
-   * mounts parts of, for of those it hears no more. Never throws for what is missing.
+   * Updates the volumes of a running pod after its ConfigMaps, Secrets or labels changed; before a container starts, only
+   * those it mounts parts of, because a part never changes later. Never throws for missing objects.
    */
   refresh(pod: Pod, starting?: Container): Refreshed {
     const changed: string[] = [];
@@ -137,7 +132,7 @@ export class Volumes {
     return { changed, problems };
   }
 
-  /** Bytes on disk of the pod's emptyDirs that are on a disk; the walk takes its time. */
+  /** Bytes on disk of the pod's emptyDirs that are on a disk; slow for large trees. */
   usage(pod: Pod): ReadonlyMap<string, number> {
     const { files, stateDir } = this.#options;
     const onDisk = pod.spec.volumes.flatMap((volume) => {
@@ -149,8 +144,8 @@ export class Volumes {
   }
 
   /**
-   * Removes everything of the pod below stateDir; nothing there = fine. What is mounted there is
-   * unmounted, never emptied. Throws AgentError when something is in the way.
+   * Removes everything of the pod below stateDir; a missing directory is ignored. Mounts there are unmounted, never
+   * emptied. Throws AgentError when something cannot be removed.
    */
   tearDown(uid: PodUID): void {
     const { files, mounts, stateDir } = this.#options;
@@ -165,7 +160,7 @@ export class Volumes {
     files.removeTree(directory);
   }
 
-  /** What of `tearDown` takes long, in steps: a large emptyDir. What is in the way is left to `tearDown`. */
+  /** The slow part of `tearDown`, in steps: a large emptyDir. `tearDown` reports problems. */
   *emptyLargeVolumes(uid: PodUID): Generator<void, void> {
     const { files, mounts, stateDir } = this.#options;
     const directory = podDirectory(stateDir, uid);
@@ -174,7 +169,7 @@ export class Volumes {
     if (mounts.mountsUnder(directory).length === 0) yield* files.emptyLargeTree(directory);
   }
 
-  /** The UIDs of all pods that have something below stateDir. */
+  /** The UIDs of all pods with a directory below stateDir. */
   leftovers(): readonly PodUID[] {
     const { files, stateDir } = this.#options;
     const directory = podsDirectory(stateDir);
@@ -202,7 +197,7 @@ export class Volumes {
   }
 }
 
-/** All of them, however some end; throws AgentError that names each volume that is not ready. */
+/** Runs for every volume, also after failures; throws an AgentError that names each volume that is not ready. */
 function forEach(volumes: readonly Volume[], run: (volume: Volume) => void): void {
   const problems: AgentError[] = [];
   for (const volume of volumes) {
@@ -212,7 +207,7 @@ function forEach(volumes: readonly Volume[], run: (volume: Volume) => void): voi
       problems.push(problemOf(volume, cause));
     }
   }
-  // Whoever has to wait for one thing need not be told to mend another first.
+  // Waiting for a missing object has precedence over a failed mount.
   const first = problems.find(({ reason }) => reason === CONFIG_ERROR) ?? problems[0];
   if (first === undefined) return;
   const message = problems.map((problem) => problem.message).join("; ");
@@ -221,7 +216,7 @@ function forEach(volumes: readonly Volume[], run: (volume: Volume) => void): voi
 
 const CONFIG_ERROR = "CreateContainerConfigError";
 
-/** Waiting for what is missing is one thing, a mount that fails another; both name the volume. */
+/** Keeps the reason of missing objects, any other failure is `FailedMount`; the message names the volume. */
 function problemOf(volume: Volume, cause: unknown): AgentError {
   const reason = reasonOf(cause, "FailedMount") === CONFIG_ERROR ? CONFIG_ERROR : "FailedMount";
   const message = `volume "${volume.name}": ${messageOf(cause)}`;

@@ -12,11 +12,11 @@ import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
 import type { DownwardAPIFile } from "../api/v1/volumes.ts";
 import { Volumes, type VolumesOptions } from "./mount-volumes.ts";
 import { SubPaths, type SubPathRequest } from "./sub-path.ts";
-import type { HostPathHost } from "./set-up-host-path.ts";
+import type { HostPathHost } from "./host-path.ts";
 import { isReadOnlyVolume } from "./volume-kinds.ts";
 import type { Edges } from "../edges.ts";
 
-export interface PodVolumesOptions {
+interface PodVolumesOptions {
   readonly edges: Pick<Edges, "files" | "mounts">;
   readonly config: Pick<AgentConfig, "stateDir" | "claimRoot" | "claimRootMustBeMount">;
   readonly nodeName: string;
@@ -36,32 +36,32 @@ export class PodVolumes {
     this.#subPaths = new SubPaths({ ...edges, stateDir: config.stateDir });
   }
 
-  /** Volume name → path on the host. Throws AgentError in Kubernetes' words. */
+  /** Volume name → path on the host. Throws AgentError with Kubernetes' reason. */
   setUp(pod: Pod): ReadonlyMap<string, string> {
     return this.#volumesOf(pod).setUp(pod);
   }
 
-  /** Throws what `setUp` would, as far as a look can tell; makes nothing. */
+  /** Throws what `setUp` would, as far as it can be checked without creating anything. */
   check(pod: Pod): void {
     this.#volumesOf(pod).check(pod);
   }
 
-  /** An image may have taken its time since `setUp`. Throws AgentError in Kubernetes' words. */
+  /** A pull may have taken long since `setUp`. Throws AgentError with Kubernetes' reason. */
   checkPaths(pod: Pod, paths: ReadonlyMap<string, string>): void {
     this.#volumesOf(pod).checkPaths(pod, paths);
   }
 
-  /** What of `setUp` takes long, in steps. */
+  /** The slow part of `setUp`, in steps. */
   shareLargeClaims(pod: Pod): Iterable<void> {
     return this.#volumesOf(pod).shareLargeClaims(pod);
   }
 
-  /** What of `tearDown` takes long, in steps. */
+  /** The slow part of `tearDown`, in steps. */
   emptyLargeVolumes(uid: PodUID): Iterable<void> {
     return this.#volumes().emptyLargeVolumes(uid);
   }
 
-  /** What could not follow, as sentences. */
+  /** Returns the problems. */
   refresh(pod: Pod, starting?: Container): readonly string[] {
     return this.#volumesOf(pod).refresh(pod, starting).problems;
   }
@@ -95,7 +95,7 @@ export class PodVolumes {
 
   #downward(pod: Pod, { fieldRef, resourceFieldRef }: DownwardAPIFile): string | undefined {
     const { nodeName, allocatable } = this.#options;
-    // No volume may ask for addresses.
+    // Volumes cannot refer to addresses.
     const facts: DownwardFacts = { nodeName, podIPs: [], hostIPs: [] };
     if (fieldRef !== undefined) return podField(pod, fieldRef.fieldPath, facts);
     if (resourceFieldRef === undefined) return undefined;

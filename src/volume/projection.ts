@@ -1,4 +1,4 @@
-// Which files a volume of ConfigMaps, Secrets and fields of the pod shows. kubelet: MakePayload, CollectData
+// Computes the files of a volume of ConfigMaps, Secrets and fields of the pod. kubelet: MakePayload, CollectData
 
 import type { LocalObjects } from "../api/v1/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
@@ -17,7 +17,7 @@ export type ProjectedFiles = ReadonlyMap<string, ProjectedFile>;
 
 export interface Projection {
   readonly files: ProjectedFiles;
-  /** Sentences; while there is one, the files are not all. */
+  /** Messages; unless empty, `files` is incomplete. */
   readonly missing: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export interface ProjectionFacts {
   readonly renderDownward: (pod: Pod, file: DownwardAPIFile) => string | undefined;
 }
 
-/** Of two files with one path the later source's is shown. */
+/** Of two files with one path the later source wins. */
 export function projectVolume(volume: ContentVolume, pod: Pod, facts: ProjectionFacts): Projection {
   const projector = new Projector(pod, facts, defaultModeOf(volume));
   for (const source of sourcesOf(volume)) projector.add(source);
@@ -111,7 +111,7 @@ class Projector {
     this.#missing.push(`downwardAPI file "${file.path}": the pod has no ${of}`);
   }
 
-  /** The paths were judged before; one that leads elsewhere is refused here once more. */
+  /** Paths were validated before; one that leads outside is refused here again. */
   #put(item: { readonly path: string; readonly mode?: number }, bytes: Uint8Array): void {
     const path = tidyPath(item.path);
     // Both: an absolute path is tidied to a relative one, and "./..data" to "..data".
@@ -126,17 +126,17 @@ function textsAsBytes(data: Readonly<Record<string, string>>): Record<string, Ui
   return Object.fromEntries(Object.entries(data).map(([key, text]) => [key, encoder.encode(text)]));
 }
 
-/** A path below a file can be nowhere. */
+/** A path below a file is impossible. */
 function clashes(files: ProjectedFiles): readonly string[] {
   return [...files.keys()].flatMap((path) => {
     const names = path.split("/");
     const above = names.map((_, index) => names.slice(0, index).join("/"));
     const file = above.find((directory) => files.has(directory));
-    return file === undefined ? [] : [`file "${path}": "${file}" is a file too`];
+    return file === undefined ? [] : [`file "${path}": "${file}" is also a file`];
   });
 }
 
-/** `kind`: in lower case, as the API server has it. */
+/** `kind` in lower case, as the API server writes it. */
 export function notFound(kind: string, name: string, namespace: string): string {
   const where = "no manifest or desired document that this pod may use has it";
   return `${kind} "${name}" not found in namespace "${namespace}": ${where}`;

@@ -1,5 +1,5 @@
-// Performs: one path inside a volume, shown to one container: found without following a link out of the volume, and
-// held by a bind mount, so that nothing a pod changes later leads elsewhere. kubelet: subpath
+// Performs: bind mounts a path inside a volume for one container, without following a link out of the volume: later
+// changes by a pod cannot redirect it. kubelet: subpath
 
 import type { PodUID } from "../api/v1/pod.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
@@ -21,7 +21,7 @@ export interface SubPathRequest {
   readonly volumePath: string;
   /** Inside the volume; a `subPathExpr` is expanded already. */
   readonly subPath: string;
-  /** The volume itself is (`isReadOnlyVolume`), not only the mount: missing directories are not made. */
+  /** The volume itself is read-only (`isReadOnlyVolume`), not only the mount: missing directories are not created. */
   readonly readOnly: boolean;
 }
 
@@ -33,8 +33,8 @@ export class SubPaths {
   }
 
   /**
-   * The path on the host to mount instead of the volume. Each call shows what is there now; a container that runs keeps
-   * what it has. Throws AgentError `CreateContainerConfigError`. It goes with `Volumes.tearDown`.
+   * Returns the path on the host to mount instead of the volume. Each call resolves the path again; a running container
+   * keeps its mount. Throws AgentError `CreateContainerConfigError`. `Volumes.tearDown` removes it.
    */
   prepare(request: SubPathRequest): string {
     try {

@@ -1,4 +1,4 @@
-// What the kinds of volumes have in common.
+// Groups of volume kinds.
 
 import type {
   ConfigMapVolume,
@@ -8,7 +8,7 @@ import type {
   Volume,
 } from "../api/v1/volumes.ts";
 
-/** Volumes that the agent fills with files, and refills when what they show changes. */
+/** Volumes that the agent fills with files, and refills when their sources change. */
 export type ContentVolume = ConfigMapVolume | SecretVolume | DownwardAPIVolume | ProjectedVolume;
 
 export function isContentVolume(volume: Volume): volume is ContentVolume {
@@ -17,7 +17,7 @@ export function isContentVolume(volume: Volume): volume is ContentVolume {
   );
 }
 
-/** No container may write to it, whatever its mount says. kubelet: Attributes.ReadOnly */
+/** No container may write to it, even if its mount is not read-only. kubelet: Attributes.ReadOnly */
 export function isReadOnlyVolume(volume: Volume): boolean {
   if ("persistentVolumeClaim" in volume) return volume.persistentVolumeClaim.readOnly;
   return isContentVolume(volume) || "image" in volume;

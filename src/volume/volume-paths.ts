@@ -1,4 +1,4 @@
-// Where the volumes of a pod lie below stateDir.
+// Paths of a pod's volumes below stateDir.
 
 import { AgentError } from "../lib/errors.ts";
 
@@ -6,16 +6,16 @@ export function podsDirectory(stateDir: string): string {
   return `${stateDir.replace(/\/+$/, "")}/pods`;
 }
 
-/** Everything of one pod. Throws AgentError `InvalidUID` for what could lead anywhere else. */
+/** Everything of one pod. Throws AgentError `InvalidUID` for a text that could lead to another directory. */
 export function podDirectory(stateDir: string, uid: string): string {
   if (!isPodUID(uid)) {
-    const message = `"${uid}" is not a pod's UID: only letters, digits and dashes are`;
+    const message = `"${uid}" is not a pod UID: only letters, digits and dashes are allowed`;
     throw new AgentError({ reason: "InvalidUID", message });
   }
   return `${podsDirectory(stateDir)}/${uid}`;
 }
 
-/** `<stateDir>/pods/<uid>/volumes/kubernetes.io~empty-dir`, as the kubelet has it. */
+/** `<stateDir>/pods/<uid>/volumes/kubernetes.io~empty-dir`, as in the kubelet. */
 export function emptyDirsDirectory(stateDir: string, uid: string): string {
   return `${podDirectory(stateDir, uid)}/volumes/kubernetes.io~empty-dir`;
 }
@@ -29,7 +29,7 @@ export function contentDirectory(stateDir: string, uid: string): string {
   return `${podDirectory(stateDir, uid)}/volumes/content`;
 }
 
-/** There = the claim behind this volume has been given to the pod's group. */
+/** This file exists once the claim of this volume was given to the pod's group. */
 export function sharedMarkPath(stateDir: string, uid: string, volume: string): string {
   return `${podDirectory(stateDir, uid)}/shared-claims/${volume}`;
 }
@@ -48,7 +48,7 @@ export function subPathsDirectory(
   return `${partsDirectory(stateDir, uid)}/${of.volumeName}/${of.container}`;
 }
 
-/** Ours are UUIDs; a label that somebody forged must not become a path elsewhere. */
+/** The agent's UIDs are UUIDs; a forged label must not lead to another path. */
 export function isPodUID(text: string): boolean {
   return /^[0-9A-Za-z][0-9A-Za-z-]{0,127}$/.test(text);
 }

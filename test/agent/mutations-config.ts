@@ -111,8 +111,8 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "Secrets lie on the disk",
-    file: "src/volume/content-place.ts",
-    search: "if (!this.#stands()) this.#mount();",
+    file: "src/volume/content-volume.ts",
+    search: "if (!this.#isSetUp()) this.#mount();",
     replacement: "void this.#mount;",
   },
   {
@@ -170,7 +170,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
     files.removeTree(directory);
   }
 
-  /** What of \`tearDown\` takes long, in steps: a large emptyDir. What is in the way is left to \`tearDown\`. */
+  /** The slow part of \`tearDown\`, in steps: a large emptyDir. \`tearDown\` reports problems. */
   *emptyLargeVolumes(uid: PodUID): Generator<void, void> {
     const { files, mounts, stateDir } = this.#options;
     const directory = podDirectory(stateDir, uid);
@@ -182,7 +182,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
     files.removeTree(directory);
   }
 
-  /** What of \`tearDown\` takes long, in steps: a large emptyDir. What is in the way is left to \`tearDown\`. */
+  /** The slow part of \`tearDown\`, in steps: a large emptyDir. \`tearDown\` reports problems. */
   *emptyLargeVolumes(uid: PodUID): Generator<void, void> {
     const { files, mounts, stateDir } = this.#options;
     const directory = podDirectory(stateDir, uid);

@@ -129,12 +129,12 @@ e2e.concurrent("a hostPath that is not what its type says is refused, each of th
     `volume "${volume}": hostPath type check failed: ${join(root, path)} is not ${wanted}`;
   expect(message.split("; ")).toEqual([
     says("directory", "file", "a directory: it is a file"),
-    says("nothing", "nothing", "a directory: there is nothing"),
+    says("nothing", "nothing", "a directory: it does not exist"),
     says("directory-or-create", "file", "a directory: it is a file"),
     says("file", "directory", "a file: it is a directory"),
-    says("no-file", "nothing", "a file: there is nothing"),
+    says("no-file", "nothing", "a file: it does not exist"),
     says("file-or-create", "directory", "a file: it is a directory"),
-    says("dangling", "dangling", "a file: it is a symbolic link to nothing"),
+    says("dangling", "dangling", "a file: it is a broken symbolic link"),
     says("socket", "file", "a socket: it is a file"),
     says("character", "block", "a character device: it is a block device"),
     says("block", "character", "a block device: it is a character device"),

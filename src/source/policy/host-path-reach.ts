@@ -4,7 +4,7 @@
 import type { AgentConfig } from "../../config/config.ts";
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import type { Files } from "../../host/files.ts";
-import { realPlace } from "../../volume/real-place.ts";
+import { realPlace } from "../../volume/host-path.ts";
 import { foundHostPathError, outermost } from "./node-access.ts";
 
 /** Why a pod of a document may not have what its path leads to; undefined = it may. */

@@ -111,7 +111,7 @@ describe("a claim", () => {
     world.volumes.claims.removeData(DB);
     expect(refusalOf(() => world.volumes.checkPaths(pod, paths))).toEqual({
       reason: "FailedMount",
-      message: `volume "data": the data of persistentvolumeclaim "db" is not there any more: there is no ${paths.get("data")}`,
+      message: `volume "data": the data of persistentvolumeclaim "db" is gone: ${paths.get("data")} does not exist`,
     });
   });
 
@@ -121,8 +121,8 @@ describe("a claim", () => {
     mkdirSync(join(outside, "db"), { recursive: true });
     mkdirSync(join(world.claimRoot, at, ".."), { recursive: true });
     symlinkSync(outside, join(world.claimRoot, at));
-    expect(() => setUp(world)).toThrow("is not followed");
-    expect(() => world.volumes.claims.removeData(DB)).toThrow("is not followed");
+    expect(() => setUp(world)).toThrow("is neither followed nor replaced");
+    expect(() => world.volumes.claims.removeData(DB)).toThrow("is neither followed nor replaced");
     expect(readdirSync(outside)).toEqual(["db"]);
     expect(readdirSync(join(outside, "db"))).toEqual([]);
   });
@@ -294,10 +294,10 @@ describe("removing the data of a claim", () => {
       const world = worldWith("db");
       const path = setUp(world);
       expect(() => world.volumes.claims.removeData({ namespace: "default", name })).toThrow(
-        "names no persistentvolumeclaim",
+        "is not a valid name of a persistentvolumeclaim",
       );
       expect(() => world.volumes.claims.removeData({ namespace: name, name: "db" })).toThrow(
-        "names no persistentvolumeclaim",
+        "is not a valid name of a persistentvolumeclaim",
       );
       expect(existsSync(path)).toBe(true);
     },

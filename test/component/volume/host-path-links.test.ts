@@ -169,15 +169,15 @@ describe("a link to nothing", () => {
   test.each(["", "DirectoryOrCreate", "FileOrCreate"] as const)("is refused, type '%s'", (type) => {
     const { at, refusal } = aNode();
     symlinkSync(at("manifests/new"), at("data/esc"));
-    expect(refusal("data/esc", type)).toContain("leads through a symbolic link to nothing");
-    expect(refusal("data/esc/more", type)).toContain("leads through a symbolic link to nothing");
+    expect(refusal("data/esc", type)).toContain("leads through a broken symbolic link");
+    expect(refusal("data/esc/more", type)).toContain("leads through a broken symbolic link");
     expect(existsSync(at("manifests/new"))).toBe(false);
   });
 
   test("is a loop as well", () => {
     const { at, refusal } = aNode();
     symlinkSync("loop", at("data/loop"));
-    expect(refusal("data/loop")).toContain("leads through a symbolic link to nothing");
+    expect(refusal("data/loop")).toContain("leads through a broken symbolic link");
   });
 });
 
@@ -275,7 +275,7 @@ test("what becomes a link between the look and the start of a container is not m
   symlinkSync("../manifests", at("data/sub"));
   const refusal = {
     reason: "FailedMount",
-    message: `volume "v": "${at("data/sub")}" has become a symbolic link, or lies behind one, since it was looked at; it is looked at again at the next try`,
+    message: `volume "v": "${at("data/sub")}" has become a symbolic link, or is behind one, since it was checked; the next try checks it again`,
   };
   expect(refusalOf(whole)).toEqual(refusal);
   expect(refusalOf(part)).toEqual(refusal);

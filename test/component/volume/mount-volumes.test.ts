@@ -295,7 +295,7 @@ describe("a hostPath", () => {
     expect(readdirSync(join(root, "real")).toSorted()).toEqual(["a", "file"]);
     expect(() =>
       volumes.setUp(podWith(hostPath(join(root, "dangling/file"), "FileOrCreate"))),
-    ).toThrow("leads through a symbolic link to nothing");
+    ).toThrow("leads through a broken symbolic link");
     expect(() => volumes.setUp(podWith(hostPath(join(root, "no/file"), "FileOrCreate")))).toThrow(
       `cannot create the file ${join(root, "no/file")}: "${join(root, "no")}" does not exist`,
     );
@@ -317,7 +317,7 @@ describe("a hostPath", () => {
     const link = join(newDirectory(), "link");
     symlinkSync("nowhere", link);
     expect(() => setUp().volumes.setUp(podWith(hostPath(link, "FileOrCreate")))).toThrow(
-      `volume "data": hostPath type check failed: ${link} is not a file: it is a symbolic link to nothing`,
+      `volume "data": hostPath type check failed: ${link} is not a file: it is a broken symbolic link`,
     );
     expect(readlinkSync(link)).toBe("nowhere");
   });
@@ -331,7 +331,7 @@ describe("a hostPath", () => {
       expect(error).toBeInstanceOf(AgentError);
       expect(error).toMatchObject({
         reason: "FailedMount",
-        message: `volume "data": hostPath type check failed: ${path} is not a socket: there is nothing`,
+        message: `volume "data": hostPath type check failed: ${path} is not a socket: it does not exist`,
       });
     }
   });
@@ -388,7 +388,7 @@ describe("tearing down", () => {
   test("of what was never there is fine, of what is no UID is not", () => {
     const { volumes } = setUp();
     volumes.tearDown(UID);
-    expect(() => volumes.tearDown("../..")).toThrow("is not a pod's UID");
+    expect(() => volumes.tearDown("../..")).toThrow("is not a pod UID");
   });
 });
 

@@ -73,7 +73,7 @@ describe("the data of a claim", () => {
     expect(removed).toEqual([]);
     expect(outcome).toEqual({
       type: "Failed",
-      message: "which pods run here is not known yet; try again in a moment",
+      message: "the pods of this node are not known yet; try again in a moment",
     });
   });
 

@@ -36,7 +36,7 @@ describe("hostPathAction", () => {
   test("a refusal says what was wanted and what is there", () => {
     expect(hostPathAction("/dev/x", "CharDevice", undefined)).toEqual({
       type: "Refuse",
-      message: "hostPath type check failed: /dev/x is not a character device: there is nothing",
+      message: "hostPath type check failed: /dev/x is not a character device: it does not exist",
     });
     expect(hostPathAction("/data", "Directory", "file")).toEqual({
       type: "Refuse",

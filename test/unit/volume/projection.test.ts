@@ -168,7 +168,7 @@ describe("a volume shows", () => {
     ],
     "no file below a file": [
       projected(downward("a", "metadata.name"), downward("a/b", "metadata.name")),
-      ['file "a/b": "a" is a file too'],
+      ['file "a/b": "a" is also a file'],
     ],
   };
   test.each(Object.entries(cases))("%s", (_, [volume, expected, has]) => {

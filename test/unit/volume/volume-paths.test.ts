@@ -27,6 +27,6 @@ test.each(["", ".", "..", "../x", "a/b", "-a", "a b", "a".repeat(200), "a\n"])(
   "%j is no UID, so it never becomes a path",
   (uid) => {
     expect(isPodUID(uid)).toBe(false);
-    expect(() => podDirectory("/var/lib/agent", uid)).toThrow("is not a pod's UID");
+    expect(() => podDirectory("/var/lib/agent", uid)).toThrow("is not a pod UID");
   },
 );

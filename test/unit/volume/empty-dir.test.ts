@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { EmptyDirMedium } from "../../../src/api/v1/volumes.ts";
-import { hugePageBytes } from "../../../src/volume/huge-pages.ts";
+import { hugePageBytes } from "../../../src/volume/empty-dir.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import type { ResourceList } from "../../../src/api/v1/resources.ts";
 

@@ -71,7 +71,7 @@ function parseTokens(text: string, limits: TextLimits): readonly CST.Token[] {
   for (const lexeme of new Lexer().lex(text)) {
     if (lexeme.length > MAX_DIRECTIVE && lexeme.startsWith("%"))
       throw new LimitError(`a directive of more than ${MAX_DIRECTIVE} characters`, parser.offset);
-    if (beginsNode(lexeme)) nodes += 1;
+    if (countsAsNode(lexeme)) nodes += 1;
     if (nodes > limits.nodes)
       throw tooMany("nodes (keys, values, list items)", limits.nodes, parser.offset);
     // A text of many lines is one lexeme, but each of its lines costs memory.
@@ -95,12 +95,12 @@ function requoted(lexeme: string): string {
   return SIMPLE_QUOTES.test(lexeme) ? `'${lexeme.slice(1, -1)}'` : lexeme;
 }
 
-/** How the lexemes of nodes begin: `\x1F` is the lexer's own sign before a scalar without quotes. */
-const NODE_SIGNS: ReadonlySet<string> = new Set(["\x1F", '"', "'", "*", "[", "{"]);
+/** `\x1F` is the lexer's own sign before a scalar without quotes. A tag and an anchor cost as much as a node. */
+const NODE_SIGNS: ReadonlySet<string> = new Set(["\x1F", '"', "'", "*", "[", "{", "!", "&"]);
 
-/** Maps and lists without brackets have no lexeme of their own; their keys and dashes have. */
-function beginsNode(lexeme: string): boolean {
-  return lexeme === "-" || NODE_SIGNS.has(lexeme.charAt(0));
+/** Maps and lists without brackets have no lexeme of their own; their keys, dashes and question marks have. */
+function countsAsNode(lexeme: string): boolean {
+  return lexeme === "-" || lexeme === "?" || NODE_SIGNS.has(lexeme.charAt(0));
 }
 
 function tooMany(what: string, most: number, offset: number): LimitError {

@@ -5,6 +5,7 @@ import { isAlias, isMap, isScalar, isSeq, type Pair, type Scalar } from "yaml";
 import type { FieldPath } from "../decode/field-path.ts";
 import { positionAt, type MemberPositions, type SourcePosition } from "./source-positions.ts";
 import { resolveScalar, type ScalarValue } from "./yaml-scalars.ts";
+import { isJsonObject } from "../../lib/json.ts";
 import { shortText } from "../../lib/short-text.ts";
 
 export interface YamlProblem {
@@ -143,7 +144,7 @@ class YamlConverter {
   /** The members of other maps that `into`, or a map merged before, has not. */
   #merge(into: Record<string, unknown>, positions: MemberPositions, { from, offset }: Merge): void {
     for (const source of Array.isArray(from) ? from : [from]) {
-      if (!isRecord(source)) {
+      if (!isJsonObject(source)) {
         this.#problem(offset, "a merge key << takes a map or a list of maps");
         return;
       }
@@ -251,8 +252,4 @@ function offsetOf(node: unknown): number {
 function anchorOf(node: unknown): string | undefined {
   if (isMap(node) || isSeq(node) || isScalar(node)) return node.anchor;
   return undefined;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

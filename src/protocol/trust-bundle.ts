@@ -1,29 +1,112 @@
-// Who may sign what: the document on the trust topic (MQTT.md §2).
+// Who may sign what: the document on the trust topic. Strict, as a misspelt restriction would give a key more rights
+// than intended.
 
+import { bytesOfBase64, base64OfBytes } from "../api/validation/base64.ts";
+import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
+import { DOCUMENT_LIMITS } from "../api/yaml/text-limits.ts";
+import {
+  checked,
+  fieldOf,
+  list,
+  listOf,
+  objectType,
+  text,
+  word,
+  type Decoded,
+} from "../api/schema/codec.ts";
+import { readValue } from "../api/schema/read-value.ts";
+import { atLeast, time } from "../api/schema/values.ts";
+import type { Type } from "../api/schema/type.ts";
+import { failed, type FieldError, type Result } from "../lib/result.ts";
 import type { SignedKind } from "./dsse.ts";
+import { isTopicName } from "./mqtt-topics.ts";
 
-/** A raw Ed25519 public key, 32 bytes; on the wire in base64. */
+/** A raw Ed25519 public key, 32 bytes; in base64 where it is written. */
 export type PublicKey = Uint8Array;
-
 export type SigningRole = Exclude<SignedKind, "trust">;
 
-/** Without `nodes` and `groups` it speaks to all of both; with one of them to nobody but those. */
-export interface SigningKey {
-  readonly pub: PublicKey;
-  readonly roles: readonly SigningRole[];
-  /** Globs (`*` = any text) of node names. */
-  readonly nodes?: readonly string[];
-  /** Names of groups. */
-  readonly groups?: readonly string[];
+const PUBLIC_KEY_BYTES = 32;
+/** Letters of node names, and the star. */
+const NODE_GLOB = /^[a-z0-9.*-]{1,253}$/;
+const ROLES: readonly SigningRole[] = ["desired", "rollout", "command"];
+
+const PUBLIC_KEY: Type<PublicKey> = {
+  name: "string",
+  read({ findings, path, value }) {
+    const bytes = typeof value === "string" ? bytesOfBase64(value) : undefined;
+    if (bytes?.length === PUBLIC_KEY_BYTES) return bytes;
+    // The value is not repeated: it may be a private key.
+    const message = `Invalid value: must be a public Ed25519 key: ${PUBLIC_KEY_BYTES} bytes in base64`;
+    findings.fail(path, "Invalid", message);
+    return undefined;
+  },
+  write: base64OfBytes,
+  schema: () => ({ type: "string", contentEncoding: "base64" }),
+};
+
+const NODE = checked(text, (name) =>
+  NODE_GLOB.test(name) ? undefined : "must be a node name, in which * stands for any text",
+);
+const GROUP = checked(text, (name) =>
+  isTopicName(name) ? undefined : "must be the name of a group",
+);
+
+const SIGNING_KEY = objectType("SigningKey", {
+  pub: fieldOf(
+    PUBLIC_KEY,
+    new Uint8Array(),
+  )({ about: "Public key in base64.", required: "the public key" }),
+  roles: list(word(ROLES), {
+    about: "What the key may sign: desired, rollout, command.",
+    required: `at least one of ${ROLES.join(", ")}`,
+  }),
+  nodes: fieldOf(listOf(NODE))({
+    about: "Nodes that the key may sign for; * in a name stands for any text. Default: all.",
+    keep: true,
+  }),
+  groups: fieldOf(listOf(GROUP))({
+    about: "Groups that the key may sign for. Default: all.",
+    keep: true,
+  }),
+});
+export type SigningKey = Decoded<typeof SIGNING_KEY>;
+
+const TRUST_BUNDLE = objectType("TrustBundle", {
+  version: fieldOf(
+    atLeast(1),
+    0,
+  )({
+    about: "Integer of at least 1, higher with every change.",
+    required: "an integer of at least 1, higher with every change",
+  }),
+  notBefore: fieldOf(time)({ about: "What was issued before this time is not accepted." }),
+  root: list(PUBLIC_KEY, {
+    about: "Keys that may sign the next TrustBundle, in base64.",
+    required: "at least one key that may sign the next TrustBundle",
+  }),
+  keys: fieldOf(
+    listOf(SIGNING_KEY),
+    [],
+  )({
+    about: "Keys that may sign everything else.",
+    required: "the list of keys that may sign documents",
+    keep: true,
+  }),
+});
+export type TrustBundle = Decoded<typeof TRUST_BUNDLE>;
+
+/** Never throws, whatever the bytes are. */
+export function decodeTrustBundle(payload: Uint8Array): Result<TrustBundle> {
+  const written = decodeText(payload);
+  if (!written.ok) return failed(written.errors.map(asBundleError));
+  const { documents, errors } = readDocuments(written.value, DOCUMENT_LIMITS);
+  const [document, second] = documents;
+  if (errors.length > 0 || document === undefined) return failed(errors.map(asBundleError));
+  if (second === undefined) return readValue(TRUST_BUNDLE, document.value, document);
+  const message = "must be one object {version, notBefore, root, keys}";
+  return failed([{ path: "", code: "Invalid", message }]);
 }
 
-export interface TrustBundle {
-  /** ≥ 1, strictly increasing. */
-  readonly version: number;
-  /** Wall ms: what was issued before counts no more. */
-  readonly notBefore?: number;
-  /** They sign the next bundle; never empty. */
-  readonly root: readonly PublicKey[];
-  /** They sign everything else. */
-  readonly keys: readonly SigningKey[];
+function asBundleError(error: FieldError): FieldError {
+  return { ...error, message: error.message.replace(/^the file /, "the TrustBundle ") };
 }

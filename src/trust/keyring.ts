@@ -1,6 +1,6 @@
 // Which keys are in force: those of trust.d, or those of the accepted TrustBundle, or none that can be used (MQTT.md §2). Pure.
 
-import { decodeTrustBundle } from "../protocol/decode-trust-bundle.ts";
+import { decodeTrustBundle } from "../protocol/trust-bundle.ts";
 import type { Sha256 } from "../api/decode/decode-context.ts";
 import type { TrustBundle } from "../protocol/trust-bundle.ts";
 import type { RootKeys, TrustRecord } from "../protocol/trust-record.ts";

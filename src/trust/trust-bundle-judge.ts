@@ -1,7 +1,7 @@
 // Whether a TrustBundle that arrived replaces the one in force (MQTT.md §2). Pure: a refusal changes nothing.
 
 import type { Sha256 } from "../api/decode/decode-context.ts";
-import { decodeTrustBundle } from "../protocol/decode-trust-bundle.ts";
+import { decodeTrustBundle } from "../protocol/trust-bundle.ts";
 import type { SignedEnvelope } from "../protocol/dsse.ts";
 import type { TrustBundle } from "../protocol/trust-bundle.ts";
 import type { VerifySignature } from "../protocol/trust-record.ts";

@@ -4,12 +4,12 @@ import { invalidAt } from "../decode/field-reader.ts";
 import type { Message } from "../decode/field-errors.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { canonicalQuantity, QUANTITY_FORM, quantityError } from "../resource/quantity.ts";
-import { isTime } from "../validation/time-field.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { checked, converted, number, text } from "./codec.ts";
 import type { JsonSchema, Type } from "./type.ts";
 
 export const MAX_INT32 = 2 ** 31 - 1;
+const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 /** A whole number within bounds, both included. */
 export function between(minimum: number, maximum: number): Type<number> {
@@ -83,6 +83,10 @@ export const time: Type<number> = converted(
   ),
   { to: (written) => (isTime(written) ? Date.parse(written) : undefined), from: rfc3339 },
 );
+
+function isTime(written: string): boolean {
+  return RFC3339.test(written) && !Number.isNaN(Date.parse(written));
+}
 
 /** Any JSON value, null included; judged by others. */
 export const anything: Type<unknown> = {

@@ -1,7 +1,7 @@
 // A TrustBundle as people write it → the payload that roots sign (MQTT.md §2).
 
 import { base64OfBytes } from "../../api/validation/base64.ts";
-import { decodeTrustBundle } from "../../protocol/decode-trust-bundle.ts";
+import { decodeTrustBundle } from "../../protocol/trust-bundle.ts";
 import type { PublicKey, TrustBundle } from "../../protocol/trust-bundle.ts";
 import { failed, ok, type Result } from "../../lib/result.ts";
 import { isJsonObject } from "../../lib/json.ts";

@@ -2,7 +2,7 @@
 
 import { dirname, resolve } from "node:path";
 import type { PublicKey, TrustBundle } from "../../protocol/trust-bundle.ts";
-import { decodeTrustBundle } from "../../protocol/decode-trust-bundle.ts";
+import { decodeTrustBundle } from "../../protocol/trust-bundle.ts";
 import {
   isEnvelope,
   keyIdOf,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { decodeTrustBundle } from "../../../src/protocol/decode-trust-bundle.ts";
+import { decodeTrustBundle } from "../../../src/protocol/trust-bundle.ts";
 import {
   keyIdOf,
   preAuthEncoding,

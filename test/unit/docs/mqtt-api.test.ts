@@ -10,7 +10,7 @@ import {
   DEFAULT_TTL_SECONDS,
   MAX_TTL_SECONDS,
 } from "../../../src/protocol/decode-command.ts";
-import { decodeTrustBundle } from "../../../src/protocol/decode-trust-bundle.ts";
+import { decodeTrustBundle } from "../../../src/protocol/trust-bundle.ts";
 import { keyIdOf, preAuthEncoding, readSignedEnvelope } from "../../../src/protocol/dsse.ts";
 import { DOCUMENT_LIMITS } from "../../../src/api/yaml/text-limits.ts";
 import { MAX_GROUPS, MAX_TOPIC_BYTES, parseTopic } from "../../../src/protocol/mqtt-topics.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { decodeTrustBundle } from "../../../src/protocol/decode-trust-bundle.ts";
+import { decodeTrustBundle } from "../../../src/protocol/trust-bundle.ts";
 import { HOSTILE } from "../api/hostile-values.ts";
 
 const A = new Uint8Array(32).fill(1);
@@ -51,7 +51,7 @@ const wrong: Readonly<Record<string, readonly [value: unknown, ...paths: readonl
   "an empty list of roots": [{ ...good, root: [] }, "root"],
   "a root that is too short": [{ ...good, root: [a, a.slice(4)] }, "root[1]"],
   "a root that is nothing": [{ ...good, root: [""] }, "root[0]"],
-  "a root that is no text": [{ ...good, root: [7] }, "root[0]", "root[0]"],
+  "a root that is no text": [{ ...good, root: [7] }, "root[0]"],
   "a PEM text": [{ ...good, root: ["-----BEGIN PUBLIC KEY-----"] }, "root[0]"],
   "no keys": [{ ...good, keys: undefined }, "keys"],
   "keys that are no list": [{ ...good, keys: {} }, "keys"],
@@ -84,6 +84,13 @@ describe("a bundle that is refused, with the place", () => {
   test.each(Object.entries(wrong))("%s", (_sentence, [value, ...paths]) => {
     const decoded = decode(value);
     expect(decoded.ok ? "accepted" : decoded.errors.map(({ path }) => path)).toEqual([...paths]);
+  });
+
+  test("a key that is none is not repeated: it may be private", () => {
+    const decoded = decode({ ...good, root: ["-----BEGIN PRIVATE KEY-----"] });
+    expect(decoded.ok ? [] : decoded.errors.map(({ message }) => message)).toEqual([
+      "Invalid value: must be a public Ed25519 key: 32 bytes in base64",
+    ]);
   });
 
   test("a misspelt field is told what was meant", () => {

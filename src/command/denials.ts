@@ -1,18 +1,13 @@
-// The reasons for which a command that could be read is not obeyed (MQTT.md §5).
+// The reasons for which a command that could be read is not obeyed.
 
-import {
-  OPEN_VERBS,
-  type Command,
-  type CommandVerb,
-  type ResponsePhase,
-} from "../protocol/command.ts";
+import type { ResponsePhase } from "../protocol/command.ts";
 import { parseTopic } from "../protocol/mqtt-topics.ts";
+import type { Command } from "./decode-command.ts";
 import type { CommandFacts, CommandMessage } from "./facts.ts";
+import { VERBS, verbsWhere } from "./verbs.ts";
 
 export type DenialPhase = Extract<ResponsePhase, "failed" | "expired" | "denied" | "duplicate">;
 
-/** Whatever is not among these leaves the node as it is. */
-export const CHANGING: readonly CommandVerb[] = ["restart", "hold", "release", "pull"];
 const MAX_GROUP_TTL_SECONDS = 600;
 /** How far ahead another trusted clock may be. */
 const CLOCK_SKEW_MS = 60_000;
@@ -79,8 +74,8 @@ export function unsignedDenial(
   { verb }: Command,
   { signaturesRequired, signed }: CommandCase,
 ): Denial | undefined {
-  if (signed || !signaturesRequired || OPEN_VERBS.includes(verb)) return undefined;
-  const message = `signatures are required here: unsigned commands are only ${OPEN_VERBS.join(" and ")}`;
+  if (signed || !signaturesRequired || VERBS[verb].open) return undefined;
+  const message = `signatures are required here: unsigned commands are only ${verbsWhere(({ open }) => open).join(" and ")}`;
   return { phase: "denied", code: 401, category: "Unauthorized", element: "verb", message };
 }
 
@@ -99,7 +94,7 @@ export function expiry(
   const ofGroup = parseTopic(facts.root, message.topic)?.type === "GroupCommand";
   if (session !== undefined ? session !== facts.session : signed && !ofGroup)
     return expired("session", `this node's present session is ${facts.session ?? "not begun"}`);
-  const changesGroup = ofGroup && CHANGING.includes(verb);
+  const changesGroup = ofGroup && VERBS[verb].changes;
   if (changesGroup) {
     const problem = groupProblem(command, facts);
     if (problem !== undefined) return problem;

@@ -1,19 +1,14 @@
-// Performs: takes commands off the wire, has them done, a few at a time, and sees that each is answered once (MQTT.md
-// §5).
+// Performs: takes commands off the wire, has them done, a few at a time, and sees that each is answered once.
 
-import type {
-  Command,
-  CommandMoment,
-  CommandResponse,
-  CommandVerb,
-  TakenCommand,
-} from "../protocol/command.ts";
+import type { CommandMoment, CommandResponse, TakenCommand } from "../protocol/command.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { RefusalLog } from "../lib/refusal-log.ts";
 import { CommandAllowances } from "./limits.ts";
+import type { Command } from "./decode-command.ts";
 import type { CommandFacts, CommandMessage } from "./facts.ts";
+import { VERBS } from "./verbs.ts";
 import { judgeCommand, type CommandJudgement, type CommandRefusal } from "./judge.ts";
 import type { ExecuteCommand, ResponseRows, TakenCommands } from "./executor.ts";
 import { failure, onWire, responsePayload, responsesOf, type CommandOutcome } from "./response.ts";
@@ -48,8 +43,6 @@ const HELD = 1_000;
 const DAY_MS = 86_400_000;
 /** An answer outlives its command: the link may be down just then. */
 const ANSWER_MS = 3_600_000;
-/** Done at once, and nothing is changed: no word before the answer, and none is remembered after it. */
-const QUICK: readonly CommandVerb[] = ["ping", "get", "describe", "explain"];
 
 export class Commands {
   readonly #options: CommandsOptions;
@@ -267,7 +260,7 @@ export class Commands {
 }
 
 function isQuick({ command }: Work): boolean {
-  return QUICK.includes(command.verb);
+  return VERBS[command.verb].quick;
 }
 
 function tooMany({ command, replyTo, statusOnly }: Runnable, message: string): CommandRefusal {

@@ -1,8 +1,13 @@
-// Performs: what the room of commands needs of its neighbours: where answers and ids are kept, and who does what is
-// asked.
+// What carrying out commands needs: where answers and ids are stored, and one function for each verb.
 
-import type { Command, CommandMoment, TakenCommand } from "../protocol/command.ts";
-import type { CommandOutcome } from "./response.ts";
+import { readValue } from "../api/schema/read-value.ts";
+import type { CommandMoment, TakenCommand } from "../protocol/command.ts";
+import type { Command } from "./decode-command.ts";
+import { refusedArgs, type CommandOutcome } from "./response.ts";
+import type { CommandVerb, Verb } from "./verbs.ts";
+
+/** Characters of an argument's name in an answer. */
+const MAX_ELEMENT = 63;
 
 /** Whose ids were seen; store/commands is one. */
 export interface TakenCommands {
@@ -42,4 +47,21 @@ export interface CommandOrder {
 }
 
 /** Rejects for what nobody expected. */
-export type ExecuteCommand = (order: CommandOrder) => Promise<CommandOutcome>;
+export type ExecuteCommand = Run;
+
+/** Carries one verb out. */
+export type Run = (order: CommandOrder) => CommandOutcome | Promise<CommandOutcome>;
+export type Runs = { readonly [verb in CommandVerb]: Run };
+
+/** With the arguments as the table declares them; whatever else is refused, never guessed. */
+export function running<A>(
+  { arguments: type }: Verb<A>,
+  run: (args: A, order: CommandOrder) => CommandOutcome | Promise<CommandOutcome>,
+): Run {
+  return (order) => {
+    const read = readValue(type, order.command.args);
+    if (read.ok) return run(read.value, order);
+    const { path = "", message = "" } = read.errors[0] ?? {};
+    return refusedArgs(path === "" ? "args" : `args.${path.slice(0, MAX_ELEMENT)}`, message);
+  };
+}

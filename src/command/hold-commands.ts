@@ -1,22 +1,30 @@
-// Performs: the commands that make updates wait and go on: hold and release.
+// Performs: the commands that make updates wait and continue: hold and release.
 
 import { messageOf } from "../lib/errors.ts";
-import type { CommandOrder } from "./executor.ts";
-import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
-import { readArgs } from "./args.ts";
-import { type HoldVerb, holdRefusal } from "../rollout/update-holds.ts";
 import type { HoldFacts } from "../node/node-api.ts";
+import { type HoldVerb, holdRefusal } from "../rollout/update-holds.ts";
+import { running, type Runs } from "./executor.ts";
+import { failure, type CommandOutcome } from "./response.ts";
+import { VERBS } from "./verbs.ts";
 
-/** Of one pod, or with `all` of the whole node. */
-export function changeHold(
-  { command }: CommandOrder,
+interface HoldArguments {
+  readonly namespace: string;
+  /** undefined = all of the node. */
+  readonly pod?: string;
+}
+
+export function holdCommands(facts: HoldFacts): Pick<Runs, HoldVerb> {
+  return {
+    hold: running(VERBS.hold, (args) => changeHold("hold", args, facts)),
+    release: running(VERBS.release, (args) => changeHold("release", args, facts)),
+  };
+}
+
+function changeHold(
   verb: HoldVerb,
+  { namespace, pod: name }: HoldArguments,
   facts: HoldFacts,
 ): CommandOutcome {
-  const read = readArgs(command.args, { namespace: "text", pod: "text", all: "flag" });
-  if (!read.ok) return read.outcome;
-  const { namespace = "default", pod: name, all = false } = read.args;
-  if ((name === undefined) !== all) return refusedArgs("args", "names either a pod or all: true");
   const pod = name === undefined ? undefined : { namespace, name };
   try {
     const outcome = facts.changeHold(verb, pod);

@@ -1,12 +1,15 @@
-// Decides what becomes of one message on a command topic: obeyed, answered with a refusal, or passed over (MQTT.md §5).
+// Decides what becomes of one message on a command topic: obeyed, answered with a refusal, or passed over.
 
-import type { Command } from "../protocol/command.ts";
-import { decodeCommand, MAX_COMMAND_BYTES, type CommandError } from "../protocol/decode-command.ts";
+import {
+  decodeCommand,
+  MAX_COMMAND_BYTES,
+  type Command,
+  type CommandError,
+} from "./decode-command.ts";
 import { isEnvelope, readSignedEnvelope } from "../protocol/dsse.ts";
 import { optional } from "../api/decode/optional-field.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import {
-  CHANGING,
   expiry,
   repetition,
   targetDenial,
@@ -16,6 +19,7 @@ import {
   type DenialPhase,
 } from "./denials.ts";
 import type { CommandFacts, CommandMessage } from "./facts.ts";
+import { VERBS } from "./verbs.ts";
 
 export interface CommandRefusal {
   readonly type: "Refuse";
@@ -102,7 +106,7 @@ function judgeRead(command: Command, of: CommandCase, own: string): CommandJudge
     expiry(command, of) ??
     repetition(command, facts);
   if (denial !== undefined) return refuse({ id, replyTo, stranger }, denial);
-  const replayable = signed && CHANGING.includes(verb);
+  const replayable = signed && VERBS[verb].changes;
   const proven = optional("provenAt", signed ? command.issuedAt : undefined);
   return { type: "Run", command, statusOnly: stranger, replayable, ...proven, replyTo };
 }

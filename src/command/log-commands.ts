@@ -6,7 +6,7 @@ import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { Files } from "../host/files.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { CommandOrder } from "./executor.ts";
+import { running, type CommandOrder, type Runs } from "./executor.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import {
   logLine,
@@ -15,7 +15,7 @@ import {
   METERED_LEASE_BYTES,
   runLogLease,
 } from "./log-lease.ts";
-import { readArgs } from "./args.ts";
+import { VERBS } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
 import { LogFollower } from "./log-follower.ts";
 
@@ -38,10 +38,20 @@ export interface LogOf {
   readonly container: string;
 }
 
-const MAX_TAIL = 1_000;
-const DEFAULT_TAIL = 100;
 const TAIL_BYTES = 512 * 1024;
 const MAX_LEASES = 8;
+
+interface LogsArguments {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container?: string;
+  /** Lines. */
+  readonly tail: number;
+  readonly previous: boolean;
+  readonly follow: boolean;
+  readonly seconds?: number;
+  readonly bytes?: number;
+}
 
 export class LogCommands {
   readonly #options: LogCommandsOptions;
@@ -52,27 +62,19 @@ export class LogCommands {
     this.#options = options;
   }
 
-  async logs(order: CommandOrder): Promise<CommandOutcome> {
-    const read = readArgs(order.command.args, {
-      namespace: "text",
-      pod: "text",
-      container: "text",
-      tail: "count",
-      previous: "flag",
-      follow: "flag",
-      seconds: "count",
-      bytes: "count",
-    });
-    if (!read.ok) return read.outcome;
-    const { namespace = "default", pod: name, previous = false, follow = false } = read.args;
-    if (name === undefined) return refusedArgs("args.pod", "names the pod");
+  get runs(): Pick<Runs, "logs"> {
+    return { logs: running(VERBS.logs, (args, order) => this.#logs(args, order)) };
+  }
+
+  async #logs(args: LogsArguments, order: CommandOrder): Promise<CommandOutcome> {
+    const { namespace, pod: name, previous, tail } = args;
     const pod = this.#options.podOf(namespace, name);
     if (pod === undefined) return unknownPod(namespace, name);
-    const container = containerOf(pod, read.args.container);
+    const container = containerOf(pod, args.container);
     if (typeof container !== "string") return container;
     const of = { namespace, pod: name, container };
-    if (follow) return this.#follow(order, { of, pod }, read.args);
-    return this.#tail(of, pod, { previous, tail: read.args.tail ?? DEFAULT_TAIL });
+    if (args.follow) return this.#follow(order, { of, pod }, args);
+    return this.#tail(of, pod, { previous, tail });
   }
 
   #tail(
@@ -81,7 +83,6 @@ export class LogCommands {
     { previous, tail }: { readonly previous: boolean; readonly tail: number },
   ): CommandOutcome {
     const { files, metered } = this.#options;
-    if (tail > MAX_TAIL) return refusedArgs("args.tail", `is at most ${MAX_TAIL}`);
     const path = this.#path(pod, container, previous ? 1 : 0);
     if (path === undefined || files.info(path) === undefined) {
       const which = previous ? "no previous instance's log" : "no log yet";

@@ -7,14 +7,13 @@ import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
-import type { CommandOrder } from "./executor.ts";
-import type { CommandOutcome } from "./response.ts";
+import type { Runs } from "./executor.ts";
 import { Commands } from "./dispatcher.ts";
 import { allowed } from "../upstream/packets.ts";
-import { pull, restart, type PodDoers } from "./pod-commands.ts";
-import { changeHold } from "./hold-commands.ts";
+import { podCommands, type PodDoers } from "./pod-commands.ts";
+import { holdCommands } from "./hold-commands.ts";
 import { LogCommands, type LogOf } from "./log-commands.ts";
-import { describe, explain, get, ping, type ReadFacts, type ReadOptions } from "./read-commands.ts";
+import { readCommands, type ReadFacts, type ReadOptions } from "./read-commands.ts";
 import type { Edges } from "../edges.ts";
 import type { HoldFacts } from "../node/node-api.ts";
 import type { FetchImages } from "../podworkers/pod-replacement.ts";
@@ -57,14 +56,13 @@ interface Live {
 export class NodeCommands {
   readonly #options: NodeCommandsOptions;
   readonly #commands: Commands;
-  readonly #logs: LogCommands;
   #live: Live | undefined;
 
   constructor(options: NodeCommandsOptions) {
     const { edges, config, nodeName, groups, podLogsDir, trust, onResponse } = options;
     const { clock, log, store, files } = edges;
     this.#options = options;
-    this.#logs = new LogCommands({
+    const logs = new LogCommands({
       clock,
       files,
       podLogsDir,
@@ -74,6 +72,12 @@ export class NodeCommands {
       publish: (of, payload) => this.#publishLog(of, payload),
       session: () => this.#live?.over.signal,
     });
+    const runs: Runs = {
+      ...readCommands(() => this.#readOptions()),
+      ...podCommands(this.#doers(), clock),
+      ...holdCommands(options.facts),
+      ...logs.runs,
+    };
     this.#commands = new Commands({
       clock,
       log,
@@ -91,7 +95,7 @@ export class NodeCommands {
         verify: (envelope, group) => trust.judgeCommand(envelope, group),
       }),
       atomically: (run) => store.database.transaction(run),
-      execute: (order) => this.#execute(order),
+      execute: (order) => runs[order.command.verb](order),
       onResponse,
       onIssued: (at) => {
         // Whoever looks at the node next is told.
@@ -129,35 +133,10 @@ export class NodeCommands {
     return live === undefined || live.over.signal.aborted ? undefined : live.number;
   }
 
-  async #execute(order: CommandOrder): Promise<CommandOutcome> {
+  #readOptions(): ReadOptions {
     const { edges, agentVersion: version, nodeName, facts } = this.#options;
-    const read = (): ReadOptions => ({
-      facts,
-      version,
-      nodeName,
-      session: this.#session(),
-      now: edges.clock.now(),
-    });
-    const { verb } = order.command;
-    switch (verb) {
-      case "ping":
-        return ping(read());
-      case "get":
-        return get(order, read());
-      case "describe":
-        return describe(order, read());
-      case "explain":
-        return explain(order, read());
-      case "logs":
-        return this.#logs.logs(order);
-      case "restart":
-        return restart(order, this.#doers(), edges.clock);
-      case "pull":
-        return pull(order, this.#doers(), edges.clock);
-      case "hold":
-      case "release":
-        return changeHold(order, verb, facts);
-    }
+    const session = this.#session();
+    return { facts, version, nodeName, session, now: edges.clock.now() };
   }
 
   #doers(): PodDoers {

@@ -7,9 +7,9 @@ import { allContainers, podName, type Pod, type PodUID } from "../api/v1/pod.ts"
 import { deadline, type Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import { restartable } from "../runtime/decide/ordered-restart.ts";
-import type { CommandOrder } from "./executor.ts";
+import { running, type CommandOrder, type Runs } from "./executor.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
-import { readArgs } from "./args.ts";
+import { VERBS } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
 
 /** What pods can be asked to do. */
@@ -28,15 +28,28 @@ const RESTART_MS = 120_000;
 const LOOK_MS = 500;
 const PULL_MS = 1_800_000;
 
-export async function restart(
-  { command, signal, progress }: CommandOrder,
-  doers: PodDoers,
-  clock: Clock,
+interface Doing extends Pick<CommandOrder, "signal" | "progress"> {
+  readonly doers: PodDoers;
+  readonly clock: Clock;
+}
+
+export function podCommands(doers: PodDoers, clock: Clock): Pick<Runs, "restart" | "pull"> {
+  return {
+    restart: running(VERBS.restart, (args, order) => restart(args, { ...order, doers, clock })),
+    pull: running(VERBS.pull, (args, order) => pull(args, { ...order, doers, clock })),
+  };
+}
+
+interface RestartArguments {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly container?: string;
+}
+
+async function restart(
+  { namespace, pod: name, container }: RestartArguments,
+  { doers, clock, signal, progress }: Doing,
 ): Promise<CommandOutcome> {
-  const read = readArgs(command.args, { namespace: "text", pod: "text", container: "text" });
-  if (!read.ok) return read.outcome;
-  const { namespace = "default", pod: name, container } = read.args;
-  if (name === undefined) return refusedArgs("args.pod", "names the pod");
   const desired = doers.desired().find(({ pod }) => podName(pod) === `${namespace}/${name}`);
   if (desired === undefined) return unknownPod(namespace, name);
   const names = restartable(desired.pod).map((one) => one.name);
@@ -93,16 +106,17 @@ function followerOf(
   return isOther && newest.startedAt > 0 ? newest : undefined;
 }
 
-export async function pull(
-  { command, signal, progress }: CommandOrder,
-  doers: PodDoers,
-  clock: Clock,
+interface PullArguments {
+  readonly namespace: string;
+  /** Either this or `image` is there. */
+  readonly pod?: string;
+  readonly image?: string;
+}
+
+async function pull(
+  { namespace, pod: name, image }: PullArguments,
+  { doers, clock, signal, progress }: Doing,
 ): Promise<CommandOutcome> {
-  const read = readArgs(command.args, { namespace: "text", pod: "text", image: "text" });
-  if (!read.ok) return read.outcome;
-  const { namespace = "default", pod: name, image } = read.args;
-  if ((name === undefined) === (image === undefined))
-    return refusedArgs("args", "names either a pod or an image that a pod asks for");
   const all = doers.desired();
   const pods = all.flatMap(({ pod }) =>
     image === undefined

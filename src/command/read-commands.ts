@@ -4,10 +4,10 @@ import { podName } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import { eventList } from "../node/events-list.ts";
 import { podList, v1Pod, type PodEntry } from "../node/pod-list.ts";
-import type { CommandOrder } from "./executor.ts";
-import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
-import { readArgs } from "./args.ts";
+import { running, type Runs } from "./executor.ts";
+import { failure, type CommandOutcome } from "./response.ts";
 import { explainPod } from "./explain.ts";
+import { VERBS } from "./verbs.ts";
 import { redactValue, secretTexts, withoutValues } from "../node/redact.ts";
 import { v1Node, type ServerFacts } from "../node/node-api.ts";
 
@@ -26,24 +26,45 @@ export interface ReadOptions {
   readonly now: number;
 }
 
-const KINDS = ["pods", "node", "events", "rejected"] as const;
-const POD_ARGS = { namespace: "text", pod: "text" } as const;
+interface PodName {
+  readonly namespace: string;
+  readonly pod: string;
+}
 
-export function ping({ version, nodeName, session, now }: ReadOptions): CommandOutcome {
+export function readCommands(
+  options: () => ReadOptions,
+): Pick<Runs, "ping" | "get" | "describe" | "explain"> {
+  const facts = (): ReadFacts => options().facts;
+  return {
+    ping: running(VERBS.ping, () => ping(options())),
+    get: running(VERBS.get, (args, { statusOnly }) => get(args, statusOnly, facts())),
+    describe: running(VERBS.describe, (args) => describe(args, facts())),
+    explain: running(VERBS.explain, (args) => explain(args, facts())),
+  };
+}
+
+function ping({ version, nodeName, session, now }: ReadOptions): CommandOutcome {
   const data = { node: nodeName, agent: version, time: rfc3339(now) };
   return { code: 200, data: session === undefined ? data : { ...data, session } };
 }
 
-export function get({ command, statusOnly }: CommandOrder, { facts }: ReadOptions): CommandOutcome {
-  const read = readArgs(command.args, { kind: "text", namespace: "text", name: "text" });
-  if (!read.ok) return read.outcome;
-  const { kind = "pods", namespace, name } = read.args;
-  const known = KINDS.find((one) => one === kind || one === `${kind}s`);
-  if (known === undefined) return refusedArgs("args.kind", `must be one of ${KINDS.join(", ")}`);
+interface GetArguments {
+  readonly kind: "pods" | "pod" | "node" | "events" | "event" | "rejected";
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
+/** `statusOnly`: no more than the reports contain. */
+function get(
+  { kind, namespace, name }: GetArguments,
+  statusOnly: boolean,
+  facts: ReadFacts,
+): CommandOutcome {
   const matches = (of: { readonly namespace?: string; readonly name?: string }): boolean =>
     (namespace === undefined || of.namespace === namespace) &&
     (name === undefined || of.name === name);
-  switch (known) {
+  switch (kind) {
+    case "pod":
     case "pods": {
       const pods = facts.pods().filter(({ pod }) => matches(pod.metadata));
       if (pods.length === 0 && name !== undefined) return unknownPod(namespace, name);
@@ -57,6 +78,7 @@ export function get({ command, statusOnly }: CommandOrder, { facts }: ReadOption
         : { ...v1Node(facts.node()), problems: facts.healthProblems() };
       return { code: 200, data };
     }
+    case "event":
     case "events":
       if (statusOnly) return unsigned("events");
       return list(
@@ -70,11 +92,7 @@ export function get({ command, statusOnly }: CommandOrder, { facts }: ReadOption
   }
 }
 
-export function describe({ command }: CommandOrder, { facts }: ReadOptions): CommandOutcome {
-  const read = readArgs(command.args, POD_ARGS);
-  if (!read.ok) return read.outcome;
-  const { namespace = "default", pod: name } = read.args;
-  if (name === undefined) return refusedArgs("args.pod", "names the pod");
+function describe({ namespace, pod: name }: PodName, facts: ReadFacts): CommandOutcome {
   const entry = entryOf(facts, namespace, name);
   if (entry === undefined) return unknownPod(namespace, name);
   const events = facts
@@ -89,11 +107,7 @@ export function describe({ command }: CommandOrder, { facts }: ReadOptions): Com
   };
 }
 
-export function explain({ command }: CommandOrder, { facts }: ReadOptions): CommandOutcome {
-  const read = readArgs(command.args, POD_ARGS);
-  if (!read.ok) return read.outcome;
-  const { namespace = "default", pod: name } = read.args;
-  if (name === undefined) return refusedArgs("args.pod", "names the pod");
+function explain({ namespace, pod: name }: PodName, facts: ReadFacts): CommandOutcome {
   const shown = entryOf(facts, namespace, name);
   const explanation = explainPod({
     namespace,

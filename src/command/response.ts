@@ -1,7 +1,7 @@
-// The wire form of what a command is answered: bounded in bytes, in as many parts as it takes (MQTT.md §5).
+// The wire form of what a command is answered: bounded in bytes, in as many parts as it takes.
 
 import type { CommandResponse } from "../protocol/command.ts";
-import type { CommandError } from "../protocol/decode-command.ts";
+import type { CommandError } from "./decode-command.ts";
 import { byteLength, jsonBytes, wireText } from "../protocol/wire-text.ts";
 
 /** Most bytes of `data` in one part. */

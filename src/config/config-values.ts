@@ -3,8 +3,8 @@
 import { invalidAt, invalidValue } from "../api/decode/field-reader.ts";
 import type { Message } from "../api/decode/field-errors.ts";
 import { canonicalQuantity } from "../api/resource/quantity.ts";
-import { checked, fieldOf, listOf } from "../api/schema/codec.ts";
-import { exactText } from "../api/schema/values.ts";
+import { fieldOf, listOf } from "../api/schema/codec.ts";
+import { filledText } from "../api/schema/values.ts";
 import { labelValueError, pathError } from "../api/validation/validate-names.ts";
 import { isTopicRoot } from "../protocol/mqtt-topics.ts";
 import type { Field, Type } from "../api/schema/type.ts";
@@ -12,24 +12,20 @@ import type { Field, Type } from "../api/schema/type.ts";
 /** The longest path of a unix socket that Linux accepts, in bytes. */
 const SOCKET_PATH_MAX = 107;
 
-function textOf(check: (value: string) => Message | undefined): Type<string> {
-  return checked(exactText, (value) => (value === "" ? "must not be empty" : check(value)));
-}
-
-export const text = fieldOf(textOf(() => undefined));
-export const path = fieldOf(textOf(pathError));
-export const socketPath = fieldOf(textOf(socketPathError));
+export const text = fieldOf(filledText());
+export const path = fieldOf(filledText(pathError));
+export const socketPath = fieldOf(filledText(socketPathError));
 /** `unix:///path`. */
-export const endpoint = fieldOf(textOf(endpointError));
-export const labelValue = fieldOf(textOf(labelValueError));
+export const endpoint = fieldOf(filledText(endpointError));
+export const labelValue = fieldOf(filledText(labelValueError));
 /** One or two topic levels without wildcards. */
 export const topicRoot = fieldOf(
-  textOf((root) =>
+  filledText((root) =>
     isTopicRoot(root) ? undefined : "must be one or two topic levels such as agent/v1",
   ),
 );
 /** A name, or a template of `${hostname}`, `${serial}`, `${machineId}`, `${mac}`. */
-export const nodeName = fieldOf(textOf(nodeNameError));
+export const nodeName = fieldOf(filledText(nodeNameError));
 
 function socketPathError(path: string): Message | undefined {
   const bytes = new TextEncoder().encode(path).length;
@@ -60,7 +56,7 @@ function nodeNameError(name: string): Message | undefined {
 
 /** At least one text; undefined if it is not written: an empty list would allow nothing, or everything. */
 export function texts(about: string): Field<readonly string[] | undefined> {
-  return fieldOf(listOf(textOf(() => undefined)))({
+  return fieldOf(listOf(filledText()))({
     about,
     keep: true,
     check: (list) => (list.length === 0 ? "must contain at least one text" : undefined),

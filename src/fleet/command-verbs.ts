@@ -1,5 +1,7 @@
 // Performs: the verbs of `agent fleet` that send a node a command about one of its pods.
 
+import { readValue } from "../api/schema/read-value.ts";
+import { VERBS, verbsWhere, type CommandVerb } from "../command/verbs.ts";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { CliError } from "../cli/cli-error.ts";
 import type { Flag, Verb } from "../cli/verb.ts";
@@ -13,50 +15,40 @@ interface LogFlags extends CommandFlags {
   readonly follow?: boolean;
 }
 
-interface HoldFlags extends CommandFlags {
-  readonly all?: boolean;
-}
-
 /** A pod may take its grace period, and its images may have to be pulled. */
 const CHANGE_TIMEOUT = "5m";
 const LOG_TIMEOUT = "30s";
 
 export function commandVerbs(parts: FleetParts): readonly Verb[] {
-  return [
-    logsVerb(parts),
-    {
-      usage: "restart <node> <pod>",
-      description: "stop a pod gracefully and start it again",
-      flags: commandFlags(CHANGE_TIMEOUT),
-      run: async ({ args: [node = "", pod = ""], flags: read }) => {
-        const flags = read<CommandFlags>();
-        const args = podArgs(pod, flags.namespace);
-        return send(parts, flags, () => ({ node: named(node), verb: "restart", args }));
-      },
-    },
-    holdVerb(
-      parts,
-      "hold",
-      "keep a pod, or all of a node, from being updated until it is released",
-    ),
-    holdVerb(parts, "release", "end a hold, and let a failed revision be tried again"),
-  ];
+  return [logsVerb(parts), ...verbsWhere((one) => one.fleet).map((verb) => verbOf(parts, verb))];
 }
 
-function holdVerb(parts: FleetParts, verb: "hold" | "release", description: string): Verb {
+/** `agent fleet <verb> <node> <pod>`, with a flag for each further argument. */
+function verbOf(parts: FleetParts, verb: CommandVerb): Verb {
+  const { about, arguments: type } = VERBS[verb];
+  const { namespace: _, pod: podField, ...others } = type.level ?? {};
   return {
-    usage: `${verb} <node> [pod]`,
-    description,
+    usage: `${verb} <node> ${podField?.required === true ? "<pod>" : "[pod]"}`,
+    description: about,
     flags: [
       ...commandFlags(CHANGE_TIMEOUT),
-      { usage: "--all", description: "all pods of the node" },
+      ...Object.entries(others).map(([name, field]) => ({
+        usage: field.type === "boolean" ? `--${name}` : `--${name} <${name}>`,
+        description: field.about,
+      })),
     ],
     run: async ({ args: [node = "", pod], flags: read }) => {
-      const flags = read<HoldFlags>();
-      const { all = false, namespace } = flags;
-      if ((pod === undefined) !== all)
-        throw new CliError(2, `name a pod, or --all: agent fleet ${verb} NODE POD`);
-      const args = pod === undefined ? { all } : podArgs(pod, namespace);
+      const flags = read<CommandFlags & Readonly<Record<string, unknown>>>();
+      const written = Object.keys(others).flatMap((name): [string, unknown][] =>
+        flags[name] === undefined ? [] : [[name, flags[name]]],
+      );
+      const args = {
+        ...(pod === undefined ? {} : podArgs(pod, flags.namespace)),
+        ...Object.fromEntries(written),
+      };
+      const judged = readValue<unknown>(type, args);
+      if (!judged.ok)
+        throw new CliError(2, `${judged.errors[0]?.message ?? ""}; see agent fleet ${verb} --help`);
       return send(parts, flags, () => ({ node: named(node), verb, args }));
     },
   };
@@ -65,7 +57,7 @@ function holdVerb(parts: FleetParts, verb: "hold" | "release", description: stri
 function logsVerb(parts: FleetParts): Verb {
   return {
     usage: "logs <node> <pod>",
-    description: "the last lines of a container's log",
+    description: VERBS.logs.about,
     flags: [
       ...commandFlags(LOG_TIMEOUT),
       { usage: "-c, --container <name>", description: "of a pod with several" },

@@ -1,6 +1,7 @@
 // Performs: `agent fleet logs|restart|hold|release`: asks one node to do something, and shows what it answers.
 
-import type { CommandVerb } from "../protocol/command.ts";
+import type { CommandVerb } from "../command/verbs.ts";
+import { MAX_TTL_SECONDS } from "../command/decode-command.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { CliError } from "../cli/cli-error.ts";
 import { printable } from "../cli/terminal-text.ts";
@@ -29,7 +30,6 @@ export interface CommandAsk {
   readonly follow?: string;
 }
 
-const MAX_TTL_S = 86_400;
 /** For the last part of a lease to arrive. */
 const LEASE_SLACK_MS = 30_000;
 
@@ -94,7 +94,7 @@ function writtenCommand({ fleet, ask, id, now, timeout }: CommandToWrite): objec
       1,
       `node ${node} is ${state.state}; commands reach only nodes that are online`,
     );
-  const ttl = Math.min(MAX_TTL_S, Math.max(1, Math.ceil(timeout / 1000)));
+  const ttl = Math.min(MAX_TTL_SECONDS, Math.max(1, Math.ceil(timeout / 1000)));
   const { session } = state;
   return { id, verb, target: { node }, session, args, issuedAt: rfc3339(now), ttl };
 }

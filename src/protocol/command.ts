@@ -1,38 +1,4 @@
-// Requests to a node over MQTT and its answers (MQTT.md §5).
-
-export const COMMAND_VERBS = [
-  "ping",
-  "get",
-  "describe",
-  "explain",
-  "logs",
-  "restart",
-  "hold",
-  "release",
-  "pull",
-] as const;
-export type CommandVerb = (typeof COMMAND_VERBS)[number];
-
-/** Part of the contract, not of this agent yet: answered 501. */
-export const LATER_VERBS = ["exec", "reboot", "support-bundle", "agent-update"] as const;
-
-/** Verbs that change nothing and are answered while nothing is signed. */
-export const OPEN_VERBS: readonly CommandVerb[] = ["ping", "get"];
-
-export interface Command {
-  /** A ULID: whoever asks twice with the same is answered once. */
-  readonly id: string;
-  readonly verb: CommandVerb;
-  readonly target: { readonly node?: string; readonly group?: string; readonly fleet?: string };
-  /** Of the node's present birth; a signed command must carry it. */
-  readonly session?: number;
-  readonly args: Readonly<Record<string, unknown>>;
-  /** Wall ms. */
-  readonly issuedAt?: number;
-  /** Seconds, 1 to 86,400. */
-  readonly ttl: number;
-  readonly replyTo?: string;
-}
+// Answers of a node to commands over MQTT, and what is stored of a command. The verbs: command/verbs.ts.
 
 export type ResponsePhase =
   "accepted" | "running" | "done" | "failed" | "expired" | "denied" | "duplicate";

@@ -25,8 +25,8 @@ const MAX_EPOCH_LENGTH = 128;
 /** The code of whatever this agent cannot do yet: the document is refused with status 412. */
 export const NOT_SUPPORTED = "NotSupported";
 
-/** An unknown kind of target is an error: the document may be meant for another node. */
-const TARGET = objectType(
+/** Of a document or a command. An unknown kind of target is an error: another node may be meant. */
+export const TARGET = objectType(
   "Target",
   {
     node: fieldOf(exactText)({ about: "Name of the node." }),

@@ -1,8 +1,8 @@
 // Restart and pull as commands order them, on pods in a runtime in memory.
 
 import { describe, expect, test } from "bun:test";
-import { pull, restart, type PodDoers } from "../../src/command/pod-commands.ts";
-import type { CommandVerb } from "../../src/protocol/command.ts";
+import { podCommands, type PodDoers } from "../../src/command/pod-commands.ts";
+import type { CommandVerb } from "../../src/command/verbs.ts";
 import type { CommandOrder } from "../../src/command/executor.ts";
 import type { CommandOutcome } from "../../src/command/response.ts";
 import { aContainer } from "../fakes/a-pod.ts";
@@ -43,8 +43,15 @@ class Orders {
     };
   }
 
+  async run(
+    verb: "restart" | "pull",
+    args: Readonly<Record<string, unknown>>,
+  ): Promise<CommandOutcome> {
+    return podCommands(this.doers(), this.world.clock)[verb](this.order(verb, args));
+  }
+
   async restart(args: Readonly<Record<string, unknown>>, ms = 1_000): Promise<CommandOutcome> {
-    const outcome = restart(this.order("restart", args), this.doers(), this.world.clock);
+    const outcome = this.run("restart", args);
     await this.world.clock.advance(ms);
     return outcome;
   }
@@ -125,7 +132,7 @@ describe("an ordered restart", () => {
     await world.desire([pod("web")]);
     world.images.clear();
     const orders = new Orders(world);
-    const outcome = restart(orders.order("restart", { pod: "web" }), orders.doers(), world.clock);
+    const outcome = orders.run("restart", { pod: "web" });
     await world.clock.advance(1_000);
     orders.stop.abort();
     await outcome;
@@ -142,7 +149,7 @@ describe("an ordered restart", () => {
     await world.start();
     await world.desire([once]);
     const orders = new Orders(world);
-    void restart(orders.order("restart", { pod: "once" }), orders.doers(), world.clock);
+    void orders.run("restart", { pod: "once" });
     await world.clock.advance(1_000);
     await world.kill();
     await world.clock.advance(60_000);
@@ -176,7 +183,7 @@ describe("an ordered restart", () => {
     await world.desire([pod("web")]);
     world.images.clear();
     const orders = new Orders(world);
-    const outcome = restart(orders.order("restart", { pod: "web" }), orders.doers(), world.clock);
+    const outcome = orders.run("restart", { pod: "web" });
     await world.clock.advance(1_000);
     await world.desire([]);
     await world.clock.advance(60_000);
@@ -194,7 +201,7 @@ describe("an ordered pull", () => {
     ]);
     const orders = new Orders(world);
     const ask = (args: Readonly<Record<string, unknown>>): Promise<CommandOutcome> =>
-      pull(orders.order("pull", args), orders.doers(), world.clock);
+      orders.run("pull", args);
     expect(await ask({ pod: "web" })).toEqual({ code: 200, data: { images: ["local/busybox:1"] } });
     expect(await ask({ image: "local/busybox:1" })).toMatchObject({ code: 200 });
     expect(await ask({ pod: "lost" })).toMatchObject({

@@ -125,9 +125,8 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   {
     name: "unsigned orders count beside keys",
     file: DENIALS,
-    search: "if (signed || !signaturesRequired || OPEN_VERBS.includes(verb)) return undefined;",
-    replacement:
-      "if (signed || !signaturesRequired || !OPEN_VERBS.includes(verb)) return undefined;",
+    search: "if (signed || !signaturesRequired || VERBS[verb].open) return undefined;",
+    replacement: "if (signed || !signaturesRequired || !VERBS[verb].open) return undefined;",
   },
   {
     name: "orders for other nodes count",

@@ -1,7 +1,8 @@
 // Commands to a simulated node as an operator's tool writes them, and what the node answers.
 
 import { MQTT_DEFAULTS } from "../fakes/config-defaults.ts";
-import type { CommandResponse, CommandVerb } from "../../src/protocol/command.ts";
+import type { CommandVerb } from "../../src/command/verbs.ts";
+import type { CommandResponse } from "../../src/protocol/command.ts";
 import { topicFor } from "../../src/protocol/mqtt-topics.ts";
 import type { FakeBroker } from "../fakes/fake-mqtt-broker.ts";
 import { TOPIC } from "./sim-authority.ts";

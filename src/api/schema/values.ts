@@ -1,7 +1,7 @@
 // Types of values that several declarations share: numbers within bounds, text of a form, quantities, durations, points in time, anything.
 
-import { invalidAt } from "../decode/field-reader.ts";
 import type { Message } from "../decode/field-errors.ts";
+import { invalidAt } from "../decode/field-reader.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { canonicalQuantity, QUANTITY_FORM, quantityError } from "../resource/quantity.ts";
 import { rfc3339 } from "../../lib/clock.ts";
@@ -58,6 +58,11 @@ export const quantity: Type<string> = {
     minimum: 0,
   }),
 };
+
+/** Text that must not be empty. */
+export function filledText(check: (value: string) => Message | undefined = () => undefined) {
+  return checked(exactText, (value) => (value === "" ? "must not be empty" : check(value)));
+}
 
 /** A duration such as `1m30s`, in milliseconds, within bounds. */
 export function duration(minimum: number, maximum: number): Type<number> {

@@ -1,4 +1,4 @@
-// A TrustBundle as people write it → the payload that roots sign (MQTT.md §2).
+// A TrustBundle as people write it → the payload that roots sign.
 
 import { base64OfBytes } from "../../api/validation/base64.ts";
 import { decodeTrustBundle } from "../../protocol/trust-bundle.ts";

@@ -57,7 +57,7 @@ class World {
     appendFileSync(path, texts.map((text) => `t stdout F ${text}\n`).join(""));
   }
 
-  ask(args: Readonly<Record<string, unknown>>, n = 1): Promise<CommandOutcome> {
+  async ask(args: Readonly<Record<string, unknown>>, n = 1): Promise<CommandOutcome> {
     const order: CommandOrder = {
       command: { id: ulid(n), verb: "logs", target: {}, args: { pod: "web", ...args }, ttl: 60 },
       statusOnly: false,
@@ -65,7 +65,7 @@ class World {
       progress: (data) => void this.progress.push(data),
       release: () => (this.released += 1),
     };
-    return this.commands.logs(order);
+    return this.commands.runs.logs(order);
   }
 
   texts(): readonly string[] {

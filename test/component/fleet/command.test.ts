@@ -77,7 +77,7 @@ test.each(["hold pi-1", "release pi-1", "hold pi-1 web --all"])(
   "%s asks nobody: one pod, or all of them",
   async (command) => {
     const { code, stderr } = await stage.fleet(command);
-    expect({ code, stderr }).toMatchObject({ code: 2, stderr: containing("name a pod, or --all") });
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: containing("name a pod, or all") });
     expect(stage.broker.texts(COMMAND)).toEqual([]);
   },
 );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { MAX_COMMAND_BYTES } from "../../../src/protocol/decode-command.ts";
+import { MAX_COMMAND_BYTES } from "../../../src/command/decode-command.ts";
 import type { CommandFacts, CommandMessage } from "../../../src/command/facts.ts";
 import { judgeCommand } from "../../../src/command/judge.ts";
 import {

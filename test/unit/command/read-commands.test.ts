@@ -1,15 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { readArgs } from "../../../src/command/args.ts";
 import {
-  describe as describePod,
-  explain,
-  get,
+  readCommands,
   type ReadFacts,
   type ReadOptions,
 } from "../../../src/command/read-commands.ts";
-import type { CommandVerb } from "../../../src/protocol/command.ts";
+import { VERBS, type CommandVerb } from "../../../src/command/verbs.ts";
 import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
-import type { CommandOrder } from "../../../src/command/executor.ts";
+import { running, type CommandOrder } from "../../../src/command/executor.ts";
 import type { CommandOutcome } from "../../../src/command/response.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { aSecret } from "../../fakes/an-object.ts";
@@ -86,6 +83,7 @@ const facts: ReadFacts = {
   healthProblems: () => [],
 };
 const options: ReadOptions = { facts, version: "1", nodeName: "pi-1", session: 1, now: 0 };
+const runs = readCommands(() => options);
 
 function order(
   verb: CommandVerb,
@@ -101,14 +99,24 @@ function order(
   };
 }
 
+function run(
+  verb: "get" | "describe" | "explain",
+  args: Readonly<Record<string, unknown>>,
+  statusOnly = false,
+): CommandOutcome {
+  const outcome = runs[verb](order(verb, args, statusOnly));
+  if (outcome instanceof Promise) throw new Error(`${verb} is not answered at once`);
+  return outcome;
+}
+
 const asked: readonly (readonly [string, CommandOutcome])[] = [
-  ["get pods", get(order("get", {}), options)],
-  ["get pods, status only", get(order("get", {}, true), options)],
-  ["get node", get(order("get", { kind: "node" }), options)],
-  ["get events", get(order("get", { kind: "events" }), options)],
-  ["get rejected", get(order("get", { kind: "rejected" }), options)],
-  ["describe", describePod(order("describe", { pod: "web" }), options)],
-  ["explain", explain(order("explain", { pod: "web" }), options)],
+  ["get pods", run("get", {})],
+  ["get pods, status only", run("get", {}, true)],
+  ["get node", run("get", { kind: "node" })],
+  ["get events", run("get", { kind: "events" })],
+  ["get rejected", run("get", { kind: "rejected" })],
+  ["describe", run("describe", { pod: "web" })],
+  ["explain", run("explain", { pod: "web" })],
 ];
 
 describe("what commands show", () => {
@@ -123,50 +131,67 @@ describe("what commands show", () => {
   });
 
   test("names, references and whatever else is no secret stay", () => {
-    const text = JSON.stringify(get(order("get", { name: "web" }), options));
+    const text = JSON.stringify(run("get", { name: "web" }));
     for (const word of ["LITERAL", "secretKeyRef", "local/busybox:1", "plain", '"exitCode":1'])
       expect(text).toContain(word);
   });
 
   test("unsigned where signatures are required: no more than the reports tell", () => {
-    const { list } = get(order("get", {}, true), options);
+    const { list } = run("get", {}, true);
     expect(Object.keys(list?.items[0] ?? {}).toSorted()).toEqual(["kind", "metadata", "status"]);
-    expect(get(order("get", { kind: "events" }, true), options).code).toBe(401);
-    expect(get(order("get", { kind: "rejected" }, true), options).code).toBe(401);
-    expect(get(order("get", { kind: "node" }, true), options).data).not.toHaveProperty("problems");
+    expect(run("get", { kind: "events" }, true).code).toBe(401);
+    expect(run("get", { kind: "rejected" }, true).code).toBe(401);
+    expect(run("get", { kind: "node" }, true).data).not.toHaveProperty("problems");
   });
 
   test("what is not there or not known is refused", () => {
-    expect(get(order("get", { kind: "secrets" }), options).code).toBe(400);
-    expect(get(order("get", { kinds: "pods" }), options).code).toBe(400);
-    expect(get(order("get", { name: "nobody" }), options).code).toBe(404);
-    expect(get(order("get", { namespace: "other" }), options).list?.items).toEqual([]);
-    expect(describePod(order("describe", {}), options).code).toBe(400);
-    expect(describePod(order("describe", { pod: "nobody" }), options).code).toBe(404);
-    expect(explain(order("explain", { pod: 7 }), options).code).toBe(400);
+    expect(run("get", { kind: "secrets" }).code).toBe(400);
+    expect(run("get", { kinds: "pods" }).code).toBe(400);
+    expect(run("get", { name: "nobody" }).code).toBe(404);
+    expect(run("get", { namespace: "other" }).list?.items).toEqual([]);
+    expect(run("describe", {}).code).toBe(400);
+    expect(run("describe", { pod: "nobody" }).code).toBe(404);
+    expect(run("explain", { pod: 7 }).code).toBe(400);
   });
 });
 
 describe("arguments", () => {
-  const kinds = { pod: "text", tail: "count", follow: "flag" } as const;
+  const element = (verb: keyof typeof VERBS, args: Readonly<Record<string, unknown>>): string => {
+    let reached: unknown;
+    const outcome = running<unknown>(VERBS[verb], (read) => {
+      reached = read;
+      return { code: 200 };
+    })(order(verb, args));
+    if (outcome instanceof Promise || reached !== undefined) return "";
+    expect(outcome.code).toBe(400);
+    return outcome.error?.element ?? "";
+  };
 
   test("are what they should be", () => {
-    const args = { pod: "web", tail: 0, follow: false };
-    expect(readArgs(args, kinds)).toEqual({ ok: true, args });
-    expect(readArgs({}, kinds)).toEqual({ ok: true, args: {} });
+    expect(element("logs", { pod: "web", tail: 0, follow: false })).toBe("");
+    expect(element("get", {})).toBe("");
+    expect(element("hold", { all: true })).toBe("");
+    expect(element("pull", { image: "busybox" })).toBe("");
   });
 
   test.each([
-    [{ pod: "" }, "args.pod"],
-    [{ pod: 1 }, "args.pod"],
-    [{ tail: -1 }, "args.tail"],
-    [{ tail: 1.5 }, "args.tail"],
-    [{ tail: "1" }, "args.tail"],
-    [{ follow: "yes" }, "args.follow"],
-    [{ toString: 1 }, "args.toString"],
-    [{ constructor: "x" }, "args.constructor"],
-  ])("%j is refused", (args, element) => {
-    const read = readArgs(args, kinds);
-    expect(read.ok ? "" : read.outcome.error?.element).toBe(element);
+    ["logs", {}, "args.pod"],
+    ["logs", { pod: "" }, "args.pod"],
+    ["logs", { pod: 1 }, "args.pod"],
+    ["restart", { pod: "web", container: "" }, "args.container"],
+    ["logs", { pod: "web", tail: -1 }, "args.tail"],
+    ["logs", { pod: "web", tail: 1_001 }, "args.tail"],
+    ["logs", { pod: "web", tail: 1.5 }, "args.tail"],
+    ["logs", { pod: "web", tail: "1" }, "args.tail"],
+    ["logs", { pod: "web", follow: "yes" }, "args.follow"],
+    ["ping", { toString: 1 }, "args.toString"],
+    ["ping", { constructor: "x" }, "args.constructor"],
+    ["hold", {}, "args"],
+    ["hold", { pod: "web", all: true }, "args"],
+    ["release", { namespace: "shop" }, "args"],
+    ["pull", {}, "args"],
+    ["pull", { pod: "web", image: "busybox" }, "args"],
+  ] as const)("%s %j is refused", (verb, args, expected) => {
+    expect(element(verb, args)).toBe(expected);
   });
 });

@@ -4,12 +4,13 @@ import { join, resolve } from "node:path";
 import { stringify } from "yaml";
 
 import { bytesOfBase64 } from "../../../src/api/validation/base64.ts";
-import { COMMAND_VERBS, LATER_VERBS, type ResponsePhase } from "../../../src/protocol/command.ts";
+import { COMMAND_VERBS, LATER_VERBS } from "../../../src/command/verbs.ts";
+import type { ResponsePhase } from "../../../src/protocol/command.ts";
 import {
   decodeCommand,
   DEFAULT_TTL_SECONDS,
   MAX_TTL_SECONDS,
-} from "../../../src/protocol/decode-command.ts";
+} from "../../../src/command/decode-command.ts";
 import { decodeTrustBundle } from "../../../src/protocol/trust-bundle.ts";
 import { keyIdOf, preAuthEncoding, readSignedEnvelope } from "../../../src/protocol/dsse.ts";
 import { DOCUMENT_LIMITS } from "../../../src/api/yaml/text-limits.ts";

@@ -1,0 +1,103 @@
+// A command's JSON → the command, or why it is refused.
+
+import { Findings } from "../api/decode/field-errors.ts";
+import { fieldOf, map, objectType, type Decoded } from "../api/schema/codec.ts";
+import { anything, atLeast, between, exactText, time } from "../api/schema/values.ts";
+import type { CommandResponse } from "../protocol/command.ts";
+import { TARGET } from "../protocol/desired-state.ts";
+import { MAX_TOPIC_BYTES } from "../protocol/mqtt-topics.ts";
+import { COMMAND_VERBS, isCommandVerb, LATER_VERBS, type CommandVerb } from "./verbs.ts";
+
+export type ReadCommand =
+  | { readonly type: "Command"; readonly command: Command }
+  | {
+      readonly type: "Invalid";
+      /** Absent = an answer could not be related to it. */
+      readonly id?: string;
+      readonly code: 400 | 501;
+      readonly error: CommandError;
+    };
+
+export type CommandError = NonNullable<CommandResponse["error"]>;
+
+/** Bytes of a whole message; a signed one is a third longer than what it holds. */
+export const MAX_COMMAND_BYTES = 32 * 1024;
+export const DEFAULT_TTL_SECONDS = 60;
+export const MAX_TTL_SECONDS = 86_400;
+
+const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+const TOPIC = /^[!-"$-*,-~]+$/;
+
+const ID_RULE = "must be a ULID: 26 characters of 0-9 and A-Z without I, L, O, U";
+const VERB_RULE = `must be one of ${COMMAND_VERBS.join(", ")}`;
+
+const text = fieldOf(exactText, "");
+
+const COMMAND = objectType("Command", {
+  id: text({
+    about: "ULID. A command that arrives twice with one id is carried out once.",
+    required: ID_RULE,
+    check: (id) => (ULID.test(id) ? undefined : ID_RULE),
+  }),
+  verb: text({
+    about: `What to do: ${COMMAND_VERBS.join(", ")}.`,
+    required: VERB_RULE,
+    check: (verb) => (isCommandVerb(verb) || isLater(verb) ? undefined : VERB_RULE),
+  }),
+  target: fieldOf(TARGET)({
+    about: "Node or group that the command is for. Required if it is signed.",
+    default: {},
+  }),
+  session: fieldOf(atLeast(0))({
+    about: "The node's present session, as in its state. Required if it is signed.",
+  }),
+  args: map(anything, { about: "Arguments of the verb." }),
+  issuedAt: fieldOf(time)({ about: "When the command was written." }),
+  ttl: fieldOf(between(1, MAX_TTL_SECONDS))({
+    about: `Seconds for which the command is valid, at most ${MAX_TTL_SECONDS}.`,
+    default: DEFAULT_TTL_SECONDS,
+  }),
+  replyTo: text({
+    about: "Topic of the answers, the node's response topic or below it.",
+    check: (topic) =>
+      topic.length <= MAX_TOPIC_BYTES && TOPIC.test(topic)
+        ? undefined
+        : `must be a topic of at most ${MAX_TOPIC_BYTES} characters of ASCII without + and #`,
+  }),
+});
+
+export type Command = Omit<Decoded<typeof COMMAND>, "verb"> & { readonly verb: CommandVerb };
+
+/** `value` as JSON gave it; unknown fields are passed over. Never throws. */
+export function decodeCommand(value: unknown): ReadCommand {
+  const findings = new Findings({
+    locate: () => undefined,
+    lenient: false,
+    unknownFields: "warn",
+  });
+  const command = COMMAND.read({ findings, path: [], value });
+  const [first] = findings.errors;
+  const error = wrong(first?.path ?? "", first?.message ?? "");
+  if (command === undefined || !ULID.test(command.id)) return { type: "Invalid", code: 400, error };
+  const { id, verb } = command;
+  if (isLater(verb)) return { type: "Invalid", id, code: 501, error: notSupported(verb) };
+  if (first !== undefined || !isCommandVerb(verb)) return { type: "Invalid", id, code: 400, error };
+  return { type: "Command", command: { ...command, verb } };
+}
+
+function isLater(verb: string): boolean {
+  return LATER_VERBS.some((one) => one === verb);
+}
+
+function notSupported(verb: string): CommandError {
+  return {
+    category: "NotImplemented",
+    component: "commands",
+    element: "verb",
+    message: `${verb} is not supported yet`,
+  };
+}
+
+function wrong(element: string, message: string): CommandError {
+  return { category: "Invalid", component: "commands", element, message };
+}

@@ -3,7 +3,8 @@
 
 import { NO_OBJECTS, type LocalObjects } from "../api/v1/local-object.ts";
 import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
-import type { DownwardAPIFile, Volume } from "../api/v1/volumes.ts";
+import type { DownwardAPIFile } from "../api/v1/projections.ts";
+import type { Volume } from "../api/v1/volumes.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import { ClaimVolumes } from "./claim-volume.ts";
 import { Claims } from "./claims.ts";

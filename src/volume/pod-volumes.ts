@@ -9,7 +9,7 @@ import {
 } from "../api/pod/downward.ts";
 import type { LocalObjects } from "../api/v1/local-object.ts";
 import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
-import type { DownwardAPIFile } from "../api/v1/volumes.ts";
+import type { DownwardAPIFile } from "../api/v1/projections.ts";
 import { Volumes, type VolumesOptions } from "./mount-volumes.ts";
 import { SubPaths, type SubPathRequest } from "./sub-path.ts";
 import type { HostPathHost } from "./host-path.ts";
@@ -99,7 +99,7 @@ export class PodVolumes {
     const facts: DownwardFacts = { nodeName, podIPs: [], hostIPs: [] };
     if (fieldRef !== undefined) return podField(pod, fieldRef.fieldPath, facts);
     if (resourceFieldRef === undefined) return undefined;
-    const { containerName = "" } = resourceFieldRef;
+    const { containerName } = resourceFieldRef;
     return containerResource(pod, resourceFieldRef, {
       container: containerName,
       node: allocatable,

@@ -3,7 +3,7 @@
 import type { LocalObjects } from "../api/v1/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import { filePathError, tidyPath } from "../api/validation/reference-rules.ts";
-import type { DownwardAPIFile, ObjectProjection, ProjectedSource } from "../api/v1/volumes.ts";
+import type { DownwardAPIFile, ObjectProjection, ProjectedSource } from "../api/v1/projections.ts";
 import type { ContentVolume } from "./volume-kinds.ts";
 
 export interface ProjectedFile {
@@ -41,8 +41,8 @@ function defaultModeOf(volume: ContentVolume): number {
 }
 
 function sourcesOf(volume: ContentVolume): readonly ProjectedSource[] {
-  if ("configMap" in volume) return [{ type: "configMap", configMap: volume.configMap }];
-  if ("secret" in volume) return [{ type: "secret", secret: volume.secret }];
+  if ("configMap" in volume) return [{ type: "configMap", ...volume.configMap }];
+  if ("secret" in volume) return [{ type: "secret", ...volume.secret }];
   if ("projected" in volume) return volume.projected.sources;
   return [{ type: "downwardAPI", items: volume.downwardAPI.items }];
 }
@@ -67,16 +67,12 @@ class Projector {
     const { namespace } = this.#pod.metadata;
     switch (source.type) {
       case "configMap": {
-        const found = objects.configMap(namespace, source.configMap.name);
+        const found = objects.configMap(namespace, source.name);
         const data = found && { ...textsAsBytes(found.data), ...found.binaryData };
-        return this.#object("configmap", source.configMap, data);
+        return this.#object("configmap", source, data);
       }
       case "secret":
-        return this.#object(
-          "secret",
-          source.secret,
-          objects.secret(namespace, source.secret.name)?.data,
-        );
+        return this.#object("secret", source, objects.secret(namespace, source.name)?.data);
       case "downwardAPI":
         for (const file of source.items) this.#field(file);
         return;

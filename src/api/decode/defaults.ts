@@ -9,13 +9,10 @@ import type {
   TerminationMessagePolicy,
 } from "../v1/pod.ts";
 import { defaultPodResources } from "../validation/pod-level-resources.ts";
-import type { EmptyDirVolume } from "../v1/volumes.ts";
 import type { ResourceRequirements } from "../v1/resources.ts";
 
 export const DEFAULT_TERMINATION_MESSAGE_PATH = "/dev/termination-log";
 export const DEFAULT_TERMINATION_MESSAGE_POLICY: TerminationMessagePolicy = "File";
-/** Of files in volumes: 0644. */
-export const DEFAULT_FILE_MODE = 420;
 export const DEFAULT_PROTOCOL: PortProtocol = "TCP";
 
 /** `:latest`, or neither tag nor digest, is looked up at each start; anything else only when it is missing. */
@@ -29,11 +26,6 @@ export function defaultPullPolicy(image: string): PullPolicy {
 /** A limit without a request is also the request. */
 export function defaultRequests(resources: ResourceRequirements): ResourceRequirements {
   return { limits: resources.limits, requests: { ...resources.limits, ...resources.requests } };
-}
-
-/** A volume that does not say where its files come from. k8s: SetDefaults_Volume */
-export function defaultVolume(name: string): EmptyDirVolume {
-  return { name, emptyDir: { medium: "" } };
 }
 
 /** On the host's network every port is a host port. */

@@ -1,10 +1,10 @@
 // Where an entry of a list was written, for what is said of it when others of the list were left out.
 
-import type { Node } from "./field-reader.ts";
+import type { Place } from "./field-reader.ts";
 import type { Written } from "../v1/volumes.ts";
 
 interface Entry<T> {
-  readonly node: Node;
+  readonly node: Pick<Place, "path">;
   /** Undefined = it is left out. */
   readonly value: T | undefined;
 }

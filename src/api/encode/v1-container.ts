@@ -5,7 +5,7 @@ import type { Container } from "../v1/pod.ts";
 import { CONTAINER } from "../schema/container.ts";
 import { ENV_FROM, ENV_VAR } from "../v1/environment.ts";
 import { flag, list, map, type V1Object } from "./v1-shape.ts";
-import { v1Mount } from "./v1-volume.ts";
+import type { VolumeMount } from "../v1/volumes.ts";
 
 export function v1Container(container: Container): V1Object {
   const { command, args, env, envFrom, ports, resources, volumeMounts, ...more } = container;
@@ -60,4 +60,9 @@ function v1Handler(handler: ProbeHandler | LifecycleHandler): V1Object {
   if (!("httpHeaders" in said)) return { [type]: said };
   const { httpHeaders, ...rest } = said;
   return { [type]: { ...rest, ...list("httpHeaders", httpHeaders) } };
+}
+
+function v1Mount(mount: VolumeMount): V1Object {
+  const { readOnly, writtenIndex: _writtenIndex, ...rest } = mount;
+  return { ...rest, ...flag("readOnly", readOnly) };
 }

@@ -7,7 +7,7 @@ import type { NodeSelectorTerm, Toleration } from "../v1/scheduling.ts";
 import { POD_SECURITY_CONTEXT } from "../v1/security-context.ts";
 import { v1Container } from "./v1-container.ts";
 import { flag, list, map, text, type V1Object } from "./v1-shape.ts";
-import { v1Volume } from "./v1-volume.ts";
+import { VOLUME } from "../v1/volumes.ts";
 
 export function v1PodSpec(spec: PodSpec): V1Object {
   const { initContainers, containers, volumes, ...network } = spec;
@@ -18,7 +18,10 @@ export function v1PodSpec(spec: PodSpec): V1Object {
   return {
     ...list("initContainers", initContainers.map(v1Container)),
     containers: containers.map(v1Container),
-    ...list("volumes", volumes.map(v1Volume)),
+    ...list(
+      "volumes",
+      volumes.map((volume) => VOLUME.write(volume)),
+    ),
     ...rest,
     ...flag("hostNetwork", hostNetwork),
     ...flag("hostPID", hostPID),

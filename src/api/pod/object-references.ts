@@ -8,13 +8,8 @@ import type { Container, Pod, PodSpec } from "../v1/pod.ts";
 import { isWithin, tidyPath } from "../validation/reference-rules.ts";
 import type { EnvFrom, EnvVar } from "../v1/environment.ts";
 import type { KeyToPath } from "../v1/references.ts";
-import {
-  isPart,
-  type DownwardAPIFile,
-  type ObjectProjection,
-  type Volume,
-  type VolumeMount,
-} from "../v1/volumes.ts";
+import type { DownwardAPIFile, ObjectProjection } from "../v1/projections.ts";
+import { isPart, type Volume, type VolumeMount } from "../v1/volumes.ts";
 import { writtenIndex } from "../decode/written-index.ts";
 
 export interface ObjectReference {
@@ -122,9 +117,9 @@ function projectionsOf(volume: Volume): readonly PlacedProjection[] {
   return volume.projected.sources.flatMap((source, place): readonly PlacedProjection[] => {
     switch (source.type) {
       case "configMap":
-        return [{ kind: "ConfigMap", projection: source.configMap, place }];
+        return [{ kind: "ConfigMap", projection: source, place }];
       case "secret":
-        return [{ kind: "Secret", projection: source.secret, place }];
+        return [{ kind: "Secret", projection: source, place }];
       case "downwardAPI":
         return [];
     }

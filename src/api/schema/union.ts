@@ -32,6 +32,19 @@ export function isEmptyUnion(node: Node, known: Level): boolean {
   return isKnown && writtenOf(node, Object.keys(known)).length === 0;
 }
 
+/** An object with exactly one of some fields: `{hostPath: …}`. */
+export type Only<V> = {
+  [K in keyof V]-?: { readonly [P in K]-?: Exclude<V[P], undefined> };
+}[keyof V];
+
+/** The first of some optional fields alone; undefined = none is there. */
+export function only<V extends Readonly<Record<string, object | undefined>>>(
+  fields: V,
+): Only<V> | undefined {
+  const [first] = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return first === undefined ? undefined : ({ [first[0]]: first[1] } as Only<V>);
+}
+
 /** Reports what Kubernetes reports where not exactly one field of a union is written. */
 export function exactlyOne(node: Node, union: readonly string[], what: string): void {
   const [first, ...others] = writtenOf(node, union);

@@ -3,7 +3,6 @@
 import { decodeContainer, type ContainerList } from "../decode/container/decode-container.ts";
 import { isEmptyList, objectList, required, type Node } from "../decode/field-reader.ts";
 import { harmless, ignored, refused, supported } from "../decode/field-rules.ts";
-import { decodeVolumes } from "../decode/volume/decode-volumes.ts";
 import {
   boolean,
   converted,
@@ -21,11 +20,11 @@ import {
 import { CONTAINER } from "../schema/container.ts";
 import { NO_SCHEDULER, NO_SERVICE_ACCOUNTS } from "../schema/refusals.ts";
 import type { Field, Level } from "../schema/type.ts";
-import { VOLUME } from "../schema/volumes.ts";
 import { dnsLabelError, subdomainNameError } from "../validation/validate-names.ts";
 import { DNS_CONFIG, HOST_ALIAS } from "./dns.ts";
 import { NO_RESOURCES, OVERHEAD, POD_RESOURCES } from "./resources.ts";
 import { POD_SECURITY_CONTEXT } from "./security-context.ts";
+import { volumes } from "./volumes.ts";
 import { AFFINITY, POD_OS, TOLERATION, labels } from "./scheduling.ts";
 
 const INT32 = 2 ** 31;
@@ -101,12 +100,7 @@ export const POD_SPEC = objectType("PodSpec", {
     ...containers("containers", "Containers that run side by side; at least one."),
     required: true,
   },
-  volumes: bridge({
-    type: "[]Volume",
-    about: "Volumes that its containers can mount.",
-    level: VOLUME,
-    read: decodeVolumes,
-  }),
+  volumes,
   restartPolicy: oneOf(["Always", "OnFailure", "Never"], {
     about: "Restart policy of its containers.",
     default: "Always",

@@ -1,101 +1,258 @@
-// Volumes as Kubernetes' v1 has them, defaulted. Each kind is known by the field that holds its source.
+// The volumes of a pod, each known by the field of its source. k8s: validateVolumeSource
 
-import type { KeyToPath, FieldRef, ResourceFieldRef } from "./references.ts";
+import { defaultPullPolicy } from "../decode/defaults.ts";
+import { invalidAt } from "../decode/field-reader.ts";
+import { refused } from "../decode/field-rules.ts";
+import { keptEntries } from "../decode/written-index.ts";
+import { parseQuantity } from "../resource/quantity.ts";
+import {
+  boolean,
+  converted,
+  fieldOf,
+  listOf,
+  objectType,
+  oneOf,
+  string,
+  unread,
+  word,
+  type ObjectOf,
+} from "../schema/codec.ts";
+import type { Field, Type } from "../schema/type.ts";
+import { only, type Only } from "../schema/union.ts";
+import { quantity } from "../schema/values.ts";
+import { dnsLabelError, pathError } from "../validation/validate-names.ts";
+import { isTokenVolume } from "../decode/container/decode-mounts.ts";
+import { isJsonObject } from "../../lib/json.ts";
+import { objectName } from "./references.ts";
+import {
+  CONFIG_MAP_VOLUME,
+  SECRET_VOLUME,
+  FILES,
+  DEFAULT_MODE,
+  PROJECTED_VOLUME,
+  refuseSeveral,
+} from "./projections.ts";
 
 /** An entry of a list from which others may have been left out, as those of an injected token are. */
 export interface Written {
-  /** Where it was written; absent = where it stands now. */
+  /** Index in the written list; absent = its index now. */
   readonly writtenIndex?: number;
 }
 
-export type Volume = Written &
-  (
-    | HostPathVolume
-    | EmptyDirVolume
-    | ConfigMapVolume
-    | SecretVolume
-    | DownwardAPIVolume
-    | ProjectedVolume
-    | ClaimVolume
-    | ImageVolume
-  );
+/** "" = anything. */
+export type HostPathType = "" | (typeof HOST_PATH_TYPES)[number];
+const HOST_PATH_TYPES = [
+  "DirectoryOrCreate",
+  "Directory",
+  "FileOrCreate",
+  "File",
+  "Socket",
+  "CharDevice",
+  "BlockDevice",
+] as const;
 
-export interface HostPathVolume {
-  readonly name: string;
-  readonly hostPath: { readonly path: string; readonly type: HostPathType };
-}
-export type HostPathType =
-  | ""
-  | "DirectoryOrCreate"
-  | "Directory"
-  | "FileOrCreate"
-  | "File"
-  | "Socket"
-  | "CharDevice"
-  | "BlockDevice";
+const HOST_PATH = objectType("HostPathVolumeSource", {
+  path: string({ about: "Path on this node.", required: true, check: pathError }),
+  type: fieldOf<HostPathType>(word<HostPathType>(HOST_PATH_TYPES))({
+    about: `What the path must be, or is created as: ${HOST_PATH_TYPES.join(", ")}. Default: anything.`,
+    default: "",
+  }),
+});
 
-export interface EmptyDirVolume {
-  readonly name: string;
-  readonly emptyDir: { readonly medium: EmptyDirMedium; readonly sizeLimit?: string };
-}
-/** `HugePages` takes the page size that the pod asks for. */
+const HUGE_PAGES = "HugePages-";
+/** `HugePages` takes the page size that the pod requests. */
 export type EmptyDirMedium = "" | "Memory" | "HugePages" | `HugePages-${string}`;
+const MEDIUM: Type<EmptyDirMedium> = {
+  ...word(["HugePages", "Memory"]),
+  read(at) {
+    if (typeof at.value !== "string" || !at.value.startsWith(HUGE_PAGES))
+      return word(["HugePages", "Memory"]).read(at);
+    const size = at.value.slice(HUGE_PAGES.length);
+    if ((parseQuantity(size) ?? 0n) > 0n) return `${HUGE_PAGES}${size}`;
+    return invalidAt(at, "must name a page size, such as HugePages-2Mi");
+  },
+  schema: () => ({ type: ["string", "null"], pattern: "^(Memory|HugePages(-.+)?)?$" }),
+};
 
-export interface ConfigMapVolume {
-  readonly name: string;
-  readonly configMap: ObjectProjection & { readonly defaultMode: number };
-}
-export interface SecretVolume {
-  readonly name: string;
-  /** `name` is what is written as secretName. */
-  readonly secret: ObjectProjection & { readonly defaultMode: number };
-}
-export interface DownwardAPIVolume {
-  readonly name: string;
-  readonly downwardAPI: {
-    readonly items: readonly DownwardAPIFile[];
-    readonly defaultMode: number;
-  };
-}
-export interface ProjectedVolume {
-  readonly name: string;
-  readonly projected: {
-    readonly sources: readonly ProjectedSource[];
-    readonly defaultMode: number;
-  };
-}
-export interface ClaimVolume {
-  readonly name: string;
-  readonly persistentVolumeClaim: { readonly claimName: string; readonly readOnly: boolean };
-}
-export interface ImageVolume {
-  readonly name: string;
-  readonly image: {
-    readonly reference: string;
-    readonly pullPolicy: "Always" | "IfNotPresent" | "Never";
-  };
+const EMPTY_DIR = objectType(
+  "EmptyDirVolumeSource",
+  {
+    medium: fieldOf(MEDIUM)({
+      about: "Memory: a tmpfs. HugePages or HugePages-SIZE: huge pages. Default: the node's disk.",
+      default: "",
+    }),
+    sizeLimit: fieldOf(
+      converted(quantity, {
+        // To Kubernetes, no bytes at all are the same as no limit.
+        to: (limit) => (limit === "0" ? undefined : limit),
+        from: (limit: string) => limit,
+      }),
+    )({ about: "Largest size, enforced with medium Memory." }),
+  },
+  {
+    check({ medium, sizeLimit }, { findings, path }) {
+      if (sizeLimit === undefined || medium !== "") return;
+      const message =
+        "how much disk is used is not enforced: there is no eviction on this node yet; medium: Memory enforces it";
+      findings.warn([...path, "sizeLimit"], "Ignored", message);
+    },
+  },
+);
+
+const CLAIM_VOLUME = objectType("PersistentVolumeClaimVolumeSource", {
+  claimName: objectName("PersistentVolumeClaim"),
+  readOnly: boolean({ about: "Whether every mount of it is read-only.", default: false }),
+});
+
+const IMAGE_VOLUME = converted(
+  objectType("ImageVolumeSource", {
+    reference: string({
+      about: "Image whose files are mounted, read-only.",
+      required: true,
+      check: paddingError,
+    }),
+    pullPolicy: oneOf(["Always", "IfNotPresent", "Never"], {
+      about: "Default: Always for images tagged latest, else IfNotPresent.",
+    }),
+  }),
+  {
+    to: ({ reference, pullPolicy = defaultPullPolicy(reference) }) => ({ reference, pullPolicy }),
+    from: (image: ImageSource) => image,
+  },
+);
+interface ImageSource {
+  readonly reference: string;
+  readonly pullPolicy: "Always" | "IfNotPresent" | "Never";
 }
 
-/** Which keys of a ConfigMap or Secret become files. */
-export interface ObjectProjection {
-  readonly name: string;
-  /** Empty = every key, under its own name. */
-  readonly items: readonly KeyToPath[];
-  readonly optional: boolean;
+function paddingError(reference: string): string | undefined {
+  return reference === reference.trim() ? undefined : "must not begin or end with white space";
 }
 
-/** Exactly one of the two. */
-export interface DownwardAPIFile {
-  readonly path: string;
-  readonly mode?: number;
-  readonly fieldRef?: FieldRef;
-  readonly resourceFieldRef?: ResourceFieldRef;
+const SOURCES = {
+  hostPath: fieldOf(HOST_PATH)({ about: "A file or directory of this node." }),
+  emptyDir: fieldOf(EMPTY_DIR)({
+    about: "An empty directory that lives as long as the pod.",
+    keep: true,
+  }),
+  configMap: fieldOf(CONFIG_MAP_VOLUME)({
+    about: "Keys of a ConfigMap as files. They follow its changes.",
+  }),
+  secret: fieldOf(SECRET_VOLUME)({
+    about: "Keys of a Secret as files, in memory only. They follow its changes.",
+  }),
+  downwardAPI: fieldOf(objectType("DownwardAPIVolumeSource", { ...FILES, ...DEFAULT_MODE }))({
+    about: "Fields of the pod as files.",
+  }),
+  projected: fieldOf(PROJECTED_VOLUME)({ about: "Several sources in one directory." }),
+  persistentVolumeClaim: fieldOf(CLAIM_VOLUME)({
+    about: "A directory of this node that outlives its pods.",
+  }),
+  image: fieldOf(IMAGE_VOLUME)({ about: "The files of an image, if the runtime supports it." }),
+};
+
+const UNSUPPORTED = {
+  awsElasticBlockStore: "AWSElasticBlockStoreVolumeSource",
+  azureDisk: "AzureDiskVolumeSource",
+  azureFile: "AzureFileVolumeSource",
+  cephfs: "CephFSVolumeSource",
+  cinder: "CinderVolumeSource",
+  csi: "CSIVolumeSource",
+  ephemeral: "EphemeralVolumeSource",
+  fc: "FCVolumeSource",
+  flexVolume: "FlexVolumeSource",
+  flocker: "FlockerVolumeSource",
+  gcePersistentDisk: "GCEPersistentDiskVolumeSource",
+  gitRepo: "GitRepoVolumeSource",
+  glusterfs: "GlusterfsVolumeSource",
+  iscsi: "ISCSIVolumeSource",
+  nfs: "NFSVolumeSource",
+  photonPersistentDisk: "PhotonPersistentDiskVolumeSource",
+  portworxVolume: "PortworxVolumeSource",
+  quobyte: "QuobyteVolumeSource",
+  rbd: "RBDVolumeSource",
+  scaleIO: "ScaleIOVolumeSource",
+  storageos: "StorageOSVolumeSource",
+  vsphereVolume: "VsphereVirtualDiskVolumeSource",
+};
+
+function unsupported(name: string, type: string): Field<never> {
+  const message = `${name} needs a Kubernetes API server; use hostPath, emptyDir, persistentVolumeClaim, configMap, secret, projected or downwardAPI`;
+  const rule = refused({ code: "UnsupportedVolume", message });
+  return unread(type, "Storage that a cluster provides.", rule);
 }
 
-export type ProjectedSource =
-  | { readonly type: "configMap"; readonly configMap: ObjectProjection }
-  | { readonly type: "secret"; readonly secret: ObjectProjection }
-  | { readonly type: "downwardAPI"; readonly items: readonly DownwardAPIFile[] };
+const VOLUME_FIELDS = {
+  name: string({
+    about: "Name of the volume, unique in the pod.",
+    required: true,
+    check: dnsLabelError,
+  }),
+  ...SOURCES,
+};
+const FIELDS: typeof VOLUME_FIELDS = {
+  ...VOLUME_FIELDS,
+  ...Object.fromEntries(
+    Object.entries(UNSUPPORTED).map(([name, type]) => [name, unsupported(name, type)]),
+  ),
+};
+const SOURCE_KEYS = Object.keys(FIELDS).filter((key) => key !== "name");
+
+type Sources = ObjectOf<typeof SOURCES>;
+type VolumeOf<K extends keyof Sources> = { readonly name: string } & Only<Pick<Sources, K>>;
+export type HostPathVolume = VolumeOf<"hostPath">;
+export type EmptyDirVolume = VolumeOf<"emptyDir">;
+export type ConfigMapVolume = VolumeOf<"configMap">;
+export type SecretVolume = VolumeOf<"secret">;
+export type DownwardAPIVolume = VolumeOf<"downwardAPI">;
+export type ProjectedVolume = VolumeOf<"projected">;
+export type ClaimVolume = VolumeOf<"persistentVolumeClaim">;
+export type ImageVolume = VolumeOf<"image">;
+export type Volume = Written & { readonly name: string } & Only<Sources>;
+
+/** One volume; without a source it is an emptyDir. k8s: SetDefaults_Volume */
+export const VOLUME = converted(
+  objectType("Volume", FIELDS, {
+    union: SOURCE_KEYS,
+    check: (_volume, node) => refuseSeveral(node, SOURCE_KEYS),
+  }),
+  {
+    to({ name, ...sources }, { value }): Volume | undefined {
+      // Neither a source, nor an unknown field, which is reported as a misspelt one.
+      const written = isJsonObject(value) ? Object.entries(value) : [];
+      const isNothing = ([key, one]: readonly [string, unknown]): boolean =>
+        key === "name" || (one === null && Object.hasOwn(FIELDS, key));
+      if (written.every(isNothing)) return { name, emptyDir: { medium: "" } };
+      const source = only<Sources>(sources);
+      return source === undefined ? undefined : { name, ...source };
+    },
+    from: ({ writtenIndex: _writtenIndex, ...volume }: Volume) => volume,
+  },
+);
+
+const ITEM = listOf(VOLUME);
+const VOLUMES: Type<readonly Volume[]> = {
+  ...ITEM,
+  read(at) {
+    if (!Array.isArray(at.value)) return ITEM.read(at);
+    const entries = at.value.map((written: unknown, index) => {
+      const node = { ...at, path: [...at.path, index], value: written ?? {} };
+      return { node, value: isInjected(written) ? undefined : VOLUME.read(node) };
+    });
+    return keptEntries(entries);
+  },
+};
+
+/** The volume of a service account's token that an API server injects into each pod. */
+function isInjected(written: unknown): boolean {
+  if (!isJsonObject(written)) return false;
+  return isTokenVolume(written["name"]) && written["projected"] !== undefined;
+}
+
+export const volumes = fieldOf(
+  VOLUMES,
+  [],
+)({ about: "Volumes that its containers can mount.", default: [] });
 
 export interface VolumeMount extends Written {
   readonly name: string;

@@ -11,7 +11,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Pod } from "../../../src/api/v1/pod.ts";
-import type { ProjectedSource, Volume } from "../../../src/api/v1/volumes.ts";
+import type { ProjectedSource } from "../../../src/api/v1/projections.ts";
+import type { Volume } from "../../../src/api/v1/volumes.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { crashingEdges } from "./crashing.ts";
 import { volumeWorlds, type VolumeWorld } from "./volume-world.ts";
@@ -204,10 +205,7 @@ describe("a secret", () => {
     world.objects.setSecret("tls", { key: "s" });
     world.objects.setConfigMap("app", { key: "c", conf: "x" });
     const of = (name: string) => ({ name, items: [], optional: false });
-    const both = projected(
-      { type: "secret", secret: of("tls") },
-      { type: "configMap", configMap: of("app") },
-    );
+    const both = projected({ type: "secret", ...of("tls") }, { type: "configMap", ...of("app") });
     const pod = aPod({ volumes: [both] });
     expect(read(world, pod, "all")).toEqual({ key: "c", conf: "x" });
     const path = world.volumes.setUp(pod).get("all") ?? "";

@@ -4,7 +4,7 @@ import { afterEach } from "bun:test";
 import { join } from "node:path";
 import type { ConfigMap, LocalObjects, Secret } from "../../../src/api/v1/local-object.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
-import type { DownwardAPIFile } from "../../../src/api/v1/volumes.ts";
+import type { DownwardAPIFile } from "../../../src/api/v1/projections.ts";
 import type { Files } from "../../../src/host/files.ts";
 import { realMounts, type Mounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";

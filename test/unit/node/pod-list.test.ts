@@ -134,7 +134,7 @@ test("everything a pod can have", () => {
         },
       ],
       volumes: [
-        { name: "data", hostPath: { path: "/srv/data", type: "" } },
+        { name: "data", hostPath: { path: "/srv/data" } },
         { name: "tmp", emptyDir: {} },
         { name: "shm", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
       ],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { NO_OBJECTS, type LocalObjects } from "../../../src/api/v1/local-object.ts";
-import type { ObjectProjection, ProjectedSource } from "../../../src/api/v1/volumes.ts";
+import type { ObjectProjection, ProjectedSource } from "../../../src/api/v1/projections.ts";
 import { projectVolume, type Projection } from "../../../src/volume/projection.ts";
 import type { ContentVolume } from "../../../src/volume/volume-kinds.ts";
 import { aPod } from "../../fakes/a-pod.ts";
@@ -154,13 +154,13 @@ describe("a volume shows", () => {
     ],
     "of two sources with one path the later": [
       projected(
-        { type: "secret", secret: of({ items: [{ key: "a", path: "x" }] }) },
-        { type: "configMap", configMap: of({ items: [{ key: "b", path: "./x" }] }) },
+        { type: "secret", ...of({ items: [{ key: "a", path: "x" }] }) },
+        { type: "configMap", ...of({ items: [{ key: "b", path: "./x" }] }) },
       ),
       ["x 444 2"],
     ],
     "every error of every source": [
-      projected({ type: "secret", secret: of({ name: "gone" }) }, downward("n", "spec.unknown")),
+      projected({ type: "secret", ...of({ name: "gone" }) }, downward("n", "spec.unknown")),
       [
         `secret "gone" not found in namespace "default": ${WHERE}`,
         'downwardAPI file "n": the pod has no spec.unknown',

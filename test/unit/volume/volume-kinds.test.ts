@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import type { ProjectedSource, Volume } from "../../../src/api/v1/volumes.ts";
+import type { ProjectedSource } from "../../../src/api/v1/projections.ts";
+import type { Volume } from "../../../src/api/v1/volumes.ts";
 import { isContentVolume, isReadOnlyVolume } from "../../../src/volume/volume-kinds.ts";
 
 const object = { name: "o", items: [], optional: false };
@@ -19,9 +20,9 @@ const cases: Record<string, readonly [Volume, string]> = {
   configMap: [{ name: "v", configMap: { ...object, defaultMode: 0o644 } }, "cr"],
   secret: [{ name: "v", secret: { ...object, defaultMode: 0o644 } }, "cr"],
   downwardAPI: [{ name: "v", downwardAPI: { items: [], defaultMode: 0o644 } }, "cr"],
-  "projected without secrets": [projected({ type: "configMap", configMap: object }), "cr"],
+  "projected without secrets": [projected({ type: "configMap", ...object }), "cr"],
   "projected with secrets": [
-    projected({ type: "configMap", configMap: object }, { type: "secret", secret: object }),
+    projected({ type: "configMap", ...object }, { type: "secret", ...object }),
     "cr",
   ],
   claim: [claim(false), ""],

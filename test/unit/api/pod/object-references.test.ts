@@ -4,7 +4,8 @@ import { canonicalJson } from "../../../../src/api/encode/canonical-json.ts";
 import type { ConfigMap, LocalObjects, Secret } from "../../../../src/api/v1/local-object.ts";
 import { configInputs, referencesOf } from "../../../../src/api/pod/object-references.ts";
 import type { Container } from "../../../../src/api/v1/pod.ts";
-import type { ObjectProjection, Volume } from "../../../../src/api/v1/volumes.ts";
+import type { ObjectProjection } from "../../../../src/api/v1/projections.ts";
+import type { Volume } from "../../../../src/api/v1/volumes.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import { decode, writtenPod } from "../written-pod.ts";
 
@@ -42,8 +43,8 @@ describe("references", () => {
               defaultMode: 0o644,
               sources: [
                 { type: "downwardAPI", items: [] },
-                { type: "configMap", configMap: all("c3") },
-                { type: "secret", secret: all("s3") },
+                { type: "configMap", ...all("c3") },
+                { type: "secret", ...all("s3") },
               ],
             },
           },
@@ -150,7 +151,7 @@ const VOLUMES: readonly Volume[] = [
   },
   {
     name: "p",
-    projected: { defaultMode: 0o644, sources: [{ type: "secret", secret: all("s") }] },
+    projected: { defaultMode: 0o644, sources: [{ type: "secret", ...all("s") }] },
   },
   { name: "e", emptyDir: { medium: "" } },
 ];

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Container, PodSpec } from "../../../../src/api/v1/pod.ts";
 import type { EnvVar } from "../../../../src/api/v1/environment.ts";
-import type { ProjectedSource, Volume } from "../../../../src/api/v1/volumes.ts";
+import type { ProjectedSource } from "../../../../src/api/v1/projections.ts";
+import type { Volume } from "../../../../src/api/v1/volumes.ts";
 import { configDigests, configText } from "../../../../src/runtime/decide/config-digests.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../../../fakes/local-objects.ts";
@@ -117,7 +118,7 @@ describe("what a container would read", () => {
 
     test("one of the pod's own fields is there", () => {
       const sources: readonly ProjectedSource[] = [
-        { type: "configMap", configMap: files },
+        { type: "configMap", ...files },
         {
           type: "downwardAPI",
           items: [{ path: "name", fieldRef: { fieldPath: "metadata.name" } }],

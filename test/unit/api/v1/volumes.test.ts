@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
-import type { Volume } from "../../../../../src/api/v1/volumes.ts";
-import { refusals, specOf, writtenPod } from "../../written-pod.ts";
+import type { Volume } from "../../../../src/api/v1/volumes.ts";
+import { refusals, specOf, writtenPod } from "../written-pod.ts";
 
 function volumeOf(source: object): Volume | undefined {
   return specOf(writtenPod({ volumes: [{ name: "v", ...source }] })).volumes[0];
@@ -123,9 +123,11 @@ describe("a volume", () => {
           sources: [
             {
               type: "configMap",
-              configMap: { name: "c", items: [{ key: "a", path: "x/a" }], optional: false },
+              name: "c",
+              items: [{ key: "a", path: "x/a" }],
+              optional: false,
             },
-            { type: "secret", secret: { name: "s", items: [], optional: true } },
+            { type: "secret", name: "s", items: [], optional: true },
             {
               type: "downwardAPI",
               items: [{ path: "n", fieldRef: { fieldPath: "metadata.name" } }],

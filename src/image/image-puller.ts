@@ -2,7 +2,6 @@
 // EnsureImageExists
 
 import type { Said } from "../api/v1/events.ts";
-import type { PullPolicy } from "../api/v1/pod.ts";
 import type { ImageServiceClient } from "../cri/cri-client.ts";
 import type { Image } from "../cri/gen/runtime/v1/api_pb.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
@@ -16,6 +15,7 @@ import { normalizedName, parseImageReference, type ImageReference } from "./imag
 import type { PullCredentials } from "./pull-secrets.ts";
 import { pullFailure, type PullFailure } from "./pull-failure.ts";
 import { SharedCalls } from "./shared-calls.ts";
+import type { PullPolicy } from "../api/v1/pull-policy.ts";
 
 export interface ImagePullerOptions {
   readonly cri: Pick<ImageServiceClient, "imageStatus" | "pullImage">;

@@ -5,7 +5,6 @@ import type {
   ContainerPort,
   PodSpec,
   PortProtocol,
-  PullPolicy,
   TerminationMessagePolicy,
 } from "../v1/pod.ts";
 import { defaultPodResources } from "../validation/pod-level-resources.ts";
@@ -14,14 +13,6 @@ import type { ResourceRequirements } from "../v1/resources.ts";
 export const DEFAULT_TERMINATION_MESSAGE_PATH = "/dev/termination-log";
 export const DEFAULT_TERMINATION_MESSAGE_POLICY: TerminationMessagePolicy = "File";
 export const DEFAULT_PROTOCOL: PortProtocol = "TCP";
-
-/** `:latest`, or neither tag nor digest, is looked up at each start; anything else only when it is missing. */
-export function defaultPullPolicy(image: string): PullPolicy {
-  const [name = "", digest] = image.split("@", 2);
-  const tag = /:([^/:]*)$/.exec(name)?.[1];
-  if (digest !== undefined && tag === undefined) return "IfNotPresent";
-  return tag === undefined || tag === "latest" ? "Always" : "IfNotPresent";
-}
 
 /** A limit without a request is also the request. */
 export function defaultRequests(resources: ResourceRequirements): ResourceRequirements {

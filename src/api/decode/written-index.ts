@@ -1,7 +1,6 @@
 // Where an entry of a list was written, for what is said of it when others of the list were left out.
 
 import type { Place } from "./field-reader.ts";
-import type { Written } from "../v1/volumes.ts";
 
 interface Entry<T> {
   readonly node: Pick<Place, "path">;
@@ -26,4 +25,15 @@ export function keptEntries<T extends object>(
 /** `index`: where it stands now. */
 export function writtenIndex(entry: Written, index: number): number {
   return entry.writtenIndex ?? index;
+}
+
+/** An entry of a list from which others may have been left out, as those of an injected token are. */
+export interface Written {
+  /** Index in the written list; absent = its index now. */
+  readonly writtenIndex?: number;
+}
+
+/** The token that an API server injects into each pod: there is none here, and none is missed. */
+export function isTokenVolume(name: unknown): boolean {
+  return typeof name === "string" && name.startsWith("kube-api-access-");
 }

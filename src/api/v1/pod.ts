@@ -7,6 +7,7 @@ import type { PodSecurityContext, SecurityContext } from "./security-context.ts"
 import type { Volume, VolumeMount } from "./volumes.ts";
 import type { HostAlias, PodDnsConfig } from "./dns.ts";
 import type { ResourceList, ResourceRequirements } from "./resources.ts";
+import type { PullPolicy } from "./pull-policy.ts";
 
 export interface ObjectMeta {
   readonly name: string;
@@ -28,7 +29,6 @@ export interface Pod {
 }
 
 export type RestartPolicy = "Always" | "OnFailure" | "Never";
-export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 export type PortProtocol = "TCP" | "UDP" | "SCTP";
 
 export interface PodSpec {

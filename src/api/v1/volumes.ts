@@ -1,9 +1,8 @@
 // The volumes of a pod, each known by the field of its source. k8s: validateVolumeSource
 
-import { defaultPullPolicy } from "../decode/defaults.ts";
 import { invalidAt } from "../decode/field-reader.ts";
 import { refused } from "../decode/field-rules.ts";
-import { keptEntries } from "../decode/written-index.ts";
+import { keptEntries, type Written, isTokenVolume } from "../decode/written-index.ts";
 import { parseQuantity } from "../resource/quantity.ts";
 import {
   boolean,
@@ -21,7 +20,6 @@ import type { Field, Type } from "../schema/type.ts";
 import { only, type Only } from "../schema/union.ts";
 import { quantity } from "../schema/values.ts";
 import { dnsLabelError, pathError } from "../validation/validate-names.ts";
-import { isTokenVolume } from "../decode/container/decode-mounts.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { objectName } from "./references.ts";
 import {
@@ -32,12 +30,7 @@ import {
   PROJECTED_VOLUME,
   refuseSeveral,
 } from "./projections.ts";
-
-/** An entry of a list from which others may have been left out, as those of an injected token are. */
-export interface Written {
-  /** Index in the written list; absent = its index now. */
-  readonly writtenIndex?: number;
-}
+import { defaultPullPolicy } from "./pull-policy.ts";
 
 /** "" = anything. */
 export type HostPathType = "" | (typeof HOST_PATH_TYPES)[number];

@@ -7,8 +7,7 @@ import { HostPortClaims } from "./host-ports.ts";
 import type { Container, PodSpec } from "../v1/pod.ts";
 import { validatePodResources } from "./pod-level-resources.ts";
 import { validateHostNamespaces } from "./validate-host-namespaces.ts";
-import type { Written } from "../v1/volumes.ts";
-import { writtenIndex } from "../decode/written-index.ts";
+import { writtenIndex, type Written } from "../decode/written-index.ts";
 
 /** `spec` after defaults; what is said names positions of the written lists. */
 export function validateSpec(spec: PodSpec, findings: Findings): void {

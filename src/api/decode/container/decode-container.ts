@@ -6,7 +6,6 @@ import {
   DEFAULT_PROTOCOL,
   DEFAULT_TERMINATION_MESSAGE_PATH,
   DEFAULT_TERMINATION_MESSAGE_POLICY,
-  defaultPullPolicy,
 } from "../defaults.ts";
 import {
   booleanField,
@@ -32,6 +31,7 @@ import {
   portNameError,
   portNumberError,
 } from "../../validation/validate-names.ts";
+import { defaultPullPolicy } from "../../v1/pull-policy.ts";
 
 export type ContainerList = "initContainers" | "containers";
 

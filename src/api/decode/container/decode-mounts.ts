@@ -15,7 +15,7 @@ import {
 import { VOLUME_MOUNT } from "../../schema/container.ts";
 import { descendingPathError, pathError } from "../../validation/validate-names.ts";
 import type { VolumeMount } from "../../v1/volumes.ts";
-import { keptEntries } from "../written-index.ts";
+import { keptEntries, isTokenVolume } from "../written-index.ts";
 import { isJsonObject } from "../../../lib/json.ts";
 
 export function decodeMounts(container: Node): readonly VolumeMount[] {
@@ -26,11 +26,6 @@ export function decodeMounts(container: Node): readonly VolumeMount[] {
     value: isTokenMount(node) ? undefined : decodeMount(node, privileged),
   }));
   return keptEntries(entries);
-}
-
-/** The token that an API server injects into each pod: there is none here, and none is missed. */
-export function isTokenVolume(name: unknown): boolean {
-  return typeof name === "string" && name.startsWith("kube-api-access-");
 }
 
 function isTokenMount(node: Node): boolean {

@@ -2,9 +2,9 @@
 // Counts CLOCK_BOOTTIME inside one boot, anew after a reboot: the wall clock of a device lies (law 8).
 
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import type { PodFailure } from "../api/v1/pod-failure.ts";
 import type { PodSpec } from "../api/v1/pod.ts";
 import type { Monotonic } from "../lib/clock.ts";
+import type { PodFailure } from "../api/v1/pod-status.ts";
 
 export const DEADLINE_EXCEEDED: PodFailure = {
   reason: "DeadlineExceeded",

@@ -1,9 +1,8 @@
 // Performs: writes down which containers of a pod are ended so that others take their place, for the process after this
 // one. A disk that cannot be written keeps no unwell container running: then only this process remembers.
 
-import type { KilledInstances } from "../api/v1/killed-instance.ts";
 import { newestStarted } from "../api/pod/newest-observed.ts";
-import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { ObservedPod, KilledInstances } from "../api/pod/observed-pod.ts";
 import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
 import { exitMayBeLast, restartsAfterKill } from "../api/pod/restart-policy.ts";
 import { messageOf } from "../lib/errors.ts";

@@ -3,9 +3,8 @@
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
-import type { KilledInstance } from "../api/v1/killed-instance.ts";
 import { newestStarted } from "../api/pod/newest-observed.ts";
-import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { ObservedPod, KilledInstance } from "../api/pod/observed-pod.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type {

@@ -2,8 +2,7 @@
 // down, for the rest is in the runtime's labels.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import type { KilledInstance, KilledInstances } from "../api/v1/killed-instance.ts";
-import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import type { ObservedPod, KilledInstance, KilledInstances } from "../api/pod/observed-pod.ts";
 import { backoffMaxMs } from "../api/pod/pod-annotations.ts";
 import { allContainers, type Pod } from "../api/v1/pod.ts";
 import { restartsAfterKill } from "../api/pod/restart-policy.ts";

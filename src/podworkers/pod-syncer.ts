@@ -4,7 +4,6 @@
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { containerEvent, podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import type { PodFailure } from "../api/v1/pod-failure.ts";
 import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
@@ -22,6 +21,7 @@ import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./deadline.ts";
 import type { GarbageCollector } from "./garbage-collector.ts";
 import type { ActionPerformer } from "./perform-actions.ts";
 import type { PodLife } from "./pod-life.ts";
+import type { PodFailure } from "../api/v1/pod-status.ts";
 
 export interface PodSyncerOptions {
   readonly performer: ActionPerformer;

@@ -4,8 +4,7 @@
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { initBlock, isConditionTrue } from "../api/pod/pod-summary.ts";
 import { isMeantToFinish, restartsAfter } from "../api/pod/restart-policy.ts";
-import { allStatuses } from "../api/v1/container-statuses.ts";
-import type { ContainerStatus, PodStatus } from "../api/v1/pod-status.ts";
+import { type ContainerStatus, type PodStatus, allStatuses } from "../api/v1/pod-status.ts";
 import { allContainers, type Container, type PodSpec, type PodUID } from "../api/v1/pod.ts";
 import type { Monotonic } from "../lib/clock.ts";
 

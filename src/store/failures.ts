@@ -1,9 +1,9 @@
 // Performs: stores pods that failed as a whole (activeDeadlineSeconds, …), which no label in the runtime records: a
 // failed pod stays failed over restarts and reboots.
 
-import type { PodFailure } from "../api/v1/pod-failure.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Database, Query } from "./sqlite/database.ts";
+import type { PodFailure } from "../api/v1/pod-status.ts";
 
 export class Failures {
   readonly #database: Database;

@@ -1,9 +1,9 @@
 // Performs: stores containers that the agent stops in order to replace them: their exit codes count as no failure, and
 // no label in the runtime records that.
 
-import type { KilledInstance, KilledInstances } from "../api/v1/killed-instance.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Database, Query } from "./sqlite/database.ts";
+import type { KilledInstance, KilledInstances } from "../api/pod/observed-pod.ts";
 
 interface Row {
   readonly uid: PodUID;

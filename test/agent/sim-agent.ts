@@ -6,7 +6,6 @@ import type { Edges } from "../../src/edges.ts";
 import type { NodeTruth } from "../../src/upstream/report/node-truth.ts";
 import type { AgentConfig } from "../../src/config/config.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../fakes/config-defaults.ts";
-import type { PodFailure } from "../../src/api/v1/pod-failure.ts";
 import type { DesiredState } from "../../src/api/pod/desired-pod.ts";
 import type { Removal } from "../../src/api/pod/removal.ts";
 import { type Clock, type Monotonic, ClockFloor } from "../../src/lib/clock.ts";
@@ -26,6 +25,7 @@ import { overheard, simNetwork, type Knock } from "./sim-network.ts";
 import type { SimSetup } from "./sim-specs.ts";
 import { NODE, sha256 } from "./sim-manifest.ts";
 import type { VolumePlace } from "./sim-volumes.ts";
+import type { PodFailure } from "../../src/api/v1/pod-status.ts";
 
 export interface SimAgentOptions {
   readonly clock: Clock;

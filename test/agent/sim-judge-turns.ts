@@ -1,6 +1,5 @@
 // Judges whether somebody's turn has come: init containers in order, nobody after the pod's end, nobody before those it depends on.
 
-import type { PodFailure } from "../../src/api/v1/pod-failure.ts";
 import type { Monotonic } from "../../src/lib/clock.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
@@ -8,6 +7,7 @@ import { isThrough, neverBegins, runsAgain, type Codes } from "./sim-kubernetes.
 import { podNameOf, uidOf, type Ledger } from "./sim-ledger.ts";
 import type { ProbeBook } from "./sim-judge-probes.ts";
 import type { SimContainer, SimSpec } from "./sim-specs.ts";
+import type { PodFailure } from "../../src/api/v1/pod-status.ts";
 
 export class TurnJudge {
   readonly #ledger: Ledger;

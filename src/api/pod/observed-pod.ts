@@ -82,3 +82,12 @@ export interface ObservedPod {
   /** Relist counter at which this was read: comparable, monotone, no clock (law 8). */
   readonly observedAt: number;
 }
+
+export interface KilledInstance {
+  readonly id: string;
+  /** It is replaced whatever the restart policy says: it was not what the pod asks for. */
+  readonly always: boolean;
+}
+
+/** By container name. */
+export type KilledInstances = ReadonlyMap<string, KilledInstance>;

@@ -86,3 +86,16 @@ export interface NodeStatus {
   readonly allocatable: Readonly<Record<string, string>>;
   readonly nodeInfo: Readonly<Record<string, string>>;
 }
+
+/** undefined = nothing is known of it yet. */
+export function allStatuses(
+  status: Pick<PodStatus, "initContainerStatuses" | "containerStatuses"> | undefined,
+): readonly ContainerStatus[] {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+}
+
+export interface PodFailure {
+  /** Kubernetes' word: `DeadlineExceeded`, `Evicted`, … */
+  readonly reason: string;
+  readonly message: string;
+}

@@ -1,7 +1,6 @@
 // Decides whether and when a container that has exited starts again. kubelet: ShouldContainerBeRestarted, doBackOff
 
-import type { KilledInstance } from "../../api/v1/killed-instance.ts";
-import type { ObservedContainer } from "../../api/pod/observed-pod.ts";
+import type { ObservedContainer, KilledInstance } from "../../api/pod/observed-pod.ts";
 import type { Container, PodSpec } from "../../api/v1/pod.ts";
 import { restartsAfter, restartsAfterKill } from "../../api/pod/restart-policy.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/backoff.ts";

@@ -1,8 +1,7 @@
 // One pod as one line of the report, as `kubectl get pods` shows it.
 
-import { allStatuses } from "../../api/v1/container-statuses.ts";
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
-import type { PodCondition, PodStatus } from "../../api/v1/pod-status.ts";
+import { type PodCondition, type PodStatus, allStatuses } from "../../api/v1/pod-status.ts";
 import {
   initBlock,
   isConditionTrue,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { KilledInstances } from "../../../src/api/v1/killed-instance.ts";
-import type { ObservedContainer } from "../../../src/api/pod/observed-pod.ts";
+import type { ObservedContainer, KilledInstances } from "../../../src/api/pod/observed-pod.ts";
 import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { KillMarks, type KilledRows } from "../../../src/podworkers/kill-marks.ts";

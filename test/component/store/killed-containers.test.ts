@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import type { KilledInstances } from "../../../src/api/v1/killed-instance.ts";
 import { makeOlderDatabase } from "./older-database.ts";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
+import type { KilledInstances } from "../../../src/api/pod/observed-pod.ts";
 
 const newDirectory = temporaryDirectories();
 

@@ -2,7 +2,6 @@
 // judged, and the merge of both.
 
 import type { AgentConfig } from "../config/config.ts";
-import { podName } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { ImageLedger } from "../image/image-ledger.ts";
 import { Prefetch } from "../image/prefetch.ts";
@@ -46,7 +45,7 @@ export function buildDesiredState(options: DesiredStateOptions): NodeDesiredStat
   const rollouts = new Rollouts({
     ...options,
     images,
-    view: written,
+    written,
     upstream: upstream.facts,
     holds,
     prefetch,
@@ -69,7 +68,7 @@ export function buildDesiredState(options: DesiredStateOptions): NodeDesiredStat
   const requests = new HoldRequests({
     holds,
     rollouts,
-    wanted: (name) => written.wanted(name),
+    written,
     onChange: loop.review,
   });
   return { written, desired, rollouts, holds: requests, images, prefetch };
@@ -77,12 +76,6 @@ export function buildDesiredState(options: DesiredStateOptions): NodeDesiredStat
 
 function buildHolds(edges: Edges, { stateDir }: AgentConfig, pods: Pods): UpdateHolds {
   const { clock, files, store } = edges;
-  const observed = (uid: string) => pods.cache.get(uid);
-  return new UpdateHolds({
-    clock,
-    rows: store.holds,
-    locks: new UpdateLocks({ clock, files, stateDir, observed }),
-    running: (name) =>
-      pods.workers.entries().find((entry) => podName(entry.desired.pod) === name)?.desired,
-  });
+  const locks = new UpdateLocks({ clock, files, stateDir, pods });
+  return new UpdateHolds({ clock, rows: store.holds, locks, pods });
 }

@@ -1,7 +1,7 @@
 // How a whole document runs: whether its pods have converged, and if not, how far they are and what is in the way.
 // The acknowledgement (upstream/report/acknowledge.ts) puts this into phases, codes and messages.
 
-import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { isMeantToFinish } from "../api/pod/restart-policy.ts";
 import type { Failure, PodRolloutStatus } from "../api/pod/rollout.ts";
 import type { UpdatePolicy } from "../api/pod/update-policy.ts";
@@ -56,7 +56,7 @@ export interface DocumentPods {
   readonly pods: readonly DesiredPod[];
   /** A pod that is not in it has not been started. */
   readonly health: ReadonlyMap<PodUID, PodHealth>;
-  /** Pods that a source of higher precedence shadows (`shadowedAmong`): this document does not run them. */
+  /** Pods that a source of higher precedence shadows (`isShadowed`): this document does not run them. */
   readonly shadowed: ReadonlySet<PodUID>;
   /** Pods of this source that are still there and not in the document itself. Asking the merge instead would call a
    * document converged in the moment between its acceptance and the merge. */
@@ -86,23 +86,6 @@ export function judgeDocument(document: DocumentPods): DocumentJudgement {
   if (health.type === "Degraded") return { ...judged, health: { ...health, type: "Progressing" } };
   if (health.type === "Converged") return { health: { type: "Unproven" }, reviewAt: undefined };
   return judged;
-}
-
-/** Those of a document's pods that the merge has put behind another source's. A pod that is merely missing from the
- * merge is not shadowed: it may be a turn behind. */
-export function shadowedAmong(
-  pods: readonly DesiredPod[],
-  rejected: readonly Rejection[],
-): ReadonlySet<PodUID> {
-  const shadowed = rejected.filter(({ code }) => code === "Shadowed");
-  const isShadowed = ({ source, pod }: DesiredPod): boolean =>
-    shadowed.some(
-      (one) =>
-        one.source === source &&
-        one.namespace === pod.metadata.namespace &&
-        one.name === pod.metadata.name,
-    );
-  return new Set(pods.filter(isShadowed).map(({ uid }) => uid));
 }
 
 /** Rolled back before failed before held; undefined = no trial has ended badly, none is held. */

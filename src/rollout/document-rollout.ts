@@ -15,6 +15,7 @@ import { policyOf } from "../api/pod/update-annotations.ts";
 import type { LocalObject, LocalObjects } from "../api/v1/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { WrittenPods } from "../source/written-pods.ts";
 import { GoodPods, goodCopy, pinnedObjects, type GoodPod } from "./good-revision.ts";
 import {
   isSameGood,
@@ -50,16 +51,6 @@ export interface RolloutStore {
   forget(pods: readonly PodOfSource[]): void;
 }
 
-/** What all sources ask for by now. */
-export interface RolloutView {
-  /** What the pod finds at this moment. */
-  objectsFor(desired: DesiredPod): LocalObjects;
-  /** What it reads and may still come (`ConfigMap default/web`): that it is missing proves nothing yet. */
-  late(desired: DesiredPod): readonly string[];
-  /** Another source has its name: its document does not run it. */
-  isShadowed(desired: DesiredPod): boolean;
-}
-
 export interface DocumentRolloutOptions {
   readonly source: SourceName;
   readonly store: RolloutStore;
@@ -69,7 +60,8 @@ export interface DocumentRolloutOptions {
   /** Keyed digests of what Secrets contain. */
   readonly secrets: { configDigest(text: string): string };
   readonly clock: Pick<Clock, "monotonic">;
-  readonly view: RolloutView;
+  /** What the sources ask for now, before updates are judged. */
+  readonly written: Pick<WrittenPods, "objectsFor" | "late" | "isShadowed">;
   readonly pods: Pick<
     PodsOnNode,
     "isThere" | "isKnown" | "isRunning" | "isKeptWaiting" | "progressOf" | "imagesOf"
@@ -127,7 +119,7 @@ export class DocumentRollout {
 
   /** What the pod finds: the content of its good revision while it does not follow the document. */
   objectsOf(desired: DesiredPod): LocalObjects {
-    const live = this.#options.view.objectsFor(desired);
+    const live = this.#options.written.objectsFor(desired);
     const pinned = this.#pinned.get(desired.uid);
     return pinned === undefined ? live : pinnedObjects(pinned, live);
   }
@@ -161,11 +153,11 @@ export class DocumentRollout {
 
   /** Looks at all pods. To be called again whenever one of them, or what they read, has changed. */
   review(): RolloutOutcome {
-    const { view, store, source, clock } = this.#options;
+    const { written, store, source, clock } = this.#options;
     const document = this.#document;
     if (document === undefined) return NOTHING;
     // 1. The facts of each pod.
-    const judged = document.pods.filter(({ desired }) => !view.isShadowed(desired));
+    const judged = document.pods.filter(({ desired }) => !written.isShadowed(desired));
     const byName = new Map(judged.map((pod) => [podName(pod.desired.pod), pod]));
     const onRollout = [...byName].map(([name, pod]) => this.#onRollout(name, pod, document));
     // 2. The decision, on the disk before it takes effect.
@@ -193,7 +185,7 @@ export class DocumentRollout {
       ...(stays.length === 0 ? [] : [now + HELD_AGAIN_MS]),
       ...(saved.ok ? [] : [now + SAVE_AGAIN_MS]),
     ].filter((at) => at !== undefined);
-    const shadowed = document.pods.filter(({ desired }) => view.isShadowed(desired));
+    const shadowed = document.pods.filter(({ desired }) => written.isShadowed(desired));
     for (const { desired } of shadowed) this.#pause(podName(desired.pod));
     return {
       generation: document.generation,
@@ -272,18 +264,18 @@ export class DocumentRollout {
 
   /** While what it reads may still come, it counts as the revision that it was. */
   #revisionOf(desired: DesiredPod, state: RolloutState, good: GoodPod | undefined): Revision {
-    const { view } = this.#options;
+    const { written } = this.#options;
     const isSameSpec = good !== undefined && good.desired.uid === desired.uid;
     // What was missing when it was good is not awaited.
-    const isLate = isSameSpec && view.late(desired).some((key) => good.objects.has(key));
+    const isLate = isSameSpec && written.late(desired).some((key) => good.objects.has(key));
     if (isLate && state.good !== undefined) return state.good.revision;
     return this.#writtenRevision(desired);
   }
 
   #writtenRevision(desired: DesiredPod): Revision {
-    const { view, sha256, secrets } = this.#options;
+    const { written, sha256, secrets } = this.#options;
     const secretDigest = (text: string): string => secrets.configDigest(text);
-    return revisionOf(desired, { objects: view.objectsFor(desired), sha256, secretDigest });
+    return revisionOf(desired, { objects: written.objectsFor(desired), sha256, secretDigest });
   }
 
   /** One transaction, with a whole copy of what has just become good. */
@@ -291,7 +283,7 @@ export class DocumentRollout {
     steps: readonly RolloutStep[],
     pods: ReadonlyMap<string, RolloutPod>,
   ): { readonly ok: true } | { readonly ok: false; readonly trouble: unknown } {
-    const { source, store, view, pods: onNode } = this.#options;
+    const { source, store, written: sources, pods: onNode } = this.#options;
     const saved = store.of(source);
     const unsealed = this.#unsealed(steps, saved);
     const changes = steps
@@ -302,7 +294,10 @@ export class DocumentRollout {
           state.good?.revision !== saved.get(name)?.good?.revision || unsealed.has(name);
         if (state.good === undefined || pod === undefined || !isNew) return { source, name, state };
         const { desired, written } = pod;
-        const found = { objects: view.objectsFor(desired), images: onNode.imagesOf(desired.uid) };
+        const found = {
+          objects: sources.objectsFor(desired),
+          images: onNode.imagesOf(desired.uid),
+        };
         return { source, name, state, copy: goodCopy(desired, written, found) };
       });
     try {

@@ -2,12 +2,12 @@
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import { isMeantToFinish } from "../api/pod/restart-policy.ts";
-import type { LocalObjects } from "../api/v1/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { ImageLedger } from "../image/image-ledger.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
 import type { WorkerRegistry } from "../podworkers/pods.ts";
+import type { WrittenPods } from "../source/written-pods.ts";
 import type { StatusManager } from "../status/status-manager.ts";
 import { configFreshness, type ConfigFreshness } from "./config-freshness.ts";
 import { podHealth, type PodHealth } from "./pod-health.ts";
@@ -23,8 +23,7 @@ export interface PodsOnNodeOptions {
     readonly cache: Pick<PodCache, "get" | "all">;
   };
   readonly images: Pick<ImageLedger, "fatal" | "registryAnswers" | "areAway">;
-  /** What pods find by the newest snapshots of the sources. */
-  readonly view: { objectsFor(desired: DesiredPod): LocalObjects };
+  readonly written: Pick<WrittenPods, "objectsFor">;
   /** A text of a pod without the secrets that this node knows. */
   readonly redact: (text: string) => string;
 }
@@ -113,10 +112,10 @@ export class PodsOnNode {
   }
 
   #freshnessOf(desired: DesiredPod): ConfigFreshness {
-    const { view, pods, secrets } = this.#options;
+    const { written, pods, secrets } = this.#options;
     const observed = pods.cache.get(desired.uid);
     const digest = (text: string): string => secrets.configDigest(text);
-    return configFreshness(desired, { objects: view.objectsFor(desired), digest, observed });
+    return configFreshness(desired, { objects: written.objectsFor(desired), digest, observed });
   }
 
   #provenHealth(uid: PodUID, freshness: ConfigFreshness): PodHealth | undefined {

@@ -26,21 +26,22 @@ import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import { isSameList } from "../lib/compare.ts";
 import type { DocumentState } from "../protocol/desired-document.ts";
-import { DocumentRollout, type RolloutOutcome, type RolloutView } from "./document-rollout.ts";
+import {
+  DocumentRollout,
+  type DocumentRolloutOptions,
+  type RolloutOutcome,
+} from "./document-rollout.ts";
 import type { PodHealth } from "./pod-health.ts";
 import { PodsOnNode, type PodsOnNodeOptions } from "./pods-on-node.ts";
 import { RolloutEvents, type PodTurn } from "./rollout-events.ts";
-import type { UpstreamFacts } from "./trial-facts.ts";
-import type { UpdateHolds } from "./update-holds.ts";
 
-export interface RolloutsOptions extends Pick<PodsOnNodeOptions, "pods" | "redact"> {
+export interface RolloutsOptions
+  extends
+    Pick<PodsOnNodeOptions, "pods" | "redact">,
+    Pick<DocumentRolloutOptions, "written" | "holds" | "upstream" | "nodeName"> {
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "sha256" | "bootId">;
-  readonly nodeName: string;
   readonly record: RecordEvent;
-  readonly view: RolloutView;
   readonly images: ImageLedger;
-  readonly upstream: () => UpstreamFacts;
-  readonly holds: Pick<UpdateHolds, "of" | "ofRunning">;
   readonly prefetch: Pick<Prefetch, "want">;
   /** A review is due. */
   readonly onDue: () => void;
@@ -164,7 +165,7 @@ export class Rollouts implements Disposable {
 
   objectsOf(desired: DesiredPod): LocalObjects {
     const { rollout } = this.#documents.get(desired.source) ?? {};
-    return rollout?.objectsOf(desired) ?? this.#options.view.objectsFor(desired);
+    return rollout?.objectsOf(desired) ?? this.#options.written.objectsFor(desired);
   }
 
   /** What pods find beside the newest snapshots of the sources. */
@@ -266,7 +267,7 @@ export class Rollouts implements Disposable {
   }
 
   #build(source: SourceName): DocumentRollout {
-    const { edges, nodeName, view, upstream, holds } = this.#options;
+    const { edges, nodeName, written, upstream, holds } = this.#options;
     const { store, clock, sha256, bootId } = edges;
     return new DocumentRollout({
       source,
@@ -276,7 +277,7 @@ export class Rollouts implements Disposable {
       sha256,
       secrets: store.secrets,
       clock,
-      view,
+      written,
       pods: this.#pods,
       holds,
       upstream,

@@ -5,7 +5,9 @@ import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podName, type NamedPod } from "../api/v1/pod.ts";
 import { holdsUpgrade } from "../api/pod/update-annotations.ts";
 import { rfc3339, type Clock } from "../lib/clock.ts";
+import type { WorkerRegistry } from "../podworkers/pods.ts";
 import type { PodProgress } from "./trial-facts.ts";
+import type { WrittenPods } from "../source/written-pods.ts";
 import type { Holds } from "../store/holds.ts";
 import type { UpdateLocks } from "./update-locks.ts";
 
@@ -13,8 +15,7 @@ export interface UpdateHoldsOptions {
   readonly clock: Clock;
   readonly rows: Holds;
   readonly locks: Pick<UpdateLocks, "of">;
-  /** What runs under a `namespace/name` at this moment. */
-  readonly running: (name: string) => DesiredPod | undefined;
+  readonly pods: { readonly workers: Pick<WorkerRegistry, "entries"> };
 }
 
 export type Hold = Pick<PodProgress, "hold" | "holdReviewAt">;
@@ -34,13 +35,13 @@ export class UpdateHolds {
 
   /** For the pod as its document wants it. */
   of(desired: DesiredPod, maxLockSeconds: number): Hold {
-    const { clock, rows, running } = this.#options;
+    const { clock, rows } = this.#options;
     const name = podName(desired.pod);
     const ordered = this.#ordered(name);
     if (ordered !== undefined) return { hold: ordered };
     if (holdsUpgrade(desired.pod) && !rows.isReleased(name, desired.uid))
       return { hold: "held by its annotation agent/hold-upgrade; agent release ends it" };
-    const runs = running(name);
+    const runs = this.#running(name);
     const hold = runs === undefined ? undefined : this.#locked(runs, maxLockSeconds);
     return hold === undefined ? {} : { hold, holdReviewAt: clock.monotonic() + LOOK_AGAIN_MS };
   }
@@ -66,6 +67,12 @@ export class UpdateHolds {
     if (name !== undefined && wanted !== undefined && holdsUpgrade(wanted.pod))
       rows.overrule(name, wanted.uid, clock.now());
     else rows.release(name ?? NODE);
+  }
+
+  /** The pod that runs under `namespace/name` at this moment. */
+  #running(name: string): DesiredPod | undefined {
+    const entries = this.#options.pods.workers.entries();
+    return entries.find(({ desired }) => podName(desired.pod) === name)?.desired;
   }
 
   #locked(running: DesiredPod, maxSeconds: number): string | undefined {
@@ -103,8 +110,7 @@ export type HoldOutcome =
 export interface HoldRequestsOptions {
   readonly holds: Pick<UpdateHolds, "hold" | "release" | "isOrdered">;
   readonly rollouts: { release(name: string): void; names(): readonly string[] };
-  /** The pod that the sources ask for under this `namespace/name`. */
-  readonly wanted: (name: string) => DesiredPod | undefined;
+  readonly written: Pick<WrittenPods, "wanted">;
   readonly onChange: () => void;
 }
 
@@ -118,9 +124,9 @@ export class HoldRequests {
 
   /** `pod` undefined = the whole node. A release also gives what has failed another chance. Throws what the checkpoint throws. */
   change(verb: HoldVerb, pod: NamedPod | undefined): HoldOutcome {
-    const { holds, rollouts, wanted, onChange } = this.#options;
+    const { holds, rollouts, written, onChange } = this.#options;
     const name = pod === undefined ? undefined : `${pod.namespace}/${pod.name}`;
-    const desired = name === undefined ? undefined : wanted(name);
+    const desired = name === undefined ? undefined : written.wanted(name);
     const isOrdered = name !== undefined && verb === "release" && holds.isOrdered(name);
     if (name !== undefined && desired === undefined && !isOrdered) return { type: "NotFound" };
     if (desired !== undefined && !desired.source.startsWith("mqtt:"))

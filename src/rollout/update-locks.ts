@@ -3,18 +3,18 @@
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { newestContainer } from "../api/pod/newest-observed.ts";
-import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { allContainers, podName, type PodUID } from "../api/v1/pod.ts";
 import { lockVolumeOf } from "../api/pod/update-annotations.ts";
 import type { Files } from "../host/files.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { PodCache } from "../pleg/pod-cache.ts";
 import { emptyDirPath } from "../volume/volume-paths.ts";
 
 export interface UpdateLocksOptions {
   readonly clock: Clock;
   readonly files: Pick<Files, "info">;
   readonly stateDir: string;
-  readonly observed: (uid: PodUID) => ObservedPod | undefined;
+  readonly pods: { readonly cache: Pick<PodCache, "get"> };
 }
 
 export interface UpdateLock {
@@ -64,10 +64,10 @@ export class UpdateLocks {
     readonly path: string;
     readonly key: string;
   }): UpdateLock | undefined {
-    const { clock, files, observed } = this.#options;
+    const { clock, files, pods } = this.#options;
     const { uid, name, path, key } = place;
     const file = files.info(path);
-    const container = newestContainer(observed(uid), name);
+    const container = newestContainer(pods.cache.get(uid), name);
     if (file?.kind !== "file" || container?.state !== "Running") {
       if (file === undefined) this.#known.delete(key);
       return undefined;

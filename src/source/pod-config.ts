@@ -193,6 +193,20 @@ function priorityOf(source: SourceName, options: MergeOptions): number {
   return options.groupPriorities.get(source.replace("mqtt:group/", "")) ?? 0;
 }
 
+/** Whether a merge has put the pod behind one of another source. A pod that is merely missing from the merge is not
+ * shadowed: it may be a turn behind. */
+export function isShadowed({ pod, source }: DesiredPod, rejected: readonly Rejection[]): boolean {
+  const { namespace, name } = pod.metadata;
+  return rejected.some(
+    (one) =>
+      one.code === "Shadowed" &&
+      one.source === source &&
+      one.kind === "Pod" &&
+      one.namespace === namespace &&
+      one.name === name,
+  );
+}
+
 function shadowed(pod: DesiredPod, winner: DesiredPod): Rejection {
   const name = podName(pod.pod);
   return rejection(pod, {

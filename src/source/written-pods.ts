@@ -13,6 +13,7 @@ import { objectKey, type DesiredObject, type LocalObjects } from "../api/v1/loca
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
 import { ObjectIndex } from "./object-index.ts";
+import { isShadowed } from "./pod-config.ts";
 
 export interface WrittenPodsOptions {
   /** The sources of this node; each sends a snapshot at its start, be it an empty one. */
@@ -63,16 +64,8 @@ export class WrittenPods {
   }
 
   /** Whether a source of higher precedence has a pod of this name. */
-  isShadowed({ pod, source }: DesiredPod): boolean {
-    const { namespace, name } = pod.metadata;
-    return this.#state.rejected.some(
-      (one) =>
-        one.code === "Shadowed" &&
-        one.source === source &&
-        one.kind === "Pod" &&
-        one.namespace === namespace &&
-        one.name === name,
-    );
+  isShadowed(desired: DesiredPod): boolean {
+    return isShadowed(desired, this.#state.rejected);
   }
 
   /** The pod that the sources ask for under `namespace/name`. */

@@ -4,7 +4,7 @@ import type { SourceName, DesiredPod } from "../../api/pod/desired-pod.ts";
 import type { Monotonic } from "../../lib/clock.ts";
 import type { Ack } from "../../protocol/reported-state.ts";
 import { reportedSource } from "../../protocol/wire-text.ts";
-import { shadowedAmong } from "../../rollout/document-health.ts";
+import { isShadowed } from "../../source/pod-config.ts";
 import { acknowledge, acknowledgeStatic, type RunningFacts } from "./acknowledge.ts";
 import type { NodeTruth } from "./node-truth.ts";
 
@@ -50,12 +50,13 @@ export class Acknowledgements {
 
 function podFacts(truth: Truth, source: SourceName, own: readonly DesiredPod[]) {
   const uids = new Set(own.map(({ uid }) => uid));
+  const shadowed = own.filter((desired) => isShadowed(desired, truth.rejected));
   const leftovers = truth.pods.filter(
     ({ desired }) => desired.source === source && !uids.has(desired.uid),
   );
   return {
     health: truth.health,
-    shadowed: shadowedAmong(own, truth.rejected),
+    shadowed: new Set(shadowed.map(({ uid }) => uid)),
     leftovers: leftovers.length,
   };
 }

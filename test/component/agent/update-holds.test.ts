@@ -6,11 +6,11 @@ import { dirname } from "node:path";
 import { UpdateHolds } from "../../../src/rollout/update-holds.ts";
 import { UpdateLocks } from "../../../src/rollout/update-locks.ts";
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
-import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observed-pod.ts";
+import type { ObservedContainer } from "../../../src/api/pod/observed-pod.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { Store } from "../../../src/store/store.ts";
 import { emptyDirPath } from "../../../src/volume/volume-paths.ts";
-import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+import { aContainer, aDesiredPod, aPod, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { makeTempDirectory } from "../../harness/temp-directory.ts";
 
@@ -62,14 +62,14 @@ class World {
 
   #boot(): UpdateHolds {
     const { clock } = this;
+    const pods = { workers: { entries: () => [{ desired: this.old }] } };
     const locks = new UpdateLocks({
       clock,
       files: realFiles(),
       stateDir: this.temp.path,
-      observed: () =>
-        ({ containers: [{ name: "app", ...this.container }] }) as unknown as ObservedPod,
+      pods: { cache: { get: () => anObservedPod([], [anInstance("app", this.container)]) } },
     });
-    return new UpdateHolds({ clock, rows: this.store.holds, locks, running: () => this.old });
+    return new UpdateHolds({ clock, rows: this.store.holds, locks, pods });
   }
 }
 

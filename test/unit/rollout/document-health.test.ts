@@ -2,15 +2,11 @@ import { describe, expect, test } from "bun:test";
 
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
-import {
-  judgeDocument,
-  shadowedAmong,
-  type DocumentPods,
-} from "../../../src/rollout/document-health.ts";
+import { judgeDocument, type DocumentPods } from "../../../src/rollout/document-health.ts";
 import type { PodHealth } from "../../../src/rollout/pod-health.ts";
 import { NOW, facts, healthOf, podNamed, readyFor } from "../upstream/health.ts";
 
-const [web, db, job] = [podNamed("web"), podNamed("db"), podNamed("job", "Never")];
+const [web, db] = [podNamed("web"), podNamed("db")];
 
 function judged(
   pods: readonly DesiredPod[],
@@ -66,26 +62,5 @@ describe("judgeDocument", () => {
       type: "Progressing",
       pod: late,
     });
-  });
-});
-
-describe("shadowedAmong", () => {
-  const shadowed = {
-    ref: "generation 7",
-    kind: "Pod",
-    namespace: "default",
-    path: "",
-    message: "",
-  };
-
-  test("finds the pods that lost their name to a source before", () => {
-    const rejected = [
-      { ...shadowed, source: "mqtt:node", name: "web", code: "Shadowed" },
-      { ...shadowed, source: "mqtt:group/kiosks", name: "db", code: "Shadowed" },
-      { ...shadowed, source: "mqtt:node", name: "job", code: "HostPortConflict" },
-      { ...shadowed, source: "mqtt:node", name: "db", namespace: "other", code: "Shadowed" },
-    ] as const;
-    expect(shadowedAmong([web, db, job], rejected)).toEqual(new Set(["uid-web"]));
-    expect(shadowedAmong([web, db, job], [])).toEqual(new Set());
   });
 });

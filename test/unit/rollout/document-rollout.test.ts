@@ -76,7 +76,7 @@ class World {
       sha256,
       secrets: { configDigest: sha256 },
       clock: { monotonic: () => this.now },
-      view: {
+      written: {
         objectsFor: () => localObjects(this.objects),
         late: () => (this.isLate ? ["ConfigMap default/web"] : []),
         isShadowed: ({ pod }) => pod.metadata.name === this.shadowed,

@@ -56,7 +56,7 @@ class Node {
       registryAnswers: () => true,
       areAway: () => this.areAway,
     },
-    view: { objectsFor: () => localObjects(this.written) },
+    written: { objectsFor: () => localObjects(this.written) },
     redact: (text) => text.replaceAll("hunter2", "***"),
   });
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 
 import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import { podName } from "../../../src/api/v1/pod.ts";
-import { mergeSnapshots } from "../../../src/source/pod-config.ts";
+import { isShadowed, mergeSnapshots } from "../../../src/source/pod-config.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 
 const GROUPS = {
@@ -227,5 +227,27 @@ describe("merge of anything", () => {
         expect(new Set(pods.map((one) => podName(one.pod))).size).toBe(pods.length);
       }),
     );
+  });
+});
+
+describe("isShadowed", () => {
+  const shadowed = {
+    ref: "generation 7",
+    kind: "Pod",
+    namespace: "default",
+    path: "",
+    message: "",
+  };
+
+  test("finds the pods that lost their name to a source before", () => {
+    const rejected = [
+      { ...shadowed, source: "mqtt:node", name: "web", code: "Shadowed" },
+      { ...shadowed, source: "mqtt:group/kiosks", name: "db", code: "Shadowed" },
+      { ...shadowed, source: "mqtt:node", name: "job", code: "HostPortConflict" },
+      { ...shadowed, source: "mqtt:node", name: "db", namespace: "other", code: "Shadowed" },
+    ] as const;
+    const pods = ["web", "db", "job"].map((name) => pod("mqtt:node", name));
+    expect(pods.map((one) => isShadowed(one, rejected))).toEqual([true, false, false]);
+    expect(pods.map((one) => isShadowed(one, []))).toEqual([false, false, false]);
   });
 });

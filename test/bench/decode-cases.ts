@@ -209,6 +209,10 @@ const WRONG: readonly Shape[] = [
     text: (count) =>
       `${HEAD.replace("{ name: web }", "{ name: web, annotations: { agent/unknown-fields: warn } }")}${each(count, (index) => `  terminationGracePeriodSecondsss${index}: 1\n`)}  containers: [{ name: a, image: x }]\n`,
   },
+  {
+    name: "YAML: long words and an escape in quotes",
+    text: (count) => `[${`"${"x".repeat(1000)}\\n",`.repeat(count)}]`,
+  },
   { name: "YAML: tags that fit no value", text: (count) => `a: [${"!b c,".repeat(count)}]` },
   {
     name: "YAML: tags with a long prefix",

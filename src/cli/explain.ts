@@ -4,7 +4,7 @@ import { classText, fieldClass } from "../api/schema/field-class.ts";
 import { allFields, findField, pathsEndingIn } from "../api/schema/field-paths.ts";
 import type { Field, Level } from "../api/schema/field.ts";
 import { SCHEMA_KINDS, findSchemaKind, type SchemaKind } from "../api/schema/kinds.ts";
-import { suggest } from "../lib/suggest.ts";
+import { meantText, suggest } from "../lib/suggest.ts";
 import { CliError } from "./cli-error.ts";
 import { columnWidths, formatRows } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
@@ -166,7 +166,7 @@ function unknownField(kind: SchemaKind, path: string, meant: string | undefined)
   const prefix = kind.words[0];
   const elsewhere = pathsEndingIn(kind.level, path.split(".").at(-1) ?? "")[0];
   const hint = meant ?? elsewhere;
-  return `unknown field ${prefix}.${path}${didYouMean(hint === undefined ? undefined : `${prefix}.${hint}`)}`;
+  return `unknown field ${prefix}.${path}${meantText(hint === undefined ? undefined : `${prefix}.${hint}`)}`;
 }
 
 function unknownKind(word: string, asked: string): string {
@@ -176,14 +176,10 @@ function unknownKind(word: string, asked: string): string {
     pathsEndingIn(level, asked.split(".").at(-1) ?? "").map((path) => `${words[0]}.${path}`),
   ).find((path) => isEndOf(asked, path));
   const known = `${kinds.slice(0, -1).join(", ")} or ${kinds.at(-1) ?? ""}`;
-  return `unknown kind ${JSON.stringify(word)}; ask for ${known}${didYouMean(field ?? kind)}`;
+  return `unknown kind ${JSON.stringify(word)}; ask for ${known}${meantText(field ?? kind)}`;
 }
 
 /** Not a deeply nested field: `service` hardly means the one of a gRPC probe. */
 function isEndOf(asked: string, path: string): boolean {
   return path.toLowerCase().endsWith(`.${asked.toLowerCase()}`) && path.split(".").length <= 4;
-}
-
-function didYouMean(word: string | undefined): string {
-  return word === undefined ? "" : ` (did you mean ${word}?)`;
 }

@@ -18,7 +18,7 @@ import {
 } from "../api/schema/codec.ts";
 import { allFields } from "../api/schema/field-paths.ts";
 import { readValue } from "../api/schema/read-value.ts";
-import { between, duration, exactText, MAX_INT32 } from "../api/schema/values.ts";
+import { between, duration, exactText, MAX_INT32, MIN_INT32 } from "../api/schema/values.ts";
 import { sysctlPatternError } from "../api/validation/sysctls.ts";
 import {
   dnsLabelError,
@@ -28,7 +28,7 @@ import {
   subdomainNameError,
 } from "../api/validation/validate-names.ts";
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
-import { nearestName } from "../lib/suggest.ts";
+import { nearestName, meantText } from "../lib/suggest.ts";
 import { claimRootIn, checkClaimRoot } from "./claim-root.ts";
 import { endpoint, labelValue, nodeName, path, quantity, socketPath } from "./config-values.ts";
 import { METERED_DEFAULTS, MQTT, mqttField, NOT_YET } from "./mqtt-config.ts";
@@ -37,7 +37,6 @@ import type { ResourceList } from "../api/v1/resources.ts";
 
 export type { MqttConfig, PodPolicy } from "./mqtt-config.ts";
 
-const MIN_INT32 = -(2 ** 31);
 /** Higher priorities belong to the system's own classes. kubelet: HighestUserDefinablePriority */
 const HIGHEST_PRIORITY = 1_000_000_000;
 const NO_PIDS_LIMIT = -1;
@@ -267,7 +266,5 @@ function withOtherPlace(error: FieldError): FieldError {
   const lastName = (path: string): string => path.split(".").at(-1) ?? "";
   const meant = nearestName(name, paths.map(lastName), 2);
   const place = paths.find((path) => lastName(path) === meant);
-  return place === undefined
-    ? error
-    : { ...error, message: `${UNKNOWN_FIELD} (did you mean ${place}?)` };
+  return place === undefined ? error : { ...error, message: `${UNKNOWN_FIELD}${meantText(place)}` };
 }

@@ -14,7 +14,10 @@ export function suggest(written: string, names: readonly string[]): string | und
 
 /** ` (did you mean x?)`, or nothing. */
 export function didYouMean(written: string, names: readonly string[]): string {
-  const meant = suggest(written, names);
+  return meantText(suggest(written, names));
+}
+
+export function meantText(meant: string | undefined): string {
   return meant === undefined ? "" : ` (did you mean ${meant}?)`;
 }
 

@@ -63,9 +63,9 @@ function whyOf(
   keyFiles: readonly KeyFile[],
 ): string {
   if (!required) return `no key has ever been seen in ${trustPath}`;
-  if (mqtt?.requireSignature === true) return "the configuration says mqtt.requireSignature: true";
+  if (mqtt?.requireSignature === true) return "the configuration has mqtt.requireSignature: true";
   if (keyFiles.length > 0) return `there is a key in ${trustPath}`;
-  return "this node has required it before, and only a reset takes that back";
+  return "this node has required it before; agent trust reset ends that";
 }
 
 /** Keys in force come first. */

@@ -14,7 +14,7 @@ import { LATER_KINDS, isKubernetesKind } from "./kinds.ts";
 import { LIST } from "../v1/objects.ts";
 import { MAX_DEPTH } from "../yaml/text-limits.ts";
 import { containerHash, specHash } from "../pod/pod-identity.ts";
-import { abbreviated, nearestName } from "../../lib/suggest.ts";
+import { abbreviated, nearestName, meantText } from "../../lib/suggest.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
@@ -187,7 +187,7 @@ function refuseKind(value: JsonObject, context: DecodeContext): DecodedObject {
       problem(context, {
         path: ["kind"],
         code: "Invalid",
-        message: `unknown kind ${JSON.stringify(kind)} (did you mean ${meant}?)`,
+        message: `unknown kind ${JSON.stringify(kind)}${meantText(meant)}`,
       }),
     );
   const later = LATER_KINDS.has(kind);

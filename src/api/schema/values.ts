@@ -9,6 +9,7 @@ import { checked, converted, number, text } from "./codec.ts";
 import type { JsonSchema, Type } from "./type.ts";
 
 export const MAX_INT32 = 2 ** 31 - 1;
+export const MIN_INT32 = -(2 ** 31);
 const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
 /** A whole number within bounds, both included. */

@@ -26,8 +26,7 @@ import { NO_RESOURCES, OVERHEAD, POD_RESOURCES } from "./resources.ts";
 import { POD_SECURITY_CONTEXT } from "./security-context.ts";
 import { volumes } from "./volumes.ts";
 import { AFFINITY, POD_OS, TOLERATION, labels } from "./scheduling.ts";
-
-const INT32 = 2 ** 31;
+import { MAX_INT32, MIN_INT32 } from "../schema/values.ts";
 
 interface Bridge<T> {
   readonly type: string;
@@ -111,7 +110,7 @@ export const POD_SPEC = objectType("PodSpec", {
   }),
   activeDeadlineSeconds: integer({
     about: "Seconds since the pod's start, within one boot, after which it fails.",
-    check: between(1, INT32 - 1),
+    check: between(1, MAX_INT32),
   }),
   hostNetwork: boolean({ about: "Whether it shares the node's network.", default: false }),
   hostPID: boolean({ about: "Whether it shares the node's process namespace.", default: false }),
@@ -149,7 +148,7 @@ export const POD_SPEC = objectType("PodSpec", {
   imagePullSecrets: list(PULL_SECRET, { about: "Secrets with registry credentials." }),
   priority: integer({
     about: "Priority of the pod: pods of higher priority are evicted later.",
-    check: between(-INT32, INT32 - 1),
+    check: between(MIN_INT32, MAX_INT32),
   }),
   priorityClassName: string({
     about: "system-node-critical, system-cluster-critical, or a class of the node's configuration.",

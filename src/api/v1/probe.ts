@@ -24,8 +24,8 @@ import { didYouMean } from "../../lib/suggest.ts";
 import type { ProbeKind } from "./probe-verdicts.ts";
 import { STOP_SIGNALS } from "./stop-signals.ts";
 import type { Field, Type } from "../schema/type.ts";
+import { MAX_INT32 } from "../schema/values.ts";
 
-const MAX_INT32 = 2 ** 31 - 1;
 const HEADER_NAME = /^[-A-Za-z0-9]+$/;
 
 /** A number, or the name of one of the container's ports, which need not exist. k8s: ValidatePortNumOrName */

@@ -29,7 +29,7 @@ export interface GetOptions {
 }
 
 /** Everything about one call of `agent get`. */
-interface Asked {
+interface GetCall {
   readonly resource: Resource;
   readonly query: Query;
   readonly output: OutputFormat | undefined;
@@ -41,25 +41,25 @@ interface Asked {
 export async function get(resource: Resource, options: GetOptions): Promise<0> {
   const { client, terminal, name, flags } = options;
   const query = readQuery(resource, name, flags);
-  const asked: Asked = { resource, query, output: flags.output, client, terminal };
-  if (flags.watch === true) await watch(asked);
-  else await getOnce(asked);
+  const call: GetCall = { resource, query, output: flags.output, client, terminal };
+  if (flags.watch === true) await watch(call);
+  else await getOnce(call);
   return 0;
 }
 
-async function getOnce(asked: Asked): Promise<void> {
-  const { resource, query, output, terminal } = asked;
-  const [all, refusals] = await Promise.all([list(asked), listRefusals(asked)]);
+async function getOnce(call: GetCall): Promise<void> {
+  const { resource, query, output, terminal } = call;
+  const [all, refusals] = await Promise.all([list(call), listRefusals(call)]);
   const objects = selectObjects(resource, all, query);
-  if (query.name !== undefined && objects.length === 0) throw notFound(asked, refusals);
-  await new Printer(asked).printAll(objects);
+  if (query.name !== undefined && objects.length === 0) throw notFound(call, refusals);
+  await new Printer(call).printAll(objects);
   if (output !== undefined && output !== "wide") return;
-  if (objects.length === 0) terminal.err(`${nothingFound(asked, all.length)}\n`);
+  if (objects.length === 0) terminal.err(`${nothingFound(call, all.length)}\n`);
   terminal.err(refusals.map((line) => `${line}\n`).join(""));
 }
 
 async function list(
-  { resource, query, client }: Asked,
+  { resource, query, client }: GetCall,
   signal?: AbortSignal,
 ): Promise<readonly ObjectView[]> {
   const path = resource.path(query);
@@ -69,7 +69,7 @@ async function list(
 
 /** The refusals that concern the query, a line each. */
 async function listRefusals(
-  { resource, query, client }: Asked,
+  { resource, query, client }: GetCall,
   signal?: AbortSignal,
 ): Promise<readonly string[]> {
   if (resource.refusals === "None") return [];
@@ -81,11 +81,11 @@ export function refusalLine({ ref, line, path, message }: Rejection): string {
   return errorLine({ file: ref, line, path, message });
 }
 
-function nothingFound({ resource, query }: Asked, total: number): string {
+function nothingFound({ resource, query }: GetCall, total: number): string {
   return resource.nothingFound?.(query, total) ?? `No ${resource.name} found${inNamespace(query)}.`;
 }
 
-function notFound({ resource, query }: Asked, refusals: readonly string[]): CliError {
+function notFound({ resource, query }: GetCall, refusals: readonly string[]): CliError {
   const lines = refusals.map((line) => `\n  ${line}`).join("");
   const refused = lines === "" ? "" : `; these were refused and may be it:${lines}`;
   const name = printable(query.name ?? "");
@@ -98,17 +98,17 @@ function notFound({ resource, query }: Asked, refusals: readonly string[]): CliE
 
 /** Prints objects in the format asked for. */
 class Printer {
-  readonly #asked: Asked;
+  readonly #call: GetCall;
   readonly #table: GrowingTable;
 
-  constructor(asked: Asked) {
-    this.#asked = asked;
-    this.#table = new GrowingTable(headerOf(asked.resource, this.#view()));
+  constructor(call: GetCall) {
+    this.#call = call;
+    this.#table = new GrowingTable(headerOf(call.resource, this.#view()));
   }
 
   /** One document: the object that was named, or the list. */
   async printAll(objects: readonly ObjectView[]): Promise<void> {
-    const { resource, query, output, terminal } = this.#asked;
+    const { resource, query, output, terminal } = this.#call;
     if (output !== "json" && output !== "yaml") return this.#printLines(objects, []);
     const [first] = objects;
     const isOne = query.name !== undefined || resource.isSingle === true;
@@ -118,7 +118,7 @@ class Printer {
 
   /** One document per changed object; what is gone appears in tables only. */
   async printChanges(changed: readonly ObjectView[], gone: readonly ObjectView[]): Promise<void> {
-    const { output, terminal } = this.#asked;
+    const { output, terminal } = this.#call;
     if (output !== "json" && output !== "yaml") return this.#printLines(changed, gone);
     for (const object of changed) {
       if (output === "yaml") terminal.out("---\n");
@@ -127,7 +127,7 @@ class Printer {
   }
 
   #printLines(objects: readonly ObjectView[], gone: readonly ObjectView[]): void {
-    const { resource, output, terminal } = this.#asked;
+    const { resource, output, terminal } = this.#call;
     if (output === "name")
       return terminal.out(objects.map((object) => `${printable(objectName(object))}\n`).join(""));
     const view = this.#view();
@@ -139,7 +139,7 @@ class Printer {
   }
 
   #goneRow(object: ObjectView, view: ResourceView): Row {
-    const { resource } = this.#asked;
+    const { resource } = this.#call;
     const titles = headerOf(resource, view);
     return rowOf(resource, object, view).map((cell, column) =>
       titles[column] === resource.goneColumn ? "Gone" : cell,
@@ -147,7 +147,7 @@ class Printer {
   }
 
   #view(): ResourceView {
-    const { query, output, terminal } = this.#asked;
+    const { query, output, terminal } = this.#call;
     return {
       isWide: output === "wide",
       withNamespace: query.namespace === undefined,
@@ -159,10 +159,10 @@ class Printer {
 const POLL_MS = 1000;
 
 /** Polls until Ctrl-C. An agent that cannot be reached is an error at the start; later it is waited for. */
-async function watch(asked: Asked): Promise<void> {
-  const { terminal } = asked;
+async function watch(call: GetCall): Promise<void> {
+  const { terminal } = call;
   const interrupted = terminal.interrupted();
-  const changes = new Changes(asked);
+  const changes = new Changes(call);
   await changes.printObjects(interrupted);
   let isReported = false;
   while (!interrupted.aborted) {
@@ -182,22 +182,22 @@ async function watch(asked: Asked): Promise<void> {
 
 /** What a watch has printed so far, so that only changes are printed. */
 class Changes {
-  readonly #asked: Asked;
+  readonly #call: GetCall;
   readonly #printer: Printer;
   #printed = new Map<string, { readonly identity: string; readonly object: ObjectView }>();
   #refusals = new Set<string>();
 
-  constructor(asked: Asked) {
-    this.#asked = asked;
-    this.#printer = new Printer(asked);
+  constructor(call: GetCall) {
+    this.#call = call;
+    this.#printer = new Printer(call);
   }
 
   async printObjects(signal: AbortSignal): Promise<void> {
-    const { resource, query, output } = this.#asked;
+    const { resource, query, output } = this.#call;
     const before = this.#printed;
     const now: typeof before = new Map();
     const changed: ObjectView[] = [];
-    for (const object of selectObjects(resource, await list(this.#asked, signal), query)) {
+    for (const object of selectObjects(resource, await list(this.#call, signal), query)) {
       const key = `${namespaceOf(object)}/${object.metadata.name}`;
       const identity = JSON.stringify(resource.identity?.(object, output === "wide") ?? object);
       now.set(key, { identity, object });
@@ -209,9 +209,9 @@ class Changes {
   }
 
   async printRefusals(signal: AbortSignal): Promise<void> {
-    const lines = await listRefusals(this.#asked, signal);
+    const lines = await listRefusals(this.#call, signal);
     const added = lines.filter((line) => !this.#refusals.has(line));
     this.#refusals = new Set(lines);
-    this.#asked.terminal.err(added.map((line) => `${line}\n`).join(""));
+    this.#call.terminal.err(added.map((line) => `${line}\n`).join(""));
   }
 }

@@ -20,7 +20,7 @@ export function parseSelector(written: string): Result<LabelSelector> {
   const parts = (written.match(REQUIREMENTS) ?? []).map((part) => part.trim());
   const whole = written.replaceAll(/\s/g, "");
   if (parts.join(",").replaceAll(/\s/g, "") !== whole || parts.includes(""))
-    return refuse(written, "two commas or a bracket stand where they should not");
+    return refuse(written, "a comma or a bracket is misplaced");
   const selector: Requirement[] = [];
   for (const part of parts) {
     const requirement = parseRequirement(part);

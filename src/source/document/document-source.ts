@@ -12,7 +12,7 @@ import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/ba
 import { messageOf } from "../../lib/errors.ts";
 import { RefusalLog } from "../../lib/refusal-log.ts";
 import { judgeDocument, type JudgeContext, type Verdict } from "./judge.ts";
-import { type Refusal, storageRefusal } from "./refusal.ts";
+import { type DocumentRefusal, storageRefusal } from "./refusal.ts";
 import { restoreDocument } from "./restore.ts";
 import { RefusalMemory } from "../../trust/refusal-report.ts";
 import { supersededBy } from "./version.ts";
@@ -87,7 +87,8 @@ export class DocumentSource implements Disposable {
   /** Why the newest message was refused, while it is the newest. */
   #refused: readonly Rejection[] = [];
   /** The newest message, if it was refused: with other keys or other documents it may count. */
-  #refusedMessage: { readonly payload: Uint8Array; readonly code: Refusal["code"] } | undefined;
+  #refusedMessage:
+    { readonly payload: Uint8Array; readonly code: DocumentRefusal["code"] } | undefined;
   #retry: Disposable | undefined;
   #backoff: BackoffEntry | undefined;
 
@@ -301,7 +302,9 @@ export class DocumentSource implements Disposable {
     this.#options.host.accepted(this.source);
   }
 
-  #refuse(refused: Refusal & { readonly digest: string; readonly generation?: number }): void {
+  #refuse(
+    refused: DocumentRefusal & { readonly digest: string; readonly generation?: number },
+  ): void {
     const { code, digest, generation, message, rejections } = refused;
     const facts = { source: this.source, code, digest, generation, reason: message };
     this.#refusalLog.warn("refused a desired document", facts);

@@ -24,7 +24,7 @@ import {
   type DecodedResources,
 } from "./resources.ts";
 import { forbiddenByPolicy, type PodRules } from "../policy/pod-policy.ts";
-import { documentRejections, refusal, refusalFor, type Refusal } from "./refusal.ts";
+import { documentRejections, refusal, refusalFor, type DocumentRefusal } from "./refusal.ts";
 import { unmetRequirements, type NodeFacts } from "./requirements.ts";
 import {
   digestOf,
@@ -68,7 +68,7 @@ export type Verdict =
       readonly notices: readonly Rejection[];
     }
   | { readonly type: "Unchanged" }
-  | (Refusal & {
+  | (DocumentRefusal & {
       readonly type: "Refused";
       readonly digest: string;
       /** The refused document's, as far as it could be read. */
@@ -80,7 +80,7 @@ const EMPTY_PAYLOAD = refusal(
   "an empty payload deletes nothing; to remove everything publish a document with resources: [] and allowEmpty: true",
 );
 
-type Refuse = (why: Refusal, generation?: number) => Verdict;
+type Refuse = (why: DocumentRefusal, generation?: number) => Verdict;
 
 /** A refusal changes nothing. Never throws, whatever the payload is. */
 export function judgeDocument(arrival: Arrival): Verdict {
@@ -178,7 +178,10 @@ function versionVerdict(
 }
 
 /** Expiry 408, requirements 412, emptiness 417. */
-function judgeDemands(envelope: Envelope, { address, context }: Arrival): Refusal | undefined {
+function judgeDemands(
+  envelope: Envelope,
+  { address, context }: Arrival,
+): DocumentRefusal | undefined {
   const { expiresAt, generation } = envelope;
   // A clock that is not synchronised must not keep a node from its documents.
   if (expiresAt !== undefined && context.clockTrusted && expiresAt <= context.now) {
@@ -208,7 +211,7 @@ function judgeDemands(envelope: Envelope, { address, context }: Arrival): Refusa
 function judgeResources(
   resources: DecodedResources,
   { address, current, context }: Arrival,
-): Refusal | undefined {
+): DocumentRefusal | undefined {
   const at = { source: address.source, ref: address.topic };
   const invalid = [
     ...resources.errors,
@@ -270,9 +273,9 @@ function accept(
 }
 
 function refusalOf(
-  code: Refusal["code"],
+  code: DocumentRefusal["code"],
   errors: readonly FieldError[],
   address: DocumentAddress,
-): Refusal {
+): DocumentRefusal {
   return refusalFor(code, documentRejections(errors, address));
 }

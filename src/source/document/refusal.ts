@@ -8,7 +8,7 @@ import { messageOf } from "../../lib/errors.ts";
 /** The codes of docs/mqtt-api.md that leave everything as it is. */
 export type RefusalCode = 400 | 401 | 403 | 408 | 409 | 410 | 412 | 413 | 417 | 500 | 507;
 
-export interface Refusal {
+export interface DocumentRefusal {
   readonly code: RefusalCode;
   /** What is wrong, and what to do. */
   readonly message: string;
@@ -20,12 +20,12 @@ const MAX_REJECTIONS = 100;
 const SHOWN_IN_MESSAGE = 3;
 
 /** A refusal of the document as a whole. */
-export function refusal(code: RefusalCode, message: string): Refusal {
+export function refusal(code: RefusalCode, message: string): DocumentRefusal {
   return { code, message, rejections: [] };
 }
 
 /** A refusal for the listed errors; the message contains the first few. */
-export function refusalFor(code: RefusalCode, rejections: readonly Rejection[]): Refusal {
+export function refusalFor(code: RefusalCode, rejections: readonly Rejection[]): DocumentRefusal {
   const shown = rejections.slice(0, SHOWN_IN_MESSAGE).map((rejection) => sentence(rejection));
   const more = rejections.length - shown.length;
   const message = [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
@@ -49,7 +49,7 @@ function sentence(rejection: Rejection): string {
 }
 
 /** 507 when the disk is full, else 500; the document is kept in memory and tried again. */
-export function storageRefusal(thrown: unknown): Refusal {
+export function storageRefusal(thrown: unknown): DocumentRefusal {
   const again = "it is tried again by itself";
   const why = messageOf(thrown);
   if (isNoSpace(thrown))

@@ -98,7 +98,7 @@ test("keys that have gone are required all the same, and the way out is named", 
   record = { required: true };
   const shown = entry();
   expect(shown).toMatchObject({ required: true, rootKeys: [] });
-  expect(shown.why).toContain("only a reset takes that back");
+  expect(shown.why).toContain("agent trust reset ends that");
   expect(shown.problems).toHaveLength(1);
   expect(shown.problems[0]).toContain(trustPath);
   expect(shown.problems[0]).toContain('"agent trust reset"');

@@ -22,7 +22,7 @@ import { Housekeeping } from "../node/housekeeping.ts";
 import { NodeAddresses } from "../node/node-facts.ts";
 import { NodeView } from "../node/node-view.ts";
 import { Redactor } from "../node/redact.ts";
-import { RuntimeWatch } from "../pleg/runtime-health.ts";
+import { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { noPods } from "../podworkers/pods.ts";
 import { NO_FLEET_FACTS } from "../protocol/groups.ts";
 import { trustRequests } from "../trust/trust-view.ts";

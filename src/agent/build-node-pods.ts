@@ -7,7 +7,7 @@ import type { Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { imageEnsurer } from "../image/ensure-image.ts";
 import type { ImageLedger } from "../image/image-ledger.ts";
-import type { RuntimeWatch } from "../pleg/runtime-health.ts";
+import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { podObjects } from "../podworkers/config-changes.ts";
 import { MissingDevices } from "../podworkers/missing-devices.ts";
 import { activePods, type Pods } from "../podworkers/pods.ts";

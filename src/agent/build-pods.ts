@@ -16,7 +16,7 @@ import { PodTerminator } from "../podworkers/pod-terminator.ts";
 import { PodWorkers } from "../podworkers/pod-workers.ts";
 import type { Pods } from "../podworkers/pods.ts";
 import { StatusPublisher, type StatusPublisherOptions } from "../podworkers/publish-status.ts";
-import type { ProbeExec } from "../prober/ask-probe.ts";
+import type { ProbeExec } from "../prober/run-probe.ts";
 import { ProbeManager } from "../prober/probe-manager.ts";
 import { ContainerDrafts } from "../runtime/container-draft.ts";
 import type { EnsureImage, RuntimeHelper } from "../runtime/decide/action-input.ts";

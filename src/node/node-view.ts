@@ -21,7 +21,7 @@ import { redactStatus, type Redactor } from "./redact.ts";
 import { nodeIdentity, nodeLabels, nodeRoom, type NodeAddresses } from "./node-facts.ts";
 import { objectEntries } from "./object-entries.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
-import type { RuntimeWatch } from "../pleg/runtime-health.ts";
+import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { HoldRequests, HoldOutcome, HoldVerb } from "../rollout/update-holds.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
 import type { MqttSource } from "../source/document/mqtt-source.ts";

@@ -1,15 +1,15 @@
-// Performs: the newest look at every pod of ours, numbered by a counter instead of a clock (law 8). kubelet: pod cache
+// Performs: the newest observation of every pod, ordered by a counter instead of a clock. kubelet: pod cache
 
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 
 export class PodCache {
   readonly #pods = new Map<PodUID, ObservedPod>();
-  /** Container and sandbox id → pod, for events that only carry an id. */
+  /** Container and sandbox id → pod, for events that have only an id. */
   readonly #owners = new Map<string, PodUID>();
   #counter = 0;
 
-  /** Numbers a look before its first call: a look that began later outweighs one that ended later. */
+  /** Numbers an observation before its first call: the one that began last wins, not the one that ended last. */
   begin(): number {
     this.#counter += 1;
     return this.#counter;
@@ -27,7 +27,7 @@ export class PodCache {
     return this.#owners.get(id);
   }
 
-  /** Puts the look with this number, unless a later one is there; undefined = the runtime has nothing of it. */
+  /** Stores the observation with this number, unless there is a later one; undefined = the pod is not in the runtime. */
   put(uid: PodUID, number: number, look: Omit<ObservedPod, "observedAt"> | undefined): void {
     const known = this.#pods.get(uid);
     if (known !== undefined && known.observedAt > number) return;

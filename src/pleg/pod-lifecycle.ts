@@ -1,5 +1,5 @@
-// Performs: relist is the truth, events are a hint: keeps the pod cache right and says which pods changed. kubelet:
-// PLEG, evented PLEG
+// Performs: keeps the pod cache up to date and reports changed pods. A relist is authoritative, events only make it
+// faster. kubelet: PLEG, evented PLEG
 
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
@@ -13,33 +13,33 @@ import type { PodCache } from "./pod-cache.ts";
 import { changedPods } from "./relist.ts";
 import { RecentExits } from "./recent-exits.ts";
 
-export interface PodLifecycleOptions {
+interface PodLifecycleOptions {
   readonly reader: RuntimeReader;
   readonly cache: PodCache;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly onChange: (uid: PodUID) => void;
-  /** The worker of a busy pod observes it by itself when it is done. */
+  /** The worker of a busy pod observes it when it is done. */
   readonly workers: { isBusy(uid: PodUID): boolean };
 }
 
 const RELIST_MS = 60_000;
 const RELIST_DEADLINE_MS = 120_000;
-/** Relist without success for this long: the node is not healthy. kubelet: relistThreshold */
+/** Without a successful relist for this long the node is unhealthy. kubelet: relistThreshold */
 const STALE_MS = 180_000;
 const RESUBSCRIBE_MS = 1_000;
-/** containerd deletes the task first and writes CRI's status after: how long, and how often, to look again. */
+/** containerd deletes the task before it updates CRI's status: first and longest wait before observing again. */
 const LAG_FIRST_MS = 5;
 const LAG_MAX_MS = 2_000;
-/** Births are never urgent: whoever caused them looks for himself. */
+/** Created and Started are not urgent: the worker that caused them observes the pod itself. */
 const QUIET_MS = 500;
 
 export class PodLifecycle {
   readonly #options: PodLifecycleOptions;
   readonly #exits: RecentExits;
-  readonly #looking = new Set<PodUID>();
-  /** Pods of which an exit was announced while somebody looked. */
+  readonly #observing = new Set<PodUID>();
+  /** Pods with an exit event during their observation. */
   readonly #announced = new Set<PodUID>();
   readonly #again = new Set<PodUID>();
   #relistedAt: Monotonic;
@@ -51,19 +51,19 @@ export class PodLifecycle {
     this.#relistedAt = options.clock.monotonic();
   }
 
-  /** undefined = healthy, else the sentence for /healthz. */
+  /** undefined = healthy, else the message for /healthz. */
   unhealthy(): string | undefined {
     const age = this.#options.clock.monotonic() - this.#relistedAt;
     if (age <= STALE_MS) return undefined;
     return `pleg: the last complete list of the runtime's pods is ${Math.round(age / 1000)} s old`;
   }
 
-  /** The runtime does not answer: the stream may be silently dead, so begin a new one and list again. */
+  /** After the runtime did not answer: the stream may be dead without notice, so a new one is begun, with a new list. */
   resubscribe(): void {
     this.#restart.abort();
   }
 
-  /** One complete look; rejects when the runtime does not answer. */
+  /** Lists all pods and observes the changed ones; rejects when the runtime does not answer. */
   async relist(signal: AbortSignal): Promise<void> {
     const { cache, reader, clock } = this.#options;
     using limit = deadline(clock, RELIST_DEADLINE_MS, signal);
@@ -74,18 +74,18 @@ export class PodLifecycle {
       changed.map(async (uid) => {
         const summary = listed.get(uid);
         const before = cache.get(uid);
-        // A pod that this list could not yet have seen is not gone.
+        // A pod observed after this list began may be missing in it.
         if (summary === undefined && before !== undefined && before.observedAt > number) return;
         const look = summary === undefined ? undefined : await reader.inspect(summary, before);
         this.#put(uid, number, look);
-        // Said of each at once: what this list has shown, no later one shows as a change, however this one ends.
+        // Reported at once: a later list shows no change again, even if this relist fails.
         this.#options.onChange(uid);
       }),
     );
     this.#relistedAt = clock.monotonic();
   }
 
-  /** A look at one pod on somebody's order; the cache is right when it resolves. */
+  /** Observes one pod; the cache is up to date when it resolves. */
   async look(uid: PodUID): Promise<ObservedPod | undefined> {
     const { cache, reader } = this.#options;
     const number = cache.begin();
@@ -96,11 +96,11 @@ export class PodLifecycle {
   #put(uid: PodUID, number: number, look: Omit<ObservedPod, "observedAt"> | undefined): void {
     const { cache } = this.#options;
     cache.put(uid, number, look === undefined ? undefined : this.#exits.correct(look));
-    // An exit may have been announced before anybody knew whose container it was.
+    // An exit event may have arrived before the container's pod was known.
     if (this.#exits.awaits(cache.get(uid)) && !this.#options.workers.isBusy(uid)) this.#hint(uid);
   }
 
-  /** Relists now and then, whatever the events say. */
+  /** Relists periodically, independent of events. */
   async runRelist(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#options;
     while (!signal.aborted) {
@@ -114,7 +114,7 @@ export class PodLifecycle {
     }
   }
 
-  /** Subscribes for ever; lists again at the begin of every stream, for a stream has no past. */
+  /** Subscribes for ever; lists again at the begin of every stream, because a stream replays nothing. */
   async runEvents(events: RuntimeEvents, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#options;
     while (!signal.aborted) {
@@ -166,33 +166,33 @@ export class PodLifecycle {
     }
   }
 
-  /** Acts on the exit at once; what the runtime records of it follows. */
+  /** Applies the exit at once; the runtime's own record follows. */
   #onExit(uid: PodUID | undefined): void {
     const { cache, workers, onChange } = this.#options;
     const known = uid === undefined ? undefined : cache.get(uid);
     if (uid === undefined || known === undefined) return;
     const corrected = this.#exits.correct(known);
     if (corrected !== known) {
-      // The same look, told more: one that is under way has begun later and outweighs it.
+      // Keeps the number of the observation: one in progress began later and replaces it.
       cache.put(uid, known.observedAt, corrected);
       onChange(uid);
     }
     if (workers.isBusy(uid)) return;
-    if (this.#looking.has(uid)) this.#announced.add(uid);
+    if (this.#observing.has(uid)) this.#announced.add(uid);
     this.#hint(uid);
   }
 
   #hint(uid: PodUID): void {
-    if (this.#looking.has(uid)) {
+    if (this.#observing.has(uid)) {
       this.#again.add(uid);
       return;
     }
-    this.#looking.add(uid);
-    void this.#chase(uid);
+    this.#observing.add(uid);
+    void this.#observeUntilRecorded(uid);
   }
 
-  /** Looks until the runtime's own record shows every exit that was announced. */
-  async #chase(uid: PodUID): Promise<void> {
+  /** Observes the pod until the runtime's own record shows every announced exit. */
+  async #observeUntilRecorded(uid: PodUID): Promise<void> {
     const { clock, cache, log, onChange } = this.#options;
     try {
       let wait = LAG_FIRST_MS;
@@ -204,21 +204,21 @@ export class PodLifecycle {
           continue;
         }
         await clock.sleep(wait);
-        // The record of an exit that was announced meanwhile may take as long again.
+        // The record of an exit announced meanwhile may take as long again.
         wait = this.#announced.delete(uid) ? LAG_FIRST_MS : wait * 2;
         this.#again.add(uid);
       } while (this.#again.has(uid) && wait <= LAG_MAX_MS);
     } catch (error) {
-      log.warn("look at a pod failed", { uid, error: messageOf(error) });
+      log.warn("observing a pod failed", { uid, error: messageOf(error) });
     } finally {
-      this.#looking.delete(uid);
+      this.#observing.delete(uid);
       this.#announced.delete(uid);
     }
     onChange(uid);
   }
 }
 
-/** Whether the cache already says what the event says: then nobody has to look. */
+/** Whether the cache already shows the event, so that no observation is needed. */
 function isKnown(pod: ObservedPod | undefined, event: TaskEvent): boolean {
   const container = pod?.containers.find(({ id }) => id === event.id);
   const sandbox = pod?.sandboxes.find(({ id }) => id === event.id);

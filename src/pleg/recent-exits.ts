@@ -1,5 +1,4 @@
-// Performs: remembers which containers were announced dead: an exit is final, a status that lags its event is not
-// believed.
+// Performs: remembers exit events of containers: an exit is final, so a status that lags behind its event is corrected.
 
 import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
 import type { TaskExit } from "../containerd/runtime-events.ts";
@@ -7,7 +6,7 @@ import type { Clock, Monotonic } from "../lib/clock.ts";
 
 const KEEP_MS = 30_000;
 const KEEP_MANY = 2_000;
-/** 128 + SIGKILL: any other end was not the kernel's. */
+/** 128 + SIGKILL: the kernel's OOM killer causes no other exit code. */
 const KILLED_EXIT_CODE = 137;
 
 interface Announced {
@@ -20,7 +19,7 @@ export class RecentExits {
   /** Insertion order is time order. */
   readonly #seen = new Map<string, Announced>();
 
-  /** Containers in which the kernel killed for want of memory. */
+  /** Containers with an OOM event. */
   readonly #outOfMemory = new Set<string>();
 
   constructor(clock: Clock) {
@@ -37,7 +36,7 @@ export class RecentExits {
     }
   }
 
-  /** The runtime's record of the exit sometimes misses it. A container may outlive it for long: only the number is bounded. */
+  /** The runtime's record of the exit sometimes lacks the OOM. A container may survive it for long, so only the count is bounded. */
   addOutOfMemory(id: string): void {
     this.#outOfMemory.delete(id);
     this.#outOfMemory.add(id);
@@ -46,7 +45,7 @@ export class RecentExits {
       this.#outOfMemory.delete(oldest);
   }
 
-  /** The look with the announced exits in it: whoever decides by it need not wait for the runtime's own record. */
+  /** The observation with the announced exits applied, before the runtime records them. */
   correct<T extends Pick<ObservedPod, "containers">>(pod: T): T {
     const containers = pod.containers.map((container) => this.#corrected(container));
     const isChanged = containers.some((container, index) => container !== pod.containers[index]);
@@ -61,7 +60,7 @@ export class RecentExits {
     return this.#outOfMemory.has(known.id) ? { ...known, reason: "OOMKilled" } : known;
   }
 
-  /** True while the runtime's own record of an announced exit has yet to follow. */
+  /** True while the runtime has not recorded an announced exit yet. */
   awaits(pod: ObservedPod | undefined): boolean {
     if (pod === undefined) return false;
     return (

@@ -1,10 +1,10 @@
-// Decides which pods have changed between two looks at the runtime. Relist of equal worlds is empty. kubelet: generic PLEG
+// Finds the pods that changed since they were observed. kubelet: generic PLEG
 
 import type { PodUID } from "../api/v1/pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodSummary } from "../runtime/observe/runtime-reader.ts";
 
-/** UIDs whose sandboxes or containers came, went or changed state since they were observed. */
+/** UIDs whose sandboxes or containers appeared, disappeared or changed state. */
 export function changedPods(
   observed: ReadonlyMap<PodUID, ObservedPod>,
   listed: ReadonlyMap<PodUID, PodSummary>,
@@ -30,7 +30,7 @@ function fingerprint(summary: PodSummary): string {
 function fingerprintOf(pod: ObservedPod): string {
   return [
     ...pod.sandboxes.map((sandbox) => `${sandbox.id} ${sandbox.state}`),
-    // What is only presumed differs from every list, until it has been looked at.
+    // A presumed exit differs from every list until the pod is observed again.
     ...pod.containers.map(({ id, state, presumed }) => `${id} ${presumed === true ? "" : state}`),
   ]
     .toSorted()

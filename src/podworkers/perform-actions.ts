@@ -15,7 +15,7 @@ import type {
 } from "../runtime/decide/action-input.ts";
 import { isLive, usableSandbox } from "../runtime/observe/newest.ts";
 import type { KillReason, PodAction } from "../runtime/decide/pod-action.ts";
-import type { RuntimeWatch } from "../pleg/runtime-health.ts";
+import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { PodRuntime } from "../runtime/pod-runtime.ts";
 import type { PodVolumes } from "../volume/pod-volumes.ts";
 import type { PodLife } from "./pod-life.ts";

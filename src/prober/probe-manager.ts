@@ -1,4 +1,4 @@
-// Performs: asks the probes of every container that runs and keeps what they say. kubelet: prober.Manager,
+// Performs: runs the probes of every running container and keeps their verdicts. kubelet: prober.Manager,
 // prober/results
 
 import { containerEvent, type RecordEvent } from "../api/v1/events.ts";
@@ -15,16 +15,22 @@ import type { ProbeEdge } from "../host/probe/probe-edge.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
-import { askProbe, type ProbeExec } from "./ask-probe.ts";
-import { answerEvent, type ProbeAnswer } from "./probe-answer.ts";
+import { runProbe, type ProbeExec } from "./run-probe.ts";
+import { resultEvent, type ProbeResult } from "./probe-result.ts";
 import {
-  afterAnswer,
+  afterResult,
   initialState,
   isGated,
   whileTerminating,
   type ProbeState,
 } from "./probe-state.ts";
-import { firstAsk, giveUpAt, mayHaveRunBefore, nextAsk, type FirstAsk } from "./probe-timing.ts";
+import {
+  firstProbe,
+  giveUpAt,
+  mayHaveRunBefore,
+  nextProbe,
+  type FirstProbe,
+} from "./probe-timing.ts";
 import {
   hasProbes,
   instanceAddress,
@@ -35,34 +41,34 @@ import {
 } from "./probed-instances.ts";
 import { WakeUp } from "./wake-up.ts";
 
-export interface ProbeManagerOptions {
+interface ProbeManagerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly edge: ProbeEdge;
   readonly exec: ProbeExec;
-  /** An answer changed a verdict. What `update` itself changes is there when it returns, and is not announced. */
+  /** A result changed a verdict. Not called for changes by `update` itself: the caller reads them after it. */
   readonly onChange: (uid: PodUID) => void;
   readonly record: RecordEvent;
-  /** Where pods on the host's network are asked; undefined = the loopback. */
+  /** Address of pods on the host's network; undefined = the loopback. */
   readonly hostIP: () => string | undefined;
 }
 
-/** One probe of one instance; never of another: a new instance is a new worker. kubelet: prober.worker */
+/** One probe of one instance; a new instance gets a new worker. kubelet: prober.worker */
 interface Worker {
   readonly pod: ProbedPod;
   readonly containerId: string;
   readonly kind: ProbeKind;
-  readonly first: FirstAsk;
+  readonly first: FirstProbe;
   target: ProbedInstance;
   probe: Probe;
   state: ProbeState;
-  /** When it has to be looked at: to ask, or, while it asks, to give up. */
+  /** When to run the probe, or, while it runs, when to give up. */
   wakeAt: Monotonic;
-  /** When the newest question should have been asked. */
+  /** When the newest run was due. */
   due: Monotonic;
-  /** Of the question under way. */
-  asking: AbortController | undefined;
+  /** Of the run in progress. */
+  running: AbortController | undefined;
 }
 
 interface ProbedPod {
@@ -88,7 +94,7 @@ export class ProbeManager implements Disposable {
     this.#wakeUp = new WakeUp(options.clock, () => this.#tick());
   }
 
-  /** Makes the probes that run equal what the newest running instances ask for. Idempotent, and cheap when nothing changed. */
+  /** Starts and stops workers so that they match the newest running instances. Idempotent, and cheap when nothing changed. */
   update(
     pod: Pod,
     observed: ObservedPod | undefined,
@@ -106,7 +112,7 @@ export class ProbeManager implements Disposable {
     this.#refresh(probed);
   }
 
-  /** Nothing of this pod is asked or remembered any more; answers that are still under way are dropped. */
+  /** Stops all probes of this pod and forgets their verdicts; results of runs in progress are dropped. */
   forget(uid: PodUID): void {
     for (const worker of this.#pods.get(uid)?.workers ?? []) this.#stop(worker);
     this.#pods.delete(uid);
@@ -155,8 +161,8 @@ export class ProbeManager implements Disposable {
   ): Worker {
     const seen = this.#options.clock.monotonic();
     const ranBefore = firstLook && mayHaveRunBefore(seen - this.#startedAt);
-    const dice = ranBefore ? this.#options.random.next() : 0;
-    const first = firstAsk({ kind, probe, seen, ranBefore, dice });
+    const random = ranBefore ? this.#options.random.next() : 0;
+    const first = firstProbe({ kind, probe, seen, ranBefore, random });
     const worker: Worker = {
       pod,
       containerId: target.instance.id,
@@ -167,7 +173,7 @@ export class ProbeManager implements Disposable {
       state: initialState(kind),
       wakeAt: NEVER,
       due: first.at,
-      asking: undefined,
+      running: undefined,
     };
     this.#workers.add(worker);
     return worker;
@@ -180,21 +186,21 @@ export class ProbeManager implements Disposable {
 
   #silence(worker: Worker): void {
     worker.wakeAt = NEVER;
-    const { asking } = worker;
-    worker.asking = undefined;
-    asking?.abort();
+    const { running } = worker;
+    worker.running = undefined;
+    running?.abort();
   }
 
   #terminate(worker: Worker): void {
     worker.state = whileTerminating(worker.state);
     if (worker.state.final) this.#silence(worker);
-    // A startup probe that is content lets readiness go on.
+    // A startup probe that counts as successful releases readiness.
     else this.#plan(worker);
   }
 
-  /** Sets the time of the first question, once nothing holds it back. */
+  /** Sets the time of the first run, once the startup probe releases it. */
   #plan(worker: Worker): void {
-    const idle = worker.asking === undefined && worker.wakeAt === NEVER;
+    const idle = worker.running === undefined && worker.wakeAt === NEVER;
     if (!idle || worker.state.final || isGated(worker.state, startupOf(worker))) return;
     worker.due = Math.max(worker.first.at, this.#options.clock.monotonic());
     worker.wakeAt = worker.due;
@@ -205,7 +211,7 @@ export class ProbeManager implements Disposable {
     const now = this.#options.clock.monotonic();
     for (const worker of this.#workers) {
       if (worker.wakeAt > now) continue;
-      if (worker.asking === undefined) this.#ask(worker, now);
+      if (worker.running === undefined) this.#run(worker, now);
       else this.#giveUp(worker);
     }
     let next = NEVER;
@@ -213,62 +219,62 @@ export class ProbeManager implements Disposable {
     this.#wakeUp.by(next);
   }
 
-  #ask(worker: Worker, now: Monotonic): void {
+  #run(worker: Worker, now: Monotonic): void {
     const { pod, probe, containerId, target } = worker;
-    const asking = new AbortController();
-    worker.asking = asking;
+    const running = new AbortController();
+    worker.running = running;
     worker.wakeAt = giveUpAt(probe, now);
     const podIP = pod.pod.spec.hostNetwork
       ? (this.#options.hostIP() ?? "127.0.0.1")
       : instanceAddress(pod.observed, containerId);
-    const { signal } = asking;
+    const { signal } = running;
     const { container } = target;
-    void askProbe(this.#options, { probe, container, containerId, podIP, signal }).then((answer) =>
-      this.#answered(worker, asking, answer),
+    void runProbe(this.#options, { probe, container, containerId, podIP, signal }).then((result) =>
+      this.#onResult(worker, running, result),
     );
   }
 
-  // An edge that keeps its promises never comes here; one that does not must not end a probe for ever.
+  // Only for an edge that violates its deadline: it must not stop a probe for ever.
   #giveUp(worker: Worker): void {
-    const asking = worker.asking;
-    asking?.abort();
-    if (asking !== undefined)
-      this.#answered(worker, asking, { type: "Error", message: "no answer, and no end either" });
+    const { running } = worker;
+    running?.abort();
+    if (running !== undefined)
+      this.#onResult(worker, running, { type: "Error", message: "the probe did not end" });
   }
 
-  #answered(worker: Worker, asking: AbortController, answer: ProbeAnswer): void {
-    // Stopped, final or given up since: an answer about an instance that is none of ours any more.
-    if (worker.asking !== asking) return;
-    worker.asking = undefined;
+  #onResult(worker: Worker, running: AbortController, result: ProbeResult): void {
+    // Stopped, final or given up since: the result is obsolete.
+    if (worker.running !== running) return;
+    worker.running = undefined;
     const now = this.#options.clock.monotonic();
-    const next = nextAsk(worker.probe, worker.due, now);
+    const next = nextProbe(worker.probe, worker.due, now);
     worker.due = next.due;
     worker.wakeAt = next.at;
-    const early = answer.type === "Failure" && now < worker.first.failuresFrom;
-    if (!early) this.#judge(worker, answer);
+    const early = result.type === "Failure" && now < worker.first.failuresFrom;
+    if (!early) this.#judge(worker, result);
     this.#wakeUp.by(worker.wakeAt);
   }
 
-  #judge(worker: Worker, answer: ProbeAnswer): void {
+  #judge(worker: Worker, result: ProbeResult): void {
     const { pod, kind, target, state } = worker;
-    const said = answerEvent(kind, answer);
-    if (said !== undefined)
-      this.#options.record(containerEvent(pod.pod, target.container.name, said));
-    if (answer.type === "Error") return;
-    worker.state = afterAnswer(
+    const event = resultEvent(kind, result);
+    if (event !== undefined)
+      this.#options.record(containerEvent(pod.pod, target.container.name, event));
+    if (result.type === "Error") return;
+    worker.state = afterResult(
       state,
-      answer.type === "Failure" ? "Failure" : "Success",
+      result.type === "Failure" ? "Failure" : "Success",
       worker.probe,
     );
     if (worker.state.final) this.#silence(worker);
     if (worker.state.outcome === state.outcome) return;
-    this.#options.log.debug("a probe changed its mind", {
+    this.#options.log.debug("the verdict of a probe changed", {
       pod: podName(pod.pod),
       container: target.container.name,
       probe: kind,
       outcome: worker.state.outcome,
     });
-    // Started at last: the others need not wait for their turn.
+    // The container has started: releases its other probes.
     if (kind === "startup") for (const other of pod.workers) this.#plan(other);
     this.#refresh(pod);
     this.#options.onChange(pod.pod.metadata.uid);

@@ -1,4 +1,4 @@
-// What one probe thinks of one instance of a container, and whether it asks on. kubelet: prober/worker
+// State of one probe of one container instance: its verdict, and whether it continues. kubelet: prober/worker
 
 import type { Probe } from "../api/v1/probe.ts";
 import type { ProbeKind, ProbeOutcome } from "../api/v1/probe-verdicts.ts";
@@ -7,16 +7,16 @@ export type Thresholds = Pick<Probe, "successThreshold" | "failureThreshold">;
 
 export interface ProbeState {
   readonly kind: ProbeKind;
-  /** The verdict: what the thresholds made of the answers. */
+  /** The verdict: results after the thresholds. */
   readonly outcome: ProbeOutcome;
-  /** The newest answer, and how often it came in a row; counted no further than its threshold. */
+  /** The newest result, and how often it was repeated; counted up to its threshold. */
   readonly last: "Success" | "Failure" | "None";
   readonly run: number;
-  /** Asks no more: its word about this instance is final. */
+  /** The probe stops: its verdict on this instance is final. */
   readonly final: boolean;
 }
 
-/** Before the first answer: alive, not ready, not known to have started. */
+/** Before the first result: alive, not ready, startup unknown. */
 export function initialState(kind: ProbeKind): ProbeState {
   return { kind, outcome: INITIAL[kind], last: "None", run: 0, final: false };
 }
@@ -27,24 +27,24 @@ const INITIAL: Readonly<Record<ProbeKind, ProbeOutcome>> = {
   startup: "Unknown",
 };
 
-/** The same object as long as an answer changes nothing. A final state stays as it is. */
-export function afterAnswer(
+/** The same object if the result changes nothing. A final state never changes. */
+export function afterResult(
   state: ProbeState,
-  answer: "Success" | "Failure",
+  result: "Success" | "Failure",
   thresholds: Thresholds,
 ): ProbeState {
   if (state.final) return state;
-  const needed = answer === "Success" ? thresholds.successThreshold : thresholds.failureThreshold;
-  const before = state.last === answer ? state.run : 0;
+  const needed = result === "Success" ? thresholds.successThreshold : thresholds.failureThreshold;
+  const before = state.last === result ? state.run : 0;
   const run = Math.min(before + 1, Math.max(needed, 1));
-  const outcome = run >= needed ? answer : state.outcome;
-  if (state.last === answer && state.run === run && state.outcome === outcome) return state;
-  return { kind: state.kind, outcome, last: answer, run, final: isFinal(state.kind, outcome) };
+  const outcome = run >= needed ? result : state.outcome;
+  if (state.last === result && state.run === run && state.outcome === outcome) return state;
+  return { kind: state.kind, outcome, last: result, run, final: isFinal(state.kind, outcome) };
 }
 
 /**
- * Of a pod that is being stopped: nothing may kill its containers a second time, so liveness and startup
- * are content. Readiness goes on, so that traffic can be led away.
+ * For a pod that is being stopped: its containers must not be killed a second time, so liveness and startup count as
+ * successful. Readiness continues, so that traffic can be redirected.
  */
 export function whileTerminating(state: ProbeState): ProbeState {
   if (state.kind === "readiness" || (state.final && state.outcome === "Success")) return state;
@@ -56,7 +56,7 @@ export function isGated(state: ProbeState, startup: ProbeOutcome | undefined): b
   return state.kind !== "startup" && startup !== undefined && startup !== "Success";
 }
 
-// A container that failed is about to be killed: commands in it now could disturb its end.
+// A container that failed is about to be killed: running commands in it could disturb its termination.
 function isFinal(kind: ProbeKind, outcome: ProbeOutcome): boolean {
   switch (kind) {
     case "liveness":

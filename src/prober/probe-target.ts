@@ -1,4 +1,4 @@
-// Which address a probe asks for one container.
+// The address of a container's probe.
 
 import { resolvePort } from "../api/v1/container-ports.ts";
 import type { HttpGetHandler, TcpSocketHandler } from "../api/v1/probe.ts";
@@ -14,7 +14,7 @@ import type { Address, HttpRequest } from "../host/probe/probe-edge.ts";
 
 const USER_AGENT = "kube-probe/1.36";
 
-/** `podIP`: where the handler names no host; undefined = not known. */
+/** `podIP`: used when the handler names no host; undefined = unknown. */
 export function probeRequest(
   handler: HttpGetHandler,
   { ports }: Pick<Container, "ports">,

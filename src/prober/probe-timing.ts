@@ -1,45 +1,45 @@
-// When a probe asks: first, next, and when an edge that never answers is given up. All times are Monotonic.
+// When a probe runs first and next, and when a run without result is given up. All times are Monotonic.
 
 import type { Probe } from "../api/v1/probe.ts";
 import type { ProbeKind } from "../api/v1/probe-verdicts.ts";
 import type { Monotonic } from "../lib/clock.ts";
 
-/** Beyond its own time-out an edge gets this long to come back. */
+/** Extra time after the probe's timeout for the edge to settle. */
 const GIVE_UP_MS = 30_000;
 /**
- * What a first look at a pod finds running in this time after the agent's start, ran before; and no first question
- * is put off by more than this.
+ * Containers first seen running within this time after the agent's start are assumed to have run before it. Also the
+ * longest random delay of a first run.
  */
 const SETTLING_MS = 10_000;
 
-export interface FirstAsk {
+export interface FirstProbe {
   readonly at: Monotonic;
   /** Failures before this time do not count. */
   readonly failuresFrom: Monotonic;
 }
 
-export interface Sighting {
+interface Sighting {
   readonly kind: ProbeKind;
   readonly probe: Probe;
   /** When this process first saw the instance running. */
   readonly seen: Monotonic;
-  /** It ran already when the agent started. */
+  /** It was running when the agent started. */
   readonly ranBefore: boolean;
   /** Uniform in [0, 1). */
-  readonly dice: number;
+  readonly random: number;
 }
 
 /**
- * A new instance is asked exactly after its initial delay. One that ran before the agent started spreads its first
- * question over a period, or ten seconds of it, so that a restart of the agent is no burst. How long such a one has been running, only the
- * wall clock could say, and that lies; a liveness probe too early may kill a container that still starts, so liveness
- * waits the whole delay again. Readiness can kill nothing and asks at once; so does startup, whose success
- * the other two wait for, but its failures count only after the delay.
+ * A new instance is probed exactly after its initial delay. For one that ran before the agent started, the first run is
+ * spread over at most a period and ten seconds, so that a restart of the agent causes no burst. Only the unreliable wall
+ * clock could tell how long it has been running, and an early liveness probe may kill a container that still starts:
+ * liveness waits the whole delay again. Readiness kills nothing and runs at once; so does startup, which the other two
+ * wait for, but its failures count only after the delay.
  */
-export function firstAsk({ kind, probe, seen, ranBefore, dice }: Sighting): FirstAsk {
+export function firstProbe({ kind, probe, seen, ranBefore, random }: Sighting): FirstProbe {
   const delayed = seen + probe.initialDelaySeconds * 1000;
   if (!ranBefore) return { at: delayed, failuresFrom: delayed };
-  const jitter = Math.floor(dice * Math.min(periodMs(probe), SETTLING_MS));
+  const jitter = Math.floor(random * Math.min(periodMs(probe), SETTLING_MS));
   switch (kind) {
     case "liveness":
       return { at: delayed + jitter, failuresFrom: delayed };
@@ -56,10 +56,10 @@ export function mayHaveRunBefore(sinceStart: number): boolean {
 }
 
 /**
- * A fixed rate without overlap: who took longer than a period asks again at once, and then falls back into step.
- * `due`: when the question that is answered now should have been asked.
+ * A fixed rate without overlap: after a run longer than a period the next one starts at once, later ones return to the
+ * schedule. `due`: when the run that ended now was due.
  */
-export function nextAsk(
+export function nextProbe(
   probe: Probe,
   due: Monotonic,
   now: Monotonic,

@@ -1,4 +1,4 @@
-// Which instances of a pod's containers are asked, and where they are reached. kubelet: probeManager.AddPod
+// Selects the container instances to probe, and their address. kubelet: probeManager.AddPod
 
 import { newestContainer } from "../api/pod/newest-observed.ts";
 import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
@@ -11,7 +11,7 @@ export interface ProbedInstance {
   readonly instance: ObservedContainer;
 }
 
-/** Startup first: it decides about the others. */
+/** Startup first: the others wait for it. */
 export const PROBE_KINDS: readonly ProbeKind[] = ["startup", "liveness", "readiness"];
 
 export function probeOf(container: Container, kind: ProbeKind): Probe | undefined {
@@ -29,7 +29,7 @@ export function hasProbes(spec: PodSpec): boolean {
   return spec.containers.some(isProbed) || spec.initContainers.some(isProbed);
 }
 
-/** Containers and sidecars with a probe whose newest instance runs; init containers end by themselves. */
+/** Containers and sidecars with a probe whose newest instance runs; plain init containers are not probed. */
 export function probedInstances(
   { spec }: Pod,
   observed: ObservedPod | undefined,
@@ -44,7 +44,7 @@ export function probedInstances(
   });
 }
 
-/** Where an instance answers: in its own sandbox, whichever came up beside it. undefined = not known yet. */
+/** The address of the instance's own sandbox, even if there is a newer one. undefined = unknown yet. */
 export function instanceAddress(
   observed: ObservedPod | undefined,
   containerId: string,

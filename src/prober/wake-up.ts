@@ -1,12 +1,13 @@
-// Performs: one timer for all probes, set to the earliest of them; what is due within 50 ms is done in one go.
+// Performs: one timer for all probes, set to the earliest; probes due within 50 ms run together.
 
 import type { Clock, Monotonic } from "../lib/clock.ts";
 
 /**
- * Between two wake-ups. Waking is what costs most: 200 probes a second done one by one take twice the time
- * that they take in groups. No probe comes later by more than this.
+ * Minimum between two wake-ups, and the most that a probe is delayed by it. 200 probes a second cost half the CPU time in
+ * groups than one by one.
  */
 const SPACING_MS = 50;
+
 export class WakeUp implements Disposable {
   readonly #clock: Clock;
   readonly #run: () => void;
@@ -14,13 +15,13 @@ export class WakeUp implements Disposable {
   #at: Monotonic = Number.POSITIVE_INFINITY;
   #ranAt: Monotonic = Number.NEGATIVE_INFINITY;
 
-  /** `run` asks for the next wake-up itself. */
+  /** `run` requests the next wake-up itself. */
   constructor(clock: Clock, run: () => void) {
     this.#clock = clock;
     this.#run = run;
   }
 
-  /** Wakes up by `at`, or earlier if that was asked before. Infinity = no wish. */
+  /** Wakes up by `at`, or at an earlier requested time. Infinity = no request. */
   by(at: Monotonic): void {
     if (at === Number.POSITIVE_INFINITY) return;
     const now = this.#clock.monotonic();

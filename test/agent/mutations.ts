@@ -168,8 +168,8 @@ const POD_MUTATIONS: readonly Mutation[] = [
   {
     name: "liveness fails at once",
     file: "src/prober/probe-state.ts",
-    search: "const outcome = run >= needed ? answer : state.outcome;",
-    replacement: "const outcome = answer;",
+    search: "const outcome = run >= needed ? result : state.outcome;",
+    replacement: "const outcome = result;",
   },
   {
     name: "a Never container runs again after a reboot",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { RuntimeWatch } from "../../src/pleg/runtime-health.ts";
+import { RuntimeWatch } from "../../src/pleg/runtime-watch.ts";
 import { NO_FEATURES } from "../../src/runtime/cri-config/features.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { VirtualClock } from "../fakes/fake-clock.ts";

@@ -252,7 +252,7 @@ describe("a hostile network", () => {
     expect(world.edge.asked.length).toBe(2);
     expect(world.said("a-0")).toBe("liveness=Success");
     expect(world.messages()).toEqual([
-      "Unhealthy: Liveness probe errored and resulted in unknown state: no answer, and no end either",
+      "Unhealthy: Liveness probe errored and resulted in unknown state: the probe did not end",
     ]);
     world.behave("liveness", UP);
     await world.clock.advance(40_000);

@@ -6,7 +6,7 @@ import type { Probe } from "../../../src/api/v1/probe.ts";
 import type { Container, Pod } from "../../../src/api/v1/pod.ts";
 import type { ProbeKind } from "../../../src/api/v1/probe-verdicts.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import type { ProbeExec } from "../../../src/prober/ask-probe.ts";
+import type { ProbeExec } from "../../../src/prober/run-probe.ts";
 import { ProbeManager } from "../../../src/prober/probe-manager.ts";
 import { aContainer, anInstance, anObservedPod, aPod, aSandbox, UID } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";

@@ -20,7 +20,7 @@ function judge(status: number, location = "", chain: readonly HttpRequest[] = [a
   const step = judgeHttp(chain, { status, location, body: "the body" });
   if (step.type === "Follow")
     return `${urlOf(step.request)} ${step.request.headers.map(({ name }) => name).join()}`;
-  return "output" in step.answer ? `${step.answer.type}: ${step.answer.output}` : step.answer.type;
+  return "output" in step.result ? `${step.result.type}: ${step.result.output}` : step.result.type;
 }
 
 describe("an HTTP answer", () => {
@@ -79,7 +79,7 @@ describe("an HTTP answer", () => {
   test("is cut to 10 KiB", () => {
     const body = "ü".repeat(20_000);
     const step = judgeHttp([asked], { status: 300, location: "", body });
-    expect(step).toMatchObject({ type: "Answer", answer: { type: "Warning" } });
+    expect(step).toMatchObject({ type: "Result", result: { type: "Warning" } });
     expect(JSON.stringify(step).length).toBeLessThan(10_400);
   });
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 
 import type { ProbeKind, ProbeOutcome } from "../../../src/api/v1/probe-verdicts.ts";
 import {
-  afterAnswer,
+  afterResult,
   initialState,
   isGated,
   whileTerminating,
@@ -21,7 +21,7 @@ function outcomes(kind: ProbeKind, story: string, successes = 1, failures = 3): 
   const said: string[] = [];
   for (const letter of story.split("")) {
     if (letter === "T") state = whileTerminating(state);
-    else state = afterAnswer(state, letter === "S" ? "Success" : "Failure", thresholds);
+    else state = afterResult(state, letter === "S" ? "Success" : "Failure", thresholds);
     said.push(state.outcome.charAt(0) + (state.final ? "!" : ""));
   }
   return said.join(" ");
@@ -60,8 +60,8 @@ describe("a probe", () => {
 
   test("stays the same object as long as nothing changes", () => {
     const thresholds = { successThreshold: 1, failureThreshold: 3 };
-    const ready = afterAnswer(initialState("readiness"), "Success", thresholds);
-    expect(afterAnswer(ready, "Success", thresholds)).toBe(ready);
+    const ready = afterResult(initialState("readiness"), "Success", thresholds);
+    expect(afterResult(ready, "Success", thresholds)).toBe(ready);
     const done = whileTerminating(ready);
     expect(done).toBe(ready);
   });
@@ -129,7 +129,7 @@ class Say implements fc.Command<Model, Real> {
   check = (): boolean => true;
   run(model: Model, real: Real): void {
     model.answer(this.#answer);
-    real.state = afterAnswer(real.state, this.#answer, {
+    real.state = afterResult(real.state, this.#answer, {
       successThreshold: this.#needed.Success,
       failureThreshold: this.#needed.Failure,
     });

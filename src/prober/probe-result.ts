@@ -1,54 +1,53 @@
-// What one answer to a probe means, in the kubelet's words. kubelet: pkg/probe, prober.runProbe
+// The result of running a probe once, with the kubelet's messages. kubelet: pkg/probe, prober.runProbe
 
 import type { ProbeKind } from "../api/v1/probe-verdicts.ts";
 import type { GrpcHealth } from "../host/probe/probe-edge.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 
-/** `Warning` counts as a success. `Error`: nobody knows; it changes nothing. */
-export type ProbeAnswer =
+/** `Warning` counts as a success. `Error`: the result is unknown, and nothing changes. */
+export type ProbeResult =
   | { readonly type: "Success" }
   | { readonly type: "Warning"; readonly output: string }
   | { readonly type: "Failure"; readonly output: string }
   | { readonly type: "Error"; readonly message: string };
 
-export const SUCCESS: ProbeAnswer = { type: "Success" };
-/** UTF-16 units of an answer that are kept. kubelet: maxReadLength */
+export const SUCCESS: ProbeResult = { type: "Success" };
+/** UTF-16 units of output that are kept. kubelet: maxReadLength */
 const MAX_OUTPUT = 10 * 1024;
 
-/** With the output cut to what may be kept. */
-export function failure(output: string): ProbeAnswer {
+export function failure(output: string): ProbeResult {
   return { type: "Failure", output: cut(output) };
 }
 
 export function cut(output: string): string {
-  // toWellFormed: a pair of surrogates may have been cut in two.
+  // toWellFormed: a surrogate pair may have been split.
   return output.length <= MAX_OUTPUT ? output : output.slice(0, MAX_OUTPUT).toWellFormed();
 }
 
-/** What an edge or the runtime threw: no answer in time and no connection are failures of the container. */
-export function thrownAnswer(thrown: unknown, describe: (message: string) => string): ProbeAnswer {
+/** The result of an exception: a timeout and a failed connection are failures of the container. */
+export function thrownResult(thrown: unknown, describe: (message: string) => string): ProbeResult {
   const reason = reasonOf(thrown, "Unknown");
   if (reason === "Timeout" || reason === "ConnectionFailed")
     return failure(describe(messageOf(thrown)));
   return { type: "Error", message: cut(describe(messageOf(thrown))) };
 }
 
-export function execAnswer({
+export function execResult({
   exitCode,
   output,
 }: {
   readonly exitCode: number;
   readonly output: string;
-}): ProbeAnswer {
+}): ProbeResult {
   return exitCode === 0 ? SUCCESS : failure(output);
 }
 
-export function execTimeout(command: readonly string[], timeoutSeconds: number): ProbeAnswer {
+export function execTimeout(command: readonly string[], timeoutSeconds: number): ProbeResult {
   const line = JSON.stringify(command.join(" "));
   return failure(`command timed out: ${line} timed out after ${timeoutSeconds}s`);
 }
 
-export function grpcAnswer(health: GrpcHealth): ProbeAnswer {
+export function grpcResult(health: GrpcHealth): ProbeResult {
   switch (health) {
     case "SERVING":
       return SUCCESS;
@@ -67,36 +66,36 @@ export function grpcAnswer(health: GrpcHealth): ProbeAnswer {
   }
 }
 
-export interface AnswerEvent {
+interface ResultEvent {
   readonly type: "Warning";
   readonly reason: "Unhealthy" | "ProbeWarning";
   readonly message: string;
 }
 
-/** What people are told of it; a success is not news. */
-export function answerEvent(kind: ProbeKind, answer: ProbeAnswer): AnswerEvent | undefined {
-  const probe = `${WORD[kind]} probe`;
-  switch (answer.type) {
+/** The event of a result; a success has none. */
+export function resultEvent(kind: ProbeKind, result: ProbeResult): ResultEvent | undefined {
+  const probe = `${TITLE[kind]} probe`;
+  switch (result.type) {
     case "Success":
       return undefined;
     case "Warning":
-      return event("ProbeWarning", `${probe} warning: ${answer.output}`);
+      return event("ProbeWarning", `${probe} warning: ${result.output}`);
     case "Failure":
-      return event("Unhealthy", `${probe} failed: ${answer.output}`);
+      return event("Unhealthy", `${probe} failed: ${result.output}`);
     case "Error":
       return event(
         "Unhealthy",
-        `${probe} errored and resulted in unknown state: ${answer.message}`,
+        `${probe} errored and resulted in unknown state: ${result.message}`,
       );
   }
 }
 
-const WORD: Readonly<Record<ProbeKind, string>> = {
+const TITLE: Readonly<Record<ProbeKind, string>> = {
   liveness: "Liveness",
   readiness: "Readiness",
   startup: "Startup",
 };
 
-function event(reason: AnswerEvent["reason"], message: string): AnswerEvent {
+function event(reason: ResultEvent["reason"], message: string): ResultEvent {
   return { type: "Warning", reason, message };
 }

@@ -1,4 +1,4 @@
-// Performs: keeps asking the runtime whether it lives; an event stream of a hung runtime stays silently open. kubelet:
+// Performs: checks periodically that the runtime answers; the event stream of a hung runtime stays open. kubelet:
 // updateRuntimeUp
 
 import type { AgentConfig } from "../config/config.ts";
@@ -17,7 +17,7 @@ import {
   type RuntimeFeatures,
 } from "../runtime/cri-config/features.ts";
 
-export interface RuntimeWatchOptions {
+interface RuntimeWatchOptions {
   readonly cri: CriClient;
   readonly clock: Clock;
   readonly random: Random;
@@ -25,23 +25,23 @@ export interface RuntimeWatchOptions {
   readonly config: Pick<AgentConfig, "containerRuntimeEndpoint" | "cgroupDriver">;
   /** Called until it succeeds, then never again; `cgroupDriver` and `features` are set by then. */
   readonly onFirst: (version: VersionResponse) => Promise<void>;
-  /** The runtime answers again after it did not. */
+  /** The runtime answers again after a failure. */
   readonly onReturn: () => void;
-  /** `unhealthy()` or `conditions` may say something else now. */
+  /** `unhealthy()` or `conditions` may have changed. */
   readonly onChange?: () => void;
-  /** It has been silent for as long as makes the node unhealthy (why), or is back from that (undefined). */
+  /** The runtime did not answer for so long that the node is unhealthy (why), or answers again (undefined). */
   readonly onHealth?: (problem: string | undefined) => void;
 }
 
-/** What CRI's Status said last. */
-export interface RuntimeConditions {
+/** From CRI's last Status. */
+interface RuntimeConditions {
   readonly networkReady: boolean;
   readonly networkMessage: string;
 }
 
-const NOTHING_SAID: RuntimeConditions = {
+const UNKNOWN_NETWORK: RuntimeConditions = {
   networkReady: false,
-  networkMessage: "the runtime says nothing about it",
+  networkMessage: "the runtime does not report NetworkReady",
 };
 const ALIVE_MS = 10_000;
 const RETRY_MS = 1_000;
@@ -59,7 +59,7 @@ export class RuntimeWatch {
   #features = NO_FEATURES;
   #cgroupDriver: CgroupDriver = "cgroupfs";
   #conditions: (RuntimeConditions & { readonly at: Monotonic }) | undefined;
-  #told = "";
+  #reported = "";
 
   constructor(options: RuntimeWatchOptions) {
     this.#options = options;
@@ -74,7 +74,7 @@ export class RuntimeWatch {
     return this.#conditions;
   }
 
-  /** As its last answers tell; nothing before the first. */
+  /** From its last answers; none before the first. */
   get features(): RuntimeFeatures {
     return this.#features;
   }
@@ -84,7 +84,7 @@ export class RuntimeWatch {
     return this.#cgroupDriver;
   }
 
-  /** undefined = healthy, else the sentence for /healthz. */
+  /** undefined = healthy, else the message for /healthz. */
   unhealthy(): string | undefined {
     if (this.#version !== undefined && this.#silence() <= DEAD_MS) return undefined;
     return `container runtime: ${this.#problem}`;
@@ -100,7 +100,7 @@ export class RuntimeWatch {
     let failed = false;
     while (!signal.aborted) {
       try {
-        await this.#ask(signal);
+        await this.#check(signal);
         if (failed) this.#options.onReturn();
         failed = false;
       } catch (error) {
@@ -112,34 +112,34 @@ export class RuntimeWatch {
           error: messageOf(error),
         });
       }
-      this.#tellHealth();
-      this.#tell();
+      this.#reportHealth();
+      this.#reportChange();
       const pause = this.#version === undefined || failed ? RETRY_MS : ALIVE_MS;
       await clock.sleep(jitter(random, pause, 0.1), signal);
     }
   }
 
-  #tellHealth(): void {
+  #reportHealth(): void {
     const isSilent = this.#silence() > DEAD_MS;
     if (isSilent === this.#isSilent) return;
     this.#isSilent = isSilent;
     this.#options.onHealth?.(isSilent ? this.#problem : undefined);
   }
 
-  #tell(): void {
+  #reportChange(): void {
     const { networkReady, networkMessage } = this.#conditions ?? {};
     const now = JSON.stringify([this.unhealthy(), networkReady, networkMessage]);
-    if (now === this.#told) return;
-    this.#told = now;
+    if (now === this.#reported) return;
+    this.#reported = now;
     this.#options.onChange?.();
   }
 
-  async #ask(signal: AbortSignal): Promise<void> {
+  async #check(signal: AbortSignal): Promise<void> {
     const { cri, clock, config, onFirst } = this.#options;
     const endpoint = config.containerRuntimeEndpoint;
     const version = await checkVersion(cri, { endpoint, signal });
-    // With its configuration: it may have been restarted with another since.
-    this.#features = runtimeFeatures(version, await this.#askStatus(true));
+    // Read every time: the runtime may have been restarted with another configuration.
+    this.#features = runtimeFeatures(version, await this.#readStatus(true));
     if (this.#version === undefined) {
       this.#cgroupDriver = await findCgroupDriver(cri, config.cgroupDriver);
       await onFirst(version);
@@ -148,13 +148,13 @@ export class RuntimeWatch {
     this.#answeredAt = clock.monotonic();
   }
 
-  /** Rejects with `NetworkNotReady` while the runtime says that pods get no address. */
+  /** Rejects with `NetworkNotReady` while the runtime reports that pods get no network. */
   async requireNetwork(): Promise<void> {
     const now = this.#options.clock.monotonic();
     const known = this.#conditions;
     const isFresh = known?.networkReady === true && now - known.at <= STATUS_FRESH_MS;
-    if (!isFresh) await this.#askStatus(false);
-    const { networkReady, networkMessage } = this.#conditions ?? NOTHING_SAID;
+    if (!isFresh) await this.#readStatus(false);
+    const { networkReady, networkMessage } = this.#conditions ?? UNKNOWN_NETWORK;
     if (networkReady) return;
     throw new AgentError({
       reason: "NetworkNotReady",
@@ -162,12 +162,12 @@ export class RuntimeWatch {
     });
   }
 
-  async #askStatus(verbose: boolean): Promise<StatusResponse> {
+  async #readStatus(verbose: boolean): Promise<StatusResponse> {
     const response = await this.#options.cri.status({ verbose });
     const network = response.status?.conditions.find(({ type }) => type === "NetworkReady");
     this.#conditions = {
       networkReady: network?.status === true,
-      networkMessage: network?.message ?? NOTHING_SAID.networkMessage,
+      networkMessage: network?.message ?? UNKNOWN_NETWORK.networkMessage,
       at: this.#options.clock.monotonic(),
     };
     return response;

@@ -1,0 +1,135 @@
+// Performs: runs a probe once and classifies the outcome. kubelet: prober.runProbe
+
+import type { HttpGetHandler, Probe } from "../api/v1/probe.ts";
+import type { Container } from "../api/v1/pod.ts";
+import { NO_ADDRESS } from "../host/probe/http-request.ts";
+import type { HttpRequest, ProbeCall, ProbeEdge } from "../host/probe/probe-edge.ts";
+import type { Clock } from "../lib/clock.ts";
+import { messageOf, reasonOf } from "../lib/errors.ts";
+import { getFailed, judgeHttp } from "./http-judgement.ts";
+import {
+  execResult,
+  execTimeout,
+  grpcResult,
+  SUCCESS,
+  thrownResult,
+  type ProbeResult,
+} from "./probe-result.ts";
+import { probeRequest, tcpTarget } from "./probe-target.ts";
+
+/**
+ * Runs a command in a container. A rejection with `Timeout`, or with `DeadlineExceeded` soon after the command's timeout,
+ * means that the command took too long: a failure. Any other rejection is an error of the runtime and changes nothing.
+ */
+export type ProbeExec = (
+  containerId: string,
+  command: readonly string[],
+  limits: { readonly timeoutSeconds: number; readonly signal: AbortSignal },
+) => Promise<{ readonly exitCode: number; readonly output: string }>;
+
+interface ProbeContext {
+  readonly clock: Clock;
+  readonly edge: ProbeEdge;
+  readonly exec: ProbeExec;
+}
+
+interface ProbeRun {
+  readonly probe: Probe;
+  readonly container: Container;
+  readonly containerId: string;
+  /** undefined = unknown. */
+  readonly podIP: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The first try included. kubelet: maxProbeRetries */
+const MAX_TRIES = 3;
+/** How long a runtime may take to end a command after its timeout; one that takes longer is stuck. */
+const STUCK_MS = 5_000;
+
+/** Never rejects. An error is retried at once, a failure is a result. */
+export async function runProbe(context: ProbeContext, run: ProbeRun): Promise<ProbeResult> {
+  for (let tries = 1; ; tries += 1) {
+    const result = await runOnce(context, run).catch(plainResult);
+    const isFinal = result.type !== "Error" || tries >= MAX_TRIES || run.signal.aborted;
+    if (isFinal) return result;
+  }
+}
+
+async function runOnce(context: ProbeContext, run: ProbeRun): Promise<ProbeResult> {
+  const { handler } = run.probe;
+  const { container, podIP } = run;
+  switch (handler.type) {
+    case "exec":
+      return runExec(context, run, handler.command);
+    case "httpGet":
+      return runHttp(context, run, handler);
+    case "tcpSocket": {
+      const address = tcpTarget(handler, container, podIP);
+      if (!address.ok) return noTarget(address.message);
+      await context.edge.tcpConnect(address.target, callOf(run));
+      return SUCCESS;
+    }
+    case "grpc": {
+      const { port, service } = handler;
+      if (podIP === undefined) return noTarget(NO_ADDRESS);
+      return grpcResult(await context.edge.grpcHealth({ host: podIP, port, service }, callOf(run)));
+    }
+  }
+}
+
+async function runExec(
+  { clock, exec }: ProbeContext,
+  { probe, containerId, signal }: ProbeRun,
+  command: readonly string[],
+): Promise<ProbeResult> {
+  const { timeoutSeconds } = probe;
+  const since = clock.monotonic();
+  try {
+    return execResult(await exec(containerId, command, { timeoutSeconds, signal }));
+  } catch (thrown) {
+    const reason = reasonOf(thrown, "");
+    const elapsed = clock.monotonic() - since;
+    // Long after the command's timeout it is the agent's deadline for the runtime that has passed.
+    const byRuntime = reason === "DeadlineExceeded" && elapsed < timeoutSeconds * 1000 + STUCK_MS;
+    if (reason === "Timeout" || byRuntime) return execTimeout(command, timeoutSeconds);
+    return { type: "Error", message: messageOf(thrown) };
+  }
+}
+
+// All requests of a chain of redirects share one timeout.
+async function runHttp(
+  { clock, edge }: ProbeContext,
+  run: ProbeRun,
+  handler: HttpGetHandler,
+): Promise<ProbeResult> {
+  const target = probeRequest(handler, run.container, run.podIP);
+  if (!target.ok) return noTarget(target.message);
+  const { timeoutMs, signal } = callOf(run);
+  const until = clock.monotonic() + timeoutMs;
+  const sent: HttpRequest[] = [];
+  let request = target.target;
+  while (true) {
+    sent.push(request);
+    const left = Math.max(1, until - clock.monotonic());
+    try {
+      const step = judgeHttp(sent, await edge.httpGet(request, { timeoutMs: left, signal }));
+      if (step.type === "Result") return step.result;
+      request = step.request;
+    } catch (thrown) {
+      return thrownResult(thrown, (message) => getFailed(request, message));
+    }
+  }
+}
+
+function noTarget(message: string): ProbeResult {
+  return { type: "Error", message };
+}
+
+function plainResult(thrown: unknown): ProbeResult {
+  return thrownResult(thrown, (message) => message);
+}
+
+function callOf({ probe, signal }: ProbeRun): ProbeCall {
+  return { timeoutMs: probe.timeoutSeconds * 1000, signal };
+}

@@ -1,5 +1,4 @@
-// Performs: everything outside the process that the agent touches, behind interfaces: a simulator hands it another
-// world.
+// Performs: names everything outside the process that the agent uses; the simulation provides its own. Types only.
 
 import type { RuntimeEvents } from "./containerd/runtime-events.ts";
 import type { CriClient } from "./cri/cri-client.ts";
@@ -27,9 +26,9 @@ export interface Edges {
   readonly cri: CriClient;
   /** containerd's own stream, or CRI's for another runtime. */
   readonly runtimeEvents: (version: VersionResponse) => RuntimeEvents;
-  /** Brings the pause image where containerd lacks it, and says so; never rejects. */
+  /** Loads or pulls the pause image if containerd lacks it, and logs it; never rejects. */
   readonly bringPauseImage: (signal: AbortSignal) => Promise<void>;
-  /** The network of probes and hooks. */
+  /** Network access of probes and hooks. */
   readonly probes: ProbeEdge;
   readonly mqtt: MqttLink;
   readonly store: Store;
@@ -40,8 +39,8 @@ export interface Edges {
   readonly clockFloor: ClockFloor;
   readonly sha256: Sha256;
   readonly verifySignature: VerifySignature;
-  /** What lies in `trustPath` at this moment; throws nothing. */
+  /** The keys in `trustPath` now; never throws. */
   readonly rootKeys: () => RootKeys;
-  /** Collects garbage and gives free memory back to the system; takes tens of milliseconds. */
+  /** Collects garbage and returns free memory to the system; takes tens of milliseconds. */
   readonly trimMemory: () => void;
 }

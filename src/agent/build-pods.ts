@@ -154,7 +154,7 @@ function buildProber({ edges, pods, addresses, record, onPodChanged }: PodsOptio
     hostIP: () => addresses.hostIPs()[0],
     onChange: (uid) => {
       // The status shows the verdict at once; the worker acts on it when it is its turn.
-      pods.workers.say(uid);
+      pods.workers.publishStatus(uid);
       onPodChanged(uid);
     },
     record,

@@ -41,7 +41,7 @@ export interface RunAgentOptions {
 
 /** Resolves to the exit code: 0 after SIGTERM or SIGINT, 1 when the agent cannot start or a loop ends. */
 export async function runAgent({ config, version }: RunAgentOptions): Promise<number> {
-  // The MQTT library's use of old functions is no news for an operator, and no JSON either.
+  // The MQTT library calls deprecated functions; the warnings are not JSON and no concern of an operator.
   process.noDeprecation = true;
   const clock = systemClock(sinceBoot);
   const log = createLogger({ clock, level: config.logLevel, write: writeLine });
@@ -50,7 +50,7 @@ export async function runAgent({ config, version }: RunAgentOptions): Promise<nu
     log.info("stopped; the pods run on");
     return 0;
   } catch (error) {
-    log.error("the agent cannot go on", {
+    log.error("the agent cannot continue", {
       reason: reasonOf(error, "AgentError"),
       error: messageOf(error),
     });
@@ -134,15 +134,17 @@ async function live(
 function openStore({ stateDir }: AgentConfig, log: Logger): Store {
   const store = Store.open({ stateDir, files: realFiles(), random: systemRandom });
   if (store.recovered !== undefined)
-    log.error("the database was damaged; it was set aside and is rebuilt", { ...store.recovered });
+    log.error("the database was damaged; it was moved aside and is rebuilt", {
+      ...store.recovered,
+    });
   if (store.secrets.trouble !== undefined)
-    log.error("the key of Secrets cannot be used; what was kept with it cannot be opened", {
+    log.error("the key of Secrets cannot be used; what was encrypted with it cannot be read", {
       why: store.secrets.trouble,
     });
   if (store.secrets.warning !== undefined)
-    log.warn("the key of Secrets is not as it should be", { why: store.secrets.warning });
+    log.warn("the key of Secrets is not safe", { why: store.secrets.warning });
   if (store.trust.trouble !== undefined)
-    log.error("what this node knew of trust was damaged", { why: store.trust.trouble });
+    log.error("the trust record was damaged", { why: store.trust.trouble });
   for (const repair of store.documents.repairs)
     log.warn("desired document repaired", { ...repair });
   return store;
@@ -154,11 +156,11 @@ function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** At once and whole: the last line before an end is the one that matters. */
+/** Synchronous: the last line before the process ends must not be lost. */
 function writeLine(line: string): void {
   try {
     writeSync(2, line);
   } catch {
-    // Nobody reads the log (a closed pipe, a full one): that must not stop the agent.
+    // A closed or full pipe must not stop the agent.
   }
 }

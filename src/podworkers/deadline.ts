@@ -1,5 +1,5 @@
 // Decides when a pod has been active for longer than it may be. kubelet: activeDeadlineHandler
-// Counts CLOCK_BOOTTIME inside one boot, anew after a reboot: the wall clock of a device lies (law 8).
+// Counts CLOCK_BOOTTIME inside one boot, anew after a reboot: the wall clock of a device may be wrong.
 
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodSpec } from "../api/v1/pod.ts";
@@ -11,7 +11,7 @@ export const DEADLINE_EXCEEDED: PodFailure = {
   message: "Pod was active on the node longer than the specified deadline",
 };
 
-/** When the pod began in this boot, as its sandboxes tell; undefined = they do not. */
+/** When the pod began in this boot, by its sandboxes; undefined = unknown. */
 export function activeSince(
   observed: ObservedPod | undefined,
   bootId: string,

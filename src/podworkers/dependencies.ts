@@ -1,5 +1,5 @@
 // Decides whether a pod must wait for others before it starts (annotation agent/depends-on). A dependency that is lost
-// later stops nothing: whoever has begun in this boot is not asked again.
+// later stops nothing: a pod that has begun in this boot is not checked again.
 
 import type { PodStatus } from "../api/v1/pod-status.ts";
 import { dependenciesOf, type Dependency } from "../api/pod/pod-annotations.ts";
@@ -44,7 +44,7 @@ function isMet(
     case "Ready":
       return conditions.some(({ type, status }) => type === "Ready" && status === "True");
     case "Running":
-      // One that has run and ended well was running. After a reboot the phase tells of what ran before it.
+      // A pod that has completed counts as running. After a reboot the phase is that of the boot before.
       if (phase === "Succeeded") return true;
       return phase === "Running" && containerStatuses.some(({ state: { running } }) => running);
     case "Succeeded":

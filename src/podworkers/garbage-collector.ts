@@ -1,4 +1,4 @@
-// Performs: removes the old records of a pod that nobody needs any more. kubelet: container GC
+// Performs: removes old containers and sandboxes of a pod. kubelet: container GC
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
@@ -10,7 +10,7 @@ import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { planGarbage } from "../runtime/decide/garbage.ts";
 import type { PodConfigs } from "../runtime/decide/action-input.ts";
-import type { PodLife } from "./pod-life.ts";
+import type { PodSyncState } from "./pod-sync-state.ts";
 
 export interface GarbageCollectorOptions {
   readonly cri: CriClient;
@@ -29,17 +29,17 @@ export class GarbageCollector {
     this.#options = options;
   }
 
-  /** A failure only means later: the answer says when. */
+  /** Returns when to retry after a failure. */
   async collect(
     desired: DesiredPod,
     observed: ObservedPod | undefined,
-    life: PodLife,
+    syncState: PodSyncState,
   ): Promise<Monotonic | undefined> {
     if (observed === undefined) return undefined;
     const { cri, files, configs, clock, log } = this.#options;
     const garbage = planGarbage(observed);
     if (garbage.containers.length + garbage.sandboxes.length === 0) return undefined;
-    life.unsure = true;
+    syncState.unsure = true;
     try {
       for (const { id, name, attempt } of garbage.containers) {
         await cri.removeContainer(id);

@@ -18,7 +18,7 @@ import type { KillReason, PodAction } from "../runtime/decide/pod-action.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { PodRuntime } from "../runtime/pod-runtime.ts";
 import type { PodVolumes } from "../volume/pod-volumes.ts";
-import type { PodLife } from "./pod-life.ts";
+import type { PodSyncState } from "./pod-sync-state.ts";
 
 export interface ActionPerformerOptions {
   readonly runtime: PodRuntime;
@@ -31,14 +31,14 @@ export interface ActionPerformerOptions {
 export interface PerformInput {
   readonly desired: DesiredPod;
   readonly observed: ObservedPod | undefined;
-  readonly life: PodLife;
-  /** Something long begins: what is true by now should be said before it ends. */
+  readonly syncState: PodSyncState;
+  /** A hook begins: it may take long, and the status is published before it ends. */
   readonly onHook: () => void;
   /** Stops between two actions, ends waiting, pulling and hooks. */
   readonly signal: AbortSignal;
 }
 
-/** The runtime was asked in vain, or not at all: no start that a container could have failed. */
+/** The runtime did not start the container: no failure of its own. */
 const NEVER_BEGUN: readonly string[] = ["NameReserved", "CreateContainerConfigError"];
 
 interface OneInput extends PerformInput {
@@ -63,37 +63,37 @@ export class ActionPerformer {
 
   /** The first of the errors; undefined = everything was done, or `signal` ended it. */
   async perform(work: readonly PodAction[], input: PerformInput): Promise<unknown> {
-    const { desired, observed, life, signal } = input;
+    const { desired, observed, syncState, signal } = input;
     let progress: Progress = {
       images: new Map(),
       early: new Map(),
       volumes: new Map(),
-      sandbox: refOf(usableSandbox(desired.pod, observed), life),
+      sandbox: refOf(usableSandbox(desired.pod, observed), syncState),
     };
     let firstError: unknown;
     for (const [index, action] of work.entries()) {
       if (signal.aborted) break;
-      const restarts = new Map(life.restarts);
-      if (action.type === "StartContainer") life.starting.add(action.container);
+      const restarts = new Map(syncState.restarts);
+      if (action.type === "StartContainer") syncState.starting.add(action.container);
       try {
         const following = work.slice(index + 1);
         const after = await this.#one(action, progress, { ...input, following });
-        // Whatever follows of the order is not wanted either.
+        // The actions after it belong to the same order.
         if (after === "Withdrawn") break;
         progress = after;
       } catch (error) {
         if (signal.aborted) break;
         if (action.type === "StartContainer" && NEVER_BEGUN.includes(reasonOf(error, "")))
-          life.takeBackStart(action.container, restarts.get(action.container));
-        if ("container" in action) life.noteFailure(action.container, error);
-        else life.notePodFailure(desired.pod, error);
-        // The next decision ends the container: that is progress, not a failure to wait for.
+          syncState.takeBackStart(action.container, restarts.get(action.container));
+        if ("container" in action) syncState.noteFailure(action.container, error);
+        else syncState.notePodFailure(desired.pod, error);
+        // The next decision stops the container: progress, and no reason to back off.
         if (reasonOf(error, "") === "PostStartHookError") continue;
         firstError ??= error;
         if (action.type !== "StartContainer") break;
       } finally {
-        life.releaseGraces();
-        life.starting.clear();
+        syncState.releaseGraces();
+        syncState.starting.clear();
       }
     }
     return firstError;
@@ -104,23 +104,25 @@ export class ActionPerformer {
     progress: Progress,
     input: OneInput,
   ): Promise<Progress | "Withdrawn"> {
-    const { desired, life, signal } = input;
-    // Whoever is ended to read anew must be able to start: until it is, it runs on.
+    const { desired, syncState, signal } = input;
+    // A container is restarted to read new objects only once its image is here: until then it runs on.
     if (startsAnew(action))
       await this.#options.runtime.fetchImage(action.container, desired, signal);
-    const ready = await this.#orSay(input, () => this.#ready(action, input, progress.volumes));
-    if (isWithdrawn(action, life)) return "Withdrawn";
+    const ready = await this.#recordFailure(input, () =>
+      this.#ready(action, input, progress.volumes),
+    );
+    if (isWithdrawn(action, syncState)) return "Withdrawn";
     note(action, input);
-    life.unsure = true;
+    syncState.unsure = true;
     const actionInput = actionInputOf(input, { ...progress, volumes: ready });
     const doing = this.#options.runtime.perform(action, actionInput);
     if (action.type === "CreateSandbox") {
       const beside = await this.#besides(doing, progress, input);
-      life.forgetPodFailure();
+      syncState.forgetPodFailure();
       return { ...progress, ...beside };
     }
     const sandbox = await doing;
-    if (action.type === "StartContainer") life.waiting.delete(action.container);
+    if (action.type === "StartContainer") syncState.waiting.delete(action.container);
     return { ...progress, volumes: ready, sandbox: sandbox ?? progress.sandbox };
   }
 
@@ -132,14 +134,14 @@ export class ActionPerformer {
   ): Promise<Progress> {
     const inVain = new AbortController();
     const signal = AbortSignal.any([input.signal, inVain.signal]);
-    const preparing = this.#orSay(input, () => this.#prepare(progress, input, signal));
+    const preparing = this.#recordFailure(input, () => this.#prepare(progress, input, signal));
     const [made, prepared] = await Promise.allSettled([making, preparing]);
-    // A draft that waits for an image belongs to no sandbox any more.
+    // Ends a draft that waits for an image: its sandbox does not exist.
     if (made.status === "rejected") {
       inVain.abort(new Error("there is no sandbox"));
       throw made.reason;
     }
-    // Whoever could not prepare has begun no draft.
+    // A preparation that failed has begun no draft.
     if (prepared.status === "rejected") throw prepared.reason;
     return { ...prepared.value, sandbox: made.value ?? progress.sandbox };
   }
@@ -148,7 +150,7 @@ export class ActionPerformer {
   async #prepare(progress: Progress, input: OneInput, wanted: AbortSignal): Promise<Progress> {
     const { clock, volumes, runtime } = this.#options;
     const { desired, following } = input;
-    // The runtime's request shall be on its way.
+    // Lets the request to the runtime leave first.
     await clock.sleep(0, wanted);
     wanted.throwIfAborted();
     const images = runtime.fetchImages(following, desired, input.signal);
@@ -159,18 +161,18 @@ export class ActionPerformer {
     return { ...ready, early: new Map([[next.container, begun]]) };
   }
 
-  async #orSay<T>({ desired, signal }: PerformInput, run: () => Promise<T>): Promise<T> {
+  async #recordFailure<T>({ desired, signal }: PerformInput, run: () => Promise<T>): Promise<T> {
     try {
       return await run();
     } catch (error) {
       signal.throwIfAborted();
-      const said = { reason: reasonOf(error, "FailedMount"), message: messageOf(error) };
-      this.#options.record(podEvent(desired.pod.metadata, { type: "Warning", ...said }));
+      const event = { reason: reasonOf(error, "FailedMount"), message: messageOf(error) };
+      this.#options.record(podEvent(desired.pod.metadata, { type: "Warning", ...event }));
       throw error;
     }
   }
 
-  /** Whatever an action needs on the host before the runtime is asked. */
+  /** Prepares what an action needs on the host, before the call to the runtime. */
   async #ready(
     action: PodAction,
     { desired, signal }: PerformInput,
@@ -194,7 +196,7 @@ export class ActionPerformer {
 }
 
 function actionInputOf(
-  { desired, observed, life, signal, onHook }: PerformInput,
+  { desired, observed, syncState, signal, onHook }: PerformInput,
   progress: Progress,
 ): ActionInput {
   return {
@@ -202,17 +204,17 @@ function actionInputOf(
     observed,
     ...progress,
     signal,
-    activeSince: life.begin(),
-    reserved: life.reserved,
-    grace: (seconds) => life.grace(seconds),
+    activeSince: syncState.begin(),
+    reserved: syncState.reserved,
+    grace: (seconds) => syncState.grace(seconds),
     onHook,
-    onHookFailed: (id) => life.hookFailed.add(id),
+    onHookFailed: (id) => syncState.hookFailed.add(id),
   };
 }
 
 type Ending = Extract<PodAction, { type: "KillContainer" }>;
 
-/** Whoever is ended although nothing is wrong with it. */
+/** A container that is stopped although it is healthy. */
 function startsAnew(action: PodAction): action is Ending {
   return (
     action.type === "KillContainer" &&
@@ -220,25 +222,25 @@ function startsAnew(action: PodAction): action is Ending {
   );
 }
 
-/** Its restart was ordered when this was decided, and whoever ordered it has been told since that it did not come. */
-function isWithdrawn(action: PodAction, { ordered }: PodLife): boolean {
+/** The restart was ordered when this was decided, and the order has been taken back since. */
+function isWithdrawn(action: PodAction, { ordered }: PodSyncState): boolean {
   if (action.type !== "KillContainer" || action.reason !== "RestartOrdered") return false;
   return !ordered.has(action.id);
 }
 
-/** Before the deed: a power cut must not make it cost nothing. */
-function note(action: PodAction, { desired, observed, life }: PerformInput): void {
-  if (action.type === "StartContainer") life.noteStart(desired, action.container, observed);
+/** Before the action: a restart counts even if power fails during it. */
+function note(action: PodAction, { desired, observed, syncState }: PerformInput): void {
+  if (action.type === "StartContainer") syncState.noteStart(desired, action.container, observed);
   const killed = new Map(replacedBy(action, observed));
-  life.writeKills(desired.pod, killed);
+  syncState.writeKills(desired.pod, killed);
   for (const [container, instance] of killed) {
-    if (!startsAnew(action)) life.noteKill(container, instance);
-    else if (action.reason === "ConfigChanged") life.noteConfigChange(container, instance.id);
-    else life.noteOrder(container, instance.id);
+    if (!startsAnew(action)) syncState.noteKill(container, instance);
+    else if (action.reason === "ConfigChanged") syncState.noteConfigChange(container, instance.id);
+    else syncState.noteOrder(container, instance.id);
   }
 }
 
-/** Whom the action ends so that others take their places; an older one beside the newest gets no successor. */
+/** The containers that the action stops to replace; an older instance beside the newest is not replaced. */
 function replacedBy(
   action: PodAction,
   observed: ObservedPod | undefined,
@@ -249,7 +251,7 @@ function replacedBy(
     const killed = { id, always: ALWAYS.includes(reason) };
     return isNewest(id, container) ? [[container, killed]] : [];
   }
-  // With their sandbox, all that live in it are ended to be replaced.
+  // All containers of a sandbox that is replaced are replaced too.
   if (action.type !== "KillPod" || action.reason !== "SandboxChanged") return [];
   const live = (observed?.containers ?? []).filter(isLive);
   return live
@@ -257,15 +259,18 @@ function replacedBy(
     .map(({ id, name }) => [name, { id, always: false }]);
 }
 
-/** What the restart policy says of exits does not count then. */
+/** Replaced whatever the restart policy says. */
 const ALWAYS: readonly KillReason[] = ["ContainerChanged", "RestartOrdered"];
 
 function isReplaced(reason: KillReason): boolean {
   return reason !== "Duplicate" && reason !== "NotInSpec";
 }
 
-function refOf(sandbox: ReturnType<typeof usableSandbox>, life: PodLife): SandboxRef | undefined {
+function refOf(
+  sandbox: ReturnType<typeof usableSandbox>,
+  syncState: PodSyncState,
+): SandboxRef | undefined {
   if (sandbox === undefined) return undefined;
   const { id, attempt, ips } = sandbox;
-  return { id, attempt, ips: () => Promise.resolve(ips), activeSince: life.begin() };
+  return { id, attempt, ips: () => Promise.resolve(ips), activeSince: syncState.begin() };
 }

@@ -52,7 +52,7 @@ export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
 
   const settle = removals.filter(({ uid }) => !working.has(uid)).map(remove);
   const sources = new Map(observed.map(({ uid, source }) => [uid, source]));
-  // One that was replaced and is still leaving leaves for good when its name goes too: nobody will ask for its logs.
+  // A replaced pod that is still stopping becomes deleted when its name goes too: its logs are not kept.
   const drop = workers
     .filter(({ phase, why }) => phase === "Syncing" || why === "Replaced")
     .filter((worker) => isOrphan(worker, worker.source ?? sources.get(worker.uid)))
@@ -67,7 +67,7 @@ export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
   return [...settle, ...drop, ...orphans, ...run];
 }
 
-/** Whether a pod of `ended` may be ended for a successor of `successor`: not while its source could still say that it stays. */
+/** Whether a pod of source `ended` may be stopped for one of `successor`: not before `ended` has synced. */
 export function mayReplace(
   ended: SourceName | undefined,
   successor: SourceName,
@@ -82,7 +82,7 @@ function orderFor(
   isBeingRemoved: boolean,
 ): WorkerOrder | undefined {
   if (worker?.phase === "Syncing") return { type: "Update", desired };
-  // Its earlier life ends first; the plan made after that starts it anew.
+  // The UID is being removed: the plan after that starts it again.
   return worker === undefined && !isBeingRemoved ? { type: "Start", desired } : undefined;
 }
 

@@ -1,5 +1,5 @@
-// Performs: what a pod leaves on the host when its life ends: volumes go, logs go or stay for diagnosis (≤ 10 MB),
-// never the next life's.
+// Performs: cleans up the host after a pod: its volumes, its cgroup, and its logs, of which a replaced pod's stay for
+// diagnosis (≤ 10 MB).
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { parsePodLogDirectory, podLogDirectory } from "../api/pod/log-paths.ts";
@@ -19,7 +19,7 @@ export interface PodCleanupOptions {
   readonly statuses: Pick<StatusManager, "get">;
 }
 
-/** Marks the logs of a pod that was replaced; also tells what it was and how it stood. */
+/** Marks the logs of a pod that was replaced; holds its spec and last status. */
 const MARK = ".replaced.json";
 const RETAINED_BYTES = 10 * 1024 * 1024;
 
@@ -53,7 +53,7 @@ export class PodCleanup {
     return `${JSON.stringify({ ...entry.pod, status: entry.status }, null, 2)}\n`;
   }
 
-  /** Retained logs under a name that nobody uses any more: its removal, which takes them along, was missed. */
+  /** Retained logs whose name is unused: its removal, which deletes them, was missed. */
   leftovers(isUsed: (name: string) => boolean): readonly string[] {
     const { files, podLogsDir } = this.#options;
     if (files.info(podLogsDir)?.kind !== "directory") return [];
@@ -71,7 +71,7 @@ export class PodCleanup {
     this.#options.files.removeTree(directory);
   }
 
-  /** Retained logs of the same spec belong to an earlier life: their attempts must not count. */
+  /** Retained logs of the same UID are of an earlier run: their attempt numbers must not count. */
   beginLife({ uid, pod }: DesiredPod): void {
     const own = this.#directory(pod.metadata, uid);
     if (this.#isRetained(own)) this.#options.files.removeTree(own);

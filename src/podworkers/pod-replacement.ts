@@ -10,7 +10,7 @@ import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import { hasBegun } from "./deadline.ts";
 import { unmetDependency, type DependencyView } from "./dependencies.ts";
 import { mayReplace, nameOf } from "./plan.ts";
-import type { PodLife } from "./pod-life.ts";
+import type { PodSyncState } from "./pod-sync-state.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { PodWorker } from "./pod-worker.ts";
 import {
@@ -35,7 +35,7 @@ export interface PodReplacementOptions {
   readonly isHeld?: ((desired: DesiredPod) => boolean) | undefined;
   /** Writes the removals to the database and starts them. */
   readonly remove: (removals: readonly Removal[]) => void;
-  readonly syncer: Pick<PodSyncer, "sayKnown">;
+  readonly syncer: Pick<PodSyncer, "publishCached">;
   readonly onChange: (uid: PodUID) => void;
 }
 
@@ -44,9 +44,9 @@ export type FetchImages = (pod: Pod, signal: AbortSignal) => Promise<void>;
 
 const NOT_SYNCED = {
   reason: "SourceNotReady",
-  message: "the old pod's source has not spoken yet",
+  message: "the old pod's source has not synced yet",
 };
-const HELD = { reason: "Held", message: "somebody holds the update back" };
+const HELD = { reason: "Held", message: "the update is on hold; agent release ends it" };
 
 export class PodReplacement {
   readonly #options: PodReplacementOptions;
@@ -72,32 +72,33 @@ export class PodReplacement {
     return [...cache.all().values()].filter(({ uid }) => !workers.has(uid));
   }
 
-  /** Never both: a wanted pod ends every other UID of its name first, but not before its own images and objects are here. */
-  async clearName(own: PodWorker, life: PodLife, signal: AbortSignal): Promise<boolean> {
-    if (!this.#workers.isCurrent(own)) return this.#exists(own) && !this.#mustWait(own, life);
-    if (this.#mustWait(own, life)) return false;
+  /** A pod stops every other UID of its name before it starts, but not before its own images and objects are here. */
+  async clearName(own: PodWorker, syncState: PodSyncState, signal: AbortSignal): Promise<boolean> {
+    if (!this.#workers.isCurrent(own)) return this.#exists(own) && !this.#mustWait(own, syncState);
+    if (this.#mustWait(own, syncState)) return false;
     const others = this.#others(own);
     if (others.length === 0) {
       this.#workers.clearPending(own.uid);
       return true;
     }
     if (others.some((other) => !this.#mayEnd(other, own))) {
-      this.#say(own, NOT_SYNCED);
+      this.#setPending(own, NOT_SYNCED);
       return false;
     }
     if (!this.#exists(own)) {
-      // Nobody is asked for images of a pod that misses something else.
-      if (this.#workers.pending(own.uid)?.reason === MISSING) this.#readFirst(own, life);
-      if ((this.#workers.pending(own.uid) ?? NOT_SYNCED) === NOT_SYNCED) this.#say(own, PULLING);
-      await this.#pullFirst(own, life, signal);
-      this.#readFirst(own, life);
+      // No image is pulled for a pod that misses an object.
+      if (this.#workers.pending(own.uid)?.reason === MISSING) this.#readFirst(own, syncState);
+      if ((this.#workers.pending(own.uid) ?? NOT_SYNCED) === NOT_SYNCED)
+        this.#setPending(own, PULLING);
+      await this.#pullFirst(own, syncState, signal);
+      this.#readFirst(own, syncState);
     }
     if (signal.aborted || !this.#workers.isCurrent(own)) return false;
     if (this.#isHeld(own)) {
-      this.#say(own, HELD);
+      this.#setPending(own, HELD);
       return false;
     }
-    this.#say(own, STOPPING);
+    this.#setPending(own, STOPPING);
     const running = this.#others(own);
     this.#options.remove(
       running
@@ -110,8 +111,8 @@ export class PodReplacement {
     return !signal.aborted && this.#workers.isCurrent(own);
   }
 
-  /** A pod that has not begun in this boot waits for those it depends on, and what runs under its name runs on. */
-  #mustWait(own: PodWorker, life: PodLife): boolean {
+  /** A pod that has not begun in this boot waits for its dependencies; until then the pod that runs under its name runs on. */
+  #mustWait(own: PodWorker, syncState: PodSyncState): boolean {
     const { pods, bootId, record, syncer } = this.#options;
     const { desired } = own;
     if (desired === undefined || hasBegun(pods.cache.get(own.uid), bootId)) return false;
@@ -119,14 +120,13 @@ export class PodReplacement {
     if (message === undefined) {
       if (this.#workers.pending(own.uid)?.reason !== DEPENDENCY) return false;
       this.#workers.clearPending(own.uid);
-      life.forgetPodFailure();
+      syncState.forgetPodFailure();
       return false;
     }
     if (this.#workers.pending(own.uid)?.message === message) return true;
-    this.#note(own, life, new AgentError({ reason: DEPENDENCY, message }));
-    const said = { type: "Normal", reason: DEPENDENCY, message } as const;
-    record(podEvent(desired.pod.metadata, said));
-    syncer.sayKnown(desired, life);
+    this.#note(own, syncState, new AgentError({ reason: DEPENDENCY, message }));
+    record(podEvent(desired.pod.metadata, { type: "Normal", reason: DEPENDENCY, message }));
+    syncer.publishCached(desired, syncState);
     return true;
   }
 
@@ -138,32 +138,32 @@ export class PodReplacement {
         const running = workers
           .list()
           .filter((worker) => nameOf(worker) === name && worker.removal === undefined);
-        // While a successor waits, what counts is what runs.
+        // While a successor waits, the pod that runs counts.
         const shown = running.find((worker) => this.#exists(worker)) ?? running[0];
         return shown === undefined ? undefined : statuses.status(shown.uid);
       },
     };
   }
 
-  /** Not of one that has begun: from there on there is only forward, or back by its own document. */
+  /** An update that has begun is not held any more: only a rollback ends it. */
   #isHeld(own: PodWorker): boolean {
     if (own.desired === undefined || this.#exists(own)) return false;
     return this.#options.isHeld?.(own.desired) === true;
   }
 
-  async #pullFirst(own: PodWorker, life: PodLife, signal: AbortSignal): Promise<void> {
-    // Whoever asks for it has no room for two images.
+  async #pullFirst(own: PodWorker, syncState: PodSyncState, signal: AbortSignal): Promise<void> {
+    // stop-then-pull: there is no room for both images.
     if (own.desired === undefined || own.desired.stopFirst === true) return;
     try {
       await this.#options.fetchImages(own.desired.pod, signal);
     } catch (error) {
-      if (!signal.aborted) this.#note(own, life, error);
+      if (!signal.aborted) this.#note(own, syncState, error);
       throw error;
     }
   }
 
-  /** Whoever could not start must not end what runs: it is tried again, and whenever an object comes. */
-  #readFirst(own: PodWorker, life: PodLife): void {
+  /** A pod that could not start must not stop the one that runs; retried also when an object is added. */
+  #readFirst(own: PodWorker, syncState: PodSyncState): void {
     if (own.desired === undefined) return;
     const { requireConfig, record, syncer } = this.#options;
     const before = this.#workers.pending(own.uid);
@@ -172,30 +172,30 @@ export class PodReplacement {
     } catch (error) {
       const message = messageOf(error);
       if (before?.message !== message) {
-        this.#note(own, life, error);
-        const said = { type: "Warning", reason: "Failed", message: `Error: ${message}` } as const;
-        record(podEvent(own.desired.pod.metadata, said));
-        syncer.sayKnown(own.desired, life);
+        this.#note(own, syncState, error);
+        const event = { type: "Warning", reason: "Failed", message: `Error: ${message}` } as const;
+        record(podEvent(own.desired.pod.metadata, event));
+        syncer.publishCached(own.desired, syncState);
       }
       throw error;
     }
     if (before?.reason !== MISSING) return;
-    life.forgetPodFailure();
-    this.#say(own, PULLING);
+    syncState.forgetPodFailure();
+    this.#setPending(own, PULLING);
   }
 
-  /** Also for the status of the pod itself. */
-  #note(own: PodWorker, life: PodLife, error: unknown): void {
-    if (own.desired !== undefined) life.notePodFailure(own.desired.pod, error);
-    this.#say(own, { reason: reasonOf(error, "ErrImagePull"), message: messageOf(error) });
+  /** The reason also shows in the status of the pod itself. */
+  #note(own: PodWorker, syncState: PodSyncState, error: unknown): void {
+    if (own.desired !== undefined) syncState.notePodFailure(own.desired.pod, error);
+    this.#setPending(own, { reason: reasonOf(error, "ErrImagePull"), message: messageOf(error) });
   }
 
-  #say(own: PodWorker, why: WhyPending): void {
+  #setPending(own: PodWorker, why: WhyPending): void {
     this.#workers.setPending(own.uid, why);
     this.#options.onChange(own.uid);
   }
 
-  /** Whatever else carries the name: workers that are not gone yet, and pods only the runtime knows. */
+  /** Other pods of the name: workers that have not ended, and pods that only the runtime shows. */
   #others(own: PodWorker): readonly (PodWorker | ObservedPod)[] {
     const working = this.#workers.list().filter(({ phase }) => phase !== "Terminated");
     return [...working, ...this.strays()].filter(

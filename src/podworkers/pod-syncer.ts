@@ -1,5 +1,4 @@
-// Performs: knows what one sync of one pod consists of: look, decide, say, do, look again, say. kubelet: syncPod,
-// SyncPod
+// Performs: one sync of one pod: observe, decide, publish, act, observe again, publish. kubelet: syncPod, SyncPod
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { containerEvent, podEvent, type RecordEvent } from "../api/v1/events.ts";
@@ -20,7 +19,7 @@ import type { ConfigChanges } from "./config-changes.ts";
 import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./deadline.ts";
 import type { GarbageCollector } from "./garbage-collector.ts";
 import type { ActionPerformer } from "./perform-actions.ts";
-import type { PodLife } from "./pod-life.ts";
+import type { PodSyncState } from "./pod-sync-state.ts";
 import type { PodFailure } from "../api/v1/pod-status.ts";
 
 export interface PodSyncerOptions {
@@ -46,11 +45,11 @@ export interface PodFailures {
 
 /** What a sync leaves to be done. */
 export interface SyncOutcome {
-  /** Something was done: decide again, it may not have been all. */
+  /** Something was done: more may follow, so decide again. */
   readonly progressed: boolean;
   /** A time at which the decision changes by itself. */
   readonly wakeAt: Monotonic | undefined;
-  /** What went wrong, the first of several. */
+  /** The first of several. */
   readonly error: unknown;
 }
 
@@ -62,124 +61,133 @@ export class PodSyncer {
   }
 
   /** `signal` ends waiting and stops between two actions; a call under way is never cut off. */
-  async sync(desired: DesiredPod, life: PodLife, signal: AbortSignal): Promise<SyncOutcome> {
-    const observed = await this.#observe(desired.uid, life);
-    life.noteExits(desired, observed);
-    // Also one that an unanswered call made after all.
-    if (usableSandbox(desired.pod, observed) !== undefined) life.forgetPodFailure();
-    this.#judgeSandbox(desired, life, observed);
-    const deadline = this.#judgeDeadline(desired, life, observed);
-    const lookAgain = this.#lookAtConfig(desired, life, observed);
-    const actions = this.#decide(desired, life, observed);
-    life.noteDecision(actions);
-    this.#sayWaits(desired.pod, actions);
-    this.say(desired, life, observed);
+  async sync(
+    desired: DesiredPod,
+    syncState: PodSyncState,
+    signal: AbortSignal,
+  ): Promise<SyncOutcome> {
+    const observed = await this.#observe(desired.uid, syncState);
+    syncState.noteExits(desired, observed);
+    // Also a sandbox that a call made whose answer was lost.
+    if (usableSandbox(desired.pod, observed) !== undefined) syncState.forgetPodFailure();
+    this.#judgeSandbox(desired, syncState, observed);
+    const deadline = this.#judgeDeadline(desired, syncState, observed);
+    const lookAgain = this.#lookAtConfig(desired, syncState, observed);
+    const actions = this.#decide(desired, syncState, observed);
+    syncState.noteDecision(actions);
+    this.#recordBackOffs(desired.pod, actions);
+    this.#publish(desired, syncState, observed);
     const wakeAt = earliest(actions, deadline, lookAgain);
     const work = actions.filter(({ type }) => type !== "Wait");
     if (work.length === 0) {
-      const again = await this.#options.garbage.collect(desired, observed, life);
+      const again = await this.#options.garbage.collect(desired, observed, syncState);
       return { progressed: false, wakeAt: wakeAt ?? again, error: undefined };
     }
-    const onHook = (): void => void this.#sayAnew(desired, life);
-    const input = { desired, observed, life, signal, onHook };
+    const onHook = (): void => void this.#publishFresh(desired, syncState);
+    const input = { desired, observed, syncState, signal, onHook };
     const error = await this.#options.performer.perform(work, input);
-    const after = await this.#observe(desired.uid, life);
-    life.noteExits(desired, after);
-    this.say(desired, life, after);
-    // What failed may come true after all until it is tried again: that begins with another look (law 15).
-    if (error !== undefined) life.unsure = true;
+    const after = await this.#observe(desired.uid, syncState);
+    syncState.noteExits(desired, after);
+    this.#publish(desired, syncState, after);
+    // A call that failed may have taken effect: the retry observes the pod first.
+    if (error !== undefined) syncState.unsure = true;
     return { progressed: error === undefined, wakeAt, error };
   }
 
-  /** Publishes what is true now. */
-  say(desired: DesiredPod, life: PodLife, observed: ObservedPod | undefined): void {
+  #publish(desired: DesiredPod, syncState: PodSyncState, observed: ObservedPod | undefined): void {
     const { failures, publisher } = this.#options;
     const failure = failures.get(desired.uid);
     const facts: PodFacts = {
-      waiting: Object.fromEntries(life.waiting),
-      replaced: life.replaced(desired.pod, observed),
-      starting: [...life.starting],
+      waiting: Object.fromEntries(syncState.waiting),
+      replaced: syncState.replaced(desired.pod, observed),
+      starting: [...syncState.starting],
     };
     if (failure === undefined) return publisher.publish(desired, observed, facts);
     const { reason: podReason, message: podMessage } = failure;
     publisher.publish(desired, observed, { ...facts, failed: true, podReason, podMessage });
   }
 
-  /** Publishes what was true at the last look. */
-  sayKnown(desired: DesiredPod, life: PodLife): void {
-    this.say(desired, life, this.#options.cache.get(desired.uid));
+  /** Publishes the status as of the last observation. */
+  publishCached(desired: DesiredPod, syncState: PodSyncState): void {
+    this.#publish(desired, syncState, this.#options.cache.get(desired.uid));
   }
 
-  async #sayAnew(desired: DesiredPod, life: PodLife): Promise<void> {
+  async #publishFresh(desired: DesiredPod, syncState: PodSyncState): Promise<void> {
     try {
-      this.say(desired, life, await this.#options.lifecycle.look(desired.uid));
+      this.#publish(desired, syncState, await this.#options.lifecycle.look(desired.uid));
     } catch {
-      // Nothing depends on it: the sync looks for itself when it is done.
+      // Nothing depends on it: the sync observes the pod by itself when it is done.
     }
   }
 
   #decide(
     desired: DesiredPod,
-    life: PodLife,
+    syncState: PodSyncState,
     observed: ObservedPod | undefined,
   ): readonly PodAction[] {
     const { clock, failures, prober } = this.#options;
     const failed = killReasonOf(failures.get(desired.uid));
     const context: ActionContext = {
       now: clock.monotonic(),
-      restarts: Object.fromEntries(life.restarts),
+      restarts: Object.fromEntries(syncState.restarts),
       probes: prober.verdicts(desired.uid),
-      hookFailed: life.hookFailed,
+      hookFailed: syncState.hookFailed,
       hashes: desired.containerHashes,
-      configDigests: life.config?.digests ?? {},
-      ordered: life.ordered,
-      ...(life.configRestarting === undefined ? {} : { configRestarting: life.configRestarting }),
+      configDigests: syncState.config?.digests ?? {},
+      ordered: syncState.ordered,
+      ...(syncState.configRestarting === undefined
+        ? {}
+        : { configRestarting: syncState.configRestarting }),
       ...(failed === undefined ? {} : { failed }),
     };
-    if (!isComingBack(desired.pod, observed, context)) life.configRestarting = undefined;
+    if (!isComingBack(desired.pod, observed, context)) syncState.configRestarting = undefined;
     return computePodActions(desired.pod, observed, context);
   }
 
-  /** When to look again, if its volumes could not follow. */
+  /** When to retry, if its volumes could not be refreshed. */
   #lookAtConfig(
     desired: DesiredPod,
-    life: PodLife,
+    syncState: PodSyncState,
     observed: ObservedPod | undefined,
   ): Monotonic | undefined {
     const hasVolumes = usableSandbox(desired.pod, observed) !== undefined;
-    const { known, again } = this.#options.config.look(desired, life.config, hasVolumes);
-    life.config = known;
+    const { known, again } = this.#options.config.look(desired, syncState.config, hasVolumes);
+    syncState.config = known;
     return again;
   }
 
   /** A pod whose containers may run only once lost its sandbox before all of them had ended. */
-  #judgeSandbox({ uid, pod }: DesiredPod, life: PodLife, observed: ObservedPod | undefined): void {
+  #judgeSandbox(
+    { uid, pod }: DesiredPod,
+    syncState: PodSyncState,
+    observed: ObservedPod | undefined,
+  ): void {
     const { failures, record } = this.#options;
     if (observed?.sandboxes[0]?.state !== "NotReady" || !neverAgain(pod, observed)) return;
-    if (isFinished(pod, observed, Object.fromEntries(life.restarts))) return;
+    if (isFinished(pod, observed, Object.fromEntries(syncState.restarts))) return;
     if (failures.get(uid) !== undefined) return;
     failures.put(uid, SANDBOX_LOST);
     record(podEvent(pod.metadata, { type: "Warning", ...SANDBOX_LOST }));
   }
 
-  /** When the pod's time is over, if it may be at all; a pod that has finished is beyond it. */
+  /** When the pod exceeds activeDeadlineSeconds; undefined = never, or it has finished. */
   #judgeDeadline(
     { uid, pod }: DesiredPod,
-    life: PodLife,
+    syncState: PodSyncState,
     observed: ObservedPod | undefined,
   ): Monotonic | undefined {
     const { bootId, clock, failures, record } = this.#options;
-    const since = life.begin(activeSince(observed, bootId));
+    const since = syncState.begin(activeSince(observed, bootId));
     const at = deadlineOf(pod.spec, since);
     if (at === undefined || failures.get(uid) !== undefined) return undefined;
-    if (isFinished(pod, observed, Object.fromEntries(life.restarts))) return undefined;
+    if (isFinished(pod, observed, Object.fromEntries(syncState.restarts))) return undefined;
     if (clock.monotonic() < at) return at;
     failures.put(uid, DEADLINE_EXCEEDED);
     record(podEvent(pod.metadata, { type: "Normal", ...DEADLINE_EXCEEDED }));
     return undefined;
   }
 
-  #sayWaits(pod: Pod, actions: readonly PodAction[]): void {
+  #recordBackOffs(pod: Pod, actions: readonly PodAction[]): void {
     for (const action of actions) {
       if (action.type !== "Wait") continue;
       const { container } = action;
@@ -189,11 +197,11 @@ export class PodSyncer {
     }
   }
 
-  async #observe(uid: PodUID, life: PodLife): Promise<ObservedPod | undefined> {
+  async #observe(uid: PodUID, syncState: PodSyncState): Promise<ObservedPod | undefined> {
     const { cache, lifecycle } = this.#options;
-    const observed = life.unsure ? await lifecycle.look(uid) : cache.get(uid);
-    life.unsure = false;
-    life.settleKills(observed);
+    const observed = syncState.unsure ? await lifecycle.look(uid) : cache.get(uid);
+    syncState.unsure = false;
+    syncState.settleKills(observed);
     return observed;
   }
 }
@@ -217,7 +225,7 @@ function earliest(
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** When an error asks to be tried again, if it says so. */
+/** When the error says that a retry makes sense. */
 export function retryTime(error: unknown): Monotonic | undefined {
   return error instanceof AgentError ? error.retryAt : undefined;
 }

@@ -1,5 +1,5 @@
-// Performs: brings one life of a pod to its end: stop, forget, clean up, settle. Every step may be the last before a
-// power cut and is harmless to repeat. kubelet: syncTerminatingPod, syncTerminatedPod
+// Performs: ends a pod: stop, forget, clean up, settle. Every step may be the last before a power cut, and is harmless
+// to repeat. kubelet: syncTerminatingPod, syncTerminatedPod
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
@@ -30,10 +30,9 @@ export interface PodTerminatorOptions {
   readonly publisher: Pick<StatusPublisher, "publishTerminating">;
 }
 
-/** The end of one life. */
 export interface Ending {
   readonly removal: Removal;
-  /** By now: a pod that is replaced may turn out deleted while it stops. */
+  /** Called at the end: a pod that is replaced may be deleted while it stops. */
   readonly why: () => Removal["why"];
   readonly desired: DesiredPod | undefined;
   /** May become shorter while the pod stops. */
@@ -64,7 +63,7 @@ export class PodTerminator {
       await this.#stop(observed, ending, gone);
       gone();
       await removePod(cri, observed);
-      // A call without an answer may have made something meanwhile: nothing is settled before the runtime says "nothing".
+      // A call whose answer was lost may have made something meanwhile: settled only when the runtime shows nothing.
       if ((await lifecycle.look(removal.uid)) !== undefined)
         throw new Error("the runtime still shows something of the pod");
     }
@@ -77,8 +76,8 @@ export class PodTerminator {
     log.info("PodRemoved", { pod, uid: removal.uid, why: removal.why });
   }
 
-  /** Publishes what was true at the last look. */
-  sayKnown(desired: DesiredPod): void {
+  /** Publishes the status as of the last observation. */
+  publishCached(desired: DesiredPod): void {
     const { cache, publisher } = this.#options;
     publisher.publishTerminating(desired, cache.get(desired.uid));
   }

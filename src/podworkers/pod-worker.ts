@@ -10,7 +10,7 @@ import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
-import type { PodLife } from "./pod-life.ts";
+import type { PodSyncState } from "./pod-sync-state.ts";
 import { retryTime, type PodSyncer, type SyncOutcome } from "./pod-syncer.ts";
 import type { WorkerFacts } from "./plan.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
@@ -21,7 +21,7 @@ export interface PodWorkerOptions {
   readonly name: string;
   /** Absent for a pod that is only known from the runtime: it can only end. */
   readonly desired: DesiredPod | undefined;
-  readonly life: PodLife;
+  readonly syncState: PodSyncState;
   readonly syncer: PodSyncer;
   readonly terminator: PodTerminator;
   readonly clock: Clock;
@@ -34,8 +34,8 @@ export interface PodWorkerOptions {
 export type WorkerPhase = "Syncing" | "Terminating" | "Terminated";
 
 /**
- * So many syncs in a row may each do something, and two more for each init container: more than that is a runtime
- * that does not do what it says.
+ * The most syncs in a row that may each act, beside two for each init container. More means that the runtime's answers
+ * have no effect.
  */
 const ROUNDS_AT_ONCE = 4;
 
@@ -78,7 +78,7 @@ export class PodWorker {
     return this.#phase;
   }
 
-  /** It is stopping or clearing up: it looks at the pod by itself until nothing is left. */
+  /** It is stopping the pod or cleaning up, and observes it by itself until nothing is left. */
   get isBusy(): boolean {
     return this.#phase === "Terminating";
   }
@@ -87,7 +87,7 @@ export class PodWorker {
     return this.#desired;
   }
 
-  /** Wall ms of the first order to end, for showing only. */
+  /** Wall-clock milliseconds of the first order to end; only shown. */
   get removedAt(): number | undefined {
     return this.#removedAt;
   }
@@ -103,7 +103,7 @@ export class PodWorker {
     return { uid, namespace, name, phase, why: this.#removal?.why, source: this.#desired?.source };
   }
 
-  /** A newer spec of the same UID: labels and comments may differ, what runs does not. */
+  /** A newer spec of the same UID: metadata may differ, what runs does not. */
   update(desired: DesiredPod): void {
     if (this.#phase !== "Syncing" || desired === this.#desired) return;
     this.#desired = desired;
@@ -114,51 +114,51 @@ export class PodWorker {
   notify(): void {
     this.#changes += 1;
     this.#wake?.();
-    // What is under way may be a hook that takes its time: the other containers' probes do not wait for it.
-    if (this.#isActing) this.say();
+    // A hook may take long: the probes of the other containers do not wait for it.
+    if (this.#isActing) this.publishStatus();
   }
 
-  /** Publishes what is true by now, also while something long is being done: probes speak at any time. */
-  say(): void {
-    const { syncer, terminator, life } = this.#options;
+  /** Publishes the pod's status as it is now, also while a sync is under way: probes may change it at any time. */
+  publishStatus(): void {
+    const { syncer, terminator, syncState } = this.#options;
     if (this.#desired === undefined) return;
     if (this.#phase === "Syncing" && this.#removal === undefined)
-      syncer.sayKnown(this.#desired, life);
-    else if (this.#phase === "Terminating") terminator.sayKnown(this.#desired);
+      syncer.publishCached(this.#desired, syncState);
+    else if (this.#phase === "Terminating") terminator.publishCached(this.#desired);
   }
 
-  /** Orders the end. `Deleted` outweighs `Replaced`; the row of the removal is written already. */
+  /** Stops the pod for good. `Deleted` outweighs `Replaced`; the removal's row is in the database already. */
   remove(removal: Removal): void {
     if (this.#removal === undefined || removal.why === "Deleted") this.#removal = removal;
     this.#removedAt ??= this.#options.clock.now();
     const seconds = this.#desired?.pod.spec.terminationGracePeriodSeconds;
-    if (seconds !== undefined) this.#options.life.shorten(seconds);
+    if (seconds !== undefined) this.#options.syncState.shorten(seconds);
     this.#stopSyncing.abort(new Error("the pod is being removed"));
     this.notify();
   }
 
-  /** While it is being stopped: nothing of it may take longer than this any more. False = it is not. */
+  /** Limits the grace period of a pod that is being stopped. False = it is not being stopped. */
   shortenGrace(seconds: number): boolean {
     if (this.#removal === undefined) return false;
-    this.#options.life.shorten(seconds);
+    this.#options.syncState.shorten(seconds);
     this.#grace.shorten(seconds);
     return true;
   }
 
-  /** Ends these containers and starts them anew; false = it is being removed. */
+  /** Restarts these containers; false = the pod is being removed. */
   orderRestart(ids: readonly string[]): boolean {
     if (this.#phase !== "Syncing" || this.#removal !== undefined) return false;
-    for (const id of ids) this.#options.life.ordered.add(id);
+    for (const id of ids) this.#options.syncState.ordered.add(id);
     this.notify();
     return true;
   }
 
-  /** Whichever of these has not been ended by now stays. */
+  /** Takes an order back for the containers that have not been stopped yet. */
   withdrawRestart(ids: readonly string[]): void {
-    for (const id of ids) this.#options.life.ordered.delete(id);
+    for (const id of ids) this.#options.syncState.ordered.delete(id);
   }
 
-  /** Lives one life; resolves when the pod is terminated, or when `signal` aborts, which stops no pod. */
+  /** Resolves when the pod is terminated, or when `signal` aborts, which stops no pod. */
   async run(signal: AbortSignal): Promise<void> {
     while (this.#removal === undefined && this.#desired !== undefined) {
       if (signal.aborted) return;
@@ -182,13 +182,13 @@ export class PodWorker {
     try {
       if (!(await this.#options.clearName(this, signal))) return undefined;
       this.#isActing = true;
-      const outcome = await this.#options.syncer.sync(desired, this.#options.life, signal);
+      const outcome = await this.#options.syncer.sync(desired, this.#options.syncState, signal);
       if (signal.aborted) return undefined;
       return this.#next(outcome);
     } catch (error) {
       if (signal.aborted) return undefined;
-      // The look itself failed: what is true is unknown until one succeeds.
-      this.#options.life.unsure = true;
+      // Observing failed: the pod's state is unknown until it succeeds.
+      this.#options.syncState.unsure = true;
       return this.#retryAfter(error);
     } finally {
       this.#isActing = false;

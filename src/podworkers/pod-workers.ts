@@ -9,7 +9,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import { KillMarks, type KilledRows } from "./kill-marks.ts";
 import { nameOf, planWorkers, type WorkerOrder } from "./plan.ts";
-import { PodLife } from "./pod-life.ts";
+import { PodSyncState } from "./pod-sync-state.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
 import { PodWorker } from "./pod-worker.ts";
@@ -122,10 +122,10 @@ export class PodWorkers {
     const { clock, random, log, syncer, terminator, maxBackoffMs, killed } = this.#options;
     const { uid, namespace, name } = of;
     const kills = new KillMarks({ uid, rows: killed, log });
-    const life = new PodLife({ maxBackoffMs, clock, kills });
+    const syncState = new PodSyncState({ maxBackoffMs, clock, kills });
     const clearName = (own: PodWorker, signal: AbortSignal) =>
-      this.#replacement.clearName(own, life, signal);
-    const common = { life, syncer, terminator, clock, random, log, clearName };
+      this.#replacement.clearName(own, syncState, signal);
+    const common = { syncState, syncer, terminator, clock, random, log, clearName };
     const worker = new PodWorker({ uid, namespace, name, desired, ...common });
     this.#workers.add(worker);
     // After the orders of this plan, so that a worker without a spec finds its removal.

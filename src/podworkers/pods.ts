@@ -132,7 +132,7 @@ export class WorkerRegistry {
     );
   }
 
-  /** The same, without how each stands. */
+  /** The specs of `all()`. */
   desiredPods(): readonly DesiredPod[] {
     return this.list().flatMap(({ desired }) => desired ?? []);
   }
@@ -162,8 +162,8 @@ export class WorkerRegistry {
   }
 
   /** Publishes the pod's status as it is now, also while its worker is busy. */
-  say(uid: PodUID): void {
-    this.#workers.get(uid)?.say();
+  publishStatus(uid: PodUID): void {
+    this.#workers.get(uid)?.publishStatus();
   }
 
   /** Limits the grace period of a pod that is being stopped. False = it is not being stopped. */
@@ -197,7 +197,7 @@ export class WorkerRegistry {
   }
 }
 
-/** How a pod stands when there is not room for all: what runs is not pushed out by a newcomer. */
+/** The rank of a pod when there is not room for all: a pod that runs is not evicted for a new one. */
 export function admissionRank(
   { cache }: Pick<Pods, "cache">,
   { uid, pod }: DesiredPod,

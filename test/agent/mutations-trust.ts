@@ -149,7 +149,7 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   {
     name: "an order outlives its answer",
     file: "src/podworkers/perform-actions.ts",
-    search: 'if (isWithdrawn(action, life)) return "Withdrawn";',
+    search: 'if (isWithdrawn(action, syncState)) return "Withdrawn";',
     replacement: "",
   },
   {

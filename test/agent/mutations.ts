@@ -98,18 +98,18 @@ const POD_MUTATIONS: readonly Mutation[] = [
   {
     name: "no look after what was done",
     file: "src/podworkers/perform-actions.ts",
-    search: "life.unsure = true;",
+    search: "syncState.unsure = true;",
     replacement: "",
   },
   {
     name: "back-off by the wall clock",
-    file: "src/podworkers/pod-life.ts",
+    file: "src/podworkers/pod-sync-state.ts",
     search: "const exit = { id: newest.id, seenAt: this.#clock.monotonic() };",
     replacement: `const exit = { id: newest.id, seenAt: this.#clock.now() - ${WALL} };`,
   },
   {
     name: "the deadline by the wall clock",
-    file: "src/podworkers/pod-life.ts",
+    file: "src/podworkers/pod-sync-state.ts",
     search: "this.#activeSince = written ?? this.#activeSince ?? this.#clock.monotonic();",
     replacement: `this.#activeSince = written ?? this.#activeSince ?? this.#clock.now() - ${WALL};`,
   },
@@ -212,7 +212,7 @@ export function ourSelector(instance: string): Record<string, string> {
   {
     name: "nobody waits for those he depends on",
     file: "src/podworkers/pod-replacement.ts",
-    search: "if (this.#mustWait(own, life)) return false;",
+    search: "if (this.#mustWait(own, syncState)) return false;",
     replacement: "",
   },
   {
@@ -243,7 +243,7 @@ export function ourSelector(instance: string): Record<string, string> {
   {
     name: "who is replaced waits for nobody",
     file: "src/podworkers/pod-replacement.ts",
-    search: "return this.#exists(own) && !this.#mustWait(own, life);",
+    search: "return this.#exists(own) && !this.#mustWait(own, syncState);",
     replacement: "return this.#exists(own);",
   },
   {

@@ -3,7 +3,7 @@ import type { ObservedContainer, KilledInstances } from "../../../src/api/pod/ob
 import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { KillMarks, type KilledRows } from "../../../src/podworkers/kill-marks.ts";
-import { PodLife } from "../../../src/podworkers/pod-life.ts";
+import { PodSyncState } from "../../../src/podworkers/pod-sync-state.ts";
 import { aContainer, anInstance, anObservedPod, aPod, aSandbox } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { openStore } from "../store/open-store.ts";
@@ -98,7 +98,7 @@ describe("what is written", () => {
   test("is where the next life of the process begins", () => {
     using store = openStore(newDirectory());
     store.killed.put(UID, killed());
-    const life = new PodLife({
+    const life = new PodSyncState({
       maxBackoffMs: 300_000,
       clock: new VirtualClock(),
       kills: marksOn(store.killed),

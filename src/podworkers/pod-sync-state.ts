@@ -1,5 +1,5 @@
-// Performs: what one worker remembers of one life of one pod; gone with the process but for what `KillMarks` writes
-// down, for the rest is in the runtime's labels.
+// Performs: keeps what one worker remembers between two syncs of its pod. Lost with the process, but for what KillMarks
+// stores: the rest can be read from the runtime's labels.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { ObservedPod, KilledInstance, KilledInstances } from "../api/pod/observed-pod.ts";
@@ -24,14 +24,14 @@ import type { WaitingFact } from "../status/facts.ts";
 import type { KnownConfig } from "./config-changes.ts";
 import type { KillMarks } from "./kill-marks.ts";
 
-export interface PodLifeOptions {
-  /** The longest pause between two restarts of a crashing container, unless the pod says so. */
+export interface PodSyncStateOptions {
+  /** The longest pause between two restarts of a crashing container, unless the pod sets one. */
   readonly maxBackoffMs: number;
   readonly clock: Clock;
   readonly kills: KillMarks;
 }
 
-export class PodLife {
+export class PodSyncState {
   readonly restarts = new Map<string, RestartMemory>();
   readonly reserved: ReservedAttempts = { sandbox: 0, containers: new Map() };
   readonly waiting = new Map<string, WaitingFact>();
@@ -39,13 +39,13 @@ export class PodLife {
   readonly starting = new Set<string>();
   /** Ids of containers whose postStart hook failed. */
   readonly hookFailed = new Set<string>();
-  /** Something was done to the pod since the last look at it: look before deciding. */
+  /** Something was done to the pod since it was observed: observe before deciding. */
   unsure = false;
-  /** What its containers would read of local objects; undefined = not looked yet, or in vain. */
+  /** What its containers would read of local objects; undefined = not read yet, or reading failed. */
   config: KnownConfig | undefined;
-  /** The container that was ended because what it reads had changed, until it runs well again. */
+  /** The container that was stopped because what it reads had changed, until it runs and is ready again. */
   configRestarting: string | undefined;
-  /** Ids of containers that somebody has ordered to start anew; of this process only. */
+  /** IDs of containers whose restart was ordered; of this process only. */
   readonly ordered = new Set<string>();
   #activeSince: Monotonic | undefined;
 
@@ -56,20 +56,20 @@ export class PodLife {
   readonly #graces = new Set<GracePeriod>();
   #podFact: WaitingFact | undefined;
 
-  constructor({ maxBackoffMs, clock, kills }: PodLifeOptions) {
+  constructor({ maxBackoffMs, clock, kills }: PodSyncStateOptions) {
     this.#maxBackoffMs = maxBackoffMs;
     this.#clock = clock;
     this.#kills = kills;
     for (const [container, killed] of kills.known) this.noteKill(container, killed);
   }
 
-  /** When the pod began in this boot: as its sandboxes tell, else with its first sync. Waiting for others is no activity. */
+  /** When the pod became active in this boot: by its sandboxes, else at its first sync. Waiting for dependencies is no activity. */
   begin(written?: Monotonic): Monotonic {
     this.#activeSince = written ?? this.#activeSince ?? this.#clock.monotonic();
     return this.#activeSince;
   }
 
-  /** Back-off counts from when this process saw the exit, not from what a clock wrote on it. */
+  /** Back-off counts from when this process saw the exit: the wall clock of the record may be wrong. */
   noteExits({ pod }: DesiredPod, observed: ObservedPod | undefined): void {
     for (const { name } of allContainers(pod.spec)) {
       const newest = newestContainer(observed, name);
@@ -93,7 +93,7 @@ export class PodLife {
       const restarts = restartsAfterKill(spec, container);
       const killed = this.restarts.get(container.name)?.killed;
       const newest = newestContainer(observed, container.name);
-      // Nobody can say what runs in it: it is ended whatever its restart policy says of exit codes.
+      // Its state is unknown: it is replaced whatever its exit code.
       const unknown = restarts && newest?.state === "Unknown" ? [newest.id] : [];
       return killed !== undefined && (killed.always || restarts)
         ? [killed.id, ...unknown]
@@ -101,12 +101,12 @@ export class PodLife {
     });
   }
 
-  /** Before they are ended, for the process after this one (law 16). */
+  /** Before the containers are stopped: the next process must know that they did not end by themselves. */
   writeKills(pod: Pod, killed: KilledInstances): void {
     this.#kills.write(pod, killed);
   }
 
-  /** Whatever is written of instances that others have followed goes. */
+  /** Removes the rows of instances that have a successor. */
   settleKills(observed: ObservedPod | undefined): void {
     this.#kills.settle(observed);
   }
@@ -116,26 +116,26 @@ export class PodLife {
     this.restarts.set(container, rememberKill(this.restarts.get(container), killed));
   }
 
-  /** It did nothing wrong: whatever it waited for before does not count against the next one. */
+  /** The container did not fail: its back-off does not apply to the next instance. */
   noteConfigChange(container: string, id: string): void {
     const killed = { id, always: false };
     this.restarts.set(container, { backoff: undefined, exit: undefined, killed });
     this.configRestarting = container;
   }
 
-  /** Somebody wants it anew, whatever the restart policy says, and at once. */
+  /** Restarted at once, whatever the restart policy says. */
   noteOrder(container: string, id: string): void {
     const killed = { id, always: true };
     this.restarts.set(container, { backoff: undefined, exit: undefined, killed });
   }
 
-  /** The container's name was taken: that start never was, and counts as nobody's failure (law 15). */
+  /** The container's name was reserved by a lost call: the start did not happen, and is no failure. */
   takeBackStart(container: string, before: RestartMemory | undefined): void {
     if (before === undefined) this.restarts.delete(container);
     else this.restarts.set(container, before);
   }
 
-  /** Why containers wait, as the newest decision sees it. */
+  /** Why containers wait, by the newest decision. */
   noteDecision(actions: readonly PodAction[]): void {
     for (const [name, fact] of this.waiting)
       if (fact.reason === "CrashLoopBackOff") this.waiting.delete(name);
@@ -159,7 +159,7 @@ export class PodLife {
     for (const { name } of allContainers(spec)) this.waiting.set(name, this.#podFact);
   }
 
-  /** It is there now; what keeps a container for reasons of its own goes on to. */
+  /** Reasons that one container has of its own stay. */
   forgetPodFailure(): void {
     for (const [name, fact] of this.waiting) if (fact === this.#podFact) this.waiting.delete(name);
   }
@@ -171,7 +171,7 @@ export class PodLife {
     return grace;
   }
 
-  /** What is being stopped may take no longer than this any more. */
+  /** Limits what is being stopped. */
   shorten(seconds: number): void {
     for (const grace of this.#graces) grace.shorten(seconds);
   }

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { configFreshness } from "../../../src/rollout/config-freshness.ts";
 import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import { configDigests } from "../../../src/runtime/decide/config-digests.ts";
-import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+import { aContainer, aDesiredPod, aPod, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
 
 const digest = (text: string): string => `v1:key:${Bun.hash(text).toString(16)}`;
@@ -18,10 +18,16 @@ function digestOf(written: WrittenObjects): string | undefined {
   return configDigests(pod.pod, facts)["main"];
 }
 
-/** What runs has been made with `digest`; undefined = nothing is written on it. */
+/** The running container carries `configDigest`; undefined = none. */
+function startedWith(configDigest: string | undefined): ObservedPod {
+  return anObservedPod(
+    [],
+    [anInstance("main", configDigest === undefined ? {} : { configDigest })],
+  );
+}
+
 function freshness(written: WrittenObjects, made: string | undefined): string {
-  const main = { name: "main", configDigest: made };
-  const observed = { containers: [main] } as unknown as ObservedPod;
+  const observed = startedWith(made);
   return configFreshness(pod, { objects: localObjects(written), digest, observed }).type;
 }
 
@@ -50,8 +56,7 @@ test("what never restarts for its configuration has nothing to read", () => {
   const { metadata } = pod.pod;
   const annotations = { "agent/restart-on-config-change": "false" };
   const kept = { ...pod, pod: { ...pod.pod, metadata: { ...metadata, annotations } } };
-  const main = { name: "main", configDigest: digestOf(INFO) };
-  const observed = { containers: [main] } as unknown as ObservedPod;
+  const observed = startedWith(digestOf(INFO));
   expect(configFreshness(kept, { objects: localObjects(DEBUG), digest, observed }).type).toBe(
     "Read",
   );

@@ -1,29 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { runCli } from "../../../src/cli/program.ts";
-import { startFakeAgent, type FakeAgent } from "./fake-agent.ts";
-import { FakeTerminal } from "./fake-terminal.ts";
+import { describe, expect, test } from "bun:test";
+import { eachOnCliStage, type CliStage } from "./cli-stage.ts";
 
-let directory: string;
-let agent: FakeAgent;
-let terminal: FakeTerminal;
+let agent: CliStage["agent"];
+let run: CliStage["run"];
+let terminal: CliStage["terminal"];
 /** What the agent was asked for. */
 let asked: string[];
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "agent-cli-"));
-  agent = startFakeAgent(join(directory, "agent.sock"));
-  terminal = new FakeTerminal();
-  terminal.environment = { AGENT_SOCKET: agent.socket };
+eachOnCliStage((stage) => {
+  ({ agent, run, terminal } = stage);
   asked = [];
   answer("default/web", () => Response.json({ kind: "Status", status: "Success" }));
-});
-
-afterEach(() => {
-  agent[Symbol.dispose]();
-  rmSync(directory, { recursive: true });
 });
 
 function answer(pod: string, response: () => Response): void {
@@ -31,11 +18,6 @@ function answer(pod: string, response: () => Response): void {
     asked.push(`${method} ${url.slice(url.indexOf("/pods/"))}`);
     return response();
   });
-}
-
-function run(command: string): Promise<number> {
-  const loadAgent = () => Promise.reject(new Error("the agent was loaded"));
-  return runCli({ argv: command.split(" "), version: "1.2.3", terminal, loadAgent });
 }
 
 describe("delete pod", () => {

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { runCli } from "../../../src/cli/program.ts";
-import type { AgentModule } from "../../../src/cli/verb.ts";
+import { runOn } from "./cli-stage.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 
 let terminal: FakeTerminal;
@@ -9,11 +8,7 @@ beforeEach(() => {
   terminal = new FakeTerminal();
 });
 
-const noAgent = (): Promise<AgentModule> => Promise.reject(new Error("the agent was loaded"));
-
-function run(command: string): Promise<number> {
-  return runCli({ argv: command.split(" "), version: "1.2.3", terminal, loadAgent: noAgent });
-}
+const run = (command: string): Promise<number> => runOn(terminal, command);
 
 describe("explain", () => {
   const answers: Readonly<Record<string, string>> = {

@@ -1,33 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { parse } from "yaml";
-import { runCli } from "../../../src/cli/program.ts";
 import { anEvent } from "../../unit/cli/event-views.ts";
-import { startFakeAgent, type FakeAgent } from "./fake-agent.ts";
-import { FakeTerminal } from "./fake-terminal.ts";
+import { eachOnCliStage, type CliStage } from "./cli-stage.ts";
 
-let directory: string;
-let agent: FakeAgent;
-let terminal: FakeTerminal;
+let agent: CliStage["agent"];
+let run: CliStage["run"];
+let terminal: CliStage["terminal"];
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "agent-cli-"));
-  agent = startFakeAgent(join(directory, "agent.sock"));
-  terminal = new FakeTerminal();
-  terminal.environment = { AGENT_SOCKET: agent.socket };
+eachOnCliStage((stage) => {
+  ({ agent, run, terminal } = stage);
 });
-
-afterEach(() => {
-  agent[Symbol.dispose]();
-  rmSync(directory, { recursive: true });
-});
-
-function run(command: string): Promise<number> {
-  const loadAgent = () => Promise.reject(new Error("the agent was loaded"));
-  return runCli({ argv: command.split(" "), version: "1.2.3", terminal, loadAgent });
-}
 
 const pulled = anEvent({ message: "pulled" });
 const failed = anEvent({

@@ -1,31 +1,18 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { runCli } from "../../../src/cli/program.ts";
-import { startFakeAgent, type FakeAgent } from "./fake-agent.ts";
-import { FakeTerminal } from "./fake-terminal.ts";
+import { describe, expect, test } from "bun:test";
+import { eachOnCliStage, type CliStage } from "./cli-stage.ts";
 
-let directory: string;
-let agent: FakeAgent;
-let terminal: FakeTerminal;
+let agent: CliStage["agent"];
+let run: CliStage["run"];
+let terminal: CliStage["terminal"];
 /** What the agent was asked for. */
 let asked: string[];
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "agent-cli-"));
-  agent = startFakeAgent(join(directory, "agent.sock"));
-  terminal = new FakeTerminal();
-  terminal.environment = { AGENT_SOCKET: agent.socket };
+eachOnCliStage((stage) => {
+  ({ agent, run, terminal } = stage);
   asked = [];
   for (const place of ["", "/pods/default/web", "/pods/shop/db"])
     for (const verb of ["hold", "release"])
       answer(`${place}/${verb}`, () => Response.json({ kind: "Status", status: "Success" }));
-});
-
-afterEach(() => {
-  agent[Symbol.dispose]();
-  rmSync(directory, { recursive: true });
 });
 
 function answer(path: string, response: () => Response): void {
@@ -33,11 +20,6 @@ function answer(path: string, response: () => Response): void {
     asked.push(`${method} ${new URL(url).pathname}`);
     return response();
   });
-}
-
-function run(command: string): Promise<number> {
-  const loadAgent = () => Promise.reject(new Error("the agent was loaded"));
-  return runCli({ argv: command.split(" "), version: "1.2.3", terminal, loadAgent });
 }
 
 test.each([

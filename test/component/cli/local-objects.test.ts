@@ -6,13 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
 import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
-import { runCli } from "../../../src/cli/program.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { LocalServer } from "../../../src/server/local-server.ts";
 import type { ObjectEntry } from "../../../src/node/object-list.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/an-object.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { runOn } from "./cli-stage.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 import type { ClaimOutcome } from "../../../src/volume/claim-data.ts";
 
@@ -88,10 +88,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-function run(command: string): Promise<number> {
-  const loadAgent = () => Promise.reject(new Error("the agent was loaded"));
-  return runCli({ argv: command.split(" "), version: "1.2.3", terminal, loadAgent });
-}
+const run = (command: string): Promise<number> => runOn(terminal, command);
 
 describe("get", () => {
   const configMaps = `NAME         DATA   SOURCE

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { runCli } from "../../../src/cli/program.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { LocalServer } from "../../../src/server/local-server.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { runOn } from "./cli-stage.ts";
 import { FakeTerminal } from "./fake-terminal.ts";
 import type { TrustView } from "../../../src/trust/trust-view.ts";
 
@@ -90,10 +90,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-function run(command: string): Promise<number> {
-  const loadAgent = () => Promise.reject(new Error("the agent was loaded"));
-  return runCli({ argv: command.split(" "), version: "1.2.3", terminal, loadAgent });
-}
+const run = (command: string): Promise<number> => runOn(terminal, command);
 
 describe("trust show", () => {
   test("of a node without keys", async () => {

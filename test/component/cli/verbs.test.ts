@@ -1,42 +1,20 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { runCli } from "../../../src/cli/program.ts";
 import type { AgentModule } from "../../../src/cli/verb.ts";
 import { parse } from "yaml";
 import { aNode, aPod, aStatus } from "../../unit/cli/views.ts";
-import { startFakeAgent, type FakeAgent } from "./fake-agent.ts";
-import { FakeTerminal } from "./fake-terminal.ts";
+import { eachOnCliStage, type CliStage } from "./cli-stage.ts";
 
-let directory: string;
-let agent: FakeAgent;
-let terminal: FakeTerminal;
+let agent: CliStage["agent"];
+let directory: CliStage["directory"];
+let file: CliStage["file"];
+let run: CliStage["run"];
+let terminal: CliStage["terminal"];
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "agent-cli-"));
-  agent = startFakeAgent(join(directory, "agent.sock"));
-  terminal = new FakeTerminal();
-  terminal.environment = { AGENT_SOCKET: agent.socket };
+eachOnCliStage((stage) => {
+  ({ agent, directory, file, run, terminal } = stage);
 });
-
-afterEach(() => {
-  agent[Symbol.dispose]();
-  rmSync(directory, { recursive: true });
-});
-
-const noAgent = (): Promise<AgentModule> => Promise.reject(new Error("the agent was loaded"));
-
-function run(command: string, loadAgent = noAgent): Promise<number> {
-  const argv = command.split(" ").filter((word) => word !== "");
-  return runCli({ argv, version: "1.2.3", terminal, loadAgent });
-}
-
-function file(name: string, text: string): string {
-  const path = join(directory, name);
-  writeFileSync(path, text);
-  return path;
-}
 
 const web = aPod({ name: "web", metadata: { labels: { app: "web" } } });
 const db = aPod({ name: "db", metadata: { namespace: "shop", labels: { app: "db" } } });

@@ -15,7 +15,7 @@ import { normalizedName, parseImageReference, type ImageReference } from "./imag
 import type { PullCredentials } from "./pull-secrets.ts";
 import { pullFailure, type PullFailure } from "./pull-failure.ts";
 import { SharedCalls } from "./shared-calls.ts";
-import type { PullPolicy } from "../api/v1/pull-policy.ts";
+import type { PullPolicy } from "../api/v1/image.ts";
 
 export interface ImagePullerOptions {
   readonly cri: Pick<ImageServiceClient, "imageStatus" | "pullImage">;

@@ -1,9 +1,10 @@
 // Redaction: pods, commands and reports must not show values of Secrets and environments.
 
 import type { LocalObject } from "../api/v1/local-object.ts";
-import { type Container, type Pod, allContainers } from "../api/v1/pod.ts";
+import { type Pod, allContainers } from "../api/v1/pod.ts";
 import type { ContainerState, ContainerStatus, PodStatus } from "../api/v1/pod-status.ts";
 import type { PodEntry } from "./pod-list.ts";
+import type { Container } from "../api/v1/container.ts";
 
 const HIDDEN = "<hidden>";
 /** A shorter value occurs in too many unrelated texts. */

@@ -2,7 +2,6 @@
 
 import { resolvePort } from "../api/v1/container-ports.ts";
 import type { HttpGetHandler, TcpSocketHandler } from "../api/v1/probe.ts";
-import type { Container } from "../api/v1/pod.ts";
 import {
   httpTarget,
   NO_ADDRESS,
@@ -11,6 +10,7 @@ import {
   type Target,
 } from "../host/probe/http-request.ts";
 import type { Address, HttpRequest } from "../host/probe/probe-edge.ts";
+import type { Container } from "../api/v1/container.ts";
 
 const USER_AGENT = "kube-probe/1.36";
 

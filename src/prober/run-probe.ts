@@ -1,7 +1,6 @@
 // Performs: runs a probe once and classifies the outcome. kubelet: prober.runProbe
 
 import type { HttpGetHandler, Probe } from "../api/v1/probe.ts";
-import type { Container } from "../api/v1/pod.ts";
 import { NO_ADDRESS } from "../host/probe/http-request.ts";
 import type { HttpRequest, ProbeCall, ProbeEdge } from "../host/probe/probe-edge.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -16,6 +15,7 @@ import {
   type ProbeResult,
 } from "./probe-result.ts";
 import { probeRequest, tcpTarget } from "./probe-target.ts";
+import type { Container } from "../api/v1/container.ts";
 
 /**
  * Runs a command in a container. A rejection with `Timeout`, or with `DeadlineExceeded` soon after the command's timeout,

@@ -2,7 +2,7 @@
 // number, its message. kubelet: generateContainerConfig
 
 import { newestContainer } from "../api/pod/newest-observed.ts";
-import type { Container, Pod } from "../api/v1/pod.ts";
+import type { Pod } from "../api/v1/pod.ts";
 import type { ContainerConfigInit } from "../cri/cri-client.ts";
 import type { Files } from "../host/files.ts";
 import type {
@@ -21,6 +21,7 @@ import {
 } from "./run-container-options.ts";
 import { highestLogAttempt } from "./decide/log-attempts.ts";
 import { volumeImages } from "./cri-config/volume-images.ts";
+import type { Container } from "../api/v1/container.ts";
 
 export interface ContainerDraftsOptions {
   readonly files: Files;

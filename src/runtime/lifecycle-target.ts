@@ -2,10 +2,10 @@
 
 import type { ObservedSandbox } from "../api/pod/observed-pod.ts";
 import type { HttpGetHandler, LifecycleHandler } from "../api/v1/probe.ts";
-import type { ContainerPort } from "../api/v1/pod.ts";
 import { httpTarget, isRedirect, redirected, withoutHeader } from "../host/probe/http-request.ts";
 import type { HttpAnswer, HttpRequest } from "../host/probe/probe-edge.ts";
 import { AgentError } from "../lib/errors.ts";
+import type { ContainerPort } from "../api/v1/container-ports.ts";
 
 /** The container that a hook belongs to. */
 export interface HookTarget {

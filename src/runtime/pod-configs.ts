@@ -4,7 +4,7 @@ import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import { podLogDirectory } from "../api/pod/log-paths.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import type { Container, PodUID } from "../api/v1/pod.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 import { qosClass } from "../api/resource/qos.ts";
 import { memoryCgroupRemedy, type CgroupFacts } from "../host/cgroups.ts";
 import type { Files } from "../host/files.ts";
@@ -22,6 +22,7 @@ import type { Edges } from "../edges.ts";
 import { IdRanges } from "./id-ranges.ts";
 import { nodeDns } from "./cri-config/node-dns.ts";
 import { PodCgroups, hugePageSizes, type PodCgroupsOptions } from "./cgroup/pod-cgroups.ts";
+import type { Container } from "../api/v1/container.ts";
 
 export interface PodConfigsOptions extends PodCgroupsOptions {
   readonly edges: Edges;

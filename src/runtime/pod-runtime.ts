@@ -2,7 +2,7 @@
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent, type Said } from "../api/v1/events.ts";
-import { allContainers, podName, type Container } from "../api/v1/pod.ts";
+import { allContainers, podName } from "../api/v1/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { CriError, isNameReserved, isNetworkNotReady, isNotFound } from "../cri/cri-error.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
@@ -22,6 +22,7 @@ import type { PodKiller } from "./kill-pod.ts";
 import { sandboxAddresses } from "./observe/observe.ts";
 import type { KillReason, PodAction } from "./decide/pod-action.ts";
 import type { ContainerStarter } from "./start-container.ts";
+import type { Container } from "../api/v1/container.ts";
 
 export interface PodRuntimeOptions {
   readonly cri: CriClient;

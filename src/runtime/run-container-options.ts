@@ -2,8 +2,7 @@
 // parts of volumes, and the digest of what it read. kubelet: GenerateRunContainerOptions, makeMounts
 
 import type { Said } from "../api/v1/events.ts";
-import type { Container, Pod } from "../api/v1/pod.ts";
-import type { VolumeMount } from "../api/v1/volumes.ts";
+import type { Pod } from "../api/v1/pod.ts";
 import type { Files } from "../host/files.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import type {
@@ -20,6 +19,8 @@ import { asWritten } from "./cri-config/expansion.ts";
 import { podHostname } from "./cri-config/hostname.ts";
 import { hostNetworkHostsFile, podHostsFile } from "./cri-config/hosts-file.ts";
 import { subPathOf } from "./cri-config/volume-parts.ts";
+import type { Container } from "../api/v1/container.ts";
+import type { VolumeMount } from "../api/v1/volume-mounts.ts";
 
 export interface SurroundingsOptions {
   readonly helper: RuntimeHelper;

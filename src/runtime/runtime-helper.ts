@@ -4,11 +4,12 @@ import type { AgentConfig } from "../config/config.ts";
 import type { NodeAllocatable } from "../api/pod/downward.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { LocalObjects } from "../api/v1/local-object.ts";
-import type { Container, Pod } from "../api/v1/pod.ts";
+import type { Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { allocatableOf } from "./cgroup/pod-cgroups.ts";
 import type { RuntimeFeatures } from "./cri-config/features.ts";
 import type { RuntimeHelper, SubPath } from "./decide/action-input.ts";
+import type { Container } from "../api/v1/container.ts";
 
 export interface RuntimeHelperOptions {
   readonly edges: Pick<Edges, "files" | "store">;

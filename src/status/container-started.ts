@@ -1,8 +1,9 @@
 // Whether a container has started and is ready, as its probes see it. kubelet: prober manager, UpdatePodStatus
 
 import type { ContainerState, ContainerStatus } from "../api/v1/pod-status.ts";
-import { isSidecar, type Container, type PodSpec } from "../api/v1/pod.ts";
+import { isSidecar, type PodSpec } from "../api/v1/pod.ts";
 import type { ContainerVerdicts } from "../api/v1/probe-verdicts.ts";
+import type { Container } from "../api/v1/container.ts";
 
 export interface StartedInput {
   readonly spec: PodSpec;

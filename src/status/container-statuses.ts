@@ -7,7 +7,7 @@ import type {
   ContainerStatus,
   PodContainerStatuses,
 } from "../api/v1/pod-status.ts";
-import { allContainers, isSidecar, type Container, type Pod, type PodSpec } from "../api/v1/pod.ts";
+import { allContainers, isSidecar, type Pod, type PodSpec } from "../api/v1/pod.ts";
 import { sharedMessage } from "../api/pod/termination-share.ts";
 import { containerID, containerState, lostContainer } from "./container-state.ts";
 import { startedAndReady } from "./container-started.ts";
@@ -15,6 +15,7 @@ import type { PodFacts } from "./facts.ts";
 import { currentSandbox } from "../api/pod/newest-observed.ts";
 import { isEnding, startsAgain } from "./starts-again.ts";
 import { terminatedStatuses } from "./terminated-statuses.ts";
+import type { Container } from "../api/v1/container.ts";
 
 export interface ContainerStatusesInput {
   readonly pod: Pod;

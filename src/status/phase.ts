@@ -6,9 +6,10 @@ import type {
   PodContainerStatuses,
   PodPhase,
 } from "../api/v1/pod-status.ts";
-import { isSidecar, type Container, type PodSpec } from "../api/v1/pod.ts";
+import { isSidecar, type PodSpec } from "../api/v1/pod.ts";
 import type { PodFacts } from "./facts.ts";
 import { startsAgain } from "./starts-again.ts";
+import type { Container } from "../api/v1/container.ts";
 
 export interface PhaseInput {
   readonly spec: PodSpec;

@@ -1,10 +1,11 @@
 // Whether another instance of a container follows one that has ended, as phase and waiting reasons see it.
 
 import type { ContainerStateTerminated } from "../api/v1/pod-status.ts";
-import type { Container, PodSpec } from "../api/v1/pod.ts";
+import type { PodSpec } from "../api/v1/pod.ts";
 import { restartsAfter } from "../api/pod/restart-policy.ts";
 import { containerID } from "./container-state.ts";
 import type { PodFacts } from "./facts.ts";
+import type { Container } from "../api/v1/container.ts";
 
 export interface EndedContainer {
   readonly container: Container;

@@ -2,8 +2,7 @@
 // tmpfs per pod: Secrets must never reach a disk, and many small files on a disk would delay every sync on it.
 
 import { nestedMountPoints } from "../api/validation/nested-mounts.ts";
-import type { Container, Pod } from "../api/v1/pod.ts";
-import { isPart } from "../api/v1/volumes.ts";
+import type { Pod } from "../api/v1/pod.ts";
 import { AgentError } from "../lib/errors.ts";
 import { type AtomicContent, AtomicDirectory } from "./atomic-directory.ts";
 import { projectVolume, type ProjectionFacts } from "./projection.ts";
@@ -11,6 +10,8 @@ import type { ContentVolume } from "./volume-kinds.ts";
 import { isWithin } from "../api/validation/reference-rules.ts";
 import { makePodDirectory, type VolumeHost } from "./volume-directory.ts";
 import { contentDirectory, partsDirectory } from "./volume-paths.ts";
+import type { Container } from "../api/v1/container.ts";
+import { isPart } from "../api/v1/volume-mounts.ts";
 
 /** The data of one pod's volumes, and their place. */
 export interface ContentHost {

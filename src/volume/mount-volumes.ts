@@ -2,7 +2,7 @@
 // crash in the middle. kubelet: volume manager
 
 import { NO_OBJECTS, type LocalObjects } from "../api/v1/local-object.ts";
-import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
+import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { DownwardAPIFile } from "../api/v1/projections.ts";
 import type { Volume } from "../api/v1/volumes.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
@@ -22,6 +22,7 @@ import { checkHostPath, checkStillThere, setUpHostPath, type HostPathHost } from
 import { unmountAll } from "./volume-directory.ts";
 import { isContentVolume } from "./volume-kinds.ts";
 import { emptyDirPath, isPodUID, podDirectory, podsDirectory } from "./volume-paths.ts";
+import type { Container } from "../api/v1/container.ts";
 
 export interface VolumesOptions extends EmptyDirHost, HostPathHost {
   /** Absent = none; pods that need one wait. */

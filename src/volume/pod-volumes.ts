@@ -8,13 +8,14 @@ import {
   type NodeAllocatable,
 } from "../api/pod/downward.ts";
 import type { LocalObjects } from "../api/v1/local-object.ts";
-import type { Container, Pod, PodUID } from "../api/v1/pod.ts";
+import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { DownwardAPIFile } from "../api/v1/projections.ts";
 import { Volumes, type VolumesOptions } from "./mount-volumes.ts";
 import { SubPaths, type SubPathRequest } from "./sub-path.ts";
 import type { HostPathHost } from "./host-path.ts";
 import { isReadOnlyVolume } from "./volume-kinds.ts";
 import type { Edges } from "../edges.ts";
+import type { Container } from "../api/v1/container.ts";
 
 interface PodVolumesOptions {
   readonly edges: Pick<Edges, "files" | "mounts">;

@@ -5,12 +5,13 @@ import type { NewEvent } from "../../src/api/v1/events.ts";
 import type { DesiredPod } from "../../src/api/pod/desired-pod.ts";
 import { LABEL } from "../../src/api/pod/labels.ts";
 import type { Probe } from "../../src/api/v1/probe.ts";
-import type { Container, Pod } from "../../src/api/v1/pod.ts";
+import type { Pod } from "../../src/api/v1/pod.ts";
 import { configDigests } from "../../src/runtime/decide/config-digests.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import { aContainer } from "../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../fakes/local-objects.ts";
 import { IMAGE, PodWorld, pod } from "./pod-world.ts";
+import type { Container } from "../../src/api/v1/container.ts";
 
 const PROBE: Probe = {
   handler: { type: "exec", command: ["ready"] },

@@ -11,7 +11,7 @@ import {
 } from "../../src/api/pod/desired-pod.ts";
 import type { RecordEvent } from "../../src/api/v1/events.ts";
 import { ANNOTATION, LABEL } from "../../src/api/pod/labels.ts";
-import type { Container, Pod, PodUID } from "../../src/api/v1/pod.ts";
+import type { Pod, PodUID } from "../../src/api/v1/pod.ts";
 import type { Edges } from "../../src/edges.ts";
 import {
   buildLifecycle,
@@ -43,6 +43,7 @@ import { FakeRuntime, type FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
 import { NO_POD_OBJECTS, PLAIN_WORLD } from "../fakes/plain-world.ts";
 import type { PodLifecycle } from "../../src/pleg/pod-lifecycle.ts";
 import { noPods, type Pods } from "../../src/podworkers/pods.ts";
+import type { Container } from "../../src/api/v1/container.ts";
 
 export const IMAGE = "local/busybox:1";
 

@@ -1,18 +1,10 @@
 // What a pod means by what it leaves out. The only place of Kubernetes' defaults. k8s: SetDefaults_Pod
 
-import type {
-  Container,
-  ContainerPort,
-  PodSpec,
-  PortProtocol,
-  TerminationMessagePolicy,
-} from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod.ts";
 import { defaultPodResources } from "../validation/pod-level-resources.ts";
 import type { ResourceRequirements } from "../v1/resources.ts";
-
-export const DEFAULT_TERMINATION_MESSAGE_PATH = "/dev/termination-log";
-export const DEFAULT_TERMINATION_MESSAGE_POLICY: TerminationMessagePolicy = "File";
-export const DEFAULT_PROTOCOL: PortProtocol = "TCP";
+import type { ContainerPort } from "../v1/container-ports.ts";
+import type { Container } from "../v1/container.ts";
 
 /** A limit without a request is also the request. */
 export function defaultRequests(resources: ResourceRequirements): ResourceRequirements {

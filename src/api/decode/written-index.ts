@@ -1,6 +1,14 @@
 // Where an entry of a list was written, for what is said of it when others of the list were left out.
 
-import type { Place } from "./field-reader.ts";
+import { invalidAt, type Place } from "./field-reader.ts";
+import { listOf } from "../schema/codec.ts";
+import type { Type } from "../schema/type.ts";
+
+/** An entry of a list from which others may have been left out, as those of an injected token are. */
+export interface Written {
+  /** Index in the written list; absent = its index now. */
+  readonly writtenIndex?: number;
+}
 
 interface Entry<T> {
   readonly node: Pick<Place, "path">;
@@ -9,9 +17,7 @@ interface Entry<T> {
 }
 
 /** The entries that are kept, those that moved up with their written place. */
-export function keptEntries<T extends object>(
-  entries: readonly Entry<T>[],
-): readonly (T & Written)[] {
+function keptEntries<T extends object>(entries: readonly Entry<T>[]): readonly (T & Written)[] {
   const kept: (T & Written)[] = [];
   for (const { node, value } of entries) {
     if (value === undefined) continue;
@@ -22,18 +28,26 @@ export function keptEntries<T extends object>(
   return kept;
 }
 
+/** A list of which some entries are left out, without being read. */
+export function keptList<T extends object>(
+  item: Type<T>,
+  isLeftOut: (written: unknown) => boolean,
+): Type<readonly (T & Written)[]> {
+  const whole = listOf(item);
+  return {
+    ...whole,
+    read(at) {
+      if (!Array.isArray(at.value)) return invalidAt(at, "must be a list");
+      const entries = at.value.map((written: unknown, index) => {
+        const node = { ...at, path: [...at.path, index], value: written ?? item.nullItem };
+        return { node, value: isLeftOut(written) ? undefined : item.read(node) };
+      });
+      return keptEntries(entries);
+    },
+  };
+}
+
 /** `index`: where it stands now. */
 export function writtenIndex(entry: Written, index: number): number {
   return entry.writtenIndex ?? index;
-}
-
-/** An entry of a list from which others may have been left out, as those of an injected token are. */
-export interface Written {
-  /** Index in the written list; absent = its index now. */
-  readonly writtenIndex?: number;
-}
-
-/** The token that an API server injects into each pod: there is none here, and none is missed. */
-export function isTokenVolume(name: unknown): boolean {
-  return typeof name === "string" && name.startsWith("kube-api-access-");
 }

@@ -1,11 +1,11 @@
 // A pod's spec in Kubernetes' own JSON: what it shows can be applied again and means the same.
 
 import type { PodDnsConfig } from "../v1/dns.ts";
+import { CONTAINER, INIT_CONTAINER } from "../v1/container.ts";
 import { POD_SPEC } from "../v1/pod-spec.ts";
 import type { PodSpec } from "../v1/pod.ts";
 import type { NodeSelectorTerm, Toleration } from "../v1/scheduling.ts";
 import { POD_SECURITY_CONTEXT } from "../v1/security-context.ts";
-import { v1Container } from "./v1-container.ts";
 import { flag, list, map, text, type V1Object } from "./v1-shape.ts";
 import { VOLUME } from "../v1/volumes.ts";
 
@@ -16,8 +16,11 @@ export function v1PodSpec(spec: PodSpec): V1Object {
   const { overhead, nodeSelector, affinity, tolerations, ...limits } = placing;
   const { resources, securityContext, ...rest } = limits;
   return {
-    ...list("initContainers", initContainers.map(v1Container)),
-    containers: containers.map(v1Container),
+    ...list(
+      "initContainers",
+      initContainers.map((container) => INIT_CONTAINER.write(container)),
+    ),
+    containers: containers.map((container) => CONTAINER.write(container)),
     ...list(
       "volumes",
       volumes.map((volume) => VOLUME.write(volume)),

@@ -4,13 +4,15 @@ import { base64OfBytes } from "../validation/base64.ts";
 import type { ConfigMap, LocalObjectKind, LocalObjects } from "../v1/local-object.ts";
 import { formatPath, type FieldPath } from "../decode/field-path.ts";
 import { isInShown, nestedIn } from "../validation/nested-mounts.ts";
-import type { Container, Pod, PodSpec } from "../v1/pod.ts";
+import type { Pod, PodSpec } from "../v1/pod.ts";
 import { isWithin, tidyPath } from "../validation/reference-rules.ts";
 import type { EnvFrom, EnvVar } from "../v1/environment.ts";
 import type { KeyToPath } from "../v1/references.ts";
 import type { DownwardAPIFile, ObjectProjection } from "../v1/projections.ts";
-import { isPart, type Volume, type VolumeMount } from "../v1/volumes.ts";
+import type { Volume } from "../v1/volumes.ts";
 import { writtenIndex } from "../decode/written-index.ts";
+import type { Container } from "../v1/container.ts";
+import { isPart, type VolumeMount } from "../v1/volume-mounts.ts";
 
 export interface ObjectReference {
   readonly kind: LocalObjectKind;

@@ -2,7 +2,8 @@
 
 import type { SourceName } from "./desired-pod.ts";
 import type { LifecycleHandler } from "../v1/probe.ts";
-import type { ContainerPort, PodUID } from "../v1/pod.ts";
+import type { PodUID } from "../v1/pod.ts";
+import type { ContainerPort } from "../v1/container-ports.ts";
 
 export type SandboxState = "Ready" | "NotReady";
 export type ObservedContainerState = "Created" | "Running" | "Exited" | "Unknown";

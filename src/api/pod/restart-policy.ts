@@ -1,6 +1,7 @@
 // Decides from its exit code whether a container runs again. kubelet: ContainerShouldRestart
 
-import { isSidecar, type Container, type PodSpec, type RestartPolicy } from "../v1/pod.ts";
+import { isSidecar, type PodSpec, type RestartPolicy } from "../v1/pod.ts";
+import type { Container } from "../v1/container.ts";
 
 /**
  * The first rule that matches, else the container's own policy, else the pod's. A plain init container

@@ -1,7 +1,63 @@
-// Which port a probe or hook means by a number or a name. kubelet: ResolveContainerPort
+// The ports of a container, and which of them a probe or hook means by a number or a name. kubelet: ResolveContainerPort
 
+import {
+  checked,
+  converted,
+  fieldOf,
+  number,
+  objectType,
+  oneOf,
+  type Decoded,
+} from "../schema/codec.ts";
+import type { Type } from "../schema/type.ts";
+import { textOf } from "../schema/values.ts";
+import { ipError, portNameError, portNumberError } from "../validation/validate-names.ts";
 import type { PortReference } from "./probe.ts";
-import type { ContainerPort } from "./pod.ts";
+
+const MAX_PORT = 65_535;
+
+const PORT_NUMBER: Type<number> = {
+  ...checked(number, portNumberError),
+  schema: () => ({ ...number.schema(), minimum: 1, maximum: MAX_PORT }),
+};
+
+/** 0 is the same as not written. */
+const HOST_PORT: Type<number> = {
+  ...converted(
+    checked(number, (port) => (port === 0 ? undefined : portNumberError(port))),
+    { to: (port) => (port === 0 ? undefined : port), from: (port: number) => port },
+  ),
+  schema: () => ({ ...number.schema(), minimum: 0, maximum: MAX_PORT }),
+};
+
+const PORT_NAME = textOf(portNameError, {
+  pattern: "^(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$",
+  maxLength: 15,
+});
+const ADDRESS = textOf(ipError, { pattern: "^[0-9a-fA-F.:]+$" });
+
+export const CONTAINER_PORT = objectType("ContainerPort", {
+  name: fieldOf(PORT_NAME)({
+    about: "Name of the port, to which probes and hooks may refer. Unique in the container.",
+  }),
+  containerPort: fieldOf(
+    PORT_NUMBER,
+    0,
+  )({
+    about: "Port number inside the pod, 1 to 65535.",
+    required: true,
+  }),
+  hostPort: fieldOf(HOST_PORT)({
+    about:
+      "Port of this node that is forwarded to it. Only one pod of the node can have it. Default: none.",
+  }),
+  hostIP: fieldOf(ADDRESS)({
+    about: "Address of this node on which hostPort listens. Default: every address.",
+  }),
+  protocol: oneOf(["TCP", "UDP", "SCTP"], { about: "TCP, UDP or SCTP.", default: "TCP" }),
+});
+export type ContainerPort = Decoded<typeof CONTAINER_PORT>;
+export type PortProtocol = ContainerPort["protocol"];
 
 /** undefined = no port of that name, or a number that is no port. Digits in quotes are a number unless a port is called so. */
 export function resolvePort(

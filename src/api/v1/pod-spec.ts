@@ -1,8 +1,6 @@
 // The spec of a pod. k8s: ValidatePodSpec, SetDefaults_PodSpec
 
-import { decodeContainer, type ContainerList } from "../decode/container/decode-container.ts";
-import { isEmptyList, objectList, required, type Node } from "../decode/field-reader.ts";
-import { harmless, ignored, refused, supported } from "../decode/field-rules.ts";
+import { harmless, ignored, refused } from "../decode/field-rules.ts";
 import {
   boolean,
   converted,
@@ -17,48 +15,15 @@ import {
   unread,
   type Decoded,
 } from "../schema/codec.ts";
-import { CONTAINER } from "../schema/container.ts";
 import { NO_SCHEDULER, NO_SERVICE_ACCOUNTS } from "../schema/refusals.ts";
-import type { Field, Level } from "../schema/type.ts";
 import { dnsLabelError, subdomainNameError } from "../validation/validate-names.ts";
+import { CONTAINER, INIT_CONTAINER } from "./container.ts";
 import { DNS_CONFIG, HOST_ALIAS } from "./dns.ts";
 import { NO_RESOURCES, OVERHEAD, POD_RESOURCES } from "./resources.ts";
 import { POD_SECURITY_CONTEXT } from "./security-context.ts";
 import { volumes } from "./volumes.ts";
 import { AFFINITY, POD_OS, TOLERATION, labels } from "./scheduling.ts";
 import { MAX_INT32, MIN_INT32 } from "../schema/values.ts";
-
-interface Bridge<T> {
-  readonly type: string;
-  readonly about: string;
-  readonly level?: object;
-  readonly required?: true;
-  readonly read: (spec: Node) => T;
-}
-
-function bridge<T>({ read, level, ...more }: Bridge<T>): Field<T> {
-  return {
-    ...more,
-    ...(level === undefined ? {} : { level: level as Level }),
-    rule: supported,
-    read,
-    write: (value) => value,
-    schema: () => ({}),
-  };
-}
-
-function containers(key: ContainerList, about: string) {
-  return bridge({
-    type: "[]Container",
-    about,
-    level: CONTAINER,
-    read(spec) {
-      if (key === "containers" && isEmptyList(spec, key))
-        required(spec, key, "a pod needs at least one container");
-      return objectList(spec, key).map((node) => decodeContainer(node, key));
-    },
-  });
-}
 
 /** The name of a Secret; one without a name is dropped with a warning, as it names nothing. */
 const PULL_SECRET = converted(
@@ -91,14 +56,15 @@ function between(min: number, max: number): (value: number) => string | undefine
 }
 
 export const POD_SPEC = objectType("PodSpec", {
-  initContainers: containers(
-    "initContainers",
-    "Containers that run one after the other before the others. Those with restartPolicy Always are sidecars and keep running.",
-  ),
-  containers: {
-    ...containers("containers", "Containers that run side by side; at least one."),
-    required: true,
-  },
+  initContainers: list(INIT_CONTAINER, {
+    about:
+      "Containers that run one after the other before the others. Those with restartPolicy Always are sidecars and keep running.",
+  }),
+  containers: list(CONTAINER, {
+    about: "Containers that run side by side; at least one.",
+    required: "a pod needs at least one container",
+    schema: { minItems: 1 },
+  }),
   volumes,
   restartPolicy: oneOf(["Always", "OnFailure", "Never"], {
     about: "Restart policy of its containers.",

@@ -1,13 +1,11 @@
 // The Pod as this node understands it: Kubernetes' v1 shapes, defaulted, read-only, nothing more.
 
-import type { EnvFrom, EnvVar } from "./environment.ts";
-import type { Lifecycle, Probe } from "./probe.ts";
+import type { Container } from "./container.ts";
 import type { NodeSelectorTerm, Toleration } from "./scheduling.ts";
-import type { PodSecurityContext, SecurityContext } from "./security-context.ts";
-import type { Volume, VolumeMount } from "./volumes.ts";
+import type { PodSecurityContext } from "./security-context.ts";
+import type { Volume } from "./volumes.ts";
 import type { HostAlias, PodDnsConfig } from "./dns.ts";
 import type { ResourceList, ResourceRequirements } from "./resources.ts";
-import type { PullPolicy } from "./pull-policy.ts";
 
 export interface ObjectMeta {
   readonly name: string;
@@ -29,7 +27,6 @@ export interface Pod {
 }
 
 export type RestartPolicy = "Always" | "OnFailure" | "Never";
-export type PortProtocol = "TCP" | "UDP" | "SCTP";
 
 export interface PodSpec {
   /** Run one after the other before `containers`; those with restartPolicy Always are sidecars. */
@@ -68,50 +65,6 @@ export interface PodSpec {
   /** Of the pod as a whole. */
   readonly resources: ResourceRequirements;
   readonly securityContext: PodSecurityContext;
-}
-
-export interface Container {
-  readonly name: string;
-  readonly image: string;
-  readonly imagePullPolicy: PullPolicy;
-  readonly command: readonly string[];
-  readonly args: readonly string[];
-  readonly workingDir?: string;
-  readonly env: readonly EnvVar[];
-  readonly envFrom: readonly EnvFrom[];
-  readonly ports: readonly ContainerPort[];
-  readonly resources: ResourceRequirements;
-  readonly volumeMounts: readonly VolumeMount[];
-  /** Absent = the pod's. */
-  readonly restartPolicy?: RestartPolicy;
-  /** The first that matches an exit code decides before `restartPolicy`; only together with it. */
-  readonly restartPolicyRules: readonly RestartRule[];
-  readonly livenessProbe?: Probe;
-  readonly readinessProbe?: Probe;
-  readonly startupProbe?: Probe;
-  readonly lifecycle: Lifecycle;
-  /** Path inside the container. */
-  readonly terminationMessagePath: string;
-  readonly terminationMessagePolicy: TerminationMessagePolicy;
-  readonly securityContext: SecurityContext;
-  readonly stdin: boolean;
-  readonly stdinOnce: boolean;
-  readonly tty: boolean;
-}
-
-export type TerminationMessagePolicy = "File" | "FallbackToLogsOnError";
-
-export interface RestartRule {
-  readonly action: "Restart";
-  readonly exitCodes: { readonly operator: "In" | "NotIn"; readonly values: readonly number[] };
-}
-
-export interface ContainerPort {
-  readonly name?: string;
-  readonly containerPort: number;
-  readonly hostPort?: number;
-  readonly hostIP?: string;
-  readonly protocol: PortProtocol;
 }
 
 /** Every container of the pod in the order in which they start. Names are unique among all of them. */

@@ -22,7 +22,6 @@ import { exactlyOne, tagged, untagged, type Tagged } from "../schema/union.ts";
 import { nulError, portNameError, portNumberError } from "../validation/validate-names.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 import type { ProbeKind } from "./probe-verdicts.ts";
-import { STOP_SIGNALS } from "./stop-signals.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { MAX_INT32 } from "../schema/values.ts";
 
@@ -108,6 +107,7 @@ const GRPC = objectType("GRPCAction", {
   service: string({
     about: "Service to ask about. Default: the server as a whole.",
     default: "",
+    keep: true,
   }),
 });
 
@@ -231,6 +231,19 @@ const HOOK: Type<LifecycleHandler> = converted(
   ),
   { to: tagged, from: untagged<ObjectOf<typeof HOOK_HANDLERS>> },
 );
+
+const NAMED_SIGNALS =
+  "ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS " +
+  "TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ";
+
+/** `SIGTERM`, …, `SIGRTMIN`, `SIGRTMIN+1` to `+15`, `SIGRTMAX-14` to `-1`, `SIGRTMAX`. */
+export const STOP_SIGNALS: ReadonlySet<string> = new Set([
+  ...NAMED_SIGNALS.split(" ").map((name) => `SIG${name}`),
+  "SIGRTMIN",
+  ...Array.from({ length: 15 }, (_, index) => `SIGRTMIN+${index + 1}`),
+  ...Array.from({ length: 14 }, (_, index) => `SIGRTMAX-${14 - index}`),
+  "SIGRTMAX",
+]);
 
 // Kubernetes wants spec.os.name written beside it, as signals differ between systems; here all are Linux.
 function signalError(signal: string): Message | undefined {

@@ -19,6 +19,7 @@ import { between, MAX_INT32, textOf } from "../schema/values.ts";
 import {
   CAPABILITY,
   capabilityError,
+  DESCENDING_PATH,
   descendingPathError,
   MAX_NAME,
 } from "../validation/validate-names.ts";
@@ -135,7 +136,7 @@ const SECCOMP_PROFILE = profileType("SeccompProfile", {
   localhostProfile: string({
     about: "File below the node's directory of seccomp profiles. Only with type Localhost.",
     keep: true,
-    schema: { pattern: "^(?!/|(?:.*/)?\\.\\.(?:/|$))" },
+    schema: { pattern: DESCENDING_PATH },
   }),
   errorOf: descendingPathError,
 });

@@ -2,15 +2,14 @@
 
 import { invalidAt } from "../decode/field-reader.ts";
 import { refused } from "../decode/field-rules.ts";
-import { keptEntries, type Written, isTokenVolume } from "../decode/written-index.ts";
+import { keptList, type Written } from "../decode/written-index.ts";
+import { isTokenVolume } from "./volume-mounts.ts";
 import { parseQuantity } from "../resource/quantity.ts";
 import {
   boolean,
   converted,
   fieldOf,
-  listOf,
   objectType,
-  oneOf,
   string,
   unread,
   word,
@@ -30,7 +29,7 @@ import {
   PROJECTED_VOLUME,
   refuseSeveral,
 } from "./projections.ts";
-import { defaultPullPolicy } from "./pull-policy.ts";
+import { defaultPullPolicy, imageReference, pullPolicy, type PullPolicy } from "./image.ts";
 
 /** "" = anything. */
 export type HostPathType = "" | (typeof HOST_PATH_TYPES)[number];
@@ -99,27 +98,20 @@ const CLAIM_VOLUME = objectType("PersistentVolumeClaimVolumeSource", {
 
 const IMAGE_VOLUME = converted(
   objectType("ImageVolumeSource", {
-    reference: string({
-      about: "Image whose files are mounted, read-only.",
-      required: true,
-      check: paddingError,
-    }),
-    pullPolicy: oneOf(["Always", "IfNotPresent", "Never"], {
-      about: "Default: Always for images tagged latest, else IfNotPresent.",
-    }),
+    reference: imageReference("Image whose files are mounted, read-only."),
+    pullPolicy,
   }),
   {
-    to: ({ reference, pullPolicy = defaultPullPolicy(reference) }) => ({ reference, pullPolicy }),
+    to: ({ reference, pullPolicy: policy = defaultPullPolicy(reference) }) => ({
+      reference,
+      pullPolicy: policy,
+    }),
     from: (image: ImageSource) => image,
   },
 );
 interface ImageSource {
   readonly reference: string;
-  readonly pullPolicy: "Always" | "IfNotPresent" | "Never";
-}
-
-function paddingError(reference: string): string | undefined {
-  return reference === reference.trim() ? undefined : "must not begin or end with white space";
+  readonly pullPolicy: PullPolicy;
 }
 
 const SOURCES = {
@@ -223,19 +215,6 @@ export const VOLUME = converted(
   },
 );
 
-const ITEM = listOf(VOLUME);
-const VOLUMES: Type<readonly Volume[]> = {
-  ...ITEM,
-  read(at) {
-    if (!Array.isArray(at.value)) return ITEM.read(at);
-    const entries = at.value.map((written: unknown, index) => {
-      const node = { ...at, path: [...at.path, index], value: written ?? {} };
-      return { node, value: isInjected(written) ? undefined : VOLUME.read(node) };
-    });
-    return keptEntries(entries);
-  },
-};
-
 /** The volume of a service account's token that an API server injects into each pod. */
 function isInjected(written: unknown): boolean {
   if (!isJsonObject(written)) return false;
@@ -243,25 +222,6 @@ function isInjected(written: unknown): boolean {
 }
 
 export const volumes = fieldOf(
-  VOLUMES,
+  keptList(VOLUME, isInjected),
   [],
 )({ about: "Volumes that its containers can mount.", default: [] });
-
-export interface VolumeMount extends Written {
-  readonly name: string;
-  readonly mountPath: string;
-  readonly readOnly: boolean;
-  /** Absent = Disabled. */
-  readonly recursiveReadOnly?: "IfPossible" | "Enabled";
-  /** Path inside the volume. */
-  readonly subPath?: string;
-  /** The same with `$(VAR)`. */
-  readonly subPathExpr?: string;
-  /** Absent = None. */
-  readonly mountPropagation?: "HostToContainer" | "Bidirectional";
-}
-
-/** Whether it shows one path of the volume, and not all of it. */
-export function isPart({ subPath, subPathExpr }: VolumeMount): boolean {
-  return (subPath ?? subPathExpr) !== undefined;
-}

@@ -1,13 +1,8 @@
 // Which host ports a pod claims, and when two claims cannot both be had.
 
-import {
-  isSidecar,
-  type Container,
-  type ContainerPort,
-  type Pod,
-  type PodSpec,
-  type PortProtocol,
-} from "../v1/pod.ts";
+import { isSidecar, type Pod, type PodSpec } from "../v1/pod.ts";
+import type { ContainerPort, PortProtocol } from "../v1/container-ports.ts";
+import type { Container } from "../v1/container.ts";
 
 export interface HostPortClaim {
   readonly hostPort: number;

@@ -1,8 +1,9 @@
 // Directories that a volume must have because something else is mounted there: the runtime cannot make them in a read-only
 // one. kubelet: MakeNestedMountpoints
 
-import { allContainers, type Container, type Pod } from "../v1/pod.ts";
-import { isPart } from "../v1/volumes.ts";
+import { allContainers, type Pod } from "../v1/pod.ts";
+import type { Container } from "../v1/container.ts";
+import { isPart } from "../v1/volume-mounts.ts";
 
 /** Relative paths; what lies below one of them is made in what is mounted there. */
 export function nestedMountPoints(pod: Pod, volume: string): readonly string[] {

@@ -1,6 +1,6 @@
 // Kubernetes' rules for names, labels and their like: each answers with what is wrong, or undefined.
 
-const DNS_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
+export const DNS_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 export const DNS_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 const QUALIFIED_NAME = /^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$/;
 const PORT_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
@@ -9,6 +9,8 @@ const IPV4_PART = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/;
 const IPV6_PART = /^[0-9a-fA-F]{1,4}$/;
 const SEARCH_LABEL = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$/;
 export const CAPABILITY = /^[A-Za-z][A-Za-z0-9_]*$/;
+/** What `descendingPathError` accepts, but for NUL. */
+export const DESCENDING_PATH = "^(?!/|(?:.*/)?\\.\\.(?:/|$))";
 export const MAX_NAME = 63;
 export const MAX_SUBDOMAIN = 253;
 const MAX_MATCHED = 4096;

@@ -4,10 +4,11 @@ import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
 import type { FieldPath } from "../decode/field-path.ts";
 import { HostPortClaims } from "./host-ports.ts";
-import type { Container, PodSpec } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod.ts";
 import { validatePodResources } from "./pod-level-resources.ts";
 import { validateHostNamespaces } from "./validate-host-namespaces.ts";
 import { writtenIndex, type Written } from "../decode/written-index.ts";
+import type { Container } from "../v1/container.ts";
 
 /** `spec` after defaults; what is said names positions of the written lists. */
 export function validateSpec(spec: PodSpec, findings: Findings): void {

@@ -3,8 +3,8 @@
 
 import { resolvePort } from "../../api/v1/container-ports.ts";
 import type { HttpGetHandler } from "../../api/v1/probe.ts";
-import type { Container } from "../../api/v1/pod.ts";
 import type { Address, HttpRequest } from "./probe-edge.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 /** `message`: why there is no target. */
 export type Target<T> =

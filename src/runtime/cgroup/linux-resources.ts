@@ -1,12 +1,13 @@
 // A container's requests and limits as the kernel wants them. kubelet: generateLinuxContainerResources
 
 import { amountIn, containerRequests } from "../../api/resource/pod-amounts.ts";
-import { isSidecar, type Container, type PodSpec } from "../../api/v1/pod.ts";
+import { isSidecar, type PodSpec } from "../../api/v1/pod.ts";
 import { isNodeCritical } from "../../api/resource/priority.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";
 import type { LinuxContainerResourcesInit } from "../../cri/cri-client.ts";
 import { hugePageLimits } from "./huge-pages.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 export interface LinuxFacts extends ResourcePolicy {
   /** Of the pod. */

@@ -3,7 +3,6 @@
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import { ANNOTATION, LABEL } from "../../api/pod/labels.ts";
 import { containerLogPath } from "../../api/pod/log-paths.ts";
-import type { Container } from "../../api/v1/pod.ts";
 import type { ContainerConfigInit } from "../../cri/cri-client.ts";
 import type { LocalImage } from "../decide/action-input.ts";
 import { cdiAnnotations, containerDevices, type DeviceFacts } from "./container-devices.ts";
@@ -15,6 +14,7 @@ import { identityLabels } from "./sandbox-config.ts";
 import { containerSecurityContext, type SecurityFacts } from "./security-context.ts";
 import { stopAnnotations } from "./stop-annotations.ts";
 import { stopSignalOf } from "./stop-signal.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 /** Of the container, its pod and the node; the rest is said where it is used. */
 export interface ContainerConfigFacts

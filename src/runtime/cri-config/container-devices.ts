@@ -1,10 +1,11 @@
 // Devices of the node for one container, as CRI has them. kubelet: makeDevices, CDI devices of device plugins
 
 import { devicesOf } from "../../api/resource/devices.ts";
-import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { Pod } from "../../api/v1/pod.ts";
 import type { ContainerConfigInit } from "../../cri/cri-client.ts";
 import { AgentError } from "../../lib/errors.ts";
 import { unsupported, type RuntimeFeatures } from "./features.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 export interface DeviceFacts {
   readonly features: RuntimeFeatures;

@@ -1,8 +1,8 @@
 // What a container sees of its pod's volumes, and the files that the node puts into it. kubelet: makeMounts
 
 import type { IdRange } from "../../api/pod/observed-pod.ts";
-import type { Container, Pod } from "../../api/v1/pod.ts";
-import { isPart, type ImageVolume, type Volume, type VolumeMount } from "../../api/v1/volumes.ts";
+import type { Pod } from "../../api/v1/pod.ts";
+import type { ImageVolume, Volume } from "../../api/v1/volumes.ts";
 import type { MountInit } from "../../cri/cri-client.ts";
 import { MountPropagation } from "../../cri/gen/runtime/v1/api_pb.ts";
 import { AgentError } from "../../lib/errors.ts";
@@ -11,6 +11,8 @@ import { expand } from "./expansion.ts";
 import { canRecursiveReadOnly, unsupported, type RuntimeFeatures } from "./features.ts";
 import { absolutePath } from "../observe/termination-message.ts";
 import { idMappings } from "./user-namespaces.ts";
+import type { Container } from "../../api/v1/container.ts";
+import { isPart, type VolumeMount } from "../../api/v1/volume-mounts.ts";
 
 export interface MountFacts {
   /** Volume name → path on the host. */

@@ -9,11 +9,12 @@ import {
 } from "../../api/pod/downward.ts";
 import type { Said } from "../../api/v1/events.ts";
 import type { LocalObjects } from "../../api/v1/local-object.ts";
-import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { Pod } from "../../api/v1/pod.ts";
 import type { EnvFrom, EnvSource, EnvVar } from "../../api/v1/environment.ts";
 import type { KeySelector } from "../../api/v1/references.ts";
 import { AgentError } from "../../lib/errors.ts";
 import { expandValue, type EnvValue } from "./expansion.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 export interface EnvironmentFacts {
   readonly objects: LocalObjects;

@@ -4,7 +4,7 @@ import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import { portHolders } from "../../api/validation/host-ports.ts";
 import { ANNOTATION, LABEL } from "../../api/pod/labels.ts";
 import { podLogDirectory } from "../../api/pod/log-paths.ts";
-import type { ContainerPort, ObjectMeta, Pod, PodSpec, PortProtocol } from "../../api/v1/pod.ts";
+import type { ObjectMeta, Pod, PodSpec } from "../../api/v1/pod.ts";
 import type { PodSecurityContext } from "../../api/v1/security-context.ts";
 import { normalSysctl } from "../../api/validation/sysctls.ts";
 import type { PodSandboxConfigInit } from "../../cri/cri-client.ts";
@@ -14,6 +14,7 @@ import type { DnsConfig } from "./resolv-conf.ts";
 import { sandboxResources } from "../cgroup/sandbox-resources.ts";
 import { sandboxSecurityContext, type SandboxSecurityFacts } from "./security-context.ts";
 import { idRangeText, requireUserNamespaces } from "./user-namespaces.ts";
+import type { ContainerPort, PortProtocol } from "../../api/v1/container-ports.ts";
 
 export interface SandboxFacts extends SandboxSecurityFacts {
   readonly attempt: number;

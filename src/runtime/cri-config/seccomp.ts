@@ -1,10 +1,11 @@
 // Profiles of seccomp and AppArmor as CRI has them. kubelet: getSeccompProfile, getAppArmorProfile
 
-import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { Pod } from "../../api/v1/pod.ts";
 import type { SecurityProfile } from "../../api/v1/security-context.ts";
 import type { SecurityProfileInit } from "../../cri/cri-client.ts";
 import { SecurityProfile_ProfileType as ProfileType } from "../../cri/gen/runtime/v1/api_pb.ts";
 import { AgentError } from "../../lib/errors.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 export interface SeccompFacts {
   /** What a container without a profile gets: RuntimeDefault instead of Unconfined. */

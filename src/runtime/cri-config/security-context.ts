@@ -2,7 +2,7 @@
 // kubelet: determineEffectiveSecurityContext, generatePodSandboxLinuxConfig
 
 import type { IdRange } from "../../api/pod/observed-pod.ts";
-import { allContainers, podName, type Container, type Pod } from "../../api/v1/pod.ts";
+import { allContainers, podName, type Pod } from "../../api/v1/pod.ts";
 import type {
   Capabilities,
   SecurityContext,
@@ -22,6 +22,7 @@ import { unsupported, type RuntimeFeatures } from "./features.ts";
 import { hiddenPaths } from "./masked-paths.ts";
 import { namespaceOptions } from "./namespaces.ts";
 import { appArmorProfile, seccompProfile, type SeccompFacts } from "./seccomp.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 export interface SandboxSecurityFacts {
   readonly features: RuntimeFeatures;

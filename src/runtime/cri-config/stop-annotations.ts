@@ -4,8 +4,10 @@
 import { ANNOTATION } from "../../api/pod/labels.ts";
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
 import type { ExecHandler, HttpGetHandler, LifecycleHandler } from "../../api/v1/probe.ts";
-import { isSidecar, type Container, type ContainerPort, type PodSpec } from "../../api/v1/pod.ts";
+import { isSidecar, type PodSpec } from "../../api/v1/pod.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import type { ContainerPort } from "../../api/v1/container-ports.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 /** The container's part in its pod; undefined = the spec does not know it. */
 export function roleInSpec(spec: PodSpec, name: string): ContainerRole | undefined {

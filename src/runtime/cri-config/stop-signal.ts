@@ -1,10 +1,10 @@
 // How CRI spells the signal that a container's spec wants to be stopped with. kubelet: KEP-4960
 
-import type { Container } from "../../api/v1/pod.ts";
 import type { ContainerConfigInit } from "../../cri/cri-client.ts";
 import { Signal } from "../../cri/gen/runtime/v1/api_pb.ts";
 import { AgentError } from "../../lib/errors.ts";
 import { unsupported } from "./features.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 /** Throws AgentError `UnsupportedByRuntime` where the runtime would not hear of it. */
 export function stopSignalOf(

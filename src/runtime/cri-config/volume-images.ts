@@ -1,6 +1,7 @@
 // Which images a container mounts, beside the one that it runs.
 
-import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { Pod } from "../../api/v1/pod.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 /** Volume name → the container as if it ran the image of that volume: so it is fetched, and told of. */
 export function volumeImages({ spec }: Pod, container: Container): ReadonlyMap<string, Container> {

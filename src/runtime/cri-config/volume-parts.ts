@@ -3,12 +3,13 @@
 import type { LocalObjects } from "../../api/v1/local-object.ts";
 import { nestedMountPoints } from "../../api/validation/nested-mounts.ts";
 import { shownPaths } from "../../api/pod/object-references.ts";
-import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { Pod } from "../../api/v1/pod.ts";
 import { isWithin, tidyPath } from "../../api/validation/reference-rules.ts";
-import type { VolumeMount } from "../../api/v1/volumes.ts";
 import { AgentError } from "../../lib/errors.ts";
 import { valuesOf, type EnvEntry } from "./environment.ts";
 import { expand, missingIn } from "./expansion.ts";
+import type { Container } from "../../api/v1/container.ts";
+import type { VolumeMount } from "../../api/v1/volume-mounts.ts";
 
 export interface PartFacts {
   readonly env: readonly EnvEntry[];

@@ -5,10 +5,11 @@ import type { NodeAllocatable } from "../../api/pod/downward.ts";
 import type { Said } from "../../api/v1/events.ts";
 import type { LocalObjects } from "../../api/v1/local-object.ts";
 import type { ObservedPod } from "../../api/pod/observed-pod.ts";
-import type { Container, Pod, PodUID } from "../../api/v1/pod.ts";
+import type { Pod, PodUID } from "../../api/v1/pod.ts";
 import type { ContainerConfigInit, PodSandboxConfigInit } from "../../cri/cri-client.ts";
 import type { EnvEntry } from "../cri-config/environment.ts";
 import type { GracePeriod } from "../grace-period.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 /** The image of a container, once it is here. */
 export type EnsureImage = (

@@ -3,9 +3,10 @@
 import { canonicalJson } from "../../api/encode/canonical-json.ts";
 import { findObject, type LocalObjects } from "../../api/v1/local-object.ts";
 import { configInputs, referencesOf } from "../../api/pod/object-references.ts";
-import { allContainers, type Container, type Pod } from "../../api/v1/pod.ts";
+import { allContainers, type Pod } from "../../api/v1/pod.ts";
 import { resolveEnvironment } from "../cri-config/environment.ts";
 import { requireParts } from "../cri-config/volume-parts.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 export interface DigestFacts {
   readonly objects: LocalObjects;

@@ -7,11 +7,12 @@ import type {
   ObservedSandbox,
 } from "../../api/pod/observed-pod.ts";
 import { restartsOnConfigChange } from "../../api/pod/pod-annotations.ts";
-import { allContainers, isSidecar, type Container, type Pod } from "../../api/v1/pod.ts";
+import { allContainers, isSidecar, type Pod } from "../../api/v1/pod.ts";
 import { restartPolicyOf } from "../../api/pod/restart-policy.ts";
 import { killOf, startAction, whyReplace } from "./container-actions.ts";
 import { shouldRestart } from "./container-restart.ts";
 import type { ActionContext, PodAction } from "./pod-action.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 export interface ConfigFacts {
   readonly observed: ObservedPod;

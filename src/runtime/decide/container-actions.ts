@@ -1,12 +1,13 @@
 // Decides what keeps one container of a pod running: app containers, sidecars, and init containers until they are done.
 
 import type { ObservedContainer, ObservedPod } from "../../api/pod/observed-pod.ts";
-import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { Pod } from "../../api/v1/pod.ts";
 import { restartsAfterKill } from "../../api/pod/restart-policy.ts";
 import type { ActionContext, KillReason, PodAction } from "./pod-action.ts";
 import { restartTime, shouldRestart } from "./container-restart.ts";
 import { newestContainer } from "../../api/pod/newest-observed.ts";
 import { nextAttempt } from "../observe/newest.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 export interface ContainerFacts {
   readonly observed: ObservedPod | undefined;

@@ -1,10 +1,11 @@
 // Decides whether and when a container that has exited starts again. kubelet: ShouldContainerBeRestarted, doBackOff
 
 import type { ObservedContainer, KilledInstance } from "../../api/pod/observed-pod.ts";
-import type { Container, PodSpec } from "../../api/v1/pod.ts";
+import type { PodSpec } from "../../api/v1/pod.ts";
 import { restartsAfter, restartsAfterKill } from "../../api/pod/restart-policy.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/backoff.ts";
 import type { Monotonic } from "../../lib/clock.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 /** What is remembered of one container's restarts; forgotten with the process, as the kubelet's is, but for `killed`. */
 export interface RestartMemory {

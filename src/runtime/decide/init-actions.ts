@@ -5,10 +5,11 @@ import type {
   ObservedPod,
   ObservedSandbox,
 } from "../../api/pod/observed-pod.ts";
-import { isSidecar, type Container, type Pod } from "../../api/v1/pod.ts";
+import { isSidecar, type Pod } from "../../api/v1/pod.ts";
 import type { ActionContext, PodAction } from "./pod-action.ts";
 import { containerActions, startAnew, whyReplace } from "./container-actions.ts";
 import { shouldRestart } from "./container-restart.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 export interface InitFacts {
   readonly observed: ObservedPod;

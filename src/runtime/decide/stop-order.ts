@@ -2,9 +2,10 @@
 
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
 import type { LifecycleHandler } from "../../api/v1/probe.ts";
-import { allContainers, type ContainerPort, type Pod } from "../../api/v1/pod.ts";
+import { allContainers, type Pod } from "../../api/v1/pod.ts";
 import type { Monotonic } from "../../lib/clock.ts";
 import { roleInSpec } from "../cri-config/stop-annotations.ts";
+import type { ContainerPort } from "../../api/v1/container-ports.ts";
 
 /** One container's place in the order. */
 export interface StopTurn {

@@ -5,9 +5,10 @@ import type {
   ObservedPod,
   ObservedSandbox,
 } from "../../api/pod/observed-pod.ts";
-import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { Pod } from "../../api/v1/pod.ts";
 import { lastUsedSandbox, newestContainer } from "../../api/pod/newest-observed.ts";
 import { shouldRestart, type RestartMemory } from "../decide/container-restart.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 /**
  * The sandbox in which containers can run; undefined asks for a new one. It is the newest, but for one that came up

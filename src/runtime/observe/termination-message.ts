@@ -1,7 +1,7 @@
 // Decides what a container's last words were: what it wrote to its termination log, else the end of its output.
 // kubelet: getTerminationMessage, readLastStringFromContainerLogs
 
-import type { TerminationMessagePolicy } from "../../api/v1/pod.ts";
+import type { Container } from "../../api/v1/container.ts";
 import { AgentError } from "../../lib/errors.ts";
 
 /** Bytes of the file that count: the last. kubelet: MaxContainerTerminationMessageLength */
@@ -37,7 +37,7 @@ export function absolutePath(path: string): string {
 }
 
 export interface Ending {
-  readonly policy: TerminationMessagePolicy;
+  readonly policy: Container["terminationMessagePolicy"];
   readonly exitCode: number;
   /** The runtime's word. */
   readonly reason: string;

@@ -3,11 +3,12 @@
 
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
 import type { LifecycleHandler, ProbeHandler } from "../../api/v1/probe.ts";
-import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { Pod } from "../../api/v1/pod.ts";
 import { isSystemCritical } from "../../api/resource/priority.ts";
 import type { SELinuxOptions, SecurityProfile } from "../../api/v1/security-context.ts";
 import { isSafeSysctl } from "../../api/validation/sysctls.ts";
 import type { FieldError } from "../../lib/result.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 const WAY_OUT =
   "put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy";

@@ -2,9 +2,10 @@
 
 import { DEVICES_ANNOTATION, isDeviceResource } from "../../api/resource/devices.ts";
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
-import type { Container, Pod } from "../../api/v1/pod.ts";
+import type { Pod } from "../../api/v1/pod.ts";
 import { writtenIndex } from "../../api/decode/written-index.ts";
 import type { FieldError } from "../../lib/result.ts";
+import type { Container } from "../../api/v1/container.ts";
 
 /** Absent = by profile: all of them, or none. */
 type Allowed = readonly string[] | "all" | "none";

@@ -6,7 +6,7 @@ import { AgentError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../../fakes/fake-runtime.ts";
-import type { PullPolicy } from "../../../src/api/v1/pull-policy.ts";
+import type { PullPolicy } from "../../../src/api/v1/image.ts";
 
 const IMAGE = "r.test/app:1";
 const NO_REGISTRY = {

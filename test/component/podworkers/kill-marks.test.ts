@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ObservedContainer, KilledInstances } from "../../../src/api/pod/observed-pod.ts";
-import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { KillMarks, type KilledRows } from "../../../src/podworkers/kill-marks.ts";
 import { PodSyncState } from "../../../src/podworkers/pod-sync-state.ts";
@@ -8,6 +8,7 @@ import { aContainer, anInstance, anObservedPod, aPod, aSandbox } from "../../fak
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 const newDirectory = temporaryDirectories();
 const UID = "web-1";

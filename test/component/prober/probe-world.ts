@@ -3,7 +3,7 @@
 import type { NewEvent } from "../../../src/api/v1/events.ts";
 import type { ObservedContainer } from "../../../src/api/pod/observed-pod.ts";
 import type { Probe } from "../../../src/api/v1/probe.ts";
-import type { Container, Pod } from "../../../src/api/v1/pod.ts";
+import type { Pod } from "../../../src/api/v1/pod.ts";
 import type { ProbeKind } from "../../../src/api/v1/probe-verdicts.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { ProbeExec } from "../../../src/prober/run-probe.ts";
@@ -12,6 +12,7 @@ import { aContainer, anInstance, anObservedPod, aPod, aSandbox, UID } from "../.
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeProbeEdge } from "../../fakes/fake-probe-edge.ts";
 import { Mulberry32 } from "../../fakes/mulberry32.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 export const PORTS: Readonly<Record<ProbeKind, number>> = {
   startup: 1,

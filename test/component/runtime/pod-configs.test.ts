@@ -6,7 +6,7 @@ import { isDevice } from "../../../src/podworkers/missing-devices.ts";
 import { podConfigs, type NodePodConfigs } from "../../../src/runtime/pod-configs.ts";
 import { CONFIG_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
-import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod.ts";
 import {
   SecurityProfile_ProfileType as ProfileType,
   type IDMapping,
@@ -18,6 +18,7 @@ import { NO_FEATURES, type RuntimeFeatures } from "../../../src/runtime/cri-conf
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { ALL_FEATURES } from "../../fakes/config-facts.ts";
 import { refusalOf } from "../../fakes/refusal.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 let directory: string;
 beforeEach(() => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
-import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
-import type { VolumeMount } from "../../../src/api/v1/volumes.ts";
+import type { PodSpec } from "../../../src/api/v1/pod.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import type { RuntimeHelper, SubPath } from "../../../src/runtime/decide/action-input.ts";
@@ -9,6 +8,8 @@ import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { localObjects } from "../../fakes/local-objects.ts";
 import { laterRefusal } from "../../fakes/refusal.ts";
 import { StartWorld } from "./start-world.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
+import type { VolumeMount } from "../../../src/api/v1/volume-mounts.ts";
 
 const worldOf = (spec: Partial<PodSpec> = {}, node: Partial<RuntimeHelper> = {}): StartWorld =>
   new StartWorld(aPod(spec), node);

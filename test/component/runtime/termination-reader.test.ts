@@ -3,7 +3,6 @@ import { create } from "@bufbuild/protobuf";
 import { mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
-import type { Container } from "../../../src/api/v1/pod.ts";
 import { ContainerState, ContainerStatusSchema } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { containerConfig } from "../../../src/runtime/cri-config/container-config.ts";
@@ -14,6 +13,7 @@ import { aContainer, aDesiredPod, aPod, UID } from "../../fakes/a-pod.ts";
 import { containerFacts, sandboxFacts } from "../../fakes/config-facts.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeRuntime } from "../../fakes/fake-runtime.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 const IMAGE = "local/busybox:1";
 const directories: string[] = [];

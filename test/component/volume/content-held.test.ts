@@ -3,11 +3,13 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Container, Pod } from "../../../src/api/v1/pod.ts";
-import type { Volume, VolumeMount } from "../../../src/api/v1/volumes.ts";
+import type { Pod } from "../../../src/api/v1/pod.ts";
+import type { Volume } from "../../../src/api/v1/volumes.ts";
 import { SubPaths } from "../../../src/volume/sub-path.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { volumeWorlds, type VolumeWorld } from "./volume-world.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
+import type { VolumeMount } from "../../../src/api/v1/volume-mounts.ts";
 
 const newWorld = volumeWorlds();
 

@@ -2,8 +2,9 @@
 
 import type { DecodeContext, DecodedObject } from "../../../src/api/decode/decode-context.ts";
 import { decodeObject } from "../../../src/api/decode/decode-object.ts";
-import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod.ts";
 import { sha256 } from "./digest.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 const CONTEXT: DecodeContext = {
   source: "file",

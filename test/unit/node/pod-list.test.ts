@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
 import type { Probe } from "../../../src/api/v1/probe.ts";
-import type { Container, Pod } from "../../../src/api/v1/pod.ts";
+import type { Pod } from "../../../src/api/v1/pod.ts";
 import { podList, v1Pod, type PodEntry } from "../../../src/node/pod-list.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 const status: PodStatus = {
   observedGeneration: 1,

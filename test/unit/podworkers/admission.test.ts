@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { amountsOf } from "../../../src/api/resource/pod-amounts.ts";
-import type { Container, Pod, PodSpec } from "../../../src/api/v1/pod.ts";
+import type { Pod, PodSpec } from "../../../src/api/v1/pod.ts";
 import type { SecurityProfile } from "../../../src/api/v1/security-context.ts";
 import {
   EMPTY_ROOM,
@@ -12,6 +12,7 @@ import {
 } from "../../../src/podworkers/admission.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import type { ResourceList } from "../../../src/api/v1/resources.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 const node: NodeFacts = {
   nodeName: "pi-1",

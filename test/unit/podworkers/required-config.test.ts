@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
 import { requireConfig } from "../../../src/podworkers/required-config.ts";
-import type { Container } from "../../../src/api/v1/pod.ts";
-import type { Volume, VolumeMount } from "../../../src/api/v1/volumes.ts";
+import type { Volume } from "../../../src/api/v1/volumes.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import { localObjects } from "../../fakes/local-objects.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
+import type { VolumeMount } from "../../../src/api/v1/volume-mounts.ts";
 
 const VOLUME: Volume = {
   name: "cfg",

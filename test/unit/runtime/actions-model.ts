@@ -7,7 +7,7 @@ import type {
   ObservedPod,
   ObservedSandbox,
 } from "../../../src/api/pod/observed-pod.ts";
-import { allContainers, isSidecar, type Container, type Pod } from "../../../src/api/v1/pod.ts";
+import { allContainers, isSidecar, type Pod } from "../../../src/api/v1/pod.ts";
 import type { ContainerVerdicts } from "../../../src/api/v1/probe-verdicts.ts";
 import { restartsAfter, restartsAfterKill } from "../../../src/api/pod/restart-policy.ts";
 import { computePodActions } from "../../../src/runtime/decide/pod-actions.ts";
@@ -24,6 +24,7 @@ import { newestContainer } from "../../../src/api/pod/newest-observed.ts";
 import { usableSandbox } from "../../../src/runtime/observe/newest.ts";
 import type { ActionContext, PodAction } from "../../../src/runtime/decide/pod-action.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 type Instance = { -readonly [K in keyof ObservedContainer]: ObservedContainer[K] };
 type Sandbox = { -readonly [K in keyof ObservedSandbox]: ObservedSandbox[K] };

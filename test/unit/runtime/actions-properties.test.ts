@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observed-pod.ts";
-import { allContainers, isSidecar, type Container, type Pod } from "../../../src/api/v1/pod.ts";
+import { allContainers, isSidecar, type Pod } from "../../../src/api/v1/pod.ts";
 import { computePodActions, neverAgain } from "../../../src/runtime/decide/pod-actions.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 import { PodModel } from "./actions-model.ts";
 import { CALM, PROBE } from "./actions-table.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 const policy = fc.constantFrom("Always", "OnFailure", "Never" as const);
 const own = fc.option(policy, { nil: undefined });

@@ -3,7 +3,7 @@
 import { expect } from "bun:test";
 import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type { Probe } from "../../../src/api/v1/probe.ts";
-import { allContainers, type Container, type PodSpec } from "../../../src/api/v1/pod.ts";
+import { allContainers, type PodSpec } from "../../../src/api/v1/pod.ts";
 import { computePodActions } from "../../../src/runtime/decide/pod-actions.ts";
 import type {
   ActionContext,
@@ -11,6 +11,7 @@ import type {
   PodAction,
 } from "../../../src/runtime/decide/pod-action.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 /** A pod, what the runtime shows of it, and everything that follows. */
 export interface Case {

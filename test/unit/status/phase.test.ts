@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { ContainerState, ContainerStatus, PodPhase } from "../../../src/api/v1/pod-status.ts";
-import type { Container, PodSpec, RestartPolicy } from "../../../src/api/v1/pod.ts";
+import type { PodSpec, RestartPolicy } from "../../../src/api/v1/pod.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
 import { podPhase } from "../../../src/status/phase.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 function terminated(exitCode: number): ContainerState {
   return { terminated: { exitCode, reason: "", containerID: "containerd://dead" } };

@@ -2,12 +2,13 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type { ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
-import type { Container, PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod.ts";
 import type { ProbeOutcome } from "../../../src/api/v1/probe-verdicts.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
 import { generatePodStatus } from "../../../src/status/generate.ts";
 import { isTerminal } from "../../../src/status/phase.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
+import type { Container } from "../../../src/api/v1/container.ts";
 
 const NAMES = ["i", "s", "a", "b"];
 

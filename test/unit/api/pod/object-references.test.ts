@@ -3,11 +3,11 @@ import { describe, expect, test } from "bun:test";
 import { canonicalJson } from "../../../../src/api/encode/canonical-json.ts";
 import type { ConfigMap, LocalObjects, Secret } from "../../../../src/api/v1/local-object.ts";
 import { configInputs, referencesOf } from "../../../../src/api/pod/object-references.ts";
-import type { Container } from "../../../../src/api/v1/pod.ts";
 import type { ObjectProjection } from "../../../../src/api/v1/projections.ts";
 import type { Volume } from "../../../../src/api/v1/volumes.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import { decode, writtenPod } from "../written-pod.ts";
+import type { Container } from "../../../../src/api/v1/container.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const all = (name: string): ObjectProjection => ({ name, items: [], optional: false });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Container, PodSpec, RestartPolicy } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec, RestartPolicy } from "../../../../src/api/v1/pod.ts";
 import {
   exitMayBeLast,
   restartPolicyOf,
@@ -7,6 +7,7 @@ import {
   restartsAfterKill,
 } from "../../../../src/api/pod/restart-policy.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
+import type { Container } from "../../../../src/api/v1/container.ts";
 
 type Rule = Container["restartPolicyRules"][number]["exitCodes"];
 

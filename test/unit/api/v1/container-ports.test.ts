@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
-import { resolvePort } from "../../../../src/api/v1/container-ports.ts";
+import { resolvePort, type ContainerPort } from "../../../../src/api/v1/container-ports.ts";
 import type { PortReference } from "../../../../src/api/v1/probe.ts";
-import type { ContainerPort } from "../../../../src/api/v1/pod.ts";
 
 const ports: readonly ContainerPort[] = [
   { name: "http", containerPort: 8080, protocol: "TCP" },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { amountsOf } from "../../../../src/api/resource/pod-amounts.ts";
-import type { Container, PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod.ts";
 import type { CgroupValue } from "../../../../src/host/cgroups.ts";
 import {
   allPodsValues,
@@ -10,6 +10,7 @@ import {
 } from "../../../../src/runtime/cgroup/cgroup-values.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import type { ResourceList } from "../../../../src/api/v1/resources.ts";
+import type { Container } from "../../../../src/api/v1/container.ts";
 
 const facts: Omit<PodCgroupFacts, "version"> = {
   cpuCFSQuota: true,

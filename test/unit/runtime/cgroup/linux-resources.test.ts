@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Container, PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod.ts";
 import type { QosClass } from "../../../../src/api/resource/qos.ts";
 import {
   cpuQuota,
@@ -10,6 +10,7 @@ import {
 } from "../../../../src/runtime/cgroup/linux-resources.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import type { ResourceList } from "../../../../src/api/v1/resources.ts";
+import type { Container } from "../../../../src/api/v1/container.ts";
 
 const GiB = 1024 ** 3;
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
-import type { Container } from "../../../../src/api/v1/pod.ts";
 import {
   ContainerConfigSchema,
   MountPropagation,
@@ -15,6 +14,7 @@ import {
 } from "../../../../src/runtime/cri-config/container-config.ts";
 import { aContainer, aDesiredPod, aPod, UID } from "../../../fakes/a-pod.ts";
 import { ALL_FEATURES, containerFacts } from "../../../fakes/config-facts.ts";
+import type { Container } from "../../../../src/api/v1/container.ts";
 
 const facts = containerFacts({
   attempt: 3,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
-import type { Volume, VolumeMount } from "../../../../src/api/v1/volumes.ts";
+import type { Volume } from "../../../../src/api/v1/volumes.ts";
 import { MountPropagation, MountSchema } from "../../../../src/cri/gen/runtime/v1/api_pb.ts";
 import {
   containerMounts,
@@ -10,6 +10,7 @@ import { NO_FEATURES } from "../../../../src/runtime/cri-config/features.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import { ALL_FEATURES, containerFacts } from "../../../fakes/config-facts.ts";
 import { refusalOf } from "../../../fakes/refusal.ts";
+import type { VolumeMount } from "../../../../src/api/v1/volume-mounts.ts";
 
 const IMAGE: Volume = { name: "v", image: { reference: "r.test/data:1", pullPolicy: "Never" } };
 const PLAIN = {

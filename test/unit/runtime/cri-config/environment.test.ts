@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import type { Container } from "../../../../src/api/v1/pod.ts";
 import type { EnvFrom, EnvVar } from "../../../../src/api/v1/environment.ts";
 import type { KeySelector } from "../../../../src/api/v1/references.ts";
 import type { EnvValue } from "../../../../src/runtime/cri-config/expansion.ts";
@@ -10,6 +9,7 @@ import {
 } from "../../../../src/runtime/cri-config/environment.ts";
 import { aContainer, aPod, UID } from "../../../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../../../fakes/local-objects.ts";
+import type { Container } from "../../../../src/api/v1/container.ts";
 
 const BYTES = new Uint8Array([0xff, 0xfe, 0x41]);
 const WORLD: WrittenObjects = {

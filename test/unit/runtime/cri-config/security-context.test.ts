@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
-import type { Container, PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod.ts";
 import type {
   PodSecurityContext,
   SecurityContext,
@@ -21,6 +21,7 @@ import {
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import { ALL_FEATURES, containerFacts } from "../../../fakes/config-facts.ts";
 import { refusalOf } from "../../../fakes/refusal.ts";
+import type { Container } from "../../../../src/api/v1/container.ts";
 
 interface Case {
   readonly pod?: Partial<PodSecurityContext>;

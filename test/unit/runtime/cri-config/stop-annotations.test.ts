@@ -2,13 +2,13 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ANNOTATION } from "../../../../src/api/pod/labels.ts";
 import type { LifecycleHandler } from "../../../../src/api/v1/probe.ts";
-import type { ContainerPort } from "../../../../src/api/v1/pod.ts";
 import {
   roleInSpec,
   stopAnnotations,
   stopFactsOf,
 } from "../../../../src/runtime/cri-config/stop-annotations.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
+import type { ContainerPort } from "../../../../src/api/v1/container-ports.ts";
 
 const { spec } = aPod({
   initContainers: [

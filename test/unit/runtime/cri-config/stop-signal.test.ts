@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { STOP_SIGNALS } from "../../../../src/api/v1/stop-signals.ts";
+import { STOP_SIGNALS } from "../../../../src/api/v1/probe.ts";
 import { Signal } from "../../../../src/cri/gen/runtime/v1/api_pb.ts";
 import { criSignal } from "../../../../src/runtime/cri-config/stop-signal.ts";
 

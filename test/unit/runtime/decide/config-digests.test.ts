@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import type { Container, PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod.ts";
 import type { EnvVar } from "../../../../src/api/v1/environment.ts";
 import type { ProjectedSource } from "../../../../src/api/v1/projections.ts";
 import type { Volume } from "../../../../src/api/v1/volumes.ts";
 import { configDigests, configText } from "../../../../src/runtime/decide/config-digests.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import { localObjects, type WrittenObjects } from "../../../fakes/local-objects.ts";
+import type { Container } from "../../../../src/api/v1/container.ts";
 
 const reads = (name: string, key: string, optional = false): EnvVar => ({
   name: "A",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Container, Pod } from "../../../../src/api/v1/pod.ts";
+import type { Pod } from "../../../../src/api/v1/pod.ts";
 import { computePodActions } from "../../../../src/runtime/decide/pod-actions.ts";
 import { isComingBack } from "../../../../src/runtime/decide/config-restart.ts";
 import type { ActionContext, PodAction } from "../../../../src/runtime/decide/pod-action.ts";
@@ -20,6 +20,7 @@ import {
   unknown,
   up,
 } from "../actions-table.ts";
+import type { Container } from "../../../../src/api/v1/container.ts";
 
 const OLD = "v1:key:old";
 const NEW = "v1:key:new";

@@ -1,5 +1,5 @@
 import { describe, test } from "bun:test";
-import type { Container, RestartPolicy } from "../../../../src/api/v1/pod.ts";
+import type { RestartPolicy } from "../../../../src/api/v1/pod.ts";
 import { aContainer } from "../../../fakes/a-pod.ts";
 import {
   backingOff,
@@ -21,6 +21,7 @@ import {
   wait,
   type Case,
 } from "../actions-table.ts";
+import type { Container } from "../../../../src/api/v1/container.ts";
 
 const never = { restartPolicy: "Never" } as const;
 const onFailure = { restartPolicy: "OnFailure" } as const;

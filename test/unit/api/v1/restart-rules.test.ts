@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import type { RestartRule } from "../../../../../src/api/v1/pod.ts";
-import { containerOf, refusals, specOf, withInit, writtenPod } from "../../written-pod.ts";
+import { containerOf, refusals, specOf, withInit, writtenPod } from "../written-pod.ts";
+import type { RestartRule } from "../../../../src/api/v1/restart-rules.ts";
 
 const RULE: RestartRule = { action: "Restart", exitCodes: { operator: "In", values: [42] } };
 

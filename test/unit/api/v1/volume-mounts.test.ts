@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
-import type { VolumeMount } from "../../../../../src/api/v1/volumes.ts";
-import { refusals, specOf, writtenPod } from "../../written-pod.ts";
+import { refusals, specOf, writtenPod } from "../written-pod.ts";
+import type { VolumeMount } from "../../../../src/api/v1/volume-mounts.ts";
 
 const VOLUMES = { volumes: [{ name: "v", emptyDir: {} }] };
 

@@ -1,0 +1,34 @@
+// The image of a container or a volume, and when it is pulled.
+
+import type { Message } from "../decode/field-errors.ts";
+import { fieldOf, oneOf } from "../schema/codec.ts";
+import type { Field } from "../schema/type.ts";
+import { textOf } from "../schema/values.ts";
+
+function referenceError(reference: string): Message | undefined {
+  return reference === reference.trim() ? undefined : "must not begin or end with white space";
+}
+
+const REFERENCE = textOf(referenceError, { pattern: "^(?!\\s)[^]*(?<!\\s)$" });
+
+export function imageReference(about: string): Field<string> {
+  return fieldOf(REFERENCE, "")({ about, required: true });
+}
+
+export type PullPolicy = "Always" | "IfNotPresent" | "Never";
+
+export const pullPolicy: Field<PullPolicy | undefined> = oneOf(
+  ["Always", "IfNotPresent", "Never"],
+  {
+    about:
+      "When the image is pulled. Default: Always for the tag latest and for no tag, else IfNotPresent.",
+  },
+);
+
+/** `:latest`, or neither tag nor digest, is looked up at each start; anything else only if it is missing. */
+export function defaultPullPolicy(image: string): PullPolicy {
+  const [name = "", digest] = image.split("@", 2);
+  const tag = /:([^/:]*)$/.exec(name)?.[1];
+  if (digest !== undefined && tag === undefined) return "IfNotPresent";
+  return tag === undefined || tag === "latest" ? "Always" : "IfNotPresent";
+}

@@ -1,0 +1,135 @@
+// Where the volumes of a pod are mounted inside a container. k8s: ValidateVolumeMounts
+
+import { forbidden, invalid, invalidAt, type Node } from "../decode/field-reader.ts";
+import { keptList, type Written, writtenIndex } from "../decode/written-index.ts";
+import {
+  boolean,
+  converted,
+  fieldOf,
+  objectType,
+  string,
+  text,
+  word,
+  type Decoded,
+} from "../schema/codec.ts";
+import type { Type } from "../schema/type.ts";
+import { textOf } from "../schema/values.ts";
+import { DESCENDING_PATH, descendingPathError, pathError } from "../validation/validate-names.ts";
+import { isJsonObject } from "../../lib/json.ts";
+
+/** Read as an absolute path: a relative one starts at the root, and two mounts compare by one spelling. kubelet: makeAbsolutePath */
+const MOUNT_PATH: Type<string> = {
+  ...text,
+  read(at) {
+    const written = text.read(at);
+    if (written === undefined) return undefined;
+    const path = written.startsWith("/") ? written : `/${written}`;
+    const error = pathError(path);
+    if (error !== undefined) invalidAt(at, error);
+    else if (path.includes(":")) invalidAt(at, "must not contain ':'");
+    return path;
+  },
+  schema: () => ({ ...text.schema(), pattern: "^(?!(?:.*/)?\\.\\.(?:/|$))[^:]*$" }),
+};
+
+const INNER_PATH = textOf(descendingPathError, { pattern: DESCENDING_PATH });
+
+/** The default of a word is the same as not written. */
+function unless<const T extends string, const D extends T>(choices: readonly T[], byDefault: D) {
+  return converted(word(choices), {
+    to: (written) => (isNot(written, byDefault) ? written : undefined),
+    from: (value: Exclude<T, D>): T => value,
+  });
+}
+
+function isNot<T extends string, D extends T>(written: T, other: D): written is Exclude<T, D> {
+  return written !== other;
+}
+
+const VOLUME_MOUNT = objectType(
+  "VolumeMount",
+  {
+    name: string({ about: "Name of one of the pod's volumes.", required: true }),
+    mountPath: fieldOf(
+      MOUNT_PATH,
+      "",
+    )({
+      about: "Path inside the container, without `..` and `:`. A relative path starts at its root.",
+      required: true,
+    }),
+    readOnly: boolean({ about: "Mount the volume read-only.", default: false }),
+    recursiveReadOnly: fieldOf(unless(["Disabled", "Enabled", "IfPossible"], "Disabled"))({
+      about:
+        "Whether readOnly extends to mounts below: Disabled, Enabled, or IfPossible if the runtime supports it. Default: Disabled.",
+    }),
+    subPath: fieldOf(INNER_PATH)({
+      about: "Relative path inside the volume to mount. Default: its root.",
+    }),
+    subPathExpr: fieldOf(INNER_PATH)({
+      about: "subPath in which $(VAR) is replaced by a variable of the container.",
+    }),
+    mountPropagation: fieldOf(unless(["Bidirectional", "HostToContainer", "None"], "None"))({
+      about:
+        "Propagation of later mounts: None, HostToContainer, or Bidirectional for privileged containers. Default: None.",
+    }),
+  },
+  {
+    check(mount, node) {
+      if (mount.subPath !== undefined && mount.subPathExpr !== undefined)
+        invalid(node, "subPathExpr", "subPathExpr and subPath are mutually exclusive");
+      judgeRecursive(mount, node);
+    },
+  },
+);
+/** Without what equals the default of Kubernetes. */
+export type VolumeMount = Written & Decoded<typeof VOLUME_MOUNT>;
+
+/** k8s: validateMountRecursiveReadOnly */
+function judgeRecursive(
+  mount: Pick<VolumeMount, "recursiveReadOnly" | "readOnly" | "mountPropagation">,
+  node: Node,
+): void {
+  const key = "recursiveReadOnly";
+  if (mount.recursiveReadOnly === undefined) return;
+  if (!mount.readOnly) forbidden(node, key, "may only be specified when readOnly is true");
+  if (mount.mountPropagation !== undefined)
+    forbidden(node, key, "may only be specified when mountPropagation is None or not specified");
+}
+
+/** Without the mount of the token that an API server injects into each pod. */
+export const volumeMounts = fieldOf(
+  keptList(VOLUME_MOUNT, isTokenMount),
+  [],
+)({ about: "Mounts of the pod's volumes inside the container.", default: [] });
+
+/** The token that an API server injects: this node has none, and no program of a pod here needs it. */
+export function isTokenVolume(name: unknown): boolean {
+  return typeof name === "string" && name.startsWith("kube-api-access-");
+}
+
+function isTokenMount(written: unknown): boolean {
+  return (
+    isJsonObject(written) &&
+    written["mountPath"] === "/var/run/secrets/kubernetes.io/serviceaccount" &&
+    isTokenVolume(written["name"])
+  );
+}
+
+/** Of a container that is not privileged. k8s: validateMountPropagation */
+export function refuseBidirectional(
+  mounts: readonly VolumeMount[],
+  { findings, path }: Node,
+): void {
+  const message =
+    "Forbidden: Bidirectional mount propagation is available only to privileged containers";
+  for (const [position, mount] of mounts.entries()) {
+    if (mount.mountPropagation !== "Bidirectional") continue;
+    const place = [...path, "volumeMounts", writtenIndex(mount, position), "mountPropagation"];
+    findings.fail(place, "Invalid", message);
+  }
+}
+
+/** Whether a mount shows a part of its volume only. */
+export function isPart({ subPath, subPathExpr }: VolumeMount): boolean {
+  return (subPath ?? subPathExpr) !== undefined;
+}

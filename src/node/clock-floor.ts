@@ -32,17 +32,17 @@ export function stepTo({ mayStep, synchronised, now, floor }: ClockAtStart): num
   return mayStep && !synchronised && now < floor ? floor : undefined;
 }
 
-/** How far ahead the clock of whoever signs may be. */
+/** How far ahead a signer's clock may be. */
 const SKEW_MS = 60_000;
 
-/** The clock says less than what is proven. A clock that somebody keeps in step is right, whatever was signed. */
+/** The clock shows an earlier time than is proven. A synchronised clock is right, whatever was signed. */
 export function behindConditions({
   synchronised,
   now,
   floor,
 }: Omit<ClockAtStart, "mayStep">): readonly NodeCondition[] {
   if (synchronised || now >= floor - SKEW_MS) return [];
-  // Not what the clock says: a report that differs at every look would be written and sent at every look.
+  // Without the clock's own time: the message would differ, and be published, at every report.
   const message = `the clock is behind: it is ${rfc3339(floor)} at least; keep it in step (NTP), or let setClock: true step it forward when the agent starts`;
   return [{ type: "ClockBehind", status: "True", reason: "BelowFloor", message }];
 }

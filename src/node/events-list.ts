@@ -3,7 +3,7 @@
 import type { EventObject, EventType, RecordedEvent } from "../api/v1/events.ts";
 import { rfc3339 } from "../lib/clock.ts";
 
-/** An event and the node that says it: this one. */
+/** An event and the node that reports it: this one. */
 export interface EventEntry extends RecordedEvent {
   readonly host: string;
 }

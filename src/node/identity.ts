@@ -26,7 +26,7 @@ export interface Identity {
 /** What identity.json holds. */
 interface KeptIdentity {
   readonly nodeName: string;
-  /** Absent where the board tells none. */
+  /** Absent if the board has none. */
   readonly serial?: string;
   /** The template it was made from; absent = the default rule. */
   readonly template?: string;
@@ -85,7 +85,7 @@ function write({ files, log, stateDir }: IdentityOptions, kept: KeptIdentity): v
   }
 }
 
-/** undefined when there is none, or none that can be read: then it is said, and a new one is made. */
+/** undefined when there is none, or it cannot be read: that is logged, and a new one is made. */
 function readKept({ files, log, stateDir }: IdentityOptions): KeptIdentity | undefined {
   const path = pathOf(stateDir);
   try {

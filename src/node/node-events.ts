@@ -1,4 +1,4 @@
-// Decides which events the node itself has to tell: of its start, its runtime, and what its sources refuse.
+// Decides the events about the node itself: its start, its runtime, and what its sources reject.
 
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { EventObject, EventType, NewEvent } from "../api/v1/events.ts";
@@ -6,12 +6,12 @@ import type { EventObject, EventType, NewEvent } from "../api/v1/events.ts";
 /** An event about the node. */
 export function nodeEvent(
   node: string,
-  said: Pick<NewEvent, "type" | "reason" | "message">,
+  event: Pick<NewEvent, "type" | "reason" | "message">,
 ): NewEvent {
-  return { ...said, object: { kind: "Node", name: node } };
+  return { ...event, object: { kind: "Node", name: node } };
 }
 
-/** One event for each rejection that was not there before; what stays or goes is no news. */
+/** One event for each new rejection; none for what stays or goes. */
 export function rejectionEvents(
   before: readonly Rejection[],
   after: readonly Rejection[],

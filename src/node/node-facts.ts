@@ -1,4 +1,4 @@
-// Performs: this node as newcomers and its own status see it: labels, room, classes, what the kernel can.
+// Performs: the facts about this node for admission and its status: labels, resources, addresses, kernel features.
 
 import type { AgentConfig } from "../config/config.ts";
 import type { FleetFacts } from "../protocol/groups.ts";
@@ -22,7 +22,7 @@ export interface NodeFactsOptions {
   readonly edges: Pick<Edges, "machine">;
   readonly config: AgentConfig;
   readonly nodeName: string;
-  /** What the node is to the fleet by now; absent = nothing. */
+  /** The labels and groups that the fleet gives the node now; absent = none. */
   readonly fleet?: () => FleetFacts;
 }
 
@@ -64,7 +64,7 @@ export function nodeFacts(options: NodeFactsOptions): NodeFacts {
   };
 }
 
-/** The labels that pods choose by. What the configuration says goes before the fleet's word. */
+/** The labels that pods select by. Those of the configuration take precedence over the fleet's. */
 export function nodeLabels(options: NodeFactsOptions): NodeFacts["labels"] {
   const { edges, config, nodeName, fleet } = options;
   const { architecture } = edges.machine;
@@ -90,14 +90,14 @@ export function nodeRoom({
   };
 }
 
-/** What the node says to newcomers, with nobody in it yet. `isOver`: a pod has ended for good, and needs nothing any more. */
+/** The node's admission with no pod in it. `isOver`: the pod has ended for good and occupies no resources. */
 export function admissionTo(
   options: NodeFactsOptions,
   isOver: (uid: PodUID) => boolean,
 ): Admission {
   const facts = nodeFacts(options);
   const withRoom = (room: Room): Admission => ({
-    // The fleet may say other labels by then.
+    // The fleet may have changed the labels since.
     refusal: ({ pod }) => admit(pod, { ...facts, labels: nodeLabels(options) }, room),
     with: ({ uid, pod }) => withRoom(isOver(uid) ? room : withPod(room, pod)),
   });

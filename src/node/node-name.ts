@@ -1,4 +1,4 @@
-// Decides what this node is called: a name or template of the configuration, or the rule of MQTT.md §7.
+// Decides the node's name: a name or template of the configuration, or the default rule.
 
 import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { failed, ok, type Result } from "../lib/result.ts";
@@ -67,7 +67,7 @@ function defaultName({ hostname, serial = "", machineId = "" }: BoardFacts): str
   return [name === "" ? "node" : name, suffix].filter((part) => part !== "").join("-");
 }
 
-/** Lower case, `-` for what MQTT.md §1 does not allow, at most 63 characters. */
+/** Lower case, `-` for what a node's name must not contain, at most 63 characters. */
 function named(raw: string, from: string): Result<string> {
   const name = raw
     .toLowerCase()

@@ -1,4 +1,4 @@
-// The ConfigMaps, Secrets and claims of this node in Kubernetes' own JSON. A Secret's content stands here only on demand.
+// The ConfigMaps, Secrets and claims of this node as Kubernetes JSON. The content of Secrets is shown only on demand.
 
 import { base64OfBytes } from "../api/validation/base64.ts";
 import type { SourceName } from "../api/pod/desired-pod.ts";
@@ -86,7 +86,7 @@ function metadataOf({ object, source, sourceRef }: ObjectEntry): V1Object {
   };
 }
 
-/** Neither base64 nor a likely secret: whoever applies it by mistake is told. */
+/** Neither base64 nor a likely secret: applying it by mistake fails. */
 function hidden(bytes: Uint8Array): string {
   return `<hidden: ${bytes.length} bytes>`;
 }

@@ -132,7 +132,7 @@ function forbiddenSysctl(
   const normal = normalSysctl(name);
   const namespace = sysctlNamespace(normal);
   const isAllowed = isSafeSysctl(name) || isAllowedSysctl(name, allowed);
-  // One that is not namespaced would change the node, whatever a list says.
+  // A sysctl that is not namespaced would change the node, whatever a list allows.
   if (!isAllowed || namespace === undefined)
     return `"${normal}" not allowlisted${namespace === undefined ? "" : " (allowedUnsafeSysctls of the configuration)"}`;
   const isShared = namespace === "net" ? hostNetwork : hostIPC;

@@ -14,7 +14,7 @@ import { configDigests } from "../runtime/decide/config-digests.ts";
 export interface PodObjects {
   /** Another number after every change of a local object. */
   version(): number;
-  /** Brings the volumes of a pod that runs in line with what they show by now; what could not follow, as sentences. */
+  /** Brings the volumes of a running pod in line with its objects; returns what failed, as sentences. */
   refreshVolumes(pod: Pod): readonly string[];
   /** Container → digest of what it would read if it started now; absent = nothing, or it could not. */
   digests(desired: DesiredPod): Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ export interface ConfigLook {
   readonly again: Monotonic | undefined;
 }
 
-/** A full disk empties by itself; whatever is missing is heard of when it comes. */
+/** A full disk may have room again; an object that is added causes a look by itself. */
 const AGAIN_MS = 60_000;
 
 export class ConfigChanges {

@@ -39,7 +39,7 @@ export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
   const wanted = new Set(desired.pods.map(({ uid }) => uid));
   const names = new Set(desired.pods.map(({ pod }) => nameOf(pod.metadata)));
 
-  /** Only its own source can orphan a pod, once it has spoken; a name that is wanted has a successor. */
+  /** Only its own source can orphan a pod, once it has synced; a name that is desired has a successor. */
   const isOrphan = (
     pod: { uid: PodUID; namespace: string; name: string },
     source: SourceName | undefined,

@@ -46,7 +46,7 @@ const NOT_SYNCED = {
   reason: "SourceNotReady",
   message: "the old pod's source has not synced yet",
 };
-const HELD = { reason: "Held", message: "the update is on hold; agent release ends it" };
+const HELD = { reason: "Held", message: "the update is on hold" };
 
 export class PodReplacement {
   readonly #options: PodReplacementOptions;

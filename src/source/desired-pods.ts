@@ -66,7 +66,7 @@ export class DesiredPods {
     this.merge();
   }
 
-  /** Merges anew: pods that run by now keep their places, and updates on trial may have converged. */
+  /** Merges anew: pods that run keep their places, and updates on trial may have converged. */
   merge(): DesiredState {
     const { written, onObjectsChanged } = this.#options;
     const snapshots = written.snapshots();

@@ -1,9 +1,9 @@
-// Which pods may use which objects: an unsigned document must not fetch what never travels (MQTT.md §2). Pure.
+// Which pods may use which objects: an unsigned document must not read what is only in files of the node.
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import type { DesiredObject } from "../api/v1/local-object.ts";
 
-/** What counts of the pod that reads. */
+/** The pod that reads. */
 export type Reader = Pick<DesiredPod, "source" | "signed">;
 
 /** Static pods use only what is static itself. Of that, pods of signed documents use ConfigMaps and Secrets, those of
@@ -15,7 +15,7 @@ export function mayUse({ source: reader, signed }: Reader, desired: DesiredObjec
   return object.kind === "ConfigMap" || (object.kind === "Secret" && signed === true);
 }
 
-/** Whether what pods of `reader` find depends on the word of `source`: files hide what documents say. */
+/** Whether pods of `reader` may read objects of `source`: static pods read no objects of documents. */
 export function listensTo(reader: SourceName, source: SourceName): boolean {
   return !isStatic(reader) || isStatic(source);
 }

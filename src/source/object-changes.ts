@@ -1,10 +1,10 @@
-// Finds the pods that have to hear of changed ConfigMaps, Secrets and claims.
+// Finds the pods that read changed ConfigMaps, Secrets and claims.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 
-/** `changed`: keys as `objectKey` writes them. A pod stands here once. */
+/** `changed`: keys as `objectKey` writes them. Each pod is listed once. */
 export function readersOf(
   pods: readonly DesiredPod[],
   changed: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-// Which ConfigMaps, Secrets and claims count: the objects of all sources, merged by precedence. Pure.
+// Which ConfigMaps, Secrets and claims count: the objects of all sources, merged by precedence.
 
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import { objectKey, type DesiredObject } from "../api/v1/local-object.ts";

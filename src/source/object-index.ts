@@ -15,8 +15,8 @@ import { isSameList } from "../lib/compare.ts";
 
 export class ObjectIndex {
   readonly #node: () => NodeIdentity;
-  /** What pods were told of the node, and the namespaces of those that asked. */
-  #toldOfNode: string;
+  /** The node's identity as pods have read it, and the namespaces of those pods. */
+  #nodeAsRead: string;
   readonly #askedOfNode = new Set<string>();
   #list: readonly DesiredObject[] = [];
   #byKey: ReadonlyMap<string, DesiredObject> = new Map();
@@ -24,15 +24,15 @@ export class ObjectIndex {
 
   constructor(node: () => NodeIdentity) {
     this.#node = node;
-    this.#toldOfNode = JSON.stringify(node());
+    this.#nodeAsRead = JSON.stringify(node());
   }
 
-  /** Grows with every change of what the objects say. */
+  /** Grows with every change of an object. */
   get version(): number {
     return this.#version;
   }
 
-  /** The keys (`ConfigMap default/web`) of what has come, gone, or says something else now. */
+  /** The keys (`ConfigMap default/web`) of the objects that were added, removed or changed. */
   replace(objects: readonly DesiredObject[]): ReadonlySet<string> {
     const changed = new Set([...this.#replaceAll(objects), ...this.#nodeChanges()]);
     if (changed.size > 0) this.#version += 1;
@@ -53,8 +53,8 @@ export class ObjectIndex {
   /** Labels and groups of the node come from the fleet too. */
   #nodeChanges(): readonly string[] {
     const now = JSON.stringify(this.#node());
-    if (now === this.#toldOfNode) return [];
-    this.#toldOfNode = now;
+    if (now === this.#nodeAsRead) return [];
+    this.#nodeAsRead = now;
     return [...this.#askedOfNode].map((namespace) => `ConfigMap ${namespace}/${NODE_CONFIG_MAP}`);
   }
 

@@ -1,4 +1,4 @@
-// What the node shall run: the snapshots of all sources, merged by precedence. Pure. kubelet: PodConfig
+// What the node shall run: the snapshots of all sources, merged by precedence. kubelet: PodConfig
 
 import type {
   DesiredPod,
@@ -17,11 +17,11 @@ export interface MergeOptions {
   readonly groupPriorities: ReadonlyMap<string, number>;
   /** Most pods that may run; absent = no limit. */
   readonly maxPods?: number;
-  /** How a pod stands when there is not room for all: what runs already is not pushed out by a newcomer. */
+  /** The rank of a pod when there is not room for all: a pod that runs is not evicted for a new one. */
   readonly admissionRank?: (pod: DesiredPod) => AdmissionRank;
   /** Pods that are still there, wanted or not: their host ports are taken until they are gone. */
   readonly occupants?: readonly DesiredPod[];
-  /** What the node says to newcomers, with nobody in it yet; absent = all are welcome. */
+  /** The node's admission with no pod in it; absent = every pod is admitted. */
   readonly admission?: Admission;
 }
 
@@ -171,7 +171,7 @@ function compareSources(a: SourceName, b: SourceName, options: MergeOptions): nu
   return compareText(a, b);
 }
 
-/** Whether what `one` says of a name outweighs whatever `other` may say; of two groups neither is sure to. */
+/** Whether `one` surely has precedence over `other` for a name; between two groups that depends on priorities. */
 export function outranks(one: SourceName, other: SourceName): boolean {
   return rankOf(one) < rankOf(other);
 }

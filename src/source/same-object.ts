@@ -1,4 +1,4 @@
-// Whether two local objects say the same, and what an immutable one may not become. Pure.
+// Whether two local objects are equal, and which changes an immutable one forbids.
 
 import type { LocalObject } from "../api/v1/local-object.ts";
 import { sameValue } from "../lib/compare.ts";
@@ -6,7 +6,7 @@ import type { FieldError } from "../lib/result.ts";
 
 type Content = Readonly<Record<string, string | Uint8Array>>;
 
-/** Everything that a pod or a person could tell apart. */
+/** Compares everything that is visible to a pod or a user. */
 export function sameObject(a: LocalObject, b: LocalObject): boolean {
   if (a === b) return true;
   const [one, other] = [contentsOf(a), contentsOf(b)];

@@ -39,7 +39,7 @@ export function podConditions(input: ConditionsInput): readonly Untimed[] {
     { type: "ContainersReady", ...ready },
     { type: "PodScheduled", status: "True" },
   ];
-  // A changed spec is another pod: each speaks of the first and only generation.
+  // A changed spec is another pod with another UID: each has one generation.
   return conditions.map((condition) => ({ ...condition, observedGeneration: 1 }));
 }
 

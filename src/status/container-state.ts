@@ -4,7 +4,7 @@ import type { ObservedContainer } from "../api/pod/observed-pod.ts";
 import type { ContainerState, ContainerStateTerminated } from "../api/v1/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
 
-/** Exit code of a container about whose end nobody knows: 128 + SIGKILL. */
+/** Exit code of a container whose real one is unknown: 128 + SIGKILL. */
 export const LOST_EXIT_CODE = 137;
 
 /** `containerd://<id>`, as Kubernetes writes a container's ID. */

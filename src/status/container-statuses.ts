@@ -21,7 +21,7 @@ export interface ContainerStatusesInput {
   readonly pod: Pod;
   readonly observed: ObservedPod | undefined;
   readonly facts: PodFacts;
-  /** What was said last in this life of the pod. */
+  /** The status before; undefined = the pod is new. */
   readonly previous: PodContainerStatuses | undefined;
 }
 
@@ -41,7 +41,7 @@ export function containerStatuses(all: ContainerStatusesInput): PodContainerStat
   return input.facts.terminated === true ? terminatedStatuses(spec, statuses) : statuses;
 }
 
-/** The last words of all containers share one room. */
+/** The termination messages of all containers share one limit. */
 function withSharedMessages(
   observed: ObservedPod | undefined,
   spec: PodSpec,
@@ -108,7 +108,7 @@ function fromRuntime(
   };
 }
 
-/** One that never started has restarted nothing: it may be removed again, and its number with it (law 15). */
+/** A container that never started is no restart: it may be removed again, and its attempt number with it. */
 function restartsUntil(newest: ObservedContainer, older: ObservedContainer | undefined): number {
   if (newest.state !== "Created") return newest.attempt;
   return older?.attempt ?? Math.max(0, newest.attempt - 1);
@@ -116,12 +116,12 @@ function restartsUntil(newest: ObservedContainer, older: ObservedContainer | und
 
 const CREATING: ContainerState = { waiting: { reason: "ContainerCreating" } };
 
-// The kubelet says nothing new of a container before its postStart hook has ended.
+// kubelet: the status of a container does not change before its postStart hook has ended.
 function isHookPending({ name, state }: ObservedContainer, facts: PodFacts): boolean {
   return state === "Running" && facts.starting?.includes(name) === true;
 }
 
-// The record of the instance before may have been collected since: keep what was said of it,
+// The record of the instance before may have been collected since: keep its last status,
 // but never repeat the present instance as its own predecessor.
 function earlierState(
   newest: ObservedContainer,
@@ -183,7 +183,7 @@ function assumedDone(
   { pod: { spec }, observed, facts }: ContainerStatusesInput,
 ): ContainerStatus {
   if (status.state.waiting === undefined || !isPlainInit(spec, container)) return status;
-  // Somebody tries to start it, so it is not done.
+  // It is being started, so it has not completed.
   if (facts.waiting[container.name] !== undefined && !isEnding(facts)) return status;
   if (!isAppCreated(spec, observed)) return status;
   const terminated = {

@@ -1,8 +1,8 @@
-// How many different events one object may say: a burst, then one every five minutes. client-go: EventSourceObjectSpamFilter
+// How many different events one object may have: a burst, then one every five minutes. client-go: EventSourceObjectSpamFilter
 
 import type { Monotonic } from "../lib/clock.ts";
 
-/** What an object has left to say. */
+/** The events that an object may still have. */
 export interface EventBudget {
   /** Whole and broken events. */
   readonly left: number;

@@ -1,11 +1,11 @@
-// What the agent knows of a pod beyond the runtime's answer: why a container waits, how its life ends.
+// What the agent knows of a pod beyond the runtime's answer: why a container waits, why the pod ends.
 
 import type { ProbeVerdicts } from "../api/v1/probe-verdicts.ts";
 import type { PodCondition } from "../api/v1/pod-status.ts";
 
 /** Why a container does not run although it should; kept by the pod's worker. */
 export interface WaitingFact {
-  /** Kubernetes' word: `ErrImagePull`, `ImagePullBackOff`, `CrashLoopBackOff`, `CreateContainerError`, … */
+  /** As in Kubernetes: `ErrImagePull`, `ImagePullBackOff`, `CrashLoopBackOff`, `CreateContainerError`, … */
   readonly reason: string;
   readonly message?: string;
 }
@@ -13,12 +13,12 @@ export interface WaitingFact {
 export interface PodFacts {
   /** By container name; shown only while the container is to be started (again). */
   readonly waiting: Readonly<Record<string, WaitingFact>>;
-  /** What its probes say; absent = nothing yet. */
+  /** Results of its probes; absent = none yet. */
   readonly probes?: ProbeVerdicts;
   /** Containers that run and whose postStart hook has not ended: shown as waiting. */
   readonly starting?: readonly string[];
   /**
-   * IDs of ended instances that another one follows whatever their exit code says: a probe, a hook or a changed spec
+   * IDs of ended instances that another one follows whatever their exit code: a probe, a hook or a changed spec
    * ended them. Without it such a pod could pass for finished until the next one starts.
    */
   readonly replaced?: readonly string[];
@@ -31,10 +31,10 @@ export interface PodFacts {
   readonly terminating?: boolean;
   /** Everything of the pod has stopped for good: the phase becomes `Succeeded` or `Failed`. */
   readonly terminated?: boolean;
-  /** The node ends the pod for a reason of its own (eviction, shutdown): condition `DisruptionTarget`; once said it stays. */
+  /** The node ends the pod for a reason of its own (eviction, shutdown): condition `DisruptionTarget`; it stays once published. */
   readonly disruption?: { readonly reason: string; readonly message: string };
-  /** Conditions beside the kubelet's own; they stand last. */
+  /** Conditions beside the kubelet's own; listed last. */
   readonly extraConditions?: readonly PodCondition[];
-  /** Wall ms when the agent took the pod on; absent = what `previous` says, else now. */
+  /** Wall-clock milliseconds when the agent first saw the pod; absent = as in `previous`, else now. */
   readonly startTime?: number;
 }

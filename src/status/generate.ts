@@ -1,4 +1,4 @@
-// The PodStatus of one pod from what the runtime says, what the agent knows and what was true before.
+// The PodStatus of one pod from what the runtime shows, what the agent knows and the status before.
 // kubelet: generateAPIPodStatus
 
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
@@ -75,7 +75,7 @@ function phaseOf(
   return isEarly ? (previous?.phase ?? "Running") : phase;
 }
 
-/** An end's reason and last words have yet to follow: what is final is said when all of it is known. */
+/** Reason and termination message of an exit have yet to follow: a final phase waits until they are known. */
 function isPresumed(observed: ObservedPod | undefined): boolean {
   return observed?.containers.some(({ presumed }) => presumed === true) === true;
 }
@@ -90,14 +90,14 @@ function hasAppContainer(spec: Pod["spec"], observed: ObservedPod | undefined): 
   );
 }
 
-// It tells of an event that happens once, so nothing later takes it back.
+// A disruption happens once: the condition stays.
 function disruptionOf(previous: PodStatus | undefined): PodFacts["disruption"] {
-  const said = previous?.conditions.find(({ type }) => type === "DisruptionTarget");
-  if (said === undefined) return undefined;
-  return { reason: said.reason ?? "", message: said.message ?? "" };
+  const known = previous?.conditions.find(({ type }) => type === "DisruptionTarget");
+  if (known === undefined) return undefined;
+  return { reason: known.reason ?? "", message: known.message ?? "" };
 }
 
-// A finished pod keeps the reason it finished with: who said it may be forgotten by then.
+// A finished pod keeps its reason: the fact behind it may be gone by then.
 function reasonOf(
   facts: PodFacts,
   previous: PodStatus | undefined,

@@ -3,14 +3,14 @@
 import type { NodeCondition, NodeStatus } from "../api/v1/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
 
-/** What the machine says of itself; "" = it does not say. */
+/** Facts about the machine; "" = unknown. */
 export interface NodeMachine {
   readonly hostname: string;
   readonly machineId: string;
   readonly bootId: string;
   readonly kernelVersion: string;
   readonly osImage: string;
-  /** In Kubernetes' words: `amd64`, `arm64`. */
+  /** As in Kubernetes: `amd64`, `arm64`. */
   readonly architecture: string;
 }
 

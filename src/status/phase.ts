@@ -91,7 +91,7 @@ function appKind(container: Container, input: PhaseInput): AppKind {
   const ended = lastEnd(status);
   if (ended === undefined) return status.state.waiting === undefined ? "Unknown" : "Waiting";
   const again = startsAgain(input.spec, { container, ended }, input.facts);
-  // Who waits for its next start has not succeeded, whatever the last one said.
+  // A container that will start again has not succeeded, whatever its last exit code.
   if (status.state.terminated?.exitCode !== 0) return again ? "FailedForNow" : "Failed";
   return again ? "SucceededForNow" : "Succeeded";
 }

@@ -1,4 +1,4 @@
-// What is said of the containers of a pod that was stopped for good: nothing may look as if it could still run.
+// The container statuses of a pod that was stopped for good: none may look as if it could still run.
 // kubelet: status manager, TerminatePod
 
 import type { ContainerStatus, PodContainerStatuses } from "../api/v1/pod-status.ts";

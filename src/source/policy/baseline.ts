@@ -1,4 +1,4 @@
-// The profile baseline for pods of documents: Pod Security "baseline" plus hostPort (MQTT.md §2, pod policy).
+// The profile baseline for pods of documents: Pod Security "baseline" plus hostPort.
 // The node's files and devices are judged beside it (desired-node-reach).
 
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
@@ -175,7 +175,7 @@ function ofProfiles(context: Profiles, path: FieldPath): Breach[] {
   return breaches;
 }
 
-/** What lets a container reach beyond itself without a word of its security context. */
+/** What gives a container access beyond itself, outside its security context. */
 function ofReach(container: Container, path: FieldPath): Breach[] {
   return handlersOf(container).flatMap(([keys, handler]) => {
     if (handler === undefined || !("host" in handler) || handler.host === undefined) return [];

@@ -1,4 +1,4 @@
-// Where the images of documents may come from, and whether they are pinned (MQTT.md §2). Pure.
+// Where the images of documents may come from, and whether they are pinned.
 
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
 import type { Pod } from "../../api/v1/pod.ts";
@@ -29,7 +29,7 @@ export function forbiddenImages(pod: Pod, rules: ImageRules): readonly FieldErro
   });
 }
 
-/** Whoever controls the registry decides what such a container runs, whatever was signed. */
+/** Without a digest, the registry decides what the container runs, whatever was signed. */
 export function unpinnedImages(pod: Pod): readonly FieldError[] {
   return imagesOf(pod).flatMap(({ path, image }): readonly FieldError[] => {
     if (DIGEST.test(image)) return [];

@@ -1,4 +1,4 @@
-// Which files and devices of the node the pods of documents may have: by lists, or all, or none; some never (MQTT.md §2). Pure.
+// Which files and devices of the node pods of documents may use: those of lists, all, or none; some never.
 
 import { DEVICES_ANNOTATION, isDeviceResource } from "../../api/resource/devices.ts";
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
@@ -18,7 +18,7 @@ const PROCESS = /^\/proc\/(?:self|thread-self|[0-9]+)(?:\/|$)/;
 const BASELINE_WAY_OUT =
   "put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy";
 
-/** `guarded`: directories that nobody may mount, nor anything above or in them. */
+/** `guarded`: directories that no pod may mount, nor anything above or in them. */
 export function forbiddenHostPaths(
   { spec }: Pod,
   allowed: Allowed,
@@ -68,7 +68,7 @@ export interface FoundReach {
 
 /**
  * Whether links lead an accepted pod out of what it may have. What it wrote was judged with its document, and is not
- * judged again (DESIGN law 11): the list counts where links lead elsewhere, what is guarded always.
+ * judged again after it was accepted: the list counts where links lead elsewhere, what is guarded always.
  */
 export function foundHostPathError(
   { written, resolved }: FoundHostPath,
@@ -142,7 +142,7 @@ function devicesOfOne({ resources }: Container, path: FieldPath): readonly Named
     }));
 }
 
-/** Of `/dev/x:/dev/y:rw` what stands first. */
+/** `/dev/x` of `/dev/x:/dev/y:rw`. */
 function onNode(text: string): string {
   return text.trim().split(":")[0] ?? "";
 }

@@ -1,4 +1,4 @@
-// What the pods of a document may ask of the node: profile, lists, and what nobody gets (MQTT.md §2, pod policy). Pure.
+// What pods of a document may use of the node: by profile and lists, and what is always forbidden.
 
 import type { PodPolicy } from "../../config/config.ts";
 import { formatPath } from "../../api/decode/field-path.ts";

@@ -6,9 +6,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { EmptySchema, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import {
-  file_google_protobuf_empty,
   file_google_protobuf_field_mask,
   file_google_protobuf_timestamp,
 } from "@bufbuild/protobuf/wkt";
@@ -20,8 +19,8 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 export const file_containerd_services_content_v1_content: GenFile =
   /*@__PURE__*/
   fileDesc(
-    "Cixjb250YWluZXJkL3NlcnZpY2VzL2NvbnRlbnQvdjEvY29udGVudC5wcm90bxIeY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxIvUBCgRJbmZvEg4KBmRpZ2VzdBgBIAEoCRIMCgRzaXplGAIgASgDEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkAKBmxhYmVscxgFIAMoCzIwLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5JbmZvLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiHQoLSW5mb1JlcXVlc3QSDgoGZGlnZXN0GAEgASgJIkIKDEluZm9SZXNwb25zZRIyCgRpbmZvGAEgASgLMiQuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLkluZm8idAoNVXBkYXRlUmVxdWVzdBIyCgRpbmZvGAEgASgLMiQuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLkluZm8SLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIkQKDlVwZGF0ZVJlc3BvbnNlEjIKBGluZm8YASABKAsyJC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuSW5mbyIlChJMaXN0Q29udGVudFJlcXVlc3QSDwoHZmlsdGVycxgBIAMoCSJJChNMaXN0Q29udGVudFJlc3BvbnNlEjIKBGluZm8YASADKAsyJC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuSW5mbyImChREZWxldGVDb250ZW50UmVxdWVzdBIOCgZkaWdlc3QYASABKAkiQgoSUmVhZENvbnRlbnRSZXF1ZXN0Eg4KBmRpZ2VzdBgBIAEoCRIOCgZvZmZzZXQYAiABKAMSDAoEc2l6ZRgDIAEoAyIzChNSZWFkQ29udGVudFJlc3BvbnNlEg4KBm9mZnNldBgBIAEoAxIMCgRkYXRhGAIgASgMIqYBCgZTdGF0dXMSLgoKc3RhcnRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDcmVmGAMgASgJEg4KBm9mZnNldBgEIAEoAxINCgV0b3RhbBgFIAEoAxIQCghleHBlY3RlZBgGIAEoCSIcCg1TdGF0dXNSZXF1ZXN0EgsKA3JlZhgBIAEoCSJICg5TdGF0dXNSZXNwb25zZRI2CgZzdGF0dXMYASABKAsyJi5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuU3RhdHVzIiYKE0xpc3RTdGF0dXNlc1JlcXVlc3QSDwoHZmlsdGVycxgBIAMoCSJQChRMaXN0U3RhdHVzZXNSZXNwb25zZRI4CghzdGF0dXNlcxgBIAMoCzImLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5TdGF0dXMingIKE1dyaXRlQ29udGVudFJlcXVlc3QSOwoGYWN0aW9uGAEgASgOMisuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLldyaXRlQWN0aW9uEgsKA3JlZhgCIAEoCRINCgV0b3RhbBgDIAEoAxIQCghleHBlY3RlZBgEIAEoCRIOCgZvZmZzZXQYBSABKAMSDAoEZGF0YRgGIAEoDBJPCgZsYWJlbHMYByADKAsyPy5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuV3JpdGVDb250ZW50UmVxdWVzdC5MYWJlbHNFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIuIBChRXcml0ZUNvbnRlbnRSZXNwb25zZRI7CgZhY3Rpb24YASABKA4yKy5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuV3JpdGVBY3Rpb24SLgoKc3RhcnRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGb2Zmc2V0GAQgASgDEg0KBXRvdGFsGAUgASgDEg4KBmRpZ2VzdBgGIAEoCSIbCgxBYm9ydFJlcXVlc3QSCwoDcmVmGAEgASgJKi4KC1dyaXRlQWN0aW9uEggKBFNUQVQQABIJCgVXUklURRABEgoKBkNPTU1JVBACMr4HCgdDb250ZW50EmEKBEluZm8SKy5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuSW5mb1JlcXVlc3QaLC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuSW5mb1Jlc3BvbnNlEmcKBlVwZGF0ZRItLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5VcGRhdGVSZXF1ZXN0Gi4uY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLlVwZGF0ZVJlc3BvbnNlEnEKBExpc3QSMi5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuTGlzdENvbnRlbnRSZXF1ZXN0GjMuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLkxpc3RDb250ZW50UmVzcG9uc2UwARJWCgZEZWxldGUSNC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuRGVsZXRlQ29udGVudFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkScQoEUmVhZBIyLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5SZWFkQ29udGVudFJlcXVlc3QaMy5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuUmVhZENvbnRlbnRSZXNwb25zZTABEmcKBlN0YXR1cxItLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5TdGF0dXNSZXF1ZXN0Gi4uY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLlN0YXR1c1Jlc3BvbnNlEnkKDExpc3RTdGF0dXNlcxIzLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5MaXN0U3RhdHVzZXNSZXF1ZXN0GjQuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLkxpc3RTdGF0dXNlc1Jlc3BvbnNlEnYKBVdyaXRlEjMuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLldyaXRlQ29udGVudFJlcXVlc3QaNC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuV3JpdGVDb250ZW50UmVzcG9uc2UoATABEk0KBUFib3J0EiwuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLkFib3J0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eWIGcHJvdG8z",
-    [file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp],
+    "Cixjb250YWluZXJkL3NlcnZpY2VzL2NvbnRlbnQvdjEvY29udGVudC5wcm90bxIeY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxIvUBCgRJbmZvEg4KBmRpZ2VzdBgBIAEoCRIMCgRzaXplGAIgASgDEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkAKBmxhYmVscxgFIAMoCzIwLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5JbmZvLkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEidAoNVXBkYXRlUmVxdWVzdBIyCgRpbmZvGAEgASgLMiQuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLkluZm8SLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIkQKDlVwZGF0ZVJlc3BvbnNlEjIKBGluZm8YASABKAsyJC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuSW5mbyKeAgoTV3JpdGVDb250ZW50UmVxdWVzdBI7CgZhY3Rpb24YASABKA4yKy5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuV3JpdGVBY3Rpb24SCwoDcmVmGAIgASgJEg0KBXRvdGFsGAMgASgDEhAKCGV4cGVjdGVkGAQgASgJEg4KBm9mZnNldBgFIAEoAxIMCgRkYXRhGAYgASgMEk8KBmxhYmVscxgHIAMoCzI/LmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5Xcml0ZUNvbnRlbnRSZXF1ZXN0LkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi4gEKFFdyaXRlQ29udGVudFJlc3BvbnNlEjsKBmFjdGlvbhgBIAEoDjIrLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5Xcml0ZUFjdGlvbhIuCgpzdGFydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZvZmZzZXQYBCABKAMSDQoFdG90YWwYBSABKAMSDgoGZGlnZXN0GAYgASgJKi4KC1dyaXRlQWN0aW9uEggKBFNUQVQQABIJCgVXUklURRABEgoKBkNPTU1JVBACMuoBCgdDb250ZW50EmcKBlVwZGF0ZRItLmNvbnRhaW5lcmQuc2VydmljZXMuY29udGVudC52MS5VcGRhdGVSZXF1ZXN0Gi4uY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLlVwZGF0ZVJlc3BvbnNlEnYKBVdyaXRlEjMuY29udGFpbmVyZC5zZXJ2aWNlcy5jb250ZW50LnYxLldyaXRlQ29udGVudFJlcXVlc3QaNC5jb250YWluZXJkLnNlcnZpY2VzLmNvbnRlbnQudjEuV3JpdGVDb250ZW50UmVzcG9uc2UoATABYgZwcm90bzM",
+    [file_google_protobuf_field_mask, file_google_protobuf_timestamp],
   );
 
 /**
@@ -63,42 +62,6 @@ export const InfoSchema: GenMessage<Info> =
   messageDesc(file_containerd_services_content_v1_content, 0);
 
 /**
- * @generated from message containerd.services.content.v1.InfoRequest
- */
-export type InfoRequest = Message<"containerd.services.content.v1.InfoRequest"> & {
-  /**
-   * @generated from field: string digest = 1;
-   */
-  digest: string;
-};
-
-/**
- * Describes the message containerd.services.content.v1.InfoRequest.
- * Use `create(InfoRequestSchema)` to create a new message.
- */
-export const InfoRequestSchema: GenMessage<InfoRequest> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 1);
-
-/**
- * @generated from message containerd.services.content.v1.InfoResponse
- */
-export type InfoResponse = Message<"containerd.services.content.v1.InfoResponse"> & {
-  /**
-   * @generated from field: containerd.services.content.v1.Info info = 1;
-   */
-  info?: Info | undefined;
-};
-
-/**
- * Describes the message containerd.services.content.v1.InfoResponse.
- * Use `create(InfoResponseSchema)` to create a new message.
- */
-export const InfoResponseSchema: GenMessage<InfoResponse> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 2);
-
-/**
  * @generated from message containerd.services.content.v1.UpdateRequest
  */
 export type UpdateRequest = Message<"containerd.services.content.v1.UpdateRequest"> & {
@@ -119,7 +82,7 @@ export type UpdateRequest = Message<"containerd.services.content.v1.UpdateReques
  */
 export const UpdateRequestSchema: GenMessage<UpdateRequest> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 3);
+  messageDesc(file_containerd_services_content_v1_content, 1);
 
 /**
  * @generated from message containerd.services.content.v1.UpdateResponse
@@ -137,229 +100,7 @@ export type UpdateResponse = Message<"containerd.services.content.v1.UpdateRespo
  */
 export const UpdateResponseSchema: GenMessage<UpdateResponse> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 4);
-
-/**
- * @generated from message containerd.services.content.v1.ListContentRequest
- */
-export type ListContentRequest = Message<"containerd.services.content.v1.ListContentRequest"> & {
-  /**
-   * @generated from field: repeated string filters = 1;
-   */
-  filters: string[];
-};
-
-/**
- * Describes the message containerd.services.content.v1.ListContentRequest.
- * Use `create(ListContentRequestSchema)` to create a new message.
- */
-export const ListContentRequestSchema: GenMessage<ListContentRequest> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 5);
-
-/**
- * @generated from message containerd.services.content.v1.ListContentResponse
- */
-export type ListContentResponse = Message<"containerd.services.content.v1.ListContentResponse"> & {
-  /**
-   * @generated from field: repeated containerd.services.content.v1.Info info = 1;
-   */
-  info: Info[];
-};
-
-/**
- * Describes the message containerd.services.content.v1.ListContentResponse.
- * Use `create(ListContentResponseSchema)` to create a new message.
- */
-export const ListContentResponseSchema: GenMessage<ListContentResponse> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 6);
-
-/**
- * @generated from message containerd.services.content.v1.DeleteContentRequest
- */
-export type DeleteContentRequest =
-  Message<"containerd.services.content.v1.DeleteContentRequest"> & {
-    /**
-     * @generated from field: string digest = 1;
-     */
-    digest: string;
-  };
-
-/**
- * Describes the message containerd.services.content.v1.DeleteContentRequest.
- * Use `create(DeleteContentRequestSchema)` to create a new message.
- */
-export const DeleteContentRequestSchema: GenMessage<DeleteContentRequest> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 7);
-
-/**
- * @generated from message containerd.services.content.v1.ReadContentRequest
- */
-export type ReadContentRequest = Message<"containerd.services.content.v1.ReadContentRequest"> & {
-  /**
-   * @generated from field: string digest = 1;
-   */
-  digest: string;
-
-  /**
-   * @generated from field: int64 offset = 2;
-   */
-  offset: bigint;
-
-  /**
-   * @generated from field: int64 size = 3;
-   */
-  size: bigint;
-};
-
-/**
- * Describes the message containerd.services.content.v1.ReadContentRequest.
- * Use `create(ReadContentRequestSchema)` to create a new message.
- */
-export const ReadContentRequestSchema: GenMessage<ReadContentRequest> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 8);
-
-/**
- * @generated from message containerd.services.content.v1.ReadContentResponse
- */
-export type ReadContentResponse = Message<"containerd.services.content.v1.ReadContentResponse"> & {
-  /**
-   * @generated from field: int64 offset = 1;
-   */
-  offset: bigint;
-
-  /**
-   * @generated from field: bytes data = 2;
-   */
-  data: Uint8Array;
-};
-
-/**
- * Describes the message containerd.services.content.v1.ReadContentResponse.
- * Use `create(ReadContentResponseSchema)` to create a new message.
- */
-export const ReadContentResponseSchema: GenMessage<ReadContentResponse> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 9);
-
-/**
- * @generated from message containerd.services.content.v1.Status
- */
-export type Status = Message<"containerd.services.content.v1.Status"> & {
-  /**
-   * @generated from field: google.protobuf.Timestamp started_at = 1;
-   */
-  startedAt?: Timestamp | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Timestamp updated_at = 2;
-   */
-  updatedAt?: Timestamp | undefined;
-
-  /**
-   * @generated from field: string ref = 3;
-   */
-  ref: string;
-
-  /**
-   * @generated from field: int64 offset = 4;
-   */
-  offset: bigint;
-
-  /**
-   * @generated from field: int64 total = 5;
-   */
-  total: bigint;
-
-  /**
-   * @generated from field: string expected = 6;
-   */
-  expected: string;
-};
-
-/**
- * Describes the message containerd.services.content.v1.Status.
- * Use `create(StatusSchema)` to create a new message.
- */
-export const StatusSchema: GenMessage<Status> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 10);
-
-/**
- * @generated from message containerd.services.content.v1.StatusRequest
- */
-export type StatusRequest = Message<"containerd.services.content.v1.StatusRequest"> & {
-  /**
-   * @generated from field: string ref = 1;
-   */
-  ref: string;
-};
-
-/**
- * Describes the message containerd.services.content.v1.StatusRequest.
- * Use `create(StatusRequestSchema)` to create a new message.
- */
-export const StatusRequestSchema: GenMessage<StatusRequest> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 11);
-
-/**
- * @generated from message containerd.services.content.v1.StatusResponse
- */
-export type StatusResponse = Message<"containerd.services.content.v1.StatusResponse"> & {
-  /**
-   * @generated from field: containerd.services.content.v1.Status status = 1;
-   */
-  status?: Status | undefined;
-};
-
-/**
- * Describes the message containerd.services.content.v1.StatusResponse.
- * Use `create(StatusResponseSchema)` to create a new message.
- */
-export const StatusResponseSchema: GenMessage<StatusResponse> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 12);
-
-/**
- * @generated from message containerd.services.content.v1.ListStatusesRequest
- */
-export type ListStatusesRequest = Message<"containerd.services.content.v1.ListStatusesRequest"> & {
-  /**
-   * @generated from field: repeated string filters = 1;
-   */
-  filters: string[];
-};
-
-/**
- * Describes the message containerd.services.content.v1.ListStatusesRequest.
- * Use `create(ListStatusesRequestSchema)` to create a new message.
- */
-export const ListStatusesRequestSchema: GenMessage<ListStatusesRequest> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 13);
-
-/**
- * @generated from message containerd.services.content.v1.ListStatusesResponse
- */
-export type ListStatusesResponse =
-  Message<"containerd.services.content.v1.ListStatusesResponse"> & {
-    /**
-     * @generated from field: repeated containerd.services.content.v1.Status statuses = 1;
-     */
-    statuses: Status[];
-  };
-
-/**
- * Describes the message containerd.services.content.v1.ListStatusesResponse.
- * Use `create(ListStatusesResponseSchema)` to create a new message.
- */
-export const ListStatusesResponseSchema: GenMessage<ListStatusesResponse> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 14);
+  messageDesc(file_containerd_services_content_v1_content, 2);
 
 /**
  * @generated from message containerd.services.content.v1.WriteContentRequest
@@ -407,7 +148,7 @@ export type WriteContentRequest = Message<"containerd.services.content.v1.WriteC
  */
 export const WriteContentRequestSchema: GenMessage<WriteContentRequest> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 15);
+  messageDesc(file_containerd_services_content_v1_content, 3);
 
 /**
  * @generated from message containerd.services.content.v1.WriteContentResponse
@@ -451,25 +192,7 @@ export type WriteContentResponse =
  */
 export const WriteContentResponseSchema: GenMessage<WriteContentResponse> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 16);
-
-/**
- * @generated from message containerd.services.content.v1.AbortRequest
- */
-export type AbortRequest = Message<"containerd.services.content.v1.AbortRequest"> & {
-  /**
-   * @generated from field: string ref = 1;
-   */
-  ref: string;
-};
-
-/**
- * Describes the message containerd.services.content.v1.AbortRequest.
- * Use `create(AbortRequestSchema)` to create a new message.
- */
-export const AbortRequestSchema: GenMessage<AbortRequest> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_content_v1_content, 17);
+  messageDesc(file_containerd_services_content_v1_content, 4);
 
 /**
  * @generated from enum containerd.services.content.v1.WriteAction
@@ -508,14 +231,6 @@ export const WriteActionSchema: GenEnum<WriteAction> =
  */
 export const Content: GenService<{
   /**
-   * @generated from rpc containerd.services.content.v1.Content.Info
-   */
-  info: {
-    methodKind: "unary";
-    input: typeof InfoRequestSchema;
-    output: typeof InfoResponseSchema;
-  };
-  /**
    * @generated from rpc containerd.services.content.v1.Content.Update
    */
   update: {
@@ -524,59 +239,11 @@ export const Content: GenService<{
     output: typeof UpdateResponseSchema;
   };
   /**
-   * @generated from rpc containerd.services.content.v1.Content.List
-   */
-  list: {
-    methodKind: "server_streaming";
-    input: typeof ListContentRequestSchema;
-    output: typeof ListContentResponseSchema;
-  };
-  /**
-   * @generated from rpc containerd.services.content.v1.Content.Delete
-   */
-  delete: {
-    methodKind: "unary";
-    input: typeof DeleteContentRequestSchema;
-    output: typeof EmptySchema;
-  };
-  /**
-   * @generated from rpc containerd.services.content.v1.Content.Read
-   */
-  read: {
-    methodKind: "server_streaming";
-    input: typeof ReadContentRequestSchema;
-    output: typeof ReadContentResponseSchema;
-  };
-  /**
-   * @generated from rpc containerd.services.content.v1.Content.Status
-   */
-  status: {
-    methodKind: "unary";
-    input: typeof StatusRequestSchema;
-    output: typeof StatusResponseSchema;
-  };
-  /**
-   * @generated from rpc containerd.services.content.v1.Content.ListStatuses
-   */
-  listStatuses: {
-    methodKind: "unary";
-    input: typeof ListStatusesRequestSchema;
-    output: typeof ListStatusesResponseSchema;
-  };
-  /**
    * @generated from rpc containerd.services.content.v1.Content.Write
    */
   write: {
     methodKind: "bidi_streaming";
     input: typeof WriteContentRequestSchema;
     output: typeof WriteContentResponseSchema;
-  };
-  /**
-   * @generated from rpc containerd.services.content.v1.Content.Abort
-   */
-  abort: {
-    methodKind: "unary";
-    input: typeof AbortRequestSchema;
-    output: typeof EmptySchema;
   };
 }> = /*@__PURE__*/ serviceDesc(file_containerd_services_content_v1_content, 0);

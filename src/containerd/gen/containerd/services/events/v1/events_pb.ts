@@ -6,7 +6,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Envelope, EnvelopeSchema } from "../../../types/types_pb.ts";
+import type { EnvelopeSchema } from "../../../types/types_pb.ts";
 import { file_containerd_types_types } from "../../../types/types_pb.ts";
 import type { Any, EmptySchema } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_any, file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
 export const file_containerd_services_events_v1_events: GenFile =
   /*@__PURE__*/
   fileDesc(
-    "Cipjb250YWluZXJkL3NlcnZpY2VzL2V2ZW50cy92MS9ldmVudHMucHJvdG8SHWNvbnRhaW5lcmQuc2VydmljZXMuZXZlbnRzLnYxIkQKDlB1Ymxpc2hSZXF1ZXN0Eg0KBXRvcGljGAEgASgJEiMKBWV2ZW50GAIgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueSI+Cg5Gb3J3YXJkUmVxdWVzdBIsCghlbnZlbG9wZRgBIAEoCzIaLmNvbnRhaW5lcmQudHlwZXMuRW52ZWxvcGUiIwoQU3Vic2NyaWJlUmVxdWVzdBIPCgdmaWx0ZXJzGAEgAygJMogCCgZFdmVudHMSUAoHUHVibGlzaBItLmNvbnRhaW5lcmQuc2VydmljZXMuZXZlbnRzLnYxLlB1Ymxpc2hSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5ElAKB0ZvcndhcmQSLS5jb250YWluZXJkLnNlcnZpY2VzLmV2ZW50cy52MS5Gb3J3YXJkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRJaCglTdWJzY3JpYmUSLy5jb250YWluZXJkLnNlcnZpY2VzLmV2ZW50cy52MS5TdWJzY3JpYmVSZXF1ZXN0GhouY29udGFpbmVyZC50eXBlcy5FbnZlbG9wZTABYgZwcm90bzM",
+    "Cipjb250YWluZXJkL3NlcnZpY2VzL2V2ZW50cy92MS9ldmVudHMucHJvdG8SHWNvbnRhaW5lcmQuc2VydmljZXMuZXZlbnRzLnYxIkQKDlB1Ymxpc2hSZXF1ZXN0Eg0KBXRvcGljGAEgASgJEiMKBWV2ZW50GAIgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueSIjChBTdWJzY3JpYmVSZXF1ZXN0Eg8KB2ZpbHRlcnMYASADKAkytgEKBkV2ZW50cxJQCgdQdWJsaXNoEi0uY29udGFpbmVyZC5zZXJ2aWNlcy5ldmVudHMudjEuUHVibGlzaFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSWgoJU3Vic2NyaWJlEi8uY29udGFpbmVyZC5zZXJ2aWNlcy5ldmVudHMudjEuU3Vic2NyaWJlUmVxdWVzdBoaLmNvbnRhaW5lcmQudHlwZXMuRW52ZWxvcGUwAWIGcHJvdG8z",
     [file_containerd_types_types, file_google_protobuf_any, file_google_protobuf_empty],
   );
 
@@ -46,24 +46,6 @@ export const PublishRequestSchema: GenMessage<PublishRequest> =
   messageDesc(file_containerd_services_events_v1_events, 0);
 
 /**
- * @generated from message containerd.services.events.v1.ForwardRequest
- */
-export type ForwardRequest = Message<"containerd.services.events.v1.ForwardRequest"> & {
-  /**
-   * @generated from field: containerd.types.Envelope envelope = 1;
-   */
-  envelope?: Envelope | undefined;
-};
-
-/**
- * Describes the message containerd.services.events.v1.ForwardRequest.
- * Use `create(ForwardRequestSchema)` to create a new message.
- */
-export const ForwardRequestSchema: GenMessage<ForwardRequest> =
-  /*@__PURE__*/
-  messageDesc(file_containerd_services_events_v1_events, 1);
-
-/**
  * @generated from message containerd.services.events.v1.SubscribeRequest
  */
 export type SubscribeRequest = Message<"containerd.services.events.v1.SubscribeRequest"> & {
@@ -79,7 +61,7 @@ export type SubscribeRequest = Message<"containerd.services.events.v1.SubscribeR
  */
 export const SubscribeRequestSchema: GenMessage<SubscribeRequest> =
   /*@__PURE__*/
-  messageDesc(file_containerd_services_events_v1_events, 2);
+  messageDesc(file_containerd_services_events_v1_events, 1);
 
 /**
  * @generated from service containerd.services.events.v1.Events
@@ -91,14 +73,6 @@ export const Events: GenService<{
   publish: {
     methodKind: "unary";
     input: typeof PublishRequestSchema;
-    output: typeof EmptySchema;
-  };
-  /**
-   * @generated from rpc containerd.services.events.v1.Events.Forward
-   */
-  forward: {
-    methodKind: "unary";
-    input: typeof ForwardRequestSchema;
     output: typeof EmptySchema;
   };
   /**

@@ -1,4 +1,4 @@
-// What a node answers to a command, read part by part, and what of it is shown (MQTT.md §5).
+// Reads the answer of a node to a command, part by part, and what of it is shown.
 
 import { countOf, objectOf, objectsOf, textOf, wireObject } from "./wire-values.ts";
 import type { JsonObject } from "../lib/json.ts";
@@ -9,7 +9,7 @@ export interface Answer {
   readonly code: number;
   /** From 0. */
   readonly part: number;
-  /** What came of it; before that it only says how far it is. */
+  /** The result; earlier parts only report progress. */
   readonly isEnd: boolean;
   /** Nothing follows. */
   readonly isLast: boolean;

@@ -60,21 +60,18 @@ function logsVerb(parts: FleetParts): Verb {
     description: VERBS.logs.about,
     flags: [
       ...commandFlags(LOG_TIMEOUT),
-      { usage: "-c, --container <name>", description: "of a pod with several" },
-      { usage: "--tail <lines>", description: "how many", parse: wholeNumber },
+      { usage: "-c, --container <name>", description: "container, if the pod has several" },
+      { usage: "--tail <lines>", description: "number of lines", parse: wholeNumber },
       {
         usage: "-f, --follow",
-        description: "what comes from now on, until Ctrl-C or the node's lease ends",
+        description: "print new lines, until Ctrl-C or the node's lease ends",
       },
     ],
     run: async ({ args: [node = "", pod = ""], flags: read }) => {
       const flags = read<LogFlags>();
       const { container, tail, follow = false, namespace } = flags;
       if (follow && tail !== undefined)
-        throw new CliError(
-          2,
-          "--tail and --follow exclude each other: one shows the past, one what comes",
-        );
+        throw new CliError(2, "--tail and --follow exclude each other: give one of them");
       const args = {
         ...podArgs(pod, namespace),
         ...(container === undefined ? {} : { container: named(container) }),

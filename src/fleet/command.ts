@@ -54,7 +54,7 @@ export async function command(
   const payload = new TextEncoder().encode(JSON.stringify(written));
   const message = signers.length === 0 ? payload : signMessage("command", payload, signers);
   const listener = new AnswerListener(parts, { id, root, isLog: ask.verb === "logs" });
-  using _ = session.listen((one) => listener.heard(one));
+  using _ = session.listen((one) => listener.take(one));
   await session.publish(topicFor({ type: "NodeCommand", root, node }), message, false);
   const signal = terminal.interrupted();
   const isLease = ask.follow !== undefined;
@@ -71,7 +71,7 @@ export async function command(
         ? `${node} did not answer within ${formatDuration(flags.timeout)}`
         : `${node} has not said that its lease is over, after ${formatDuration(ms)}; ask again to go on`,
     );
-  return told(parts, ask, answer);
+  return printAnswer(parts, ask, answer);
 }
 
 interface CommandToWrite {
@@ -83,7 +83,7 @@ interface CommandToWrite {
   readonly timeout: number;
 }
 
-/** Bound to the node's present session: nobody can send it a second time later. */
+/** Bound to the present session of the node, so that it cannot be replayed later. */
 function writtenCommand({ fleet, ask, id, now, timeout }: CommandToWrite): object {
   const { node, verb, args } = ask;
   const { state } = knownNode(fleet, node);
@@ -121,7 +121,7 @@ class AnswerListener {
     this.#wanted = wanted;
   }
 
-  heard({ topic, payload }: MqttMessage): void {
+  take({ topic, payload }: MqttMessage): void {
     const { id, root } = this.#wanted;
     const { type } = parseTopic(root, topic) ?? {};
     if (type === "ContainerLog") return this.#showLease(payload);
@@ -148,7 +148,7 @@ class AnswerListener {
   }
 }
 
-function told({ terminal }: FleetParts, { node, verb }: CommandAsk, answer: Answer): 0 | 1 {
+function printAnswer({ terminal }: FleetParts, { node, verb }: CommandAsk, answer: Answer): 0 | 1 {
   const { phase, code, error } = answer;
   const isDone = phase === "done" || (phase === "duplicate" && code < 300);
   const why = leaseEnd(answer.data);

@@ -1,4 +1,4 @@
-// fleet.yaml: how to reach the broker, and which nodes and groups there are (MQTT.md §8).
+// fleet.yaml: how to reach the broker, and which nodes and groups there are.
 
 import { decodeConfig, type MqttConfig } from "../config/config.ts";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
@@ -58,7 +58,7 @@ function names(written: unknown, path: string, errors: FieldError[]): readonly s
   return good.map(String);
 }
 
-/** The connection: what the flags say, then what the file says. Checked by the rules of a node's configuration. */
+/** The connection: flags override the file. Checked by the rules of a node's configuration. */
 export function mqttOf(file: FleetFile, flags: JsonObject): Result<MqttConfig> {
   const mqtt = { ...file.mqtt, ...flags };
   const decoded = decodeConfig({ mqtt });

@@ -1,4 +1,4 @@
-// Which topics tell of the fleet: exact ones where the nodes are named, wildcards where they are not (MQTT.md §1).
+// The topics of the fleet to subscribe to: exact ones for named nodes, else wildcards.
 
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 

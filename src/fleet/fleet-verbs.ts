@@ -23,18 +23,21 @@ const EVENTS_TIMEOUT = "15s";
 
 const BROKER_FLAGS: readonly Flag[] = [
   { usage: "--url <url>", description: "the broker: mqtt://, mqtts://, ws:// or wss://" },
-  { usage: "--username <name>", description: "for the broker" },
-  { usage: "--password-file <file>", description: "holds the password for the broker" },
-  { usage: "--ca-file <file>", description: "certificates that vouch for the broker" },
-  { usage: "--cert-file <file>", description: "our certificate" },
-  { usage: "--key-file <file>", description: "its private key" },
+  { usage: "--username <name>", description: "user name for the broker" },
+  { usage: "--password-file <file>", description: "file with the password for the broker" },
+  {
+    usage: "--ca-file <file>",
+    description: "CA certificates that the broker's certificate is checked against",
+  },
+  { usage: "--cert-file <file>", description: "client certificate" },
+  { usage: "--key-file <file>", description: "private key of the client certificate" },
   {
     usage: "--topic-root <levels>",
     description: "as in the configuration of the nodes (default agent/v1)",
   },
   {
     usage: "--nodes <file>",
-    description: "names broker, nodes and groups (AGENT_FLEET; default ./fleet.yaml)",
+    description: "file with broker, nodes and groups (AGENT_FLEET; default ./fleet.yaml)",
   },
 ];
 
@@ -52,7 +55,7 @@ const TARGET_FLAGS: readonly Flag[] = [
 
 const OUTPUT: Flag = {
   usage: "-o, --output <format>",
-  description: "how to print it",
+  description: "output format",
   choices: ["wide", "json", "yaml"],
 };
 
@@ -90,7 +93,7 @@ function offlineVerbs({ terminal }: FleetParts): readonly Verb[] {
       usage: "keygen",
       description: "make a root key, a signing key and a first TrustBundle; needs no broker",
       flags: [
-        { usage: "--dir <directory>", description: "where to put them", default: "." },
+        { usage: "--dir <directory>", description: "directory for the new files", default: "." },
         {
           usage: "--roles <roles>",
           description: `what the signing key may sign: ${ROLES.join(",")}`,
@@ -99,12 +102,12 @@ function offlineVerbs({ terminal }: FleetParts): readonly Verb[] {
         },
         {
           usage: "--node-globs <globs>",
-          description: "nodes it may speak to, such as pi-*,gw-1 (default all)",
+          description: "nodes it may sign for, such as pi-*,gw-1 (default all)",
           parse: listOf,
         },
         {
           usage: "--groups <groups>",
-          description: "groups it may speak to (default all)",
+          description: "groups it may sign for (default all)",
           parse: listOf,
         },
       ],
@@ -123,7 +126,7 @@ function offlineVerbs({ terminal }: FleetParts): readonly Verb[] {
           isRequired: true,
         },
         keyFlag("private key in PEM (repeatable)", { isRequired: true }),
-        { usage: "-o, --output <file>", description: "default standard output" },
+        { usage: "-o, --output <file>", description: "output file (default standard output)" },
       ],
       run: async ({ flags }) => {
         const { signDocument } = await import("./document/sign.ts");
@@ -136,7 +139,7 @@ function offlineVerbs({ terminal }: FleetParts): readonly Verb[] {
 function trustVerb(parts: FleetParts): Verb {
   return {
     usage: "trust",
-    description: "who may sign: the TrustBundle of the fleet",
+    description: "which keys may sign: the TrustBundle of the fleet",
     verbs: [
       {
         usage: "sign",
@@ -148,8 +151,8 @@ function trustVerb(parts: FleetParts): Verb {
             isRequired: true,
           },
           keyFlag("private root key in PEM (repeatable)", { isRequired: true }),
-          bundleVersionFlag("where the bundle names none"),
-          { usage: "-o, --output <file>", description: "default standard output" },
+          bundleVersionFlag("if the bundle has none"),
+          { usage: "-o, --output <file>", description: "output file (default standard output)" },
         ],
         run: async ({ flags }) => {
           const { trustSign } = await import("./trust/trust.ts");
@@ -158,11 +161,11 @@ function trustVerb(parts: FleetParts): Verb {
       },
       {
         usage: "publish",
-        description: "lay a bundle on the broker, signed already or with --key as the next version",
+        description: "publish a bundle, signed already or with --key as the next version",
         flags: [
           { usage: "-f, --filename <file>", description: "the bundle", isRequired: true },
           keyFlag("private root key in PEM (repeatable)"),
-          bundleVersionFlag("where nothing on the broker tells the next"),
+          bundleVersionFlag("if the next version cannot be read from the broker"),
         ],
         run: async ({ flags }) => {
           const { trustPublish } = await import("./trust/trust.ts");
@@ -181,13 +184,16 @@ function documentVerbs(parts: FleetParts): readonly Verb[] {
       flags: [
         ...TARGET_FLAGS,
         keyFlag("private key in PEM that signs it (repeatable)"),
-        { usage: "--epoch <epoch>", description: "instead of the one that the nodes are in" },
+        {
+          usage: "--epoch <epoch>",
+          description: "epoch of the document, if not that of the nodes",
+        },
         {
           usage: "--wait",
-          description: "show how far the nodes are, until each is Healthy or has failed",
+          description: "show the progress of the nodes, until each is Healthy or has failed",
         },
         timeoutFlag(APPLY_TIMEOUT, "how long to wait"),
-        { usage: "--allow-empty", description: "publish even if nothing is left to run" },
+        { usage: "--allow-empty", description: "publish even if no pod remains" },
         {
           usage: "--allow-plain-secrets",
           description: "publish even if a Secret can be read by the whole group",
@@ -242,7 +248,7 @@ function getVerb(parts: FleetParts): Verb {
       {
         usage: "events",
         aliases: ["event", "ev"],
-        description: "events as they come: a broker keeps none",
+        description: "new events as they are published; a broker stores none",
         flags: [
           OUTPUT,
           { usage: "-w, --watch", description: "until Ctrl-C" },
@@ -260,7 +266,7 @@ function getVerb(parts: FleetParts): Verb {
 function statusVerb(parts: FleetParts): Verb {
   return {
     usage: "status",
-    description: "one line on each node: whether it is there, and how its documents run",
+    description: "one line per node: its state, and the state of its documents",
     run: async ({ flags }) => {
       const { status } = await import("./get.ts");
       return status(parts, flags<BrokerFlags>());
@@ -271,10 +277,10 @@ function statusVerb(parts: FleetParts): Verb {
 function forgetVerb(parts: FleetParts): Verb {
   return {
     usage: "forget <node>",
-    description: "clear what a node that is gone has left on the broker",
+    description: "clear the retained topics of a node that no longer exists",
     flags: [
-      { usage: "--yes", description: "really" },
-      { usage: "--force", description: "even if it is online" },
+      { usage: "--yes", description: "confirm" },
+      { usage: "--force", description: "even if the node is online" },
     ],
     run: async ({ args: [node = ""], flags }) => {
       const { forget } = await import("./forget.ts");

@@ -14,7 +14,7 @@ export interface ForgetFlags extends BrokerFlags {
 
 const NOTHING = new Uint8Array();
 
-/** The exit code: 1 when nothing was cleared because nobody said yes. */
+/** The exit code: 1 when nothing was cleared because the question was not answered with yes. */
 export async function forget(parts: FleetParts, node: string, flags: ForgetFlags): Promise<0 | 1> {
   const { terminal } = parts;
   if (!isTopicName(node)) throw new CliError(2, `${JSON.stringify(node)} cannot be a name`);
@@ -54,7 +54,7 @@ async function topicsOf(fleet: Fleet, node: string): Promise<readonly string[]> 
       ? [topicFor({ type: "PodReported", root, node, namespace, pod: name })]
       : [],
   );
-  // Some brokers let nobody use a wildcard: then the list must do.
+  // Some brokers refuse wildcards: then the list must do.
   await session.subscribeWhatMay([`${root}/node/${node}/reported/pod/+/+`]);
   const missing = listed.filter((topic) => !session.latest.has(topic));
   if (missing.length > 0) await session.subscribe(missing);

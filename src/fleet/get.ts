@@ -1,4 +1,4 @@
-// Performs: `agent fleet get` and `agent fleet status`: what the nodes say of themselves, from their retained topics.
+// Performs: `agent fleet get` and `agent fleet status`: what the nodes reported, from their retained topics.
 
 import { topicFor, isTopicName, parseTopic } from "../protocol/mqtt-topics.ts";
 import type { OutputFormat } from "../cli/get/resource.ts";
@@ -40,7 +40,7 @@ export async function getNodes(parts: FleetParts, flags: GetFlags): Promise<0> {
   return 0;
 }
 
-/** Everything a node says, as it says it. */
+/** The whole report of a node, unchanged. */
 function nodeObject({ name, state, report }: KnownNode): object {
   return { name, state: state ?? null, reported: report?.whole ?? null };
 }
@@ -59,8 +59,8 @@ export async function getPods(parts: FleetParts, flags: GetFlags): Promise<0> {
     const items = pods.map(({ node, pod }) => {
       const topic = podTopic(fleet.root, node.name, pod);
       const whole = topic === undefined ? undefined : fleet.session.latest.get(topic);
-      const told = whole === undefined ? undefined : wireObject(whole);
-      return { node: node.name, ...pod, status: told?.["status"] ?? null };
+      const reported = whole === undefined ? undefined : wireObject(whole);
+      return { node: node.name, ...pod, status: reported?.["status"] ?? null };
     });
     await printObject(terminal, { pods: items }, output);
     return 0;
@@ -73,7 +73,7 @@ export async function getPods(parts: FleetParts, flags: GetFlags): Promise<0> {
   return 0;
 }
 
-/** undefined = a name that no topic can have: whoever reported it made it up. */
+/** undefined = a name that no topic can have, so no agent reported it. */
 function podTopic(
   root: string,
   node: string,
@@ -94,7 +94,7 @@ export async function getEvents(parts: FleetParts, flags: GetEventsFlags): Promi
   const { terminal } = parts;
   await using fleet = await openFleet(parts, flags);
   const printer = new EventPrinter(terminal, fleet, flags.output);
-  using _ = fleet.session.listen((message) => printer.heard(message));
+  using _ = fleet.session.listen((message) => printer.print(message));
   await subscribeNodes(fleet, ["event"], terminal);
   const signal = terminal.interrupted();
   const limit = flags.watch === true ? {} : { ms: flags.timeout };
@@ -120,13 +120,13 @@ class EventPrinter {
     this.#table = new GrowingTable(titlesOf(EVENT_COLUMNS, output === "wide"));
   }
 
-  heard({ topic, payload }: MqttMessage): void {
+  print({ topic, payload }: MqttMessage): void {
     const parsed = parseTopic(this.#root, topic);
     if (parsed?.type !== "NodeEvent") return;
-    for (const event of readEvents(payload)) this.#print(parsed.node, event);
+    for (const event of readEvents(payload)) this.#printOne(parsed.node, event);
   }
 
-  #print(node: string, event: ToldEvent): void {
+  #printOne(node: string, event: ToldEvent): void {
     const output = this.#output;
     this.any = true;
     if (output === "json" || output === "yaml") {

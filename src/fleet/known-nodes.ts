@@ -1,4 +1,4 @@
-// Performs: the nodes of the fleet as the broker tells of them: state and report of each.
+// Performs: the nodes of the fleet as the broker retains them: state and report of each.
 
 import { topicFor } from "../protocol/mqtt-topics.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -16,7 +16,7 @@ export interface KnownNode {
 const SAYS_WILDCARD =
   "no nodes are named, so the broker is asked for all there are; where it keeps that from us, name them in fleet.yaml or with --nodes\n";
 
-/** Subscribes to the topics of the nodes that the file names, else of all there are, and says so. */
+/** Subscribes to the topics of the nodes in the file, else of all nodes, and prints which. */
 export async function subscribeNodes(
   { session, root, file }: Fleet,
   leaves: readonly NodeLeaf[],
@@ -29,7 +29,7 @@ export async function subscribeNodes(
   else await session.subscribe(filters);
 }
 
-/** Sorted by name; of a file, also those that nothing was heard of. */
+/** Sorted by name; includes nodes of the file that have reported nothing. */
 export function knownNodes({ session, root, file }: Fleet): readonly KnownNode[] {
   const heard = nodesOf(root, session.latest.keys());
   const names = [...new Set([...(file.nodes ?? []), ...heard])].toSorted();

@@ -1,4 +1,4 @@
-// What a node says of itself, read from its retained topics (MQTT.md §4). Whoever owns the broker can have written it.
+// Reads the report of a node from its retained topics. The owner of the broker may have written anything there.
 
 import type { Ack, LastRejected, PodLine, Progress } from "../protocol/reported-state.ts";
 import { countOf, objectOf, objectsOf, textOf, textsOf, wireObject } from "./wire-values.ts";
@@ -13,7 +13,7 @@ export interface NodeState {
   readonly time?: string;
 }
 
-/** As `Ack`, but its words are whatever the node said. */
+/** As `Ack`, but with any texts that the node reported. */
 export type ToldAck = Omit<Ack, "phase"> & { readonly phase: string };
 
 export interface NodeReport {
@@ -21,7 +21,7 @@ export interface NodeReport {
   readonly clockTrusted: boolean;
   readonly desired: readonly ToldAck[];
   readonly pods: readonly PodLine[];
-  /** Status of the condition Ready; "" = not told. */
+  /** Status of the condition Ready; "" = not reported. */
   readonly ready: string;
   /** Conditions besides Ready that are true: each of them is trouble. */
   readonly troubles: readonly string[];

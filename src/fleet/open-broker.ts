@@ -89,7 +89,7 @@ function withPaths(mqtt: JsonObject, directory: string): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** A client of its own: nobody's session is taken over, and nothing is left behind. */
+/** A client id of its own: it takes over no session and leaves none behind. */
 function connectOptions(config: MqttConfig, random: Random): ConnectOptions {
   const { url, username, passwordFile, caFile, certFile, keyFile, alpn, protocolVersion } = config;
   const read = (path: string): string => new TextDecoder().decode(readNamedFile(path));

@@ -16,7 +16,7 @@ export interface OperatorOptions {
 const SETTLE_MS = 500;
 /** How long to wait for a topic that was named and has shown nothing. */
 const PATIENCE_MS = 2_500;
-/** After that what is there must do: somebody may invent topics for ever. */
+/** After that the topics received so far must do: a client may publish new ones for ever. */
 const LONGEST_MS = 10_000;
 /** For SUBACK and PUBACK. */
 const ANSWER_MS = 30_000;
@@ -149,7 +149,7 @@ export class OperatorSession implements AsyncDisposable {
     for (const listener of this.#listeners) listener(message);
   }
 
-  /** Only topics count that were not seen before: one that is published on all the time holds up nobody. */
+  /** Only new topics count: a topic with constant traffic must not delay the end. */
   async #settled(seen: ReadonlySet<string>, exact: readonly string[]): Promise<void> {
     const from = this.#clock.monotonic();
     const passed = (): number => this.#clock.monotonic() - from;

@@ -6,7 +6,7 @@ import type { Flag } from "../cli/verb.ts";
 
 export const NAMESPACE: Flag = {
   usage: "-n, --namespace <namespace>",
-  description: "of the pod",
+  description: "namespace of the pod",
   default: "default",
 };
 

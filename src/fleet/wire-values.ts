@@ -1,4 +1,4 @@
-// Reads what others published: nothing about its shape is believed, and nothing here throws.
+// Reads what other clients published: any shape is possible, and nothing here throws.
 
 import { type JsonObject, isJsonObject } from "../lib/json.ts";
 
@@ -7,7 +7,7 @@ export function wireObject(payload: Uint8Array): JsonObject | undefined {
   try {
     return objectOf(JSON.parse(new TextDecoder().decode(payload)));
   } catch {
-    // Not JSON: whoever reads it sees no document.
+    // Not JSON: no document.
     return undefined;
   }
 }
@@ -25,7 +25,7 @@ export function countOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** The objects of a list; whatever else stands in it is left out. */
+/** The objects of a list; other values are left out. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
   return list(value).flatMap((entry) => {
     const object = objectOf(entry);

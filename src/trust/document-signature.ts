@@ -1,4 +1,4 @@
-// Whether a document may be looked at at all: its envelope and signature, before anything inside is parsed (MQTT.md §3). Pure.
+// Whether a document may be parsed: checks its envelope and signature first.
 
 import type { Sha256 } from "../api/decode/decode-context.ts";
 import {

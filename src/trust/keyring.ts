@@ -1,4 +1,4 @@
-// Which keys are in force: those of trust.d, or those of the accepted TrustBundle, or none that can be used (MQTT.md §2). Pure.
+// Which keys are in force: those of trust.d, those of the accepted TrustBundle, or none that can be used.
 
 import { decodeTrustBundle } from "../protocol/trust-bundle.ts";
 import type { Sha256 } from "../api/decode/decode-context.ts";
@@ -34,7 +34,7 @@ export function noTrustedKey(unusable: string): string {
   return `NoTrustedKey: no signature can be verified: ${unusable}`;
 }
 
-/** No signature is verified: what was accepted once stays accepted (MQTT.md §2). Never throws. */
+/** Signatures are not verified again: what was accepted stays accepted. Never throws. */
 export function keyringOf({ record, found, trustPath, sha256 }: KeyringInput): Keyring {
   const kept = record.bundle;
   const required = record.required || kept !== undefined;

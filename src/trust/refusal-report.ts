@@ -1,4 +1,4 @@
-// Performs: the refusals of one document source: told when new, and once an hour while one repeats (MQTT.md §3).
+// Performs: the refusals of one document source: reported when new, and once an hour while one repeats.
 
 import type { RefusedDocument } from "../protocol/desired-document.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";

@@ -1,4 +1,4 @@
-// Whether a message is signed: only the outer envelope is looked at, nothing inside (MQTT.md §3). Pure.
+// Whether a message is signed: reads only the outer envelope.
 
 import { isEnvelope, readSignedEnvelope, type SignedEnvelope } from "../protocol/dsse.ts";
 import type { FieldError } from "../lib/result.ts";

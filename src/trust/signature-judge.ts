@@ -1,4 +1,4 @@
-// Whose signature on a message counts: verified with the keys in force, inside role and scope (MQTT.md §2). Pure.
+// Which signatures on a message count: verified with the keys in force, inside role and scope.
 
 import type { Sha256 } from "../api/decode/decode-context.ts";
 import {

@@ -1,4 +1,4 @@
-// Whether a TrustBundle that arrived replaces the one in force (MQTT.md §2). Pure: a refusal changes nothing.
+// Whether a received TrustBundle replaces the one in force; a refusal changes nothing.
 
 import type { Sha256 } from "../api/decode/decode-context.ts";
 import { decodeTrustBundle } from "../protocol/trust-bundle.ts";

@@ -1,5 +1,5 @@
-// Performs: whom the node obeys: keeps the keys in force, takes new TrustBundles in, and never loosens what it once
-// required (MQTT.md §2).
+// Performs: keeps the keys in force and accepts new TrustBundles. A node that has required signatures goes on to require
+// them until a reset.
 
 import type { Sha256 } from "../api/decode/decode-context.ts";
 import type { RefusedDocument } from "../protocol/desired-document.ts";

@@ -1,4 +1,4 @@
-// What a person wrote → the complete document that is published: whose it is, and which version (MQTT.md §2).
+// Composes the document to publish from the files of an operator: its target and its version.
 
 import type { FieldPath, Locate } from "../../api/decode/field-path.ts";
 import type { YamlDocument } from "../../api/yaml/yaml-documents.ts";

@@ -1,4 +1,4 @@
-// A desired document as it lies on the broker, signed or plain: its version and what it asks for. No signature is judged.
+// Reads a retained desired document, signed or plain: its version and its content. Signatures are not verified.
 
 import type { Sha256 } from "../../api/decode/decode-context.ts";
 import { isEnvelope, readSignedEnvelope } from "../../protocol/dsse.ts";
@@ -10,9 +10,9 @@ import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 export interface RetainedDocument {
   readonly epoch: string;
   readonly generation: number;
-  /** `sha256:…` of the payload, as nodes tell it. */
+  /** `sha256:…` of the payload, as nodes report it. */
   readonly digest: string;
-  /** Who signed it; [] = nobody. */
+  /** The keys that signed it; [] = unsigned. */
   readonly keyids: readonly string[];
   readonly issuedAt?: string;
   readonly resources: readonly unknown[];

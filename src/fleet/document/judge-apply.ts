@@ -1,4 +1,4 @@
-// What every node would refuse of a document, said before anything is published, by the decoder of the nodes.
+// Checks a document with the decoder of the nodes before it is published: what every node would refuse.
 
 import type { Sha256 } from "../../api/decode/decode-context.ts";
 import type { Rejection, SourceName } from "../../api/pod/desired-pod.ts";

@@ -26,10 +26,10 @@ export type NextVersion =
     }
   | { readonly ok: false; readonly why: string };
 
-/** Whoever names a higher one wants that nothing can follow: what is known comes from the broker, unverified. */
+/** A higher generation would leave no room for a successor; the known ones come from the broker, unverified. */
 export const HIGHEST_VERSION = 2 ** 40;
 
-/** Without an epoch that was asked for, generations of all epochs together count: a gap harms nobody. */
+/** Without --epoch the generations of all epochs together count: a gap does no harm. */
 export function nextVersion({ retained, nodes, epoch: asked }: VersionFacts): NextVersion {
   const all = [...(retained === undefined ? [] : [retained]), ...nodes];
   // Generations of another epoch are not comparable: a new one begins anew.

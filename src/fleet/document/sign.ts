@@ -1,4 +1,4 @@
-// Performs: `agent fleet sign`: a document in YAML → a signed envelope, for whoever publishes with other means.
+// Performs: `agent fleet sign`: a document in YAML → a signed envelope, to publish by other means.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { CliError, systemCode } from "../../cli/cli-error.ts";

@@ -71,7 +71,7 @@ export function readPublicKey(path: string): PublicKey | undefined {
   try {
     return publicKeyOfPem(readFileSync(path, "utf8"));
   } catch {
-    // Unreadable: whoever named it is told what was expected.
+    // Unreadable: the message below states what is expected.
     return undefined;
   }
 }

@@ -45,7 +45,7 @@ interface SignedBundle {
   readonly message: Uint8Array;
 }
 
-/** What lies on the trust topic; nobody but a root key is believed its version. */
+/** The retained bundle; its version counts only if a root key signed it. */
 interface RetainedBundle {
   /** 0 = none, or nothing that a node would take for one. */
   readonly version: number;

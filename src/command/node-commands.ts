@@ -1,16 +1,14 @@
-// Performs: wires the commands of the wire to this node: who is asked, who does what is asked, and how the answer
-// leaves.
+// Performs: the commands that arrive over MQTT: receives them, runs them on this node, and queues the responses.
 
 import type { AgentConfig, MqttConfig } from "../config/config.ts";
 import type { SignedEnvelope } from "../protocol/dsse.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
-import { podName, type Pod } from "../api/v1/pod.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
 import type { Runs } from "./executor.ts";
 import { Commands } from "./dispatcher.ts";
 import { allowed } from "../upstream/packets.ts";
-import { podCommands, type PodDoers } from "./pod-commands.ts";
+import { podCommands } from "./pod-commands.ts";
 import { holdCommands } from "./hold-commands.ts";
 import { LogCommands, type LogOf } from "./log-commands.ts";
 import { readCommands, type ReadFacts, type ReadOptions } from "./read-commands.ts";
@@ -19,36 +17,32 @@ import type { HoldFacts } from "../node/node-api.ts";
 import type { FetchImages } from "../podworkers/pod-replacement.ts";
 import type { Pods } from "../podworkers/pods.ts";
 
-/** Whose commands count. */
+/** Which commands are obeyed. */
 export interface CommandTrust {
-  /** Nothing unsigned counts any more. */
+  /** Unsigned commands are refused. */
   required(): boolean;
-  /** Why the signature does not count; undefined = it does. `group`: it came to that group. */
+  /** Why the signature does not count; undefined = it does. `group`: the command was sent to that group. */
   judgeCommand(envelope: SignedEnvelope, group?: string): string | undefined;
 }
 
-/** What commands may ask of this node. */
-export interface CommandWorld {
+export interface NodeCommandsOptions {
   readonly facts: ReadFacts & HoldFacts;
   readonly pods: Pick<Pods, "cache" | "workers">;
   readonly fetchImages: FetchImages;
   readonly podLogsDir: AgentConfig["podLogsDir"];
   readonly trust: CommandTrust;
-}
-
-export interface NodeCommandsOptions extends CommandWorld {
   readonly edges: Edges;
   readonly config: MqttConfig;
   readonly nodeName: string;
   readonly agentVersion: string;
   readonly groups: () => readonly string[];
-  /** An answer waits in the outbox. */
+  /** A response was added to the outbox. */
   readonly onResponse: () => void;
 }
 
 interface Live {
   readonly session: MqttSession;
-  /** Stands in its birth. */
+  /** As in its birth message. */
   readonly number: number;
   readonly over: AbortController;
 }
@@ -59,7 +53,7 @@ export class NodeCommands {
   #live: Live | undefined;
 
   constructor(options: NodeCommandsOptions) {
-    const { edges, config, nodeName, groups, podLogsDir, trust, onResponse } = options;
+    const { edges, config, nodeName, groups, pods, podLogsDir, trust, onResponse } = options;
     const { clock, log, store, files } = edges;
     this.#options = options;
     const logs = new LogCommands({
@@ -67,14 +61,14 @@ export class NodeCommands {
       files,
       podLogsDir,
       metered: config.profile === "metered",
-      podOf: (namespace, name) => this.#podOf(namespace, name),
-      observed: (uid) => options.pods.cache.get(uid),
+      podOf: (namespace, name) => pods.workers.shown(`${namespace}/${name}`)?.pod,
+      observed: (uid) => pods.cache.get(uid),
       publish: (of, payload) => this.#publishLog(of, payload),
       session: () => this.#live?.over.signal,
     });
     const runs: Runs = {
       ...readCommands(() => this.#readOptions()),
-      ...podCommands(this.#doers(), clock),
+      ...podCommands({ pods, fetchImages: options.fetchImages, clock }),
       ...holdCommands(options.facts),
       ...logs.runs,
     };
@@ -97,10 +91,8 @@ export class NodeCommands {
       atomically: (run) => store.database.transaction(run),
       execute: (order) => runs[order.command.verb](order),
       onResponse,
-      onIssued: (at) => {
-        // Whoever looks at the node next is told.
-        edges.clockFloor.raise(at);
-      },
+      // A clock that turns out to be behind shows in the next report.
+      onIssued: (at) => void edges.clockFloor.raise(at),
     });
   }
 
@@ -120,7 +112,7 @@ export class NodeCommands {
     return true;
   }
 
-  /** The node is born: logs are published in this session, and in no later one. */
+  /** The birth message is out: logs are published in this session, and in no later one. */
   connected(session: MqttSession, number: number): void {
     const over = new AbortController();
     this.#live = { session, number, over };
@@ -137,24 +129,6 @@ export class NodeCommands {
     const { edges, agentVersion: version, nodeName, facts } = this.#options;
     const session = this.#session();
     return { facts, version, nodeName, session, now: edges.clock.now() };
-  }
-
-  #doers(): PodDoers {
-    const { pods, fetchImages } = this.#options;
-    const { cache, workers } = pods;
-    return {
-      desired: () => workers.entries().map(({ desired }) => desired),
-      observed: (uid) => cache.get(uid),
-      orderRestart: (uid, ids) => workers.orderRestart(uid, ids),
-      withdrawRestart: (uid, ids) => workers.withdrawRestart(uid, ids),
-      fetchImages,
-    };
-  }
-
-  #podOf(namespace: string, name: string): Pod | undefined {
-    const entries = this.#options.pods.workers.entries();
-    return entries.find(({ desired }) => podName(desired.pod) === `${namespace}/${name}`)?.desired
-      .pod;
   }
 
   #publishLog(of: LogOf, payload: Uint8Array): void {

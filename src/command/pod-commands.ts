@@ -1,26 +1,22 @@
 // Performs: the commands that do something to a pod: restart and pull.
 
-import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { newestContainer } from "../api/pod/newest-observed.ts";
 import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
-import { allContainers, podName, type Pod, type PodUID } from "../api/v1/pod.ts";
+import { allContainers, podName, type Pod } from "../api/v1/pod.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
+import type { FetchImages } from "../podworkers/pod-replacement.ts";
+import type { Pods } from "../podworkers/pods.ts";
 import { restartable } from "../runtime/decide/ordered-restart.ts";
 import { running, type CommandOrder, type Runs } from "./executor.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import { VERBS } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
 
-/** What pods can be asked to do. */
-export interface PodDoers {
-  /** The newest wish for each name. */
-  readonly desired: () => readonly DesiredPod[];
-  readonly observed: (uid: PodUID) => ObservedPod | undefined;
-  /** False = it is not there, or is being stopped. */
-  readonly orderRestart: (uid: PodUID, ids: readonly string[]) => boolean;
-  readonly withdrawRestart: (uid: PodUID, ids: readonly string[]) => void;
-  readonly fetchImages: (pod: Pod, signal: AbortSignal) => Promise<void>;
+export interface PodCommandsOptions {
+  readonly pods: Pick<Pods, "cache" | "workers">;
+  readonly fetchImages: FetchImages;
+  readonly clock: Clock;
 }
 
 /** Beside the grace periods: a pull, a start. */
@@ -28,15 +24,12 @@ const RESTART_MS = 120_000;
 const LOOK_MS = 500;
 const PULL_MS = 1_800_000;
 
-interface Doing extends Pick<CommandOrder, "signal" | "progress"> {
-  readonly doers: PodDoers;
-  readonly clock: Clock;
-}
+type Doing = PodCommandsOptions & Pick<CommandOrder, "signal" | "progress">;
 
-export function podCommands(doers: PodDoers, clock: Clock): Pick<Runs, "restart" | "pull"> {
+export function podCommands(options: PodCommandsOptions): Pick<Runs, "restart" | "pull"> {
   return {
-    restart: running(VERBS.restart, (args, order) => restart(args, { ...order, doers, clock })),
-    pull: running(VERBS.pull, (args, order) => pull(args, { ...order, doers, clock })),
+    restart: running(VERBS.restart, (args, order) => restart(args, { ...order, ...options })),
+    pull: running(VERBS.pull, (args, order) => pull(args, { ...order, ...options })),
   };
 }
 
@@ -48,28 +41,28 @@ interface RestartArguments {
 
 async function restart(
   { namespace, pod: name, container }: RestartArguments,
-  { doers, clock, signal, progress }: Doing,
+  { pods: { cache, workers }, clock, signal, progress }: Doing,
 ): Promise<CommandOutcome> {
-  const desired = doers.desired().find(({ pod }) => podName(pod) === `${namespace}/${name}`);
+  const desired = workers.shown(`${namespace}/${name}`);
   if (desired === undefined) return unknownPod(namespace, name);
   const names = restartable(desired.pod).map((one) => one.name);
   if (container !== undefined && !names.includes(container))
     return refusedArgs("args.container", `must be one of ${names.join(", ")}`);
   const { uid } = desired;
-  const before = doers.observed(uid);
+  const before = cache.get(uid);
   const wanted = container === undefined ? names : [container];
   const running = wanted.flatMap((one) => runningOf(before, one) ?? []);
   if (running.length === 0)
     return failure(409, "NotRunning", "no container of it runs, so there is none to restart");
   const ids = running.map(({ id }) => id);
-  if (!doers.orderRestart(uid, ids))
+  if (!workers.orderRestart(uid, ids))
     return failure(409, "Terminating", "the pod waits for its turn or is being stopped");
   progress({ containers: running.map((one) => one.name) });
   const grace = desired.pod.spec.terminationGracePeriodSeconds * 1_000 * running.length;
   const until = clock.monotonic() + grace + RESTART_MS;
   try {
     while (!signal.aborted && clock.monotonic() < until) {
-      const now = doers.observed(uid);
+      const now = cache.get(uid);
       if (now === undefined) return failure(409, "Gone", "the pod has gone meanwhile");
       const followers = running.flatMap((one) => followerOf(now, one) ?? []);
       if (followers.length === running.length) {
@@ -81,12 +74,12 @@ async function restart(
       }
       await clock.sleep(LOOK_MS, signal);
     }
-    const waiting = running.filter((one) => followerOf(doers.observed(uid), one) === undefined);
+    const waiting = running.filter((one) => followerOf(cache.get(uid), one) === undefined);
     const which = waiting.map((one) => one.name).join(", ");
     return failure(504, "Timeout", `not started anew in time: ${which}; explain tells why`);
   } finally {
-    // Whoever has not been ended by now is nobody's to end any more.
-    doers.withdrawRestart(uid, ids);
+    // The order ends with the command: containers that have not been stopped stay.
+    workers.withdrawRestart(uid, ids);
   }
 }
 
@@ -95,14 +88,14 @@ function runningOf(pod: ObservedPod | undefined, name: string): ObservedContaine
   return newest?.state === "Running" ? newest : undefined;
 }
 
-/** Whoever came after it and was started. */
+/** The next instance, if it was started. */
 function followerOf(
   pod: ObservedPod | undefined,
   { id, name }: ObservedContainer,
 ): ObservedContainer | undefined {
   const newest = newestContainer(pod, name);
   const isOther = newest !== undefined && newest.id !== id && newest.state !== "Created";
-  // One whose start has failed was never started.
+  // An instance whose start failed was not started.
   return isOther && newest.startedAt > 0 ? newest : undefined;
 }
 
@@ -115,17 +108,18 @@ interface PullArguments {
 
 async function pull(
   { namespace, pod: name, image }: PullArguments,
-  { doers, clock, signal, progress }: Doing,
+  { pods: { workers }, fetchImages, clock, signal, progress }: Doing,
 ): Promise<CommandOutcome> {
-  const all = doers.desired();
-  const pods = all.flatMap(({ pod }) =>
-    image === undefined
-      ? podName(pod) === `${namespace}/${name ?? ""}`
-        ? [pod]
-        : []
-      : withImage(pod, image),
-  );
-  const [pod] = pods;
+  const matching = workers
+    .entries()
+    .flatMap(({ desired: { pod } }) =>
+      image === undefined
+        ? podName(pod) === `${namespace}/${name ?? ""}`
+          ? [pod]
+          : []
+        : withImage(pod, image),
+    );
+  const [pod] = matching;
   if (pod === undefined) {
     if (image === undefined) return unknownPod(namespace, name ?? "");
     return failure(404, "NotFound", "no pod of this node asks for that image");
@@ -134,7 +128,7 @@ async function pull(
   progress({ images });
   using limit = deadline(clock, PULL_MS, signal);
   try {
-    await doers.fetchImages(pod, limit.signal);
+    await fetchImages(pod, limit.signal);
     return { code: 200, data: { images } };
   } catch (error) {
     return failure(502, reasonOf(error, "ErrImagePull"), messageOf(error));

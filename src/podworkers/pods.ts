@@ -3,7 +3,7 @@
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { Removal } from "../api/pod/removal.ts";
-import type { Pod, PodUID } from "../api/v1/pod.ts";
+import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import { PodCache } from "../pleg/pod-cache.ts";
 import type { AdmissionRank } from "../source/pod-config.ts";
 import { StatusManager } from "../status/status-manager.ts";
@@ -149,6 +149,11 @@ export class WorkerRegistry {
       nameOf,
     );
     return [...byName.values()].flatMap((workers) => this.#entry(workers) ?? []);
+  }
+
+  /** The pod that `entries` shows under `namespace/name`. */
+  shown(name: string): DesiredPod | undefined {
+    return this.entries().find(({ desired }) => podName(desired.pod) === name)?.desired;
   }
 
   /** Something about the pod may have changed: its worker looks again. */

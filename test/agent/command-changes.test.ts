@@ -1,7 +1,7 @@
 // Restart and pull as commands order them, on pods in a runtime in memory.
 
 import { describe, expect, test } from "bun:test";
-import { podCommands, type PodDoers } from "../../src/command/pod-commands.ts";
+import { podCommands } from "../../src/command/pod-commands.ts";
 import type { CommandVerb } from "../../src/command/verbs.ts";
 import type { CommandOrder } from "../../src/command/executor.ts";
 import type { CommandOutcome } from "../../src/command/response.ts";
@@ -31,23 +31,13 @@ class Orders {
     };
   }
 
-  doers(): PodDoers {
-    const { cache, workers } = this.world.pods;
-    const { fetchImages } = this.world.runner;
-    return {
-      desired: () => workers.entries().map(({ desired }) => desired),
-      observed: (uid) => cache.get(uid),
-      orderRestart: (uid, ids) => workers.orderRestart(uid, ids),
-      withdrawRestart: (uid, ids) => workers.withdrawRestart(uid, ids),
-      fetchImages,
-    };
-  }
-
   async run(
     verb: "restart" | "pull",
     args: Readonly<Record<string, unknown>>,
   ): Promise<CommandOutcome> {
-    return podCommands(this.doers(), this.world.clock)[verb](this.order(verb, args));
+    const { pods, runner, clock } = this.world;
+    const { fetchImages } = runner;
+    return podCommands({ pods, fetchImages, clock })[verb](this.order(verb, args));
   }
 
   async restart(args: Readonly<Record<string, unknown>>, ms = 1_000): Promise<CommandOutcome> {

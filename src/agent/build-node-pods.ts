@@ -1,7 +1,7 @@
 // Performs: builds what runs the pods of this node from the node's facts: its runtime, images, volumes and objects.
 
 import type { AgentConfig } from "../config/config.ts";
-import { NO_OBJECTS, type LocalObjects } from "../api/v1/local-object.ts";
+import { NO_OBJECTS, type LocalObjects } from "../api/v1/object/local-object.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";

@@ -7,7 +7,7 @@ import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { FieldPath } from "../api/decode/field-path.ts";
 import { FindingsBudget } from "../api/decode/field-errors.ts";
 import { claimsConflict, hostPortClaims } from "../api/validation/host-ports.ts";
-import { objectKey, type LocalObject } from "../api/v1/local-object.ts";
+import { objectKey, type LocalObject } from "../api/v1/object/local-object.ts";
 import { NODE_CONFIG_MAP, reservedError } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";

@@ -2,7 +2,7 @@
 // the result in the ledger.
 
 import { containerEvent, podEvent, type RecordEvent } from "../api/v1/events.ts";
-import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { pullsStrictly } from "../api/pod/pod-annotations.ts";
 import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
 import { ImagePuller } from "./image-puller.ts";

@@ -1,6 +1,7 @@
 // Which credentials of a pod's imagePullSecrets fit an image. kubelet: credentialprovider BasicDockerKeyring
 
-import type { LocalObjects, Secret } from "../api/v1/local-object.ts";
+import type { Secret } from "../api/v1/object/secret.ts";
+import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { ImageReference } from "./image-reference.ts";
 

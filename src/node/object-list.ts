@@ -1,11 +1,14 @@
 // The ConfigMaps, Secrets and claims of this node as Kubernetes JSON. The content of Secrets is shown only on demand.
 
-import { base64OfBytes } from "../api/validation/base64.ts";
 import type { SourceName } from "../api/pod/desired-pod.ts";
 import { ANNOTATION } from "../api/pod/labels.ts";
-import type { LocalObject, LocalObjectKind } from "../api/v1/local-object.ts";
-import { flag, list, map, type V1Object } from "../api/encode/v1-shape.ts";
+import type { LocalObject, LocalObjectKind } from "../api/v1/object/local-object.ts";
+import { list, map, type V1Object } from "../api/encode/v1-shape.ts";
 import { compareText } from "../lib/compare.ts";
+import { CONFIG_MAP } from "../api/v1/object/config-map.ts";
+import { SECRET } from "../api/v1/object/secret.ts";
+import { CLAIM } from "../api/v1/object/claim.ts";
+import { isJsonObject } from "../lib/json.ts";
 
 /** One object that counts, and where it comes from. */
 export interface ObjectEntry {
@@ -39,40 +42,29 @@ function placeOf({ object }: ObjectEntry): string {
 
 export function v1Object(entry: ObjectEntry, showSecrets: boolean): V1Object {
   const { object } = entry;
-  const head = { apiVersion: "v1", kind: object.kind, metadata: metadataOf(entry) };
+  const head = { metadata: metadataOf(entry) };
   switch (object.kind) {
     case "ConfigMap":
-      return {
-        ...head,
-        ...map("data", object.data),
-        ...map("binaryData", mapped(object.binaryData, base64OfBytes)),
-        ...flag("immutable", object.immutable),
-      };
-    case "Secret":
-      return {
-        ...head,
-        ...map("data", mapped(object.data, showSecrets ? base64OfBytes : hidden)),
-        ...flag("immutable", object.immutable),
-        type: object.type,
-      };
+      return { ...written(CONFIG_MAP.write(object)), ...head };
+    case "Secret": {
+      const content = showSecrets ? {} : map("data", mapped(object.data, hidden));
+      return { ...written(SECRET.write(object)), ...content, ...head };
+    }
     case "PersistentVolumeClaim": {
       const { accessModes, storage } = object;
-      const capacity = storage === undefined ? {} : { storage };
-      return {
-        ...head,
-        spec: {
-          ...list("accessModes", accessModes),
-          ...map("resources", map("requests", capacity)),
-        },
-        // A directory of this node: there is nothing that it could wait for.
-        status: {
-          phase: "Bound",
-          ...list("accessModes", accessModes),
-          ...map("capacity", capacity),
-        },
+      // A directory of this node is bound from the start.
+      const status = {
+        phase: "Bound",
+        ...list("accessModes", accessModes),
+        ...map("capacity", storage === undefined ? {} : { storage }),
       };
+      return { ...written(CLAIM.write(object)), ...head, status };
     }
   }
+}
+
+function written(object: unknown): V1Object {
+  return isJsonObject(object) ? object : {};
 }
 
 function metadataOf({ object, source, sourceRef }: ObjectEntry): V1Object {

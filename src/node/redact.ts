@@ -1,6 +1,6 @@
 // Redaction: pods, commands and reports must not show values of Secrets and environments.
 
-import type { LocalObject } from "../api/v1/local-object.ts";
+import type { LocalObject } from "../api/v1/object/local-object.ts";
 import { type Pod, allContainers } from "../api/v1/pod.ts";
 import type { ContainerState, ContainerStatus, PodStatus } from "../api/v1/pod-status.ts";
 import type { PodEntry } from "./pod-list.ts";

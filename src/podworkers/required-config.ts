@@ -2,7 +2,7 @@
 // its name is stopped for it.
 
 import type { NodeAllocatable } from "../api/pod/downward.ts";
-import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { allContainers, type Pod } from "../api/v1/pod.ts";
 import { reasonOf } from "../lib/errors.ts";
 import { resolveEnvironment } from "../runtime/cri-config/environment.ts";

@@ -3,14 +3,14 @@
 
 import { containerEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import type { Probe } from "../api/v1/probe.ts";
-import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import {
+  type Probe,
   NO_VERDICTS,
   type ContainerVerdicts,
   type ProbeKind,
   type ProbeVerdicts,
-} from "../api/v1/probe-verdicts.ts";
+} from "../api/v1/probe.ts";
+import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { ProbeEdge } from "../host/probe/probe-edge.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";

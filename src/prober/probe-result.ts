@@ -1,8 +1,8 @@
 // The result of running a probe once, with the kubelet's messages. kubelet: pkg/probe, prober.runProbe
 
-import type { ProbeKind } from "../api/v1/probe-verdicts.ts";
 import type { GrpcHealth } from "../host/probe/probe-edge.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
+import type { ProbeKind } from "../api/v1/probe.ts";
 
 /** `Warning` counts as a success. `Error`: the result is unknown, and nothing changes. */
 export type ProbeResult =

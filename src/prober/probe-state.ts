@@ -1,7 +1,6 @@
 // State of one probe of one container instance: its verdict, and whether it continues. kubelet: prober/worker
 
-import type { Probe } from "../api/v1/probe.ts";
-import type { ProbeKind, ProbeOutcome } from "../api/v1/probe-verdicts.ts";
+import type { Probe, ProbeKind, ProbeOutcome } from "../api/v1/probe.ts";
 
 export type Thresholds = Pick<Probe, "successThreshold" | "failureThreshold">;
 

@@ -1,7 +1,6 @@
 // When a probe runs first and next, and when a run without result is given up. All times are Monotonic.
 
-import type { Probe } from "../api/v1/probe.ts";
-import type { ProbeKind } from "../api/v1/probe-verdicts.ts";
+import type { Probe, ProbeKind } from "../api/v1/probe.ts";
 import type { Monotonic } from "../lib/clock.ts";
 
 /** Extra time after the probe's timeout for the edge to settle. */

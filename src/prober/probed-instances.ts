@@ -2,9 +2,8 @@
 
 import { newestContainer } from "../api/pod/newest-observed.ts";
 import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
-import type { Probe } from "../api/v1/probe.ts";
+import type { Probe, ProbeKind } from "../api/v1/probe.ts";
 import { allContainers, isSidecar, type Pod, type PodSpec } from "../api/v1/pod.ts";
-import type { ProbeKind } from "../api/v1/probe-verdicts.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface ProbedInstance {

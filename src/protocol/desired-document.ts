@@ -2,7 +2,7 @@
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import type { GroupMember } from "./groups.ts";
-import type { DesiredObject } from "../api/v1/local-object.ts";
+import type { DesiredObject } from "../api/v1/object/local-object.ts";
 import type { PodRolloutStatus } from "../api/pod/rollout.ts";
 import type { DocumentTerms } from "../api/pod/update-policy.ts";
 

@@ -2,7 +2,7 @@
 // they could start with it at all.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import { findObject, type LocalObjects } from "../api/v1/local-object.ts";
+import { findObject, type LocalObjects } from "../api/v1/object/local-object.ts";
 import { newestContainer } from "../api/pod/newest-observed.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";

@@ -12,7 +12,7 @@ import {
   type RolloutState,
 } from "../api/pod/rollout.ts";
 import { policyOf } from "../api/pod/update-annotations.ts";
-import type { LocalObject, LocalObjects } from "../api/v1/local-object.ts";
+import type { LocalObject, LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { WrittenPods } from "../source/written-pods.ts";

@@ -10,7 +10,7 @@ import {
   objectKey,
   type LocalObject,
   type LocalObjects,
-} from "../api/v1/local-object.ts";
+} from "../api/v1/object/local-object.ts";
 import { NODE_CONFIG_MAP } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import type { GoodCopy, PodOfSource, Revision, RolloutState } from "../api/pod/rollout.ts";

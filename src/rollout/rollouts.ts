@@ -17,7 +17,7 @@
 import type { DesiredPod, SourceName, SourceSnapshot } from "../api/pod/desired-pod.ts";
 import type { PodRolloutStatus } from "../api/pod/rollout.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
-import type { LocalObject, LocalObjects } from "../api/v1/local-object.ts";
+import type { LocalObject, LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { imageProgress, type ImageLedger } from "../image/image-ledger.ts";

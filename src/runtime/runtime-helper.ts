@@ -3,7 +3,7 @@
 import type { AgentConfig } from "../config/config.ts";
 import type { NodeAllocatable } from "../api/pod/downward.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { allocatableOf } from "./cgroup/pod-cgroups.ts";

@@ -1,6 +1,6 @@
 // `/api/v1/…`: the local objects, under the paths of an API server, and `DELETE …/persistentvolumeclaims/<name>?data=true`.
 
-import type { LocalObjectKind } from "../api/v1/local-object.ts";
+import type { LocalObjectKind } from "../api/v1/object/local-object.ts";
 import { json, notAllowed, success, text, type Answer } from "./answer.ts";
 import type { ClaimOutcome } from "../volume/claim-data.ts";
 import { objectList, v1Object } from "../node/object-list.ts";

@@ -7,7 +7,7 @@ import {
   type SourceName,
   type SourceSnapshot,
 } from "../api/pod/desired-pod.ts";
-import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import { isSameList } from "../lib/compare.ts";
 import { mergeSnapshots, type MergeOptions } from "./pod-config.ts";

@@ -1,7 +1,7 @@
 // Which pods may use which objects: an unsigned document must not read what is only in files of the node.
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
-import type { DesiredObject } from "../api/v1/local-object.ts";
+import type { DesiredObject } from "../api/v1/object/local-object.ts";
 
 /** The pod that reads. */
 export type Reader = Pick<DesiredPod, "source" | "signed">;

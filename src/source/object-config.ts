@@ -1,7 +1,7 @@
 // Which ConfigMaps, Secrets and claims count: the objects of all sources, merged by precedence.
 
 import type { Rejection } from "../api/pod/desired-pod.ts";
-import { objectKey, type DesiredObject } from "../api/v1/local-object.ts";
+import { objectKey, type DesiredObject } from "../api/v1/object/local-object.ts";
 import { reservedError } from "../api/pod/node-object.ts";
 
 export interface MergedObjects {

@@ -1,13 +1,13 @@
 // Performs: the merged objects by name, as pods of one source may use them, and which of them have changed.
 
+import type { ConfigMap } from "../api/v1/object/config-map.ts";
 import {
   objectKey,
-  type ConfigMap,
   type DesiredObject,
   type LocalObject,
   type LocalObjectKind,
   type LocalObjects,
-} from "../api/v1/local-object.ts";
+} from "../api/v1/object/local-object.ts";
 import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/pod/node-object.ts";
 import { mayUse, type Reader } from "./object-access.ts";
 import { sameObject } from "./same-object.ts";

@@ -1,6 +1,6 @@
 // Whether two local objects are equal, and which changes an immutable one forbids.
 
-import type { LocalObject } from "../api/v1/local-object.ts";
+import type { LocalObject } from "../api/v1/object/local-object.ts";
 import { sameValue } from "../lib/compare.ts";
 import type { FieldError } from "../lib/result.ts";
 

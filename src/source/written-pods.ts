@@ -9,7 +9,7 @@ import {
 } from "../api/pod/desired-pod.ts";
 import type { NodeIdentity } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
-import { objectKey, type DesiredObject, type LocalObjects } from "../api/v1/local-object.ts";
+import { objectKey, type DesiredObject, type LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
 import { ObjectIndex } from "./object-index.ts";

@@ -2,7 +2,7 @@
 
 import type { ContainerState, ContainerStatus } from "../api/v1/pod-status.ts";
 import { isSidecar, type PodSpec } from "../api/v1/pod.ts";
-import type { ContainerVerdicts } from "../api/v1/probe-verdicts.ts";
+import type { ContainerVerdicts } from "../api/v1/probe.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface StartedInput {

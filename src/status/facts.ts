@@ -1,7 +1,7 @@
 // What the agent knows of a pod beyond the runtime's answer: why a container waits, why the pod ends.
 
-import type { ProbeVerdicts } from "../api/v1/probe-verdicts.ts";
 import type { PodCondition } from "../api/v1/pod-status.ts";
+import type { ProbeVerdicts } from "../api/v1/probe.ts";
 
 /** Why a container does not run although it should; kept by the pod's worker. */
 export interface WaitingFact {

@@ -8,7 +8,7 @@ import type {
   LastGoodStore,
   LostGood,
 } from "../api/pod/last-good.ts";
-import type { LocalObjectKind } from "../api/v1/local-object.ts";
+import type { LocalObjectKind } from "../api/v1/object/local-object.ts";
 import type { Database, Query } from "./sqlite/database.ts";
 import type { SecretBox } from "./secret-box.ts";
 

@@ -1,7 +1,7 @@
 // Performs: volumes of persistentVolumeClaims: a directory that outlives its pods; its group is that of each pod that
 // writes to it.
 
-import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { ClaimVolume } from "../api/v1/volumes.ts";
 import type { ShareOptions } from "../host/tree/share-tree.ts";

@@ -1,7 +1,7 @@
 // Performs: sets up the volumes of a pod on the host and removes them afterwards. Every call may be repeated, also after a
 // crash in the middle. kubelet: volume manager
 
-import { NO_OBJECTS, type LocalObjects } from "../api/v1/local-object.ts";
+import { NO_OBJECTS, type LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { DownwardAPIFile } from "../api/v1/projections.ts";
 import type { Volume } from "../api/v1/volumes.ts";

@@ -7,7 +7,7 @@ import {
   type DownwardFacts,
   type NodeAllocatable,
 } from "../api/pod/downward.ts";
-import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { DownwardAPIFile } from "../api/v1/projections.ts";
 import { Volumes, type VolumesOptions } from "./mount-volumes.ts";

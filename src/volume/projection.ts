@@ -1,6 +1,6 @@
 // Computes the files of a volume of ConfigMaps, Secrets and fields of the pod. kubelet: MakePayload, CollectData
 
-import type { LocalObjects } from "../api/v1/local-object.ts";
+import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import { filePathError, tidyPath } from "../api/validation/reference-rules.ts";
 import type { DownwardAPIFile, ObjectProjection, ProjectedSource } from "../api/v1/projections.ts";

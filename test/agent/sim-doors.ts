@@ -2,7 +2,7 @@
 // hears the question knows whose it is.
 
 import { PROBE_KINDS } from "../../src/prober/probed-instances.ts";
-import type { ProbeKind } from "../../src/api/v1/probe-verdicts.ts";
+import type { ProbeKind } from "../../src/api/v1/probe.ts";
 
 export type HookKind = "postStart" | "preStop";
 export type Door =

@@ -2,11 +2,11 @@
 
 import type { RestartPolicy } from "../../src/api/v1/pod.ts";
 import { PROBE_KINDS } from "../../src/prober/probed-instances.ts";
-import type { ProbeKind } from "../../src/api/v1/probe-verdicts.ts";
 import type { Mulberry32 } from "../fakes/mulberry32.ts";
 import { hookHandler, probeHandler, type HookKind, type Place } from "./sim-doors.ts";
 import { READS_NOTHING } from "./sim-reads.ts";
 import type { SimContainer } from "./sim-specs.ts";
+import type { ProbeKind } from "../../src/api/v1/probe.ts";
 
 export interface SimProbe {
   readonly type: ProbeKind;

@@ -1,12 +1,9 @@
 // Base values of tests on local objects: a case names only what differs.
 
-import type {
-  ConfigMap,
-  DesiredObject,
-  LocalObject,
-  PersistentVolumeClaim,
-  Secret,
-} from "../../src/api/v1/local-object.ts";
+import type { ConfigMap } from "../../src/api/v1/object/config-map.ts";
+import type { PersistentVolumeClaim } from "../../src/api/v1/object/claim.ts";
+import type { Secret } from "../../src/api/v1/object/secret.ts";
+import type { DesiredObject, LocalObject } from "../../src/api/v1/object/local-object.ts";
 
 const metadata = { name: "web", namespace: "default", labels: {}, annotations: {} };
 

@@ -1,6 +1,8 @@
 // ConfigMaps and Secrets by name, as a test writes them.
 
-import type { ConfigMap, LocalObjects, Secret } from "../../src/api/v1/local-object.ts";
+import type { ConfigMap } from "../../src/api/v1/object/config-map.ts";
+import type { Secret } from "../../src/api/v1/object/secret.ts";
+import type { LocalObjects } from "../../src/api/v1/object/local-object.ts";
 
 export type Data = Readonly<Record<string, string | Uint8Array>>;
 

@@ -2,7 +2,7 @@
 
 import { below, type Proof } from "./proof.ts";
 
-const DECODE = "test/unit/api/decode/object/decode-local-object.test.ts";
+const DECODE = "test/unit/api/decode/decode-local-object.test.ts";
 const INSIDE = "test/e2e/config-objects.test.ts";
 const KINDS = ["configmap", "secret", "pvc"];
 

@@ -3,7 +3,7 @@
 import type { DesiredPod, Rejection, SourceName } from "../pod/desired-pod.ts";
 import type { FindingsBudget } from "./field-errors.ts";
 import type { FieldPath, Locate } from "./field-path.ts";
-import type { DesiredObject } from "../v1/local-object.ts";
+import type { DesiredObject } from "../v1/object/local-object.ts";
 import type { JsonObject } from "../../lib/json.ts";
 
 /** sha256 of text (as UTF-8) or bytes, as 64 lower-case hexadecimal digits. */

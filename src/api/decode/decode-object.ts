@@ -2,9 +2,9 @@
 
 import { canonicalJson } from "../encode/canonical-json.ts";
 import type { DecodeContext, DecodedObject, DecodedPod } from "./decode-context.ts";
-import { decodeLocalObject, isLocalKind } from "./object/decode-local-object.ts";
+import { decodeLocalObject, isLocalKind } from "./decode-local-object.ts";
 import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
-import type { DesiredObject, LocalObjectKind } from "../v1/local-object.ts";
+import type { DesiredObject, LocalObjectKind } from "../v1/object/local-object.ts";
 import type { DesiredPod, Rejection } from "../pod/desired-pod.ts";
 import { fewErrors, fewRefusedKinds } from "./few-rejections.ts";
 import { invalidValue, type Node, required } from "./field-reader.ts";

@@ -1,6 +1,6 @@
 // What a source asks for: a defaulted pod with its identity and its origin.
 
-import type { DesiredObject } from "../v1/local-object.ts";
+import type { DesiredObject } from "../v1/object/local-object.ts";
 import type { Pod, PodUID } from "../v1/pod.ts";
 import type { SourceName } from "./source-name.ts";
 import type { DocumentTerms } from "./update-policy.ts";

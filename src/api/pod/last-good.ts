@@ -1,6 +1,6 @@
 // The last valid version of each object from a manifest file: what keeps running while its file is broken (law 10).
 
-import type { LocalObjectKind } from "../v1/local-object.ts";
+import type { LocalObjectKind } from "../v1/object/local-object.ts";
 
 export type ManifestKind = "Pod" | LocalObjectKind;
 

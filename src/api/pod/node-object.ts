@@ -1,7 +1,8 @@
 // `agent-node`: the one ConfigMap that nobody writes. It tells pods of every namespace where they are.
 
 import type { Rejection } from "./desired-pod.ts";
-import type { ConfigMap, LocalObject } from "../v1/local-object.ts";
+import type { ConfigMap } from "../v1/object/config-map.ts";
+import type { LocalObject } from "../v1/object/local-object.ts";
 import { compareText } from "../../lib/compare.ts";
 
 /** What a pod may know of its node. */

@@ -1,7 +1,8 @@
 // Which local objects a pod refers to, and what of their content its containers read for good when they start.
 
 import { base64OfBytes } from "../validation/base64.ts";
-import type { ConfigMap, LocalObjectKind, LocalObjects } from "../v1/local-object.ts";
+import type { ConfigMap } from "../v1/object/config-map.ts";
+import type { LocalObjectKind, LocalObjects } from "../v1/object/local-object.ts";
 import { formatPath, type FieldPath } from "../decode/field-path.ts";
 import { isInShown, nestedIn } from "../validation/nested-mounts.ts";
 import type { Pod, PodSpec } from "../v1/pod.ts";

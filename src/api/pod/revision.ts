@@ -5,7 +5,7 @@ import { canonicalJson } from "../encode/canonical-json.ts";
 import type { Sha256 } from "../decode/decode-context.ts";
 import type { DesiredPod } from "./desired-pod.ts";
 import { DEVICES_ANNOTATION } from "../resource/devices.ts";
-import type { LocalObjects } from "../v1/local-object.ts";
+import type { LocalObjects } from "../v1/object/local-object.ts";
 import { NODE_CONFIG_MAP } from "./node-object.ts";
 import { referencesOf } from "./object-references.ts";
 import type { Revision } from "./rollout.ts";

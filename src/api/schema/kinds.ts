@@ -1,7 +1,9 @@
 // The kinds whose fields this node knows, and what people call them.
 
 import type { Level } from "./field.ts";
-import { CLAIM, CONFIG_MAP, SECRET } from "./local-objects.ts";
+import { CLAIM } from "../v1/object/claim.ts";
+import { CONFIG_MAP } from "../v1/object/config-map.ts";
+import { SECRET } from "../v1/object/secret.ts";
 import { POD } from "../v1/objects.ts";
 
 export interface SchemaKind {
@@ -23,19 +25,19 @@ export const SCHEMA_KINDS: readonly SchemaKind[] = [
     kind: "ConfigMap",
     words: ["configmap", "configmaps", "cm"],
     about: "Configuration that pods read as variables or files. A local object of this node.",
-    level: CONFIG_MAP,
+    level: CONFIG_MAP.level,
   },
   {
     kind: "Secret",
     words: ["secret", "secrets"],
     about: "Passwords and keys that pods read as variables or files. A local object of this node.",
-    level: SECRET,
+    level: SECRET.level,
   },
   {
     kind: "PersistentVolumeClaim",
     words: ["pvc", "persistentvolumeclaim", "persistentvolumeclaims"],
     about: "A directory of this node that outlives the pods that mount it.",
-    level: CLAIM,
+    level: CLAIM.level,
   },
 ];
 

@@ -2,7 +2,7 @@
 
 import { invalid, invalidValue, type Node } from "../decode/field-reader.ts";
 import { harmless } from "../decode/field-rules.ts";
-import { map, objectType, string, text, unread, type ObjectOf } from "../schema/codec.ts";
+import { fieldOf, map, objectType, string, text, unread, type ObjectOf } from "../schema/codec.ts";
 import {
   dnsLabelError,
   dnsSubdomainError,
@@ -10,6 +10,7 @@ import {
   qualifiedNameError,
   subdomainNameError,
 } from "../validation/validate-names.ts";
+import { isJsonObject } from "../../lib/json.ts";
 import { labels } from "./scheduling.ts";
 
 export const DEFAULT_NAMESPACE = "default";
@@ -104,4 +105,33 @@ export function typeFields(kind: string) {
       schema: { const: kind },
     }),
   };
+}
+
+/** kubectl's copy of the whole object, a Secret's content included. */
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** Read without kubectl's copy of the object, so that no message shows any of it. */
+const LOCAL_METADATA: typeof OBJECT_METADATA = {
+  ...OBJECT_METADATA,
+  read: (at) => OBJECT_METADATA.read({ ...at, value: withoutCopy(at.value) }),
+};
+
+function withoutCopy(metadata: unknown): unknown {
+  if (!isJsonObject(metadata)) return metadata;
+  const written = metadata["annotations"];
+  // A slip of the pen in that line makes a text of all annotations.
+  if (typeof written === "string" && written !== "")
+    return { ...metadata, annotations: "<annotations redacted>" };
+  if (!isJsonObject(written)) return metadata;
+  const { [LAST_APPLIED]: _copy, ...annotations } = written;
+  return { ...metadata, annotations };
+}
+
+/** The fields that every local object begins with. */
+export function objectHead(kind: string) {
+  const metadata = fieldOf(LOCAL_METADATA)({
+    about: "Name, namespace, labels and annotations.",
+    required: true,
+  });
+  return { ...typeFields(kind), metadata };
 }

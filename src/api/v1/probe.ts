@@ -21,7 +21,6 @@ import {
 import { exactlyOne, tagged, untagged, type Tagged } from "../schema/union.ts";
 import { nulError, portNameError, portNumberError } from "../validation/validate-names.ts";
 import { didYouMean } from "../../lib/suggest.ts";
-import type { ProbeKind } from "./probe-verdicts.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { MAX_INT32 } from "../schema/values.ts";
 
@@ -267,3 +266,16 @@ export const LIFECYCLE = objectType("Lifecycle", {
   }),
 });
 export type Lifecycle = Decoded<typeof LIFECYCLE>;
+
+export type ProbeKind = "liveness" | "readiness" | "startup";
+
+/** `Unknown`: asked and not yet decided. kubelet: results.Result */
+export type ProbeOutcome = "Success" | "Failure" | "Unknown";
+
+/** Of one instance of a container; a kind that is absent has not been asked yet, or is not in the spec. */
+export type ContainerVerdicts = Readonly<Partial<Record<ProbeKind, ProbeOutcome>>>;
+
+/** By container id. */
+export type ProbeVerdicts = Readonly<Record<string, ContainerVerdicts>>;
+
+export const NO_VERDICTS: ProbeVerdicts = {};

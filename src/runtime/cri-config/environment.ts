@@ -8,7 +8,7 @@ import {
   type NodeAllocatable,
 } from "../../api/pod/downward.ts";
 import type { Said } from "../../api/v1/events.ts";
-import type { LocalObjects } from "../../api/v1/local-object.ts";
+import type { LocalObjects } from "../../api/v1/object/local-object.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 import type { EnvFrom, EnvSource, EnvVar } from "../../api/v1/environment.ts";
 import type { KeySelector } from "../../api/v1/references.ts";

@@ -1,6 +1,6 @@
 // The parts of volumes that a container mounts: their paths, and whether what the agent fills has them. Pure.
 
-import type { LocalObjects } from "../../api/v1/local-object.ts";
+import type { LocalObjects } from "../../api/v1/object/local-object.ts";
 import { nestedMountPoints } from "../../api/validation/nested-mounts.ts";
 import { shownPaths } from "../../api/pod/object-references.ts";
 import type { Pod } from "../../api/v1/pod.ts";

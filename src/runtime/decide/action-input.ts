@@ -3,7 +3,7 @@
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import type { NodeAllocatable } from "../../api/pod/downward.ts";
 import type { Said } from "../../api/v1/events.ts";
-import type { LocalObjects } from "../../api/v1/local-object.ts";
+import type { LocalObjects } from "../../api/v1/object/local-object.ts";
 import type { ObservedPod } from "../../api/pod/observed-pod.ts";
 import type { Pod, PodUID } from "../../api/v1/pod.ts";
 import type { ContainerConfigInit, PodSandboxConfigInit } from "../../cri/cri-client.ts";

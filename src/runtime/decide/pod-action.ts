@@ -1,8 +1,8 @@
 // The vocabulary of what can be done to a pod in the runtime, and what a decision about it needs to know.
 
-import type { ProbeVerdicts } from "../../api/v1/probe-verdicts.ts";
 import type { Monotonic } from "../../lib/clock.ts";
 import type { RestartMemory } from "./container-restart.ts";
+import type { ProbeVerdicts } from "../../api/v1/probe.ts";
 
 export type KillReason =
   | "SandboxChanged"

@@ -9,7 +9,7 @@ import {
   type DocumentAddress,
 } from "../../protocol/desired-document.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
-import type { DesiredObject } from "../../api/v1/local-object.ts";
+import type { DesiredObject } from "../../api/v1/object/local-object.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { documentTerms, readEnvelope, type Envelope } from "./decode.ts";

@@ -9,7 +9,7 @@ import {
   hostPortClaims,
   type PlacedClaim,
 } from "../../api/validation/host-ports.ts";
-import { objectKey, type DesiredObject } from "../../api/v1/local-object.ts";
+import { objectKey, type DesiredObject } from "../../api/v1/object/local-object.ts";
 import { reservedError } from "../../api/pod/node-object.ts";
 import { podName } from "../../api/v1/pod.ts";
 import type { WrittenResource } from "./decode.ts";

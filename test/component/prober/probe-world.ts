@@ -2,9 +2,8 @@
 
 import type { NewEvent } from "../../../src/api/v1/events.ts";
 import type { ObservedContainer } from "../../../src/api/pod/observed-pod.ts";
-import type { Probe } from "../../../src/api/v1/probe.ts";
+import type { Probe, ProbeKind } from "../../../src/api/v1/probe.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
-import type { ProbeKind } from "../../../src/api/v1/probe-verdicts.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { ProbeExec } from "../../../src/prober/run-probe.ts";
 import { ProbeManager } from "../../../src/prober/probe-manager.ts";

@@ -17,7 +17,7 @@ import { PodVolumes } from "../../../src/volume/pod-volumes.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { SourceName } from "../../../src/api/pod/desired-pod.ts";
-import { NO_OBJECTS } from "../../../src/api/v1/local-object.ts";
+import { NO_OBJECTS } from "../../../src/api/v1/object/local-object.ts";
 import type { HostPathType } from "../../../src/api/v1/volumes.ts";
 import type { Files } from "../../../src/host/files.ts";
 import { realMounts } from "../../../src/host/mounts.ts";

@@ -2,7 +2,9 @@
 
 import { afterEach } from "bun:test";
 import { join } from "node:path";
-import type { ConfigMap, LocalObjects, Secret } from "../../../src/api/v1/local-object.ts";
+import type { ConfigMap } from "../../../src/api/v1/object/config-map.ts";
+import type { Secret } from "../../../src/api/v1/object/secret.ts";
+import type { LocalObjects } from "../../../src/api/v1/object/local-object.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
 import type { DownwardAPIFile } from "../../../src/api/v1/projections.ts";
 import type { Files } from "../../../src/host/files.ts";

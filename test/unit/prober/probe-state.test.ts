@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import type { ProbeKind, ProbeOutcome } from "../../../src/api/v1/probe-verdicts.ts";
 import {
   afterResult,
   initialState,
@@ -9,6 +8,7 @@ import {
   whileTerminating,
   type ProbeState,
 } from "../../../src/prober/probe-state.ts";
+import type { ProbeKind, ProbeOutcome } from "../../../src/api/v1/probe.ts";
 
 type Answer = "Success" | "Failure";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import type { DesiredObject } from "../../../src/api/v1/local-object.ts";
+import type { DesiredObject } from "../../../src/api/v1/object/local-object.ts";
 import { restoreDocument } from "../../../src/source/document/restore.ts";
 import { sha256 } from "../api/digest.ts";
 import { ADDRESS, CONTEXT, aWrittenPod, judge, storedFrom, written } from "./desired-arrival.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { NO_OBJECTS, type LocalObjects } from "../../../src/api/v1/local-object.ts";
+import { NO_OBJECTS, type LocalObjects } from "../../../src/api/v1/object/local-object.ts";
 import type { ObjectProjection, ProjectedSource } from "../../../src/api/v1/projections.ts";
 import { projectVolume, type Projection } from "../../../src/volume/projection.ts";
 import type { ContentVolume } from "../../../src/volume/volume-kinds.ts";

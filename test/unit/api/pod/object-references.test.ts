@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 
 import { canonicalJson } from "../../../../src/api/encode/canonical-json.ts";
-import type { ConfigMap, LocalObjects, Secret } from "../../../../src/api/v1/local-object.ts";
+import type { ConfigMap } from "../../../../src/api/v1/object/config-map.ts";
+import type { Secret } from "../../../../src/api/v1/object/secret.ts";
+import type { LocalObjects } from "../../../../src/api/v1/object/local-object.ts";
 import { configInputs, referencesOf } from "../../../../src/api/pod/object-references.ts";
 import type { ObjectProjection } from "../../../../src/api/v1/projections.ts";
 import type { Volume } from "../../../../src/api/v1/volumes.ts";

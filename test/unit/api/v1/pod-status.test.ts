@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ContainerState } from "../../../../src/api/v1/pod-status.ts";
 import { podSummary } from "../../../../src/cli/get/resources.ts";
-import { aPod, aStatus, type PodParts } from "../views.ts";
+import { aPod, aStatus, type PodParts } from "../../cli/views.ts";
 
 const waiting = (reason: string): ContainerState => ({ waiting: { reason } });
 const ended = (exitCode: number, reason: string, signal = 0): ContainerState => ({

@@ -1,42 +1,12 @@
 // ConfigMaps, Secrets and claims: objects of this node, that pods of any source may use.
 
-import type { SourceName } from "../pod/source-name.ts";
+import type { PersistentVolumeClaim } from "./claim.ts";
+import type { ConfigMap } from "./config-map.ts";
+import type { Secret } from "./secret.ts";
+import type { SourceName } from "../../pod/source-name.ts";
 
 export type LocalObject = ConfigMap | Secret | PersistentVolumeClaim;
 export type LocalObjectKind = LocalObject["kind"];
-
-interface LocalMeta {
-  readonly name: string;
-  readonly namespace: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
-export interface ConfigMap {
-  readonly kind: "ConfigMap";
-  readonly metadata: LocalMeta;
-  readonly data: Readonly<Record<string, string>>;
-  readonly binaryData: Readonly<Record<string, Uint8Array>>;
-  readonly immutable: boolean;
-}
-
-export interface Secret {
-  readonly kind: "Secret";
-  readonly metadata: LocalMeta;
-  /** "Opaque" unless written. */
-  readonly type: string;
-  /** Decoded; `stringData` is in it already. */
-  readonly data: Readonly<Record<string, Uint8Array>>;
-  readonly immutable: boolean;
-}
-
-export interface PersistentVolumeClaim {
-  readonly kind: "PersistentVolumeClaim";
-  readonly metadata: LocalMeta;
-  readonly accessModes: readonly string[];
-  /** A quantity, for showing only. */
-  readonly storage?: string;
-}
 
 /** An object as a source asks for it. */
 export interface DesiredObject {

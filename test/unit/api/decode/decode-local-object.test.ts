@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import { decodeManifest } from "../../../../../src/api/decode/decode-manifest.ts";
-import { objectKey, type LocalObject } from "../../../../../src/api/v1/local-object.ts";
-import { sha256 } from "../../digest.ts";
-import { decode } from "../../written-pod.ts";
+import { decodeManifest } from "../../../../src/api/decode/decode-manifest.ts";
+import { objectKey, type LocalObject } from "../../../../src/api/v1/object/local-object.ts";
+import { sha256 } from "../digest.ts";
+import { decode } from "../written-pod.ts";
 
 const META = { labels: {}, annotations: {}, namespace: "default" };
 
@@ -257,8 +257,8 @@ describe("a refused object", () => {
     "is a claim that says nothing": {
       value: written("PersistentVolumeClaim", { spec: {} }),
       says: [
-        "Required spec.resources.requests[storage]: Required value",
         "Required spec.accessModes: Required value: at least 1 access mode is required",
+        "Required spec.resources.requests[storage]: Required value",
       ],
     },
     "is a claim with an unknown mode": {

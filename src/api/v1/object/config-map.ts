@@ -1,0 +1,83 @@
+// A ConfigMap: text and bytes by key. k8s: ValidateConfigMap
+
+import { invalidAt, invalidValue, type Node } from "../../decode/field-reader.ts";
+import {
+  boolean,
+  converted,
+  map,
+  objectType,
+  text,
+  type Decoded,
+  type ObjectOf,
+} from "../../schema/codec.ts";
+import type { Field, Type } from "../../schema/type.ts";
+import { base64OfBytes, bytesOfBase64 } from "../../validation/base64.ts";
+import { configKeyError } from "../../validation/reference-rules.ts";
+import { objectHead } from "../metadata.ts";
+
+/** Of all values of one ConfigMap or Secret together. k8s: MaxSecretSize */
+export const MAX_DATA_BYTES = 1024 * 1024;
+
+export const immutable: Field<boolean> = boolean({
+  about: "Whether the content can never change again.",
+  default: false,
+});
+
+/** Bytes in base64. Invalid base64 reads as no bytes. */
+const BASE64: Type<Uint8Array> = {
+  ...text,
+  read(at) {
+    const written = text.read(at);
+    const bytes = written === undefined ? undefined : bytesOfBase64(written);
+    if (written !== undefined && bytes === undefined)
+      invalidAt(at, "must be base64; text belongs in data");
+    return written === undefined ? undefined : (bytes ?? new Uint8Array());
+  },
+  write: base64OfBytes,
+  schema: () => ({ ...text.schema(), contentEncoding: "base64" }),
+};
+
+const FIELDS = {
+  ...objectHead("ConfigMap"),
+  data: map(text, {
+    about: "Text by key; together with binaryData at most 1 MiB.",
+    key: configKeyError,
+  }),
+  binaryData: map(BASE64, { about: "Bytes by key, in base64.", key: configKeyError }),
+  immutable,
+};
+
+export const CONFIG_MAP = converted(objectType("ConfigMap", FIELDS, { check: checkContent }), {
+  to: ({ metadata, data, binaryData, immutable: isImmutable }) =>
+    metadata && { kind: "ConfigMap" as const, metadata, data, binaryData, immutable: isImmutable },
+  from: (object: ConfigMap) => ({ apiVersion: "v1", ...object }),
+});
+export interface ConfigMap extends Pick<
+  ObjectOf<typeof FIELDS>,
+  "data" | "binaryData" | "immutable"
+> {
+  readonly kind: "ConfigMap";
+  readonly metadata: NonNullable<ObjectOf<typeof FIELDS>["metadata"]>;
+}
+
+function checkContent(
+  { data, binaryData }: Decoded<Type<ObjectOf<typeof FIELDS>>>,
+  root: Node,
+): void {
+  for (const key of Object.keys(binaryData))
+    if (Object.hasOwn(data, key)) {
+      const message = invalidValue(key, "duplicate of key present in data");
+      root.findings.fail(["binaryData", key], "Invalid", message);
+    }
+  const encoder = new TextEncoder();
+  const texts = Object.values(data).map((value) => encoder.encode(value));
+  checkSize(root, [...texts, ...Object.values(binaryData)]);
+}
+
+/** Of all values of a ConfigMap or a Secret. */
+export function checkSize(root: Node, values: readonly Uint8Array[]): void {
+  const size = values.reduce((sum, value) => sum + value.length, 0);
+  if (size <= MAX_DATA_BYTES) return;
+  const message = `Too long: may not be more than ${MAX_DATA_BYTES} bytes`;
+  root.findings.fail(["data"], "Invalid", message);
+}

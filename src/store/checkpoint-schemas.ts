@@ -1,98 +1,185 @@
 // Reads the JSON inside checkpoints. Unknown fields are dropped, so that an older agent reads what a newer one wrote;
 // whatever else cannot be read counts as absent.
 
-import { z } from "zod";
 import type { GoodCopy, RolloutState } from "../api/pod/rollout.ts";
 import { isSourceName, type SourceName } from "../api/pod/source-name.ts";
+import {
+  boolean,
+  fieldOf,
+  integer,
+  list,
+  listOf,
+  map,
+  objectType,
+  type Decoded,
+} from "../api/schema/codec.ts";
+import { readValue } from "../api/schema/read-value.ts";
+import { anything, atLeast, exactText, realNumber } from "../api/schema/values.ts";
+import type { Type } from "../api/schema/type.ts";
+import { invalidAt } from "../api/decode/field-reader.ts";
+import { bytesOfBase64, base64OfBytes } from "../api/validation/base64.ts";
+import type { DocumentVersion } from "../protocol/desired-document.ts";
+import type { TrustRecord } from "../protocol/trust-record.ts";
 
-const SOURCE = z.custom<SourceName>(isSourceName);
+const SOURCE: Type<SourceName> = {
+  name: "string",
+  read: (at) => (isSourceName(at.value) ? at.value : invalidAt(at, "must be a source")),
+  write: (value) => value,
+  schema: () => ({ type: "string" }),
+};
 
-const DOCUMENT_HEADER = z.object({
-  source: SOURCE,
-  serial: z.number().int(),
-  epoch: z.string(),
-  generation: z.number().int(),
-  digest: z.string(),
-  signed: z.boolean().optional(),
-  acceptedAt: z.number(),
+const BYTES: Type<Uint8Array> = {
+  name: "string",
+  read(at) {
+    const bytes = typeof at.value === "string" ? bytesOfBase64(at.value) : undefined;
+    return bytes ?? invalidAt(at, "must be base64");
+  },
+  write: base64OfBytes,
+  schema: () => ({ type: "string", contentEncoding: "base64" }),
+};
+
+const text = (about: string) => fieldOf(exactText, "")({ about, required: true, keep: true });
+const whole = (about: string) => integer({ about, required: true });
+const real = (about: string) => fieldOf(realNumber, 0)({ about, required: true });
+const flag = (about: string) => boolean({ about, required: true });
+const bytes = (about: string) =>
+  fieldOf(BYTES, new Uint8Array())({ about, required: true, keep: true });
+const source = fieldOf(SOURCE, "file")({ about: "Source of the document.", required: true });
+
+const VERSION = {
+  epoch: text("Epoch of the document."),
+  generation: whole("Generation of the document."),
+  digest: text("sha256 of the payload."),
+  signed: boolean({ about: "Whether a signature was verified." }),
+};
+
+const DOCUMENT_HEADER = objectType("DocumentHeader", {
+  source,
+  serial: whole("Counts the accepted documents of the source."),
+  ...VERSION,
+  acceptedAt: real("Wall-clock milliseconds of acceptance."),
 });
-type DocumentHeader = z.infer<typeof DOCUMENT_HEADER>;
 
-const ROLLOUT_ROWS = z.object({
-  states: z.array(z.object({ source: SOURCE, name: z.string(), state: z.string() })),
-  copies: z.array(
-    z.object({ source: SOURCE, name: z.string(), revision: z.string(), content: z.base64() }),
+const SUPERSEDED = objectType("Superseded", {
+  ...VERSION,
+  observedGeneration: whole("Highest generation of the epoch that has converged."),
+  by: text("Digest of the document that replaced it."),
+});
+
+const WANTED = {
+  revision: text("Revision of the pod."),
+  generation: real("Generation of the document."),
+};
+const FAILURE = { reason: text("Reason, one word."), message: text("What happened.") };
+
+const ROLLOUT_STATE: Type<RolloutState> = objectType("RolloutState", {
+  good: fieldOf(objectType("WantedRevision", WANTED))({ about: "Last good revision." }),
+  trial: fieldOf(
+    objectType("Trial", {
+      ...WANTED,
+      since: real("Begin, or first look in this boot; monotonic milliseconds."),
+      crashesBefore: real("Crashes of the pod before the trial."),
+      elapsedMs: real("Milliseconds counted up to `at`."),
+      at: real("Monotonic milliseconds up to which time was counted."),
+      counts: flag("Whether time counts from `at` on."),
+      bootId: text("Boot that `at` belongs to."),
+      boots: real("Boots of the machine inside the trial."),
+      started: flag("Whether a container has run."),
+      needsUpstream: boolean({ about: "Whether the broker must be reached again.", keep: true }),
+      failed: fieldOf(objectType("Failure", FAILURE))({ about: "Why it failed." }),
+    }),
+  )({ about: "Revision on trial." }),
+  bad: fieldOf(
+    listOf(objectType("BadRevision", { ...WANTED, ...FAILURE })),
+    [],
+  )({ about: "Revisions that failed, the newest last.", required: true, keep: true }),
+});
+
+const GOOD_COPY: Type<GoodCopy> = objectType("GoodCopy", {
+  pod: text("The pod as written, JSON."),
+  objects: list(exactText, { about: "The ConfigMaps and Secrets that it read, JSON." }),
+  images: map(exactText, { about: "Image of each container." }),
+});
+
+const ROLLOUT_ROWS = objectType("RolloutRows", {
+  states: list(
+    objectType("RolloutRow", { source, name: text("Pod."), state: text("RolloutState, JSON.") }),
+    { about: "State of each pod." },
+  ),
+  copies: list(
+    objectType("CopyRow", {
+      source,
+      name: text("Pod."),
+      revision: text("Its last good revision."),
+      content: bytes("Sealed copy, base64."),
+    }),
+    { about: "Last good revisions." },
   ),
 });
-type WrittenRolloutRows = z.infer<typeof ROLLOUT_ROWS>;
+export type RolloutRows = Decoded<typeof ROLLOUT_ROWS>;
+export type RolloutRow = RolloutRows["states"][number];
+export type CopyRow = RolloutRows["copies"][number];
 
-const WANTED = { revision: z.string(), generation: z.number() };
-const FAILURE = { reason: z.string(), message: z.string() };
-
-const ROLLOUT_STATE = z.object({
-  good: z.object(WANTED).exactOptional(),
-  trial: z
-    .object({
-      ...WANTED,
-      since: z.number(),
-      crashesBefore: z.number(),
-      elapsedMs: z.number(),
-      at: z.number(),
-      counts: z.boolean(),
-      bootId: z.string(),
-      boots: z.number(),
-      started: z.boolean(),
-      needsUpstream: z.boolean().exactOptional(),
-      failed: z.object(FAILURE).exactOptional(),
-    })
-    .exactOptional(),
-  bad: z.array(z.object({ ...WANTED, ...FAILURE })),
+const TRUST_RECORD: Type<TrustRecord> = objectType("TrustRecord", {
+  required: flag("Whether signatures are required."),
+  bundle: fieldOf(
+    objectType("TrustBundleRecord", {
+      version: fieldOf(atLeast(1), 0)({ about: "Version of the TrustBundle.", required: true }),
+      envelope: bytes("Signed envelope, base64."),
+    }),
+  )({ about: "Newest TrustBundle." }),
 });
 
-const GOOD_COPY = z.object({
-  pod: z.string(),
-  objects: z.array(z.string()),
-  images: z.record(z.string(), z.string()),
+const CHECKED_TRUST = objectType("CheckedTrust", {
+  record: fieldOf(anything)({ about: "TrustRecord as written.", keep: true }),
+  sha256: text("sha256 of the record."),
 });
 
-const TRUST_RECORD = z.object({
-  required: z.boolean(),
-  bundle: z.object({ version: z.number().int().positive(), envelope: z.string() }).optional(),
-});
-type WrittenTrustRecord = z.infer<typeof TRUST_RECORD>;
-
-const CHECKED_TRUST = z.object({ record: z.unknown(), sha256: z.string() });
-
-export function readDocumentHeader(text: string): DocumentHeader | undefined {
-  return DOCUMENT_HEADER.safeParse(parseJson(text)).data;
+export function readDocumentHeader(json: string): Decoded<typeof DOCUMENT_HEADER> | undefined {
+  return stored(DOCUMENT_HEADER, parseJson(json));
 }
 
-export function readRolloutRows(text: string): WrittenRolloutRows | undefined {
-  return ROLLOUT_ROWS.safeParse(parseJson(text)).data;
+/** The replaced document; undefined = unreadable, or replaced by another one than `digest`. */
+export function readSuperseded(json: string, digest: string): DocumentVersion | undefined {
+  const { by, ...version } = stored(SUPERSEDED, parseJson(json)) ?? {};
+  return by === digest && "epoch" in version ? version : undefined;
 }
 
-export function readRolloutState(text: string): RolloutState | undefined {
-  return ROLLOUT_STATE.safeParse(parseJson(text)).data;
+export function readRolloutRows(json: string): RolloutRows | undefined {
+  return stored(ROLLOUT_ROWS, parseJson(json));
 }
 
-export function readGoodCopy(text: string): GoodCopy | undefined {
-  return GOOD_COPY.safeParse(parseJson(text)).data;
+export function writeRolloutRows(rows: RolloutRows): unknown {
+  return ROLLOUT_ROWS.write(rows);
 }
 
-export function readTrustRecord(record: unknown): WrittenTrustRecord | undefined {
-  return TRUST_RECORD.safeParse(record).data;
+export function readRolloutState(json: string): RolloutState | undefined {
+  return stored(ROLLOUT_STATE, parseJson(json));
+}
+
+export function readGoodCopy(json: string): GoodCopy | undefined {
+  return stored(GOOD_COPY, parseJson(json));
+}
+
+export function readTrustRecord(record: unknown): TrustRecord | undefined {
+  return stored(TRUST_RECORD, record);
 }
 
 /** `record` is as written, unknown fields and their order included: the checksum covers exactly that. */
-export function readCheckedTrust(
-  text: string,
-): { readonly record?: unknown; readonly sha256: string } | undefined {
-  return CHECKED_TRUST.safeParse(parseJson(text)).data;
+export function readCheckedTrust(json: string): Decoded<typeof CHECKED_TRUST> | undefined {
+  return stored(CHECKED_TRUST, parseJson(json));
 }
 
-function parseJson(text: string): unknown {
+/** undefined if anything in it cannot be read. */
+function stored<T>(type: Type<T>, value: unknown): T | undefined {
+  if (value === undefined || value === null) return undefined;
+  const read = readValue(type, value, { unknownFields: "warn" });
+  return read.ok ? read.value : undefined;
+}
+
+function parseJson(json: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(json);
   } catch {
     // Torn, or edited by hand.
     return undefined;

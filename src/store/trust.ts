@@ -1,7 +1,7 @@
 // Performs: stores the trust record twice, as a row and as a file that outlives the database. The stricter of the two
 // counts; a copy that is present and unreadable means that signatures are required.
 
-import { base64OfBytes, bytesOfBase64 } from "../api/validation/base64.ts";
+import { base64OfBytes } from "../api/validation/base64.ts";
 import { messageOf } from "../lib/errors.ts";
 import { sha256 } from "../lib/system-sha256.ts";
 import type { TrustRecord, TrustStore } from "../protocol/trust-record.ts";
@@ -143,11 +143,7 @@ export function decodeTrust(text: string): TrustRecord | undefined {
   const checked = readCheckedTrust(text);
   if (checked?.record === undefined) return undefined;
   if (checked.sha256 !== sha256(JSON.stringify(checked.record))) return undefined;
-  const record = readTrustRecord(checked.record);
-  if (record?.bundle === undefined) return record && { required: record.required };
-  const { version } = record.bundle;
-  const envelope = bytesOfBase64(record.bundle.envelope);
-  return envelope && { required: record.required, bundle: { version, envelope } };
+  return readTrustRecord(checked.record);
 }
 
 /** Requires what either requires, and keeps the newer bundle. */

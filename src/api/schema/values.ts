@@ -101,3 +101,11 @@ export const anything: Type<unknown> = {
   write: (value) => value,
   schema: () => ({}),
 };
+
+/** A number that need not be whole. */
+export const realNumber: Type<number> = {
+  name: "number",
+  read: (at) => (typeof at.value === "number" ? at.value : invalidAt(at, "must be a number")),
+  write: (value) => value,
+  schema: () => ({ type: ["number", "null"] }),
+};

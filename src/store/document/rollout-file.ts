@@ -1,30 +1,9 @@
 // Performs: a copy of the update states and last good revisions that can be read without the database: a node that lost
 // its database must not try again what it has rolled back.
 
-import type { SourceName } from "../../api/pod/source-name.ts";
 import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
-import { readRolloutRows } from "../checkpoint-schemas.ts";
+import { readRolloutRows, writeRolloutRows, type RolloutRows } from "../checkpoint-schemas.ts";
 import type { StoreFiles } from "../store-files.ts";
-
-export interface RolloutRow {
-  readonly source: SourceName;
-  readonly name: string;
-  /** JSON. */
-  readonly state: string;
-}
-
-export interface CopyRow {
-  readonly source: SourceName;
-  readonly name: string;
-  readonly revision: string;
-  /** Sealed. */
-  readonly content: Uint8Array;
-}
-
-interface RolloutRows {
-  readonly states: readonly RolloutRow[];
-  readonly copies: readonly CopyRow[];
-}
 
 const MAGIC = "agent-rollouts";
 /** Far more than all documents of a node together. */
@@ -40,11 +19,10 @@ export class RolloutFile {
   }
 
   /** Best effort: the rows are in the database, and the next change writes the file again. */
-  write({ states, copies }: RolloutRows): void {
-    const encoded = copies.map((row) => ({ ...row, content: row.content.toBase64() }));
-    const text = `${JSON.stringify({ states, copies: encoded })}\n`;
+  write(rows: RolloutRows): void {
+    const text = `${JSON.stringify(writeRolloutRows(rows))}\n`;
     try {
-      if (states.length === 0) this.#files.remove(this.#path);
+      if (rows.states.length === 0) this.#files.remove(this.#path);
       else this.#files.writeAtomic(this.#path, withChecksum(MAGIC, text), 0o600);
     } catch {
       // Mostly a full disk, which the write of the rows reports.
@@ -56,16 +34,7 @@ export class RolloutFile {
     try {
       if (this.#files.info(this.#path) === undefined) return undefined;
       const content = checkedContent(MAGIC, this.#files.read(this.#path, MAX_BYTES));
-      const rows = content && readRolloutRows(textOf(content));
-      return (
-        rows && {
-          states: rows.states,
-          copies: rows.copies.map((row) => ({
-            ...row,
-            content: Uint8Array.fromBase64(row.content),
-          })),
-        }
-      );
+      return content && readRolloutRows(textOf(content));
     } catch {
       // An unreadable file counts as absent: the last good revisions are unknown then.
       return undefined;

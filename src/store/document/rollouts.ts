@@ -4,9 +4,14 @@
 import type { GoodCopy, PodOfSource, RolloutState } from "../../api/pod/rollout.ts";
 import type { SourceName } from "../../api/pod/source-name.ts";
 import type { Database, Query } from "../sqlite/database.ts";
-import { readGoodCopy, readRolloutState } from "../checkpoint-schemas.ts";
+import {
+  readGoodCopy,
+  readRolloutState,
+  type CopyRow,
+  type RolloutRow,
+} from "../checkpoint-schemas.ts";
 import type { SecretBox } from "../secret-box.ts";
-import type { CopyRow, RolloutFile, RolloutRow } from "./rollout-file.ts";
+import type { RolloutFile } from "./rollout-file.ts";
 
 interface RolloutChange extends PodOfSource {
   readonly state: RolloutState;

@@ -4,7 +4,7 @@
 import type { SourceName } from "../../api/pod/source-name.ts";
 import type { AcceptedDocument, DocumentVersion } from "../../protocol/desired-document.ts";
 import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
-import { readDocumentHeader } from "../checkpoint-schemas.ts";
+import { readDocumentHeader, readSuperseded } from "../checkpoint-schemas.ts";
 
 /** `serial` counts the accepted documents of the source: the highest is the newest. */
 export interface StoredDocument {
@@ -56,9 +56,8 @@ export function supersededText({ superseded, digest: by }: AcceptedDocument): st
 function supersededIn({ superseded: text, digest }: DocumentRow): {
   readonly superseded?: DocumentVersion;
 } {
-  if (text === "") return {};
-  const { by, ...superseded } = JSON.parse(text) as DocumentVersion & { readonly by: string };
-  return by === digest ? { superseded } : {};
+  const superseded = readSuperseded(text, digest);
+  return superseded === undefined ? {} : { superseded };
 }
 
 /** Accepting `next` would change nothing. */

@@ -33,7 +33,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "better-sqlite3": ["store"],
   mqtt: ["mqtt"],
   yaml: ["api", "cli"],
-  zod: ["api", "rollout", "store"],
   commander: ["cli", "fleet"],
 };
 

@@ -1,7 +1,35 @@
 // Reads the answer of a node to a command, part by part, and what of it is shown.
 
-import { countOf, objectOf, objectsOf, textOf, wireObject } from "./wire-values.ts";
+import { anything } from "../api/schema/values.ts";
+import { fieldOf, list, map, objectType } from "../api/schema/codec.ts";
+import { readLeniently } from "../api/schema/read-value.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { count, flag, item, maybeCount, maybeText, readWire, text } from "./wire-values.ts";
+
+const ANSWER = objectType("Response", {
+  id: text("Id of the command."),
+  phase: text("How far it is."),
+  code: count("How it ended, as in HTTP."),
+  part: maybeCount("Number of the part, from 0; absent = there is one part."),
+  last: flag("Whether it is the last part."),
+  data: map(anything, { about: "The answer." }),
+  error: fieldOf(
+    objectType("Error", {
+      category: text("Kind of error, one word."),
+      element: maybeText("What is wrong."),
+      message: maybeText("What is wrong with it."),
+    }),
+  )({ about: "Why it failed." }),
+});
+
+const LOG = objectType("Log", {
+  lines: list(item(objectType("LogLine", { text: text("The line.") })), { about: "Lines." }),
+  dropped: count("Lines that are missing before these."),
+  truncated: flag("Whether there are more lines than the answer has room for."),
+  why: maybeText("Why the lease ended."),
+  seconds: maybeCount("Duration of the lease, in seconds."),
+});
+const NO_LOG = { lines: [], dropped: 0, truncated: false };
 
 export interface Answer {
   readonly id: string;
@@ -24,48 +52,40 @@ const USUAL_LEASE_S = 600;
 const LONGEST_LEASE_S = 3_600;
 
 export function readAnswer(payload: Uint8Array): Answer | undefined {
-  const value = wireObject(payload);
-  const id = textOf(value?.["id"]);
-  if (value === undefined || id === undefined) return undefined;
-  const phase = textOf(value["phase"]) ?? "";
-  const part = countOf(value["part"]);
+  const answer = readWire(ANSWER, payload);
+  if (answer === undefined || answer.id === "") return undefined;
+  const { id, phase, code, part, last, data, error } = answer;
   const isEnd = !UNDER_WAY.includes(phase);
+  const message = error?.message ?? error?.category ?? "";
   return {
     id,
     phase,
-    code: countOf(value["code"]) ?? 0,
+    code,
     part: part ?? 0,
     isEnd,
-    isLast: isEnd && (part === undefined || value["last"] === true),
-    data: objectOf(value["data"]) ?? {},
-    error: errorText(objectOf(value["error"])),
+    isLast: isEnd && (part === undefined || last),
+    data,
+    error: error?.element === undefined ? message : `${error.element}: ${message}`,
   };
-}
-
-function errorText(error: JsonObject | undefined): string {
-  if (error === undefined) return "";
-  const element = textOf(error["element"]);
-  const message = textOf(error["message"]) ?? textOf(error["category"]) ?? "";
-  return element === undefined ? message : `${element}: ${message}`;
 }
 
 /** Lines of a container's log, of an answer's data or of a message on its log topic. */
 export function logLines(data: JsonObject): readonly string[] {
   if (!Array.isArray(data["lines"])) return [];
-  const dropped = countOf(data["dropped"]) ?? 0;
+  const { lines, dropped, truncated } = readLeniently(LOG, data) ?? NO_LOG;
   return [
     ...(dropped === 0 ? [] : [`[${dropped} lines are missing here]`]),
-    ...objectsOf(data["lines"]).map((line) => textOf(line["text"]) ?? ""),
-    ...(data["truncated"] === true ? ["[there is more than an answer holds]"] : []),
+    ...lines.map((line) => line.text),
+    ...(truncated ? ["[there is more than an answer holds]"] : []),
   ];
 }
 
-/** Why a lease on a log is over; undefined = the answer speaks of none. */
+/** Why a lease on a log is over; undefined = the answer does not end one. */
 export function leaseEnd(data: JsonObject): string | undefined {
-  return textOf(data["why"]);
+  return readLeniently(LOG, data)?.why;
 }
 
-/** How long a lease on a log runs. */
+/** How long a lease on a log lasts. */
 export function leaseSeconds(data: JsonObject): number {
-  return Math.min(countOf(data["seconds"]) ?? USUAL_LEASE_S, LONGEST_LEASE_S);
+  return Math.min(readLeniently(LOG, data)?.seconds ?? USUAL_LEASE_S, LONGEST_LEASE_S);
 }

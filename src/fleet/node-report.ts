@@ -1,153 +1,191 @@
 // Reads the report of a node from its retained topics. The owner of the broker may have written anything there.
 
-import type { Ack, LastRejected, PodLine, Progress } from "../protocol/reported-state.ts";
-import { countOf, objectOf, objectsOf, textOf, textsOf, wireObject } from "./wire-values.ts";
+import {
+  fieldOf,
+  list,
+  map,
+  objectType,
+  text as textType,
+  type Decoded,
+} from "../api/schema/codec.ts";
+import { readLeniently } from "../api/schema/read-value.ts";
 import type { JsonObject } from "../lib/json.ts";
+import {
+  count,
+  flag,
+  item,
+  maybeCount,
+  maybeText,
+  readWire,
+  text,
+  wireObject,
+} from "./wire-values.ts";
 
+const NODE_STATE = objectType("NodeState", {
+  state: text("online, offline or lost."),
+  incarnation: text("Identity of the node's state directory."),
+  session: count("Number of the connection."),
+  agent: maybeText("Version of the agent."),
+  time: maybeText("When it was published."),
+});
 /** Birth, goodbye or will. */
-export interface NodeState {
-  readonly state: string;
-  readonly incarnation: string;
-  readonly session: number;
-  readonly agent?: string;
-  readonly time?: string;
-}
+export type NodeState = Decoded<typeof NODE_STATE>;
 
-/** As `Ack`, but with any texts that the node reported. */
-export type ToldAck = Omit<Ack, "phase"> & { readonly phase: string };
+const REJECTED = objectType("LastRejected", {
+  generation: maybeCount("Generation of the refused document."),
+  digest: text("sha256 of its payload."),
+  code: count("Why it was refused."),
+  message: text("Why it was refused."),
+  at: text("Time of the latest refusal."),
+  count: count("Number of refusals.", 1),
+});
 
-export interface NodeReport {
-  readonly time: string;
-  readonly clockTrusted: boolean;
+const ACK = objectType("Ack", {
+  source: text("node, group/<name> or static."),
+  epoch: text("Epoch of the accepted document."),
+  generation: count("Generation of the accepted document; 0 is none."),
+  observedGeneration: count("Last generation that has converged; 0 is none."),
+  digest: text("sha256 of the payload."),
+  signed: flag("Whether a signature was verified."),
+  phase: text("How the document runs."),
+  code: count("The same as a number."),
+  message: maybeText("The same as a sentence."),
+  since: text("Time since which phase and code are what they are."),
+  lastGood: fieldOf(
+    objectType("LastGood", { generation: maybeCount("Generation of the last good revision.") }),
+  )({ about: "What runs instead." }),
+  lastRejected: fieldOf(REJECTED)({ about: "The document that was refused last." }),
+  progress: fieldOf(
+    objectType("Progress", {
+      images: maybeCount("Images that the pods need."),
+      imagesDone: maybeCount("Images that are here."),
+    }),
+  )({ about: "Progress of pulling." }),
+});
+type WrittenAck = Decoded<typeof ACK>;
+
+/** An acknowledgement as published: its phase may be one of a newer agent. */
+export type ToldAck = Omit<WrittenAck, "lastGood" | "progress"> & {
+  readonly lastGood?: { readonly generation: number };
+  readonly progress?: { readonly images: number; readonly imagesDone: number };
+};
+
+const POD_LINE = objectType("PodLine", {
+  namespace: text("Namespace of the pod."),
+  name: text("Name of the pod."),
+  uid: text("Uid of the pod."),
+  source: text("Document that the pod is from."),
+  specHash: text("Hash of its spec."),
+  phase: text("Phase of the pod."),
+  ready: text("Ready containers of all, as 1/2."),
+  restarts: count("Restarts of all containers."),
+  reason: maybeText("Why it does not run."),
+  since: text("Time since which it is so."),
+});
+
+const CONDITION = objectType("NodeCondition", {
+  type: text("Type of the condition."),
+  status: text("True, False or Unknown."),
+});
+const ADDRESS = objectType("NodeAddress", {
+  type: text("Type of the address."),
+  address: text("The address."),
+});
+
+const REPORT = objectType("ReportedState", {
+  kind: text("ReportedState."),
+  time: text("Time of the report."),
+  clockTrusted: flag("Whether the node's clock is synchronised."),
+  desired: list(item(ACK), { about: "One acknowledgement for each document." }),
+  pods: list(item(POD_LINE), { about: "All pods." }),
+  status: fieldOf(
+    objectType("NodeStatus", {
+      conditions: list(item(CONDITION), { about: "Conditions of the node." }),
+      addresses: list(item(ADDRESS), { about: "Addresses of the node." }),
+      nodeInfo: map(textType, { about: "Versions and identifiers." }),
+    }),
+  )({ about: "Status of the node.", default: { conditions: [], addresses: [], nodeInfo: {} } }),
+});
+type Report = Decoded<typeof REPORT>;
+
+export interface NodeReport extends Pick<Report, "time" | "clockTrusted" | "pods"> {
   readonly desired: readonly ToldAck[];
-  readonly pods: readonly PodLine[];
   /** Status of the condition Ready; "" = not reported. */
   readonly ready: string;
   /** Conditions besides Ready that are true: each of them is trouble. */
   readonly troubles: readonly string[];
   readonly address: string;
   readonly nodeInfo: Readonly<Record<string, string>>;
-  /** As it came. */
+  /** As published. */
   readonly whole: JsonObject;
 }
 
-export interface ToldEvent {
-  readonly time: string;
-  readonly type: string;
-  readonly reason: string;
+const EVENT = objectType("Event", {
+  time: text("When it happened last."),
+  type: text("Normal or Warning."),
+  reason: text("Reason, one word."),
+  object: fieldOf(
+    objectType("ObjectReference", {
+      kind: text("Kind of the object."),
+      namespace: text("Namespace of the object."),
+      name: text("Name of the object."),
+    }),
+  )({ about: "What it is about.", default: { kind: "", namespace: "", name: "" } }),
+  message: text("What happened."),
+  count: count("How often.", 1),
+});
+const EVENTS = objectType("Events", { events: list(item(EVENT), { about: "Events." }) });
+
+export interface ToldEvent extends Omit<Decoded<typeof EVENT>, "object"> {
   /** `pod/web`. */
   readonly object: string;
   readonly namespace: string;
-  readonly message: string;
-  readonly count: number;
 }
 
 export function readState(payload: Uint8Array): NodeState | undefined {
-  const value = wireObject(payload);
-  const state = textOf(value?.["state"]);
-  if (value === undefined || state === undefined) return undefined;
-  const agent = textOf(value["agent"]);
-  const time = textOf(value["time"]);
-  return {
-    state,
-    incarnation: textOf(value["incarnation"]) ?? "",
-    session: countOf(value["session"]) ?? 0,
-    ...(agent === undefined ? {} : { agent }),
-    ...(time === undefined ? {} : { time }),
-  };
+  const state = readWire(NODE_STATE, payload);
+  return state === undefined || state.state === "" ? undefined : state;
 }
 
 export function readReport(payload: Uint8Array): NodeReport | undefined {
   const whole = wireObject(payload);
-  if (whole === undefined || whole["kind"] !== "ReportedState") return undefined;
-  const status = objectOf(whole["status"]) ?? {};
-  const conditions = objectsOf(status["conditions"]).map((condition) => textsOf(condition));
-  const addresses = objectsOf(status["addresses"]).map((address) => textsOf(address));
-  const internal = addresses.find((address) => address["type"] === "InternalIP");
+  const report = whole === undefined ? undefined : readLeniently(REPORT, whole);
+  if (whole === undefined || report?.kind !== "ReportedState") return undefined;
+  const { time, clockTrusted, desired, pods, status } = report;
+  const { conditions, addresses, nodeInfo } = status;
   return {
-    time: textOf(whole["time"]) ?? "",
-    clockTrusted: whole["clockTrusted"] === true,
-    desired: objectsOf(whole["desired"]).map(readAck),
-    pods: objectsOf(whole["pods"]).map(readPodLine),
-    ready: conditions.find(({ type }) => type === "Ready")?.["status"] ?? "",
-    troubles: conditions.flatMap(({ type = "", status: is }) =>
+    time,
+    clockTrusted,
+    desired: desired.map(completeAck),
+    pods,
+    ready: conditions.find(({ type }) => type === "Ready")?.status ?? "",
+    troubles: conditions.flatMap(({ type, status: is }) =>
       type !== "Ready" && is === "True" ? [type] : [],
     ),
-    address: internal?.["address"] ?? "",
-    nodeInfo: textsOf(status["nodeInfo"]),
+    address: addresses.find(({ type }) => type === "InternalIP")?.address ?? "",
+    nodeInfo,
     whole,
   };
 }
 
-function readAck(value: JsonObject): ToldAck {
-  const message = textOf(value["message"]);
-  const lastGood = countOf(objectOf(value["lastGood"])?.["generation"]);
-  const lastRejected = readRejected(objectOf(value["lastRejected"]));
-  const progress = readProgress(objectOf(value["progress"]));
+/** Halves of a pair are as good as none. */
+function completeAck({ lastGood, progress, ...ack }: WrittenAck): ToldAck {
+  const { images, imagesDone } = progress ?? {};
+  const generation = lastGood?.generation;
   return {
-    source: textOf(value["source"]) ?? "",
-    epoch: textOf(value["epoch"]) ?? "",
-    generation: countOf(value["generation"]) ?? 0,
-    observedGeneration: countOf(value["observedGeneration"]) ?? 0,
-    digest: textOf(value["digest"]) ?? "",
-    signed: value["signed"] === true,
-    phase: textOf(value["phase"]) ?? "",
-    code: countOf(value["code"]) ?? 0,
-    since: textOf(value["since"]) ?? "",
-    ...(message === undefined ? {} : { message }),
-    ...(lastGood === undefined ? {} : { lastGood: { generation: lastGood } }),
-    ...(lastRejected === undefined ? {} : { lastRejected }),
-    ...(progress === undefined ? {} : { progress }),
-  };
-}
-
-function readRejected(value: JsonObject | undefined): LastRejected | undefined {
-  if (value === undefined) return undefined;
-  const generation = countOf(value["generation"]);
-  return {
-    digest: textOf(value["digest"]) ?? "",
-    code: countOf(value["code"]) ?? 0,
-    message: textOf(value["message"]) ?? "",
-    at: textOf(value["at"]) ?? "",
-    count: countOf(value["count"]) ?? 1,
-    ...(generation === undefined ? {} : { generation }),
-  };
-}
-
-function readProgress(value: JsonObject | undefined): Progress | undefined {
-  const images = countOf(value?.["images"]);
-  const imagesDone = countOf(value?.["imagesDone"]);
-  return images === undefined || imagesDone === undefined ? undefined : { images, imagesDone };
-}
-
-function readPodLine(value: JsonObject): PodLine {
-  const reason = textOf(value["reason"]);
-  const text = (key: string): string => textOf(value[key]) ?? "";
-  return {
-    namespace: text("namespace"),
-    name: text("name"),
-    uid: text("uid"),
-    source: text("source"),
-    specHash: text("specHash"),
-    phase: text("phase"),
-    ready: text("ready"),
-    restarts: countOf(value["restarts"]) ?? 0,
-    since: text("since"),
-    ...(reason === undefined ? {} : { reason }),
+    ...ack,
+    ...(generation === undefined ? {} : { lastGood: { generation } }),
+    ...(images === undefined || imagesDone === undefined
+      ? {}
+      : { progress: { images, imagesDone } }),
   };
 }
 
 export function readEvents(payload: Uint8Array): readonly ToldEvent[] {
-  return objectsOf(wireObject(payload)?.["events"]).map((event) => {
-    const object = textsOf(event["object"]);
-    return {
-      time: textOf(event["time"]) ?? "",
-      type: textOf(event["type"]) ?? "",
-      reason: textOf(event["reason"]) ?? "",
-      object: `${(object["kind"] ?? "").toLowerCase()}/${object["name"] ?? ""}`,
-      namespace: object["namespace"] ?? "",
-      message: textOf(event["message"]) ?? "",
-      count: countOf(event["count"]) ?? 1,
-    };
-  });
+  const { events = [] } = readWire(EVENTS, payload) ?? {};
+  return events.map(({ object, ...event }) => ({
+    ...event,
+    object: `${object.kind.toLowerCase()}/${object.name}`,
+    namespace: object.namespace,
+  }));
 }

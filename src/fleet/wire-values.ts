@@ -1,46 +1,42 @@
 // Reads what other clients published: any shape is possible, and nothing here throws.
 
+import { boolean, integer, string } from "../api/schema/codec.ts";
+import { readLeniently } from "../api/schema/read-value.ts";
+import type { Field, Type } from "../api/schema/type.ts";
 import { type JsonObject, isJsonObject } from "../lib/json.ts";
 
 /** A JSON object in UTF-8; undefined = anything else. */
 export function wireObject(payload: Uint8Array): JsonObject | undefined {
   try {
-    return objectOf(JSON.parse(new TextDecoder().decode(payload)));
+    const value: unknown = JSON.parse(new TextDecoder().decode(payload));
+    return isJsonObject(value) ? value : undefined;
   } catch {
-    // Not JSON: no document.
+    // Not JSON: as good as no document.
     return undefined;
   }
 }
 
-export function objectOf(value: unknown): JsonObject | undefined {
-  return isJsonObject(value) ? value : undefined;
+/** What is unusable in it is as good as absent; undefined = no JSON object. */
+export function readWire<T>(type: Type<T>, payload: Uint8Array): T | undefined {
+  const value = wireObject(payload);
+  return value === undefined ? undefined : readLeniently(type, value);
 }
 
-export function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
+/** "" if it is absent. */
+export const text = (about: string): Field<string> => string({ about, default: "" });
+export const maybeText = (about: string): Field<string | undefined> => string({ about });
 /** A whole number of at least 0. */
-export function countOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+export const count = (about: string, byDefault = 0): Field<number> =>
+  integer({ about, default: byDefault, check: countError });
+export const maybeCount = (about: string): Field<number | undefined> =>
+  integer({ about, check: countError });
+export const flag = (about: string): Field<boolean> => boolean({ about, default: false });
+
+function countError(value: number): string | undefined {
+  return value < 0 ? "must be at least 0" : undefined;
 }
 
-/** The objects of a list; other values are left out. */
-export function objectsOf(value: unknown): readonly JsonObject[] {
-  return list(value).flatMap((entry) => {
-    const object = objectOf(entry);
-    return object === undefined ? [] : [object];
-  });
-}
-
-/** The texts of an object, the rest left out. */
-export function textsOf(value: unknown): Readonly<Record<string, string>> {
-  const entries = Object.entries(objectOf(value) ?? {});
-  return Object.fromEntries(
-    entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
-  );
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+/** In a list, null is not an object without fields. */
+export function item<T>(type: Type<T>): Type<T> {
+  return { ...type, nullItem: undefined };
 }

@@ -1,33 +1,10 @@
 // One line of what a node has reported to the broker.
 
-import { z } from "zod";
-
-const reportedState = z.object({
-  desired: z.array(
-    z.object({
-      source: z.string(),
-      generation: z.number(),
-      observedGeneration: z.number(),
-      phase: z.string(),
-      code: z.number(),
-      message: z.string().optional(),
-      lastGood: z.object({ generation: z.number() }).optional(),
-    }),
-  ),
-  pods: z.array(
-    z.object({
-      namespace: z.string(),
-      name: z.string(),
-      phase: z.string(),
-      ready: z.string(),
-      restarts: z.number(),
-    }),
-  ),
-});
+import { readReport, type NodeReport, type ToldAck } from "../../src/fleet/node-report.ts";
 
 export function describeReported(reported: unknown): string {
   if (reported === undefined) return "nothing yet";
-  const { desired, pods } = reportedState.parse(reported);
+  const { desired, pods } = reportOf(reported);
   const documents = desired.map(
     ({ source, generation, observedGeneration, code, phase, message = "", lastGood }) =>
       [
@@ -63,9 +40,13 @@ export function isRolledBack(
   );
 }
 
-function ackOf(reported: unknown): Ack | undefined {
+function ackOf(reported: unknown): ToldAck | undefined {
   if (reported === undefined) return undefined;
-  return reportedState.parse(reported).desired.find(({ source }) => source === "node");
+  return reportOf(reported).desired.find(({ source }) => source === "node");
 }
 
-type Ack = z.infer<typeof reportedState>["desired"][number];
+function reportOf(reported: unknown): NodeReport {
+  const report = readReport(new TextEncoder().encode(JSON.stringify(reported)));
+  if (report === undefined) throw new Error(`not a report: ${JSON.stringify(reported)}`);
+  return report;
+}

@@ -4,8 +4,18 @@ import type { Sha256 } from "../../api/decode/decode-context.ts";
 import { isEnvelope, readSignedEnvelope } from "../../protocol/dsse.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText, readDocuments } from "../../api/yaml/yaml-documents.ts";
-import { countOf, textOf } from "../wire-values.ts";
+import { fieldOf, listOf, objectType } from "../../api/schema/codec.ts";
+import { readLeniently } from "../../api/schema/read-value.ts";
+import { anything } from "../../api/schema/values.ts";
+import { count, maybeText, text } from "../wire-values.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
+
+const VERSION = objectType("DesiredState", {
+  epoch: text("Epoch of the document."),
+  generation: count("Generation of the document."),
+  issuedAt: maybeText("Time of the signature."),
+  resources: fieldOf(listOf(anything))({ about: "The objects.", default: [] }),
+});
 
 export interface RetainedDocument {
   readonly epoch: string;
@@ -31,15 +41,12 @@ export function readRetained(
   const payload = envelope === undefined ? bytes : envelope.value.payload;
   const document = envelope === undefined ? outer : firstDocument(payload);
   if (!isJsonObject(document)) return undefined;
-  const issuedAt = textOf(document["issuedAt"]);
-  const resources: unknown = document["resources"];
+  const version = readLeniently(VERSION, document);
+  if (version === undefined) return undefined;
   return {
-    epoch: textOf(document["epoch"]) ?? "",
-    generation: countOf(document["generation"]) ?? 0,
+    ...version,
     digest: `sha256:${sha256(payload)}`,
     keyids: envelope === undefined ? [] : envelope.value.signatures.map(({ keyid }) => keyid),
-    ...(issuedAt === undefined ? {} : { issuedAt }),
-    resources: Array.isArray(resources) ? resources : [],
     document,
   };
 }

@@ -19,10 +19,10 @@ describe("readFleetFile", () => {
   test.each([
     ["a list", [], ""],
     ["a field that is unknown", { node: [] }, "node"],
-    ["a name that no node has", { nodes: ["+"] }, "nodes"],
+    ["a name that no node has", { nodes: ["+"] }, "nodes[0]"],
     ["nodes that are no list", { nodes: "a" }, "nodes"],
     ["a group that is no list", { groups: { a: "b" } }, "groups.a"],
-    ["a group that no topic has", { groups: { "a/b": [] } }, "groups.a/b"],
+    ["a group that no topic has", { groups: { "a/b": [] } }, "groups[a/b]"],
     ["a broker that is a text", { mqtt: "mqtt://x" }, "mqtt"],
   ])("refuses %s", (_, value, path) => {
     expect(readFleetFile(value)).toMatchObject({ ok: false, errors: [{ path }] });

@@ -2,7 +2,7 @@
 
 import { invalidAt, type Place } from "./field-reader.ts";
 import { listOf } from "../schema/codec.ts";
-import type { Type } from "../schema/type.ts";
+import type { JsonSchema, Type } from "../schema/type.ts";
 
 /** An entry of a list from which others may have been left out, as those of an injected token are. */
 export interface Written {
@@ -28,10 +28,16 @@ function keptEntries<T extends object>(entries: readonly Entry<T>[]): readonly (
   return kept;
 }
 
+interface LeftOut {
+  readonly isLeftOut: (written: unknown) => boolean;
+  /** What is left out, if the type of an entry would refuse it. */
+  readonly schema?: JsonSchema;
+}
+
 /** A list of which some entries are left out, without being read. */
 export function keptList<T extends object>(
   item: Type<T>,
-  isLeftOut: (written: unknown) => boolean,
+  { isLeftOut, schema }: LeftOut,
 ): Type<readonly (T & Written)[]> {
   const whole = listOf(item);
   return {
@@ -44,6 +50,10 @@ export function keptList<T extends object>(
       });
       return keptEntries(entries);
     },
+    schema: () =>
+      schema === undefined
+        ? whole.schema()
+        : { ...whole.schema(), items: { anyOf: [item.schema(), schema] } },
   };
 }
 

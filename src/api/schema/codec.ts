@@ -312,6 +312,8 @@ function mapType<T>(
 interface ObjectOptions<T> {
   /** Fields of which exactly one is to be written: where none is, an unknown field is a misspelt one, and refused. */
   readonly union?: readonly string[];
+  /** None of them has to be written. */
+  readonly unionOrNone?: true;
   /** Why an unknown field is refused even where others are only warned of. */
   readonly unknown?: Refusal;
   /** What must fit together. */
@@ -343,7 +345,7 @@ export function objectType<const F extends Level>(
       return value;
     },
     write: (value) => writeFields(fields, value),
-    schema: () => objectSchema(fields),
+    schema: () => objectSchema(fields, options),
   };
 }
 

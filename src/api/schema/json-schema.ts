@@ -2,7 +2,14 @@
 
 import type { Field, JsonSchema, Level } from "./type.ts";
 
-export function objectSchema(fields: Level): JsonSchema {
+interface Union {
+  /** Fields of which exactly one is to be written. */
+  readonly union?: readonly string[];
+  /** Or none. */
+  readonly unionOrNone?: true;
+}
+
+export function objectSchema(fields: Level, { union = [], unionOrNone }: Union = {}): JsonSchema {
   const properties = Object.entries(fields).map(
     ([key, field]) => [key, fieldSchema(field)] as const,
   );
@@ -12,7 +19,22 @@ export function objectSchema(fields: Level): JsonSchema {
     properties: Object.fromEntries(properties),
     additionalProperties: false,
     ...(needed.length === 0 ? {} : { required: needed }),
+    ...(union.length === 0 ? {} : { oneOf: unionSchemas(union, unionOrNone === true) }),
   };
+}
+
+function unionSchemas(union: readonly string[], orNone: boolean): readonly JsonSchema[] {
+  const isNull = { type: "null" };
+  const one = union.map((key) => ({
+    type: "object",
+    required: [key],
+    properties: { [key]: { not: isNull } },
+  }));
+  const none = {
+    type: "object",
+    properties: Object.fromEntries(union.map((key) => [key, isNull])),
+  };
+  return [isNull, ...one, ...(orNone ? [none] : [])];
 }
 
 /** With what its rule refuses. */

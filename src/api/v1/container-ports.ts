@@ -31,7 +31,7 @@ const HOST_PORT: Type<number> = {
 };
 
 const PORT_NAME = textOf(portNameError, {
-  pattern: "^(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$",
+  pattern: "^([a-z0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$",
   maxLength: 15,
 });
 const ADDRESS = textOf(ipError, { pattern: "^[0-9a-fA-F.:]+$" });

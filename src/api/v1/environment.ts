@@ -144,6 +144,7 @@ export const ENV_FROM = converted(
       ...WHOLE_OBJECTS,
     },
     {
+      union: Object.keys(WHOLE_OBJECTS),
       check({ configMapRef, secretRef }, node) {
         if (configMapRef !== undefined && secretRef !== undefined) invalidWhole(node, ONE_ONLY);
         if (configMapRef === undefined && secretRef === undefined)

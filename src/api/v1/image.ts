@@ -9,7 +9,7 @@ function referenceError(reference: string): Message | undefined {
   return reference === reference.trim() ? undefined : "must not begin or end with white space";
 }
 
-const REFERENCE = textOf(referenceError, { pattern: "^(?!\\s)[^]*(?<!\\s)$" });
+const REFERENCE = textOf(referenceError, { pattern: "^\\S([\\s\\S]*\\S)?$" });
 
 export function imageReference(about: string): Field<string> {
   return fieldOf(REFERENCE, "")({ about, required: true });

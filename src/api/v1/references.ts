@@ -16,7 +16,6 @@ import {
 import type { Field, Type } from "../schema/type.ts";
 import { quantity, textOf } from "../schema/values.ts";
 import {
-  CONFIG_KEY,
   configKeyError,
   filePathError,
   MAX_CONFIG_KEY,
@@ -25,6 +24,7 @@ import {
   tidyPath,
 } from "../validation/reference-rules.ts";
 import {
+  CLIMBING_PATH,
   DNS_SUBDOMAIN,
   MAX_SUBDOMAIN,
   qualifiedNameError,
@@ -46,7 +46,7 @@ export function objectName(kind: string): Field<string> {
 }
 
 const CONFIG_KEY_TEXT = textOf(configKeyError, {
-  pattern: `^(?!\\.$|\\.\\.)${CONFIG_KEY.source.slice(1)}`,
+  pattern: "^\\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$",
   maxLength: MAX_CONFIG_KEY,
 });
 
@@ -84,7 +84,7 @@ const FILE_PATH: Type<string> = {
   // Neither absolute, nor beginning with "..", nor with ".." as a part, nor ending in "/" or ".".
   schema: () => ({
     ...text.schema(),
-    pattern: "^(?!/|\\.\\.|.*/\\.\\.(?:/|$)|(?:.*/)?\\.?$)",
+    not: { type: "string", pattern: `^/|^\\.\\.|${CLIMBING_PATH}|(^|/)\\.?$` },
   }),
 };
 

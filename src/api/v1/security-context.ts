@@ -19,7 +19,7 @@ import { between, MAX_INT32, textOf } from "../schema/values.ts";
 import {
   CAPABILITY,
   capabilityError,
-  DESCENDING_PATH,
+  CLIMBING_PATH,
   descendingPathError,
   MAX_NAME,
 } from "../validation/validate-names.ts";
@@ -136,7 +136,7 @@ const SECCOMP_PROFILE = profileType("SeccompProfile", {
   localhostProfile: string({
     about: "File below the node's directory of seccomp profiles. Only with type Localhost.",
     keep: true,
-    schema: { pattern: DESCENDING_PATH },
+    schema: { not: { type: "string", pattern: `^/|${CLIMBING_PATH}` } },
   }),
   errorOf: descendingPathError,
 });
@@ -147,7 +147,7 @@ const APP_ARMOR_PROFILE = profileType("AppArmorProfile", {
   localhostProfile: string({
     about: "Name of a profile that the kernel has loaded. Only with type Localhost.",
     keep: true,
-    schema: { pattern: "^(?!\\s)[^]*(?<!\\s)$", maxLength: MAX_APP_ARMOR_PROFILE },
+    schema: { pattern: "^\\S([\\s\\S]*\\S)?$", maxLength: MAX_APP_ARMOR_PROFILE },
   }),
   errorOf: appArmorNameError,
 });

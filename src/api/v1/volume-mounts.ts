@@ -14,7 +14,7 @@ import {
 } from "../schema/codec.ts";
 import type { Type } from "../schema/type.ts";
 import { textOf } from "../schema/values.ts";
-import { DESCENDING_PATH, descendingPathError, pathError } from "../validation/validate-names.ts";
+import { CLIMBING_PATH, descendingPathError, pathError } from "../validation/validate-names.ts";
 import { isJsonObject } from "../../lib/json.ts";
 
 /** Read as an absolute path: a relative one starts at the root, and two mounts compare by one spelling. kubelet: makeAbsolutePath */
@@ -29,10 +29,12 @@ const MOUNT_PATH: Type<string> = {
     else if (path.includes(":")) invalidAt(at, "must not contain ':'");
     return path;
   },
-  schema: () => ({ ...text.schema(), pattern: "^(?!(?:.*/)?\\.\\.(?:/|$))[^:]*$" }),
+  schema: () => ({ ...text.schema(), not: { type: "string", pattern: `:|${CLIMBING_PATH}` } }),
 };
 
-const INNER_PATH = textOf(descendingPathError, { pattern: DESCENDING_PATH });
+const INNER_PATH = textOf(descendingPathError, {
+  not: { type: "string", pattern: `^/|${CLIMBING_PATH}` },
+});
 
 /** The default of a word is the same as not written. */
 function unless<const T extends string, const D extends T>(choices: readonly T[], byDefault: D) {
@@ -98,7 +100,7 @@ function judgeRecursive(
 
 /** Without the mount of the token that an API server injects into each pod. */
 export const volumeMounts = fieldOf(
-  keptList(VOLUME_MOUNT, isTokenMount),
+  keptList(VOLUME_MOUNT, { isLeftOut: isTokenMount }),
   [],
 )({ about: "Mounts of the pod's volumes inside the container.", default: [] });
 

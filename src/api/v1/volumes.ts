@@ -199,6 +199,7 @@ export type Volume = Written & { readonly name: string } & Only<Sources>;
 export const VOLUME = converted(
   objectType("Volume", FIELDS, {
     union: SOURCE_KEYS,
+    unionOrNone: true,
     check: (_volume, node) => refuseSeveral(node, SOURCE_KEYS),
   }),
   {
@@ -222,6 +223,13 @@ function isInjected(written: unknown): boolean {
 }
 
 export const volumes = fieldOf(
-  keptList(VOLUME, isInjected),
+  keptList(VOLUME, {
+    isLeftOut: isInjected,
+    schema: {
+      type: "object",
+      required: ["name", "projected"],
+      properties: { name: { type: "string", pattern: "^kube-api-access-" } },
+    },
+  }),
   [],
 )({ about: "Volumes that its containers can mount.", default: [] });

@@ -9,8 +9,8 @@ const IPV4_PART = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/;
 const IPV6_PART = /^[0-9a-fA-F]{1,4}$/;
 const SEARCH_LABEL = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$/;
 export const CAPABILITY = /^[A-Za-z][A-Za-z0-9_]*$/;
-/** What `descendingPathError` accepts, but for NUL. */
-export const DESCENDING_PATH = "^(?!/|(?:.*/)?\\.\\.(?:/|$))";
+/** Paths that climb, as a pattern: JSON Schema's readers have no lookaheads in common. */
+export const CLIMBING_PATH = "(^|/)\\.\\.(/|$)";
 export const MAX_NAME = 63;
 export const MAX_SUBDOMAIN = 253;
 const MAX_MATCHED = 4096;

@@ -6,6 +6,7 @@ import { deadline, type Clock } from "../lib/clock.ts";
 import type { TrustView } from "../trust/trust-view.ts";
 import { isListOf, isRejections, isTrust, isVersion } from "./api-views.ts";
 import { CliError, systemCode } from "./cli-error.ts";
+import { parseJson } from "../lib/json.ts";
 
 export interface LocalClientOptions {
   readonly socket: string;
@@ -166,13 +167,4 @@ export class LocalClient {
 
 function podPath({ namespace, name }: NamedObject): string {
   return `/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not JSON: the caller reports what it expected.
-    return undefined;
-  }
 }

@@ -1,11 +1,13 @@
 // The name of the sandbox image, from the verbose answer of CRI's Status.
 
+import { parseJson } from "../lib/json.ts";
+
 /**
  * containerd 1.x reports `config.sandboxImage`, 2.x `pinned_images.sandbox`.
  * undefined = this runtime does not report it.
  */
 export function sandboxImageName(info: Readonly<Record<string, string>>): string | undefined {
-  const sections = Object.values(info).map(parsed);
+  const sections = Object.values(info).map(parseJson);
   for (const section of sections) {
     const name = stringAt(section, "sandboxImage") ?? pinnedSandbox(section);
     if (name !== undefined && name !== "") return name;
@@ -19,15 +21,6 @@ function pinnedSandbox(section: unknown): string | undefined {
     if (name !== undefined) return name;
   }
   return undefined;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not every section is JSON.
-    return undefined;
-  }
 }
 
 function at(value: unknown, key: string): unknown {

@@ -14,7 +14,7 @@ import {
 import { NODE_CONFIG_MAP } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import type { GoodCopy, PodOfSource, Revision, RolloutState } from "../api/pod/rollout.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { type JsonObject, parseJson } from "../lib/json.ts";
 
 /** A good revision, ready to run. */
 export interface GoodPod {
@@ -45,7 +45,7 @@ export function readGoodCopy(
   context: Omit<DecodeContext, "lenient" | "locate">,
 ): GoodPod | undefined {
   const decoded = [copy.pod, ...copy.objects].map((text) =>
-    decodeObject(parsed(text), { ...context, lenient: true }),
+    decodeObject(parseJson(text), { ...context, lenient: true }),
   );
   const [first] = decoded.flatMap(({ pods }) => pods);
   if (first === undefined || decoded.some(({ errors }) => errors.length > 0)) return undefined;
@@ -91,15 +91,6 @@ function manifestOf(object: LocalObject): JsonObject {
   if (object.kind === "Secret")
     return { ...common, type: object.type, data: base64Values(object.data) };
   return { ...common, data: object.data, binaryData: base64Values(object.binaryData) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The decoder reports undefined as any other invalid object.
-    return undefined;
-  }
 }
 
 export interface GoodPodsOptions {

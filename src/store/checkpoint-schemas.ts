@@ -20,6 +20,7 @@ import { invalidAt } from "../api/decode/field-reader.ts";
 import { bytesOfBase64, base64OfBytes } from "../api/validation/base64.ts";
 import type { DocumentVersion } from "../protocol/desired-document.ts";
 import type { TrustRecord } from "../protocol/trust-record.ts";
+import { parseJson } from "../lib/json.ts";
 
 const SOURCE: Type<SourceName> = {
   name: "string",
@@ -175,13 +176,4 @@ function stored<T>(type: Type<T>, value: unknown): T | undefined {
   if (value === undefined || value === null) return undefined;
   const read = readValue(type, value, { unknownFields: "warn" });
   return read.ok ? read.value : undefined;
-}
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    // Torn, or edited by hand.
-    return undefined;
-  }
 }

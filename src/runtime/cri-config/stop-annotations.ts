@@ -5,7 +5,7 @@ import { ANNOTATION } from "../../api/pod/labels.ts";
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
 import type { ExecHandler, HttpGetHandler, LifecycleHandler } from "../../api/v1/probe.ts";
 import { isSidecar, type PodSpec } from "../../api/v1/pod.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../../lib/json.ts";
 import type { ContainerPort } from "../../api/v1/container-ports.ts";
 import type { Container } from "../../api/v1/container.ts";
 
@@ -37,8 +37,8 @@ export function stopFactsOf(
   annotations: Readonly<Record<string, string>>,
 ): Pick<ObservedContainer, "role" | "preStop" | "ports"> {
   const role = readRole(annotations[ANNOTATION.containerRole]);
-  const preStop = readHandler(parsed(annotations[ANNOTATION.preStopHandler]));
-  const ports = readPorts(parsed(annotations[ANNOTATION.ports]));
+  const preStop = readHandler(parseJson(annotations[ANNOTATION.preStopHandler] ?? ""));
+  const ports = readPorts(parseJson(annotations[ANNOTATION.ports] ?? ""));
   return {
     ...(role === undefined ? {} : { role }),
     ...(preStop === undefined ? {} : { preStop }),
@@ -62,16 +62,6 @@ function readRole(text = ""): ContainerRole | undefined {
   if (text === "init") return { type: "Init" };
   const position = /^sidecar\/([1-9][0-9]{0,5})$/.exec(text)?.[1];
   return position === undefined ? undefined : { type: "Sidecar", position: Number(position) };
-}
-
-function parsed(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    // Somebody else's words: as good as none.
-    return undefined;
-  }
 }
 
 function isText(value: unknown): value is string {

@@ -5,6 +5,7 @@ import { decodeObject } from "../../api/decode/decode-object.ts";
 import type { LastGood, LastGoodCopies, LostGood } from "../../api/pod/last-good.ts";
 import { entriesOf, entryKey, keyOf, type ManifestEntry } from "./manifest-entry.ts";
 import type { LastGoodState } from "./manifest-last-good.ts";
+import { parseJson } from "../../lib/json.ts";
 
 export interface RestoreContext {
   readonly nodeName: string;
@@ -50,13 +51,4 @@ function add<T>(map: Map<string, T[]>, path: string, item: T): void {
   const known = map.get(path);
   if (known === undefined) map.set(path, [item]);
   else known.push(item);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // A damaged row decodes to nothing, and is named as lost.
-    return undefined;
-  }
 }

@@ -74,7 +74,7 @@ export const CONTAINER_PROOFS: readonly Proof[] = [
     fields: below(ENV, "valueFrom.fieldRef.apiVersion"),
     proof: "here",
     test: "test/unit/api/v1/environment.test.ts",
-    title: "of a field in another version",
+    title: "is the node's name under its first name too",
   },
   {
     fields: below(ENV, "valueFrom.resourceFieldRef", "valueFrom.resourceFieldRef.*"),

@@ -10,7 +10,7 @@ import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { PodEntry } from "./pod-list.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { EventEntry } from "./events-list.ts";
-import type { V1Object } from "../api/encode/v1-shape.ts";
+import type { V1Object } from "./v1-shape.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { ClaimName } from "../volume/claims.ts";
 

@@ -3,12 +3,11 @@
 import type { SourceName } from "../api/pod/desired-pod.ts";
 import { ANNOTATION } from "../api/pod/labels.ts";
 import type { LocalObject, LocalObjectKind } from "../api/v1/object/local-object.ts";
-import { list, map, type V1Object } from "../api/encode/v1-shape.ts";
+import { list, map, type V1Object, writtenObject } from "./v1-shape.ts";
 import { compareText } from "../lib/compare.ts";
 import { CONFIG_MAP } from "../api/v1/object/config-map.ts";
 import { SECRET } from "../api/v1/object/secret.ts";
 import { CLAIM } from "../api/v1/object/claim.ts";
-import { isJsonObject } from "../lib/json.ts";
 
 /** One object that counts, and where it comes from. */
 export interface ObjectEntry {
@@ -45,10 +44,10 @@ export function v1Object(entry: ObjectEntry, showSecrets: boolean): V1Object {
   const head = { metadata: metadataOf(entry) };
   switch (object.kind) {
     case "ConfigMap":
-      return { ...written(CONFIG_MAP.write(object)), ...head };
+      return { ...writtenObject(CONFIG_MAP.write(object)), ...head };
     case "Secret": {
       const content = showSecrets ? {} : map("data", mapped(object.data, hidden));
-      return { ...written(SECRET.write(object)), ...content, ...head };
+      return { ...writtenObject(SECRET.write(object)), ...content, ...head };
     }
     case "PersistentVolumeClaim": {
       const { accessModes, storage } = object;
@@ -58,13 +57,9 @@ export function v1Object(entry: ObjectEntry, showSecrets: boolean): V1Object {
         ...list("accessModes", accessModes),
         ...map("capacity", storage === undefined ? {} : { storage }),
       };
-      return { ...written(CLAIM.write(object)), ...head, status };
+      return { ...writtenObject(CLAIM.write(object)), ...head, status };
     }
   }
-}
-
-function written(object: unknown): V1Object {
-  return isJsonObject(object) ? object : {};
 }
 
 function metadataOf({ object, source, sourceRef }: ObjectEntry): V1Object {

@@ -5,8 +5,8 @@ import type { SourceName } from "../api/pod/desired-pod.ts";
 import type { PodCondition, PodStatus } from "../api/v1/pod-status.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
-import { v1PodSpec } from "../api/encode/v1-pod-spec.ts";
-import { map, type V1Object } from "../api/encode/v1-shape.ts";
+import { POD_SPEC } from "../api/v1/pod-spec.ts";
+import { map, type V1Object, writtenObject } from "./v1-shape.ts";
 import { compareText } from "../lib/compare.ts";
 import { type PendingUpdate, withUpdateConditions } from "../api/pod/update-condition.ts";
 
@@ -63,7 +63,7 @@ export function v1Pod(entry: PodEntry): V1Object {
       annotations: { ...annotations, ...originOf(entry) },
       ...(entry.deletedAt === undefined ? {} : { deletionTimestamp: rfc3339(entry.deletedAt) }),
     },
-    spec: { ...v1PodSpec(spec), nodeName: entry.nodeName },
+    spec: { ...writtenObject(POD_SPEC.write(spec)), nodeName: entry.nodeName },
     status: v1Status(entry),
   };
 }

@@ -2,7 +2,7 @@
 // Counts CLOCK_BOOTTIME inside one boot, anew after a reboot: the wall clock of a device may be wrong.
 
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import type { PodSpec } from "../api/v1/pod.ts";
+import type { PodSpec } from "../api/v1/pod-spec.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import type { PodFailure } from "../api/v1/pod-status.ts";
 

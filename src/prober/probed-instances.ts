@@ -3,7 +3,8 @@
 import { newestContainer } from "../api/pod/newest-observed.ts";
 import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
 import type { Probe, ProbeKind } from "../api/v1/probe.ts";
-import { allContainers, isSidecar, type Pod, type PodSpec } from "../api/v1/pod.ts";
+import type { PodSpec } from "../api/v1/pod-spec.ts";
+import { allContainers, isSidecar, type Pod } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface ProbedInstance {

@@ -5,7 +5,8 @@ import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { initBlock, isConditionTrue } from "../api/pod/pod-summary.ts";
 import { isMeantToFinish, restartsAfter } from "../api/pod/restart-policy.ts";
 import { type ContainerStatus, type PodStatus, allStatuses } from "../api/v1/pod-status.ts";
-import { allContainers, type PodSpec, type PodUID } from "../api/v1/pod.ts";
+import type { PodSpec } from "../api/v1/pod-spec.ts";
+import { allContainers, type PodUID } from "../api/v1/pod.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import type { Container } from "../api/v1/container.ts";
 

@@ -7,7 +7,8 @@ import type {
   PodContainerStatuses,
   PodPhase,
 } from "../api/v1/pod-status.ts";
-import { isSidecar, type PodSpec } from "../api/v1/pod.ts";
+import type { PodSpec } from "../api/v1/pod-spec.ts";
+import { isSidecar } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { PodFacts } from "./facts.ts";
 import { currentSandbox } from "../api/pod/newest-observed.ts";

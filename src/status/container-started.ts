@@ -1,7 +1,8 @@
 // Whether a container has started and is ready, as its probes see it. kubelet: prober manager, UpdatePodStatus
 
 import type { ContainerState, ContainerStatus } from "../api/v1/pod-status.ts";
-import { isSidecar, type PodSpec } from "../api/v1/pod.ts";
+import type { PodSpec } from "../api/v1/pod-spec.ts";
+import { isSidecar } from "../api/v1/pod.ts";
 import type { ContainerVerdicts } from "../api/v1/probe.ts";
 import type { Container } from "../api/v1/container.ts";
 

@@ -7,7 +7,8 @@ import type {
   ContainerStatus,
   PodContainerStatuses,
 } from "../api/v1/pod-status.ts";
-import { allContainers, isSidecar, type Pod, type PodSpec } from "../api/v1/pod.ts";
+import type { PodSpec } from "../api/v1/pod-spec.ts";
+import { allContainers, isSidecar, type Pod } from "../api/v1/pod.ts";
 import { sharedMessage } from "../api/pod/termination-share.ts";
 import { containerID, containerState, lostContainer } from "./container-state.ts";
 import { startedAndReady } from "./container-started.ts";

@@ -6,7 +6,8 @@ import type {
   PodContainerStatuses,
   PodPhase,
 } from "../api/v1/pod-status.ts";
-import { isSidecar, type PodSpec } from "../api/v1/pod.ts";
+import type { PodSpec } from "../api/v1/pod-spec.ts";
+import { isSidecar } from "../api/v1/pod.ts";
 import type { PodFacts } from "./facts.ts";
 import { startsAgain } from "./starts-again.ts";
 import type { Container } from "../api/v1/container.ts";

@@ -1,7 +1,7 @@
 // Whether another instance of a container follows one that has ended, as phase and waiting reasons see it.
 
 import type { ContainerStateTerminated } from "../api/v1/pod-status.ts";
-import type { PodSpec } from "../api/v1/pod.ts";
+import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { restartsAfter } from "../api/pod/restart-policy.ts";
 import { containerID } from "./container-state.ts";
 import type { PodFacts } from "./facts.ts";

@@ -2,7 +2,8 @@
 // kubelet: status manager, TerminatePod
 
 import type { ContainerStatus, PodContainerStatuses } from "../api/v1/pod-status.ts";
-import { isSidecar, type PodSpec } from "../api/v1/pod.ts";
+import type { PodSpec } from "../api/v1/pod-spec.ts";
+import { isSidecar } from "../api/v1/pod.ts";
 import { lostContainer } from "./container-state.ts";
 
 /** Containers whose turn never came go on waiting: the pod ended before them. */

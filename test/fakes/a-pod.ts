@@ -6,7 +6,8 @@ import type {
   ObservedPod,
   ObservedSandbox,
 } from "../../src/api/pod/observed-pod.ts";
-import { allContainers, type Pod, type PodSpec } from "../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../src/api/v1/pod-spec.ts";
+import { allContainers, type Pod } from "../../src/api/v1/pod.ts";
 import type { Container } from "../../src/api/v1/container.ts";
 
 export const UID = "6f0c3a52-0000-8000-8000-000000000001";

@@ -1,6 +1,6 @@
 // One object of a manifest or an MQTT document → the pods and local objects it holds and everything that is to be said about it.
 
-import { canonicalJson } from "../encode/canonical-json.ts";
+import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { DecodeContext, DecodedObject, DecodedPod } from "./decode-context.ts";
 import { decodeLocalObject, isLocalKind } from "./decode-local-object.ts";
 import { decodePod, type DecodedPodObject } from "./decode-pod.ts";

@@ -1,6 +1,6 @@
 // What a pod means by what it leaves out. The only place of Kubernetes' defaults. k8s: SetDefaults_Pod
 
-import type { PodSpec } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod-spec.ts";
 import { defaultPodResources } from "../validation/pod-level-resources.ts";
 import type { ResourceRequirements } from "../v1/resources.ts";
 import type { ContainerPort } from "../v1/container-ports.ts";

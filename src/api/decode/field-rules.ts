@@ -1,6 +1,6 @@
 // How a field of the Pod API is treated, as data: what holds for it, and for which values something else holds.
 
-import { canonicalJson } from "../encode/canonical-json.ts";
+import { canonicalJson } from "../../lib/canonical-json.ts";
 
 /** What to do with a field that has a certain value. */
 export type Verdict =

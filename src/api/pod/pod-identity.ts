@@ -1,6 +1,6 @@
 // What makes a pod the same pod: hashes over what its author wrote, stable across agent versions (POD-API §2).
 
-import { canonicalJson } from "../encode/canonical-json.ts";
+import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Sha256 } from "../decode/decode-context.ts";
 import type { PodUID } from "../v1/pod.ts";
 import type { JsonObject } from "../../lib/json.ts";

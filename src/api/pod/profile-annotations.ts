@@ -5,7 +5,8 @@ import { sameValue } from "../../lib/compare.ts";
 import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
 import type { FieldPath } from "../decode/field-path.ts";
-import { allContainers, type PodSpec } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod-spec.ts";
+import { allContainers } from "../v1/pod.ts";
 import { appArmorNameError, type SecurityProfile } from "../v1/security-context.ts";
 import type { Container } from "../v1/container.ts";
 

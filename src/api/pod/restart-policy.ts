@@ -1,6 +1,7 @@
 // Decides from its exit code whether a container runs again. kubelet: ContainerShouldRestart
 
-import { isSidecar, type PodSpec, type RestartPolicy } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod-spec.ts";
+import { isSidecar, type RestartPolicy } from "../v1/pod.ts";
 import type { Container } from "../v1/container.ts";
 
 /**

@@ -1,7 +1,7 @@
 // Which revision of a pod it is: its spec as written, and the content of the ConfigMaps and Secrets it reads (MQTT.md §3).
 
 import { base64Values } from "../validation/base64.ts";
-import { canonicalJson } from "../encode/canonical-json.ts";
+import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Sha256 } from "../decode/decode-context.ts";
 import type { DesiredPod } from "./desired-pod.ts";
 import { DEVICES_ANNOTATION } from "../resource/devices.ts";

@@ -4,7 +4,8 @@ import { ON_FAILURE, STRATEGIES, type UpdatePolicy } from "./update-policy.ts";
 import { invalidValue } from "../decode/field-reader.ts";
 import type { AnnotationError } from "../decode/annotation-error.ts";
 import type { Findings } from "../decode/field-errors.ts";
-import type { Pod, PodSpec } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod-spec.ts";
+import type { Pod } from "../v1/pod.ts";
 
 const PREFIX = "agent/";
 const UPDATE_LOCK = "agent/update-lock";

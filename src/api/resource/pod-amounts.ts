@@ -1,6 +1,6 @@
 // What a whole pod asks for and may use at most. kubelet: PodRequests, PodLimits
 
-import type { PodSpec } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod-spec.ts";
 import { parseQuantity } from "./quantity.ts";
 import type { ResourceList } from "../v1/resources.ts";
 

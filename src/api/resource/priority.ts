@@ -1,6 +1,6 @@
 // How much a pod matters beside others, from its class or its own number. k8s: Priority admission
 
-import type { PodSpec } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod-spec.ts";
 
 export const SYSTEM_NODE_CRITICAL = 2_000_001_000;
 /** From here on a pod is critical. */

@@ -1,6 +1,6 @@
 // A pod's quality-of-service class. kubelet: ComputePodQOS
 
-import type { PodSpec } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod-spec.ts";
 import { hasPodLevelResources } from "../validation/pod-level-resources.ts";
 import { exactQuantity } from "./quantity.ts";
 import type { ResourceRequirements } from "../v1/resources.ts";

@@ -186,6 +186,7 @@ export const integer = fieldOf(INTEGER, 0);
 /** An item of a list or a map that is text, or a number. */
 export const text: Type<string> = STRING;
 export const number: Type<number> = INTEGER;
+export const flag: Type<boolean> = BOOLEAN;
 
 /** The same type; `judge` reports what is wrong with a value that was read. */
 export function judged<T>(type: Type<T>, judge: (value: T, at: Place) => void): Type<T> {

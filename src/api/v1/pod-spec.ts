@@ -5,6 +5,7 @@ import {
   boolean,
   converted,
   fieldOf,
+  flag,
   integer,
   judgedOnly,
   list,
@@ -43,6 +44,12 @@ const PULL_SECRET = converted(
     from: (name: string) => ({ name }),
   },
 );
+
+/** Written only where it is false. */
+const HOST_USERS = converted(flag, {
+  to: (hostUsers) => hostUsers,
+  from: (hostUsers: boolean) => (hostUsers ? undefined : false),
+});
 
 const SECONDS = converted(number, {
   // k8s: podStrategy.CheckGracefulDelete
@@ -85,7 +92,7 @@ export const POD_SPEC = objectType("PodSpec", {
     about: "Whether its containers share one process namespace.",
     default: false,
   }),
-  hostUsers: boolean({
+  hostUsers: fieldOf(HOST_USERS)({
     about: "false: a user namespace of its own, if the runtime supports it.",
     default: true,
     keep: true,
@@ -206,4 +213,4 @@ export const POD_SPEC = objectType("PodSpec", {
     refused({ code: "Unsupported", message: "cannot be written in a manifest; leave it out" }, []),
   ),
 });
-export type DecodedSpec = Decoded<typeof POD_SPEC>;
+export type PodSpec = Decoded<typeof POD_SPEC>;

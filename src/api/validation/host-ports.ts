@@ -1,6 +1,7 @@
 // Which host ports a pod claims, and when two claims cannot both be had.
 
-import { isSidecar, type Pod, type PodSpec } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod-spec.ts";
+import { isSidecar, type Pod } from "../v1/pod.ts";
 import type { ContainerPort, PortProtocol } from "../v1/container-ports.ts";
 import type { Container } from "../v1/container.ts";
 

@@ -2,7 +2,7 @@
 
 import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
-import type { PodSpec } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod-spec.ts";
 import { normalSysctl, sysctlNamespace } from "./sysctls.ts";
 
 export function validateHostNamespaces(spec: PodSpec, findings: Findings): void {

@@ -4,7 +4,7 @@ import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
 import type { FieldPath } from "../decode/field-path.ts";
 import { HostPortClaims } from "./host-ports.ts";
-import type { PodSpec } from "../v1/pod.ts";
+import type { PodSpec } from "../v1/pod-spec.ts";
 import { validatePodResources } from "./pod-level-resources.ts";
 import { validateHostNamespaces } from "./validate-host-namespaces.ts";
 import { writtenIndex, type Written } from "../decode/written-index.ts";

@@ -1,7 +1,7 @@
 // What the cgroups of pods are told, pod by pod and for all pods of a class. kubelet: ResourceConfigForPod, qosContainerManager
 
 import { podLimits, podRequests, type Amounts } from "../../api/resource/pod-amounts.ts";
-import type { PodSpec } from "../../api/v1/pod.ts";
+import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";
 import type { CgroupController, CgroupValue } from "../../host/cgroups.ts";

@@ -1,7 +1,8 @@
 // A container's requests and limits as the kernel wants them. kubelet: generateLinuxContainerResources
 
 import { amountIn, containerRequests } from "../../api/resource/pod-amounts.ts";
-import { isSidecar, type PodSpec } from "../../api/v1/pod.ts";
+import type { PodSpec } from "../../api/v1/pod-spec.ts";
+import { isSidecar } from "../../api/v1/pod.ts";
 import { isNodeCritical } from "../../api/resource/priority.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";

@@ -2,7 +2,7 @@
 // kubelet: applySandboxResources
 
 import { amountsOf, podLimits, podRequests, type Amounts } from "../../api/resource/pod-amounts.ts";
-import type { PodSpec } from "../../api/v1/pod.ts";
+import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";
 import type { LinuxContainerResourcesInit } from "../../cri/cri-client.ts";
 import { cpuQuota, cpuShares } from "./linux-resources.ts";

@@ -1,7 +1,7 @@
 // Which namespaces a pod shares with the node, and which its containers share with each other. kubelet: NamespacesForPod
 
 import type { IdRange } from "../../api/pod/observed-pod.ts";
-import type { PodSpec } from "../../api/v1/pod.ts";
+import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import type { NamespaceOptionInit } from "../../cri/cri-client.ts";
 import { NamespaceMode } from "../../cri/gen/runtime/v1/api_pb.ts";
 import { userNamespace } from "./user-namespaces.ts";

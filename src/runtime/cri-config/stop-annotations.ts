@@ -4,8 +4,9 @@
 import { ANNOTATION } from "../../api/pod/labels.ts";
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
 import type { ExecHandler, HttpGetHandler, LifecycleHandler } from "../../api/v1/probe.ts";
-import { isSidecar, type PodSpec } from "../../api/v1/pod.ts";
+import { isSidecar } from "../../api/v1/pod.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../../lib/json.ts";
+import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import type { ContainerPort } from "../../api/v1/container-ports.ts";
 import type { Container } from "../../api/v1/container.ts";
 

@@ -1,7 +1,7 @@
 // Decides whether and when a container that has exited starts again. kubelet: ShouldContainerBeRestarted, doBackOff
 
 import type { ObservedContainer, KilledInstance } from "../../api/pod/observed-pod.ts";
-import type { PodSpec } from "../../api/v1/pod.ts";
+import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import { restartsAfter, restartsAfterKill } from "../../api/pod/restart-policy.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/backoff.ts";
 import type { Monotonic } from "../../lib/clock.ts";

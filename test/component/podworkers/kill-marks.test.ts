@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ObservedContainer, KilledInstances } from "../../../src/api/pod/observed-pod.ts";
-import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { KillMarks, type KilledRows } from "../../../src/podworkers/kill-marks.ts";
 import { PodSyncState } from "../../../src/podworkers/pod-sync-state.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Pod, PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
+import type { Pod } from "../../../src/api/v1/pod.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { GracePeriod } from "../../../src/runtime/grace-period.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";

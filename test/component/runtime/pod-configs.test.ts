@@ -6,7 +6,7 @@ import { isDevice } from "../../../src/podworkers/missing-devices.ts";
 import { podConfigs, type NodePodConfigs } from "../../../src/runtime/pod-configs.ts";
 import { CONFIG_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
-import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import {
   SecurityProfile_ProfileType as ProfileType,
   type IDMapping,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
-import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import type { RuntimeHelper, SubPath } from "../../../src/runtime/decide/action-input.ts";

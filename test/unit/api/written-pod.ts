@@ -2,7 +2,7 @@
 
 import type { DecodeContext, DecodedObject } from "../../../src/api/decode/decode-context.ts";
 import { decodeObject } from "../../../src/api/decode/decode-object.ts";
-import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { sha256 } from "./digest.ts";
 import type { Container } from "../../../src/api/v1/container.ts";
 

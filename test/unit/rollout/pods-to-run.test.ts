@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
-import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { RolloutStatus } from "../../../src/api/pod/rollout.ts";
 import type { RolloutStep } from "../../../src/rollout/plan-rollout.ts";
 import { podsToRun, type ListedPod } from "../../../src/rollout/pods-to-run.ts";

@@ -3,7 +3,8 @@
 import { expect } from "bun:test";
 import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type { Probe } from "../../../src/api/v1/probe.ts";
-import { allContainers, type PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
+import { allContainers } from "../../../src/api/v1/pod.ts";
 import { computePodActions } from "../../../src/runtime/decide/pod-actions.ts";
 import type {
   ActionContext,

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { readersOf } from "../../../src/source/object-changes.ts";
-import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 
 const pod = (uid: string, spec: Partial<PodSpec>, namespace = "default") =>

@@ -7,7 +7,7 @@ import type {
   PodCondition,
   PodPhase,
 } from "../../../src/api/v1/pod-status.ts";
-import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { podConditions, timed, type ConditionsInput } from "../../../src/status/conditions.ts";
 import { aContainer, aPod, aSandbox, anObservedPod } from "../../fakes/a-pod.ts";
 

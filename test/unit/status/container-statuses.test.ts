@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { ObservedContainer } from "../../../src/api/pod/observed-pod.ts";
 import type { ContainerState, ContainerStatus } from "../../../src/api/v1/pod-status.ts";
-import type { PodSpec, RestartPolicy } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
+import type { RestartPolicy } from "../../../src/api/v1/pod.ts";
 import { containerStatuses } from "../../../src/status/container-statuses.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type { ContainerStatus, PodCondition, PodStatus } from "../../../src/api/v1/pod-status.ts";
-import type { Pod, PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
+import type { Pod } from "../../../src/api/v1/pod.ts";
 import { generatePodStatus } from "../../../src/status/generate.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";

@@ -5,7 +5,7 @@ import type {
   ContainerStatus,
   PodContainerStatuses,
 } from "../../../src/api/v1/pod-status.ts";
-import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { containerStatuses } from "../../../src/status/container-statuses.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ContainerState, ContainerStatus, PodPhase } from "../../../src/api/v1/pod-status.ts";
-import type { PodSpec, RestartPolicy } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
+import type { RestartPolicy } from "../../../src/api/v1/pod.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
 import { podPhase } from "../../../src/status/phase.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";

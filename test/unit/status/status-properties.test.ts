@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ObservedContainer, ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import type { ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
-import type { PodSpec } from "../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { ProbeOutcome } from "../../../src/api/v1/probe.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
 import { generatePodStatus } from "../../../src/status/generate.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { DecodeContext } from "../../../../src/api/decode/decode-context.ts";
 import { decodeManifest } from "../../../../src/api/decode/decode-manifest.ts";
 import { decodeObject } from "../../../../src/api/decode/decode-object.ts";
-import type { PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import { sha256 } from "../digest.ts";
 import type { JsonObject } from "../../../../src/lib/json.ts";
 

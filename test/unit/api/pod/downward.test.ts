@@ -5,7 +5,7 @@ import {
   podField,
   type DownwardFacts,
 } from "../../../../src/api/pod/downward.ts";
-import type { PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import { splitSubscript, type ResourceFieldRef } from "../../../../src/api/v1/references.ts";
 import { UID, aContainer, aPod } from "../../../fakes/a-pod.ts";
 

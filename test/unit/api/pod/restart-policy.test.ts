@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { PodSpec, RestartPolicy } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
+import type { RestartPolicy } from "../../../../src/api/v1/pod.ts";
 import {
   exitMayBeLast,
   restartPolicyOf,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { podLimits, podRequests, type Amounts } from "../../../../src/api/resource/pod-amounts.ts";
-import type { PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import { parseQuantity } from "../../../../src/api/resource/quantity.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import type { ResourceList } from "../../../../src/api/v1/resources.ts";

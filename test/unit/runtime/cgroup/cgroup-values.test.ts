@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { amountsOf } from "../../../../src/api/resource/pod-amounts.ts";
-import type { PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import type { CgroupValue } from "../../../../src/host/cgroups.ts";
 import {
   allPodsValues,

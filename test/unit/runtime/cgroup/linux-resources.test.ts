@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import type { QosClass } from "../../../../src/api/resource/qos.ts";
 import {
   cpuQuota,

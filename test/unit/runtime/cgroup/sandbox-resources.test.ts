@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import { sandboxResources } from "../../../../src/runtime/cgroup/sandbox-resources.ts";
 import { aContainer, aPod } from "../../../fakes/a-pod.ts";
 import type { ResourceList } from "../../../../src/api/v1/resources.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import { kernelHostname, podHostname } from "../../../../src/runtime/cri-config/hostname.ts";
 import { aPod } from "../../../fakes/a-pod.ts";
 

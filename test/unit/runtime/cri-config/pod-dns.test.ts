@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import { podDns, type DnsFacts } from "../../../../src/runtime/cri-config/pod-dns.ts";
 import type { DnsConfig } from "../../../../src/runtime/cri-config/resolv-conf.ts";
 import { aPod } from "../../../fakes/a-pod.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
-import type { PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import type {
   PodSecurityContext,
   SecurityContext,

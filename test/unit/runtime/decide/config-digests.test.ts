@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { PodSpec } from "../../../../src/api/v1/pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 import type { EnvVar } from "../../../../src/api/v1/environment.ts";
 import type { ProjectedSource } from "../../../../src/api/v1/projections.ts";
 import type { Volume } from "../../../../src/api/v1/volumes.ts";

@@ -1,5 +1,7 @@
 // How Kubernetes writes JSON: what is empty or false is left out.
 
+import { isJsonObject } from "../lib/json.ts";
+
 /** Plain JSON in Kubernetes' form. */
 export type V1Object = Readonly<Record<string, unknown>>;
 
@@ -17,4 +19,9 @@ export function text(key: string, value: string): V1Object {
 
 export function flag(key: string, isSet: boolean): V1Object {
   return isSet ? { [key]: true } : {};
+}
+
+/** What a type of an object has written. */
+export function writtenObject(written: unknown): V1Object {
+  return isJsonObject(written) ? written : {};
 }

@@ -1,6 +1,6 @@
 // RFC 8785: one text for one value, whatever the key order or number spelling. Hashes and UIDs stand on it.
 
-import { compareText } from "../../lib/compare.ts";
+import { compareText } from "./compare.ts";
 
 /** `value` is plain JSON data; `undefined` members are left out, numbers that JSON lacks become null. */
 export function canonicalJson(value: unknown): string {

@@ -5,7 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { Events } from "./gen/containerd/services/events/v1/events_pb.ts";
 import type { Envelope } from "./gen/containerd/types/types_pb.ts";
 import { CRI_NAMESPACE, CRI_NAMESPACE_HEADERS } from "./containerd.ts";
-import type { RuntimeEvent, RuntimeEvents } from "./runtime-events.ts";
+import { untilAborted, type RuntimeEvent, type RuntimeEvents } from "./runtime-events.ts";
 import { taskEvent } from "./task-event.ts";
 
 const MARKER_TOPIC = "/agent/subscribed";
@@ -34,12 +34,8 @@ export class ContainerdEvents implements RuntimeEvents {
     this.#clock = options.clock;
   }
 
-  async *subscribe(signal: AbortSignal): AsyncGenerator<RuntimeEvent, void, undefined> {
-    try {
-      yield* this.#events(signal);
-    } catch (thrown) {
-      if (!signal.aborted) throw thrown;
-    }
+  subscribe(signal: AbortSignal): AsyncGenerator<RuntimeEvent, void, undefined> {
+    return untilAborted(signal, this.#events(signal));
   }
 
   async *#events(signal: AbortSignal): AsyncGenerator<RuntimeEvent, void, undefined> {

@@ -3,7 +3,7 @@
 import type { RuntimeServiceClient } from "../cri/cri-client.ts";
 import { ContainerEventType, type ContainerEventResponse } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { RuntimeEvent, RuntimeEvents } from "./runtime-events.ts";
+import { untilAborted, type RuntimeEvent, type RuntimeEvents } from "./runtime-events.ts";
 
 /** Longer than any runtime needs to handle a request that it has received. */
 const SETTLED_MS = 2000;
@@ -23,12 +23,8 @@ export class CriEvents implements RuntimeEvents {
     this.#clock = options.clock;
   }
 
-  async *subscribe(signal: AbortSignal): AsyncGenerator<RuntimeEvent, void, undefined> {
-    try {
-      yield* this.#events(signal);
-    } catch (thrown) {
-      if (!signal.aborted) throw thrown;
-    }
+  subscribe(signal: AbortSignal): AsyncGenerator<RuntimeEvent, void, undefined> {
+    return untilAborted(signal, this.#events(signal));
   }
 
   // CRI does not acknowledge a subscription. An answer to Version proves the connection, but the runtime may handle it

@@ -1,4 +1,4 @@
-// Performs: the interface of the runtime's event stream. Events only speed up reactions; the state comes from a relist.
+// Performs: the runtime's event stream as an interface. Events only speed up reactions; the state comes from a relist.
 
 export type TaskEventType = "Created" | "Started" | "Exited" | "Deleted" | "OOM";
 
@@ -27,4 +27,16 @@ export interface RuntimeEvents {
    * call `Version` periodically, and abort if there is no answer.
    */
   subscribe(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
+}
+
+/** The same events; an error after `signal` aborted ends them quietly. */
+export async function* untilAborted(
+  signal: AbortSignal,
+  events: AsyncIterable<RuntimeEvent>,
+): AsyncGenerator<RuntimeEvent, void, undefined> {
+  try {
+    yield* events;
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+  }
 }

@@ -20,7 +20,6 @@ import type { ProbeExec } from "../prober/run-probe.ts";
 import { ProbeManager } from "../prober/probe-manager.ts";
 import { ContainerDrafts } from "../runtime/container-draft.ts";
 import type { EnsureImage, RuntimeHelper } from "../runtime/decide/action-input.ts";
-import { volumeImages } from "../runtime/cri-config/volume-images.ts";
 import { PodKiller } from "../runtime/kill-pod.ts";
 import { LifecycleRunner } from "../runtime/lifecycle.ts";
 import { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
@@ -29,6 +28,7 @@ import { PodRuntime } from "../runtime/pod-runtime.ts";
 import { ContainerSurroundings } from "../runtime/run-container-options.ts";
 import { ContainerStarter } from "../runtime/start-container.ts";
 import type { PodVolumes } from "../volume/pod-volumes.ts";
+import { volumeImages } from "../runtime/cri-config/container-mounts.ts";
 
 export interface LifecycleOptions {
   readonly edges: Edges;

@@ -7,11 +7,11 @@ import { deadline, type Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { FetchImages } from "../podworkers/pod-replacement.ts";
 import type { Pods } from "../podworkers/pods.ts";
-import { restartable } from "../runtime/decide/ordered-restart.ts";
 import { running, type CommandOrder, type Runs } from "./executor.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
 import { VERBS } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
+import { restartable } from "../runtime/decide/running-restart.ts";
 
 export interface PodCommandsOptions {
   readonly pods: Pick<Pods, "cache" | "workers">;

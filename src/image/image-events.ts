@@ -1,6 +1,6 @@
 // The events about an image, with the kubelet's messages. kubelet: images.imageManager, startContainer
 
-import type { Said } from "../api/v1/events.ts";
+import type { EventContent } from "../api/v1/events.ts";
 import { type AgentError, messageOf } from "../lib/errors.ts";
 
 export interface PullFacts {
@@ -11,34 +11,34 @@ export interface PullFacts {
   readonly size?: bigint | undefined;
 }
 
-export function pulling(image: string): Said {
+export function pulling(image: string): EventContent {
   return { type: "Normal", reason: "Pulling", message: `Pulling image "${image}"` };
 }
 
-export function pulled(image: string, { ms, waitedMs, size }: PullFacts): Said {
+export function pulled(image: string, { ms, waitedMs, size }: PullFacts): EventContent {
   const took = `${goDuration(Math.min(ms, waitedMs))} (${goDuration(waitedMs)} including waiting)`;
   const bytes = size === undefined ? "" : ` Image size: ${size} bytes.`;
   const message = `Successfully pulled image "${image}" in ${took}.${bytes}`;
   return { type: "Normal", reason: "Pulled", message };
 }
 
-export function alreadyPresent(image: string): Said {
+export function alreadyPresent(image: string): EventContent {
   const message = `Container image "${image}" already present on machine`;
   return { type: "Normal", reason: "Pulled", message };
 }
 
-export function pullFailed(image: string, cause: unknown): Said {
+export function pullFailed(image: string, cause: unknown): EventContent {
   const message = `Failed to pull image "${image}": ${messageOf(cause)}`;
   return { type: "Warning", reason: "Failed", message };
 }
 
 /** Of a refusal of `ImagePuller.ensure`: what happened, then the reason in the container's state. */
-export function refused(image: string, error: AgentError): readonly Said[] {
+export function refused(image: string, error: AgentError): readonly EventContent[] {
   const message = `Error: ${error.reason}`;
   return [...details(image, error), { type: "Warning", reason: "Failed", message }];
 }
 
-function details(image: string, { reason, message, cause }: AgentError): readonly Said[] {
+function details(image: string, { reason, message, cause }: AgentError): readonly EventContent[] {
   switch (reason) {
     case "InvalidImageName":
       return [{ type: "Warning", reason: "InspectFailed", message }];

@@ -1,7 +1,7 @@
 // Performs: makes sure that an image is on the node: asks, decides by the pull policy, pulls. kubelet:
 // EnsureImageExists
 
-import type { Said } from "../api/v1/events.ts";
+import type { EventContent } from "../api/v1/events.ts";
 import type { ImageServiceClient } from "../cri/cri-client.ts";
 import type { Image } from "../cri/gen/runtime/v1/api_pb.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
@@ -41,7 +41,7 @@ export interface EnsureOptions {
   /** A local image does not replace one whose registry cannot be reached. */
   readonly isStrict?: boolean;
   /** Called for each event, also by every caller that shares a pull. Must not throw. */
-  readonly record?: (said: Said) => void;
+  readonly record?: (said: EventContent) => void;
   /** Credentials for the registry, looked up before a pull and tried in turn; none = anonymous. */
   readonly credentials?: (reference: ImageReference) => readonly PullCredentials[];
 }

@@ -7,7 +7,7 @@ import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
 import { computePodActions, neverAgain } from "../runtime/decide/pod-actions.ts";
-import { isComingBack } from "../runtime/decide/config-restart.ts";
+import { isComingBack } from "../runtime/decide/running-restart.ts";
 import { isFinished, usableSandbox } from "../runtime/observe/newest.ts";
 import type { ActionContext, KillReason, PodAction } from "../runtime/decide/pod-action.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";

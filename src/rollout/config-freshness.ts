@@ -9,7 +9,7 @@ import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { restartsOnConfigChange } from "../api/pod/pod-annotations.ts";
 import { allContainers } from "../api/v1/pod.ts";
 import { configDigests, configText } from "../runtime/decide/config-digests.ts";
-import { hasChanged, readers as followers } from "../runtime/decide/config-restart.ts";
+import { hasChanged, readers as followers } from "../runtime/decide/running-restart.ts";
 
 export interface FreshnessFacts {
   readonly objects: LocalObjects;

@@ -3,7 +3,7 @@
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import type { PodRolloutStatus, RolloutStatus } from "../api/pod/rollout.ts";
 import { failureWords, runsInstead, takenBack } from "../api/pod/update-condition.ts";
-import { podEvent, type RecordEvent, type Said } from "../api/v1/events.ts";
+import { podEvent, type RecordEvent, type EventContent } from "../api/v1/events.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Logger } from "../lib/logger.ts";
 
@@ -66,7 +66,7 @@ export class RolloutEvents {
 function statusEvent(
   { status, goodGeneration }: PodRolloutStatus,
   before: RolloutStatus | undefined,
-): Said | undefined {
+): EventContent | undefined {
   if (JSON.stringify(status) === JSON.stringify(before)) return undefined;
   switch (status.type) {
     case "Good":

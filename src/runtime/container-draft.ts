@@ -19,9 +19,9 @@ import {
   type SurroundingFacts,
   readsAddress,
 } from "./run-container-options.ts";
-import { highestLogAttempt } from "./decide/log-attempts.ts";
-import { volumeImages } from "./cri-config/volume-images.ts";
 import type { Container } from "../api/v1/container.ts";
+import { highestLogAttempt } from "./observe/newest.ts";
+import { volumeImages } from "./cri-config/container-mounts.ts";
 
 export interface ContainerDraftsOptions {
   readonly files: Files;

@@ -1,7 +1,7 @@
 // Performs: ends what the runtime has of one pod: hooks, then containers gracefully and in order, then sandboxes, then
 // their records. kubelet: KillPod, killContainersWithSyncResult, killContainer
 
-import { podEvent, type RecordEvent, type Said } from "../api/v1/events.ts";
+import { podEvent, type RecordEvent, type EventContent } from "../api/v1/events.ts";
 import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
@@ -182,7 +182,10 @@ export class PodKiller {
     }
   }
 
-  #say(about: Pick<Stop, "observed" | "container"> & { facts: StopFacts }, said: Said): void {
+  #say(
+    about: Pick<Stop, "observed" | "container"> & { facts: StopFacts },
+    said: EventContent,
+  ): void {
     const list = about.facts.role.type === "App" ? "containers" : "initContainers";
     const fieldPath = `spec.${list}{${about.container.name}}`;
     this.#options.record(podEvent(about.observed, { ...said, fieldPath }));

@@ -3,8 +3,7 @@
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import { podLogDirectory } from "../api/pod/log-paths.ts";
-import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import type { PodUID } from "../api/v1/pod.ts";
+import type { IdRange, ObservedPod } from "../api/pod/observed-pod.ts";
 import { qosClass } from "../api/resource/qos.ts";
 import { memoryCgroupRemedy, type CgroupFacts } from "../host/cgroups.ts";
 import type { Files } from "../host/files.ts";
@@ -14,14 +13,13 @@ import { containerConfig, type ContainerConfigFacts } from "./cri-config/contain
 import type { RuntimeFeatures } from "./cri-config/features.ts";
 import type { PodConfigs } from "./decide/action-input.ts";
 import { etcHostsPath } from "./cri-config/hosts-file.ts";
-import { podDns } from "./cri-config/pod-dns.ts";
-import { runtimeHandlerOf } from "./cri-config/runtime-class.ts";
-import { sandboxConfig } from "./cri-config/sandbox-config.ts";
+import { podDns, type DnsConfig, isOnlyStub, parseResolvConf } from "./cri-config/pod-dns.ts";
+import { sandboxConfig, runtimeHandlerOf } from "./cri-config/sandbox-config.ts";
 import { terminationLogPath } from "./observe/termination-message.ts";
 import type { Edges } from "../edges.ts";
-import { IdRanges } from "./id-ranges.ts";
-import { nodeDns } from "./cri-config/node-dns.ts";
 import { PodCgroups, hugePageSizes, type PodCgroupsOptions } from "./cgroup/pod-cgroups.ts";
+import { freeIdRange } from "./cri-config/namespaces.ts";
+import type { PodUID } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface PodConfigsOptions extends PodCgroupsOptions {
@@ -52,7 +50,7 @@ export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
   const { facts: cgroupFacts } = edges.cgroups;
   const dns = ({ pod }: DesiredPod) => {
     const node = nodeDns(files, config.resolvConf);
-    const { config: podConfig, said: events } = podDns(pod, { node, ...config });
+    const { config: podConfig, events } = podDns(pod, { node, ...config });
     for (const event of events) options.record(podEvent(pod.metadata, event));
     return podConfig;
   };
@@ -141,4 +139,57 @@ function requireMemoryCgroup({ name, resources }: Container, facts: CgroupFacts)
   if (remedy === undefined || resources.limits.memory === undefined) return;
   const message = `container "${name}" has a memory limit, but ${remedy}`;
   throw new AgentError({ reason: "CreateContainerConfigError", message });
+}
+
+const ETC_RESOLV_CONF = "/etc/resolv.conf";
+
+/** The file systemd-resolved writes the real name servers to. */
+const RESOLVED_CONF = "/run/systemd/resolve/resolv.conf";
+
+const RESOLV_CONF_BYTES = 64 * 1024;
+
+type Reading = Pick<Files, "target" | "readFollowing">;
+
+/** `configured`: what `resolvConf` says, which is then taken as it is. */
+function nodeDns(files: Reading, configured: string | undefined): DnsConfig {
+  if (configured !== undefined) return read(files, configured);
+  const own = read(files, ETC_RESOLV_CONF);
+  return isOnlyStub(own) ? read(files, RESOLVED_CONF) : own;
+}
+
+/** What is not there names no servers. */
+function read(files: Reading, path: string): DnsConfig {
+  const isThere = files.target(path) !== undefined;
+  const text = isThere ? files.readFollowing(path, RESOLV_CONF_BYTES) : new Uint8Array();
+  return parseResolvConf(new TextDecoder().decode(text));
+}
+
+export class IdRanges {
+  readonly #observed: () => Iterable<ObservedPod>;
+  readonly #given = new Map<PodUID, IdRange>();
+
+  /** `observed`: every pod that the runtime has. */
+  constructor(observed: () => Iterable<ObservedPod>) {
+    this.#observed = observed;
+  }
+
+  /** The same for every sandbox of a pod: its volumes may hold files of these ids. */
+  of(uid: PodUID): IdRange {
+    const given = this.#given.get(uid);
+    if (given !== undefined) return given;
+    const written = [...this.#observed()].flatMap((pod) =>
+      pod.sandboxes.flatMap(({ userNamespace }) =>
+        userNamespace === undefined ? [] : [{ uid: pod.uid, range: userNamespace }],
+      ),
+    );
+    const used = [...this.#given.values(), ...written.map(({ range }) => range)];
+    const range = written.find((one) => one.uid === uid)?.range ?? freeIdRange(used);
+    this.#given.set(uid, range);
+    return range;
+  }
+
+  /** Nothing of the pod is left. */
+  forget(uid: PodUID): void {
+    this.#given.delete(uid);
+  }
 }

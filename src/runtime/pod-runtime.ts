@@ -1,8 +1,7 @@
 // Performs: performs single actions on one pod in the runtime; decides nothing. kubelet: kuberuntime manager
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import { podEvent, type RecordEvent, type Said } from "../api/v1/events.ts";
-import { allContainers, podName } from "../api/v1/pod.ts";
+import { type EventContent, type RecordEvent, podEvent } from "../api/v1/events.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { CriError, isNameReserved, isNetworkNotReady, isNotFound } from "../cri/cri-error.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
@@ -22,6 +21,7 @@ import type { PodKiller } from "./kill-pod.ts";
 import { sandboxAddresses } from "./observe/observe.ts";
 import type { KillReason, PodAction } from "./decide/pod-action.ts";
 import type { ContainerStarter } from "./start-container.ts";
+import { podName, allContainers } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface PodRuntimeOptions {
@@ -179,7 +179,7 @@ export class PodRuntime {
     }
   }
 
-  #say({ pod }: DesiredPod, said: Said): void {
+  #say({ pod }: DesiredPod, said: EventContent): void {
     this.#options.record(podEvent(pod.metadata, said));
   }
 }

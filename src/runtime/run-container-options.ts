@@ -1,8 +1,7 @@
 // Performs: gathers what a container finds when it starts, beside its image and whole volumes: environment, hosts file,
 // parts of volumes, and the digest of what it read. kubelet: GenerateRunContainerOptions, makeMounts
 
-import type { Said } from "../api/v1/events.ts";
-import type { Pod } from "../api/v1/pod.ts";
+import type { EventContent } from "../api/v1/events.ts";
 import type { Files } from "../host/files.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import type {
@@ -20,6 +19,7 @@ import { podHostname } from "./cri-config/hostname.ts";
 import { hostNetworkHostsFile, podHostsFile } from "./cri-config/hosts-file.ts";
 import { subPathOf } from "./cri-config/volume-parts.ts";
 import type { Container } from "../api/v1/container.ts";
+import type { Pod } from "../api/v1/pod.ts";
 import type { VolumeMount } from "../api/v1/volume-mounts.ts";
 
 export interface SurroundingsOptions {
@@ -35,7 +35,7 @@ export type SurroundingFacts = Pick<
 
 export interface Surroundings {
   readonly facts: SurroundingFacts;
-  readonly said: readonly Said[];
+  readonly said: readonly EventContent[];
   /** The container may be made, and be started when `settle` has resolved. */
   readonly needsAddress: boolean;
 }
@@ -67,7 +67,7 @@ export class ContainerSurroundings {
     const { pod } = input.desired;
     const { nodeName, allocatable: node } = helper;
     const downward = { nodeName, hostIPs: helper.hostIPs(), podIPs: ips ?? [] };
-    const { env, said } = resolveEnvironment(pod, container, { objects, downward, node });
+    const { env, events: said } = resolveEnvironment(pod, container, { objects, downward, node });
     const read = configText(pod, container, objects);
     this.#showNewest(pod, container);
     const facts = {

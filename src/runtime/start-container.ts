@@ -1,7 +1,6 @@
 // Performs: brings one container of a pod to life, as it was drafted: create, start, postStart. kubelet: startContainer
 
-import { containerEvent, type RecordEvent, type Said } from "../api/v1/events.ts";
-import { allContainers, podName, type Pod } from "../api/v1/pod.ts";
+import { type EventContent, type RecordEvent, containerEvent } from "../api/v1/events.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { isNameReserved } from "../cri/cri-error.ts";
 import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
@@ -18,6 +17,7 @@ import { canBeDraftedEarly, type ContainerDrafts } from "./container-draft.ts";
 import type { ContainerSurroundings } from "./run-container-options.ts";
 import { asWritten } from "./cri-config/expansion.ts";
 import type { LifecycleRunner } from "./lifecycle.ts";
+import { podName, type Pod, allContainers } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface ContainerStarterOptions {
@@ -173,7 +173,7 @@ export class ContainerStarter {
     return (await sandbox.ips())[0];
   }
 
-  #say(container: Container, input: ActionInput, said: Said): void {
+  #say(container: Container, input: ActionInput, said: EventContent): void {
     this.#options.record(containerEvent(input.desired.pod, container.name, said));
   }
 }

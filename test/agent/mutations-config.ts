@@ -5,38 +5,38 @@ import type { Mutation } from "./mutations.ts";
 export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "a config restart waits for nobody",
-    file: "src/runtime/decide/config-restart.ts",
+    file: "src/runtime/decide/running-restart.ts",
     search: "if (waits && container.name !== context.configRestarting) continue;",
     replacement: "",
   },
   {
     name: "config restarts in any order",
-    file: "src/runtime/decide/config-restart.ts",
+    file: "src/runtime/decide/running-restart.ts",
     search: "for (const container of readers(pod)) {",
     replacement: "for (const container of readers(pod).toReversed()) {",
   },
   {
     name: "a config restart keeps the number",
-    file: "src/runtime/decide/config-restart.ts",
+    file: "src/runtime/decide/running-restart.ts",
     search: 'return [killOf(newest, "ConfigChanged"), startAction(container, observed)];',
     replacement:
       'return [killOf(newest, "ConfigChanged"), { ...startAction(container, observed), attempt: newest.attempt }];',
   },
   {
     name: "digests of two keys are compared",
-    file: "src/runtime/decide/config-restart.ts",
+    file: "src/runtime/decide/running-restart.ts",
     search: "return maker !== undefined && maker === makerOf(current);",
     replacement: "return maker !== undefined;",
   },
   {
     name: "who may run once restarts for his config",
-    file: "src/runtime/decide/config-restart.ts",
+    file: "src/runtime/decide/running-restart.ts",
     search: 'return !isInit && restartPolicyOf(spec, container) !== "Never";',
     replacement: "return !isInit && restartPolicyOf(spec, container) !== undefined;",
   },
   {
     name: "nobody may keep his config",
-    file: "src/runtime/decide/config-restart.ts",
+    file: "src/runtime/decide/running-restart.ts",
     search: "if (!restartsOnConfigChange(pod)) return [];",
     replacement: "",
   },

@@ -4,11 +4,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 import { NamespaceMode } from "../../src/cri/gen/runtime/v1/api_pb.ts";
-import { hiddenPaths } from "../../src/runtime/cri-config/masked-paths.ts";
 import type { BareContainer } from "./bare-calls.ts";
 import { podManifest } from "./agent-side.ts";
 import { CallTimes } from "./call-times.ts";
 import { inPairs, type Bench, type Pairs } from "./pairs.ts";
+import { hiddenPaths } from "../../src/runtime/cri-config/security-context.ts";
 
 const VARIABLES = 20;
 const VOLUMES = ["config", "secret", "podinfo", "all", "scratch"] as const;

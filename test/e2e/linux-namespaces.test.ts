@@ -108,10 +108,10 @@ e2e.concurrent("hostNetwork is the node's network, with its name and its hosts",
   expect(lines.slice(7)).toEqual([
     (await output(["uname", "-n"])).trim(),
     "node",
-    "# Copied by the agent from the node, for a pod on its network.",
+    "# Copied by the agent from the node, for a pod with hostNetwork.",
     ...readFileSync("/etc/hosts", "utf8").trimEnd().split("\n"),
     "",
-    "# From hostAliases of the pod.",
+    "# From the pod's hostAliases.",
     "192.0.2.7\tdatabase",
   ]);
 });
@@ -125,7 +125,7 @@ e2e.concurrent("shareProcessNamespace lets one container see, read and end anoth
 });
 
 const HOSTS = [
-  "# Written by the agent for this pod; changed by hand, it lasts until a container starts.",
+  "# Written by the agent for this pod. Manual changes are overwritten when a container starts.",
   "127.0.0.1\tlocalhost",
   "::1\tlocalhost ip6-localhost ip6-loopback",
   "fe00::0\tip6-localnet",
@@ -135,7 +135,7 @@ const HOSTS = [
 ];
 const ALIASES = [
   "",
-  "# From hostAliases of the pod.",
+  "# From the pod's hostAliases.",
   "192.0.2.7\tdatabase\tdatabase.example",
   "2001:db8::7\tdatabase",
 ];

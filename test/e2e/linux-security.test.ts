@@ -271,7 +271,7 @@ e2e.concurrent("a container waits for its profile, and starts when it is there",
   const path = join(agent.paths.state, "seccomp/late.json");
   const waiting = { container: "waits", reason: "CreateContainerConfigError" };
   expect(await waitOf(agent, "seccomp-late", waiting)).toBe(
-    `container "waits" needs the seccomp profile ${path}, which is not there; put it there`,
+    `container "waits" needs the seccomp profile ${path}, which does not exist; create it`,
   );
   expect(await linesOf(agent, "seccomp-late", "beside")).toEqual(["Seccomp:\t0"]);
   putProfile("late.json");

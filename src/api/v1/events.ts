@@ -1,4 +1,4 @@
-// What happened, in Kubernetes' words: said by the rooms, remembered by status/events, sent upstream.
+// Kubernetes events: recorded by every room, kept by status/events, sent upstream.
 
 import type { Pod } from "./pod.ts";
 
@@ -23,13 +23,13 @@ export interface NewEvent {
   readonly message: string;
 }
 
-/** An event with how often and when it was said. */
+/** An event with how often and when it was recorded. */
 export interface RecordedEvent extends NewEvent {
   /** Unique in this process; a repetition keeps it. */
   readonly id: number;
-  /** How often the same was said. */
+  /** How often the same event was recorded. */
   readonly count: number;
-  /** Wall ms; for showing only. */
+  /** Wall-clock milliseconds, for display only. */
   readonly first: number;
   readonly last: number;
 }
@@ -37,23 +37,27 @@ export interface RecordedEvent extends NewEvent {
 /** Never throws, never waits. */
 export type RecordEvent = (event: NewEvent) => void;
 
-/** An event before it is said of what. */
-export type Said = Pick<NewEvent, "type" | "reason" | "message">;
+/** An event without the object that it is about. */
+export type EventContent = Pick<NewEvent, "type" | "reason" | "message">;
 
 /** An event about one container of a pod. */
-export function containerEvent({ metadata, spec }: Pod, container: string, said: Said): NewEvent {
+export function containerEvent(
+  { metadata, spec }: Pod,
+  container: string,
+  content: EventContent,
+): NewEvent {
   const isInit = spec.initContainers.some(({ name }) => name === container);
   const fieldPath = `spec.${isInit ? "initContainers" : "containers"}{${container}}`;
-  return podEvent(metadata, { ...said, fieldPath });
+  return podEvent(metadata, { ...content, fieldPath });
 }
 
 /** An event about a pod, or about one container of it. */
 export function podEvent(
   pod: { readonly namespace: string; readonly name: string; readonly uid: string },
-  said: Said & { readonly fieldPath?: string },
+  content: EventContent & { readonly fieldPath?: string },
 ): NewEvent {
   const { namespace, name, uid } = pod;
-  const { fieldPath, ...event } = said;
+  const { fieldPath, ...event } = content;
   const object = { kind: "Pod", namespace, name, uid };
   return { ...event, object: fieldPath === undefined ? object : { ...object, fieldPath } };
 }

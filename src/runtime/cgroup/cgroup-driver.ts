@@ -1,12 +1,12 @@
-// Performs: finds out which cgroup driver the runtime uses: pods must be placed in its manner. kubelet:
-// getCgroupDriverFromCRI
+// Performs: detects the runtime's cgroup driver, which decides where pods lie in the cgroup tree.
+// kubelet: getCgroupDriverFromCRI
 
 import type { CriClient } from "../../cri/cri-client.ts";
 import { isUnimplemented } from "../../cri/cri-error.ts";
 import { CgroupDriver as CriCgroupDriver } from "../../cri/gen/runtime/v1/api_pb.ts";
 import type { CgroupDriver } from "./cgroup-parent.ts";
 
-/** `configured`, else what CRI's RuntimeConfig says, else what containerd's verbose Status shows, else cgroupfs. */
+/** `configured`, else from CRI's RuntimeConfig, else from containerd's verbose Status, else cgroupfs. */
 export async function findCgroupDriver(
   cri: CriClient,
   configured: CgroupDriver | "auto",
@@ -31,7 +31,7 @@ export function driverOfStatus(config: string | undefined): CgroupDriver {
     const runtime = field(field(containerd, "runtimes"), String(name));
     return field(field(runtime, "options"), "SystemdCgroup") === true ? "systemd" : "cgroupfs";
   } catch {
-    // Not JSON: another runtime's text says nothing to us.
+    // Not JSON: the text of another runtime.
     return "cgroupfs";
   }
 }

@@ -1,4 +1,4 @@
-// Where a pod lies in the cgroup tree: the kubelet's own layout. kubelet: CgroupName, podContainerManager
+// The place of a pod in the cgroup tree, laid out as the kubelet's. kubelet: CgroupName, podContainerManager
 
 import type { QosClass } from "../../api/resource/qos.ts";
 
@@ -16,13 +16,13 @@ export interface CgroupTree {
   readonly version: 1 | 2;
   /** Where the tree is mounted, `/sys/fs/cgroup`. */
   readonly mountPoint: string;
-  /** Version 1: the names of the hierarchies' directories below it (`cpu,cpuacct`, `memory`, …); of 2: not looked at. */
+  /** Version 1: the names of the hierarchies' directories below it (`cpu,cpuacct`, `memory`, …); ignored for version 2. */
   readonly hierarchies: readonly string[];
 }
 
 /**
  * CRI's `cgroup_parent`: a path for cgroupfs (`/kubepods/burstable/pod<uid>`), the name of a slice for
- * systemd (`kubepods-burstable-pod<uid_>.slice`). The runtime creates whatever of it is missing.
+ * systemd (`kubepods-burstable-pod<uid_>.slice`). The runtime creates missing levels.
  */
 export function cgroupParent(pod: PodCgroup): string {
   switch (pod.driver) {
@@ -34,8 +34,8 @@ export function cgroupParent(pod: PodCgroup): string {
 }
 
 /**
- * The pod's own directories, one per hierarchy. A runtime removes only the leaves it made, so these stay
- * behind, empty, when the pod is gone: whoever clears up removes each with rmdir, absent = fine.
+ * The pod's own directories, one per hierarchy. A runtime removes only the containers' cgroups, so these stay behind,
+ * empty, when the pod is gone.
  */
 export function podCgroupDirectories(pod: PodCgroup, tree: CgroupTree): readonly string[] {
   const inTree = namesInTree(pod).join("/");
@@ -44,9 +44,9 @@ export function podCgroupDirectories(pod: PodCgroup, tree: CgroupTree): readonly
 }
 
 export interface CgroupPaths {
-  /** Around all pods. */
+  /** The parent of all pods. */
   readonly allPods: string;
-  /** Around the pods of one class; Guaranteed ones have none. */
+  /** The parent of the pods of one class; absent for Guaranteed. */
   readonly qos?: string;
   readonly pod: string;
 }
@@ -68,7 +68,7 @@ function namesInTree(pod: PodCgroup): readonly string[] {
     case "cgroupfs":
       return cgroupfsParts(pod);
     case "systemd": {
-      // A slice lies inside of the slices its name begins with.
+      // A slice lies inside the slices that its name begins with.
       const parts = sliceParts(pod);
       return parts.map((_, at) => `${parts.slice(0, at + 1).join("-")}.slice`);
     }
@@ -88,12 +88,12 @@ function sliceParts({ cgroupRoot, qos, uid }: PodCgroup): readonly string[] {
 function rootSlices(cgroupRoot: string): readonly string[] {
   const parts = cgroupRoot.split("/").filter((part) => part !== "");
   const last = parts.at(-1);
-  // A slice's name holds its whole path already.
+  // A slice's name already contains its whole path.
   if (last?.endsWith(".slice") === true) return last.slice(0, -".slice".length).split("-");
   return parts.map((part) => part.replaceAll("-", "_"));
 }
 
-// Guaranteed pods lie beside the two other classes, not in one of their own.
+// Guaranteed pods lie directly below kubepods.
 function qosParts(qos: QosClass): readonly string[] {
   switch (qos) {
     case "Guaranteed":

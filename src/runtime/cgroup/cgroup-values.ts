@@ -1,23 +1,22 @@
-// What the cgroups of pods are told, pod by pod and for all pods of a class. kubelet: ResourceConfigForPod, qosContainerManager
+// Values of the cgroups of a pod, of a QoS class and of all pods. kubelet: ResourceConfigForPod, qosContainerManager
 
 import { podLimits, podRequests, type Amounts } from "../../api/resource/pod-amounts.ts";
 import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";
 import type { CgroupController, CgroupValue } from "../../host/cgroups.ts";
-import { cpuQuota, cpuShares, QUOTA_PERIOD } from "./linux-resources.ts";
-import { kernelPageSize } from "./huge-pages.ts";
+import { cpuQuota, cpuShares, QUOTA_PERIOD, kernelPageSize } from "./linux-resources.ts";
 
 export interface PodCgroupFacts {
   readonly version: 1 | 2;
   readonly cpuCFSQuota: boolean;
   /** -1 = no limit. */
   readonly podPidsLimit: number;
-  /** As Kubernetes writes them: "2Mi"; none where the kernel cannot limit them. */
+  /** As Kubernetes writes them, "2Mi"; empty if the kernel cannot limit huge pages. */
   readonly hugePageSizes: readonly string[];
 }
 
-/** For the pod's own cgroup, in the order in which they must be written. */
+/** For the pod's own cgroup, in the order of writing. */
 export function podCgroupValues(spec: PodSpec, facts: PodCgroupFacts): readonly CgroupValue[] {
   const requests = podRequests(spec);
   return [
@@ -30,30 +29,30 @@ export function podCgroupValues(spec: PodSpec, facts: PodCgroupFacts): readonly 
 
 export interface AllPodsFacts {
   readonly version: 1 | 2;
-  /** What pods may ask for in all. */
+  /** The node's capacity less what is reserved. */
   readonly allocatable: Amounts;
-  /** Whether something of the memory is reserved: else the node itself is the limit. */
+  /** Without reserved memory the pods need no common limit. */
   readonly isMemoryReserved: boolean;
 }
 
-/** For the cgroup around all pods. kubelet: enforceNodeAllocatableCgroups */
+/** For the common cgroup of all pods. kubelet: enforceNodeAllocatableCgroups */
 export function allPodsValues(facts: AllPodsFacts): readonly CgroupValue[] {
   const { version, allocatable, isMemoryReserved } = facts;
   const memory = isMemoryReserved ? wholeUnits(allocatable.get("memory") ?? 0n) : undefined;
   return [
     sharesValue(version, cpuShares(allocatable.get("cpu") ?? 0n)),
-    // Older kernels limit only the processes of a cgroup itself unless they are told to.
+    // Otherwise version 1 does not count the memory of child cgroups.
     ...(version === 1 ? [soft("memory", "memory.use_hierarchy", "1")] : []),
     soft("memory", MEMORY_FILE[version], memory === undefined ? NO_LIMIT[version] : String(memory)),
   ];
 }
 
-/** For the cgroup around the pods of one class; Guaranteed ones have none of their own. */
+/** For the common cgroup of a class; Guaranteed pods have none. */
 export function qosValues(
   qos: Exclude<QosClass, "Guaranteed">,
   { version, cpuRequests }: { readonly version: 1 | 2; readonly cpuRequests: bigint },
 ): readonly CgroupValue[] {
-  // BestEffort gets what is left over, Burstable in proportion to what its pods ask for.
+  // BestEffort gets the minimum, Burstable a share in proportion to its pods' requests.
   return [sharesValue(version, cpuShares(qos === "BestEffort" ? 0n : cpuRequests))];
 }
 
@@ -92,7 +91,7 @@ function pidsValues({ podPidsLimit }: PodCgroupFacts): readonly CgroupValue[] {
   return podPidsLimit > 0 ? [limit("pids", "pids.max", String(podPidsLimit))] : [];
 }
 
-/** Pages that nobody asked for are not for the pod. */
+/** A size without a request is limited to 0. */
 function hugePageValues(
   requests: Amounts,
   { version, hugePageSizes }: PodCgroupFacts,
@@ -105,7 +104,7 @@ function hugePageValues(
   });
 }
 
-/** Version 2 weighs from 1 to 10000 what version 1 shares from 2 to 262144. */
+/** Maps the shares of version 1 (2 to 262144) to the weights of version 2 (1 to 10000). */
 function sharesValue(version: 1 | 2, shares: bigint): CgroupValue {
   if (version === 1) return soft("cpu", "cpu.shares", String(shares));
   return soft("cpu", "cpu.weight", String(1n + ((shares - 2n) * 9_999n) / 262_142n));

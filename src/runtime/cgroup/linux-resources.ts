@@ -1,17 +1,24 @@
-// A container's requests and limits as the kernel wants them. kubelet: generateLinuxContainerResources
+// Requests and limits of containers and sandboxes in CRI's form.
+// kubelet: generateLinuxContainerResources, applySandboxResources
 
-import { amountIn, containerRequests } from "../../api/resource/pod-amounts.ts";
-import type { PodSpec } from "../../api/v1/pod-spec.ts";
-import { isSidecar } from "../../api/v1/pod.ts";
+import {
+  amountsOf,
+  podRequests,
+  podLimits,
+  type Amounts,
+  amountIn,
+  containerRequests,
+} from "../../api/resource/pod-amounts.ts";
 import { isNodeCritical } from "../../api/resource/priority.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
 import { wholeUnits } from "../../api/resource/quantity.ts";
 import type { LinuxContainerResourcesInit } from "../../cri/cri-client.ts";
-import { hugePageLimits } from "./huge-pages.ts";
+import type { ResourceList } from "../../api/v1/resources.ts";
+import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import type { Container } from "../../api/v1/container.ts";
+import { isSidecar } from "../../api/v1/pod.ts";
 
 export interface LinuxFacts extends ResourcePolicy {
-  /** Of the pod. */
   readonly spec: PodSpec;
   readonly cgroupVersion: 1 | 2;
   /** The node's memory in bytes. */
@@ -20,11 +27,11 @@ export interface LinuxFacts extends ResourcePolicy {
 
 /** How this node enforces limits. */
 export interface ResourcePolicy {
-  /** False = a CPU limit is no quota; absent = true. */
+  /** False = CPU limits are not enforced as a quota; absent = true. */
   readonly cpuCFSQuota?: boolean;
-  /** Sizes the kernel can limit, as Kubernetes writes them ("2Mi"); absent = none. */
+  /** Sizes that the kernel can limit, as Kubernetes writes them ("2Mi"); absent = none. */
   readonly hugePageSizes?: readonly string[];
-  /** Whether the kernel can limit swap, which containers then do not get; absent = no. */
+  /** The kernel can limit swap: containers then get none; absent = false. */
   readonly limitsSwap?: boolean;
 }
 
@@ -43,13 +50,13 @@ export function linuxResources(
 ): LinuxContainerResourcesInit {
   const { spec, hugePageSizes = [] } = facts;
   const { limits, requests } = container.resources;
-  // A limit of the whole pod binds each container that has none of its own.
+  // The pod's limit applies to each container without its own.
   const cpuLimit = amountIn(limits, "cpu") || amountIn(spec.resources.limits, "cpu");
   const memoryLimit = amountIn(limits, "memory") || amountIn(spec.resources.limits, "memory");
   return {
-    // Only a limit is written: then it is the request too.
+    // Without a request the limit counts as the request.
     cpuShares: cpuShares(requests.cpu === undefined ? cpuLimit : amountIn(requests, "cpu")),
-    ...quotaOf(cpuLimit, facts),
+    ...quotaOf(cpuLimit, facts.cpuCFSQuota),
     memoryLimitInBytes: wholeUnits(memoryLimit),
     oomScoreAdj: containerScore(container, facts),
     hugepageLimits: hugePageLimits(limits, hugePageSizes),
@@ -59,12 +66,12 @@ export function linuxResources(
 
 function quotaOf(
   milliCpu: bigint,
-  { cpuCFSQuota = true }: ResourcePolicy,
+  cpuCFSQuota = true,
 ): Pick<LinuxContainerResourcesInit, "cpuPeriod" | "cpuQuota"> {
   return cpuCFSQuota ? { cpuPeriod: QUOTA_PERIOD, cpuQuota: cpuQuota(milliCpu) } : {};
 }
 
-/** Memory is limited together with swap, or a limit only drives a container into swap. kubelet: NoSwap */
+/** Without a swap limit a memory limit would only move a container into swap. kubelet: NoSwap */
 function noSwap(
   memoryLimit: bigint,
   { cgroupVersion, limitsSwap = false }: LinuxFacts,
@@ -72,14 +79,14 @@ function noSwap(
   if (cgroupVersion === 1) return limitsSwap ? { memorySwapLimitInBytes: memoryLimit } : {};
   return {
     unified: {
-      // One process killed for memory takes its container along, or a pod runs on crippled.
+      // The OOM killer ends the whole container: one that lost a process may not work any more.
       "memory.oom.group": "1",
       ...(limitsSwap ? { "memory.swap.max": "0" } : {}),
     },
   };
 }
 
-/** 1024 shares per CPU; nothing asked for is the least there is. kubelet: MilliCPUToShares */
+/** 1024 shares per CPU, at least 2. kubelet: MilliCPUToShares */
 export function cpuShares(milliCpu: bigint): bigint {
   const shares = (milliCpu * SHARES_PER_CPU) / 1_000n;
   if (shares < MIN_SHARES) return MIN_SHARES;
@@ -93,19 +100,19 @@ export function cpuQuota(milliCpu: bigint): bigint {
   return quota < MIN_QUOTA ? MIN_QUOTA : quota;
 }
 
-/** Who is killed first when the node's memory runs out. kubelet: GetContainerOOMScoreAdjust */
+/** The OOM killer prefers higher scores. kubelet: GetContainerOOMScoreAdjust */
 function containerScore(container: Container, { spec, memoryBytes }: LinuxFacts): bigint {
   const node = BigInt(Math.floor(memoryBytes));
   if (isNodeCritical(spec)) return GUARANTEED_SCORE;
   const request = memoryRequest(container) + shareOfRest(spec);
   if (!isSidecar(spec, container)) return oomScoreAdj(qosClass(spec), request, node);
-  // A sidecar must not be killed before the containers that it serves.
+  // A sidecar must not be killed before the app containers that it serves.
   const served = spec.containers.map((one) => memoryRequest(one) + shareOfRest(spec));
   const least = served.reduce((a, b) => (a < b ? a : b), served[0] ?? request);
   return oomScoreAdj(qosClass(spec), request > least ? request : least, node);
 }
 
-/** What the pod asks for beyond its containers counts for all of them alike. */
+/** The pod's request beyond those of its containers, divided equally among them. */
 function shareOfRest(spec: PodSpec): bigint {
   const asked = amountIn(spec.resources.requests, "memory");
   const rest = asked - (containerRequests(spec).get("memory") ?? 0n);
@@ -128,7 +135,7 @@ export function oomScoreAdj(qos: QosClass, request: bigint, memoryBytes: bigint)
   }
 }
 
-// The more was asked for, the safer; always between the two other classes.
+// A larger request gives a lower score, always between those of the two other classes.
 function burstableScore(request: bigint, memoryBytes: bigint): bigint {
   const most = BEST_EFFORT_SCORE - 1n;
   if (memoryBytes <= 0n) return most;
@@ -136,4 +143,50 @@ function burstableScore(request: bigint, memoryBytes: bigint): bigint {
   const least = BEST_EFFORT_SCORE + GUARANTEED_SCORE;
   if (score < least) return least;
   return score > most ? most : score;
+}
+
+/** The kernel's name of a size: "2Mi" → "2MB". */
+export function kernelPageSize(size: string): string {
+  return size.replace(/i$/, "B");
+}
+
+/** A limit for every size; 0 without a request. kubelet: GetHugepageLimitsFromResources */
+function hugePageLimits(
+  limits: ResourceList,
+  sizes: readonly string[],
+): { readonly pageSize: string; readonly limit: bigint }[] {
+  return sizes.map((size) => ({
+    pageSize: kernelPageSize(size),
+    limit: wholeUnits(amountIn(limits, `hugepages-${size}`)),
+  }));
+}
+
+interface SandboxResources {
+  readonly resources: LinuxContainerResourcesInit;
+  readonly overhead: LinuxContainerResourcesInit;
+}
+
+/** The sums of a pod's containers and the overhead of its sandbox, for runtimes that size a virtual machine by them. */
+export function sandboxResources(spec: PodSpec, cpuCFSQuota: boolean): SandboxResources {
+  const containers = { ...spec, overhead: {} };
+  const overhead = amountsOf(spec.overhead);
+  return {
+    resources: totals(podRequests(containers), podLimits(containers).amounts, cpuCFSQuota),
+    // The overhead is request and limit.
+    overhead:
+      Object.keys(spec.overhead).length === 0 ? {} : totals(overhead, overhead, cpuCFSQuota),
+  };
+}
+
+function totals(
+  requests: Amounts,
+  limits: Amounts,
+  cpuCFSQuota: boolean,
+): LinuxContainerResourcesInit {
+  const cpuLimit = limits.get("cpu") ?? 0n;
+  return {
+    cpuShares: cpuShares(requests.get("cpu") ?? cpuLimit),
+    memoryLimitInBytes: wholeUnits(limits.get("memory") ?? 0n),
+    ...quotaOf(cpuLimit, cpuCFSQuota),
+  };
 }

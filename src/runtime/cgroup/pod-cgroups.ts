@@ -1,4 +1,4 @@
-// Performs: gives every pod its own cgroup with the limits of the pod as a whole, before or after the runtime needs it.
+// Performs: creates and limits the cgroup of each pod, before or after its sandbox depending on the driver.
 // kubelet: podContainerManager
 
 import type { AgentConfig } from "../../config/config.ts";
@@ -21,9 +21,9 @@ import { allocatableAmounts } from "../../api/resource/node-resources.ts";
 export interface PodCgroupsOptions {
   readonly edges: Pick<Edges, "cgroups" | "files" | "log" | "machine">;
   readonly config: AgentConfig;
-  /** Known once the runtime has answered, which is before the first pod is made. */
+  /** Known when the runtime has answered, which precedes the first pod. */
   readonly runtime: { readonly cgroupDriver: CgroupDriver };
-  /** Those that have not come to their end. */
+  /** Pods that have not ended. */
   readonly activePods: () => readonly Pod[];
 }
 
@@ -32,35 +32,34 @@ const QOS: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
 export class PodCgroups {
   readonly #options: PodCgroupsOptions;
   readonly #warned = new Set<string>();
-  /** What a Burstable pod asks for of the processors; a spec never changes. */
+  /** CPU request of a Burstable pod, cached: a spec never changes. */
   readonly #cpu = new WeakMap<Pod, bigint>();
 
   constructor(options: PodCgroupsOptions) {
     this.#options = options;
   }
 
-  /** Where the pod lies. */
   place(uid: PodUID, qos: QosClass): PodCgroup {
     const { config, runtime } = this.#options;
     return { uid, qos, driver: runtime.cgroupDriver, cgroupRoot: config.cgroupRoot };
   }
 
-  /** Before the sandbox. With systemd a cgroup is made by systemd alone, when the runtime asks for it: nothing to do yet. */
+  /** Before the sandbox. Only for cgroupfs: systemd itself creates a slice when the runtime requests it. */
   prepare(desired: DesiredPod): void {
     if (this.#options.runtime.cgroupDriver === "cgroupfs") this.#write(desired, { make: true });
   }
 
-  /** After the sandbox, before the first container. */
+  /** After the sandbox, before the first container: the limits of a slice that systemd has created. */
   settle(desired: DesiredPod): void {
     if (this.#options.runtime.cgroupDriver === "systemd") this.#write(desired, { make: false });
   }
 
-  /** Removes what the runtime leaves behind; throws nothing. */
+  /** Removes what the runtime leaves behind. Never throws. */
   remove(uid: PodUID): void {
     const { files, cgroups } = this.#options.edges;
     const { version, mountPoint } = cgroups.facts;
     const hierarchies = version === 2 ? [] : this.#hierarchies(mountPoint);
-    // The spec may be forgotten, so its class is unknown: the pod lies in one of the three.
+    // The spec may be unknown, and with it the class: the pod lies in one of the three.
     for (const qos of QOS)
       for (const directory of podCgroupDirectories(this.place(uid, qos), {
         version,
@@ -77,7 +76,7 @@ export class PodCgroups {
     const { uid, pod } = desired;
     const qos = qosClass(pod.spec);
     const paths = cgroupPaths(this.place(uid, qos));
-    // Again with every pod: systemd, and whoever clears up, may have made them anew since.
+    // Again with every pod: systemd or a cleanup may have recreated the parents since.
     this.#warn(edges.cgroups.write(paths.allPods, this.#allPods(), options));
     if (paths.qos !== undefined && qos !== "Guaranteed")
       this.#warn(edges.cgroups.write(paths.qos, this.#ofClass(qos, pod), options));
@@ -144,7 +143,7 @@ export class PodCgroups {
   }
 }
 
-/** Sizes of huge pages that the kernel has and can limit. */
+/** Sizes of huge pages that the kernel supports and can limit. */
 export function hugePageSizes({
   machine,
   cgroups,
@@ -152,7 +151,7 @@ export function hugePageSizes({
   return cgroups.facts.controllers.includes("hugetlb") ? Object.keys(machine.hugePages) : [];
 }
 
-/** What pods may ask for in all. */
+/** The node's capacity less what is reserved. */
 export function allocatableOf({ machine }: Pick<Edges, "machine">, config: AgentConfig): Amounts {
   return allocatableAmounts({ ...machine, maxPods: config.maxPods }, config);
 }

@@ -4,25 +4,27 @@ import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import { ANNOTATION, LABEL } from "../../api/pod/labels.ts";
 import { containerLogPath } from "../../api/pod/log-paths.ts";
 import type { ContainerConfigInit } from "../../cri/cri-client.ts";
+import { Signal } from "../../cri/gen/runtime/v1/api_pb.ts";
 import type { LocalImage } from "../decide/action-input.ts";
 import { cdiAnnotations, containerDevices, type DeviceFacts } from "./container-devices.ts";
 import { containerMounts, type MountFacts } from "./container-mounts.ts";
 import { valuesOf, type EnvEntry } from "./environment.ts";
 import { expand } from "./expansion.ts";
+import { unsupported } from "./features.ts";
 import { linuxResources, type ResourcePolicy } from "../cgroup/linux-resources.ts";
 import { identityLabels } from "./sandbox-config.ts";
 import { containerSecurityContext, type SecurityFacts } from "./security-context.ts";
 import { stopAnnotations } from "./stop-annotations.ts";
-import { stopSignalOf } from "./stop-signal.ts";
 import type { Container } from "../../api/v1/container.ts";
+import { AgentError } from "../../lib/errors.ts";
 
-/** Of the container, its pod and the node; the rest is said where it is used. */
+/** Facts of one container instance, its pod and the node. */
 export interface ContainerConfigFacts
   extends SecurityFacts, MountFacts, DeviceFacts, ResourcePolicy {
   readonly attempt: number;
   readonly image: LocalImage;
   readonly env: readonly EnvEntry[];
-  /** Of what it reads of ConfigMaps and Secrets; absent = nothing. */
+  /** Digest of what it reads of ConfigMaps and Secrets; absent = it reads nothing. */
   readonly configDigest?: string;
   readonly instance: string;
   readonly cgroupVersion: 1 | 2;
@@ -31,8 +33,8 @@ export interface ContainerConfigFacts
 }
 
 /**
- * Throws AgentError: `CreateContainerConfigError` when something that it needs is not there, `UnsupportedByRuntime` when the runtime would
- * not do all that is written.
+ * Throws AgentError: `CreateContainerConfigError` when something that the container needs does not exist,
+ * `UnsupportedByRuntime` when the runtime would silently ignore a field of the spec.
  */
 export function containerConfig(
   desired: DesiredPod,
@@ -85,4 +87,28 @@ function annotationsOf(
 
 function bytes(value: EnvEntry["value"]): Uint8Array<ArrayBuffer> {
   return typeof value === "string" ? new TextEncoder().encode(value) : new Uint8Array(value);
+}
+
+/** Throws AgentError `UnsupportedByRuntime` if the runtime would ignore the signal. kubelet: KEP-4960 */
+function stopSignalOf(
+  { name, lifecycle: { stopSignal } }: Container,
+  isSupported: boolean,
+): Pick<ContainerConfigInit, "stopSignal"> {
+  if (stopSignal === undefined) return {};
+  if (!isSupported)
+    throw unsupported(
+      `container "${name}" asks for stopSignal ${stopSignal}, which this container runtime would ignore; remove it and set STOPSIGNAL in the image`,
+    );
+  const signal = criSignal(stopSignal);
+  if (signal === undefined) {
+    const message = `container "${name}" asks for stopSignal ${stopSignal}, which is not a signal; use a name such as SIGTERM`;
+    throw new AgentError({ reason: "CreateContainerConfigError", message });
+  }
+  return { stopSignal: signal };
+}
+
+/** CRI's number of `SIGUSR1`, `SIGRTMIN+3`, …; undefined = no such signal. */
+export function criSignal(name: string): Signal | undefined {
+  const key = name.replace("+", "PLUS").replace("-", "MINUS");
+  return Object.entries(Signal).find(([known]) => known === key && key !== "RUNTIME_DEFAULT")?.[1];
 }

@@ -1,4 +1,4 @@
-// Devices of the node for one container, as CRI has them. kubelet: makeDevices, CDI devices of device plugins
+// The node's devices of one container, in CRI's form. kubelet: makeDevices, CDI devices of device plugins
 
 import { devicesOf } from "../../api/resource/devices.ts";
 import type { Pod } from "../../api/v1/pod.ts";
@@ -9,16 +9,16 @@ import type { Container } from "../../api/v1/container.ts";
 
 export interface DeviceFacts {
   readonly features: RuntimeFeatures;
-  /** A device, or a directory that may hold some. */
+  /** True for a device, or a directory that may contain devices. */
   readonly isDevice: (path: string) => boolean;
 }
 
-/** Its value names the devices; runtimes that know only this form need the prefix, the rest is ours. */
+/** Runtimes without CRI's `cdiDevices` read any annotation with the prefix `cdi.k8s.io/`; its value names the devices. */
 const CDI_ANNOTATION = "cdi.k8s.io/agent";
 
 /**
- * Throws AgentError: `CreateContainerConfigError` for a device that is not there, so that the container starts when it is plugged in;
- * `UnsupportedByRuntime` for a CDI name that the runtime would not hear of.
+ * Throws AgentError: `CreateContainerConfigError` for a device that does not exist (the start is retried, so the container
+ * starts once the device is plugged in); `UnsupportedByRuntime` for a CDI name that the runtime would ignore.
  */
 export function containerDevices(
   pod: Pod,
@@ -46,7 +46,7 @@ export function containerDevices(
   };
 }
 
-/** The same names for runtimes from before CRI had a field for them. */
+/** The CDI names as an annotation, for runtimes older than CRI's `cdiDevices`. */
 export function cdiAnnotations(pod: Pod, container: Container): Record<string, string> {
   const { cdiNames } = devicesOf(pod, container);
   return cdiNames.length === 0 ? {} : { [CDI_ANNOTATION]: cdiNames.join(",") };

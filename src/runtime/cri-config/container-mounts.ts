@@ -1,4 +1,4 @@
-// What a container sees of its pod's volumes, and the files that the node puts into it. kubelet: makeMounts
+// The mounts of a container: its pod's volumes, /etc/hosts and the termination log. kubelet: makeMounts
 
 import type { IdRange } from "../../api/pod/observed-pod.ts";
 import type { Pod } from "../../api/v1/pod.ts";
@@ -10,35 +10,35 @@ import { valuesOf, type EnvEntry } from "./environment.ts";
 import { expand } from "./expansion.ts";
 import { canRecursiveReadOnly, unsupported, type RuntimeFeatures } from "./features.ts";
 import { absolutePath } from "../observe/termination-message.ts";
-import { idMappings } from "./user-namespaces.ts";
 import type { Container } from "../../api/v1/container.ts";
 import { isPart, type VolumeMount } from "../../api/v1/volume-mounts.ts";
+import { idMappings } from "./namespaces.ts";
 
 export interface MountFacts {
   /** Volume name → path on the host. */
   readonly volumes: ReadonlyMap<string, string>;
   /** Index in volumeMounts → path on the host, for mounts of a part of their volume. */
   readonly subPaths: ReadonlyMap<number, string>;
-  /** Volume name → what the runtime calls the image in it. */
+  /** Volume name → the runtime's reference of the image in it. */
   readonly imageVolumes: ReadonlyMap<string, string>;
-  /** The file that becomes /etc/hosts; absent = whatever the runtime puts there. */
+  /** Host path of the file mounted as /etc/hosts; absent = the runtime's own. */
   readonly etcHosts?: string;
-  /** The file on the host that takes the termination message; absent = none is taken. */
+  /** Host path of the file that receives the termination message; absent = none. */
   readonly terminationLog?: string;
-  /** For paths that speak of variables. */
+  /** For paths that contain `$(NAME)`. */
   readonly env: readonly EnvEntry[];
   readonly features: RuntimeFeatures;
-  /** "" = the default one. */
+  /** "" = the default. */
   readonly runtimeHandler: string;
-  /** Of a pod with hostUsers: false. */
+  /** Only with hostUsers: false. */
   readonly userNamespace?: IdRange;
 }
 
 const ETC_HOSTS = "/etc/hosts";
 
 /**
- * Throws AgentError: `CreateContainerConfigError` when a volume was not set up, `UnsupportedByRuntime` when the runtime would mount something
- * else than is written.
+ * Throws AgentError: `CreateContainerConfigError` when a volume was not set up, `UnsupportedByRuntime` when the runtime
+ * would mount something other than the spec asks for.
  */
 export function containerMounts(pod: Pod, container: Container, facts: MountFacts): MountInit[] {
   const mounts = [
@@ -47,14 +47,14 @@ export function containerMounts(pod: Pod, container: Container, facts: MountFact
     ...terminationMount(container, facts.terminationLog),
   ];
   if (facts.userNamespace === undefined) return mounts;
-  // What root owns on the node, the pod's root owns inside.
+  // Files of the node's root belong to the pod's root inside its user namespace.
   const mappings = idMappings(facts.userNamespace);
   return mounts.map((mount) => ({ ...mount, uidMappings: mappings, gidMappings: mappings }));
 }
 
 interface Mount {
   readonly containerPath: string;
-  /** "" = an image instead. */
+  /** "" = `image` is mounted instead. */
   readonly hostPath: string;
   readonly image?: { readonly image: string; readonly userSpecifiedImage: string };
   readonly imageSubPath?: string;
@@ -64,21 +64,21 @@ interface Mount {
   readonly selinuxRelabel: boolean;
 }
 
-interface WrittenMount {
+interface IndexedMount {
   readonly mount: VolumeMount;
   /** In volumeMounts. */
   readonly index: number;
 }
 
-function volumeMount(pod: Pod, written: WrittenMount, facts: MountFacts): Mount {
-  const { mount } = written;
+function volumeMount(pod: Pod, indexed: IndexedMount, facts: MountFacts): Mount {
+  const { mount } = indexed;
   const volume = pod.spec.volumes.find(({ name }) => name === mount.name);
   const traits = volume === undefined ? HOST_OWNED : traitsOf(volume);
   return {
     containerPath: absolutePath(mount.mountPath),
     ...(volume !== undefined && "image" in volume
       ? imageOf(volume, mount, facts)
-      : { hostPath: hostPathOf(written, facts) }),
+      : { hostPath: hostPathOf(indexed, facts) }),
     readonly: mount.readOnly || traits.readOnly,
     recursiveReadOnly: isRecursive(mount, facts),
     propagation: PROPAGATION[mount.mountPropagation ?? "None"],
@@ -87,9 +87,9 @@ function volumeMount(pod: Pod, written: WrittenMount, facts: MountFacts): Mount 
 }
 
 interface VolumeTraits {
-  /** Nobody may write into it, whatever a mount says. */
+  /** Mounted read-only even if the mount does not ask for it. */
   readonly readOnly: boolean;
-  /** It is the pod's alone, so it may get the pod's label. */
+  /** Belongs to this pod only, so the runtime may set the pod's SELinux label on its files. */
   readonly relabel: boolean;
 }
 
@@ -106,7 +106,7 @@ function traitsOf(volume: Volume): VolumeTraits {
   return { readOnly: true, relabel: true };
 }
 
-function hostPathOf({ mount, index }: WrittenMount, { volumes, subPaths }: MountFacts): string {
+function hostPathOf({ mount, index }: IndexedMount, { volumes, subPaths }: MountFacts): string {
   const hostPath = isPart(mount) ? subPaths.get(index) : volumes.get(mount.name);
   if (hostPath !== undefined) return hostPath;
   const what = isPart(mount) ? `the part of volume "${mount.name}"` : `volume "${mount.name}"`;
@@ -122,8 +122,8 @@ function imageOf(
     throw unsupported(
       `volume "${name}" is an image, which this container runtime cannot mount; use containerd 2.1 or newer`,
     );
-  const written = subPath ?? "";
-  const imageSubPath = written === "" ? expand(subPathExpr ?? "", valuesOf(env)) : written;
+  const plain = subPath ?? "";
+  const imageSubPath = plain === "" ? expand(subPathExpr ?? "", valuesOf(env)) : plain;
   if (imageSubPath !== "" && !features.imageSubPaths)
     throw unsupported(
       `a part of the image in volume "${name}" is wanted, and this container runtime would mount all of it; use containerd 2.2 or newer`,
@@ -140,7 +140,7 @@ const PROPAGATION = {
   Bidirectional: MountPropagation.PROPAGATION_BIDIRECTIONAL,
 } as const;
 
-/** Without it only the volume's own file system is read-only, not what is mounted in it. kubelet: resolveRecursiveReadOnly */
+/** Otherwise only the volume's own file system is read-only, not what is mounted below it. kubelet: resolveRecursiveReadOnly */
 function isRecursive(mount: VolumeMount, { features, runtimeHandler }: MountFacts): boolean {
   const { name, recursiveReadOnly, readOnly, mountPropagation } = mount;
   if (recursiveReadOnly === undefined) return false;
@@ -156,7 +156,7 @@ function isRecursive(mount: VolumeMount, { features, runtimeHandler }: MountFact
   return can;
 }
 
-/** A container that mounts something there itself keeps that. */
+/** A volume that the container mounts at /etc/hosts takes precedence. */
 function hostsMount({ volumeMounts }: Container, hostPath: string | undefined): readonly Mount[] {
   const isTaken = volumeMounts.some(
     ({ mountPath }) => absolutePath(mountPath).replace(/\/+$/, "") === ETC_HOSTS,
@@ -164,7 +164,7 @@ function hostsMount({ volumeMounts }: Container, hostPath: string | undefined): 
   return isTaken || hostPath === undefined ? [] : [nodeFile(ETC_HOSTS, hostPath)];
 }
 
-/** Last, so that no volume covers it. */
+/** Must be the last mount, so that no volume covers it. */
 function terminationMount(
   { terminationMessagePath: path }: Container,
   hostPath: string | undefined,
@@ -185,4 +185,19 @@ function nodeFile(containerPath: string, hostPath: string): Mount {
 
 function misconfigured(message: string): AgentError {
   return new AgentError({ reason: "CreateContainerConfigError", message });
+}
+
+/**
+ * The images that a container mounts: volume name → the container with that image in place of its own, so that pulls and
+ * their events work as for the container's image.
+ */
+export function volumeImages({ spec }: Pod, container: Container): ReadonlyMap<string, Container> {
+  const mounted = new Set(container.volumeMounts.map(({ name }) => name));
+  return new Map(
+    spec.volumes.flatMap((volume) => {
+      if (!("image" in volume) || !mounted.has(volume.name)) return [];
+      const { reference: image, pullPolicy: imagePullPolicy } = volume.image;
+      return [[volume.name, { ...container, image, imagePullPolicy }] as const];
+    }),
+  );
 }

@@ -1,5 +1,5 @@
-// What a container finds in its environment: whole objects first, then its own variables in order.
-// kubelet: makeEnvironmentVariables; its variables of Services are not invented
+// The environment of a container: envFrom first, then env in order.
+// kubelet: makeEnvironmentVariables, without the variables of Services
 
 import {
   podField,
@@ -7,13 +7,13 @@ import {
   type DownwardFacts,
   type NodeAllocatable,
 } from "../../api/pod/downward.ts";
-import type { Said } from "../../api/v1/events.ts";
 import type { LocalObjects } from "../../api/v1/object/local-object.ts";
-import type { Pod } from "../../api/v1/pod.ts";
+import type { EventContent } from "../../api/v1/events.ts";
 import type { EnvFrom, EnvSource, EnvVar } from "../../api/v1/environment.ts";
 import type { KeySelector } from "../../api/v1/references.ts";
 import { AgentError } from "../../lib/errors.ts";
 import { expandValue, type EnvValue } from "./expansion.ts";
+import type { Pod } from "../../api/v1/pod.ts";
 import type { Container } from "../../api/v1/container.ts";
 
 export interface EnvironmentFacts {
@@ -29,43 +29,43 @@ export interface EnvEntry {
 }
 
 export interface Environment {
-  /** Each name once, where it was first said, with the value that was said last. */
+  /** Each name once: at the position of its first definition, with the value of the last. */
   readonly env: readonly EnvEntry[];
-  /** What was left out, for whoever wonders. */
-  readonly said: readonly Said[];
+  /** Report the keys that were skipped. */
+  readonly events: readonly EventContent[];
 }
 
-/** Throws AgentError `CreateContainerConfigError` for what is missing and not optional, or cannot be a variable. */
+/** Throws AgentError `CreateContainerConfigError` for a missing reference that is not optional, or an impossible value. */
 export function resolveEnvironment(
   pod: Pod,
   container: Container,
   facts: EnvironmentFacts,
 ): Environment {
   const values = new Map<string, EnvValue>();
-  const said: Said[] = [];
+  const events: EventContent[] = [];
   for (const from of container.envFrom) {
     const invalid = addObject(values, from, variablesOf(pod, from, facts.objects));
-    if (invalid.length > 0) said.push(skipped(pod, from, invalid));
+    if (invalid.length > 0) events.push(skipped(pod, from, invalid));
   }
   for (const variable of container.env) {
     const value = valueOf(variable, { pod, container, facts, values });
-    // An optional key that is not there leaves what was said before.
+    // An optional key that does not exist keeps an earlier definition.
     if (value !== undefined) values.set(variable.name, value);
   }
   const env = [...values].map(([name, value]) => ({ name, value }));
   const impossible = env.find(({ value }) => holdsNul(value));
-  // The runtime would refuse it too, and show the value while it says so.
+  // The runtime would refuse it too, but show the value, which may be secret, in its error.
   if (impossible !== undefined)
     throw missing(`the value of environment variable ${impossible.name} contains a NUL byte`);
-  return { env, said };
+  return { env, events };
 }
 
-/** The values by name, as commands, arguments and paths refer to them. */
+/** The values by name, for `$(NAME)` in commands, arguments and paths. */
 export function valuesOf(env: readonly EnvEntry[]): ReadonlyMap<string, EnvValue> {
   return new Map(env.map(({ name, value }) => [name, value]));
 }
 
-/** An object that is not there, in the words of the API server. */
+/** For an object that does not exist; worded like the API server's error. */
 export function notFound(
   kind: "configmap" | "secret",
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -80,7 +80,7 @@ const NAME = /^[ -<>-~]+$/;
 
 type Data = Readonly<Record<string, EnvValue>>;
 
-/** undefined = it is not there, and need not be. */
+/** undefined = does not exist, and is optional. */
 function variablesOf(
   { metadata: { namespace } }: Pod,
   { type, name, optional }: EnvFrom,
@@ -101,7 +101,7 @@ function dataOf(
   return objects.secret(namespace, name)?.data;
 }
 
-/** The names that cannot be variables, sorted. */
+/** Adds the object's entries; returns the names that cannot be variables, sorted. */
 function addObject(
   values: Map<string, EnvValue>,
   { prefix }: EnvFrom,
@@ -115,27 +115,34 @@ function addObject(
   return names.filter((name) => !NAME.test(name)).toSorted();
 }
 
-function skipped({ metadata }: Pod, { type, name }: EnvFrom, invalid: readonly string[]): Said {
+function skipped(
+  { metadata }: Pod,
+  { type, name }: EnvFrom,
+  invalid: readonly string[],
+): EventContent {
   const object = `EnvFrom ${type} ${metadata.namespace}/${name}`;
   const message = `Keys [${invalid.join(", ")}] from the ${object} were skipped since they are considered invalid environment variable names.`;
   return { type: "Warning", reason: "InvalidEnvironmentVariableNames", message };
 }
 
-interface Asking {
+interface ValueContext {
   readonly pod: Pod;
   readonly container: Container;
   readonly facts: EnvironmentFacts;
-  /** What was said before it. */
+  /** The variables defined before this one. */
   readonly values: ReadonlyMap<string, EnvValue>;
 }
 
-/** undefined = an optional key that is not there. */
-function valueOf(variable: EnvVar, asking: Asking): EnvValue | undefined {
-  if ("value" in variable) return expandValue(variable.value, asking.values);
-  return sourceValue(variable.valueFrom, asking);
+/** undefined = an optional key that does not exist. */
+function valueOf(variable: EnvVar, context: ValueContext): EnvValue | undefined {
+  if ("value" in variable) return expandValue(variable.value, context.values);
+  return sourceValue(variable.valueFrom, context);
 }
 
-function sourceValue(source: EnvSource, { pod, container, facts }: Asking): EnvValue | undefined {
+function sourceValue(
+  source: EnvSource,
+  { pod, container, facts }: ValueContext,
+): EnvValue | undefined {
   switch (source.type) {
     case "fieldRef": {
       const { fieldPath } = source;
@@ -177,7 +184,7 @@ function textOf(value: EnvValue): EnvValue {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(value);
   } catch {
-    // It is no text, and need not be.
+    // Values may be bytes that are not UTF-8.
     return value;
   }
 }

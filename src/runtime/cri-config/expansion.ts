@@ -1,13 +1,13 @@
 // `$(NAME)` in commands, arguments, values and paths. kubelet: third_party/forked/golang/expansion
 
-/** Text, or the bytes of what is no text in UTF-8. */
+/** Text, or bytes that are not valid UTF-8. */
 export type EnvValue = string | Uint8Array;
 
 const REFERENCE = /\$(?:\$|\(([^)]*)\))/g;
 
 /**
  * Replaces `$(NAME)` by its value; a name without a value stays as it is written, `$$` is a `$`,
- * so `$$(NAME)` is not replaced. One value that is no text makes bytes of all.
+ * so `$$(NAME)` is not replaced. The result is bytes if one value is bytes.
  */
 export function expandValue(text: string, values: ReadonlyMap<string, EnvValue>): EnvValue {
   if (!text.includes("$")) return text;
@@ -23,7 +23,7 @@ export function expandValue(text: string, values: ReadonlyMap<string, EnvValue>)
   return joined(parts);
 }
 
-/** The same as text: what is none is replaced by U+FFFD. */
+/** `expandValue` as text: invalid UTF-8 becomes U+FFFD. */
 export function expand(text: string, values: ReadonlyMap<string, EnvValue>): string {
   const value = expandValue(text, values);
   return typeof value === "string" ? value : new TextDecoder().decode(value);
@@ -35,14 +35,14 @@ export interface ExpandedWord {
   readonly expanded: string;
 }
 
-/** Shorter values are no secret, and would be found everywhere. */
+/** Shorter values are not worth hiding, and would match unrelated text. */
 const MIN_HIDDEN = 4;
 
 /** A message with each expanded word as it was written: the values may be secret. */
 export function asWritten(message: string, words: readonly ExpandedWord[]): string {
   const forms = words.flatMap(({ written, expanded }) => {
     if (written === expanded || expanded.length < MIN_HIDDEN) return [];
-    // Runtimes quote, which changes more than the ends.
+    // Runtimes quote words, which also escapes characters within them.
     const quoted = JSON.stringify(expanded).slice(1, -1);
     return [...new Set([expanded, quoted])].map((form) => ({ form, written }));
   });

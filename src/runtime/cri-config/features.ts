@@ -1,5 +1,5 @@
-// What the container runtime can beyond the oldest CRI v1. Decided before it is asked for any of it: what it does not know
-// it drops without a word, and a pod must never get less isolation than is written.
+// What the container runtime supports beyond the oldest CRI v1. Checked before a feature is requested: a runtime silently
+// drops fields that it does not know, and a pod must never get less isolation than its spec asks for.
 
 import type { StatusResponse } from "../../cri/gen/runtime/v1/api_pb.ts";
 import { AgentError } from "../../lib/errors.ts";
@@ -11,14 +11,14 @@ export interface RuntimeVersion {
 }
 
 export interface RuntimeFeatures {
-  /** By the name of a runtime handler, "" = the default one; one that is not in it can nothing. */
+  /** By the name of a runtime handler, "" = the default; a handler that is absent supports none. */
   readonly handlers: ReadonlyMap<string, HandlerFeatures>;
   readonly supplementalGroupsPolicy: boolean;
   readonly imageVolumes: boolean;
   readonly imageSubPaths: boolean;
   readonly cdi: boolean;
   readonly stopSignal: boolean;
-  /** The runtime labels processes and files; whether the kernel looks at labels is another question. */
+  /** The runtime sets labels on processes and files; whether the kernel enforces them is a separate fact. */
   readonly selinux: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface HandlerFeatures {
   readonly recursiveReadOnly: boolean;
 }
 
-/** What a runtime that has not been asked yet can. */
+/** Before the runtime has answered. */
 export const NO_FEATURES: RuntimeFeatures = {
   handlers: new Map(),
   supplementalGroupsPolicy: false,
@@ -40,7 +40,7 @@ export const NO_FEATURES: RuntimeFeatures = {
 
 type Version = readonly [major: number, minor: number];
 
-/** The first containerd that certainly does it. CRI has no way to ask. */
+/** The first containerd version with the feature; CRI has no way to query it. */
 const CONTAINERD_SINCE = {
   cdi: [1, 7],
   cdiUnlessForbidden: [2, 0],
@@ -49,12 +49,12 @@ const CONTAINERD_SINCE = {
   stopSignal: [2, 4],
 } as const satisfies Readonly<Record<string, Version>>;
 
-/** CRI's Status; `info` only of one that was asked to be verbose. */
+/** CRI's Status; `info` is filled only by a verbose call. */
 export type StatusFacts = Pick<StatusResponse, "runtimeHandlers" | "features" | "info">;
 
 /**
- * Status tells of user namespaces, recursive read-only mounts and groups (CRI 1.30; silence = no). The rest follows from containerd's version
- * and configuration; of other runtimes nothing is known, so: no.
+ * Status reports user namespaces, recursive read-only mounts and groups (CRI 1.30; absent = no). The rest follows from
+ * containerd's version and configuration, and counts as unsupported on other runtimes.
  */
 export function runtimeFeatures(version: RuntimeVersion, status: StatusFacts): RuntimeFeatures {
   const containerd = containerdVersion(version);
@@ -89,7 +89,7 @@ export function canRecursiveReadOnly({ handlers }: RuntimeFeatures, handler: str
   return handlers.get(handler)?.recursiveReadOnly === true;
 }
 
-/** Refuses what the runtime would leave out without a word; the sentence names a way out. */
+/** For a field that the runtime would silently ignore; the message must name a remedy. */
 export function unsupported(message: string): AgentError {
   return new AgentError({ reason: "UnsupportedByRuntime", message });
 }
@@ -105,14 +105,14 @@ function isAtLeast([major, minor]: Version, [sinceMajor, sinceMinor]: Version): 
   return major > sinceMajor || (major === sinceMajor && minor >= sinceMinor);
 }
 
-/** containerd's CRI configuration as it shows it in a verbose Status; of other shapes nothing. */
+/** containerd's CRI configuration from a verbose Status; empty for anything else. */
 function configurationOf(json: string | undefined): Readonly<Record<string, unknown>> {
   try {
     const config: unknown = JSON.parse(json ?? "{}");
     if (typeof config !== "object" || config === null) return {};
     return config as Readonly<Record<string, unknown>>;
   } catch {
-    // Not JSON: another runtime's text says nothing to us.
+    // Not JSON: the text of another runtime.
     return {};
   }
 }

@@ -1,4 +1,4 @@
-// What a pod calls itself. kubelet: GeneratePodHostNameAndDomain, GetNodenameForKernel
+// The host name of a pod. kubelet: GeneratePodHostNameAndDomain, GetNodenameForKernel
 
 import type { Pod } from "../../api/v1/pod.ts";
 import { AgentError } from "../../lib/errors.ts";
@@ -9,11 +9,11 @@ export interface PodHostname {
   readonly domain: string;
 }
 
-/** What the kernel takes as a host name, with the end that C wants 64 bytes. */
+/** Characters that the kernel accepts: 64 bytes with the terminating NUL. */
 const MAX_HOSTNAME = 63;
 const MAX_FQDN = 64;
 
-/** A subdomain says something only together with the domain that it lies in. */
+/** A subdomain counts only if the node has a cluster domain. */
 export function podHostname({ metadata, spec }: Pod, clusterDomain: string): PodHostname {
   const { hostname = metadata.name, subdomain = "" } = spec;
   const hasDomain = subdomain !== "" && clusterDomain !== "";
@@ -24,7 +24,7 @@ export function podHostname({ metadata, spec }: Pod, clusterDomain: string): Pod
 }
 
 /**
- * For the sandbox; "" = the node's, for together with the host's network runc refuses a host name of its own.
+ * For the sandbox; "" = the node's: runc refuses a host name together with the host's network.
  * Throws AgentError `CreatePodSandboxError` when a full name would be too long.
  */
 export function kernelHostname(pod: Pod, clusterDomain: string): string {

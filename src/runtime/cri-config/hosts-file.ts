@@ -13,8 +13,8 @@ export interface PodHosts {
 }
 
 const HEADER =
-  "# Written by the agent for this pod; changed by hand, it lasts until a container starts.\n";
-const NODE_HEADER = "# Copied by the agent from the node, for a pod on its network.\n";
+  "# Written by the agent for this pod. Manual changes are overwritten when a container starts.\n";
+const NODE_HEADER = "# Copied by the agent from the node, for a pod with hostNetwork.\n";
 const LOCALHOST = [
   ["127.0.0.1", "localhost"],
   ["::1", "localhost ip6-localhost ip6-loopback"],
@@ -24,21 +24,21 @@ const LOCALHOST = [
   ["fe00::2", "ip6-allrouters"],
 ] as const;
 
-/** `<stateDir>/pods/<uid>/etc-hosts`. Throws AgentError `InvalidUID` for what could lead anywhere else. */
+/** `<stateDir>/pods/<uid>/etc-hosts`. Throws AgentError `InvalidUID` for a UID that could escape that directory. */
 export function etcHostsPath(stateDir: string, uid: PodUID): string {
   if (!/^[0-9A-Za-z][0-9A-Za-z-]{0,127}$/.test(uid))
     throw new AgentError({ reason: "InvalidUID", message: `"${uid}" is not a pod's UID` });
   return `${stateDir.replace(/\/+$/, "")}/pods/${uid}/etc-hosts`;
 }
 
-/** Of a pod with a network of its own. */
+/** For a pod with its own network. */
 export function podHostsFile({ ips, hostname, domain, aliases }: PodHosts): string {
   const names = domain === "" ? hostname : `${hostname}.${domain}\t${hostname}`;
   const lines = [...LOCALHOST, ...ips.map((ip) => [ip, names] as const)];
   return `${HEADER}${lines.map(lineOf).join("")}${aliasesText(aliases)}`;
 }
 
-/** Of a pod on the node's network; `node` is the text of the node's own file. */
+/** For a pod with hostNetwork; `node` is the text of the node's own file. */
 export function hostNetworkHostsFile(node: string, aliases: readonly HostAlias[]): string {
   const end = node === "" || node.endsWith("\n") ? "" : "\n";
   return `${NODE_HEADER}${node}${end}${aliasesText(aliases)}`;
@@ -47,7 +47,7 @@ export function hostNetworkHostsFile(node: string, aliases: readonly HostAlias[]
 function aliasesText(aliases: readonly HostAlias[]): string {
   if (aliases.length === 0) return "";
   const lines = aliases.map(({ ip, hostnames }) => lineOf([ip, hostnames.join("\t")]));
-  return `\n# From hostAliases of the pod.\n${lines.join("")}`;
+  return `\n# From the pod's hostAliases.\n${lines.join("")}`;
 }
 
 function lineOf([ip, names]: readonly [string, string]): string {

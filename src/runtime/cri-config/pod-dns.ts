@@ -1,14 +1,14 @@
-// Decides where a pod's names are looked up. kubelet: network/dns Configurer.GetPodDNS
+// The DNS configuration of a pod, and the node's resolv.conf that it may come from.
+// kubelet: network/dns Configurer.GetPodDNS, parseResolvConf
 
-import type { Said } from "../../api/v1/events.ts";
+import type { EventContent } from "../../api/v1/events.ts";
 import type { PodDnsConfig } from "../../api/v1/dns.ts";
 import type { Pod } from "../../api/v1/pod.ts";
-import { optionName, type DnsConfig } from "./resolv-conf.ts";
 
 export interface DnsFacts {
-  /** The node's own, as `resolvConf` has it. */
+  /** The node's own, from `resolvConf`. */
   readonly node: DnsConfig;
-  /** Addresses; empty = ClusterFirst is Default. */
+  /** Addresses; empty = ClusterFirst behaves like Default. */
   readonly clusterDNS: readonly string[];
   /** "" = no search domains of a cluster. */
   readonly clusterDomain: string;
@@ -16,15 +16,15 @@ export interface DnsFacts {
 
 export interface PodDns {
   readonly config: DnsConfig;
-  /** What did not fit. */
-  readonly said: readonly Said[];
+  /** Report what was omitted because of a limit. */
+  readonly events: readonly EventContent[];
 }
 
-/** The resolver of libc looks no further. */
+/** libc's resolver ignores further servers. */
 const MAX_SERVERS = 3;
 const MAX_SEARCHES = 32;
 const MAX_SEARCH_CHARACTERS = 2048;
-/** glibc aborts the process that meets a longer one. */
+/** Characters; glibc aborts a process that reads a longer domain. */
 const MAX_DOMAIN = 253;
 const CLUSTER_OPTIONS: readonly string[] = ["ndots:5"];
 
@@ -71,22 +71,22 @@ function merged(base: DnsConfig, { nameservers, searches, options }: PodDnsConfi
 
 function fitting({ servers, searches, options }: DnsConfig): PodDns {
   const [someServers, someSearches] = [servers.slice(0, MAX_SERVERS), fittingSearches(searches)];
-  const said: Said[] = [];
+  const events: EventContent[] = [];
   if (someServers.length < servers.length)
-    said.push(
+    events.push(
       tooMany(
         "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is",
         someServers,
       ),
     );
   if (someSearches.length < searches.length)
-    said.push(
+    events.push(
       tooMany(
         "Search Line limits were exceeded, some search paths have been omitted, the applied search line is",
         someSearches,
       ),
     );
-  return { config: { servers: someServers, searches: someSearches, options }, said };
+  return { config: { servers: someServers, searches: someSearches, options }, events };
 }
 
 function fittingSearches(searches: readonly string[]): string[] {
@@ -95,11 +95,49 @@ function fittingSearches(searches: readonly string[]): string[] {
   return all;
 }
 
-function tooMany(what: string, applied: readonly string[]): Said {
+function tooMany(what: string, applied: readonly string[]): EventContent {
   const message = `${what}: ${applied.join(" ")}`;
   return { type: "Warning", reason: "DNSConfigForming", message };
 }
 
 function unique(values: readonly string[]): string[] {
   return [...new Set(values)];
+}
+
+/** CRI's DNSConfig. */
+export interface DnsConfig {
+  readonly servers: string[];
+  readonly searches: string[];
+  readonly options: string[];
+}
+
+/** Unknown lines are skipped, as libc does. Limits are applied by `podDns`. */
+export function parseResolvConf(text: string): DnsConfig {
+  const servers: string[] = [];
+  const options = new Map<string, string>();
+  let searches: string[] = [];
+  for (const line of text.split("\n")) {
+    const [keyword = "", ...values] = line.trim().split(/\s+/);
+    if (keyword === "nameserver") servers.push(...values.slice(0, 1));
+    // The last search line counts, options add up.
+    else if (keyword === "search") searches = values.map(withoutRoot);
+    else if (keyword === "options")
+      for (const option of values) options.set(optionName(option), option);
+  }
+  return { servers, searches, options: [...options.values()] };
+}
+
+/** A pod cannot reach systemd-resolved's stub, which listens on the host's loopback. */
+export function isOnlyStub({ servers }: DnsConfig): boolean {
+  return servers.length > 0 && servers.every((server) => server === "127.0.0.53");
+}
+
+/** `ndots` of `ndots:5`. */
+export function optionName(option: string): string {
+  return option.split(":", 1)[0] ?? option;
+}
+
+/** The same domain with and without the final dot counts once. */
+function withoutRoot(domain: string): string {
+  return domain === "." ? domain : domain.replace(/\.$/, "");
 }

@@ -11,11 +11,12 @@ import { normalSysctl } from "../../api/validation/sysctls.ts";
 import type { PodSandboxConfigInit } from "../../cri/cri-client.ts";
 import { Protocol } from "../../cri/gen/runtime/v1/api_pb.ts";
 import { kernelHostname } from "./hostname.ts";
-import type { DnsConfig } from "./resolv-conf.ts";
-import { sandboxResources } from "../cgroup/sandbox-resources.ts";
 import { sandboxSecurityContext, type SandboxSecurityFacts } from "./security-context.ts";
-import { idRangeText, requireUserNamespaces } from "./user-namespaces.ts";
 import type { ContainerPort, PortProtocol } from "../../api/v1/container-ports.ts";
+import { idRangeText, requireUserNamespaces } from "./namespaces.ts";
+import type { DnsConfig } from "./pod-dns.ts";
+import { sandboxResources } from "../cgroup/linux-resources.ts";
+import { AgentError } from "../../lib/errors.ts";
 
 export interface SandboxFacts extends SandboxSecurityFacts {
   readonly attempt: number;
@@ -26,18 +27,20 @@ export interface SandboxFacts extends SandboxSecurityFacts {
   readonly clusterDomain: string;
   /** From `cgroupParent`. */
   readonly cgroupParent: string;
-  /** "" = the runtime's default one. */
+  /** "" = the runtime's default. */
   readonly runtimeHandler: string;
-  /** False = a CPU limit is no quota. */
+  /** False = CPU limits are not enforced as a quota. */
   readonly cpuCFSQuota: boolean;
-  /** The boot in which it is made; absent = not known. */
+  /** The boot in which the sandbox is created; absent = unknown. */
   readonly bootId?: string;
-  /** ms since that boot when the pod began there, which may have been in a sandbox before. */
+  /** Milliseconds since boot when the pod began in this boot, possibly in an earlier sandbox. */
   readonly activeSince?: number;
 }
 
-/** Throws AgentError `CreatePodSandboxError` for a host name that the kernel does not take. */
-/** Throws AgentError `UnsupportedByRuntime` when the runtime would not isolate the pod as is written. */
+/**
+ * Throws AgentError: `CreatePodSandboxError` for a host name that is too long for the kernel, `UnsupportedByRuntime` when
+ * the runtime would isolate the pod less than its spec asks for.
+ */
 export function sandboxConfig(desired: DesiredPod, facts: SandboxFacts): PodSandboxConfigInit {
   const { metadata, spec } = desired.pod;
   const { name, namespace, uid, labels } = metadata;
@@ -63,7 +66,7 @@ export function sandboxConfig(desired: DesiredPod, facts: SandboxFacts): PodSand
   };
 }
 
-/** The labels by which a sandbox or container is known as ours; they win over the pod's own. */
+/** The labels that mark a sandbox or container as this agent's; they win over the pod's own. */
 export function identityLabels(pod: Pod, instance: string): Record<string, string> {
   return {
     [LABEL.podName]: pod.metadata.name,
@@ -74,7 +77,7 @@ export function identityLabels(pod: Pod, instance: string): Record<string, strin
   };
 }
 
-/** Which ids a pod runs as is never an author's to say. */
+/** A pod's author must not choose the ids of its user namespace. */
 function ownAnnotations({ annotations }: ObjectMeta): Record<string, string> {
   const { [ANNOTATION.userNamespace]: _, ...own } = annotations;
   return own;
@@ -111,7 +114,7 @@ interface PortMapping {
   readonly hostIp: string;
 }
 
-// On the host's network a port is the host's already.
+// With hostNetwork a container port already is a host port.
 function portMappings(spec: PodSpec): PortMapping[] {
   if (spec.hostNetwork) return [];
   return portHolders(spec).flatMap(({ ports }) => ports.flatMap((port) => portMapping(port) ?? []));
@@ -128,3 +131,20 @@ const PROTOCOLS: Readonly<Record<PortProtocol, Protocol>> = {
   UDP: Protocol.UDP,
   SCTP: Protocol.SCTP,
 };
+
+/**
+ * The runtime handler that runs the pod; "" = the default. Throws AgentError `CreatePodSandboxError` for an unknown class.
+ * kubelet: runtimeClassManager.LookupRuntimeHandler
+ */
+export function runtimeHandlerOf(
+  { spec: { runtimeClassName } }: Pod,
+  classes: Readonly<Record<string, string>>,
+): string {
+  if (runtimeClassName === undefined || runtimeClassName === "") return "";
+  if (Object.hasOwn(classes, runtimeClassName)) return classes[runtimeClassName] ?? "";
+  const known = Object.keys(classes).toSorted().join(", ");
+  throw new AgentError({
+    reason: "CreatePodSandboxError",
+    message: `RuntimeClass "${runtimeClassName}" not found; add it to runtimeClasses in the agent's configuration, with the handler of the container runtime (there: ${known === "" ? "none" : known})`,
+  });
+}

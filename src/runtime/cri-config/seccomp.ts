@@ -1,4 +1,4 @@
-// Profiles of seccomp and AppArmor as CRI has them. kubelet: getSeccompProfile, getAppArmorProfile
+// Seccomp and AppArmor profiles in CRI's form. kubelet: getSeccompProfile, getAppArmorProfile
 
 import type { Pod } from "../../api/v1/pod.ts";
 import type { SecurityProfile } from "../../api/v1/security-context.ts";
@@ -8,14 +8,14 @@ import { AgentError } from "../../lib/errors.ts";
 import type { Container } from "../../api/v1/container.ts";
 
 export interface SeccompFacts {
-  /** What a container without a profile gets: RuntimeDefault instead of Unconfined. */
+  /** A container without a profile gets RuntimeDefault instead of Unconfined. */
   readonly seccompDefault: boolean;
   /** Directory that profiles of type Localhost are relative to. */
   readonly seccompRoot: string;
   readonly isFile: (path: string) => boolean;
 }
 
-/** Throws AgentError `CreateContainerConfigError` when the file of a profile is not there. */
+/** Throws AgentError `CreateContainerConfigError` when the file of a Localhost profile does not exist. */
 export function seccompProfile(
   pod: Pod,
   container: Container,
@@ -30,13 +30,13 @@ export function seccompProfile(
   if (isFile(path)) return { profileType: ProfileType.Localhost, localhostRef: path };
   throw new AgentError({
     reason: "CreateContainerConfigError",
-    message: `container "${container.name}" needs the seccomp profile ${path}, which is not there; put it there`,
+    message: `container "${container.name}" needs the seccomp profile ${path}, which does not exist; create it`,
   });
 }
 
 const APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/";
 
-/** The second is what runtimes before containerd 1.6 read. Nothing = the runtime's default where the kernel has AppArmor. */
+/** `apparmorProfile` is for runtimes before containerd 1.6. {} = the runtime's default, if the kernel has AppArmor. */
 export function appArmorProfile(
   { metadata, spec }: Pod,
   { name, securityContext }: Container,
@@ -65,7 +65,7 @@ export function appArmorProfile(
   }
 }
 
-/** The form from before there was a field; what is none of the three is passed over. */
+/** The annotation that preceded the field; other values are ignored. */
 function annotatedProfile(text: string | undefined): SecurityProfile | undefined {
   if (text === "runtime/default") return { type: "RuntimeDefault" };
   if (text === "unconfined") return { type: "Unconfined" };

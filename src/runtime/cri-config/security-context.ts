@@ -1,5 +1,5 @@
-// Whom a container runs as and what it may do, as CRI has it: what the container says goes before what its pod says.
-// kubelet: determineEffectiveSecurityContext, generatePodSandboxLinuxConfig
+// Security contexts in CRI's form; a container's fields take precedence over its pod's.
+// kubelet: determineEffectiveSecurityContext, generatePodSandboxLinuxConfig, ConvertToRuntimeMaskedPaths
 
 import type { IdRange } from "../../api/pod/observed-pod.ts";
 import { allContainers, podName, type Pod } from "../../api/v1/pod.ts";
@@ -19,28 +19,27 @@ import {
 import { AgentError } from "../../lib/errors.ts";
 import type { LocalImage } from "../decide/action-input.ts";
 import { unsupported, type RuntimeFeatures } from "./features.ts";
-import { hiddenPaths } from "./masked-paths.ts";
-import { namespaceOptions } from "./namespaces.ts";
 import { appArmorProfile, seccompProfile, type SeccompFacts } from "./seccomp.ts";
 import type { Container } from "../../api/v1/container.ts";
+import { namespaceOptions } from "./namespaces.ts";
 
 export interface SandboxSecurityFacts {
   readonly features: RuntimeFeatures;
   /** Whether the node's kernel has SELinux. */
   readonly isSelinuxNode: boolean;
-  /** Of a pod with hostUsers: false. */
+  /** Only with hostUsers: false. */
   readonly userNamespace?: IdRange;
 }
 
 export interface SecurityFacts extends SandboxSecurityFacts, SeccompFacts {
   readonly image: Pick<LocalImage, "uid" | "username">;
-  /** Beside the ones that every machine has. */
+  /** Paths of this machine, in addition to `MASKED`. */
   readonly maskedPaths: readonly string[];
 }
 
 /**
- * Throws AgentError: `CreateContainerConfigError` for a container that may not be root and would be, or whose seccomp profile is not there;
- * `UnsupportedByRuntime` where it would be less isolated than is written.
+ * Throws AgentError: `CreateContainerConfigError` if the container would run as root despite runAsNonRoot, or its seccomp
+ * profile does not exist; `UnsupportedByRuntime` if it would be isolated less than its spec asks for.
  */
 export function containerSecurityContext(
   pod: Pod,
@@ -68,7 +67,7 @@ export function containerSecurityContext(
   };
 }
 
-/** Throws AgentError `UnsupportedByRuntime` like the other. */
+/** Throws AgentError `UnsupportedByRuntime` like `containerSecurityContext`. */
 export function sandboxSecurityContext(
   pod: Pod,
   facts: SandboxSecurityFacts,
@@ -83,7 +82,7 @@ export function sandboxSecurityContext(
       ? {}
       : { runAsGroup: { value: BigInt(runAsGroup) } }),
     ...groupsOf(pod, facts.features),
-    // A privileged container needs a sandbox that is.
+    // A privileged container needs a privileged sandbox.
     privileged: allContainers(pod.spec).some(
       ({ securityContext }) => securityContext.privileged === true,
     ),
@@ -91,13 +90,16 @@ export function sandboxSecurityContext(
   };
 }
 
-/** The kubelet always asks for RuntimeDefault, for a program that only waits; its filter takes a tenth of every start. */
+/**
+ * Unlike the kubelet's, not always RuntimeDefault: the pause process only waits, and compiling its filter takes a tenth of
+ * every start.
+ */
 function sandboxSeccomp({ spec }: Pod): ProfileType {
   const type = spec.securityContext.seccompProfile?.type;
   return type === "RuntimeDefault" ? ProfileType.RuntimeDefault : ProfileType.Unconfined;
 }
 
-/** kubelet: verifyRunAsNonRoot, in its words. */
+/** kubelet: verifyRunAsNonRoot, with its messages */
 function requireNonRoot(pod: Pod, container: Container, image: SecurityFacts["image"]): void {
   const { runAsUser, runAsNonRoot } = effective(pod, container);
   if (runAsNonRoot !== true) return;
@@ -132,7 +134,7 @@ function effective(
   };
 }
 
-/** An image that names nobody runs as root: said out loud, as runtimes refuse a group without a user. */
+/** An image without a user runs as root: sent as uid 0, because runtimes refuse a group without a user. */
 function userOf(
   runAsUser: number | undefined,
   { uid, username }: SecurityFacts["image"],
@@ -162,7 +164,7 @@ function groupsOf(
   };
 }
 
-/** As the runtime wants them, which puts `CAP_` before each: `CAP_CAP_NET_RAW` would be dropped from nobody. */
+/** Without `CAP_`: the runtime adds that prefix, and would silently not drop `CAP_CAP_NET_RAW`. */
 function criCapabilities({ add, drop }: Capabilities): {
   readonly addCapabilities: string[];
   readonly dropCapabilities: string[];
@@ -177,10 +179,43 @@ function selinuxOf(
 ): Pick<LinuxContainerSecurityContextInit, "selinuxOptions"> {
   if (options === undefined) return {};
   const { user = "", role = "", type = "", level = "" } = options;
-  // This one type asks for no confinement, which is what there is without SELinux.
+  // The type spc_t means unconfined, which holds without SELinux too.
   if (type !== "spc_t" && !(isSelinuxNode && features.selinux))
     throw unsupported(
       "seLinuxOptions need SELinux on this node and in its runtime (containerd: enable_selinux = true); switch it on, or remove seLinuxOptions",
     );
   return { selinuxOptions: { user, role, type, level } };
+}
+
+// The runtime masks no path by itself.
+const MASKED: readonly string[] = [
+  "/proc/acpi",
+  "/proc/asound",
+  "/proc/interrupts",
+  "/proc/kcore",
+  "/proc/keys",
+  "/proc/latency_stats",
+  "/proc/sched_debug",
+  "/proc/scsi",
+  "/proc/timer_list",
+  "/proc/timer_stats",
+  "/sys/devices/virtual/powercap",
+  "/sys/firmware",
+];
+const READONLY: readonly string[] = [
+  "/proc/bus",
+  "/proc/fs",
+  "/proc/irq",
+  "/proc/sys",
+  "/proc/sysrq-trigger",
+];
+
+/** `more`: paths of this machine. A privileged container sees everything. */
+export function hiddenPaths(
+  { privileged, procMount }: SecurityContext,
+  more: readonly string[],
+): { readonly maskedPaths: string[]; readonly readonlyPaths: string[] } {
+  if (privileged === true || procMount === "Unmasked")
+    return { maskedPaths: [], readonlyPaths: [] };
+  return { maskedPaths: [...MASKED, ...more], readonlyPaths: [...READONLY] };
 }

@@ -1,5 +1,5 @@
-// What a container carries so that it can be stopped properly when its spec is forgotten: written at its creation,
-// read leniently ever after, for nobody may rely on what stands in a runtime's database.
+// Annotations with what stopping a container takes, for a stop without its spec. Read leniently: the runtime's database
+// may have been written by another version or edited.
 
 import { ANNOTATION } from "../../api/pod/labels.ts";
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
@@ -10,7 +10,7 @@ import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import type { ContainerPort } from "../../api/v1/container-ports.ts";
 import type { Container } from "../../api/v1/container.ts";
 
-/** The container's part in its pod; undefined = the spec does not know it. */
+/** The container's role in its pod; undefined = not in the spec. */
 export function roleInSpec(spec: PodSpec, name: string): ContainerRole | undefined {
   if (spec.containers.some((container) => container.name === name)) return { type: "App" };
   const sidecars = spec.initContainers.filter((container) => isSidecar(spec, container));
@@ -33,7 +33,7 @@ export function stopAnnotations(spec: PodSpec, container: Container): Record<str
   };
 }
 
-/** Whatever is missing or unreadable is absent. Never throws. */
+/** Missing or unreadable annotations are absent. Never throws. */
 export function stopFactsOf(
   annotations: Readonly<Record<string, string>>,
 ): Pick<ObservedContainer, "role" | "preStop" | "ports"> {
@@ -109,7 +109,7 @@ function isHeader(value: unknown): value is { readonly name: string; readonly va
   return isJsonObject(value) && isText(value["name"]) && isText(value["value"]);
 }
 
-/** All or nothing: half a list could resolve a name to another port. */
+/** All or nothing: a partial list could resolve a name to another port. */
 function readPorts(value: unknown): readonly ContainerPort[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const ports = value.map(readPort);

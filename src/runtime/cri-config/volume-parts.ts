@@ -1,4 +1,4 @@
-// The parts of volumes that a container mounts: their paths, and whether what the agent fills has them. Pure.
+// The parts of volumes (subPath) that a container mounts: their paths, and whether volumes filled by the agent have them.
 
 import type { LocalObjects } from "../../api/v1/object/local-object.ts";
 import { nestedMountPoints } from "../../api/validation/nested-mounts.ts";
@@ -17,8 +17,8 @@ export interface PartFacts {
 }
 
 /**
- * "" = the whole volume. Throws AgentError `CreateContainerConfigError`. Nothing of the environment is shown: it may come
- * from a Secret.
+ * "" = the whole volume. Throws AgentError `CreateContainerConfigError`, whose message shows no values of the environment:
+ * they may come from a Secret.
  */
 export function subPathOf(mount: VolumeMount, env: readonly EnvEntry[]): string {
   const { subPath = "", subPathExpr = "" } = mount;
@@ -35,8 +35,8 @@ export function subPathOf(mount: VolumeMount, env: readonly EnvEntry[]): string 
 }
 
 /**
- * Throws AgentError `CreateContainerConfigError` for a part that a volume of ConfigMaps, Secrets or fields does not show. A
- * path that is made of what only a start knows is not judged.
+ * Throws AgentError `CreateContainerConfigError` for a part that a volume of ConfigMaps, Secrets or fields does not contain.
+ * A path that depends on values known only at the start is not checked.
  */
 export function requireParts(pod: Pod, container: Container, { env, objects }: PartFacts): void {
   for (const mount of container.volumeMounts) {
@@ -54,12 +54,12 @@ export function requireParts(pod: Pod, container: Container, { env, objects }: P
   }
 }
 
-/** The version of the moment lies in `..data`, and may be named. */
+/** `..data` links to the current version of the volume's content; a path may contain it. */
 function withoutVersion(path: string): string {
   return path.replace(/^\.\.data(\/|$)/, "");
 }
 
-/** Addresses, the node's name and what is free on it are nobody's before a start. */
+/** Addresses, the node's name and its allocatable resources are known only at the start. */
 function isKnown({ env }: Container): boolean {
   return env.every((variable) => {
     if (!("valueFrom" in variable)) return true;

@@ -2,8 +2,8 @@
 
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import type { NodeAllocatable } from "../../api/pod/downward.ts";
-import type { Said } from "../../api/v1/events.ts";
 import type { LocalObjects } from "../../api/v1/object/local-object.ts";
+import type { EventContent } from "../../api/v1/events.ts";
 import type { ObservedPod } from "../../api/pod/observed-pod.ts";
 import type { Pod, PodUID } from "../../api/v1/pod.ts";
 import type { ContainerConfigInit, PodSandboxConfigInit } from "../../cri/cri-client.ts";
@@ -120,7 +120,7 @@ export interface ContainerDraft {
   readonly attempt: number;
   readonly config: ContainerConfigInit;
   /** To be said when it is used. */
-  readonly said: readonly Said[];
+  readonly said: readonly EventContent[];
   /** The hosts file has yet to get the pod's address. */
   readonly needsAddress: boolean;
 }

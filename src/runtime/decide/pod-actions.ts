@@ -8,9 +8,8 @@ import type {
 import { allContainers, isSidecar, type Pod } from "../../api/v1/pod.ts";
 import { restartsAfterKill } from "../../api/pod/restart-policy.ts";
 import { containerActions, killOf, removalOf, startAction } from "./container-actions.ts";
-import { configActions } from "./config-restart.ts";
+import { configActions, orderedActions } from "./running-restart.ts";
 import { initActions } from "./init-actions.ts";
-import { orderedActions } from "./ordered-restart.ts";
 import { newestContainer } from "../../api/pod/newest-observed.ts";
 import { isFinished, isLive, usableSandbox } from "../observe/newest.ts";
 import type { ActionContext, KillReason, PodAction } from "./pod-action.ts";

@@ -61,3 +61,11 @@ function ranInLastSandbox(observed: ObservedPod | undefined, container: string):
   const own = observed?.containers.filter(({ name }) => name === container) ?? [];
   return own.some(({ sandboxId, state }) => sandboxId === last?.id && state !== "Created");
 }
+
+/** Highest `<n>` of the files named `<n>.log` (also rotated, `<n>.log.<time>`); −1 = none. */
+export function highestLogAttempt(entries: readonly { readonly name: string }[]): number {
+  return entries.reduce((highest, { name }) => {
+    const match = /^(\d{1,9})\.log(?:\.|$)/.exec(name);
+    return match === null ? highest : Math.max(highest, Number(match[1]));
+  }, -1);
+}

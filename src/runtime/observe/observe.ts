@@ -19,7 +19,7 @@ import {
 } from "../../cri/gen/runtime/v1/api_pb.ts";
 import { stopFactsOf } from "../cri-config/stop-annotations.ts";
 import { joinedMessage } from "./termination-message.ts";
-import { parseIdRange } from "../cri-config/user-namespaces.ts";
+import { parseIdRange } from "../cri-config/namespaces.ts";
 import { isSourceName } from "../../api/pod/source-name.ts";
 
 /** The identity that every sandbox and container of ours carries. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Said } from "../../../src/api/v1/events.ts";
+import type { EventContent } from "../../../src/api/v1/events.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { ImagePuller, type EnsuredImage } from "../../../src/image/image-puller.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
@@ -50,7 +50,7 @@ class World {
     { image = IMAGE, signal = new AbortController().signal } = {},
   ): Promise<readonly string[]> {
     const events: string[] = [];
-    const record = ({ type, reason, message }: Said): void =>
+    const record = ({ type, reason, message }: EventContent): void =>
       void events.push(`${type} ${reason}: ${message}`);
     await this.puller.ensure(image, policy, { signal, record }).catch(() => undefined);
     return events;

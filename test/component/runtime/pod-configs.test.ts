@@ -79,7 +79,7 @@ describe("a seccomp profile of the node", () => {
     const path = join(directory, "seccomp", localhostProfile);
     expect(refusalOf(() => containerOf(configsOf(), wanting as Partial<Container>))).toEqual({
       reason: "CreateContainerConfigError",
-      message: `container "a" needs the seccomp profile ${path}, which is not there; put it there`,
+      message: `container "a" needs the seccomp profile ${path}, which does not exist; create it`,
     });
     mkdirSync(join(path, ".."), { recursive: true });
     writeFileSync(path, "{}");

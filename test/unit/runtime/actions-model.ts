@@ -11,7 +11,7 @@ import { allContainers, isSidecar, type Pod } from "../../../src/api/v1/pod.ts";
 import type { ContainerVerdicts } from "../../../src/api/v1/probe.ts";
 import { restartsAfter, restartsAfterKill } from "../../../src/api/pod/restart-policy.ts";
 import { computePodActions } from "../../../src/runtime/decide/pod-actions.ts";
-import { isComingBack } from "../../../src/runtime/decide/config-restart.ts";
+import { isComingBack } from "../../../src/runtime/decide/running-restart.ts";
 import {
   crashLoopPolicy,
   rememberExit,

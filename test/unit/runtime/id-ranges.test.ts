@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { IdRanges } from "../../../src/runtime/id-ranges.ts";
 import type { ObservedPod } from "../../../src/api/pod/observed-pod.ts";
 import { anObservedPod, aSandbox } from "../../fakes/a-pod.ts";
+import { IdRanges } from "../../../src/runtime/pod-configs.ts";
 
 const range = (unit: number) => ({ hostId: unit * 65_536, length: 65_536 });
 

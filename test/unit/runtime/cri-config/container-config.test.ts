@@ -214,7 +214,7 @@ describe("containerConfig", () => {
     expect(() => of("SIGUSR1", false)).toThrow(
       expect.objectContaining({ reason: "UnsupportedByRuntime" }),
     );
-    expect(() => of("SIGNOTHING", true)).toThrow("which is no signal");
+    expect(() => of("SIGNOTHING", true)).toThrow("which is not a signal");
   });
 
   test("has an open standard input, or a terminal, if it wants one", () => {

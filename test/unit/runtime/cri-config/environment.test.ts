@@ -124,10 +124,10 @@ describe("variables of whole objects", () => {
     }),
   )("%s", (_, [spec, expected]) => expect(entries(spec)).toEqual([...expected]));
 
-  test("leave out names that no variable can have, and say so", () => {
-    const { env, said } = resolve({ envFrom: [from("configMap", "odd")] });
+  test("leave out names that no variable can have, and report them", () => {
+    const { env, events } = resolve({ envFrom: [from("configMap", "odd")] });
     expect(env).toEqual([{ name: "fine", value: "yes" }]);
-    expect(said).toEqual([
+    expect(events).toEqual([
       {
         type: "Warning",
         reason: "InvalidEnvironmentVariableNames",
@@ -137,8 +137,8 @@ describe("variables of whole objects", () => {
     ]);
   });
 
-  test("with nothing left out nothing is said", () => {
-    expect(resolve({ envFrom: [from("configMap", "more")] }).said).toEqual([]);
+  test("nothing is reported when every key counts", () => {
+    expect(resolve({ envFrom: [from("configMap", "more")] }).events).toEqual([]);
   });
 });
 

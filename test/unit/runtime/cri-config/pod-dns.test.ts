@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
-import { podDns, type DnsFacts } from "../../../../src/runtime/cri-config/pod-dns.ts";
-import type { DnsConfig } from "../../../../src/runtime/cri-config/resolv-conf.ts";
+import {
+  type DnsConfig,
+  type DnsFacts,
+  podDns,
+} from "../../../../src/runtime/cri-config/pod-dns.ts";
 import { aPod } from "../../../fakes/a-pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
 
 const node: DnsConfig = {
   servers: ["192.0.2.1"],
@@ -53,7 +56,7 @@ describe("dnsPolicy", () => {
   };
 
   test.each(Object.entries(cases))("%s", (_, [spec, known, config]) => {
-    expect(of(spec, known)).toEqual({ config, said: [] });
+    expect(of(spec, known)).toEqual({ config, events: [] });
   });
 });
 
@@ -99,12 +102,12 @@ describe("what does not fit", () => {
 
   test("three servers are taken, and the others told of", () => {
     const nameservers = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
-    const { config, said } = of(
+    const { config, events } = of(
       { ...none, dnsConfig: { nameservers, searches: [], options: [] } },
       facts,
     );
     expect(config.servers).toEqual(nameservers.slice(0, 3));
-    expect(said).toEqual([
+    expect(events).toEqual([
       {
         type: "Warning",
         reason: "DNSConfigForming",
@@ -117,11 +120,11 @@ describe("what does not fit", () => {
   test("32 domains are searched", () => {
     expect(searching(many(32))).toEqual({
       config: { ...nothing, searches: many(32) },
-      said: [],
+      events: [],
     });
-    const { config, said } = searching(many(33));
+    const { config, events } = searching(many(33));
     expect(config.searches).toEqual(many(32));
-    expect(said).toEqual([
+    expect(events).toEqual([
       {
         type: "Warning",
         reason: "DNSConfigForming",
@@ -131,9 +134,9 @@ describe("what does not fit", () => {
   });
 
   test("of 2048 characters together", () => {
-    const { config, said } = searching(many(12, 200));
+    const { config, events } = searching(many(12, 200));
     expect(config.searches).toEqual(many(10, 200));
-    expect(said).toHaveLength(1);
+    expect(events).toHaveLength(1);
     expect(searching([...many(10, 203), "0123456789"]).config.searches).toEqual([...many(10, 203)]);
     expect(searching([...many(10, 203), "012345678"]).config.searches).toHaveLength(10);
     expect(searching([...many(10, 203), "01234567"]).config.searches).toHaveLength(11);
@@ -141,17 +144,17 @@ describe("what does not fit", () => {
 
   test("none of more than 253 characters, which ends the process that reads it", () => {
     const [fits, long] = ["a".repeat(253), "b".repeat(254)];
-    const { config, said } = searching([long, fits]);
+    const { config, events } = searching([long, fits]);
     expect(config.searches).toEqual([fits]);
-    expect(said).toHaveLength(1);
+    expect(events).toHaveLength(1);
   });
 
   test("of the node's own counts as well", () => {
-    const { config, said } = of(
+    const { config, events } = of(
       { dnsPolicy: "Default" },
       { ...facts, node: { ...node, servers: many(4) } },
     );
     expect(config.servers).toEqual(many(3));
-    expect(said).toHaveLength(1);
+    expect(events).toHaveLength(1);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isOnlyStub, parseResolvConf } from "../../../../src/runtime/cri-config/resolv-conf.ts";
+import { isOnlyStub, parseResolvConf } from "../../../../src/runtime/cri-config/pod-dns.ts";
 
 test("servers, the last search line, and all options", () => {
   const text = `# made by somebody

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { runtimeHandlerOf } from "../../../../src/runtime/cri-config/runtime-class.ts";
 import { aPod } from "../../../fakes/a-pod.ts";
 import { refusalOf } from "../../../fakes/refusal.ts";
+import { runtimeHandlerOf } from "../../../../src/runtime/cri-config/sandbox-config.ts";
 
 const classes = { gvisor: "runsc", kata: "kata-qemu" };
 

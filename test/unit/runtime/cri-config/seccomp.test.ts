@@ -59,7 +59,7 @@ describe("seccomp", () => {
     expect(refusalOf(() => profileOf({ ofPod: AUDIT }, false, false))).toEqual({
       reason: "CreateContainerConfigError",
       message:
-        'container "a" needs the seccomp profile /state/seccomp/profiles/audit.json, which is not there; put it there',
+        'container "a" needs the seccomp profile /state/seccomp/profiles/audit.json, which does not exist; create it',
     });
   });
 });

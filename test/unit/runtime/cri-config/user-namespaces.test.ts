@@ -5,7 +5,7 @@ import {
   freeIdRange,
   idRangeText,
   parseIdRange,
-} from "../../../../src/runtime/cri-config/user-namespaces.ts";
+} from "../../../../src/runtime/cri-config/namespaces.ts";
 
 const range = (hostId: number, length = 65_536): IdRange => ({ hostId, length });
 
@@ -40,7 +40,9 @@ describe("a free range", () => {
   });
 
   test("there is none when all are taken", () => {
-    expect(() => freeIdRange([range(1, 2 ** 32 - 1)])).toThrow("no ids are left");
+    expect(() => freeIdRange([range(1, 2 ** 32 - 1)])).toThrow(
+      "all user ID ranges of this node are in use",
+    );
   });
 });
 

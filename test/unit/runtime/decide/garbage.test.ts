@@ -3,8 +3,7 @@ import fc from "fast-check";
 import type { ObservedPod } from "../../../../src/api/pod/observed-pod.ts";
 import { lastUsedSandbox } from "../../../../src/api/pod/newest-observed.ts";
 import { planGarbage } from "../../../../src/runtime/decide/garbage.ts";
-import { highestLogAttempt } from "../../../../src/runtime/decide/log-attempts.ts";
-import { isLive } from "../../../../src/runtime/observe/newest.ts";
+import { isLive, highestLogAttempt } from "../../../../src/runtime/observe/newest.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../../fakes/a-pod.ts";
 
 const dead = (attempt: number, sandboxId = "sandbox-0") =>

@@ -90,3 +90,27 @@ export function hasChanged(written: string | undefined, current: string | undefi
 function makerOf(digest: string): string | undefined {
   return /^v1:[^:]+:/.exec(digest)?.[0];
 }
+
+/** One after the other, in the order of the spec: each is started before the next one ends. */
+export function orderedActions(
+  pod: Pod,
+  { observed, sandbox, context }: ConfigFacts,
+): readonly PodAction[] {
+  const { ordered } = context;
+  if (ordered === undefined || ordered.size === 0) return [];
+  return restartable(pod).flatMap((container): readonly PodAction[] => {
+    const newest = newestContainer(observed, container.name);
+    if (newest?.state !== "Running" || newest.sandboxId !== sandbox.id) return [];
+    if (!ordered.has(newest.id)) return [];
+    // It is ended already; whatever takes its place is what was asked for.
+    if (whyReplace(container, newest, context) !== undefined) return [];
+    return [killOf(newest, "RestartOrdered"), startAction(container, observed)];
+  });
+}
+
+/** Those that run on and on: an init container has its end to come to. */
+export function restartable({ spec }: Pod): Pod["spec"]["containers"] {
+  return allContainers(spec).filter(
+    (container) => !spec.initContainers.includes(container) || isSidecar(spec, container),
+  );
+}

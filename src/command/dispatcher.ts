@@ -5,7 +5,7 @@ import type { Clock, Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { RefusalLog } from "../lib/refusal-log.ts";
-import { CommandAllowances } from "./limits.ts";
+import { CommandLimits } from "./limits.ts";
 import type { Command } from "./decode-command.ts";
 import type { CommandFacts, CommandMessage } from "./facts.ts";
 import { VERBS } from "./verbs.ts";
@@ -52,14 +52,14 @@ export class Commands {
   readonly #open = new Set<string>();
   #atWork = 0;
   readonly #refusalLog: RefusalLog;
-  readonly #allowances: CommandAllowances;
+  readonly #limits: CommandLimits;
   /** The present or latest one; 0 = none yet. */
   #session = 0;
 
   constructor(options: CommandsOptions) {
     this.#options = options;
     this.#refusalLog = new RefusalLog(options.clock, options.log);
-    this.#allowances = new CommandAllowances(options.clock);
+    this.#limits = new CommandLimits(options.clock);
   }
 
   /** What the process before began is answered: nobody can tell how far it came. */
@@ -122,7 +122,7 @@ export class Commands {
     if (this.#waiting.length >= WAITING) return later;
     if (replayable && taken.heldIn(this.#session) >= HELD)
       return `this session has seen ${HELD} signed changes, and none may be forgotten while it lasts; ask in the next one`;
-    return this.#allowances.takes(statusOnly) ? undefined : later;
+    return this.#limits.takes(statusOnly) ? undefined : later;
   }
 
   #workOf(judged: Runnable, correlation: Pick<TakenCommand, "correlation">): Work {
@@ -146,7 +146,7 @@ export class Commands {
     const { id, phase, code, error, replyTo, stranger } = refusal;
     if (phase !== "duplicate")
       this.#refusalLog.warn("a command is refused", { code, why: error?.message ?? phase });
-    if (!this.#allowances.answers(stranger)) return;
+    if (!this.#limits.answers(stranger)) return;
     const said = error === undefined ? {} : { error: onWire(error) };
     const to = { id, replyTo, ...correlation, forgetAt: 0 };
     this.#answer(to, [{ id, phase, code, ...said }]);

@@ -14,7 +14,7 @@ const POLICIES = {
 } as const satisfies Readonly<Record<string, TokenBucketPolicy>>;
 type Stock = keyof typeof POLICIES;
 
-export class CommandAllowances {
+export class CommandLimits {
   readonly #clock: Clock;
   readonly #left = new Map<Stock, TokenBucket>();
 

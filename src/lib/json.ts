@@ -1,4 +1,4 @@
-// JSON data.
+// JSON data and plain objects.
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -14,4 +14,15 @@ export function parseJson(text: string): unknown {
     // The error would quote the text, which may hold secrets.
     return undefined;
   }
+}
+
+export type Present<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** The same object without the members that are undefined; for spreading into one with optional members. */
+export function withoutUndefined<T extends object>(fields: T): Present<T> {
+  const present: Present<T> = {};
+  return Object.assign(
+    present,
+    Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
+  );
 }

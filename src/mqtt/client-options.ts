@@ -2,7 +2,7 @@
 
 import type { IClientOptions } from "mqtt";
 
-import { withoutUndefined } from "../lib/without-undefined.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import type { ConnectOptions } from "./mqtt-link.ts";
 
 /** Messages of QoS 1 that the broker may send before an acknowledgement. */

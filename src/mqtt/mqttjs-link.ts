@@ -4,7 +4,7 @@
 import type { IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
 
 import type { AgentError } from "../lib/errors.ts";
-import { withoutUndefined } from "../lib/without-undefined.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import { clientOptions, MAXIMUM_PACKET_SIZE } from "./client-options.ts";
 import { codeText, failed, refusal } from "./connect-failure.ts";
 import type {

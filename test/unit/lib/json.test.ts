@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 
-import { parseJson } from "../../../src/lib/json.ts";
-import { withoutUndefined } from "../../../src/lib/without-undefined.ts";
+import { parseJson, withoutUndefined } from "../../../src/lib/json.ts";
 
 test("JSON comes back as it was written, and any other text is undefined", () => {
   fc.assert(

@@ -33,7 +33,7 @@ const VERB_RULE = `must be one of ${COMMAND_VERBS.join(", ")}`;
 
 const text = fieldOf(exactText, "");
 
-const COMMAND = objectType("Command", {
+export const COMMAND = objectType("Command", {
   id: text({
     about: "ULID. A command that arrives twice with one id is carried out once.",
     required: ID_RULE,

@@ -1,6 +1,6 @@
 // The reasons for which a command that could be read is not obeyed.
 
-import type { ResponsePhase } from "../protocol/command.ts";
+import type { ResponsePhase } from "../protocol/status-codes.ts";
 import { parseTopic } from "../protocol/mqtt-topics.ts";
 import type { Command } from "./decode-command.ts";
 import type { CommandFacts, CommandMessage } from "./facts.ts";

@@ -1,7 +1,6 @@
 // Answers of a node to commands over MQTT, and what is stored of a command. The verbs: command/verbs.ts.
 
-export type ResponsePhase =
-  "accepted" | "running" | "done" | "failed" | "expired" | "denied" | "duplicate";
+import type { ResponsePhase } from "./status-codes.ts";
 
 export interface CommandResponse {
   readonly id: string;

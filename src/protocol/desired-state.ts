@@ -120,7 +120,7 @@ const FIELDS = {
 
 const ONLY_OF_NODE = ignored("only the document of the node itself may set this", [], {});
 
-const NODE_DOCUMENT = objectType("DesiredState", {
+export const NODE_DOCUMENT = objectType("DesiredState", {
   ...FIELDS,
   groups: fieldOf(GROUPS)({
     about:

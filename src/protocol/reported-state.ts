@@ -1,18 +1,7 @@
-// What goes upstream, as the wire says it (MQTT.md §4). Types only.
+// What a node publishes of itself. Types only.
 
 import type { NodeStatus, PodStatus } from "../api/v1/pod-status.ts";
-
-export type Phase =
-  | "Received"
-  | "Rejected"
-  | "Held"
-  | "Downloading"
-  | "Applying"
-  | "Progressing"
-  | "Healthy"
-  | "Degraded"
-  | "RolledBack"
-  | "Superseded";
+import type { Phase } from "./status-codes.ts";
 
 /** One per document: how the accepted one runs, and which one was refused last. */
 export interface Ack {

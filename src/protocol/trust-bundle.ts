@@ -71,7 +71,7 @@ const SIGNING_KEY = objectType("SigningKey", {
 });
 export type SigningKey = Decoded<typeof SIGNING_KEY>;
 
-const TRUST_BUNDLE = objectType("TrustBundle", {
+export const TRUST_BUNDLE = objectType("TrustBundle", {
   version: fieldOf(
     atLeast(1),
     0,

@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 
 import { benchmarkFiles } from "../bench/plot.ts";
 import { flowPicture } from "./flow-picture.ts";
+import { referencePages } from "./reference.ts";
 import { THEMES } from "./svg.ts";
 
 const DOCS = resolve(import.meta.dir, "../../docs");
@@ -16,7 +17,11 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     join(DOCS, `flow-${theme.name}.svg`),
     flowPicture(theme),
   ]);
-  return new Map([...flow, ...benchmarkFiles()]);
+  const reference = [...referencePages()].map(([name, text]): [string, string] => [
+    join(DOCS, "reference", name),
+    text,
+  ]);
+  return new Map([...flow, ...benchmarkFiles(), ...reference]);
 }
 
 if (import.meta.main) for (const [file, content] of generatedFiles()) writeFileSync(file, content);

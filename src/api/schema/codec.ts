@@ -118,7 +118,8 @@ function makeField<T>(type: Type<T>, options: FieldOptions<T>, zero?: T): Field<
 
 function aboutWithDefault<T>(type: Type<T>, { about, default: value }: FieldOptions<T>): string {
   const written = value === undefined ? undefined : type.write(value);
-  if (written === undefined || isBlank(written)) return about;
+  // The defaults of an object stand with its fields.
+  if (written === undefined || isBlank(written) || isJsonObject(written)) return about;
   return `${about} Default: ${typeof written === "string" ? written : JSON.stringify(written)}.`;
 }
 

@@ -3,10 +3,8 @@
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { FieldError } from "../../lib/result.ts";
 import type { DocumentAddress } from "../../protocol/desired-document.ts";
+import type { RefusalCode } from "../../protocol/status-codes.ts";
 import { messageOf } from "../../lib/errors.ts";
-
-/** The codes of docs/mqtt-api.md that leave everything as it is. */
-export type RefusalCode = 400 | 401 | 403 | 408 | 409 | 410 | 412 | 413 | 417 | 500 | 507;
 
 export interface DocumentRefusal {
   readonly code: RefusalCode;

@@ -13,13 +13,17 @@ describe("the generated parts of docs/", () => {
     expect([HOW, readFileSync(file, "utf8")]).toEqual([HOW, expected]);
   });
 
-  test("are the two themes of each picture, and the table of the benchmarks", () => {
+  test("are the two themes of each picture, the table of the benchmarks, and the reference", () => {
     expect([...generatedFiles().keys()].map((file) => basename(file))).toEqual([
       "flow-light.svg",
       "flow-dark.svg",
       "benchmarks-light.svg",
       "benchmarks-dark.svg",
       "benchmarks.md",
+      "configuration.md",
+      "documents.md",
+      "commands.md",
+      "codes.md",
     ]);
   });
 });

@@ -5,7 +5,6 @@ import { stringify } from "yaml";
 
 import { bytesOfBase64 } from "../../../src/api/validation/base64.ts";
 import { COMMAND_VERBS, LATER_VERBS } from "../../../src/command/verbs.ts";
-import type { ResponsePhase } from "../../../src/protocol/command.ts";
 import {
   decodeCommand,
   DEFAULT_TTL_SECONDS,
@@ -15,8 +14,7 @@ import { decodeTrustBundle } from "../../../src/protocol/trust-bundle.ts";
 import { keyIdOf, preAuthEncoding, readSignedEnvelope } from "../../../src/protocol/dsse.ts";
 import { DOCUMENT_LIMITS } from "../../../src/api/yaml/text-limits.ts";
 import { MAX_GROUPS, MAX_TOPIC_BYTES, parseTopic } from "../../../src/protocol/mqtt-topics.ts";
-import type { Phase } from "../../../src/protocol/reported-state.ts";
-import type { RefusalCode } from "../../../src/source/document/refusal.ts";
+import type { Phase, RefusalCode, ResponsePhase } from "../../../src/protocol/status-codes.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
 import { readEnvelope } from "../../../src/source/document/decode.ts";
 import { stateMessage } from "../../../src/protocol/state-message.ts";

@@ -12,7 +12,8 @@ import {
   type RunningFacts,
 } from "../../../../src/upstream/report/acknowledge.ts";
 import type { PodHealth } from "../../../../src/rollout/pod-health.ts";
-import type { Ack, Phase } from "../../../../src/protocol/reported-state.ts";
+import type { Ack } from "../../../../src/protocol/reported-state.ts";
+import type { Phase } from "../../../../src/protocol/status-codes.ts";
 import { NOW, WALL, aState, facts, healthOf, podNamed, readyFor } from "../health.ts";
 
 function ackOf(state: DocumentState, given: RunningFacts): Acknowledgement {

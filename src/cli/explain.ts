@@ -2,7 +2,7 @@
 
 import { classText, fieldClass } from "../api/schema/field-class.ts";
 import { allFields, findField, pathsEndingIn } from "../api/schema/field-paths.ts";
-import type { Field, Level } from "../api/schema/field.ts";
+import type { Field, Level } from "../api/schema/type.ts";
 import { SCHEMA_KINDS, findSchemaKind, type SchemaKind } from "../api/schema/kinds.ts";
 import { meantText, suggest } from "../lib/suggest.ts";
 import { CliError } from "./cli-error.ts";

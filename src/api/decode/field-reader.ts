@@ -1,9 +1,8 @@
 // Reads fields of a written object one by one, noting every problem with its path; reading never stops at the first.
 
 import type { FieldPath } from "./field-path.ts";
-import { judge, type Refusal } from "./field-rules.ts";
+import { judge, type FieldRules, type Refusal } from "./field-rules.ts";
 import { hinted, messageText, UNKNOWN_FIELD, type Findings, type Message } from "./field-errors.ts";
-import type { Level } from "../schema/field.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 import { shortText } from "../../lib/short-text.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
@@ -72,12 +71,12 @@ export function isUnwritten(node: Node, key: string): boolean {
 }
 
 /** Judges every key that is written against the table of this level. */
-export function checkFields(node: Node, level: Level): void {
+export function checkFields(node: Node, level: FieldRules): void {
   judgeFields(node, level, undefined);
 }
 
 /** The same, where an unknown field is refused even if others are only warned of. */
-export function checkFieldsOnly(node: Node, level: Level, unknown: Refusal): void {
+export function checkFieldsOnly(node: Node, level: FieldRules, unknown: Refusal): void {
   judgeFields(node, level, unknown);
 }
 
@@ -85,7 +84,7 @@ export function checkFieldsOnly(node: Node, level: Level, unknown: Refusal): voi
  * The same for an object of which exactly one field of `union` is to be written. Where none is, an unknown field is a
  * misspelt one of them, and refused even where unknown fields are only warned of.
  */
-export function checkUnionOf(node: Node, level: Level, union: readonly string[]): void {
+export function checkUnionOf(node: Node, level: FieldRules, union: readonly string[]): void {
   const isWritten = union.some((key) => (ownValue(node, key) ?? null) !== null);
   judgeFields(node, level, isWritten ? undefined : UNKNOWN);
 }
@@ -96,7 +95,7 @@ export function checkUnionOf(node: Node, level: Level, union: readonly string[])
  */
 export function checkUnion(
   node: Node,
-  level: Level,
+  level: FieldRules,
   beside: readonly string[] = [],
 ): readonly string[] {
   const written = Object.keys(level).filter(
@@ -107,7 +106,7 @@ export function checkUnion(
 }
 
 /** Whether nothing of a union is written, not even a field that nobody knows. */
-export function isEmptyUnion(node: Node, level: Level, written: readonly string[]): boolean {
+export function isEmptyUnion(node: Node, level: FieldRules, written: readonly string[]): boolean {
   return written.length === 0 && Object.keys(node.value).every((key) => Object.hasOwn(level, key));
 }
 
@@ -116,7 +115,7 @@ function ownValue({ value }: Node, key: string): unknown {
 }
 
 /** `unknown`: why unknown fields are refused; undefined = as the findings are set up. */
-function judgeFields(node: Node, level: Level, unknown: Refusal | undefined): void {
+function judgeFields(node: Node, level: FieldRules, unknown: Refusal | undefined): void {
   for (const [key, value] of Object.entries(node.value)) {
     const path = [...node.path, key];
     const field = Object.hasOwn(level, key) ? level[key] : undefined;

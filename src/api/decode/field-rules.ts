@@ -27,6 +27,9 @@ export interface FieldRule {
   readonly except: readonly Exception[];
 }
 
+/** The rules of the fields of one object, by name. */
+export type FieldRules = Readonly<Record<string, { readonly rule: FieldRule }>>;
+
 export interface Exception {
   readonly values: readonly unknown[];
   readonly verdict: Verdict;

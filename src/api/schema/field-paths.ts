@@ -1,7 +1,7 @@
 // Fields by their paths: every one of a kind, and the one that somebody asks for.
 
 import { suggest } from "../../lib/suggest.ts";
-import type { Field, Level } from "./field.ts";
+import type { Field, Level } from "./type.ts";
 
 export interface FieldAt {
   /** `spec.containers[].env[].name`. */

@@ -1,6 +1,6 @@
 // The kinds whose fields this node knows, and what people call them.
 
-import type { Level } from "./field.ts";
+import type { Level } from "./type.ts";
 import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";

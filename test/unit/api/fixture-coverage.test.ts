@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 
 import { fieldClass } from "../../../src/api/schema/field-class.ts";
 import { allFields } from "../../../src/api/schema/field-paths.ts";
-import type { Field, Level } from "../../../src/api/schema/field.ts";
+import type { Field, Level } from "../../../src/api/schema/type.ts";
 import { SCHEMA_KINDS } from "../../../src/api/schema/kinds.ts";
 import { readDocuments } from "../../../src/api/yaml/yaml-documents.ts";
 import { decodeText, fixturesIn, type Fixture } from "./fixture-files.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
 import { POD_SPEC } from "../../../../src/api/v1/pod-spec.ts";
-import type { Level } from "../../../../src/api/schema/field.ts";
+import type { Level } from "../../../../src/api/schema/type.ts";
 import { decode, writtenPod } from "../written-pod.ts";
 
 /** Values that are right somewhere, wrong elsewhere, and never more than that. */

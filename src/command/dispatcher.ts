@@ -7,11 +7,11 @@ import type { Logger } from "../lib/logger.ts";
 import { RefusalLog } from "../lib/refusal-log.ts";
 import { CommandLimits } from "./limits.ts";
 import type { Command } from "./decode-command.ts";
-import type { CommandFacts, CommandMessage } from "./facts.ts";
 import { VERBS } from "./verbs.ts";
 import { judgeCommand, type CommandJudgement, type CommandRefusal } from "./judge.ts";
 import type { ExecuteCommand, ResponseRows, TakenCommands } from "./executor.ts";
 import { failure, onWire, responsePayload, responsesOf, type CommandOutcome } from "./response.ts";
+import type { CommandFacts, CommandMessage } from "./denials.ts";
 
 export interface CommandsOptions {
   readonly clock: Clock;

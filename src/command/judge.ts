@@ -17,8 +17,9 @@ import {
   type CommandCase,
   type Denial,
   type DenialPhase,
+  type CommandFacts,
+  type CommandMessage,
 } from "./denials.ts";
-import type { CommandFacts, CommandMessage } from "./facts.ts";
 import { VERBS } from "./verbs.ts";
 
 export interface CommandRefusal {

@@ -9,7 +9,6 @@ import type { Runs } from "./executor.ts";
 import { Commands } from "./dispatcher.ts";
 import { allowed } from "../upstream/packets.ts";
 import { podCommands } from "./pod-commands.ts";
-import { holdCommands } from "./hold-commands.ts";
 import { LogCommands, type LogOf } from "./log-commands.ts";
 import { readCommands, type ReadFacts, type ReadOptions } from "./read-commands.ts";
 import type { Edges } from "../edges.ts";
@@ -68,8 +67,7 @@ export class NodeCommands {
     });
     const runs: Runs = {
       ...readCommands(() => this.#readOptions()),
-      ...podCommands({ pods, fetchImages: options.fetchImages, clock }),
-      ...holdCommands(options.facts),
+      ...podCommands({ facts: options.facts, pods, fetchImages: options.fetchImages, clock }),
       ...logs.runs,
     };
     this.#commands = new Commands({

@@ -1,10 +1,12 @@
-// Performs: the commands that do something to a pod: restart and pull.
+// Performs: the commands that act on pods: restart, pull, hold and release.
 
 import { newestContainer } from "../api/pod/newest-observed.ts";
 import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
 import { allContainers, podName, type Pod } from "../api/v1/pod.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
+import type { HoldFacts } from "../node/node-api.ts";
+import { holdRefusal, type HoldVerb } from "../rollout/update-holds.ts";
 import type { FetchImages } from "../podworkers/pod-replacement.ts";
 import type { Pods } from "../podworkers/pods.ts";
 import { running, type CommandOrder, type Runs } from "./executor.ts";
@@ -14,6 +16,7 @@ import { unknownPod } from "./read-commands.ts";
 import { restartable } from "../runtime/decide/running-restart.ts";
 
 export interface PodCommandsOptions {
+  readonly facts: HoldFacts;
   readonly pods: Pick<Pods, "cache" | "workers">;
   readonly fetchImages: FetchImages;
   readonly clock: Clock;
@@ -26,10 +29,14 @@ const PULL_MS = 1_800_000;
 
 type Doing = PodCommandsOptions & Pick<CommandOrder, "signal" | "progress">;
 
-export function podCommands(options: PodCommandsOptions): Pick<Runs, "restart" | "pull"> {
+export function podCommands(
+  options: PodCommandsOptions,
+): Pick<Runs, "restart" | "pull" | HoldVerb> {
   return {
     restart: running(VERBS.restart, (args, order) => restart(args, { ...order, ...options })),
     pull: running(VERBS.pull, (args, order) => pull(args, { ...order, ...options })),
+    hold: running(VERBS.hold, (args) => changeHold("hold", args, options.facts)),
+    release: running(VERBS.release, (args) => changeHold("release", args, options.facts)),
   };
 }
 
@@ -145,4 +152,26 @@ function withImage(pod: Pod, image: string): readonly Pod[] {
     containers: of(pod.spec.containers),
   };
   return allContainers(spec).length === 0 ? [] : [{ ...pod, spec }];
+}
+
+interface HoldArguments {
+  readonly namespace: string;
+  /** undefined = all of the node. */
+  readonly pod?: string;
+}
+
+function changeHold(
+  verb: HoldVerb,
+  { namespace, pod: name }: HoldArguments,
+  facts: HoldFacts,
+): CommandOutcome {
+  const pod = name === undefined ? undefined : { namespace, name };
+  try {
+    const outcome = facts.changeHold(verb, pod);
+    if (outcome.type === "Done") return { code: 200, data: {} };
+    const code = outcome.type === "NotFound" ? 404 : 409;
+    return failure(code, outcome.type, holdRefusal(outcome, pod));
+  } catch (error) {
+    return failure(500, "Internal", `nothing was changed: ${messageOf(error)}`);
+  }
 }

@@ -7,8 +7,7 @@ import { systemRandom } from "../lib/system-clock.ts";
 import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import type { MqttLink } from "../mqtt/mqtt-link.ts";
 import { commandVerbs } from "./command-verbs.ts";
-import type { ApplyFlags } from "./document/apply.ts";
-import type { DiffFlags } from "./document/diff.ts";
+import type { ApplyFlags, DiffFlags } from "./document/apply.ts";
 import type { SignFlags } from "./document/sign.ts";
 import type { ForgetFlags } from "./forget.ts";
 import type { GetEventsFlags, GetFlags } from "./get.ts";
@@ -213,7 +212,7 @@ function documentVerbs(parts: FleetParts): readonly Verb[] {
         { usage: "--exit-code", description: "end with 1 if something would change" },
       ],
       run: async ({ flags }) => {
-        const { diff } = await import("./document/diff.ts");
+        const { diff } = await import("./document/apply.ts");
         return diff(parts, flags<DiffFlags>());
       },
     },

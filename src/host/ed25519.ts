@@ -2,8 +2,7 @@
 
 import { createPublicKey, verify } from "node:crypto";
 import { bytesOfBase64 } from "../api/validation/base64.ts";
-import type { PublicKey } from "../protocol/trust-bundle.ts";
-import type { VerifySignature } from "../protocol/trust-record.ts";
+import type { PublicKey, VerifySignature } from "../protocol/trust-bundle.ts";
 
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;

@@ -1,8 +1,7 @@
 // Performs: reads the root keys in trust.d. Write access there decides whose documents this node accepts.
 
 import { join } from "node:path";
-import type { PublicKey } from "../protocol/trust-bundle.ts";
-import type { RootKeys } from "../protocol/trust-record.ts";
+import type { PublicKey, RootKeys } from "../protocol/trust-bundle.ts";
 import { messageOf } from "../lib/errors.ts";
 import { publicKeyOfPem } from "./ed25519.ts";
 import type { FileInfo, Files } from "./files.ts";

@@ -1,6 +1,7 @@
-// What a node publishes of itself. Types only.
+// What a node publishes of itself: its state (birth, clean stop, last will), its reports, and a report for each pod.
 
 import type { NodeStatus, PodStatus } from "../api/v1/pod-status.ts";
+import { rfc3339 } from "../lib/clock.ts";
 import type { Phase } from "./status-codes.ts";
 
 /** One per document: how the accepted one runs, and which one was refused last. */
@@ -95,4 +96,29 @@ export interface PodReport {
   readonly specHash: string;
   readonly source: string;
   readonly status: PodStatus;
+}
+
+interface StateFacts {
+  readonly incarnation: string;
+  readonly session: number;
+  /** Wall ms. */
+  readonly now: number;
+  readonly about: NodeAbout;
+}
+
+/** What birth tells of the node besides that it is there. */
+export interface NodeAbout {
+  readonly bootID?: string;
+  /** Our version. */
+  readonly agent?: string;
+  readonly features?: readonly string[];
+}
+
+/** The payload, as bytes of JSON. */
+export function stateMessage(
+  state: "online" | "offline" | "lost",
+  { incarnation, session, now, about }: StateFacts,
+): Uint8Array {
+  const document = { state, incarnation, session, time: rfc3339(now), ...about, protocol: 1 };
+  return new TextEncoder().encode(JSON.stringify(document));
 }

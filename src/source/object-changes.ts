@@ -1,18 +1,28 @@
-// Finds the pods that read changed ConfigMaps, Secrets and claims.
+// Relates pods to the objects they refer to: ConfigMaps, Secrets and claims, by key (`ConfigMap default/web`).
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
-import type { PodUID } from "../api/v1/pod.ts";
+import { objectKey, type DesiredObject } from "../api/v1/object/local-object.ts";
+import type { Pod, PodUID } from "../api/v1/pod.ts";
 
-/** `changed`: keys as `objectKey` writes them. Each pod is listed once. */
+/** Pods that refer to one of the keys, each once. */
 export function readersOf(
   pods: readonly DesiredPod[],
   changed: ReadonlySet<string>,
 ): readonly PodUID[] {
-  const readers = pods.filter(({ pod }) =>
-    referencesOf(pod).some(({ kind, namespace, name }) =>
-      changed.has(`${kind} ${namespace}/${name}`),
-    ),
-  );
+  const readers = pods.filter(({ pod }) => referredKeys(pod).some((key) => changed.has(key)));
   return [...new Set(readers.map(({ uid }) => uid))];
+}
+
+/** Keys that the pods refer to and no source declares. */
+export function missingFor(
+  pods: readonly DesiredPod[],
+  objects: readonly DesiredObject[],
+): readonly string[] {
+  const declared = new Set(objects.map(({ object }) => objectKey(object)));
+  return pods.flatMap(({ pod }) => referredKeys(pod)).filter((key) => !declared.has(key));
+}
+
+function referredKeys(pod: Pod): readonly string[] {
+  return referencesOf(pod).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`);
 }

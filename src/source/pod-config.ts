@@ -9,7 +9,8 @@ import type {
 } from "../api/pod/desired-pod.ts";
 import { claimsConflict, hostPortClaims, type PlacedClaim } from "../api/validation/host-ports.ts";
 import { podName } from "../api/v1/pod.ts";
-import { mergeObjects } from "./object-config.ts";
+import { objectKey, type DesiredObject } from "../api/v1/object/local-object.ts";
+import { reservedError } from "../api/pod/node-object.ts";
 import { compareText } from "../lib/compare.ts";
 
 export interface MergeOptions {
@@ -233,13 +234,52 @@ function outOfPods(pod: DesiredPod, maxPods: number): Rejection {
   });
 }
 
-function place(pod: DesiredPod): string {
-  return `${pod.source} (${pod.sourceRef})`;
+function place({ source, sourceRef }: Pick<DesiredPod, "source" | "sourceRef">): string {
+  return `${source} (${sourceRef})`;
 }
 
-function rejection(pod: DesiredPod, why: AdmissionRefusal): Rejection {
-  const { namespace, name } = pod.pod.metadata;
-  // For a file the reference ends in #document; the place is the file.
-  const ref = pod.source === "file" ? pod.sourceRef.replace(/#\d+$/, "") : pod.sourceRef;
-  return { source: pod.source, ref, kind: "Pod", namespace, name, ...why };
+function rejection({ pod, ...origin }: DesiredPod, why: AdmissionRefusal): Rejection {
+  return rejectionOf({ ...origin, object: pod }, why);
+}
+
+interface Placed {
+  readonly source: SourceName;
+  readonly sourceRef: string;
+  readonly object: DesiredPod["pod"] | DesiredObject["object"];
+}
+
+function rejectionOf({ source, sourceRef, object }: Placed, why: AdmissionRefusal): Rejection {
+  const { kind, metadata } = object;
+  const { namespace, name } = metadata;
+  // The sourceRef of a file ends in #document; a rejection names the file.
+  const ref = source === "file" ? sourceRef.replace(/#\d+$/, "") : sourceRef;
+  return { source, ref, kind, namespace, name, ...why };
+}
+
+interface MergedObjects {
+  readonly objects: readonly DesiredObject[];
+  readonly rejected: readonly Rejection[];
+}
+
+/** ConfigMaps, Secrets and claims, in order of precedence: the first of a name wins. */
+function mergeObjects(inOrder: readonly DesiredObject[]): MergedObjects {
+  const byKey = new Map<string, DesiredObject>();
+  const rejected: Rejection[] = [];
+  for (const desired of inOrder) {
+    const key = objectKey(desired.object);
+    const winner = byKey.get(key);
+    const reserved = reservedError(desired.object);
+    if (reserved !== undefined) rejected.push(rejectionOf(desired, reserved));
+    else if (winner === undefined) byKey.set(key, desired);
+    else rejected.push(shadowedObject(desired, winner));
+  }
+  return { objects: [...byKey.values()], rejected };
+}
+
+function shadowedObject(desired: DesiredObject, winner: DesiredObject): Rejection {
+  return rejectionOf(desired, {
+    code: desired.source === winner.source ? "DuplicateObject" : "Shadowed",
+    path: "metadata.name",
+    message: `${objectKey(desired.object)} of ${place(winner)} counts instead: it comes first`,
+  });
 }

@@ -8,12 +8,12 @@ import {
   type SourceSnapshot,
 } from "../api/pod/desired-pod.ts";
 import type { NodeIdentity } from "../api/pod/node-object.ts";
-import { referencesOf } from "../api/pod/object-references.ts";
-import { objectKey, type DesiredObject, type LocalObjects } from "../api/v1/object/local-object.ts";
+import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { isShadowed } from "./pod-config.ts";
+import { missingFor } from "./object-changes.ts";
 
 export interface WrittenPodsOptions {
   /** The sources of this node; each sends a snapshot at its start, be it an empty one. */
@@ -92,16 +92,4 @@ export class WrittenPods {
   isSettledFor(reader: SourceName): boolean {
     return this.snapshots().every(({ source, ready }) => ready || !listensTo(reader, source));
   }
-}
-
-/** Keys (`ConfigMap default/web`) of what the pods refer to and no source has. */
-export function missingFor(
-  pods: readonly DesiredPod[],
-  objects: readonly DesiredObject[],
-): readonly string[] {
-  const there = new Set(objects.map(({ object }) => objectKey(object)));
-  return pods
-    .flatMap(({ pod }) => referencesOf(pod))
-    .map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)
-    .filter((key) => !there.has(key));
 }

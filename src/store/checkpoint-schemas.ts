@@ -19,7 +19,7 @@ import type { Type } from "../api/schema/type.ts";
 import { invalidAt } from "../api/decode/field-reader.ts";
 import { bytesOfBase64, base64OfBytes } from "../api/validation/base64.ts";
 import type { DocumentVersion } from "../protocol/desired-document.ts";
-import type { TrustRecord } from "../protocol/trust-record.ts";
+import type { TrustRecord } from "../protocol/trust-bundle.ts";
 import { parseJson } from "../lib/json.ts";
 
 const SOURCE: Type<SourceName> = {

@@ -4,10 +4,10 @@
 import { base64OfBytes } from "../api/validation/base64.ts";
 import { messageOf } from "../lib/errors.ts";
 import { sha256 } from "../lib/system-sha256.ts";
-import type { TrustRecord, TrustStore } from "../protocol/trust-record.ts";
 import { readCheckedTrust, readTrustRecord } from "./checkpoint-schemas.ts";
 import type { Meta } from "./meta.ts";
 import type { StoreFiles } from "./store-files.ts";
+import type { TrustRecord, TrustStore } from "../protocol/trust-bundle.ts";
 
 interface TrustFileOptions {
   readonly meta: Meta;

@@ -6,11 +6,10 @@ import {
   groupOf,
   type DocumentAddress,
 } from "../protocol/desired-document.ts";
-import { payloadTypeOf, type SignedEnvelope } from "../protocol/dsse.ts";
-import type { VerifySignature } from "../protocol/trust-record.ts";
-import { readSignedMessage } from "./signature-envelope.ts";
+import { payloadTypeOf, type SignedEnvelope, readSignedMessage } from "../protocol/dsse.ts";
 import { judgeSignature, type Addressee } from "./signature-judge.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
+import type { VerifySignature } from "../protocol/trust-bundle.ts";
 
 /** What the node trusts at this moment. */
 export interface Trusted {

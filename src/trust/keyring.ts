@@ -1,11 +1,14 @@
 // Which keys are in force: those of trust.d, those of the accepted TrustBundle, or none that can be used.
 
-import { decodeTrustBundle } from "../protocol/trust-bundle.ts";
+import {
+  decodeTrustBundle,
+  type TrustBundle,
+  type RootKeys,
+  type TrustRecord,
+} from "../protocol/trust-bundle.ts";
 import type { Sha256 } from "../api/decode/decode-context.ts";
-import type { TrustBundle } from "../protocol/trust-bundle.ts";
-import type { RootKeys, TrustRecord } from "../protocol/trust-record.ts";
-import { readSignedMessage } from "./signature-envelope.ts";
 import { rootKeysOf, signersOf, type Keys } from "./signature-judge.ts";
+import { readSignedMessage } from "../protocol/dsse.ts";
 
 /** What judging a message has to know of trust. */
 export interface Keyring extends Keys {

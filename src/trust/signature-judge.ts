@@ -8,8 +8,12 @@ import {
   type SignedEnvelope,
   type SignedKind,
 } from "../protocol/dsse.ts";
-import type { PublicKey, SigningKey, SigningRole } from "../protocol/trust-bundle.ts";
-import type { VerifySignature } from "../protocol/trust-record.ts";
+import type {
+  PublicKey,
+  SigningKey,
+  SigningRole,
+  VerifySignature,
+} from "../protocol/trust-bundle.ts";
 import { shortText } from "../lib/short-text.ts";
 
 /** A key and what signatures call it. */

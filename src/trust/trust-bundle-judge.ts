@@ -1,11 +1,12 @@
 // Whether a received TrustBundle replaces the one in force; a refusal changes nothing.
 
 import type { Sha256 } from "../api/decode/decode-context.ts";
-import { decodeTrustBundle } from "../protocol/trust-bundle.ts";
-import type { SignedEnvelope } from "../protocol/dsse.ts";
-import type { TrustBundle } from "../protocol/trust-bundle.ts";
-import type { VerifySignature } from "../protocol/trust-record.ts";
-import { readSignedMessage } from "./signature-envelope.ts";
+import {
+  decodeTrustBundle,
+  type TrustBundle,
+  type VerifySignature,
+} from "../protocol/trust-bundle.ts";
+import { type SignedEnvelope, readSignedMessage } from "../protocol/dsse.ts";
 import { rootKeysOf, typeError, verifiedBy, type RootKey } from "./signature-judge.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
 import { DOCUMENT_LIMITS } from "../api/yaml/text-limits.ts";

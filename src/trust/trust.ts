@@ -5,13 +5,13 @@ import type { Sha256 } from "../api/decode/decode-context.ts";
 import type { RefusedDocument } from "../protocol/desired-document.ts";
 import type { SignedEnvelope } from "../protocol/dsse.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
-import type { SigningRole } from "../protocol/trust-bundle.ts";
 import type {
+  SigningRole,
   RootKeys,
   TrustRecord,
   TrustStore,
   VerifySignature,
-} from "../protocol/trust-record.ts";
+} from "../protocol/trust-bundle.ts";
 import type { Clock } from "../lib/clock.ts";
 import { sameValue } from "../lib/compare.ts";
 import { messageOf } from "../lib/errors.ts";

@@ -8,8 +8,7 @@ import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { LatestBox } from "../lib/mailbox.ts";
 import type { MqttSession } from "../mqtt/mqtt-link.ts";
-import type { OutboxRows } from "./outbox-rows.ts";
-import { allowed, excess, packetsOf, type Packet } from "./packets.ts";
+import { allowed, excess, packetsOf, type Packet, type OutboxRows } from "./packets.ts";
 import {
   afterDisconnect,
   afterRefusal,
@@ -18,8 +17,8 @@ import {
   isSetAside,
   nextRetry,
   type Suspects,
+  topicsCondition,
 } from "./link/topic-circuit-breaker.ts";
-import { topicsCondition } from "./link/topics-condition.ts";
 
 export interface PublisherOptions {
   readonly clock: Clock;

@@ -15,11 +15,16 @@ import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
 import { podLine } from "./report/pod-line.ts";
 import { Publisher } from "./publisher.ts";
 import { ReportLoop } from "./report/report-loop.ts";
-import { podTopicPayload, report, reportContent, reportPayload } from "./report/report.ts";
+import {
+  podTopicPayload,
+  report,
+  reportContent,
+  reportPayload,
+  type Speaker,
+} from "./report/report.ts";
 import type { Ack } from "../protocol/reported-state.ts";
 import type { Edges } from "../edges.ts";
 import type { NodeTruth } from "./report/node-truth.ts";
-import { NextSpeaker } from "./session-clock.ts";
 
 export interface UpstreamOptions {
   readonly edges: Edges;
@@ -283,5 +288,31 @@ export class UpstreamPort {
   /** undefined = no broker is configured. */
   bytes(): LinkBytes | undefined {
     return this.#upstream?.bytes();
+  }
+}
+
+interface SpeakerOptions {
+  readonly incarnation: string;
+  /** A session number for what is said before the first connection of this process. */
+  readonly firstSession: number;
+  /** Number of the present connection; undefined = none. */
+  readonly session: () => number | undefined;
+}
+
+/** (session, seq) only grows: seq within the process, session from process to process. */
+class NextSpeaker {
+  readonly #options: SpeakerOptions;
+  #session: number;
+  #seq = 0;
+
+  constructor(options: SpeakerOptions) {
+    this.#options = options;
+    this.#session = options.firstSession;
+  }
+
+  next(): Speaker {
+    this.#session = Math.max(this.#session, this.#options.session() ?? 0);
+    this.#seq += 1;
+    return { incarnation: this.#options.incarnation, session: this.#session, seq: this.#seq };
   }
 }

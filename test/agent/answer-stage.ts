@@ -1,7 +1,6 @@
 // A node in a simulated world that is asked by documents and answers in its report: for stories of one answer each.
 
 import { expect } from "bun:test";
-import { readSignedMessage } from "../../src/trust/signature-envelope.ts";
 import type { Ack, ReportedState } from "../../src/protocol/reported-state.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { SimAgent } from "./sim-agent.ts";
@@ -25,6 +24,7 @@ import {
   type KeyName,
 } from "./sim-trust.ts";
 import { SimWorld } from "./sim-world.ts";
+import { readSignedMessage } from "../../src/protocol/dsse.ts";
 
 /** Of a world without anything of its own. */
 const SEED = 16_366;

@@ -9,6 +9,7 @@ import { aContainer } from "../fakes/a-pod.ts";
 import type { Program } from "../fakes/fake-cri-world.ts";
 import { ulid } from "../unit/upstream/a-command.ts";
 import { PodWorld, pod } from "./pod-world.ts";
+import type { HoldFacts } from "../../src/node/node-api.ts";
 
 const two = { containers: [aContainer("a"), aContainer("b")] };
 
@@ -37,7 +38,8 @@ class Orders {
   ): Promise<CommandOutcome> {
     const { pods, runner, clock } = this.world;
     const { fetchImages } = runner;
-    return podCommands({ pods, fetchImages, clock })[verb](this.order(verb, args));
+    const facts: HoldFacts = { changeHold: () => ({ type: "Done" }) };
+    return podCommands({ facts, pods, fetchImages, clock })[verb](this.order(verb, args));
   }
 
   async restart(args: Readonly<Record<string, unknown>>, ms = 1_000): Promise<CommandOutcome> {

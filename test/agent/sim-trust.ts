@@ -12,8 +12,7 @@ import {
 } from "../../src/protocol/dsse.ts";
 import { MQTT_DEFAULTS } from "../fakes/config-defaults.ts";
 import { topicFor } from "../../src/protocol/mqtt-topics.ts";
-import type { PublicKey, SigningRole } from "../../src/protocol/trust-bundle.ts";
-import type { RootKeys } from "../../src/protocol/trust-record.ts";
+import type { PublicKey, SigningRole, RootKeys } from "../../src/protocol/trust-bundle.ts";
 import { pemOfPublicKey } from "../fakes/public-key-pem.ts";
 import { realFiles } from "../../src/host/real-files.ts";
 import { readRootKeys } from "../../src/host/trust-keys.ts";

@@ -7,7 +7,6 @@ import { CliError } from "../../cli/cli-error.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { isTopicName, topicFor } from "../../protocol/mqtt-topics.ts";
-import { applyWarnings } from "./apply-warnings.ts";
 import {
   composeDocument,
   sourceOf,
@@ -19,7 +18,7 @@ import {
 import { diffDocuments, diffLines } from "./diff-documents.ts";
 import { readRetained, type RetainedDocument } from "./desired-reading.ts";
 import type { Published } from "./follow-apply.ts";
-import { judgeApply } from "./judge-apply.ts";
+import { judgeApply, applyWarnings } from "./judge-apply.ts";
 import {
   knownNode,
   knownNodes,
@@ -35,7 +34,7 @@ import { readSigner, signMessage, type Signer } from "../trust/signing-keys.ts";
 import { waitForNodes } from "./wait-for-nodes.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 
-export interface TargetFlags {
+interface TargetFlags {
   readonly filename: readonly string[];
   readonly node?: string;
   readonly group?: string;
@@ -92,7 +91,7 @@ export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1
   });
 }
 
-export function chooseTarget(input: WrittenInput, flags: TargetFlags): FleetTarget {
+function chooseTarget(input: WrittenInput, flags: TargetFlags): FleetTarget {
   const { node, group } = flags;
   const own = targetOf(input.document);
   if (node !== undefined && group !== undefined)
@@ -107,7 +106,7 @@ export function chooseTarget(input: WrittenInput, flags: TargetFlags): FleetTarg
   return asked;
 }
 
-export interface TargetBefore {
+interface TargetBefore {
   readonly topic: string;
   readonly retained: RetainedDocument | undefined;
   /** Since then. */
@@ -119,7 +118,7 @@ export interface TargetBefore {
 }
 
 /** What the broker holds for the target, and what its nodes have. */
-export async function readTarget(
+async function readTarget(
   fleet: Fleet,
   target: FleetTarget,
   terminal: Terminal,
@@ -214,10 +213,29 @@ function signed(payload: Uint8Array, signers: readonly Signer[]): Uint8Array {
   );
 }
 
-export function changeLines(
+function changeLines(
   retained: RetainedDocument | undefined,
   input: WrittenInput,
 ): readonly string[] {
   const after = input.objects.map(({ value }) => value);
   return diffLines(diffDocuments(retained?.resources ?? [], after));
+}
+
+export interface DiffFlags extends BrokerFlags, TargetFlags {
+  readonly exitCode?: boolean;
+}
+
+/** The exit code: 1 for a difference when that was asked for. */
+export async function diff(parts: FleetParts, flags: DiffFlags): Promise<0 | 1> {
+  const { terminal } = parts;
+  const input = await readInput(flags.filename, terminal);
+  const target = chooseTarget(input, flags);
+  await using fleet = await openFleet(parts, flags);
+  const { retained } = await readTarget(fleet, target, terminal);
+  const lines = changeLines(retained, input);
+  const version = retained === undefined ? "no document" : `generation ${retained.generation}`;
+  terminal.err(`${targetName(target)} has ${version} on the broker\n`);
+  for (const line of lines) terminal.out(`${printable(line)}\n`);
+  if (lines.length === 0) terminal.err("nothing would change\n");
+  return flags.exitCode === true && lines.length > 0 ? 1 : 0;
 }

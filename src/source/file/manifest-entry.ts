@@ -7,6 +7,8 @@ import type {
 } from "../../api/decode/decode-manifest.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { ManifestKind } from "../../api/pod/last-good.ts";
+import type { Look } from "./manifest-settle.ts";
+import { compareText } from "../../lib/compare.ts";
 
 export type ManifestEntry =
   ({ readonly type: "Pod" } & ManifestPod) | ({ readonly type: "Object" } & ManifestObject);
@@ -64,4 +66,24 @@ export function firstOfEachName(entries: readonly ManifestEntry[]): readonly Man
   const byName = new Map<string, ManifestEntry>();
   for (const entry of entries) if (!byName.has(entryKey(entry))) byName.set(entryKey(entry), entry);
   return [...byName.values()];
+}
+
+export type Reading =
+  | { readonly type: "Decoded"; readonly digest: string; readonly manifest: DecodedManifest }
+  /** Not readable as a manifest at all; `mayHoldPods` is false for what never was a file. */
+  | { readonly type: "Refused"; readonly rejection: Rejection; readonly mayHoldPods: boolean };
+
+export interface ManifestFile {
+  readonly path: string;
+  readonly look: Look;
+  readonly reading: Reading;
+}
+
+/** sha256 of the content; empty if it is no manifest at all. */
+export function digestOf({ reading }: ManifestFile): string {
+  return reading.type === "Decoded" ? reading.digest : "";
+}
+
+export function byPath(a: ManifestFile, b: ManifestFile): number {
+  return compareText(a.path, b.path);
 }

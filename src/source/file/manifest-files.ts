@@ -7,8 +7,8 @@ import { FILE_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText } from "../../api/yaml/yaml-documents.ts";
 import type { FileInfo, Files } from "../../host/files.ts";
 import { messageOf } from "../../lib/errors.ts";
-import type { Reading } from "./manifest-reading.ts";
 import type { Look } from "./manifest-settle.ts";
+import type { Reading } from "./manifest-entry.ts";
 
 export interface Entry extends Look {
   readonly path: string;

@@ -15,8 +15,8 @@ import {
   rejectedKey,
   type EntriesByFile,
   type ManifestEntry,
+  type ManifestFile,
 } from "./manifest-entry.ts";
-import type { ManifestFile } from "./manifest-reading.ts";
 import { immutableErrors } from "../same-object.ts";
 
 /** Copies that cannot be read any more: what their files say is known only when those are valid. */

@@ -3,7 +3,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { readManifest, type Entry, type ReadContext } from "./manifest-files.ts";
 import { saysTheSame } from "./manifest-last-good.ts";
-import type { ManifestFile } from "./manifest-reading.ts";
 import {
   isSameLook,
   unsettle,
@@ -12,6 +11,7 @@ import {
   type Settling,
 } from "./manifest-settle.ts";
 import type { ManifestState } from "./manifest-state.ts";
+import type { ManifestFile } from "./manifest-entry.ts";
 
 export interface ReaderOptions extends ReadContext {
   readonly clock: Clock;

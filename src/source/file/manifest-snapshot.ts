@@ -8,8 +8,10 @@ import {
   nameOf,
   type EntriesByFile,
   type ManifestEntry,
+  byPath,
+  digestOf,
+  type ManifestFile,
 } from "./manifest-entry.ts";
-import { byPath, digestOf, type ManifestFile } from "./manifest-reading.ts";
 import type { ManifestState } from "./manifest-state.ts";
 import { compareText } from "../../lib/compare.ts";
 

@@ -2,8 +2,8 @@
 
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import { wordOf, type LastGoodState } from "./manifest-last-good.ts";
-import { digestOf, type ManifestFile } from "./manifest-reading.ts";
 import { isSameLook } from "./manifest-settle.ts";
+import { digestOf, type ManifestFile } from "./manifest-entry.ts";
 
 export interface ManifestState extends LastGoodState {
   readonly files: ReadonlyMap<string, ManifestFile>;

@@ -2,8 +2,8 @@
 // A file that comes back with other content is an edit, one that was renamed away and back or over itself a rewrite.
 
 import type { Departure } from "./directory-events.ts";
-import { digestOf, type ManifestFile } from "./manifest-reading.ts";
 import type { ManifestState } from "./manifest-state.ts";
+import { digestOf, type ManifestFile } from "./manifest-entry.ts";
 
 /** Files that have left their name since they were last read; `Unknown` = seen absent, and no hint tells how. */
 export type Departures = ReadonlyMap<string, Departure | "Unknown">;

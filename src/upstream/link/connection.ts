@@ -7,12 +7,11 @@ import {
   subscriptionsFor,
   topicFor,
 } from "../../protocol/mqtt-topics.ts";
-import { type Monotonic, aborted } from "../../lib/clock.ts";
+import { type Monotonic, aborted, type Clock } from "../../lib/clock.ts";
 import { messageOf, reasonOf } from "../../lib/errors.ts";
-import type { MqttMessage, MqttSession, SessionEnd } from "../../mqtt/mqtt-link.ts";
+import type { MqttMessage, MqttSession, SessionEnd, MqttLink } from "../../mqtt/mqtt-link.ts";
 import { brokerOptions } from "./broker-options.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
-import type { UpstreamConnectionOptions } from "./connection-options.ts";
 import { allowedBy, lowered, type ConnectLimits } from "./connect-limits.ts";
 import { firstConnectDelay } from "./first-connect.ts";
 import { allowed } from "../packets.ts";
@@ -23,8 +22,45 @@ import {
   STABLE_MS,
   type Attempt,
 } from "./reconnect.ts";
-import { stateMessage } from "../../protocol/state-message.ts";
 import { Subscriptions } from "./subscriptions.ts";
+import { stateMessage, type NodeAbout } from "../../protocol/reported-state.ts";
+import type { Random } from "../../lib/random.ts";
+import type { Logger } from "../../lib/logger.ts";
+import type { Files } from "../../host/files.ts";
+import type { MqttConfig } from "../../config/mqtt-config.ts";
+import type { NodeCondition } from "../../api/v1/pod-status.ts";
+
+export interface UpstreamConnectionOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly link: MqttLink;
+  readonly files: Files;
+  readonly config: MqttConfig;
+  readonly nodeName: string;
+  readonly incarnation: string;
+  /** Whether the kernel says that the clock is synchronised. */
+  readonly clockTrusted: () => boolean;
+  /** Groups of the node, read at each connect and after `groupsChanged()`. */
+  readonly groups: () => readonly string[];
+  /** Groups that it has left: the broker is told to forget their subscriptions. Absent = none. */
+  readonly leftGroups?: () => readonly string[];
+  /** The number of the next session; never twice in one incarnation. */
+  readonly nextSession: () => number;
+  readonly about: () => NodeAbout;
+  /** Everything that arrives, also before birth; what it throws is logged, and the message forgotten. */
+  readonly onMessage: (message: MqttMessage) => void;
+  /** The broker knows nothing of us: everything retained is to be published again. */
+  readonly onFreshSession: () => void;
+  /** All conditions of the connection that are true; called when they change. */
+  readonly onConditions: (conditions: readonly NodeCondition[]) => void;
+  /** Publishes until its signal aborts; the session is then over, or about to be ended. */
+  readonly publisher: SessionPublisher;
+}
+
+export interface SessionPublisher {
+  run(session: MqttSession, number: number, signal: AbortSignal): Promise<void>;
+}
 
 /** For people: how it stands with the broker. */
 export interface UpstreamStatus {

@@ -14,8 +14,8 @@ import {
   isSetAside,
   RETRY_MS,
   type Suspects,
+  topicsCondition,
 } from "./topic-circuit-breaker.ts";
-import { topicsCondition } from "./topics-condition.ts";
 
 export interface SubscriptionsOptions {
   readonly clock: Clock;

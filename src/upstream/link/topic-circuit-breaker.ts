@@ -1,6 +1,7 @@
 // Decides which topics a broker does not want: some clouds answer a forbidden topic by closing the connection.
 
 import type { Monotonic } from "../../lib/clock.ts";
+import type { NodeCondition } from "../../api/v1/pod-status.ts";
 
 export interface Suspect {
   /** Disconnects in a row at which it was unanswered. */
@@ -63,4 +64,18 @@ export function nextRetry(suspects: Suspects, now: Monotonic): Monotonic | undef
   const waiting = [...suspects.values()].flatMap(({ setAsideUntil }) => setAsideUntil ?? []);
   const ahead = waiting.filter((until) => until > now);
   return ahead.length === 0 ? undefined : Math.min(...ahead);
+}
+
+const NAMED = 5;
+
+/** At most one condition: absent when there is nothing to say. `topics` = topic and what is wrong with it. */
+export function topicsCondition(
+  type: string,
+  reason: string,
+  topics: ReadonlyMap<string, string>,
+): readonly NodeCondition[] {
+  if (topics.size === 0) return [];
+  const named = [...topics].slice(0, NAMED).map(([topic, why]) => `${topic} ${why}`);
+  const more = topics.size > NAMED ? `; and ${topics.size - NAMED} more` : "";
+  return [{ type, status: "True", reason, message: named.join("; ") + more }];
 }

@@ -5,7 +5,6 @@ import { afterEach, describe, expect, test } from "bun:test";
 import type { DocumentState } from "../../../src/protocol/desired-document.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig, MqttConfig } from "../../../src/config/config.ts";
-import type { RootKeys } from "../../../src/protocol/trust-record.ts";
 import type { Edges } from "../../../src/edges.ts";
 import { buildSources } from "../../../src/agent/build-sources.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
@@ -20,6 +19,7 @@ import { aWrittenPod, bytes, written } from "../../unit/source/desired-arrival.t
 import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
 import { ClockFloor } from "../../../src/lib/clock.ts";
+import type { RootKeys } from "../../../src/protocol/trust-bundle.ts";
 
 const newDirectory = temporaryDirectories();
 const open: Disposable[] = [];

@@ -9,7 +9,6 @@ import { runCli } from "../../../src/cli/program.ts";
 // The verbs load these when they are asked for, which takes real time that no virtual clock sees.
 import "../../../src/fleet/document/apply.ts";
 import "../../../src/fleet/command.ts";
-import "../../../src/fleet/document/diff.ts";
 import { fleetVerbsOf } from "../../../src/fleet/fleet-verbs.ts";
 import "../../../src/fleet/forget.ts";
 import "../../../src/fleet/get.ts";

@@ -6,7 +6,6 @@ import { join } from "node:path";
 
 import type { DocumentState } from "../../../src/protocol/desired-document.ts";
 import type { SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
-import type { RootKeys, TrustStore } from "../../../src/protocol/trust-record.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { MqttSource } from "../../../src/source/document/mqtt-source.ts";
@@ -18,6 +17,7 @@ import { sha256 } from "../../unit/api/digest.ts";
 import { POD_RULES, aWrittenPod, bytes, written } from "../../unit/source/desired-arrival.ts";
 import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
+import type { RootKeys, TrustStore } from "../../../src/protocol/trust-bundle.ts";
 
 const newDirectory = temporaryDirectories();
 const DESIRED = "agent/v1/node/pi-1/desired";

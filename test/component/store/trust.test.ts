@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TrustRecord } from "../../../src/protocol/trust-record.ts";
 import { encodeTrust } from "../../../src/store/trust.ts";
 import { files, openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
+import type { TrustRecord } from "../../../src/protocol/trust-bundle.ts";
 
 const newDirectory = temporaryDirectories();
 const bundle = (version: number): NonNullable<TrustRecord["bundle"]> => ({

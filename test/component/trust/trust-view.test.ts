@@ -4,7 +4,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { base64OfBytes } from "../../../src/api/validation/base64.ts";
 import { keyIdOf, payloadTypeOf, writeSignedEnvelope } from "../../../src/protocol/dsse.ts";
-import type { TrustRecord } from "../../../src/protocol/trust-record.ts";
 import { trustView, type TrustView } from "../../../src/trust/trust-view.ts";
 import { pemOfPublicKey } from "../../fakes/public-key-pem.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
@@ -13,6 +12,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { Trust } from "../../../src/trust/trust.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { temporaryDirectories } from "../host/temporary-directories.ts";
+import type { TrustRecord } from "../../../src/protocol/trust-bundle.ts";
 
 const newDirectory = temporaryDirectories();
 const sha256 = (data: Uint8Array | string): string =>

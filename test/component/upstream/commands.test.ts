@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { CommandResponse, TakenCommand } from "../../../src/protocol/command.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import type { CommandFacts } from "../../../src/command/facts.ts";
 import type { CommandOrder, ResponseRows, TakenCommands } from "../../../src/command/executor.ts";
 import type { CommandOutcome } from "../../../src/command/response.ts";
 import { Commands } from "../../../src/command/dispatcher.ts";
@@ -9,6 +8,7 @@ import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { aCommand, arriving, OWN, signed, someFacts, ulid } from "../../unit/upstream/a-command.ts";
+import type { CommandFacts } from "../../../src/command/denials.ts";
 
 const newDirectory = temporaryDirectories();
 

@@ -7,11 +7,11 @@ import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { Random } from "../../../src/lib/random.ts";
 import { UpstreamConnection } from "../../../src/upstream/link/connection.ts";
-import type { OutboxRow, OutboxRows } from "../../../src/upstream/outbox-rows.ts";
 import { Publisher } from "../../../src/upstream/publisher.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeBroker } from "../../fakes/fake-mqtt-broker.ts";
 import type { FakeMqttLink } from "../../fakes/fake-mqtt-link.ts";
+import type { OutboxRow, OutboxRows } from "../../../src/upstream/packets.ts";
 
 export const STATE = "agent/v1/node/pi-1/state";
 export const DESIRED = "agent/v1/node/pi-1/desired";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import { MAX_COMMAND_BYTES } from "../../../src/command/decode-command.ts";
-import type { CommandFacts, CommandMessage } from "../../../src/command/facts.ts";
 import { judgeCommand } from "../../../src/command/judge.ts";
 import {
   aCommand,
@@ -11,6 +10,7 @@ import {
   someFacts,
   ulid,
 } from "../upstream/a-command.ts";
+import type { CommandFacts, CommandMessage } from "../../../src/command/denials.ts";
 
 const at = (iso: string): { issuedAt: string } => ({ issuedAt: iso });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { TrustRecord } from "../../../src/protocol/trust-record.ts";
 import { decodeTrust, encodeTrust, stricterOf } from "../../../src/store/trust.ts";
+import type { TrustRecord } from "../../../src/protocol/trust-bundle.ts";
 
 const bundles = fc.record({
   version: fc.integer({ min: 1, max: 5 }),

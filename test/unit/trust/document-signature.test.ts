@@ -5,7 +5,6 @@ import fc from "fast-check";
 
 import type { AcceptedDocument, DocumentAddress } from "../../../src/protocol/desired-document.ts";
 import { writeSignedEnvelope, type SignedKind } from "../../../src/protocol/dsse.ts";
-import type { TrustRecord } from "../../../src/protocol/trust-record.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
 import type { JudgeContext, Verdict } from "../../../src/source/document/judge.ts";
 import { keyringOf, type Keyring } from "../../../src/trust/keyring.ts";
@@ -20,6 +19,7 @@ import {
   storedFrom,
   written,
 } from "../source/desired-arrival.ts";
+import type { TrustRecord } from "../../../src/protocol/trust-bundle.ts";
 
 const root = aSigner();
 const deploy = aSigner();

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import { readSignedMessage } from "../../../src/trust/signature-envelope.ts";
 import { judgeSignature, matchesGlob, rootKeysOf } from "../../../src/trust/signature-judge.ts";
 import { aSigner, anEnvelope, signed } from "../../fakes/a-signer.ts";
 import { sha256 } from "../api/digest.ts";
 import { bytes } from "../source/desired-arrival.ts";
+import { readSignedMessage } from "../../../src/protocol/dsse.ts";
 
 describe("a glob", () => {
   test.each([

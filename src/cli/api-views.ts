@@ -3,7 +3,18 @@
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { SummarizedPod } from "../api/pod/pod-summary.ts";
-import type { RootKeyView, SigningKeyView, TrustView } from "../trust/trust-view.ts";
+import type { TrustView } from "../trust/trust-view.ts";
+import {
+  boolean,
+  fieldOf,
+  integer,
+  listOf,
+  objectType,
+  type Decoded,
+} from "../api/schema/codec.ts";
+import { readValue } from "../api/schema/read-value.ts";
+import { anything, exactText } from "../api/schema/values.ts";
+import type { Type } from "../api/schema/type.ts";
 import { type JsonObject, isJsonObject } from "../lib/json.ts";
 
 export interface ObjectView {
@@ -54,13 +65,104 @@ export interface LocalObjectView extends ObjectView {
   };
 }
 
-function isNamed(value: unknown): value is JsonObject {
-  return (
-    isJsonObject(value) &&
-    isJsonObject(value["metadata"]) &&
-    typeof value["metadata"]["name"] === "string"
-  );
-}
+const text = (about: string) => fieldOf(exactText, "")({ about, required: true });
+const maybeText = (about: string) => fieldOf(exactText)({ about });
+const texts = (about: string) =>
+  fieldOf(listOf(exactText), [])({ about, required: true, keep: true });
+const object = fieldOf(objectType("Object", {}));
+const OBJECT = { about: "An object.", required: true } as const;
+
+const NAMED = {
+  metadata: fieldOf(objectType("ObjectMeta", { name: text("Name of the object.") }))(OBJECT),
+};
+
+const POD = objectType("Pod", {
+  ...NAMED,
+  spec: fieldOf(
+    objectType("PodSpec", {
+      containers: fieldOf(
+        listOf(anything),
+        [],
+      )({ about: "Containers.", required: true, keep: true }),
+    }),
+  )(OBJECT),
+  status: object(OBJECT),
+});
+
+const NODE = objectType("Node", { ...NAMED, status: object(OBJECT) });
+
+const LOCAL_OBJECT = objectType("LocalObject", {
+  ...NAMED,
+  data: object({ about: "Content as text." }),
+  binaryData: object({ about: "Content in base64." }),
+  type: maybeText("Type of a Secret."),
+  status: object({ about: "Status of a claim." }),
+});
+
+const EVENT = objectType("Event", {
+  ...NAMED,
+  involvedObject: fieldOf(
+    objectType("ObjectReference", { kind: text("Kind."), name: text("Name.") }),
+  )(OBJECT),
+  type: text("Normal or Warning."),
+  reason: text("Reason, one word."),
+  message: text("What happened."),
+  firstTimestamp: text("When it happened first."),
+  lastTimestamp: text("When it happened last."),
+  count: integer({ about: "How often.", required: true }),
+});
+
+const REJECTION = objectType("Rejection", {
+  source: text("Source of the object."),
+  ref: text("File or topic."),
+  code: text("Why, one word."),
+  path: text("Field."),
+  message: text("What is wrong."),
+});
+
+const TRUST = objectType("Trust", {
+  required: boolean({ about: "Whether signatures are required.", required: true }),
+  why: text("Why they are, or are not."),
+  trustPath: text("Directory of the root keys."),
+  rootKeys: fieldOf(
+    listOf(
+      objectType("RootKey", {
+        keyid: text("Id of the key."),
+        file: maybeText("File of the key."),
+        inForce: boolean({ about: "Whether the key counts.", required: true }),
+      }),
+    ),
+    [],
+  )({ about: "Root keys.", required: true, keep: true }),
+  bundle: fieldOf(
+    objectType("TrustBundle", {
+      version: integer({ about: "Version of the bundle.", required: true }),
+      notBefore: maybeText("What was issued before does not count."),
+      keys: fieldOf(
+        listOf(
+          objectType("SigningKey", {
+            keyid: text("Id of the key."),
+            roles: texts("What it may sign."),
+            nodes: fieldOf(listOf(exactText))({ about: "Nodes it may sign for.", keep: true }),
+            groups: fieldOf(listOf(exactText))({ about: "Groups it may sign for.", keep: true }),
+          }),
+        ),
+        [],
+      )({ about: "Keys that may sign.", required: true, keep: true }),
+    }),
+  )({ about: "TrustBundle in force." }),
+  problems: texts("Problems with the keys."),
+});
+
+const VERSION = objectType("Version", { version: text("Version of the agent.") });
+
+export const isPod = isA<PodView>(POD);
+export const isNode = isA<NodeView>(NODE);
+export const isLocalObject = isA<LocalObjectView>(LOCAL_OBJECT);
+export const isEvent = isA<EventView>(EVENT);
+export const isRejections = isA<readonly Rejection[]>(listOf(REJECTION));
+export const isVersion = isA<Decoded<typeof VERSION>>(VERSION);
+export const isTrust = isA<TrustView>(TRUST);
 
 /** A v1 list of such objects. */
 export function isListOf<T>(isItem: (value: unknown) => value is T) {
@@ -68,93 +170,8 @@ export function isListOf<T>(isItem: (value: unknown) => value is T) {
     isJsonObject(value) && Array.isArray(value["items"]) && value["items"].every(isItem);
 }
 
-export function isPod(value: unknown): value is PodView {
-  return (
-    isNamed(value) &&
-    isJsonObject(value["spec"]) &&
-    Array.isArray(value["spec"]["containers"]) &&
-    isJsonObject(value["status"])
-  );
-}
-
-export function isLocalObject(value: unknown): value is LocalObjectView {
-  if (!isNamed(value)) return false;
-  const { data, binaryData, type, status } = value;
-  const contents = [data, binaryData, status].filter((one) => one !== undefined);
-  return contents.every(isJsonObject) && ["string", "undefined"].includes(typeof type);
-}
-
-export function isEvent(value: unknown): value is EventView {
-  if (!isNamed(value) || !isJsonObject(value["involvedObject"])) return false;
-  const { kind, name } = value["involvedObject"];
-  const texts = ["type", "reason", "message", "firstTimestamp", "lastTimestamp"];
-  return (
-    texts.every((key) => typeof value[key] === "string") &&
-    [kind, name].every((text) => typeof text === "string") &&
-    typeof value["count"] === "number"
-  );
-}
-
-export function isNode(value: unknown): value is NodeView {
-  return isNamed(value) && isJsonObject(value["status"]);
-}
-
-export function isRejections(value: unknown): value is readonly Rejection[] {
-  return (
-    Array.isArray(value) &&
-    value.every(
-      (item) =>
-        isJsonObject(item) &&
-        ["source", "ref", "code", "path", "message"].every((key) => typeof item[key] === "string"),
-    )
-  );
-}
-
-export function isVersion(value: unknown): value is { readonly version: string } {
-  return isJsonObject(value) && typeof value["version"] === "string";
-}
-
-export function isTrust(value: unknown): value is TrustView {
-  if (!isJsonObject(value)) return false;
-  const { required, why, trustPath, rootKeys, bundle, problems } = value;
-  return (
-    typeof required === "boolean" &&
-    [why, trustPath].every((text) => typeof text === "string") &&
-    Array.isArray(rootKeys) &&
-    rootKeys.every(isRootKey) &&
-    isTexts(problems) &&
-    (bundle === undefined || isBundle(bundle))
-  );
-}
-
-function isRootKey(value: unknown): value is RootKeyView {
-  if (!isJsonObject(value)) return false;
-  const { keyid, file, inForce } = value;
-  return (
-    typeof keyid === "string" &&
-    ["string", "undefined"].includes(typeof file) &&
-    typeof inForce === "boolean"
-  );
-}
-
-function isBundle(value: unknown): value is NonNullable<TrustView["bundle"]> {
-  if (!isJsonObject(value)) return false;
-  const { version, notBefore, keys } = value;
-  return (
-    typeof version === "number" &&
-    ["string", "undefined"].includes(typeof notBefore) &&
-    Array.isArray(keys) &&
-    keys.every(isSigningKey)
-  );
-}
-
-function isSigningKey(value: unknown): value is SigningKeyView {
-  if (!isJsonObject(value)) return false;
-  const { keyid, roles, nodes, groups } = value;
-  const scopes = [nodes, groups].filter((one) => one !== undefined);
-  return typeof keyid === "string" && isTexts(roles) && scopes.every(isTexts);
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((text) => typeof text === "string");
+/** Whether the fields that are read have their types: the answer itself is used, with all that it contains. */
+function isA<V>(type: Type<unknown>) {
+  return (value: unknown): value is V =>
+    value !== null && value !== undefined && readValue(type, value, { unknownFields: "warn" }).ok;
 }

@@ -2,7 +2,6 @@
 
 import { invalidAt, invalidValue } from "../api/decode/field-reader.ts";
 import type { Message } from "../api/decode/field-errors.ts";
-import { canonicalQuantity } from "../api/resource/quantity.ts";
 import { fieldOf, listOf } from "../api/schema/codec.ts";
 import { filledText } from "../api/schema/values.ts";
 import { labelValueError, pathError } from "../api/validation/validate-names.ts";
@@ -63,20 +62,6 @@ export function texts(about: string): Field<readonly string[] | undefined> {
     schema: { minItems: 1 },
   });
 }
-
-/** An amount that is not negative, as a text or a number; in canonical text. */
-export const quantity: Type<string> = {
-  name: "Quantity",
-  read(at) {
-    const isWritten = typeof at.value === "string" || typeof at.value === "number";
-    const amount = isWritten ? canonicalQuantity(String(at.value)) : undefined;
-    if (amount === undefined) return invalidAt(at, "must be a quantity such as 500m or 64Mi");
-    if (amount.startsWith("-")) return invalidAt(at, "must be greater than or equal to 0");
-    return amount;
-  },
-  write: (value) => value,
-  schema: () => ({ type: ["string", "number", "null"] }),
-};
 
 /** A bare `off` in a file is the boolean false of YAML 1.1. */
 export const podStatus: Type<"retained" | "off"> = {

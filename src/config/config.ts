@@ -18,7 +18,14 @@ import {
 } from "../api/schema/codec.ts";
 import { allFields } from "../api/schema/field-paths.ts";
 import { readValue } from "../api/schema/read-value.ts";
-import { between, duration, exactText, MAX_INT32, MIN_INT32 } from "../api/schema/values.ts";
+import {
+  between,
+  duration,
+  exactText,
+  MAX_INT32,
+  MIN_INT32,
+  quantity,
+} from "../api/schema/values.ts";
 import { sysctlPatternError } from "../api/validation/sysctls.ts";
 import {
   dnsLabelError,
@@ -30,7 +37,7 @@ import {
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
 import { nearestName, meantText } from "../lib/suggest.ts";
 import { claimRootIn, checkClaimRoot } from "./claim-root.ts";
-import { endpoint, labelValue, nodeName, path, quantity, socketPath } from "./config-values.ts";
+import { endpoint, labelValue, nodeName, path, socketPath } from "./config-values.ts";
 import { METERED_DEFAULTS, MQTT, mqttField, NOT_YET } from "./mqtt-config.ts";
 import type { Field } from "../api/schema/type.ts";
 import type { ResourceList } from "../api/v1/resources.ts";

@@ -462,7 +462,7 @@ describe("what is refused", () => {
       { systemReserved: { cpu: "-1", memory: "lots" }, kubeReserved: { gpu: 1 } },
       [
         'systemReserved.cpu: Invalid value: "-1": must be greater than or equal to 0',
-        'systemReserved.memory: Invalid value: "lots": must be a quantity such as 500m or 64Mi',
+        'systemReserved.memory: Invalid value: "lots": must be a quantity such as "500m", "1.5" or "64Mi"',
         'kubeReserved.gpu: Invalid value: "gpu": must be one of cpu, memory, ephemeral-storage: nothing else can be reserved',
       ],
     ],

@@ -1,11 +1,11 @@
-// Reads fields of a written object one by one, noting every problem with its path; reading never stops at the first.
+// Places inside a written object, what is reported there, and the judging of its keys; reading never stops at the first error.
 
 import type { FieldPath } from "./field-path.ts";
 import { judge, type FieldRules, type Refusal } from "./field-rules.ts";
 import { hinted, messageText, UNKNOWN_FIELD, type Findings, type Message } from "./field-errors.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 import { shortText } from "../../lib/short-text.ts";
-import { type JsonObject, isJsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 
 /** Characters of a value in a message. */
 const MAX_SHOWN = 80;
@@ -50,14 +50,9 @@ export function invalidValue(value: unknown, message: string): string {
   return `Invalid value: ${shown(value)}: ${message}`;
 }
 
-/** The same, put together if it is told. */
+/** The same, formatted only if it is reported. */
 export function invalidMessage(value: unknown, message: Message): Message {
   return (isInFull) => invalidValue(value, messageText(message, isInFull));
-}
-
-/** With what was probably meant. */
-export function unknownField(key: string, known: readonly string[]): Message {
-  return hinted(UNKNOWN_FIELD, () => didYouMean(key, known));
 }
 
 export function required(node: Node, key: string, message = ""): void {
@@ -87,27 +82,6 @@ export function checkFieldsOnly(node: Node, level: FieldRules, unknown: Refusal)
 export function checkUnionOf(node: Node, level: FieldRules, union: readonly string[]): void {
   const isWritten = union.some((key) => (ownValue(node, key) ?? null) !== null);
   judgeFields(node, level, isWritten ? undefined : UNKNOWN);
-}
-
-/**
- * The same for an object of whose fields exactly one is to be written, those in `beside` not counted: which ones are. Where
- * none is, an unknown field is the one that was meant, misspelt, and refused even where others are only warned of.
- */
-export function checkUnion(
-  node: Node,
-  level: FieldRules,
-  beside: readonly string[] = [],
-): readonly string[] {
-  const written = Object.keys(level).filter(
-    (key) => !beside.includes(key) && (ownValue(node, key) ?? null) !== null,
-  );
-  judgeFields(node, level, written.length === 0 ? UNKNOWN : undefined);
-  return written;
-}
-
-/** Whether nothing of a union is written, not even a field that nobody knows. */
-export function isEmptyUnion(node: Node, level: FieldRules, written: readonly string[]): boolean {
-  return written.length === 0 && Object.keys(node.value).every((key) => Object.hasOwn(level, key));
 }
 
 function ownValue({ value }: Node, key: string): unknown {
@@ -140,46 +114,6 @@ export function stringField(node: Node, key: string): string | undefined {
     : asString({ findings: node.findings, path: [...node.path, key], value });
 }
 
-export function booleanField(node: Node, key: string): boolean | undefined {
-  const value = node.value[key];
-  if (value === undefined || value === null || typeof value === "boolean")
-    return value ?? undefined;
-  invalid(node, key, "must be true or false");
-  return undefined;
-}
-
-export function integerField(node: Node, key: string): number | undefined {
-  const value = node.value[key];
-  if (value === undefined || value === null) return undefined;
-  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  invalid(node, key, "must be an integer");
-  return undefined;
-}
-
-/** One of a few words; undefined if absent, empty or something else. */
-export function choiceField<T extends string>(
-  node: Node,
-  key: string,
-  choices: readonly T[],
-): T | undefined {
-  const text = stringField(node, key);
-  if (text === undefined || text === "") return undefined;
-  const choice = choices.find((word) => word === text);
-  if (choice === undefined) unsupported(placeOf(node, key), { text, choices });
-  return choice;
-}
-
-/** The same, where leaving it out is as wrong as another word. */
-export function requiredChoice<T extends string>(
-  node: Node,
-  key: string,
-  choices: readonly T[],
-): T | undefined {
-  if ((node.value[key] ?? "") !== "") return choiceField(node, key, choices);
-  unsupported(placeOf(node, key), { text: "", choices });
-  return undefined;
-}
-
 export function unsupported(
   { findings, path }: Place,
   { text, choices }: { readonly text: string; readonly choices: readonly string[] },
@@ -187,80 +121,6 @@ export function unsupported(
   const listed = choices.map((word) => JSON.stringify(word)).join(", ");
   const message = `Unsupported value: ${shown(text)}: supported values: ${listed}`;
   findings.fail(path, "Invalid", message);
-}
-
-export function objectField(node: Node, key: string): Node | undefined {
-  const value = node.value[key];
-  if (value === undefined || value === null) return undefined;
-  if (isJsonObject(value)) return { findings: node.findings, path: [...node.path, key], value };
-  invalid(node, key, "must be an object");
-  return undefined;
-}
-
-/** Items that are objects; the others are noted. null counts as an object in which nothing is written, as in Kubernetes. */
-export function objectList(node: Node, key: string): readonly Node[] {
-  return listField(node, key).flatMap((item, index) => {
-    const path = [...node.path, key, index];
-    const value = item ?? {};
-    if (isJsonObject(value)) return [{ findings: node.findings, path, value }];
-    node.findings.fail(path, "Invalid", invalidValue(value, "must be an object"));
-    return [];
-  });
-}
-
-/** null counts as empty text, as in Kubernetes. */
-export function stringList(node: Node, key: string): readonly string[] {
-  return listField(node, key).map((value, index) =>
-    value === null
-      ? ""
-      : (asString({ findings: node.findings, path: [...node.path, key, index], value }) ?? ""),
-  );
-}
-
-/** A list of texts, each judged by `errorOf`. */
-export function judgedList(
-  node: Node,
-  key: string,
-  errorOf: (text: string) => string | undefined,
-): readonly string[] {
-  const written: unknown = node.value[key];
-  const texts = stringList(node, key);
-  for (const [index, text] of texts.entries()) {
-    const error = errorOf(text);
-    const item: unknown = Array.isArray(written) ? written[index] : undefined;
-    // What is no text has been said.
-    if (error === undefined || (typeof item !== "string" && item !== null)) continue;
-    node.findings.fail([...node.path, key, index], "Invalid", invalidValue(text, error));
-  }
-  return texts;
-}
-
-/** Labels, annotations and their like; null counts as empty text, as in Kubernetes, and what is no text is noted and left out. */
-export function stringMap(node: Node, key: string): Readonly<Record<string, string>> {
-  const map = objectField(node, key);
-  if (map === undefined) return {};
-  const entries = Object.entries(map.value).flatMap(
-    ([name, value]): readonly [string, string][] => {
-      const text = value === null ? "" : asString({ ...map, path: [...map.path, name], value });
-      return text === undefined ? [] : [[name, text]];
-    },
-  );
-  return Object.fromEntries(entries);
-}
-
-/** Absent, null or []; what is no list at all is another matter. */
-export function isEmptyList(node: Node, key: string): boolean {
-  const value = node.value[key] ?? [];
-  return Array.isArray(value) && value.length === 0;
-}
-
-/** Items of any type; [] if absent or not a list, which is noted. */
-export function listField(node: Node, key: string): readonly unknown[] {
-  const value = node.value[key];
-  if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return value;
-  invalid(node, key, "must be a list");
-  return [];
 }
 
 /** Text; an unquoted yes or on, which YAML 1.1 reads as a boolean, with a warning. */

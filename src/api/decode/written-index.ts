@@ -1,4 +1,4 @@
-// Where an entry of a list was written, for what is said of it when others of the list were left out.
+// Lists of which some entries are left out: findings name the index that was written.
 
 import { invalidAt, type Place } from "./field-reader.ts";
 import { listOf } from "../schema/codec.ts";

@@ -1,6 +1,6 @@
 // Rules by which the exit code of a container decides whether it is restarted. k8s: validateContainerRestartRules
 
-import { invalidAt, placeOf, requiredChoice, type Node } from "../decode/field-reader.ts";
+import { invalidAt, isUnwritten, placeOf, unsupported, type Node } from "../decode/field-reader.ts";
 import { supportedBut } from "../decode/field-rules.ts";
 import { converted, fieldOf, list, objectType, oneOf } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
@@ -15,7 +15,14 @@ function requiredWord<const T extends string>(
   about: string,
 ): Field<T | undefined> {
   const field = oneOf(choices, { about, required: true });
-  return { ...field, read: (node, key) => requiredChoice(node, key, choices) };
+  return {
+    ...field,
+    read(node, key) {
+      if (!isUnwritten(node, key)) return field.read(node, key);
+      unsupported(placeOf(node, key), { text: "", choices });
+      return undefined;
+    },
+  };
 }
 
 const EXIT_CODE: Type<number> = {

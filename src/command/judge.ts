@@ -7,7 +7,7 @@ import {
   type CommandError,
 } from "./decode-command.ts";
 import { isEnvelope, readSignedEnvelope } from "../protocol/dsse.ts";
-import { optional } from "../api/decode/optional-field.ts";
+import { withoutUndefined } from "../lib/without-undefined.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import {
   expiry,
@@ -108,7 +108,7 @@ function judgeRead(command: Command, of: CommandCase, own: string): CommandJudge
     repetition(command, facts);
   if (denial !== undefined) return refuse({ id, replyTo, stranger }, denial);
   const replayable = signed && VERBS[verb].changes;
-  const proven = optional("provenAt", signed ? command.issuedAt : undefined);
+  const proven = withoutUndefined({ provenAt: signed ? command.issuedAt : undefined });
   return { type: "Run", command, statusOnly: stranger, replayable, ...proven, replyTo };
 }
 

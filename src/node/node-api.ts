@@ -1,6 +1,5 @@
 // What the doors (local API, commands) ask of this node.
 
-import type { SourceName } from "../api/pod/source-name.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
 import type { HoldVerb, HoldOutcome } from "../rollout/update-holds.ts";
 import type { TrustView } from "../trust/trust-view.ts";
@@ -13,6 +12,7 @@ import type { EventEntry } from "./events-list.ts";
 import type { V1Object } from "./v1-shape.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { ClaimName } from "../volume/claims.ts";
+import type { SourceName } from "../api/pod/labels.ts";
 
 /** What became of an order to stop sooner. */
 export type GraceOutcome =

@@ -5,10 +5,10 @@ import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
-import type { SourceName } from "../api/pod/source-name.ts";
 import type { Edges } from "../edges.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { configDigests } from "../runtime/decide/config-digests.ts";
+import type { SourceName } from "../api/pod/labels.ts";
 
 /** What the pods of this node read. */
 export interface PodObjects {

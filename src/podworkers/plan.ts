@@ -1,9 +1,8 @@
 // Decides which pods get a worker, a newer spec or their end; performs nothing. kubelet: HandlePodAdditions … HandlePodCleanups
 
-import type { DesiredPod, DesiredState, SourceName } from "../api/pod/desired-pod.ts";
+import type { DesiredPod, DesiredState, SourceName, Removal } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
-import type { Removal } from "../api/pod/removal.ts";
 import { outranks } from "../source/pod-config.ts";
 
 export type WorkerOrder =

@@ -1,10 +1,9 @@
 // Performs: cleans up the host after a pod: its volumes, its cgroup, and its logs, of which a replaced pod's stay for
 // diagnosis (≤ 10 MB).
 
-import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import { parsePodLogDirectory, podLogDirectory } from "../api/pod/log-paths.ts";
 import type { PodUID } from "../api/v1/pod.ts";
-import type { Removal } from "../api/pod/removal.ts";
 import type { StatusManager } from "../status/status-manager.ts";
 import type { PodVolumes } from "../volume/pod-volumes.ts";
 import type { FileInfo, Files } from "../host/files.ts";

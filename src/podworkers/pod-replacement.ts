@@ -1,11 +1,10 @@
 // Performs: decides which pod may act under a name: never two of one name at once, and none before those it depends on.
 // Records why a pod waits.
 
-import type { DesiredPod, DesiredState } from "../api/pod/desired-pod.ts";
+import type { DesiredPod, DesiredState, Removal } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
-import type { Removal } from "../api/pod/removal.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import { hasBegun } from "./deadline.ts";
 import { unmetDependency, type DependencyView } from "./dependencies.ts";

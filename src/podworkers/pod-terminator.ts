@@ -1,10 +1,9 @@
 // Performs: ends a pod: stop, forget, clean up, settle. Every step may be the last before a power cut, and is harmless
 // to repeat. kubelet: syncTerminatingPod, syncTerminatedPod
 
-import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { allContainers, type PodUID } from "../api/v1/pod.ts";
-import type { Removal } from "../api/pod/removal.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";

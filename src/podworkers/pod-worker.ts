@@ -1,9 +1,8 @@
 // Performs: one pod, one worker, three phases: syncing until its end is ordered, terminating until nothing is left,
 // terminated. kubelet: podWorkerLoop
 
-import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
-import type { Removal } from "../api/pod/removal.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";

@@ -1,8 +1,12 @@
 // Performs: one worker per pod UID, latest wins; the only place where workers begin and end. kubelet: pod workers
 
-import { NOTHING_DESIRED, type DesiredPod, type DesiredState } from "../api/pod/desired-pod.ts";
+import {
+  NOTHING_DESIRED,
+  type DesiredPod,
+  type DesiredState,
+  type Removal,
+} from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
-import type { Removal } from "../api/pod/removal.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";

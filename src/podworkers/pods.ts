@@ -1,8 +1,7 @@
 // Performs: keeps which pods this node has: what the runtime shows, their statuses, their workers. Built before the
 // rooms that change it, so that every room may ask.
 
-import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import type { Removal } from "../api/pod/removal.ts";
+import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import { PodCache } from "../pleg/pod-cache.ts";
 import type { AdmissionRank } from "../source/pod-config.ts";

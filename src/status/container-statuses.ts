@@ -9,7 +9,7 @@ import type {
 } from "../api/v1/pod-status.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { allContainers, isSidecar, type Pod } from "../api/v1/pod.ts";
-import { sharedMessage } from "../api/pod/termination-share.ts";
+import { sharedMessage } from "./termination-share.ts";
 import { containerID, containerState, lostContainer } from "./container-state.ts";
 import { startedAndReady } from "./container-started.ts";
 import type { PodFacts } from "./facts.ts";

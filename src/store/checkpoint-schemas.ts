@@ -2,7 +2,6 @@
 // whatever else cannot be read counts as absent.
 
 import type { GoodCopy, RolloutState } from "../api/pod/rollout.ts";
-import { isSourceName, type SourceName } from "../api/pod/source-name.ts";
 import {
   boolean,
   fieldOf,
@@ -21,6 +20,7 @@ import { bytesOfBase64, base64OfBytes } from "../api/validation/base64.ts";
 import type { DocumentVersion } from "../protocol/desired-document.ts";
 import type { TrustRecord } from "../protocol/trust-bundle.ts";
 import { parseJson } from "../lib/json.ts";
+import { isSourceName, type SourceName } from "../api/pod/labels.ts";
 
 const SOURCE: Type<SourceName> = {
   name: "string",

@@ -1,8 +1,8 @@
 // Performs: stores pod removals in progress, from before the first stop until everything is gone: a restart resumes them.
 
 import type { PodUID } from "../api/v1/pod.ts";
-import type { Removal } from "../api/pod/removal.ts";
 import type { Database, Durability, Query } from "./sqlite/database.ts";
+import type { Removal } from "../api/pod/desired-pod.ts";
 
 export class Removals {
   readonly #database: Database;

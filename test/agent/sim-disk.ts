@@ -3,7 +3,6 @@
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { addonPath } from "#sqlite-addon";
-import type { Removal } from "../../src/api/pod/removal.ts";
 import type { Files } from "../../src/host/files.ts";
 import { realFiles } from "../../src/host/real-files.ts";
 import { AgentError } from "../../src/lib/errors.ts";
@@ -15,6 +14,7 @@ import type { Mortal } from "./sim-mortal.ts";
 import type { SimMounts } from "./sim-mounts.ts";
 import { volumeAt, type VolumePlace } from "./sim-volumes.ts";
 import type { PodFailure } from "../../src/api/v1/pod-status.ts";
+import type { Removal } from "../../src/api/pod/desired-pod.ts";
 
 /** What needs space, or at least a disk that can be written. */
 const CHANGING: ReadonlySet<string> = new Set([

@@ -1,6 +1,5 @@
 // Watches a simulated world while it happens, and hands what it sees to those who know what must never be.
 
-import type { Removal } from "../../src/api/pod/removal.ts";
 import type { CreateContainerArgs, RunPodSandboxArgs } from "../../src/cri/cri-client.ts";
 import type { TaskEvent } from "../../src/containerd/runtime-events.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
@@ -18,6 +17,7 @@ import type { SimMounts } from "./sim-mounts.ts";
 import type { Knock } from "./sim-network.ts";
 import type { ObjectTruth, Reader } from "./sim-truth.ts";
 import type { PodFailure } from "../../src/api/v1/pod-status.ts";
+import type { Removal } from "../../src/api/pod/desired-pod.ts";
 
 export interface JudgeOptions extends LedgerOptions {
   readonly truth: ObjectTruth;

@@ -6,7 +6,6 @@ import { decodeLocalObject, isLocalKind } from "./decode-local-object.ts";
 import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
 import type { DesiredObject, LocalObjectKind } from "../v1/object/local-object.ts";
 import type { DesiredPod, Rejection } from "../pod/desired-pod.ts";
-import { fewErrors, fewRefusedKinds } from "./few-rejections.ts";
 import { invalidValue, type Node, required } from "./field-reader.ts";
 import { Findings, FindingsBudget } from "./field-errors.ts";
 import { formatPath, type FieldPath } from "./field-path.ts";
@@ -268,4 +267,35 @@ function isTooDeep(value: unknown, levels: number): boolean {
 /** The object as the checkpoint keeps it. */
 export function writtenText(written: JsonObject): string {
   return canonicalJson(written);
+}
+
+/** More would not be read. */
+export const MAX_TOLD = 100;
+
+/** Of a named object all is kept: whether its last good version goes on hangs on it. */
+export function fewErrors(all: readonly Rejection[]): readonly Rejection[] {
+  return few(all, { what: "errors", isKept: ({ name }) => name !== undefined });
+}
+
+export function fewRefusedKinds(all: readonly Rejection[]): readonly Rejection[] {
+  return few(all, { what: "objects of kinds that are not supported", isKept: () => false });
+}
+
+export interface Choice {
+  readonly what: string;
+  readonly isKept: (rejection: Rejection) => boolean;
+}
+
+/** Only the first hundred of those that need not be kept, and how many more there were. */
+export function few(all: readonly Rejection[], { what, isKept }: Choice): readonly Rejection[] {
+  const others = all.filter((one) => !isKept(one));
+  const untold = others[MAX_TOLD];
+  if (untold === undefined) return all;
+  const { kind: _kind, namespace: _namespace, name: _name, ...place } = untold;
+  const told = new Set(others.slice(0, MAX_TOLD));
+  const message = `and ${others.length - MAX_TOLD} more ${what}`;
+  return [
+    ...all.filter((one) => isKept(one) || told.has(one)),
+    { ...place, code: "TooMany", path: "", message },
+  ];
 }

@@ -2,8 +2,8 @@
 
 import type { DesiredObject } from "../v1/object/local-object.ts";
 import type { Pod, PodUID } from "../v1/pod.ts";
-import type { SourceName } from "./source-name.ts";
 import type { DocumentTerms } from "./update-policy.ts";
+import type { SourceName } from "./labels.ts";
 
 export type { SourceName };
 
@@ -75,3 +75,11 @@ export const NOTHING_DESIRED: DesiredState = {
   ready: new Set(),
   rejected: [],
 };
+
+export interface Removal {
+  readonly uid: PodUID;
+  readonly namespace: string;
+  readonly name: string;
+  /** `Deleted`: its source dropped it, everything goes; `Replaced`: logs and last status stay for diagnosis. */
+  readonly why: "Deleted" | "Replaced";
+}

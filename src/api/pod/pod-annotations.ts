@@ -1,10 +1,9 @@
 // The annotations by which a pod's author says to this node what v1 has no field for.
 
-import type { AnnotationError } from "../decode/annotation-error.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { DEVICES_ANNOTATION, deviceErrors } from "../resource/devices.ts";
 import type { ObjectMeta, Pod } from "../v1/pod.ts";
-import { hinted, type Message } from "../decode/field-errors.ts";
+import { hinted, type Message, type AnnotationError } from "../decode/field-errors.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 import { updateAnnotationErrors } from "./update-annotations.ts";
 import { dnsLabelError, dnsSubdomainError, isTooLong } from "../validation/validate-names.ts";

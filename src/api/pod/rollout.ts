@@ -1,7 +1,7 @@
 // What the node remembers of a pod of a document over an update: the good revision, the trial, the bad revisions.
 
 import type { Monotonic } from "../../lib/clock.ts";
-import type { SourceName } from "./source-name.ts";
+import type { SourceName } from "./labels.ts";
 
 /** A spec with the content of the ConfigMaps and Secrets it reads, by name: 16 hex digits. */
 export type Revision = string;

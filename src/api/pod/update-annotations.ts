@@ -2,8 +2,7 @@
 
 import { ON_FAILURE, STRATEGIES, type UpdatePolicy } from "./update-policy.ts";
 import { invalidValue } from "../decode/field-reader.ts";
-import type { AnnotationError } from "../decode/annotation-error.ts";
-import type { Findings } from "../decode/field-errors.ts";
+import type { Findings, AnnotationError } from "../decode/field-errors.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
 import type { Pod } from "../v1/pod.ts";
 

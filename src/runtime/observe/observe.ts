@@ -6,7 +6,7 @@ import type {
   ObservedContainerState,
   ObservedSandbox,
 } from "../../api/pod/observed-pod.ts";
-import { ANNOTATION, LABEL } from "../../api/pod/labels.ts";
+import { ANNOTATION, LABEL, isSourceName } from "../../api/pod/labels.ts";
 import type { SourceName } from "../../api/pod/desired-pod.ts";
 import {
   ContainerState,
@@ -20,7 +20,6 @@ import {
 import { stopFactsOf } from "../cri-config/stop-annotations.ts";
 import { joinedMessage } from "./termination-message.ts";
 import { parseIdRange } from "../cri-config/namespaces.ts";
-import { isSourceName } from "../../api/pod/source-name.ts";
 
 /** The identity that every sandbox and container of ours carries. */
 export interface RuntimeIdentity {

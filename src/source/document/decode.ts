@@ -3,7 +3,7 @@
 import { DEFAULT_POLICY } from "../../api/pod/update-policy.ts";
 import type { FieldPath, Locate } from "../../api/decode/field-path.ts";
 import { Findings } from "../../api/decode/field-errors.ts";
-import { optional } from "../../api/decode/optional-field.ts";
+import { withoutUndefined } from "../../lib/without-undefined.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText, readDocuments, type YamlDocument } from "../../api/yaml/yaml-documents.ts";
 import type { FieldError } from "../../lib/result.ts";
@@ -90,8 +90,7 @@ export function documentTerms(
   return {
     policy,
     // Without a signature, anyone can have written the time.
-    ...optional("issuedAt", signed ? issuedAt : undefined),
-    ...optional("expiresAt", expiresAt),
+    ...withoutUndefined({ issuedAt: signed ? issuedAt : undefined, expiresAt }),
     ...(groups.length === 0 ? {} : { groups }),
     ...(Object.keys(labels).length === 0 ? {} : { labels }),
   };

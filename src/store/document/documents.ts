@@ -2,7 +2,6 @@
 
 import { join } from "node:path";
 import type { AcceptedDocument } from "../../protocol/desired-document.ts";
-import { isSourceName, type SourceName } from "../../api/pod/source-name.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Database, Query } from "../sqlite/database.ts";
 import type { Meta } from "../meta.ts";
@@ -19,6 +18,7 @@ import {
   type DocumentRow,
   type StoredDocument,
 } from "./stored-document.ts";
+import { isSourceName, type SourceName } from "../../api/pod/labels.ts";
 
 export interface DocumentsOptions {
   readonly database: Database;

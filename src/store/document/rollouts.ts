@@ -2,7 +2,6 @@
 // needs no network.
 
 import type { GoodCopy, PodOfSource, RolloutState } from "../../api/pod/rollout.ts";
-import type { SourceName } from "../../api/pod/source-name.ts";
 import type { Database, Query } from "../sqlite/database.ts";
 import {
   readGoodCopy,
@@ -12,6 +11,7 @@ import {
 } from "../checkpoint-schemas.ts";
 import type { SecretBox } from "../secret-box.ts";
 import type { RolloutFile } from "./rollout-file.ts";
+import type { SourceName } from "../../api/pod/labels.ts";
 
 interface RolloutChange extends PodOfSource {
   readonly state: RolloutState;

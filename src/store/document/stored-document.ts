@@ -1,10 +1,10 @@
 // Performs: the two stored forms of an accepted document: a row of the database, and a file with a checksum that can be
 // read without the database.
 
-import type { SourceName } from "../../api/pod/source-name.ts";
 import type { AcceptedDocument, DocumentVersion } from "../../protocol/desired-document.ts";
 import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
 import { readDocumentHeader, readSuperseded } from "../checkpoint-schemas.ts";
+import type { SourceName } from "../../api/pod/labels.ts";
 
 /** `serial` counts the accepted documents of the source: the highest is the newest. */
 export interface StoredDocument {

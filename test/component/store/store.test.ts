@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Removal } from "../../../src/api/pod/removal.ts";
 import { openStore } from "./open-store.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
+import type { Removal } from "../../../src/api/pod/desired-pod.ts";
 
 const newDirectory = temporaryDirectories();
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

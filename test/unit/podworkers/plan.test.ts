@@ -3,8 +3,8 @@ import {
   NOTHING_DESIRED,
   type DesiredState,
   type SourceName,
+  type Removal,
 } from "../../../src/api/pod/desired-pod.ts";
-import type { Removal } from "../../../src/api/pod/removal.ts";
 import { planWorkers, type PlanInput, type WorkerFacts } from "../../../src/podworkers/plan.ts";
 import { aDesiredPod, aPod, aSandbox, anObservedPod, UID } from "../../fakes/a-pod.ts";
 

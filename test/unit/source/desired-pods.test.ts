@@ -3,10 +3,10 @@ import { describe, expect, test } from "bun:test";
 import { DesiredPods } from "../../../src/source/desired-pods.ts";
 import { WrittenPods } from "../../../src/source/written-pods.ts";
 import type { DesiredObject } from "../../../src/api/v1/object/local-object.ts";
-import type { SourceName } from "../../../src/api/pod/source-name.ts";
 import type { Admission } from "../../../src/source/pod-config.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/an-object.ts";
+import type { SourceName } from "../../../src/api/pod/labels.ts";
 
 const everybody: Admission = { refusal: () => undefined, with: () => everybody };
 

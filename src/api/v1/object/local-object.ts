@@ -3,7 +3,7 @@
 import type { PersistentVolumeClaim } from "./claim.ts";
 import type { ConfigMap } from "./config-map.ts";
 import type { Secret } from "./secret.ts";
-import type { SourceName } from "../../pod/source-name.ts";
+import type { SourceName } from "../../pod/labels.ts";
 
 export type LocalObject = ConfigMap | Secret | PersistentVolumeClaim;
 export type LocalObjectKind = LocalObject["kind"];

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 
 import { nodeConfigMap, reservedError } from "../../../../src/api/pod/node-object.ts";
-import type { SourceName } from "../../../../src/api/pod/source-name.ts";
 import { mayUse } from "../../../../src/source/object-access.ts";
 import { mergeSnapshots } from "../../../../src/source/pod-config.ts";
 import { immutableErrors, sameObject } from "../../../../src/source/same-object.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../../fakes/an-object.ts";
+import type { SourceName } from "../../../../src/api/pod/labels.ts";
 
 const options = { groupPriorities: new Map([["kiosks", 10]]) };
 

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { SourceName } from "../../../../src/api/pod/source-name.ts";
 import {
   decodeDocumentFile,
   documentFileStem,
   encodeDocumentFile,
   type StoredDocument,
 } from "../../../../src/store/document/stored-document.ts";
+import type { SourceName } from "../../../../src/api/pod/labels.ts";
 
 const source: fc.Arbitrary<SourceName> = fc.oneof(
   fc.constantFrom<SourceName>("http", "mqtt:node"),

@@ -7,7 +7,7 @@ import {
   type CommandError,
 } from "./decode-command.ts";
 import { isEnvelope, readSignedEnvelope } from "../protocol/dsse.ts";
-import { withoutUndefined } from "../lib/without-undefined.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import {
   expiry,

@@ -107,13 +107,6 @@ function judgeFields(node: Node, level: FieldRules, unknown: Refusal | undefined
   }
 }
 
-export function stringField(node: Node, key: string): string | undefined {
-  const value = node.value[key];
-  return value === undefined || value === null
-    ? undefined
-    : asString({ findings: node.findings, path: [...node.path, key], value });
-}
-
 export function unsupported(
   { findings, path }: Place,
   { text, choices }: { readonly text: string; readonly choices: readonly string[] },

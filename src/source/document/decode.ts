@@ -3,7 +3,7 @@
 import { DEFAULT_POLICY } from "../../api/pod/update-policy.ts";
 import type { FieldPath, Locate } from "../../api/decode/field-path.ts";
 import { Findings } from "../../api/decode/field-errors.ts";
-import { withoutUndefined } from "../../lib/without-undefined.ts";
+import { withoutUndefined } from "../../lib/json.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText, readDocuments, type YamlDocument } from "../../api/yaml/yaml-documents.ts";
 import type { FieldError } from "../../lib/result.ts";

@@ -2,6 +2,7 @@
 
 import { closeSync, readSync } from "node:fs";
 
+import { errorCode } from "../lib/errors.ts";
 import type { DirectoryHint, NameHint } from "./files.ts";
 import { addInotifyWatch, openInotify } from "./libc.ts";
 
@@ -67,8 +68,7 @@ function drain(fd: number): readonly DirectoryHint[] {
       const got = readSync(fd, buffer, 0, buffer.length, null);
       hints.push(...decodeEvents(buffer.subarray(0, got)));
     } catch (error) {
-      const isEmpty = error instanceof Error && "code" in error && error.code === "EAGAIN";
-      return isEmpty ? hints : [...hints, { type: "Unknown" }];
+      return errorCode(error) === "EAGAIN" ? hints : [...hints, { type: "Unknown" }];
     }
   }
 }

@@ -1,7 +1,6 @@
 // Performs: mounts and unmounts, and reads the kernel's mount table.
 
 import {
-  closeSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -14,6 +13,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import { ERRNO, MNT_DETACH, bindMount, makePrivate, mount, unmount } from "./libc.ts";
+import { closing } from "./tree/directory-fd.ts";
 import { openBeneath, type BeneathOptions } from "./tree/open-beneath.ts";
 
 /** Of the root directory of a new file system. */
@@ -92,7 +92,10 @@ export function realMounts(): Mounts {
       if (again !== 0) throw mountError("unmount", path, again);
     },
     mountsUnder: (path) => mountPointsUnder(mountPoints(), realPath(path)),
-    boundUnder: (path) => boundUnder(`${realPath(path)}/`),
+    boundUnder(path) {
+      const prefix = `${realPath(path)}/`;
+      return readMounts().flatMap(({ point, root }) => (point.startsWith(prefix) ? [root] : []));
+    },
     isMountPoint: (path) => mountPoints().includes(realPath(path)),
   };
 }
@@ -103,14 +106,11 @@ function rootOptions({ mode, group }: RootDirectoryOptions): string {
 
 function bindBeneath({ target, ...options }: BindBeneathOptions): void {
   try {
-    const fd = openBeneath(options);
-    try {
+    closing(openBeneath(options), (fd) => {
       makeTarget(target, fstatSync(fd).isDirectory());
       const errno = bindMount(`/proc/self/fd/${fd}`, target);
       if (errno !== 0) throw mountError("mount", target, errno);
-    } finally {
-      closeSync(fd);
-    }
+    });
   } catch (cause) {
     if (cause instanceof AgentError) throw cause;
     throw new AgentError({ reason: "MountError", message: messageOf(cause), cause });
@@ -133,11 +133,6 @@ function readMounts(): readonly MountLine[] {
 
 function mountPoints(): readonly string[] {
   return readMounts().map(({ point }) => point);
-}
-
-function boundUnder(prefix: string): readonly string[] {
-  const below = readMounts().filter(({ point }) => point.startsWith(prefix));
-  return below.map(({ root }) => root);
 }
 
 /** The mount table has no symlinks; the last part of the path is not resolved. */

@@ -2,7 +2,6 @@
 
 import {
   chmodSync,
-  closeSync,
   constants,
   fchmodSync,
   fstatSync,
@@ -23,9 +22,9 @@ import {
   type Stats,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { AgentError, messageOf } from "../lib/errors.ts";
+import { AgentError, errorCode, ignoring, messageOf } from "../lib/errors.ts";
 import { createDirectory, createFile } from "./tree/open-beneath.ts";
-import { errorCode, opened } from "./tree/directory-fd.ts";
+import { closing } from "./tree/directory-fd.ts";
 import { diskUsage } from "./tree/walk-tree.ts";
 import type { FileInfo, FileKind, Files } from "./files.ts";
 import { emptyLargeTree, removeTree } from "./tree/remove-tree.ts";
@@ -35,67 +34,72 @@ import { watchDirectory } from "./watch-directory.ts";
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const OPEN_TO_READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 const NOTHING_THERE: readonly string[] = ["ENOENT", "ENOTDIR"];
+const BROKEN_LINK: readonly string[] = [...NOTHING_THERE, "ELOOP"];
+/** EINVAL: it is not a link. */
+const NO_LINK: readonly string[] = [...NOTHING_THERE, "EINVAL"];
+const NOT_REMOVABLE: readonly string[] = [...NOTHING_THERE, "ENOTEMPTY", "EBUSY", "EEXIST"];
 
 /** Files on this machine's file systems. */
 export function realFiles(): Files {
   return {
-    list: (directory) => attempt("list", directory, () => list(directory)),
-    info: (path) => attempt("look at", path, () => infoOf(path, lstatSync, NOTHING_THERE)),
-    target: (path) =>
-      attempt("look at", path, () => infoOf(path, statSync, [...NOTHING_THERE, "ELOOP"])),
-    realPath: (path) => attempt("look at", path, () => realPath(path)),
-    read: (path, maxBytes) => attempt("read", path, () => readRegular(path, maxBytes)),
-    readFollowing: (path, maxBytes) =>
-      attempt("read", path, () => readRegular(realpathSync(path), maxBytes)),
-    readFrom: (path, offset, maxBytes) =>
-      attempt("read", path, () => readPart(path, offset, maxBytes)),
-    tail: (path, maxBytes) => attempt("read", path, () => readPart(path, undefined, maxBytes)),
-    writeAtomic: (path, data, mode) =>
-      attempt("write", path, () => writeAtomic(path, Buffer.from(data), mode)),
-    writeEmpty: (path, mode) =>
-      attempt("write", path, () => writeLazily(path, new Uint8Array(), mode)),
-    writeLazily: (path, data, mode) =>
-      attempt("write", path, () => writeLazily(path, Buffer.from(data), mode)),
-    readLink: (path) => attempt("look at", path, () => readLink(path)),
-    makeLink: (path, target) => attempt("link", path, () => symlinkSync(target, path)),
-    makeDirectory: (path, mode) =>
-      attempt("create the directory", path, () => makeDirectory(path, mode)),
-    createFile: (path, mode) => attempt("create the file", path, () => createFile(path, mode)),
-    createDirectory: (path, mode) =>
-      attempt("create the directory", path, () => createDirectory(path, mode)),
-    setMode: (path, mode) => attempt("change the mode of", path, () => chmodSync(path, mode)),
-    rename: (from, to) => attempt("rename", from, () => renameSync(from, to)),
-    remove: (path) => attempt("remove", path, () => remove(path)),
-    removeEmptyDirectory: (path) =>
-      attempt("remove the directory", path, () => removeEmptyDirectory(path)),
-    removeTree: (path) => attempt("remove", path, () => removeTree(path)),
-    shareTree: (path, options) => attempt("give to a group", path, () => shareTree(path, options)),
-    shareLargeTree: (path, options) =>
-      attemptInSteps("give to a group", path, () => shareLargeTree(path, options)),
-    emptyLargeTree: (path) => attemptInSteps("remove", path, () => emptyLargeTree(path)),
-    diskUsage: (path) => attempt("measure", path, () => diskUsage(path)),
+    list: attempt("list", list),
+    info: attempt("look at", (path) => infoOf(path, lstatSync, NOTHING_THERE)),
+    target: attempt("look at", (path) => infoOf(path, statSync, BROKEN_LINK)),
+    realPath: attempt("look at", (path) => ignoring(BROKEN_LINK, () => realpathSync(path))),
+    read: attempt("read", readRegular),
+    readFollowing: attempt("read", (path, maxBytes) => readRegular(realpathSync(path), maxBytes)),
+    readFrom: attempt("read", readPart),
+    tail: attempt("read", (path, maxBytes) => readPart(path, undefined, maxBytes)),
+    writeAtomic: attempt("write", writeAtomic),
+    writeEmpty: attempt("write", (path, mode) => writeLazily(path, "", mode)),
+    writeLazily: attempt("write", writeLazily),
+    readLink: attempt("look at", (path) => ignoring(NO_LINK, () => readlinkSync(path))),
+    makeLink: attempt("link", (path, target) => symlinkSync(target, path)),
+    makeDirectory: attempt("create the directory", makeDirectory),
+    createFile: attempt("create the file", createFile),
+    createDirectory: attempt("create the directory", createDirectory),
+    setMode: attempt("change the mode of", chmodSync),
+    rename: attempt("rename", renameSync),
+    remove: attempt("remove", remove),
+    removeEmptyDirectory: attempt("remove the directory", (path) =>
+      ignoring(NOT_REMOVABLE, () => rmdirSync(path)),
+    ),
+    removeTree: attempt("remove", removeTree),
+    shareTree: attempt("give to a group", shareTree),
+    shareLargeTree: attemptInSteps("give to a group", shareLargeTree),
+    emptyLargeTree: attemptInSteps("remove", emptyLargeTree),
+    diskUsage: attempt("measure", diskUsage),
     watch: watchDirectory,
   };
 }
 
-function attempt<T>(what: string, path: string, run: () => T): T {
-  try {
-    return run();
-  } catch (cause) {
-    throw fileError(what, path, cause);
-  }
+type OnPath<Rest extends readonly unknown[], T> = (path: string, ...rest: Rest) => T;
+
+/** The same function with its errors as AgentError `FileError`. */
+function attempt<Rest extends readonly unknown[], T>(
+  what: string,
+  run: OnPath<Rest, T>,
+): OnPath<Rest, T> {
+  return (path, ...rest) => {
+    try {
+      return run(path, ...rest);
+    } catch (cause) {
+      throw fileError(what, path, cause);
+    }
+  };
 }
 
-function* attemptInSteps<T>(
+function attemptInSteps<Rest extends readonly unknown[], T>(
   what: string,
-  path: string,
-  run: () => Generator<void, T>,
-): Generator<void, T> {
-  try {
-    return yield* run();
-  } catch (cause) {
-    throw fileError(what, path, cause);
-  }
+  run: OnPath<Rest, Generator<void, T>>,
+): OnPath<Rest, Generator<void, T>> {
+  return function* (path, ...rest) {
+    try {
+      return yield* run(path, ...rest);
+    } catch (cause) {
+      throw fileError(what, path, cause);
+    }
+  };
 }
 
 function fileError(what: string, path: string, cause: unknown): AgentError {
@@ -114,14 +118,9 @@ function infoOf(
   stat: typeof lstatSync,
   nothing: readonly string[],
 ): FileInfo | undefined {
-  try {
-    // Most paths do not exist, and an exception is expensive.
-    const stats = stat(path, { throwIfNoEntry: false });
-    return stats === undefined ? undefined : describe(path, stats);
-  } catch (error) {
-    if (nothing.includes(errorCode(error))) return undefined;
-    throw error;
-  }
+  // Most paths do not exist, and an exception is expensive.
+  const stats = ignoring(nothing, () => stat(path, { throwIfNoEntry: false }));
+  return stats === undefined ? undefined : describe(path, stats);
 }
 
 function describe(path: string, stats: Stats): FileInfo {
@@ -144,11 +143,18 @@ function specialOf(stats: Stats): Pick<FileInfo, "special"> {
   return stats.isBlockDevice() ? { special: "blockDevice" } : {};
 }
 
-/** Opening neither follows a link nor waits for the other end of a FIFO; the limit applies to the bytes read. */
-function readRegular(path: string, maxBytes: number): Uint8Array {
-  return opened(path, OPEN_TO_READ, (fd) => {
+/** Opening neither follows a link nor waits for the other end of a FIFO. */
+function openedFile<T>(path: string, use: (fd: number, stats: Stats) => T): T {
+  return closing(openSync(path, OPEN_TO_READ), (fd) => {
     const stats = fstatSync(fd);
     if (!stats.isFile()) throw new Error("not a regular file");
+    return use(fd, stats);
+  });
+}
+
+/** The limit applies to the bytes read. */
+function readRegular(path: string, maxBytes: number): Uint8Array {
+  return openedFile(path, (fd, stats) => {
     if (stats.size > maxBytes) throw new Error(`larger than ${maxBytes} bytes`);
     // Files of /proc and /sys report size 0; a growing file may exceed its reported size.
     const chunks: Buffer[] = [];
@@ -165,9 +171,7 @@ function readRegular(path: string, maxBytes: number): Uint8Array {
 
 /** `offset` undefined = the last `maxBytes` bytes. */
 function readPart(path: string, offset: number | undefined, maxBytes: number): Uint8Array {
-  return opened(path, OPEN_TO_READ, (fd) => {
-    const stats = fstatSync(fd);
-    if (!stats.isFile()) throw new Error("not a regular file");
+  return openedFile(path, (fd, stats) => {
     const from = offset ?? Math.max(0, stats.size - maxBytes);
     const chunk = Buffer.allocUnsafe(Math.max(0, Math.min(maxBytes, stats.size - from)));
     const got = readSync(fd, chunk, 0, chunk.length, from);
@@ -175,67 +179,44 @@ function readPart(path: string, offset: number | undefined, maxBytes: number): U
   });
 }
 
-function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch (error) {
-    // EINVAL: it is not a link.
-    if ([...NOTHING_THERE, "EINVAL"].includes(errorCode(error))) return undefined;
-    throw error;
-  }
-}
+type Data = Uint8Array | string;
 
-function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch (error) {
-    if ([...NOTHING_THERE, "ELOOP"].includes(errorCode(error))) return undefined;
-    throw error;
-  }
-}
-
-function writeAtomic(path: string, data: Uint8Array, mode: number): void {
+function writeAtomic(path: string, data: Data, mode: number): void {
   const directory = dirname(path);
   const temporary = join(directory, `.${basename(path)}.tmp`);
   remove(temporary);
   try {
-    writeNew(temporary, data, mode, fsyncSync);
+    writeNew(temporary, data, { mode, sync: true });
     renameSync(temporary, path);
   } catch (error) {
     remove(temporary);
     throw error;
   }
-  opened(directory, O_RDONLY | O_DIRECTORY, fsyncSync);
+  closing(openSync(directory, O_RDONLY | O_DIRECTORY), fsyncSync);
 }
 
-function writeLazily(path: string, data: Uint8Array, mode: number): void {
-  const finish = (): void => undefined;
+function writeLazily(path: string, data: Data, mode: number): void {
   try {
-    writeNew(path, data, mode, finish);
+    writeNew(path, data, { mode, sync: false });
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw error;
     remove(path);
-    writeNew(path, data, mode, finish);
+    writeNew(path, data, { mode, sync: false });
   }
 }
 
-/** `finish` runs last on the open file. */
 function writeNew(
   path: string,
-  data: Uint8Array,
-  mode: number,
-  finish: (fd: number) => void,
+  data: Data,
+  { mode, sync }: { readonly mode: number; readonly sync: boolean },
 ): void {
-  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-  try {
+  const bytes = Buffer.from(data);
+  closing(openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode), (fd) => {
     fchmodSync(fd, mode);
-    for (let written = 0; written < data.length;) {
-      written += writeSync(fd, data, written, data.length - written);
-    }
-    finish(fd);
-  } finally {
-    closeSync(fd);
-  }
+    for (let written = 0; written < bytes.length;)
+      written += writeSync(fd, bytes, written, bytes.length - written);
+    if (sync) fsyncSync(fd);
+  });
 }
 
 /** The mode applies only to a new directory. */
@@ -245,17 +226,5 @@ function makeDirectory(path: string, mode: number): void {
 }
 
 function remove(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (!NOTHING_THERE.includes(errorCode(error))) throw error;
-  }
-}
-
-function removeEmptyDirectory(path: string): void {
-  try {
-    rmdirSync(path);
-  } catch (error) {
-    if (![...NOTHING_THERE, "ENOTEMPTY", "EBUSY", "EEXIST"].includes(errorCode(error))) throw error;
-  }
+  ignoring(NOTHING_THERE, () => unlinkSync(path));
 }

@@ -33,3 +33,18 @@ export function messageOf(thrown: unknown): string {
 export function reasonOf(thrown: unknown, fallback: Reason): Reason {
   return thrown instanceof AgentError ? thrown.reason : fallback;
 }
+
+/** The code of the system's, or a library's, error (`ENOENT`, …); "" when it carries none. */
+export function errorCode(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+}
+
+/** undefined when `run` throws an error with one of these codes. */
+export function ignoring<T>(codes: readonly string[], run: () => T): T | undefined {
+  try {
+    return run();
+  } catch (error) {
+    if (codes.includes(errorCode(error))) return undefined;
+    throw error;
+  }
+}

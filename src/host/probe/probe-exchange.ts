@@ -1,7 +1,7 @@
 // Performs: one request over one connection with a deadline: however it ends, the connection is closed.
 
 import type { Clock } from "../../lib/clock.ts";
-import { AgentError, messageOf } from "../../lib/errors.ts";
+import { AgentError, errorCode, messageOf } from "../../lib/errors.ts";
 import { hostAndPort } from "./http-request.ts";
 import type { Address, ProbeCall } from "./probe-edge.ts";
 
@@ -64,7 +64,7 @@ export function timedOut(message: string): AgentError {
 
 /** A socket's error as Go's net package words it: users know that from the kubelet. */
 export function socketError(error: Error, address: Address, connected: boolean): AgentError {
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  const code = errorCode(error);
   const text = SOCKET_ERRORS[code];
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
     return connectionFailed(`dial tcp: lookup ${address.host}: no such host`, error);

@@ -5,7 +5,7 @@ import { request as sendRequest, type IncomingMessage } from "node:http";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
-import { AgentError } from "../../lib/errors.ts";
+import { AgentError, errorCode } from "../../lib/errors.ts";
 import { hostAndPort } from "./http-request.ts";
 import type { HttpAnswer, HttpRequest, ProbeCall } from "./probe-edge.ts";
 import {
@@ -111,7 +111,7 @@ function bodyFailed(message: string, cause?: unknown): AgentError {
 
 /** Why no status arrived, as Go's net/http words it. */
 function noHead(error: Error, request: HttpRequest, socket: Socket): AgentError {
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  const code = errorCode(error);
   const call = "syscall" in error ? error.syscall : undefined;
   if (code === "ERR_SSL_WRONG_VERSION_NUMBER")
     return connectionFailed("http: server gave HTTP response to HTTPS client", error);

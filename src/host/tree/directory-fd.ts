@@ -1,7 +1,7 @@
 // Performs: paths relative to an open directory: no link can be placed above them meanwhile. For trees that a hostile
 // pod writes to.
 
-import { closeSync, constants, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, readFileSync } from "node:fs";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 export const OPEN_DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
@@ -18,16 +18,11 @@ export function mountOf(fd: number): string {
   return /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "utf8"))?.[1] ?? "";
 }
 
-/** Runs `use` with an open descriptor. */
-export function opened<T>(path: string | Buffer, flags: number, use: (fd: number) => T): T {
-  const fd = openSync(path, flags);
+/** Closes the descriptor when `use` ends. */
+export function closing<T>(fd: number, use: (fd: number) => T): T {
   try {
     return use(fd);
   } finally {
     closeSync(fd);
   }
-}
-
-export function errorCode(thrown: unknown): string {
-  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
 }

@@ -12,8 +12,9 @@ import {
   readlinkSync,
   fchmodSync,
 } from "node:fs";
-import { OPEN_PATH, at, errorCode } from "./directory-fd.ts";
 import { basename, dirname } from "node:path";
+import { errorCode, ignoring } from "../../lib/errors.ts";
+import { OPEN_PATH, at, closing } from "./directory-fd.ts";
 
 export interface BeneathOptions {
   /** This path may lead through links. */
@@ -132,11 +133,8 @@ class Walk {
 
   #open(name: Buffer): number {
     const path = at(this.#here(), name);
-    try {
-      return openSync(path, OPEN_PATH);
-    } catch (error) {
-      if (errorCode(error) !== "ENOENT") throw error;
-    }
+    const fd = ignoring(["ENOENT"], () => openSync(path, OPEN_PATH));
+    if (fd !== undefined) return fd;
     if (!this.#create) throw this.#error("does not exist");
     return this.#make(path);
   }
@@ -173,12 +171,16 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
 /** Creates an empty file unless the path exists; refuses links on the way. kubelet: makeFile */
 export function createFile(path: string, mode: number): void {
-  const parent = openPlace(dirname(path));
-  try {
-    createIn(parent, basename(path), mode);
-  } finally {
-    closeSync(parent);
-  }
+  closing(openPlace(dirname(path)), (parent) => {
+    const place = at(parent, Buffer.from(basename(path)));
+    const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+    const created = ignoring(["EEXIST"], () => openSync(place, flags, mode));
+    if (created === undefined) return;
+    closing(created, (fd) => {
+      // Undoes the umask.
+      if ((fstatSync(fd).mode & 0o7777) !== mode) fchmodSync(fd, mode);
+    });
+  });
 }
 
 /** Creates a directory and its missing parents unless the path exists; refuses links. kubelet: makeDir */
@@ -195,25 +197,4 @@ function openPlace(path: string, mode?: number): number {
     refuseLinks: true,
     ...(mode === undefined ? {} : { mode }),
   });
-}
-
-function createIn(directory: number, name: string, mode: number): void {
-  const fd = openNew(at(directory, Buffer.from(name)), mode);
-  if (fd === undefined) return;
-  try {
-    // Undoes the umask.
-    if ((fstatSync(fd).mode & 0o7777) !== mode) fchmodSync(fd, mode);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** undefined = the path exists. */
-function openNew(path: Buffer, mode: number): number | undefined {
-  try {
-    return openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-  } catch (error) {
-    if (errorCode(error) === "EEXIST") return undefined;
-    throw error;
-  }
 }

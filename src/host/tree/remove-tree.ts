@@ -12,7 +12,7 @@ import {
   unlinkSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { OPEN_DIRECTORY, at, mountOf, opened } from "./directory-fd.ts";
+import { OPEN_DIRECTORY, at, closing, mountOf } from "./directory-fd.ts";
 import { STEP_ENTRIES, isLargeTree } from "./walk-tree.ts";
 
 /** Directories below this depth are moved to the top, which bounds open files and stack. */
@@ -108,5 +108,5 @@ class TreeRemoval {
 
 function mountOfParent(path: string): string {
   // The parent's path may be a link.
-  return opened(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY, mountOf);
+  return closing(openSync(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY), mountOf);
 }

@@ -1,7 +1,16 @@
 // Performs: changes the group of a directory and its content. kubelet: SetVolumeOwnership
 
-import { chmodSync, chownSync, fstatSync, lchownSync, statSync, type Stats } from "node:fs";
-import { OPEN_PATH, errorCode, opened } from "./directory-fd.ts";
+import {
+  chmodSync,
+  chownSync,
+  fstatSync,
+  lchownSync,
+  openSync,
+  statSync,
+  type Stats,
+} from "node:fs";
+import { ignoring } from "../../lib/errors.ts";
+import { OPEN_PATH, closing } from "./directory-fd.ts";
 import { isLargeTree, walkInSteps } from "./walk-tree.ts";
 
 export interface ShareOptions {
@@ -52,30 +61,22 @@ function wantedBits(stats: Stats, { readOnly }: ShareOptions): number {
 
 function shareLink(entry: Buffer, stats: Stats, { group }: ShareOptions): void {
   if (stats.gid === group) return;
-  tolerant([...CANNOT, ...GONE], () => lchownSync(entry, KEEP, group));
+  ignoring([...CANNOT, ...GONE], () => lchownSync(entry, KEEP, group));
 }
 
 /** Through a descriptor: chmod by name would follow a link created meanwhile. */
 function share(entry: Buffer, options: ShareOptions): void {
-  tolerant(GONE, () =>
-    opened(entry, OPEN_PATH, (fd) => {
+  ignoring(GONE, () =>
+    closing(openSync(entry, OPEN_PATH), (fd) => {
       const stats = fstatSync(fd);
       if (stats.isSymbolicLink()) return;
       const self = `/proc/self/fd/${fd}`;
       const mode = (stats.mode & 0o7777) | wantedBits(stats, options);
-      tolerant(CANNOT, () => {
+      ignoring(CANNOT, () => {
         chownSync(self, KEEP, options.group);
         // Also when the mode is right: changing the group clears the setuid bit.
         chmodSync(self, mode);
       });
     }),
   );
-}
-
-function tolerant(codes: readonly string[], run: () => void): void {
-  try {
-    run();
-  } catch (error) {
-    if (!codes.includes(errorCode(error))) throw error;
-  }
 }

@@ -2,7 +2,8 @@
 // one descriptor whatever the depth.
 
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, type Stats } from "node:fs";
-import { OPEN_DIRECTORY, at, errorCode, mountOf } from "./directory-fd.ts";
+import { ignoring } from "../../lib/errors.ts";
+import { OPEN_DIRECTORY, at, mountOf } from "./directory-fd.ts";
 
 /** `path` is valid only during the visit; the entry may have been replaced since `stats` were taken. */
 type Visit = (path: Buffer, stats: Stats) => void;
@@ -77,7 +78,7 @@ class TreeWalk {
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined) return;
     if (!stats.isDirectory()) return this.#visit(path, stats);
-    const fd = openChild(path);
+    const fd = ignoring(REPLACED, () => openSync(path, OPEN_DIRECTORY));
     if (fd === undefined) return;
     if (mountOf(fd) !== this.#mount) return closeSync(fd);
     closeSync(this.#fd);
@@ -97,15 +98,6 @@ class TreeWalk {
     // Continuing from another directory could lead out of the tree.
     if (identityOf(fd) !== parent.identity) throw new Error("a directory in it was moved");
     return false;
-  }
-}
-
-function openChild(path: Buffer): number | undefined {
-  try {
-    return openSync(path, OPEN_DIRECTORY);
-  } catch (error) {
-    if (REPLACED.includes(errorCode(error))) return undefined;
-    throw error;
   }
 }
 

@@ -2,8 +2,8 @@
 
 import { writeSync } from "node:fs";
 import type { AgentConfig } from "../config/config.ts";
-import { ContainerdEvents } from "../containerd/containerd-events.ts";
-import { CriEvents } from "../containerd/cri-events.ts";
+import { containerdEvents } from "../containerd/containerd-events.ts";
+import { criEvents } from "../containerd/cri-events.ts";
 import { strayTaskClient } from "../containerd/stray-task-client.ts";
 import { isContainerd } from "../containerd/containerd.ts";
 import { bringPauseImage } from "../containerd/pause-image.ts";
@@ -97,9 +97,7 @@ async function live(
     cgroups: realCgroups(),
     cri,
     runtimeEvents: (runtime) =>
-      isContainerd(runtime)
-        ? new ContainerdEvents({ channel, clock })
-        : new CriEvents({ cri, clock }),
+      isContainerd(runtime) ? containerdEvents({ channel, clock }) : criEvents({ cri, clock }),
     bringPauseImage: (signal) => {
       const architecture = machine.architecture === "arm64" ? "arm64" : "x64";
       const random = systemRandom;

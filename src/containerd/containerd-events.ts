@@ -20,63 +20,58 @@ const FILTERS = [
   `namespace==${CRI_NAMESPACE},topic=="${MARKER_TOPIC}"`,
 ];
 
-interface ContainerdEventsOptions {
+interface Containerd {
   readonly channel: GrpcChannel;
   readonly clock: Clock;
 }
 
-export class ContainerdEvents implements RuntimeEvents {
-  readonly #channel: GrpcChannel;
-  readonly #clock: Clock;
+export function containerdEvents(containerd: Containerd): RuntimeEvents {
+  return { subscribe: (signal) => untilAborted(signal, events(containerd, signal)) };
+}
 
-  constructor(options: ContainerdEventsOptions) {
-    this.#channel = options.channel;
-    this.#clock = options.clock;
-  }
-
-  subscribe(signal: AbortSignal): AsyncGenerator<RuntimeEvent, void, undefined> {
-    return untilAborted(signal, this.#events(signal));
-  }
-
-  async *#events(signal: AbortSignal): AsyncGenerator<RuntimeEvent, void, undefined> {
-    // A generator that waits for the server returns only after its call was cancelled.
-    const stop = new AbortController();
-    const settings = { signal: AbortSignal.any([signal, stop.signal]) };
-    const envelopes = this.#channel.stream(Events.method.subscribe, { filters: FILTERS }, settings);
-    try {
-      const first = envelopes.next();
-      await this.#provoke(first, signal);
-      let next = await first;
-      if (next.done !== true) yield { type: "Subscribed" };
-      for (; next.done !== true; next = await envelopes.next()) {
-        const event = taskEvent(next.value);
-        if (event !== undefined) yield event;
-      }
-    } finally {
-      stop.abort();
-      await envelopes.return();
+async function* events(containerd: Containerd, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
+  // A generator that waits for the server returns only after its call was cancelled.
+  const stop = new AbortController();
+  const settings = { signal: AbortSignal.any([signal, stop.signal]) };
+  const envelopes = containerd.channel.stream(
+    Events.method.subscribe,
+    { filters: FILTERS },
+    settings,
+  );
+  try {
+    const first = envelopes.next();
+    await provoke(containerd, first, signal);
+    let next = await first;
+    if (next.done !== true) yield { type: "Subscribed" };
+    for (; next.done !== true; next = await envelopes.next()) {
+      const event = taskEvent(next.value);
+      if (event !== undefined) yield event;
     }
+  } finally {
+    stop.abort();
+    await envelopes.return();
   }
+}
 
-  // containerd does not acknowledge a subscription, and the answer to a later call on the same connection proves nothing:
-  // it handles both concurrently (482 of 500 events published right after a subscription were lost). So a marker event
-  // that the filter accepts is published repeatedly until any event arrives: from then on the subscription is active.
-  async #provoke(
-    first: Promise<IteratorResult<Envelope, void>>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const arrived = new AbortController();
-    const settle = (): void => arrived.abort();
-    first.then(settle, settle);
-    let wait = FIRST_WAIT_MS;
-    while (!arrived.signal.aborted) {
-      await this.#channel.unary(Events.method.publish, MARKER, {
-        signal,
-        timeoutMs: PUBLISH_MS,
-        headers: CRI_NAMESPACE_HEADERS,
-      });
-      await this.#clock.sleep(wait, arrived.signal);
-      wait = Math.min(wait * 2, MAX_WAIT_MS);
-    }
+// containerd does not acknowledge a subscription, and the answer to a later call on the same connection proves nothing:
+// it handles both concurrently (482 of 500 events published right after a subscription were lost). So a marker event
+// that the filter accepts is published repeatedly until any event arrives: from then on the subscription is active.
+async function provoke(
+  { channel, clock }: Containerd,
+  first: Promise<IteratorResult<Envelope, void>>,
+  signal: AbortSignal,
+): Promise<void> {
+  const arrived = new AbortController();
+  const settle = (): void => arrived.abort();
+  first.then(settle, settle);
+  let wait = FIRST_WAIT_MS;
+  while (!arrived.signal.aborted) {
+    await channel.unary(Events.method.publish, MARKER, {
+      signal,
+      timeoutMs: PUBLISH_MS,
+      headers: CRI_NAMESPACE_HEADERS,
+    });
+    await clock.sleep(wait, arrived.signal);
+    wait = Math.min(wait * 2, MAX_WAIT_MS);
   }
 }

@@ -8,54 +8,47 @@ import { untilAborted, type RuntimeEvent, type RuntimeEvents } from "./runtime-e
 /** Longer than any runtime needs to handle a request that it has received. */
 const SETTLED_MS = 2000;
 
-interface CriEventsOptions {
+interface CriRuntime {
   readonly cri: Pick<RuntimeServiceClient, "getContainerEvents" | "version">;
   readonly clock: Clock;
 }
 
 /** If the runtime lacks the call, the iteration throws a CriError with `isUnimplemented` (perhaps after a first `Subscribed`). */
-export class CriEvents implements RuntimeEvents {
-  readonly #cri: CriEventsOptions["cri"];
-  readonly #clock: Clock;
+export function criEvents(runtime: CriRuntime): RuntimeEvents {
+  return { subscribe: (signal) => untilAborted(signal, events(runtime, signal)) };
+}
 
-  constructor(options: CriEventsOptions) {
-    this.#cri = options.cri;
-    this.#clock = options.clock;
-  }
-
-  subscribe(signal: AbortSignal): AsyncGenerator<RuntimeEvent, void, undefined> {
-    return untilAborted(signal, this.#events(signal));
-  }
-
-  // CRI does not acknowledge a subscription. An answer to Version proves the connection, but the runtime may handle it
-  // before the subscription. So "Subscribed" is emitted again a while later: the list after it finds missed changes.
-  async *#events(signal: AbortSignal): AsyncGenerator<RuntimeEvent, void, undefined> {
-    // A generator that waits for the server returns only after its call was cancelled.
-    const stop = new AbortController();
-    const options = { signal: AbortSignal.any([signal, stop.signal]) };
-    const responses = this.#cri.getContainerEvents(options)[Symbol.asyncIterator]();
-    try {
-      let next = responses.next();
-      await Promise.race([next, this.#cri.version(options)]);
-      yield { type: "Subscribed" };
-      const settled = this.#clock.sleep(SETTLED_MS, stop.signal).then(() => "settled" as const);
-      let waiting: Promise<"settled"> | undefined = settled;
-      for (;;) {
-        const answer = await Promise.race(waiting === undefined ? [next] : [next, waiting]);
-        if (answer === "settled") {
-          waiting = undefined;
-          yield { type: "Subscribed" };
-          continue;
-        }
-        if (answer.done === true) return;
-        const event = runtimeEvent(answer.value);
-        if (event !== undefined) yield event;
-        next = responses.next();
+// CRI does not acknowledge a subscription. An answer to Version proves the connection, but the runtime may handle it
+// before the subscription. So "Subscribed" is emitted again a while later: the list after it finds missed changes.
+async function* events(
+  { cri, clock }: CriRuntime,
+  signal: AbortSignal,
+): AsyncGenerator<RuntimeEvent> {
+  // A generator that waits for the server returns only after its call was cancelled.
+  const stop = new AbortController();
+  const options = { signal: AbortSignal.any([signal, stop.signal]) };
+  const responses = cri.getContainerEvents(options)[Symbol.asyncIterator]();
+  try {
+    let next = responses.next();
+    await Promise.race([next, cri.version(options)]);
+    yield { type: "Subscribed" };
+    const settled = clock.sleep(SETTLED_MS, stop.signal).then(() => "settled" as const);
+    let waiting: Promise<"settled"> | undefined = settled;
+    for (;;) {
+      const answer = await Promise.race(waiting === undefined ? [next] : [next, waiting]);
+      if (answer === "settled") {
+        waiting = undefined;
+        yield { type: "Subscribed" };
+        continue;
       }
-    } finally {
-      stop.abort();
-      await responses.return?.();
+      if (answer.done === true) return;
+      const event = runtimeEvent(answer.value);
+      if (event !== undefined) yield event;
+      next = responses.next();
     }
+  } finally {
+    stop.abort();
+    await responses.return?.();
   }
 }
 

@@ -1,8 +1,13 @@
 // Performs: stores one small image from memory in containerd, where the CRI plugin finds it; no registry, no file.
 
-import { GrpcCode, CriError, isNotFound } from "../cri/cri-error.ts";
-import type { CallSettings, GrpcChannel } from "../cri/grpc.ts";
-import { Content, WriteAction } from "./gen/containerd/services/content/v1/content_pb.ts";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { GrpcCode, CriError } from "../cri/cri-error.ts";
+import { ignoreNotFound, type CallSettings, type GrpcChannel } from "../cri/grpc.ts";
+import {
+  Content,
+  WriteAction,
+  type WriteContentRequestSchema,
+} from "./gen/containerd/services/content/v1/content_pb.ts";
 import { Images } from "./gen/containerd/services/images/v1/images_pb.ts";
 import { Leases } from "./gen/containerd/services/leases/v1/leases_pb.ts";
 import { CRI_NAMESPACE_HEADERS } from "./containerd.ts";
@@ -12,7 +17,7 @@ import { ociImage, type Blob, type OciImage } from "./oci-image.ts";
 const CHUNK = 1024 * 1024;
 const CALL_MS = 60_000;
 
-interface ImportImageArgs {
+export interface ImportImageArgs {
   /** Full reference, e.g. `registry.k8s.io/pause:3.6`. */
   readonly name: string;
   /** Uncompressed tar archives, lowest first. */
@@ -23,17 +28,12 @@ interface ImportImageArgs {
   readonly pinned?: boolean;
 }
 
-interface ImportImageOptions {
-  readonly channel: GrpcChannel;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** Returns the digest of the manifest. An existing name points at this image afterwards. Throws CriError. */
 export async function importImage(
   args: ImportImageArgs,
-  options: ImportImageOptions,
+  channel: GrpcChannel,
+  signal?: AbortSignal,
 ): Promise<string> {
-  const { channel, signal } = options;
   const image = ociImage(args.layers, args.config);
   const settings = { signal, timeoutMs: CALL_MS, headers: CRI_NAMESPACE_HEADERS };
   // The lease keeps the blobs until the name refers to them. It is named after the image: the next try reuses and deletes
@@ -46,9 +46,9 @@ export async function importImage(
       headers: { ...CRI_NAMESPACE_HEADERS, "containerd-lease": lease },
     };
     for (const blob of image.blobs) await store(channel, blob, leased);
-    await point(channel, imageRecord(args, image), leased);
+    await point(channel, { ...args, manifest: image.manifest }, leased);
   } finally {
-    await unlessGone(channel.unary(Leases.method.delete, { id: lease }, settings));
+    await ignoreNotFound(channel.unary(Leases.method.delete, { id: lease }, settings));
   }
   return image.manifest.digest;
 }
@@ -61,6 +61,8 @@ async function store(channel: GrpcChannel, blob: Blob, settings: CallSettings): 
   if (updateMask.paths.length > 0)
     await channel.unary(Content.method.update, { info: { digest, labels }, updateMask }, settings);
 }
+
+type WriteRequest = MessageInitShape<typeof WriteContentRequestSchema>;
 
 function writeRequests(blob: Blob): readonly WriteRequest[] {
   const requests: WriteRequest[] = [];
@@ -84,35 +86,18 @@ function writeRequests(blob: Blob): readonly WriteRequest[] {
   return requests;
 }
 
-interface WriteRequest {
-  readonly action: WriteAction;
-  readonly ref: string;
-  readonly total: bigint;
-  readonly expected: string;
-  readonly offset: bigint;
-  readonly data: Uint8Array;
-  readonly labels?: Record<string, string>;
-}
-
-interface ImageRecord {
-  readonly name: string;
-  readonly labels: Record<string, string>;
-  readonly target: { readonly mediaType: string; readonly digest: string; readonly size: bigint };
-}
-
-function imageRecord(args: ImportImageArgs, { manifest }: OciImage): ImageRecord {
-  const { mediaType, digest, size } = manifest;
-  // The CRI plugin manages images with this label.
-  const labels: Record<string, string> = { "io.cri-containerd.image": "managed" };
-  if (args.pinned === true) labels["io.cri-containerd.pinned"] = "pinned";
-  return { name: args.name, labels, target: { mediaType, digest, size: BigInt(size) } };
-}
-
 async function point(
   channel: GrpcChannel,
-  image: ImageRecord,
+  { name, pinned = false, manifest }: ImportImageArgs & Pick<OciImage, "manifest">,
   settings: CallSettings,
 ): Promise<void> {
+  const { mediaType, digest, size } = manifest;
+  const labels: Record<string, string> = {
+    // The CRI plugin manages images with this label.
+    "io.cri-containerd.image": "managed",
+    ...(pinned ? { "io.cri-containerd.pinned": "pinned" } : {}),
+  };
+  const image = { name, labels, target: { mediaType, digest, size: BigInt(size) } };
   if (await unlessExists(channel.unary(Images.method.create, { image }, settings))) return;
   await channel.unary(Images.method.update, { image }, settings);
 }
@@ -125,13 +110,5 @@ async function unlessExists(call: Promise<unknown>): Promise<boolean> {
   } catch (thrown) {
     if (thrown instanceof CriError && thrown.code === GrpcCode.ALREADY_EXISTS) return false;
     throw thrown;
-  }
-}
-
-async function unlessGone(call: Promise<unknown>): Promise<void> {
-  try {
-    await call;
-  } catch (thrown) {
-    if (!isNotFound(thrown)) throw thrown;
   }
 }

@@ -6,7 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
-import { importImage } from "./image-import.ts";
+import { importImage, type ImportImageArgs } from "./image-import.ts";
 import { PAUSE_ARM64_BASE64, PAUSE_X64_BASE64 } from "./pause/gen/pause-binaries.ts";
 import { normalizedImageName, sandboxImageName } from "./sandbox-image.ts";
 import { tarOfExecutable } from "./oci-image.ts";
@@ -68,17 +68,13 @@ export async function ensurePauseImage(
   if ((await cri.imageStatus({ image }, { signal })) !== undefined)
     return { type: "Present", image };
   const name = normalizedImageName(image);
-  await importImage({ name, ...pauseImage(options.architecture) }, { channel, signal });
+  await importImage({ name, ...pauseImage(options.architecture) }, channel, signal);
   await untilSeen(image, options);
   return { type: "Imported", image };
 }
 
 /** The embedded program as layers and config of an image. */
-function pauseImage(architecture: PauseArchitecture): {
-  readonly layers: readonly Uint8Array[];
-  readonly config: Readonly<Record<string, unknown>>;
-  readonly pinned: true;
-} {
+function pauseImage(architecture: PauseArchitecture): Omit<ImportImageArgs, "name"> {
   const config = {
     architecture: architecture === "x64" ? "amd64" : "arm64",
     os: "linux",

@@ -3,10 +3,9 @@
 
 import type { Clock } from "../lib/clock.ts";
 import type { CriClient, ImageServiceClient, RuntimeServiceClient } from "./cri-client.ts";
-import { isNotFound } from "./cri-error.ts";
 import { execSyncMs, RUN_SANDBOX_MS, VERSION_MS, within, withinMore } from "./deadlines.ts";
 import { ImageService, RuntimeService } from "./gen/runtime/v1/api_pb.ts";
-import { GrpcChannel } from "./grpc.ts";
+import { GrpcChannel, ignoreNotFound } from "./grpc.ts";
 
 export interface GrpcCriClientOptions {
   /** `containerRuntimeEndpoint` */
@@ -147,12 +146,4 @@ function imageCalls(channel: GrpcChannel): ImageServiceClient {
       ignoreNotFound(channel.unary(method.removeImage, { image }, within(options))),
     imageFsInfo: (options) => channel.unary(method.imageFsInfo, {}, within(options)),
   };
-}
-
-async function ignoreNotFound(call: Promise<unknown>): Promise<void> {
-  try {
-    await call;
-  } catch (thrown) {
-    if (!isNotFound(thrown)) throw thrown;
-  }
 }

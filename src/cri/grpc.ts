@@ -15,7 +15,7 @@ import {
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { deadline, type Clock } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
-import { CriError, GrpcCode } from "./cri-error.ts";
+import { CriError, GrpcCode, isNotFound } from "./cri-error.ts";
 
 export interface CallSettings {
   readonly signal?: AbortSignal | undefined;
@@ -23,12 +23,6 @@ export interface CallSettings {
   readonly timeoutMs?: number | undefined;
   /** Request headers. */
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-interface GrpcChannelOptions {
-  /** `unix:///run/containerd/containerd.sock` */
-  readonly endpoint: string;
-  readonly clock: Clock;
 }
 
 // No HTTP/2 keepalive: containerd treats pings within five minutes as abuse and closes the connection.
@@ -49,16 +43,16 @@ export class GrpcChannel implements Disposable {
   readonly #client: Client;
   readonly #clock: Clock;
 
-  /** Throws AgentError `InvalidEndpoint`; does not connect yet. */
-  constructor(options: GrpcChannelOptions) {
-    if (!/^unix:\/\/\/./.test(options.endpoint))
+  /** `endpoint`: a unix socket as URL. Throws AgentError `InvalidEndpoint`; does not connect yet. */
+  constructor({ endpoint, clock }: { readonly endpoint: string; readonly clock: Clock }) {
+    if (!/^unix:\/\/\/./.test(endpoint))
       throw new AgentError({
         reason: "InvalidEndpoint",
-        message: `runtime endpoint "${options.endpoint}" is not a unix socket; write it as unix:///run/containerd/containerd.sock`,
+        message: `runtime endpoint "${endpoint}" is not a unix socket; write it as unix:///run/containerd/containerd.sock`,
       });
-    this.endpoint = options.endpoint;
-    this.#clock = options.clock;
-    this.#client = new Client(options.endpoint, credentials.createInsecure(), CHANNEL_OPTIONS);
+    this.endpoint = endpoint;
+    this.#clock = clock;
+    this.#client = new Client(endpoint, credentials.createInsecure(), CHANNEL_OPTIONS);
   }
 
   /** Throws CriError. */
@@ -181,35 +175,29 @@ class CallLimit implements Disposable {
 
   explain(thrown: unknown): CriError {
     const { call, endpoint, signal, timer, timeoutMs } = this.#options;
+    const error = (code: number, details: string): CriError =>
+      new CriError({ call, code, details, cause: thrown });
     if (signal?.aborted === true)
-      return new CriError({
-        call,
-        code: GrpcCode.CANCELLED,
-        details: "cancelled before the runtime answered",
-        cause: thrown,
-      });
+      return error(GrpcCode.CANCELLED, "cancelled before the runtime answered");
     if (timer?.signal.aborted === true)
-      return new CriError({
-        call,
-        code: GrpcCode.DEADLINE_EXCEEDED,
-        details: `no answer within ${(timeoutMs ?? 0) / 1000} s`,
-        cause: thrown,
-      });
-    if (!isServiceError(thrown))
-      return new CriError({
-        call,
-        code: GrpcCode.INTERNAL,
-        details: String(thrown),
-        cause: thrown,
-      });
-    const details =
-      thrown.code === GrpcCode.UNAVAILABLE ? lost(endpoint, thrown.details) : thrown.details;
-    return new CriError({ call, code: thrown.code, details, cause: thrown });
+      return error(GrpcCode.DEADLINE_EXCEEDED, `no answer within ${(timeoutMs ?? 0) / 1000} s`);
+    if (!isServiceError(thrown)) return error(GrpcCode.INTERNAL, String(thrown));
+    const { code, details } = thrown;
+    return error(code, code === GrpcCode.UNAVAILABLE ? lost(endpoint, details) : details);
   }
 
   [Symbol.dispose](): void {
     if (this.#end !== undefined) this.#signal?.removeEventListener("abort", this.#end);
     this.#options.timer?.[Symbol.dispose]();
+  }
+}
+
+/** What does not exist counts as stopped, or as removed. */
+export async function ignoreNotFound(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (thrown) {
+    if (!isNotFound(thrown)) throw thrown;
   }
 }
 

@@ -1,6 +1,6 @@
 // Error messages of a failed connection: the broker's or TLS's error, and the settings to check.
 
-import { AgentError } from "../lib/errors.ts";
+import { AgentError, errorCode } from "../lib/errors.ts";
 import type { ConnectOptions } from "./mqtt-link.ts";
 
 /** CONNACK codes that a different CONNECT avoids: an unsupported version (in 3.1.1 and in 5), and features of the will. */
@@ -31,7 +31,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 
 /** The broker refused CONNECT. */
 export function refusal(options: ConnectOptions, error: Error): AgentError {
-  const code = "code" in error && typeof error.code === "number" ? error.code : undefined;
+  const code = codeOf(error);
   if (code === undefined) return failed(options, error);
   const reason = AVOIDABLE[code] ?? "ConnectRefused";
   const message = `broker ${brokerOf(options)}: ${error.message} (CONNACK code ${codeText(code)})`;
@@ -49,14 +49,18 @@ export function failed(options: ConnectOptions, why: unknown): AgentError {
   });
 }
 
+/** The MQTT reason code that a library error carries. */
+export function codeOf(error: Error): number | undefined {
+  return "code" in error && typeof error.code === "number" ? error.code : undefined;
+}
+
 /** A reason code as in the MQTT standard. */
 export function codeText(code: number): string {
   return `0x${code.toString(16).padStart(2, "0")}`;
 }
 
 function remedyOf({ ca }: ConnectOptions, error: Error): string | undefined {
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  const remedy = REMEDIES[code] ?? byMessage(error.message);
+  const remedy = REMEDIES[errorCode(error)] ?? byMessage(error.message);
   return remedy === UNVERIFIED && ca === undefined ? UNVERIFIED_BY_SYSTEM : remedy;
 }
 

@@ -3,10 +3,10 @@
 
 import type { IConnackPacket, IPublishPacket, MqttClient } from "mqtt";
 
-import type { AgentError } from "../lib/errors.ts";
+import { errorCode, type AgentError } from "../lib/errors.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import { clientOptions, MAXIMUM_PACKET_SIZE } from "./client-options.ts";
-import { codeText, failed, refusal } from "./connect-failure.ts";
+import { codeOf, codeText, failed, refusal } from "./connect-failure.ts";
 import type {
   ConnectAck,
   ConnectOptions,
@@ -15,7 +15,7 @@ import type {
   MqttSession,
   SessionEnd,
 } from "./mqtt-link.ts";
-import { codeOf, ConnectionEnd, MqttjsSession } from "./mqttjs-session.ts";
+import { ConnectionEnd, MqttjsSession } from "./mqttjs-session.ts";
 import { connectSize, receivedSize, sentSize } from "./packet-bytes.ts";
 import { PacketSizeGuard } from "./packet-size-guard.ts";
 import { TlsTicket } from "./tls.ts";
@@ -23,7 +23,7 @@ import { TlsTicket } from "./tls.ts";
 const PACKET_TOO_LARGE = 0x95;
 const QOS_NOT_SUPPORTED = 0x9b;
 /** The peer closed the socket during a write. */
-const CLOSED_BY_PEER: readonly unknown[] = ["ECONNRESET", "EPIPE"];
+const CLOSED_BY_PEER: readonly string[] = ["ECONNRESET", "EPIPE"];
 
 export class MqttjsLink implements MqttLink {
   readonly #ticket = new TlsTicket();
@@ -116,7 +116,7 @@ function watch(client: MqttClient, end: ConnectionEnd): void {
 function endOf(error: Error): SessionEnd {
   const code = codeOf(error);
   if (code !== undefined) return { by: "us", code, message: error.message };
-  const byPeer = "code" in error && CLOSED_BY_PEER.includes(error.code);
+  const byPeer = CLOSED_BY_PEER.includes(errorCode(error));
   return { by: byPeer ? "broker" : "network", message: error.message };
 }
 

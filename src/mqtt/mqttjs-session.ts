@@ -4,9 +4,9 @@ import type { IClientPublishOptions, MqttClient, Packet } from "mqtt";
 
 import { AgentError, messageOf } from "../lib/errors.ts";
 import { bufferOf } from "./client-options.ts";
+import { codeOf } from "./connect-failure.ts";
 import type { ConnectAck, MqttMessage, MqttSession, SessionEnd } from "./mqtt-link.ts";
 
-type Suback = Extract<Packet, { readonly cmd: "suback" }>;
 type Settle<T> = (answer: { readonly value: T } | { readonly error: Error }) => void;
 
 /** Why and when a connection ends: the first recorded cause counts; the close event is the end. */
@@ -55,7 +55,7 @@ export class MqttjsSession implements MqttSession {
     const rap = this.ack.protocolVersion === 5 ? { rap: true } : {};
     return this.#untilEnd((settle) => {
       this.#client.subscribe([...filters], { qos: 1, ...rap }, (error, _subscriptions, suback) => {
-        const granted = grantedOf(suback);
+        const granted = suback?.granted.map(Number);
         if (granted?.length === filters.length) settle({ value: granted });
         else settle({ error: error ?? new Error("SUBACK without one code per filter") });
       });
@@ -126,15 +126,6 @@ function gone(end: SessionEnd): AgentError {
   });
 }
 
-/** The MQTT reason code that a library error carries. */
-export function codeOf(error: Error): number | undefined {
-  return "code" in error && typeof error.code === "number" ? error.code : undefined;
-}
-
 function reasonCodeOf(packet: Packet | undefined): number {
   return packet?.cmd === "puback" ? (packet.reasonCode ?? 0) : 0;
-}
-
-function grantedOf(suback: Suback | undefined): readonly number[] | undefined {
-  return suback?.granted.map((code) => Number(code));
 }

@@ -25,7 +25,7 @@ export function connectSize(options: ConnectOptions): PacketSize {
   const header = 10 + (version === 5 ? 1 + 5 + 3 + 5 : 0);
   const willProperties = version === 5 ? 1 + 5 : 0;
   const texts = [clientId, username, password, will?.topic].filter((text) => text !== undefined);
-  const body = texts.reduce((sum, text) => sum + 2 + utf8(text), 0);
+  const body = sum(texts.map((text) => 2 + utf8(text)));
   const last = will === undefined ? 0 : willProperties + 2 + will.payload.length;
   return { direction: "out", bytes: wholeBytes(header + body + last) };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
-import { ContainerdEvents } from "../../../src/containerd/containerd-events.ts";
+import { containerdEvents } from "../../../src/containerd/containerd-events.ts";
 import {
   TaskDeleteSchema,
   TaskExitSchema,
@@ -23,7 +23,7 @@ function subscribe(served: ServedRuntime): Subscription {
   const stop = new AbortController();
   const seen: RuntimeEvent[] = [];
   const read = async (): Promise<string> => {
-    for await (const event of new ContainerdEvents({ channel, clock }).subscribe(stop.signal))
+    for await (const event of containerdEvents({ channel, clock }).subscribe(stop.signal))
       seen.push(event);
     return "quiet";
   };
@@ -160,7 +160,7 @@ test("leaving the loop gives the stream back", async () => {
   using served = await serve(state);
   const { channel, clock, runtime } = served;
   const stop = new AbortController();
-  for await (const event of new ContainerdEvents({ channel, clock }).subscribe(stop.signal))
+  for await (const event of containerdEvents({ channel, clock }).subscribe(stop.signal))
     if (event.type === "Subscribed") break;
   await until(() => runtime.events.subscribers === 0);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { CriEvents } from "../../../src/containerd/cri-events.ts";
+import { criEvents } from "../../../src/containerd/cri-events.ts";
 import type { RuntimeEvent } from "../../../src/containerd/runtime-events.ts";
 import { isUnimplemented } from "../../../src/cri/cri-error.ts";
 import { until } from "../../fakes/fake-cri-clock.ts";
@@ -14,8 +14,7 @@ function subscribe(served: ServedRuntime): {
   const stop = new AbortController();
   const seen: RuntimeEvent[] = [];
   const read = async (): Promise<string> => {
-    for await (const event of new CriEvents({ cri, clock }).subscribe(stop.signal))
-      seen.push(event);
+    for await (const event of criEvents({ cri, clock }).subscribe(stop.signal)) seen.push(event);
     return "quiet";
   };
   return { seen, stop, ended: read().catch((thrown: unknown) => thrown) };
@@ -63,7 +62,7 @@ test("ends quietly with the stream and throws with a broken one", async () => {
 test("leaving the loop gives the stream back although the runtime is silent", async () => {
   using served = await serveRuntime({ servesContainerEvents: true });
   const { client: cri, clock, runtime } = served;
-  for await (const event of new CriEvents({ cri, clock }).subscribe(new AbortController().signal))
+  for await (const event of criEvents({ cri, clock }).subscribe(new AbortController().signal))
     if (event.type === "Subscribed") break;
   await until(() => runtime.events.subscribers === 0 && clock.pending === 0);
 });

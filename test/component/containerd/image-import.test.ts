@@ -39,7 +39,7 @@ test("stores layers, config and manifest, and labels what the garbage collector 
   const state = new FakeContainerdState();
   using served = await serveRuntime({}, { containerd: state });
   const layers = [tarOfExecutable("x", new Uint8Array([1, 2, 3])), new Uint8Array(2_500_000)];
-  const digest = await importImage({ name: "local/x:1", layers, config: CONFIG }, served);
+  const digest = await importImage({ name: "local/x:1", layers, config: CONFIG }, served.channel);
 
   const image = state.images.get("local/x:1")!;
   expect(image.target?.digest).toBe(digest);
@@ -64,16 +64,19 @@ test("a second import changes nothing, another image under the name replaces it"
   const state = new FakeContainerdState();
   using served = await serveRuntime({}, { containerd: state });
   const args = { name: "local/x:1", layers: [tarOfExecutable("x", new Uint8Array(1))] };
-  const first = await importImage({ ...args, config: CONFIG }, served);
+  const first = await importImage({ ...args, config: CONFIG }, served.channel);
   // As a crash between manifest and name, or an older agent, may leave it.
   state.blobs.get(first)!.labels = {};
   state.images.clear();
   state.leases.add(`agent-import-${first}`);
-  expect(await importImage({ ...args, config: CONFIG }, served)).toBe(first);
+  expect(await importImage({ ...args, config: CONFIG }, served.channel)).toBe(first);
   expect(Object.keys(state.blobs.get(first)!.labels)).toHaveLength(2);
   expect(state.blobs.size).toBe(3);
 
-  const second = await importImage({ ...args, config: { ...CONFIG, author: "me" } }, served);
+  const second = await importImage(
+    { ...args, config: { ...CONFIG, author: "me" } },
+    served.channel,
+  );
   expect(second).not.toBe(first);
   expect(state.images.get("local/x:1")?.target?.digest).toBe(second);
   expect(state.leases.size).toBe(0);
@@ -86,7 +89,7 @@ test("a failed import gives its lease back and leaves no name behind", async () 
     throw new Error("no space left on device");
   };
   const args = { name: "local/x:1", layers: [new Uint8Array(1)], config: CONFIG };
-  expect(await rejectionOf(importImage(args, served))).toMatchObject({ call: "Write" });
+  expect(await rejectionOf(importImage(args, served.channel))).toMatchObject({ call: "Write" });
   expect([state.images.size, state.leases.size]).toEqual([0, 0]);
 });
 

@@ -133,7 +133,7 @@ e2e(
     await staysShut(/trust\.d/);
     rmSync(trustPath, { recursive: true });
     writeFileSync(trustPath, "in its place");
-    await staysShut(/trust\.d is no directory/);
+    await staysShut(/trust\.d is not a directory/);
     rmSync(trustPath);
     trustKey(trustPath, "root.pub", root);
     configured(`${trustPath}x`);

@@ -1,4 +1,4 @@
-// An accepted MQTT document and how the node stands to it (MQTT.md §2 to §4).
+// An accepted MQTT document and how the node stands to it.
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import type { GroupMember } from "./groups.ts";

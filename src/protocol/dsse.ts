@@ -1,27 +1,14 @@
-// Signed messages: the DSSE envelope and what a signature is made over (MQTT.md §2). Pure: no key is used here.
+// Signed messages: the DSSE envelope and what a signature is made over.
 // https://github.com/secure-systems-lab/dsse
 
 import type { Sha256 } from "../api/decode/decode-context.ts";
-import { base64OfBytes, bytesOfBase64 } from "../api/validation/base64.ts";
-import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
+import { fieldOf, listOf, objectType, type Decoded } from "../api/schema/codec.ts";
+import { readValue } from "../api/schema/read-value.ts";
+import { base64, exactText } from "../api/schema/values.ts";
+import { failed, type FieldError, type Result } from "../lib/result.ts";
 
 /** What a signed message is, and the role its signer must have. */
 export type SignedKind = "desired" | "rollout" | "trust" | "command";
-
-export interface Signature {
-  /** First 16 hex digits of sha256 of the raw public key. */
-  readonly keyid: string;
-  /** 64 bytes of Ed25519. */
-  readonly sig: Uint8Array;
-}
-
-export interface SignedEnvelope {
-  /** Where it is none of ours it stays what it is: whoever reads it refuses it. */
-  readonly payloadType: string;
-  /** The message itself: its digest, and what is checkpointed. */
-  readonly payload: Uint8Array;
-  readonly signatures: readonly Signature[];
-}
 
 const PAYLOAD_TYPES: Readonly<Record<SignedKind, string>> = {
   desired: "application/vnd.agent.desired.v1+json",
@@ -33,6 +20,50 @@ const PAYLOAD_TYPES: Readonly<Record<SignedKind, string>> = {
 const MAX_SIGNATURES = 16;
 const SIGNATURE_BYTES = 64;
 const KEY_ID = /^[0-9a-f]{16}$/;
+
+const SIGNATURE = objectType("Signature", {
+  keyid: fieldOf(
+    exactText,
+    "",
+  )({
+    about: "First 16 hex digits of the sha256 of the raw public key.",
+    required: true,
+    check: (id) => (KEY_ID.test(id) ? undefined : "must be 16 hex digits"),
+  }),
+  sig: fieldOf(
+    base64,
+    new Uint8Array(),
+  )({
+    about: "Ed25519 signature in base64.",
+    required: true,
+    check: ({ length }) =>
+      length === SIGNATURE_BYTES ? undefined : `must be ${SIGNATURE_BYTES} bytes in base64`,
+  }),
+});
+
+const SIGNED_ENVELOPE = objectType("SignedEnvelope", {
+  payloadType: fieldOf(
+    exactText,
+    "",
+  )({ about: "What the payload is.", required: true, keep: true }),
+  payload: fieldOf(
+    base64,
+    new Uint8Array(),
+  )({ about: "The message, in base64.", required: true, keep: true }),
+  signatures: fieldOf(
+    listOf(SIGNATURE),
+    [],
+  )({
+    about: `Signatures, 1 to ${MAX_SIGNATURES}.`,
+    required: true,
+    check: ({ length }) =>
+      length <= MAX_SIGNATURES ? undefined : `must have at most ${MAX_SIGNATURES} entries`,
+  }),
+});
+
+/** The payload is the message itself, of which digests are made; an unknown payloadType is kept as it is. */
+export type SignedEnvelope = Decoded<typeof SIGNED_ENVELOPE>;
+export type Signature = Decoded<typeof SIGNATURE>;
 
 export function payloadTypeOf(kind: SignedKind): string {
   return PAYLOAD_TYPES[kind];
@@ -64,56 +95,15 @@ export function isEnvelope(value: unknown): value is Readonly<Record<string, unk
   );
 }
 
-/** Nothing inside the payload is looked at. Never throws. */
+/** The payload is not parsed. Never throws. */
 export function readSignedEnvelope(value: unknown): Result<SignedEnvelope> {
-  if (!isEnvelope(value)) return failed([wrong("", "is not a signed envelope")]);
-  const { payloadType, payload: written, signatures: list } = value;
-  const errors: FieldError[] = [];
-  const payload = typeof written === "string" ? bytesOfBase64(written) : undefined;
-  if (typeof payloadType !== "string") errors.push(wrong("payloadType", "must be a text"));
-  if (payload === undefined) errors.push(wrong("payload", "must be base64"));
-  const signatures = Array.isArray(list) ? readSignatures(list) : undefined;
-  if (signatures === undefined)
-    errors.push(
-      wrong(
-        "signatures",
-        `must be a list of 1 to ${MAX_SIGNATURES} entries {keyid: 16 hex digits, sig: 64 bytes in base64}`,
-      ),
-    );
-  if (typeof payloadType !== "string" || payload === undefined || signatures === undefined)
-    return failed(errors);
-  return ok({ payloadType, payload, signatures });
+  if (isEnvelope(value)) return readValue(SIGNED_ENVELOPE, value, { unknownFields: "warn" });
+  return failed([{ path: "", code: "Invalid", message: "is not a signed envelope" }]);
 }
 
-/** JSON as it goes over the wire. */
-export function writeSignedEnvelope({ payloadType, payload, signatures }: SignedEnvelope): string {
-  return JSON.stringify({
-    payloadType,
-    payload: base64OfBytes(payload),
-    signatures: signatures.map(({ keyid, sig }) => ({
-      keyid,
-      sig: base64OfBytes(sig),
-    })),
-  });
-}
-
-function readSignatures(list: readonly unknown[]): readonly Signature[] | undefined {
-  if (list.length === 0 || list.length > MAX_SIGNATURES) return undefined;
-  const signatures = list.flatMap((entry) => readSignature(entry) ?? []);
-  return signatures.length === list.length ? signatures : undefined;
-}
-
-function readSignature(entry: unknown): Signature | undefined {
-  if (typeof entry !== "object" || entry === null) return undefined;
-  const { keyid, sig: written } = entry as { readonly keyid?: unknown; readonly sig?: unknown };
-  if (typeof keyid !== "string" || !KEY_ID.test(keyid) || typeof written !== "string")
-    return undefined;
-  const sig = bytesOfBase64(written);
-  return sig?.length === SIGNATURE_BYTES ? { keyid, sig } : undefined;
-}
-
-function wrong(path: string, message: string): FieldError {
-  return { path, code: "Invalid", message };
+/** JSON as it is published. */
+export function writeSignedEnvelope(envelope: SignedEnvelope): string {
+  return JSON.stringify(SIGNED_ENVELOPE.write(envelope));
 }
 
 export type ReadMessage =

@@ -1,4 +1,4 @@
-// What is published on a log topic while a lease runs (MQTT.md §1, §5).
+// What is published on a log topic while a lease runs.
 
 export interface LogLine {
   /** RFC 3339 with nanoseconds, as the runtime wrote it; "" = not known. */

@@ -1,4 +1,4 @@
-// Every MQTT topic of the contract as data; `topicFor` and `parseTopic` are inverse (MQTT.md §1).
+// Every MQTT topic of the contract as data; `topicFor` and `parseTopic` are inverse.
 
 import { AgentError } from "../lib/errors.ts";
 import type { SourceName } from "../api/pod/desired-pod.ts";
@@ -71,7 +71,7 @@ export function isTopicRoot(text: string): boolean {
   );
 }
 
-/** The topic's text. Throws AgentError `InvalidTopic` for a name MQTT.md §1 does not allow or a text over 256 bytes. */
+/** The topic's text. Throws AgentError `InvalidTopic` for an invalid name or a text over 256 bytes. */
 export function topicFor(topic: Topic): string {
   const levels = levelsOf(topic);
   const text = `${topic.root}/${levels.join("/")}`;

@@ -13,10 +13,9 @@ import {
   type Decoded,
 } from "../api/schema/codec.ts";
 import { readValue } from "../api/schema/read-value.ts";
-import { anything, atLeast, exactText, realNumber } from "../api/schema/values.ts";
+import { anything, atLeast, base64, exactText, realNumber } from "../api/schema/values.ts";
 import type { Type } from "../api/schema/type.ts";
 import { invalidAt } from "../api/decode/field-reader.ts";
-import { bytesOfBase64, base64OfBytes } from "../api/validation/base64.ts";
 import type { DocumentVersion } from "../protocol/desired-document.ts";
 import type { TrustRecord } from "../protocol/trust-bundle.ts";
 import { parseJson } from "../lib/json.ts";
@@ -29,22 +28,12 @@ const SOURCE: Type<SourceName> = {
   schema: () => ({ type: "string" }),
 };
 
-const BYTES: Type<Uint8Array> = {
-  name: "string",
-  read(at) {
-    const bytes = typeof at.value === "string" ? bytesOfBase64(at.value) : undefined;
-    return bytes ?? invalidAt(at, "must be base64");
-  },
-  write: base64OfBytes,
-  schema: () => ({ type: "string", contentEncoding: "base64" }),
-};
-
 const text = (about: string) => fieldOf(exactText, "")({ about, required: true, keep: true });
 const whole = (about: string) => integer({ about, required: true });
 const real = (about: string) => fieldOf(realNumber, 0)({ about, required: true });
 const flag = (about: string) => boolean({ about, required: true });
 const bytes = (about: string) =>
-  fieldOf(BYTES, new Uint8Array())({ about, required: true, keep: true });
+  fieldOf(base64, new Uint8Array())({ about, required: true, keep: true });
 const source = fieldOf(SOURCE, "file")({ about: "Source of the document.", required: true });
 
 const VERSION = {

@@ -4,6 +4,7 @@ import type { Message } from "../decode/field-errors.ts";
 import { invalidAt } from "../decode/field-reader.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { canonicalQuantity, QUANTITY_FORM, quantityError } from "../resource/quantity.ts";
+import { base64OfBytes, bytesOfBase64 } from "../validation/base64.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { checked, converted, number, text } from "./codec.ts";
 import type { JsonSchema, Type } from "./type.ts";
@@ -108,4 +109,15 @@ export const realNumber: Type<number> = {
   read: (at) => (typeof at.value === "number" ? at.value : invalidAt(at, "must be a number")),
   write: (value) => value,
   schema: () => ({ type: ["number", "null"] }),
+};
+
+/** Bytes, in base64 where they are written. */
+export const base64: Type<Uint8Array> = {
+  name: "string",
+  read(at) {
+    const bytes = typeof at.value === "string" ? bytesOfBase64(at.value) : undefined;
+    return bytes ?? invalidAt(at, "must be base64");
+  },
+  write: base64OfBytes,
+  schema: () => ({ type: ["string", "null"], contentEncoding: "base64" }),
 };

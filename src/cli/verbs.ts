@@ -97,6 +97,15 @@ export const VERBS: readonly Verb[] = [
       return explain({ asked, recursive, terminal });
     },
   },
+  {
+    usage: "schema <kind>",
+    description:
+      "print the JSON Schema of pod, configmap, secret, pvc, manifest, desiredstate or configuration, for editors; needs no agent",
+    run: async ({ args: [asked = ""], terminal }) => {
+      const { printSchema } = await import("./schema.ts");
+      return printSchema(asked, terminal);
+    },
+  },
   holdVerb("hold", "pause the updates of a pod of a document, or of all pods; they keep running"),
   holdVerb("release", "end a hold, and allow a failed revision to be tried again"),
   {

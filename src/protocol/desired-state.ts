@@ -16,7 +16,10 @@ import {
   unread,
   type Decoded,
 } from "../api/schema/codec.ts";
+import { presentSchema } from "../api/schema/json-schema.ts";
+import { manifestSchema } from "../api/schema/kinds.ts";
 import { emptyValue } from "../api/schema/read-value.ts";
+import type { JsonSchema, Type } from "../api/schema/type.ts";
 import { anything, atLeast, exactText, time } from "../api/schema/values.ts";
 import { labelValueError, qualifiedNameError } from "../api/validation/validate-names.ts";
 import { GROUPS } from "./groups.ts";
@@ -67,6 +70,9 @@ function epochError(written: string): string | undefined {
     : `must have at most ${MAX_EPOCH_LENGTH} characters`;
 }
 
+/** Judged after the document. */
+const RESOURCE: Type<unknown> = { ...anything, name: "Object", schema: manifestSchema };
+
 const FIELDS = {
   apiVersion: oneOf(["agent/v1"], { about: "Version of the format.", required: "agent/v1" }),
   kind: oneOf(["DesiredState"], { about: "Kind of the document.", required: "DesiredState" }),
@@ -105,7 +111,7 @@ const FIELDS = {
     default: false,
   }),
   resources: fieldOf(
-    listOf(anything),
+    listOf(RESOURCE),
     [],
   )({
     about:
@@ -144,6 +150,11 @@ const GROUP_DOCUMENT = objectType("DesiredState", {
 export type DesiredState = Decoded<typeof NODE_DOCUMENT>;
 /** Whose document it is: groups and labels of a node's own document count, those of a group's are ignored. */
 export type DocumentOf = "node" | "group";
+
+/** Of a node's own document, which has every field. */
+export function desiredStateSchema(): JsonSchema {
+  return presentSchema(NODE_DOCUMENT.schema("warn"));
+}
 
 /** Reports what is wrong; undefined = not even an object. Set up the findings to warn of unknown fields. */
 export function readDesiredState(at: Place, of: DocumentOf): DesiredState | undefined {

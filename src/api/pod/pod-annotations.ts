@@ -13,7 +13,7 @@ const BACKOFF_MAX = "agent/backoff-max";
 const DEPENDS_ON = "agent/depends-on";
 const PULL_STRICT = "agent/pull-strict";
 const RESTART_ON_CONFIG_CHANGE = "agent/restart-on-config-change";
-const UNKNOWN_FIELDS = "agent/unknown-fields";
+export const UNKNOWN_FIELDS = "agent/unknown-fields";
 const MIN_BACKOFF_MS = 1000;
 const MAX_BACKOFF_MS = 3_600_000;
 /** Keeps the reading short, also where every pod of a long file has as many. */

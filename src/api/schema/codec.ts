@@ -12,7 +12,7 @@ import {
   type Node,
   type Place,
 } from "../decode/field-reader.ts";
-import { absentSchema, objectSchema, presentSchema } from "./json-schema.ts";
+import { absentSchema, itemSchema, objectSchema, presentSchema } from "./json-schema.ts";
 import { supported, type FieldRule, type Refusal } from "../decode/field-rules.ts";
 import type { Message } from "../decode/field-errors.ts";
 import type { JsonSchema, Type, Field, Level } from "./type.ts";
@@ -106,10 +106,11 @@ function makeField<T>(type: Type<T>, options: FieldOptions<T>, zero?: T): Field<
       const written = value === undefined ? undefined : type.write(value);
       return keep || !isBlank(written) || !isAbsence(written) ? written : undefined;
     },
-    schema() {
+    schema(unknownFields) {
       const byDefault =
         options.default === undefined ? {} : { default: type.write(options.default) };
-      const schema = { ...type.schema(), ...options.schema, description: about, ...byDefault };
+      const own = { ...type.schema(unknownFields), ...options.schema };
+      const schema = { ...own, description: about, ...byDefault };
       if (options.required !== undefined) return presentSchema(schema);
       return !keep && type.isEmpty?.("") === true ? absentSchema(schema) : schema;
     },
@@ -268,7 +269,10 @@ export function listOf<T>(type: Type<T>): Type<readonly T[]> {
       });
     },
     write: (values) => values.map((value) => type.write(value)),
-    schema: () => ({ type: ["array", "null"], items: type.schema() }),
+    schema: (unknownFields) => ({
+      type: ["array", "null"],
+      items: itemSchema(type.schema(unknownFields)),
+    }),
     isEmpty: (written) => Array.isArray(written) && written.length === 0,
   };
 }
@@ -307,7 +311,10 @@ function mapType<T>(
     },
     write: (values) =>
       Object.fromEntries(Object.entries(values).map(([key, value]) => [key, type.write(value)])),
-    schema: () => ({ type: ["object", "null"], additionalProperties: type.schema() }),
+    schema: (unknownFields) => ({
+      type: ["object", "null"],
+      additionalProperties: itemSchema(type.schema(unknownFields)),
+    }),
   };
 }
 
@@ -347,7 +354,7 @@ export function objectType<const F extends Level>(
       return value;
     },
     write: (value) => writeFields(fields, value),
-    schema: () => objectSchema(fields, options),
+    schema: (unknownFields) => objectSchema(fields, { ...options, unknownFields }),
   };
 }
 

@@ -1,23 +1,31 @@
 // The JSON Schema of fields and objects, for editors and CI.
 
+import type { UnknownFields } from "../decode/field-errors.ts";
+import type { Refusal } from "../decode/field-rules.ts";
 import type { Field, JsonSchema, Level } from "./type.ts";
 
-interface Union {
+interface ObjectSchemaOptions {
   /** Fields of which exactly one is to be written. */
   readonly union?: readonly string[];
   /** Or none. */
   readonly unionOrNone?: true;
+  /** Why an unknown field is refused even where others are only warned of. */
+  readonly unknown?: Refusal;
+  /** Refused if left out. */
+  readonly unknownFields?: UnknownFields | undefined;
 }
 
-export function objectSchema(fields: Level, { union = [], unionOrNone }: Union = {}): JsonSchema {
+export function objectSchema(fields: Level, options: ObjectSchemaOptions): JsonSchema {
+  const { union = [], unionOrNone, unknown, unknownFields } = options;
+  const isOpen = unknownFields === "warn" && unknown === undefined;
   const properties = Object.entries(fields).map(
-    ([key, field]) => [key, fieldSchema(field)] as const,
+    ([key, field]) => [key, fieldSchema(field, unknownFields)] as const,
   );
   const needed = Object.keys(fields).filter((key) => fields[key]?.required === true);
   return {
     type: ["object", "null"],
     properties: Object.fromEntries(properties),
-    additionalProperties: false,
+    ...(isOpen ? {} : { additionalProperties: false }),
     ...(needed.length === 0 ? {} : { required: needed }),
     ...(union.length === 0 ? {} : { oneOf: unionSchemas(union, unionOrNone === true) }),
   };
@@ -38,12 +46,15 @@ function unionSchemas(union: readonly string[], orNone: boolean): readonly JsonS
 }
 
 /** With what its rule refuses. */
-function fieldSchema(field: Field): JsonSchema {
+function fieldSchema(field: Field, unknownFields: UnknownFields | undefined): JsonSchema {
   const { verdict, except } = field.rule;
   const values = except.flatMap((one) => [...one.values]);
   switch (verdict.type) {
     case "Supported":
-      return values.length === 0 ? field.schema() : { ...field.schema(), not: { enum: values } };
+      return {
+        ...field.schema(unknownFields),
+        ...(values.length === 0 ? {} : { not: { enum: values } }),
+      };
     case "Refused":
       return {
         description: `${field.about} Refused: ${verdict.message}.`,
@@ -67,6 +78,30 @@ export function presentSchema(schema: JsonSchema): JsonSchema {
     ...(type === undefined ? {} : { type }),
     ...(choices === undefined ? {} : { enum: choices }),
     ...(isText ? { minLength: 1 } : {}),
+  };
+}
+
+/** Of a list or a map: null is an object in which nothing is written, so it is an error where something is required. */
+export function itemSchema(schema: JsonSchema): JsonSchema {
+  return schema["required"] === undefined ? schema : presentSchema(schema);
+}
+
+const CONDITIONAL = ["if", "then", "else"] as const;
+
+/** `if`, `then` and `else`. No literal: an object with a member `then` would pass for a promise. */
+export function conditional(
+  ...schemas: readonly [JsonSchema, JsonSchema, JsonSchema?]
+): JsonSchema {
+  return Object.fromEntries(CONDITIONAL.map((keyword, index) => [keyword, schemas[index] ?? {}]));
+}
+
+/** A schema that stands alone, in the draft that editors support best. */
+export function schemaDocument(title: string, about: string, schema: JsonSchema): JsonSchema {
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title,
+    description: about,
+    ...schema,
   };
 }
 

@@ -1,10 +1,12 @@
 // The kinds whose fields this node knows, and what people call them.
 
-import type { Level } from "./type.ts";
+import { UNKNOWN_FIELDS } from "../pod/pod-annotations.ts";
 import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";
 import { POD } from "../v1/objects.ts";
+import { conditional, presentSchema } from "./json-schema.ts";
+import type { JsonSchema, Level, Type } from "./type.ts";
 
 export interface SchemaKind {
   readonly kind: "Pod" | "ConfigMap" | "Secret" | "PersistentVolumeClaim";
@@ -12,6 +14,7 @@ export interface SchemaKind {
   readonly words: readonly [string, ...string[]];
   readonly about: string;
   readonly level: Level;
+  readonly type: Pick<Type<unknown>, "schema">;
 }
 
 export const SCHEMA_KINDS: readonly SchemaKind[] = [
@@ -20,24 +23,28 @@ export const SCHEMA_KINDS: readonly SchemaKind[] = [
     words: ["pod", "pods", "po"],
     about: "Containers that run together on this node and share its network and volumes.",
     level: POD.level,
+    type: POD,
   },
   {
     kind: "ConfigMap",
     words: ["configmap", "configmaps", "cm"],
     about: "Configuration that pods read as variables or files. A local object of this node.",
     level: CONFIG_MAP.level,
+    type: CONFIG_MAP,
   },
   {
     kind: "Secret",
     words: ["secret", "secrets"],
     about: "Passwords and keys that pods read as variables or files. A local object of this node.",
     level: SECRET.level,
+    type: SECRET,
   },
   {
     kind: "PersistentVolumeClaim",
     words: ["pvc", "persistentvolumeclaim", "persistentvolumeclaims"],
     about: "A directory of this node that outlives the pods that mount it.",
     level: CLAIM.level,
+    type: CLAIM,
   },
 ];
 
@@ -45,4 +52,47 @@ export const SCHEMA_KINDS: readonly SchemaKind[] = [
 export function findSchemaKind(word: string): SchemaKind | undefined {
   const name = word.toLowerCase();
   return SCHEMA_KINDS.find(({ words }) => words.includes(name));
+}
+
+/** The annotation by which an object lets unknown fields pass. */
+const WARNS_ONLY: JsonSchema = within(
+  "metadata",
+  within("annotations", within(UNKNOWN_FIELDS, { const: "warn" })),
+);
+
+function within(key: string, schema: JsonSchema): JsonSchema {
+  return { type: "object", required: [key], properties: { [key]: schema } };
+}
+
+/** The JSON Schema of an object; of one that lets unknown fields pass, no more than what names it. */
+export function kindSchema({ kind, type }: SchemaKind): JsonSchema {
+  const identity = {
+    required: ["apiVersion", "kind", "metadata"],
+    properties: {
+      apiVersion: { const: "v1" },
+      kind: { const: kind },
+      metadata: within("name", { type: "string", minLength: 1 }),
+    },
+  };
+  return { type: "object", ...conditional(WARNS_ONLY, identity, presentSchema(type.schema())) };
+}
+
+const KINDS = SCHEMA_KINDS.map(({ kind }) => kind);
+const LIST_KINDS = ["List", ...KINDS.map((kind) => `${kind}List`)];
+const LIST = {
+  required: ["apiVersion", "items"],
+  properties: { items: { type: "array", items: { type: "object" } } },
+};
+
+/** The JSON Schema of whatever a document of a manifest may contain: an object of any kind, or a list of them. */
+export function manifestSchema(): JsonSchema {
+  const objects = SCHEMA_KINDS.map((kind) =>
+    conditional(within("kind", { const: kind.kind }), kindSchema(kind)),
+  );
+  return {
+    type: "object",
+    required: ["kind"],
+    properties: { kind: { enum: [...KINDS, ...LIST_KINDS] } },
+    allOf: [...objects, conditional(within("kind", { enum: LIST_KINDS }), LIST)],
+  };
 }

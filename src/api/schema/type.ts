@@ -1,6 +1,7 @@
 // How a value and a field of an object are described: what the codec builds and all others read.
 
 import type { Place, Node } from "../decode/field-reader.ts";
+import type { UnknownFields } from "../decode/field-errors.ts";
 import type { FieldRule } from "../decode/field-rules.ts";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -15,7 +16,8 @@ export interface Type<T> {
   read(at: Place): T | undefined;
   /** As Kubernetes writes it; undefined = left out. */
   write(value: T): unknown;
-  schema(): JsonSchema;
+  /** `unknownFields`: whether unknown fields are errors; refused if left out. */
+  schema(unknownFields?: UnknownFields): JsonSchema;
   /** Written, but equal to not written; absent = no value is. */
   isEmpty?(written: unknown): boolean;
   /** What null means as an item of a list; absent = it is an error. */
@@ -32,7 +34,8 @@ export interface Field<T = unknown> {
   /** Reports what is wrong and falls back to the default. */
   read(node: Node, key: string): T;
   write(value: T): unknown;
-  schema(): JsonSchema;
+  /** As of a type. */
+  schema(unknownFields?: UnknownFields): JsonSchema;
 }
 
 /** The fields of one object, by name. */

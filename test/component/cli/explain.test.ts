@@ -46,3 +46,29 @@ describe("explain", () => {
     expect(terminal.stderr).toBe(`Error: ${message}\n`);
   });
 });
+
+describe("schema", () => {
+  test.each([
+    ["pod", "Pod"],
+    ["cm", "ConfigMap"],
+    ["secret", "Secret"],
+    ["pvc", "PersistentVolumeClaim"],
+    ["manifest", "Manifest"],
+    ["DesiredState", "DesiredState"],
+    ["configuration", "AgentConfiguration"],
+  ])("%s prints JSON and needs no agent", async (word, title) => {
+    expect(await run(`schema ${word}`)).toBe(0);
+    const schema: unknown = JSON.parse(terminal.stdout);
+    expect(schema).toMatchObject({ $schema: "http://json-schema.org/draft-07/schema#", title });
+    expect(terminal.stdout).toEndWith("}\n");
+    expect(terminal.stderr).toBe("");
+  });
+
+  test("of anything else is a wrong question", async () => {
+    expect(await run("schema desired-state")).toBe(2);
+    expect(terminal.stdout).toBe("");
+    expect(terminal.stderr).toBe(
+      'Error: there is no schema of "desired-state"; ask for pod, configmap, secret, pvc, manifest, desiredstate or configuration (did you mean desiredstate?)\n',
+    );
+  });
+});

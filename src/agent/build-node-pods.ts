@@ -18,7 +18,8 @@ import { nodeAllocatable, runtimeHelper } from "../runtime/runtime-helper.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
 import { hostPathError, isOfDocument } from "../source/policy/host-path-reach.ts";
-import { PodVolumes } from "../volume/pod-volumes.ts";
+import { Volumes } from "../volume/mount-volumes.ts";
+import { downwardFiles } from "../volume/projection.ts";
 import { buildPods, type PodRunner, type PodsOptions } from "./build-pods.ts";
 
 export interface NodePodsOptions extends Pick<
@@ -42,12 +43,12 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
   const objects = (pod: Pod): LocalObjects => objectsOf(pod, options);
   const allocatable = nodeAllocatable(edges, config);
   const judge = hostPathError(edges.files, config);
-  const volumes = new PodVolumes({
-    edges,
-    config,
-    nodeName,
-    allocatable,
+  const volumes = new Volumes({
+    ...edges,
+    ...config,
+    memoryBytes: allocatable.memoryBytes,
     objects,
+    renderDownward: downwardFiles(nodeName, allocatable),
     hostPathError: (pod) => (isOfDocument(knownAs(pod, options)) ? judge : undefined),
   });
   const devices = new MissingDevices({ ...edges, desired, workers });
@@ -80,7 +81,7 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
 }
 
 /** A volume's path is checked again right before a container mounts it. */
-function checkingPaths(configs: NodePodConfigs, volumes: PodVolumes): NodePodConfigs {
+function checkingPaths(configs: NodePodConfigs, volumes: Volumes): NodePodConfigs {
   return {
     ...configs,
     container: (wanted, container, found) => {

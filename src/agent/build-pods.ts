@@ -27,7 +27,7 @@ import type { NodePodConfigs } from "../runtime/pod-configs.ts";
 import { PodRuntime } from "../runtime/pod-runtime.ts";
 import { ContainerSurroundings } from "../runtime/run-container-options.ts";
 import { ContainerStarter } from "../runtime/start-container.ts";
-import type { PodVolumes } from "../volume/pod-volumes.ts";
+import type { Volumes } from "../volume/mount-volumes.ts";
 import { volumeImages } from "../runtime/cri-config/container-mounts.ts";
 
 export interface LifecycleOptions {
@@ -56,7 +56,7 @@ export interface PodsOptions
   readonly helper: RuntimeHelper;
   readonly objects: PodObjects;
   readonly volumes: Pick<
-    PodVolumes,
+    Volumes,
     "check" | "shareLargeClaims" | "setUp" | "emptyLargeVolumes" | "tearDown"
   >;
   readonly ensureImage: EnsureImage;

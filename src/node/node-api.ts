@@ -4,14 +4,13 @@ import type { NamedPod } from "../api/v1/pod.ts";
 import type { HoldVerb, HoldOutcome } from "../rollout/update-holds.ts";
 import type { TrustView } from "../trust/trust-view.ts";
 import type { ObjectEntry } from "./object-list.ts";
-import type { ClaimOutcome } from "../volume/claim-data.ts";
+import type { ClaimOutcome, ClaimName } from "../volume/claims.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { PodEntry } from "./pod-list.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { EventEntry } from "./events-list.ts";
 import type { V1Object } from "./v1-shape.ts";
 import { rfc3339 } from "../lib/clock.ts";
-import type { ClaimName } from "../volume/claims.ts";
 import type { SourceName } from "../api/pod/labels.ts";
 
 /** What became of an order to stop sooner. */

@@ -12,8 +12,13 @@ import type { ObjectEntry } from "./object-list.ts";
 import type { PodEntry } from "./pod-list.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
 import type { UpstreamPort } from "../upstream/upstream.ts";
-import type { Claims, ClaimName } from "../volume/claims.ts";
-import { removeClaimData, type ClaimUsers, type ClaimOutcome } from "../volume/claim-data.ts";
+import {
+  type Claims,
+  type ClaimName,
+  removeClaimData,
+  type ClaimUsers,
+  type ClaimOutcome,
+} from "../volume/claims.ts";
 import type { Edges } from "../edges.ts";
 import { timeConditions } from "./clock-floor.ts";
 import type { EventRecorder } from "./event-recorder.ts";

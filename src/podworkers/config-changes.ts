@@ -9,6 +9,7 @@ import type { Edges } from "../edges.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { configDigests } from "../runtime/decide/config-digests.ts";
 import type { SourceName } from "../api/pod/labels.ts";
+import type { Volumes } from "../volume/mount-volumes.ts";
 
 /** What the pods of this node read. */
 export interface PodObjects {
@@ -72,14 +73,14 @@ export interface PodObjectsOptions {
     objectsFor(desired: DesiredPod): LocalObjects;
   };
   readonly written: { isSettledFor(reader: SourceName): boolean };
-  readonly volumes: { refresh(pod: Pod): readonly string[] };
+  readonly volumes: Pick<Volumes, "refresh">;
 }
 
 export function podObjects({ edges, desired, written, volumes }: PodObjectsOptions): PodObjects {
   const { secrets } = edges.store;
   return {
     version: () => desired.objectVersion,
-    refreshVolumes: (pod) => volumes.refresh(pod),
+    refreshVolumes: (pod) => volumes.refresh(pod).problems,
     digests: (wanted) =>
       configDigests(wanted.pod, {
         objects: desired.objectsFor(wanted),

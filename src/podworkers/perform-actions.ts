@@ -17,12 +17,12 @@ import { isLive, usableSandbox } from "../runtime/observe/newest.ts";
 import type { KillReason, PodAction } from "../runtime/decide/pod-action.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { PodRuntime } from "../runtime/pod-runtime.ts";
-import type { PodVolumes } from "../volume/pod-volumes.ts";
+import type { Volumes } from "../volume/mount-volumes.ts";
 import type { PodSyncState } from "./pod-sync-state.ts";
 
 export interface ActionPerformerOptions {
   readonly runtime: PodRuntime;
-  readonly volumes: Pick<PodVolumes, "check" | "shareLargeClaims" | "setUp">;
+  readonly volumes: Pick<Volumes, "check" | "shareLargeClaims" | "setUp">;
   readonly network: Pick<RuntimeWatch, "requireNetwork">;
   readonly clock: Clock;
   readonly record: RecordEvent;

@@ -5,7 +5,7 @@ import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import { parsePodLogDirectory, podLogDirectory } from "../api/pod/log-paths.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { StatusManager } from "../status/status-manager.ts";
-import type { PodVolumes } from "../volume/pod-volumes.ts";
+import type { Volumes } from "../volume/mount-volumes.ts";
 import type { FileInfo, Files } from "../host/files.ts";
 import { nameOf } from "./plan.ts";
 import { trimPlan, type LogFile } from "./log-retention.ts";
@@ -13,7 +13,7 @@ import { trimPlan, type LogFile } from "./log-retention.ts";
 export interface PodCleanupOptions {
   readonly files: Files;
   readonly podLogsDir: string;
-  readonly volumes: Pick<PodVolumes, "tearDown">;
+  readonly volumes: Pick<Volumes, "tearDown">;
   readonly cgroups: { removeCgroup(uid: PodUID): void };
   readonly statuses: Pick<StatusManager, "get">;
 }

@@ -12,7 +12,7 @@ import type { PodCache } from "../pleg/pod-cache.ts";
 import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import { removePod, type PodKiller } from "../runtime/kill-pod.ts";
 import type { Store } from "../store/store.ts";
-import type { PodVolumes } from "../volume/pod-volumes.ts";
+import type { Volumes } from "../volume/mount-volumes.ts";
 import type { PodCleanup } from "./pod-cleanup.ts";
 import type { StatusPublisher } from "./publish-status.ts";
 
@@ -23,7 +23,7 @@ export interface PodTerminatorOptions {
   readonly log: Logger;
   readonly cache: Pick<PodCache, "get">;
   readonly lifecycle: Pick<PodLifecycle, "look">;
-  readonly volumes: Pick<PodVolumes, "emptyLargeVolumes">;
+  readonly volumes: Pick<Volumes, "emptyLargeVolumes">;
   readonly cleanup: Pick<PodCleanup, "cleanUp">;
   readonly store: Pick<Store, "failures" | "killed" | "removals">;
   readonly publisher: Pick<StatusPublisher, "publishTerminating">;

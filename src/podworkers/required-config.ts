@@ -6,14 +6,14 @@ import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { allContainers, type Pod } from "../api/v1/pod.ts";
 import { reasonOf } from "../lib/errors.ts";
 import { resolveEnvironment } from "../runtime/cri-config/environment.ts";
-import type { PodVolumes } from "../volume/pod-volumes.ts";
+import type { Volumes } from "../volume/mount-volumes.ts";
 import { requireParts } from "../runtime/cri-config/volume-parts.ts";
 
 export interface RequiredConfigFacts {
   readonly objects: LocalObjects;
   readonly allocatable: NodeAllocatable;
   readonly nodeName: string;
-  readonly volumes: Pick<PodVolumes, "check">;
+  readonly volumes: Pick<Volumes, "check">;
 }
 
 const CONFIG_ERROR = "CreateContainerConfigError";

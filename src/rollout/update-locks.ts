@@ -8,7 +8,7 @@ import { lockVolumeOf } from "../api/pod/update-annotations.ts";
 import type { Files } from "../host/files.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
-import { emptyDirPath } from "../volume/volume-paths.ts";
+import { emptyDirPath } from "../volume/volume-directory.ts";
 
 export interface UpdateLocksOptions {
   readonly clock: Clock;

@@ -20,7 +20,7 @@ export interface RuntimeHelperOptions {
   readonly desired: { objectsFor(pod: DesiredPod): LocalObjects };
   readonly runtime: { readonly features: RuntimeFeatures };
   readonly volumes: {
-    refresh(pod: Pod, starting: Container): readonly string[];
+    refresh(pod: Pod, starting: Container): { readonly problems: readonly string[] };
     prepareSubPath(pod: Pod, part: SubPath): string;
   };
 }
@@ -43,7 +43,7 @@ export function runtimeHelper(options: RuntimeHelperOptions): RuntimeHelper {
     objects: (pod) => desired.objectsFor(pod),
     configDigest: (text) => store.secrets.configDigest(text),
     mountsImages: () => runtime.features.imageVolumes,
-    refreshVolumes: (pod, starting) => volumes.refresh(pod, starting),
+    refreshVolumes: (pod, starting) => volumes.refresh(pod, starting).problems,
     prepareSubPath: (pod, part) => volumes.prepareSubPath(pod, part),
   };
 }

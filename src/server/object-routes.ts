@@ -2,10 +2,9 @@
 
 import type { LocalObjectKind } from "../api/v1/object/local-object.ts";
 import { json, notAllowed, success, text, type Answer } from "./answer.ts";
-import type { ClaimOutcome } from "../volume/claim-data.ts";
+import type { ClaimOutcome, ClaimName } from "../volume/claims.ts";
 import { objectList, v1Object } from "../node/object-list.ts";
 import type { ObjectFacts } from "../node/node-api.ts";
-import type { ClaimName } from "../volume/claims.ts";
 
 export interface ObjectPath {
   readonly resource: string;

@@ -14,7 +14,7 @@ export interface AtomicContent {
   /** Empty directories, as mount points of other volumes. */
   readonly directories: readonly string[];
   /** Owns all files and may read them. */
-  readonly group?: number;
+  readonly group?: number | undefined;
 }
 
 /** The entries of the root, and the version that readers see. */

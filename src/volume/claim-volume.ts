@@ -1,25 +1,26 @@
 // Performs: volumes of persistentVolumeClaims: a directory that outlives its pods; its group is that of each pod that
 // writes to it.
 
-import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { ClaimVolume } from "../api/v1/volumes.ts";
 import type { ShareOptions } from "../host/tree/share-tree.ts";
 import { AgentError } from "../lib/errors.ts";
 import type { ClaimName, Claims } from "./claims.ts";
-import { notFound } from "./projection.ts";
-import { POD_DIRECTORY_MODE, makePodDirectory, type VolumeHost } from "./volume-directory.ts";
-import { sharedMarkPath } from "./volume-paths.ts";
+import { notFound, type ProjectionFacts } from "./projection.ts";
+import {
+  POD_DIRECTORY_MODE,
+  makePodDirectory,
+  type VolumeHost,
+  sharedMarkPath,
+} from "./volume-directory.ts";
 
 export class ClaimVolumes {
-  readonly #host: VolumeHost;
+  readonly #host: VolumeHost & Pick<ProjectionFacts, "objects">;
   readonly #claims: Claims;
-  readonly #objects: LocalObjects;
 
-  constructor(host: VolumeHost, claims: Claims, objects: LocalObjects) {
+  constructor(host: VolumeHost & Pick<ProjectionFacts, "objects">, claims: Claims) {
     this.#host = host;
     this.#claims = claims;
-    this.#objects = objects;
   }
 
   /** Returns its path, accessible to the pod's group. Throws AgentError. */
@@ -56,7 +57,7 @@ export class ClaimVolumes {
 
   #declared(volume: ClaimVolume, pod: Pod): ClaimName {
     const { namespace, name } = nameOf(volume, pod);
-    if (this.#objects.claim(namespace, name) === undefined) {
+    if (this.#host.objects(pod).claim(namespace, name) === undefined) {
       const message = notFound("persistentvolumeclaim", name, namespace);
       throw new AgentError({ reason: "CreateContainerConfigError", message });
     }

@@ -6,8 +6,7 @@ import { podLimits } from "../api/resource/pod-amounts.ts";
 import { parseQuantity, wholeUnits } from "../api/resource/quantity.ts";
 import type { EmptyDirVolume, EmptyDirMedium } from "../api/v1/volumes.ts";
 import { AgentError } from "../lib/errors.ts";
-import { POD_DIRECTORY_MODE, type VolumeHost } from "./volume-directory.ts";
-import { emptyDirsDirectory } from "./volume-paths.ts";
+import { POD_DIRECTORY_MODE, type VolumeHost, emptyDirsDirectory } from "./volume-directory.ts";
 
 /** Any user of any container of the pod may write. */
 const MODE = 0o777;

@@ -8,10 +8,10 @@ import { AgentError } from "../lib/errors.ts";
 export interface HostPathHost {
   readonly files: Files;
   /**
-   * Why the pod may not use the path after links are resolved; undefined = it may. Absent = paths are used as written,
-   * without resolving links.
+   * Why the pod may not use the path after links are resolved; undefined = it may. No function = paths are used as
+   * written, without resolving links.
    */
-  readonly hostPathError?: (written: string, resolved: string) => string | undefined;
+  readonly hostPathError: ((written: string, resolved: string) => string | undefined) | undefined;
 }
 
 type Allowed = Exclude<HostPathAction["type"], "Refuse">;

@@ -1,34 +1,29 @@
 // Performs: sets up the volumes of a pod on the host and removes them afterwards. Every call may be repeated, also after a
 // crash in the middle. kubelet: volume manager
 
-import { NO_OBJECTS, type LocalObjects } from "../api/v1/object/local-object.ts";
+import { NO_OBJECTS } from "../api/v1/object/local-object.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
-import type { DownwardAPIFile } from "../api/v1/projections.ts";
 import type { Volume } from "../api/v1/volumes.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import { ClaimVolumes } from "./claim-volume.ts";
 import { Claims } from "./claims.ts";
-import {
-  checkContent,
-  isMountedInPart,
-  refreshContent,
-  setUpContent,
-  type ContentHost,
-  ContentPlace,
-} from "./content-volume.ts";
+import { ContentVolumes, isMountedInPart } from "./content-volume.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
-import type { ProjectionFacts } from "./projection.ts";
+import { type ProjectionFacts, isContentVolume, isReadOnlyVolume } from "./projection.ts";
 import { checkHostPath, checkStillThere, setUpHostPath, type HostPathHost } from "./host-path.ts";
-import { unmountAll } from "./volume-directory.ts";
-import { isContentVolume } from "./volume-kinds.ts";
-import { emptyDirPath, isPodUID, podDirectory, podsDirectory } from "./volume-paths.ts";
+import {
+  unmountAll,
+  emptyDirPath,
+  isPodUID,
+  podDirectory,
+  podsDirectory,
+} from "./volume-directory.ts";
 import type { Container } from "../api/v1/container.ts";
+import { type SubPathRequest, SubPaths } from "./sub-path.ts";
 
-export interface VolumesOptions extends EmptyDirHost, HostPathHost {
-  /** Absent = none; pods that need one wait. */
-  readonly objects?: LocalObjects;
-  /** The text of a field or resource of the pod; undefined = the pod has none. Absent = always undefined. */
-  readonly renderDownward?: (pod: Pod, file: DownwardAPIFile) => string | undefined;
+export interface VolumesOptions extends EmptyDirHost, Partial<ProjectionFacts> {
+  /** Judges what hostPaths of the pod lead to; undefined = they are taken as written. */
+  readonly hostPathError?: (pod: Pod) => HostPathHost["hostPathError"];
   /** Absent = `stateDir/claims`. */
   readonly claimRoot?: string;
   readonly claimRootMustBeMount?: boolean;
@@ -43,23 +38,18 @@ interface Refreshed {
 export class Volumes {
   readonly claims: Claims;
   readonly #claims: ClaimVolumes;
-  readonly #options: VolumesOptions;
-  readonly #projection: ProjectionFacts;
+  readonly #options: VolumesOptions & ProjectionFacts;
 
   constructor(options: VolumesOptions) {
-    const { files, mounts, stateDir, objects, renderDownward, claimRoot } = options;
-    this.#options = options;
-    this.#projection = {
-      objects: objects ?? NO_OBJECTS,
-      renderDownward: renderDownward ?? (() => undefined),
-    };
+    const { files, mounts, stateDir, claimRoot } = options;
+    this.#options = { objects: () => NO_OBJECTS, renderDownward: () => undefined, ...options };
     this.claims = new Claims({
       files,
       mounts,
       claimRoot: claimRoot ?? `${stateDir}/claims`,
       claimRootMustBeMount: options.claimRootMustBeMount ?? false,
     });
-    this.#claims = new ClaimVolumes(options, this.claims, this.#projection.objects);
+    this.#claims = new ClaimVolumes(this.#options, this.claims);
   }
 
   /**
@@ -69,9 +59,9 @@ export class Volumes {
    */
   setUp(pod: Pod): ReadonlyMap<string, string> {
     const paths = new Map<string, string>();
-    const content = this.#contentOf(pod);
+    const content = new ContentVolumes(this.#options, pod);
     forEach(pod.spec.volumes, (volume) => {
-      const path = this.#setUp(volume, content);
+      const path = this.#setUp(volume, pod, content);
       if (path !== undefined) paths.set(volume.name, path);
     });
     return paths;
@@ -79,11 +69,11 @@ export class Volumes {
 
   /** Throws what `setUp` would, as far as it can be checked without creating anything. */
   check(pod: Pod): void {
-    const content = this.#contentOf(pod);
+    const content = new ContentVolumes(this.#options, pod);
     forEach(pod.spec.volumes, (volume) => {
-      if ("hostPath" in volume) checkHostPath(this.#options, volume);
+      if ("hostPath" in volume) checkHostPath(this.#hostPathsOf(pod), volume);
       if ("persistentVolumeClaim" in volume) this.#claims.check(volume, pod);
-      if (isContentVolume(volume)) checkContent(content, volume);
+      if (isContentVolume(volume)) content.check(volume);
     });
   }
 
@@ -95,16 +85,24 @@ export class Volumes {
     forEach(pod.spec.volumes, (volume) => {
       const path = paths.get(volume.name);
       if (path === undefined) return;
-      if ("hostPath" in volume) checkStillThere(this.#options, path);
+      if ("hostPath" in volume) checkStillThere(this.#hostPathsOf(pod), path);
       if ("persistentVolumeClaim" in volume) this.#claims.checkThere(volume, pod);
     });
+  }
+
+  /** Throws AgentError `CreateContainerConfigError`, or what `checkPaths` throws. */
+  prepareSubPath(pod: Pod, part: Omit<SubPathRequest, "readOnly">): string {
+    this.checkPaths(pod, new Map([[part.volumeName, part.volumePath]]));
+    const volume = pod.spec.volumes.find(({ name }) => name === part.volumeName);
+    const readOnly = volume !== undefined && isReadOnlyVolume(volume);
+    return new SubPaths(this.#options).prepare({ ...part, readOnly });
   }
 
   /**
    * The slow part of `setUp`: gives large claims to the pod's group, in steps between which the caller yields to the event
    * loop. `setUp` reports other problems. Throws AgentError `FailedMount`.
    */
-  *shareLargeClaims(pod: Pod): Generator<void, void> {
+  *shareLargeClaims(pod: Pod): Iterable<void> {
     for (const volume of pod.spec.volumes) {
       if (!("persistentVolumeClaim" in volume)) continue;
       try {
@@ -122,11 +120,11 @@ export class Volumes {
   refresh(pod: Pod, starting?: Container): Refreshed {
     const changed: string[] = [];
     const problems: string[] = [];
-    const content = this.#contentOf(pod);
+    const content = new ContentVolumes(this.#options, pod);
     for (const volume of pod.spec.volumes.filter(isContentVolume)) {
       if (starting !== undefined && !isMountedInPart(starting, volume)) continue;
       try {
-        if (refreshContent(content, volume)) changed.push(volume.name);
+        if (content.refresh(volume)) changed.push(volume.name);
       } catch (cause) {
         problems.push(problemOf(volume, cause).message);
       }
@@ -163,7 +161,7 @@ export class Volumes {
   }
 
   /** The slow part of `tearDown`, in steps: a large emptyDir. `tearDown` reports problems. */
-  *emptyLargeVolumes(uid: PodUID): Generator<void, void> {
+  *emptyLargeVolumes(uid: PodUID): Iterable<void> {
     const { files, mounts, stateDir } = this.#options;
     const directory = podDirectory(stateDir, uid);
     if (files.info(directory) === undefined) return;
@@ -182,20 +180,16 @@ export class Volumes {
       .map(({ name }) => name);
   }
 
-  #contentOf(pod: Pod): ContentHost {
-    return {
-      projection: this.#projection,
-      pod,
-      place: new ContentPlace(this.#options, pod),
-    };
+  #setUp(volume: Volume, pod: Pod, content: ContentVolumes): string | undefined {
+    if ("emptyDir" in volume) return setUpEmptyDir(this.#options, volume, pod);
+    if ("hostPath" in volume) return setUpHostPath(this.#hostPathsOf(pod), volume);
+    if ("persistentVolumeClaim" in volume) return this.#claims.setUp(volume, pod);
+    return isContentVolume(volume) ? content.setUp(volume) : undefined;
   }
 
-  #setUp(volume: Volume, content: ContentHost): string | undefined {
-    const { pod } = content;
-    if ("emptyDir" in volume) return setUpEmptyDir(this.#options, volume, pod);
-    if ("hostPath" in volume) return setUpHostPath(this.#options, volume);
-    if ("persistentVolumeClaim" in volume) return this.#claims.setUp(volume, pod);
-    return isContentVolume(volume) ? setUpContent(content, volume) : undefined;
+  #hostPathsOf(pod: Pod): HostPathHost {
+    const { files, hostPathError } = this.#options;
+    return { files, hostPathError: hostPathError?.(pod) };
   }
 }
 

@@ -1,10 +1,17 @@
 // Computes the files of a volume of ConfigMaps, Secrets and fields of the pod. kubelet: MakePayload, CollectData
 
+import { containerResource, podField, type NodeAllocatable } from "../api/pod/downward.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import { filePathError, tidyPath } from "../api/validation/reference-rules.ts";
 import type { DownwardAPIFile, ObjectProjection, ProjectedSource } from "../api/v1/projections.ts";
-import type { ContentVolume } from "./volume-kinds.ts";
+import type {
+  ConfigMapVolume,
+  DownwardAPIVolume,
+  ProjectedVolume,
+  SecretVolume,
+  Volume,
+} from "../api/v1/volumes.ts";
 
 export interface ProjectedFile {
   readonly bytes: Uint8Array;
@@ -22,8 +29,9 @@ export interface Projection {
 }
 
 export interface ProjectionFacts {
-  readonly objects: LocalObjects;
-  /** Undefined = the pod has no such field or resource. */
+  /** What the pod may use. */
+  readonly objects: (pod: Pod) => LocalObjects;
+  /** The text of a field or resource; undefined = the pod has no such field or resource. */
   readonly renderDownward: (pod: Pod, file: DownwardAPIFile) => string | undefined;
 }
 
@@ -63,7 +71,7 @@ class Projector {
   }
 
   add(source: ProjectedSource): void {
-    const { objects } = this.#facts;
+    const objects = this.#facts.objects(this.#pod);
     const { namespace } = this.#pod.metadata;
     switch (source.type) {
       case "configMap": {
@@ -140,4 +148,33 @@ export function notFound(kind: string, name: string, namespace: string): string 
 
 function noKey({ kind, name, key }: { kind: Kind; name: string; key: string }): string {
   return `${kind} "${name}" has no key "${key}"`;
+}
+
+/** Volumes that the agent fills with files, and refills when their sources change. */
+export type ContentVolume = ConfigMapVolume | SecretVolume | DownwardAPIVolume | ProjectedVolume;
+
+export function isContentVolume(volume: Volume): volume is ContentVolume {
+  return (
+    "configMap" in volume || "secret" in volume || "downwardAPI" in volume || "projected" in volume
+  );
+}
+
+/** No container may write to it, even if its mount is not read-only. kubelet: Attributes.ReadOnly */
+export function isReadOnlyVolume(volume: Volume): boolean {
+  if ("persistentVolumeClaim" in volume) return volume.persistentVolumeClaim.readOnly;
+  return isContentVolume(volume) || "image" in volume;
+}
+
+/** Files with fields of pods on this node. Volumes cannot refer to addresses. */
+export function downwardFiles(
+  nodeName: string,
+  allocatable: NodeAllocatable,
+): ProjectionFacts["renderDownward"] {
+  return (pod, { fieldRef, resourceFieldRef }) => {
+    if (fieldRef !== undefined)
+      return podField(pod, fieldRef.fieldPath, { nodeName, podIPs: [], hostIPs: [] });
+    if (resourceFieldRef === undefined) return undefined;
+    const { containerName: container } = resourceFieldRef;
+    return containerResource(pod, resourceFieldRef, { container, node: allocatable });
+  };
 }

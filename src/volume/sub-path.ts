@@ -8,8 +8,8 @@ import {
   makePodDirectory,
   unmountAll,
   type VolumeHost,
+  subPathsDirectory,
 } from "./volume-directory.ts";
-import { subPathsDirectory } from "./volume-paths.ts";
 
 export interface SubPathRequest {
   readonly uid: PodUID;

@@ -2,7 +2,7 @@
 
 import type { Files } from "../host/files.ts";
 import type { Mounts } from "../host/mounts.ts";
-import { podDirectory } from "./volume-paths.ts";
+import { AgentError } from "../lib/errors.ts";
 
 export interface VolumeHost {
   readonly files: Files;
@@ -28,4 +28,55 @@ export function unmountAll({ mounts }: Pick<VolumeHost, "mounts">, directory: st
     for (const path of mounted) mounts.makePrivate(path);
     for (const path of mounted) mounts.unmount(path);
   }
+}
+
+export function podsDirectory(stateDir: string): string {
+  return `${stateDir.replace(/\/+$/, "")}/pods`;
+}
+
+/** Everything of one pod. Throws AgentError `InvalidUID` for a text that could lead to another directory. */
+export function podDirectory(stateDir: string, uid: string): string {
+  if (!isPodUID(uid)) {
+    const message = `"${uid}" is not a pod UID: only letters, digits and dashes are allowed`;
+    throw new AgentError({ reason: "InvalidUID", message });
+  }
+  return `${podsDirectory(stateDir)}/${uid}`;
+}
+
+/** `<stateDir>/pods/<uid>/volumes/kubernetes.io~empty-dir`, as in the kubelet. */
+export function emptyDirsDirectory(stateDir: string, uid: string): string {
+  return `${podDirectory(stateDir, uid)}/volumes/kubernetes.io~empty-dir`;
+}
+
+export function emptyDirPath(stateDir: string, uid: string, volume: string): string {
+  return `${emptyDirsDirectory(stateDir, uid)}/${volume}`;
+}
+
+/** `<stateDir>/pods/<uid>/volumes/content`: the volumes that the agent fills, by their names. */
+export function contentDirectory(stateDir: string, uid: string): string {
+  return `${podDirectory(stateDir, uid)}/volumes/content`;
+}
+
+/** This file exists once the claim of this volume was given to the pod's group. */
+export function sharedMarkPath(stateDir: string, uid: string, volume: string): string {
+  return `${podDirectory(stateDir, uid)}/shared-claims/${volume}`;
+}
+
+/** `<stateDir>/pods/<uid>/volume-subpaths`: the parts of volumes that containers mount. */
+export function partsDirectory(stateDir: string, uid: string): string {
+  return `${podDirectory(stateDir, uid)}/volume-subpaths`;
+}
+
+/** `<stateDir>/pods/<uid>/volume-subpaths/<volume>/<container>` */
+export function subPathsDirectory(
+  stateDir: string,
+  uid: string,
+  of: { readonly volumeName: string; readonly container: string },
+): string {
+  return `${partsDirectory(stateDir, uid)}/${of.volumeName}/${of.container}`;
+}
+
+/** The agent's UIDs are UUIDs; a forged label must not lead to another path. */
+export function isPodUID(text: string): boolean {
+  return /^[0-9A-Za-z][0-9A-Za-z-]{0,127}$/.test(text);
 }

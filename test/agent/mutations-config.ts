@@ -106,8 +106,8 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "volumes stay as they were",
     file: "src/volume/content-volume.ts",
-    search: "  return shown.write(content);\n",
-    replacement: "  return content === undefined;\n",
+    search: "  return shown.write(this.#contentOf(volume, files));\n",
+    replacement: "  return files === undefined;\n",
   },
   {
     name: "Secrets lie on the disk",
@@ -171,7 +171,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   }
 
   /** The slow part of \`tearDown\`, in steps: a large emptyDir. \`tearDown\` reports problems. */
-  *emptyLargeVolumes(uid: PodUID): Generator<void, void> {
+  *emptyLargeVolumes(uid: PodUID): Iterable<void> {
     const { files, mounts, stateDir } = this.#options;
     const directory = podDirectory(stateDir, uid);
     if (files.info(directory) === undefined) return;
@@ -183,7 +183,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   }
 
   /** The slow part of \`tearDown\`, in steps: a large emptyDir. \`tearDown\` reports problems. */
-  *emptyLargeVolumes(uid: PodUID): Generator<void, void> {
+  *emptyLargeVolumes(uid: PodUID): Iterable<void> {
     const { files, mounts, stateDir } = this.#options;
     const directory = podDirectory(stateDir, uid);
     if (files.info(directory) === undefined) return;

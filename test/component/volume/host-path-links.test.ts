@@ -13,11 +13,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { hostPathError, isOfDocument } from "../../../src/source/policy/host-path-reach.ts";
-import { PodVolumes } from "../../../src/volume/pod-volumes.ts";
+import { Volumes } from "../../../src/volume/mount-volumes.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { SourceName } from "../../../src/api/pod/desired-pod.ts";
-import { NO_OBJECTS } from "../../../src/api/v1/object/local-object.ts";
 import type { HostPathType } from "../../../src/api/v1/volumes.ts";
 import type { Files } from "../../../src/host/files.ts";
 import { realMounts } from "../../../src/host/mounts.ts";
@@ -77,15 +76,10 @@ function aNode({ source = "mqtt:node", list, stateDir = "state", meanwhile }: Gi
     mqtt: { ...MQTT_DEFAULTS, url: "mqtt://broker.example", podPolicy },
   };
   const judge = hostPathError(files, config);
-  const volumes = new PodVolumes({
-    edges: {
-      files: meanwhile === undefined ? files : changing(() => meanwhile(at)),
-      mounts: realMounts(),
-    },
-    config,
-    nodeName: "pi-1",
-    allocatable: { cpuMillis: 1000, memoryBytes: 1_000_000, ephemeralStorageBytes: 1_000_000 },
-    objects: () => NO_OBJECTS,
+  const volumes = new Volumes({
+    ...config,
+    files: meanwhile === undefined ? files : changing(() => meanwhile(at)),
+    mounts: realMounts(),
     hostPathError: () => (isOfDocument([{ source }]) ? judge : undefined),
   });
   const podOf = (path: string, type: HostPathType) =>

@@ -86,7 +86,7 @@ export interface VolumeWorld {
   readonly objects: FakeObjects;
   readonly volumes: Volumes;
   /** Other volumes on the same disk: another process, or one with other edges. */
-  again(more?: Partial<VolumesOptions>): Volumes;
+  again(more?: Partial<Omit<VolumesOptions, "objects">>): Volumes;
 }
 
 /** Each call of the answer makes a world; after the test nothing of it is mounted any more. */
@@ -107,8 +107,11 @@ export function volumeWorlds(): () => VolumeWorld {
     const stateDir = join(root, "state");
     const claimRoot = join(root, "claims");
     const objects = new FakeObjects();
-    const options = { files, mounts, stateDir, objects, renderDownward: renderLabel, claimRoot };
-    const again = (more: Partial<VolumesOptions> = {}) => new Volumes({ ...options, ...more });
+    const found = { objects: () => objects, renderDownward: renderLabel };
+    const options = { files, mounts, stateDir, claimRoot };
+    // A world given as `more` brings its own bare `objects`.
+    const again = (more: Partial<Omit<VolumesOptions, "objects">> = {}) =>
+      new Volumes({ ...options, ...more, ...found });
     const podDir = join(stateDir, "pods", UID);
     return { root, stateDir, podDir, claimRoot, files, mounts, objects, volumes: again(), again };
   };

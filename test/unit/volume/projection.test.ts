@@ -2,8 +2,11 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { NO_OBJECTS, type LocalObjects } from "../../../src/api/v1/object/local-object.ts";
 import type { ObjectProjection, ProjectedSource } from "../../../src/api/v1/projections.ts";
-import { projectVolume, type Projection } from "../../../src/volume/projection.ts";
-import type { ContentVolume } from "../../../src/volume/volume-kinds.ts";
+import {
+  projectVolume,
+  type Projection,
+  type ContentVolume,
+} from "../../../src/volume/projection.ts";
 import { aPod } from "../../fakes/a-pod.ts";
 
 const metadata = { name: "o", namespace: "default", labels: {}, annotations: {} };
@@ -58,7 +61,7 @@ function project(
   has: LocalObjects = objects({ a: "1", b: "2" }),
 ): Projection {
   return projectVolume(volume, aPod(), {
-    objects: has,
+    objects: () => has,
     renderDownward: (pod, { fieldRef }) =>
       fieldRef?.fieldPath === "metadata.name" ? pod.metadata.name : undefined,
   });

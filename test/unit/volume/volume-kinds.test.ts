@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { ProjectedSource } from "../../../src/api/v1/projections.ts";
 import type { Volume } from "../../../src/api/v1/volumes.ts";
-import { isContentVolume, isReadOnlyVolume } from "../../../src/volume/volume-kinds.ts";
+import { isContentVolume, isReadOnlyVolume } from "../../../src/volume/projection.ts";
 
 const object = { name: "o", items: [], optional: false };
 const projected = (...sources: ProjectedSource[]): Volume => ({

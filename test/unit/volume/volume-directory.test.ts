@@ -5,7 +5,7 @@ import {
   isPodUID,
   podDirectory,
   subPathsDirectory,
-} from "../../../src/volume/volume-paths.ts";
+} from "../../../src/volume/volume-directory.ts";
 
 test("an emptyDir lies where the kubelet has it", () => {
   expect(emptyDirPath("/var/lib/agent/", "6f0c-1", "cache")).toBe(

@@ -25,7 +25,7 @@ import { LifecycleRunner } from "../runtime/lifecycle.ts";
 import { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
 import type { NodePodConfigs } from "../runtime/pod-configs.ts";
 import { PodRuntime } from "../runtime/pod-runtime.ts";
-import { ContainerSurroundings } from "../runtime/run-container-options.ts";
+import { RunOptionsGenerator } from "../runtime/run-container-options.ts";
 import { ContainerStarter } from "../runtime/start-container.ts";
 import type { Volumes } from "../volume/mount-volumes.ts";
 import { volumeImages } from "../runtime/cri-config/container-mounts.ts";
@@ -133,9 +133,9 @@ function buildRuntime(options: PodsOptions): RuntimeRooms {
   const lifecycle = new LifecycleRunner({ cri, edge: probes, clock });
   const killer = new PodKiller({ cri, lifecycle, clock, log, record });
   const common = { cri, configs, ensureImage, creating, record };
-  const surroundings = new ContainerSurroundings({ helper, configs, files });
-  const drafts = new ContainerDrafts({ files, configs, ensureImage, helper, surroundings });
-  const starter = new ContainerStarter({ ...common, log, lifecycle, drafts, surroundings });
+  const runOptions = new RunOptionsGenerator({ helper, configs, files });
+  const drafts = new ContainerDrafts({ files, configs, ensureImage, helper, runOptions });
+  const starter = new ContainerStarter({ ...common, log, lifecycle, drafts, runOptions });
   const runtime = new PodRuntime({ ...common, clock, log, starter, killer });
   return { performer: new ActionPerformer({ runtime, volumes, network, clock, record }), killer };
 }

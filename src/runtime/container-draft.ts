@@ -1,5 +1,5 @@
-// Performs: everything that a container is made of before the runtime is asked for it: images, what it finds, its
-// number, its message. kubelet: generateContainerConfig
+// Performs: prepares a container up to the CreateContainer call: images, environment and mounts, attempt number,
+// termination log. kubelet: generateContainerConfig
 
 import { newestContainer } from "../api/pod/newest-observed.ts";
 import type { Pod } from "../api/v1/pod.ts";
@@ -15,8 +15,8 @@ import type {
   PodConfigs,
 } from "./decide/action-input.ts";
 import {
-  type ContainerSurroundings,
-  type SurroundingFacts,
+  type RunOptionsGenerator,
+  type RunContainerFacts,
   readsAddress,
 } from "./run-container-options.ts";
 import type { Container } from "../api/v1/container.ts";
@@ -26,10 +26,10 @@ import { volumeImages } from "./cri-config/container-mounts.ts";
 export interface ContainerDraftsOptions {
   readonly files: Files;
   readonly configs: PodConfigs;
-  /** The image on this node, pulled if the policy says so; rejects with Kubernetes' reasons. */
+  /** Pulls if the policy requires it; rejects with Kubernetes' reasons. */
   readonly ensureImage: EnsureImage;
   readonly helper: Pick<RuntimeHelper, "mountsImages">;
-  readonly surroundings: ContainerSurroundings;
+  readonly runOptions: RunOptionsGenerator;
 }
 
 export class ContainerDrafts {
@@ -39,7 +39,7 @@ export class ContainerDrafts {
     this.#options = options;
   }
 
-  /** Those of its volumes are fetched as the container's own is. */
+  /** Images of volumes are fetched like the container's own. */
   async images(container: Container, input: ActionInput): Promise<ContainerImages> {
     const { ensureImage, helper } = this.#options;
     const { desired, signal } = input;
@@ -52,22 +52,24 @@ export class ContainerDrafts {
     return { image, imageVolumes };
   }
 
-  /** `wanted`: the lowest attempt that is free as far as the runtime tells. Throws AgentError `CreateContainerConfigError`. */
+  /** `attempt`: the lowest that is free in the runtime's lists. Throws AgentError `CreateContainerConfigError`. */
   async make(
     { container, attempt: wanted }: Pick<ContainerDraft, "container" | "attempt">,
     images: ContainerImages,
     input: ActionInput,
   ): Promise<ContainerDraft> {
-    // An image may have taken its time.
+    // Fetching the image may have taken long.
     input.signal.throwIfAborted();
-    const found = await this.#options.surroundings.gather(container, input);
+    const { facts, events, needsAddress } = await this.#options.runOptions.generate(
+      container,
+      input,
+    );
     const attempt = this.#freeAttempt(container.name, wanted, input);
-    const config = this.#config({ container, attempt, input }, { ...images, ...found.facts });
-    const { said, needsAddress } = found;
-    return { container, attempt, config, said, needsAddress };
+    const config = this.#config({ container, attempt, input }, { ...images, ...facts });
+    return { container, attempt, config, events, needsAddress };
   }
 
-  /** Also makes the log directory: the runtime does not. */
+  /** Also creates the log directory, which the runtime does not. */
   #freeAttempt(name: string, wanted: number, input: ActionInput): number {
     const { configs, files } = this.#options;
     const directory = configs.containerLogDirectory(input.desired, name);
@@ -79,14 +81,14 @@ export class ContainerDrafts {
 
   #config(
     { container, attempt, input }: { container: Container; attempt: number; input: ActionInput },
-    found: SurroundingFacts & Pick<ContainerFacts, "image" | "imageVolumes">,
+    own: RunContainerFacts & Pick<ContainerFacts, "image" | "imageVolumes">,
   ): ContainerConfigInit {
     const { configs, files } = this.#options;
     const { desired, volumes } = input;
     const terminationLog = configs.terminationLog(desired, container.name, attempt);
-    const facts = { attempt, volumes, terminationLog, ...found };
+    const facts = { attempt, volumes, terminationLog, ...own };
     const config = configs.container(desired, container, facts);
-    // Whoever the container runs as may write its last words.
+    // Any user of the container may write its termination message.
     files.makeDirectory(terminationLog.slice(0, terminationLog.lastIndexOf("/")), 0o755);
     files.writeEmpty(terminationLog, 0o666);
     return config;
@@ -94,8 +96,8 @@ export class ContainerDrafts {
 }
 
 /**
- * Whether it can be drafted before there is a sandbox. What somebody on the host may exchange meanwhile, a path or a part
- * of a volume, is looked at right before the runtime is asked.
+ * Whether it can be drafted before the sandbox exists. Paths that a process on the host may exchange meanwhile, hostPath
+ * volumes and parts of volumes, are checked right before the runtime is called.
  */
 export function canBeDraftedEarly(container: Container, { spec }: Pod): boolean {
   const isExchangeable = spec.volumes.some((volume) => "hostPath" in volume);

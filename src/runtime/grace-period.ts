@@ -1,4 +1,4 @@
-// Performs: how long something may take to stop: a number that can only become smaller while it is used.
+// Performs: grace periods, which can only become shorter while they run.
 
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import {
@@ -9,32 +9,32 @@ import {
   type Budget,
 } from "./decide/stop-order.ts";
 
-/** kubelet's default, for a container that nobody wrote anything on. */
+/** kubelet's default, for a container without an annotation. */
 const DEFAULT_SECONDS = 30;
 
-/** The grace period of one stop, shared by whoever ordered it and whoever performs it. */
+/** The grace period of one stop, shared by what requested it and what performs it. */
 export class GracePeriod {
   readonly #asked: number | undefined;
   #limit = Number.POSITIVE_INFINITY;
   readonly #listeners = new Set<() => void>();
 
-  /** undefined = what is written on each container, else 30. */
+  /** undefined = each container's annotation, else 30. */
   constructor(seconds: number | undefined) {
     this.#asked = seconds;
   }
 
-  /** undefined = each container's own. */
+  /** undefined = each container's own period. */
   get seconds(): number | undefined {
     const seconds = Math.min(this.#asked ?? Number.POSITIVE_INFINITY, this.#limit);
     return Number.isFinite(seconds) ? seconds : undefined;
   }
 
-  /** For a container on which `written` seconds are written. */
+  /** For a container with `written` seconds in its annotation. */
   secondsFor(written: number | undefined): number {
     return Math.min(this.#asked ?? written ?? DEFAULT_SECONDS, this.#limit);
   }
 
-  /** From now on at most `to` seconds; longer than before is never. */
+  /** From now on at most `to` seconds; never longer than before. */
   shorten(to: number): void {
     if (to >= Math.min(this.#asked ?? Number.POSITIVE_INFINITY, this.#limit)) return;
     this.#limit = Math.max(0, to);
@@ -50,12 +50,12 @@ export class GracePeriod {
 
 export interface StopBudgetOptions {
   readonly grace: GracePeriod;
-  /** Seconds written on the container. */
+  /** Seconds in the container's annotation. */
   readonly written: number | undefined;
   readonly clock: Clock;
 }
 
-/** One container's share, counted from its making; hook, waiting and stop all live on it. Dispose it in the end. */
+/** One container's grace period, counted from construction, for its hook, its waiting and its stop together. */
 export class StopBudget implements Disposable {
   readonly #options: StopBudgetOptions;
   readonly #spent = new AbortController();
@@ -73,32 +73,32 @@ export class StopBudget implements Disposable {
     this.#shortened = grace.onShortened(() => this.#shorten());
   }
 
-  /** The whole. */
+  /** The whole period. */
   get seconds(): number {
     return this.#budget.seconds;
   }
 
-  /** Aborts when nothing is left, which a shortening may hasten. */
+  /** Aborts when nothing is left. */
   get spent(): AbortSignal {
     return this.#spent.signal;
   }
 
-  /** Aborts when waiting for others has to end: a little later, for they too live to the end of their share. */
+  /** Aborts when waiting for other containers has to end: a little later, because they use their whole period too. */
   get turnOver(): AbortSignal {
     return this.#turnOver.signal;
   }
 
-  /** ms left; never negative. */
+  /** Milliseconds left; never negative. */
   get leftMs(): number {
     return this.#until(this.#budget.endsAt);
   }
 
-  /** What StopContainer gets when it is called now. */
+  /** The timeout of a StopContainer call made now. */
   get stopSeconds(): number {
     return stopSeconds(this.#budget, this.#options.clock.monotonic());
   }
 
-  /** Calls `run` whenever the end has come nearer, until disposed. */
+  /** Calls `run` whenever the period was shortened, until disposed. */
   onShortened(run: () => void): Disposable {
     this.#onShortened.add(run);
     return { [Symbol.dispose]: (): void => void this.#onShortened.delete(run) };

@@ -1,5 +1,5 @@
-// Performs: ends what the runtime has of one pod: hooks, then containers gracefully and in order, then sandboxes, then
-// their records. kubelet: KillPod, killContainersWithSyncResult, killContainer
+// Performs: stops and removes one pod in the runtime: hooks, containers gracefully and in order, sandboxes, then their
+// records. kubelet: KillPod, killContainersWithSyncResult, killContainer
 
 import { podEvent, type RecordEvent, type EventContent } from "../api/v1/events.ts";
 import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
@@ -23,20 +23,20 @@ export interface PodKillerOptions {
 }
 
 export interface StopPodOrder {
-  /** undefined = its spec is forgotten: what is written on the containers has to do. */
+  /** undefined = the spec is unknown: the containers' annotations are used. */
   readonly pod: Pod | undefined;
-  /** Counts from the call, for each container by itself. */
+  /** Counts from the call, for each container separately. */
   readonly grace: GracePeriod;
 }
 
 export interface StopContainerOrder extends StopPodOrder {
-  /** One word for the log. */
+  /** For the log. */
   readonly reason: string;
-  /** What the event says instead of `Stopping container web`. */
+  /** The event's message instead of `Stopping container web`. */
   readonly message?: string;
 }
 
-/** What need not be done again if a stop has to be tried again. */
+/** Container ids whose event and hook are not repeated when a stop is retried. */
 interface Begun {
   readonly announced: Set<string>;
   readonly hooked: Set<string>;
@@ -46,7 +46,7 @@ interface Stop {
   readonly observed: ObservedPod;
   readonly container: ObservedContainer;
   readonly order: StopPodOrder & Partial<StopContainerOrder>;
-  /** Those that must be gone before. */
+  /** The stops of containers that must be gone before. */
   readonly before: readonly Promise<void>[];
 }
 
@@ -58,7 +58,7 @@ export class PodKiller {
     this.#options = options;
   }
 
-  /** Nothing of the pod runs any more and its network is released, or AgentError `KillPodError`: call again. */
+  /** Resolves when nothing of the pod runs and its network is released. Rejects with AgentError `KillPodError`: call again. */
   async stopPod(observed: ObservedPod, order: StopPodOrder): Promise<void> {
     const { cri } = this.#options;
     const stops = new Map<string, Promise<void>>();
@@ -69,15 +69,15 @@ export class PodKiller {
       const before = waitsFor.flatMap((id) => stops.get(id) ?? []);
       stops.set(container.id, this.#stop({ observed, container, order, before }));
     }
-    // A start whose answer was lost may yet come through: without its container it cannot, and none dies without grace.
+    // A start whose answer was lost may still happen: removing its container prevents that.
     const unstarted = observed.containers.filter(({ state }) => state === "Created");
     await allOf([...stops.values(), ...unstarted.map(({ id }) => cri.removeContainer(id))]);
-    // Also the ones that are down already: only an answered StopPodSandbox says that the network is released.
+    // Sandboxes that are down too: only an answered StopPodSandbox proves that the network is released.
     await allOf(observed.sandboxes.map(({ id }) => cri.stopPodSandbox(id)));
     this.#begun.delete(observed.uid);
   }
 
-  /** The container does not run any more, or AgentError `KillContainerError`. One that never started is removed. */
+  /** Resolves when the container has stopped; removes one that never started. Rejects with AgentError `KillContainerError`. */
   async stopContainer(
     observed: ObservedPod,
     container: ObservedContainer,
@@ -120,10 +120,10 @@ export class PodKiller {
       graceSeconds,
       ...why,
     });
-    this.#say({ observed, container, facts }, { type: "Normal", reason: "Killing", message });
+    this.#record({ observed, container, facts }, { type: "Normal", reason: "Killing", message });
   }
 
-  /** Runs while others still have their turn; whatever becomes of it, the container is stopped. */
+  /** Hooks run in parallel, before the container's turn; the container is stopped even if its hook fails. */
   async #preStop(
     { observed, container }: Stop,
     facts: StopFacts,
@@ -133,7 +133,7 @@ export class PodKiller {
     const { preStop, ports } = facts;
     const { hooked } = this.#begunOf(observed.uid);
     const { id, name, sandboxId } = container;
-    // Nothing is known of what runs in an Unknown one, so nobody is there to be asked.
+    // It is unknown whether anything runs in a container in state Unknown, so its hook is skipped.
     if (preStop === undefined || budget.seconds === 0 || container.state === "Unknown") return;
     if (hooked.has(id)) return;
     const podIP = hookAddress(observed.sandboxes.find((sandbox) => sandbox.id === sandboxId));
@@ -146,16 +146,19 @@ export class PodKiller {
       if (isOver) hooked.add(id);
       const pod = `${observed.namespace}/${observed.name}`;
       log.warn("preStop hook failed", { pod, container: name, id, error: messageOf(error) });
-      // The kubelet's words: what a hook or a server said may hold secrets, and events travel.
+      // The kubelet's message: a hook's output may contain secrets, and events leave the node.
       const message = isOver
         ? "PreStopHook did not end within the grace period"
         : "PreStopHook failed";
-      const said = { type: "Warning", reason: "FailedPreStopHook", message } as const;
-      this.#say({ observed, container, facts }, said);
+      const event = { type: "Warning", reason: "FailedPreStopHook", message } as const;
+      this.#record({ observed, container, facts }, event);
     }
   }
 
-  /** A shortening calls again: the runtime keeps to the shorter of two. The newest call's failure counts, anybody's success. */
+  /**
+   * Calls again when the grace period is shortened: the runtime obeys the shorter of two timeouts. The success of any call
+   * counts, but only the newest call's failure.
+   */
   async #stopNow(id: string, budget: StopBudget): Promise<void> {
     const { cri, clock } = this.#options;
     const gone = Promise.withResolvers<void>();
@@ -182,13 +185,13 @@ export class PodKiller {
     }
   }
 
-  #say(
+  #record(
     about: Pick<Stop, "observed" | "container"> & { facts: StopFacts },
-    said: EventContent,
+    event: EventContent,
   ): void {
     const list = about.facts.role.type === "App" ? "containers" : "initContainers";
     const fieldPath = `spec.${list}{${about.container.name}}`;
-    this.#options.record(podEvent(about.observed, { ...said, fieldPath }));
+    this.#options.record(podEvent(about.observed, { ...event, fieldPath }));
   }
 
   #begunOf(uid: PodUID): Begun {
@@ -205,13 +208,13 @@ export class PodKiller {
   }
 }
 
-/** Resolves when the others are gone or the time is up; rejects if they cannot be stopped: it must not go before them. */
+/** Resolves when the others have stopped or the time is up; rejects if they cannot be stopped: the order is kept. */
 async function awaitTurn(before: readonly Promise<void>[], budget: StopBudget): Promise<void> {
   if (before.length === 0 || budget.turnOver.aborted) return;
   await Promise.race([Promise.all(before), aborted(budget.turnOver)]);
 }
 
-/** Forgets a stopped pod: the runtime removes a sandbox's containers with it. */
+/** Removes a stopped pod's records; the runtime removes a sandbox's containers with it. */
 export async function removePod(
   cri: Pick<CriClient, "removeContainer" | "removePodSandbox">,
   observed: ObservedPod,
@@ -222,7 +225,7 @@ export async function removePod(
   await allOf(observed.sandboxes.map(({ id }) => cri.removePodSandbox(id)));
 }
 
-/** Waits for all, however some end: one stuck container must not shorten another's grace. */
+/** Waits for all calls even if some fail: one stuck container must not shorten another's grace period. */
 async function allOf(calls: readonly Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(calls);
   const errors = results.filter((result) => result.status === "rejected");

@@ -1,4 +1,4 @@
-// Turns a hook's handler into what is asked of whom; performs nothing.
+// Turns a lifecycle hook's handler into a request.
 
 import type { ObservedSandbox } from "../api/pod/observed-pod.ts";
 import type { HttpGetHandler, LifecycleHandler } from "../api/v1/probe.ts";
@@ -10,7 +10,7 @@ import type { ContainerPort } from "../api/v1/container-ports.ts";
 /** The container that a hook belongs to. */
 export interface HookTarget {
   readonly containerId: string;
-  /** Absent = the pod has no address (yet). */
+  /** undefined = the pod has no address (yet). */
   readonly podIP: string | undefined;
   readonly ports: readonly ContainerPort[];
 }
@@ -18,12 +18,12 @@ export interface HookTarget {
 const USER_AGENT = "kube-lifecycle/1.36";
 const SHOWN_COMMAND = 200;
 
-/** Where a pod answers; on the host's network its programs are our neighbours. */
+/** The address of httpGet hooks; loopback for a pod with hostNetwork. */
 export function hookAddress(sandbox: ObservedSandbox | undefined): string | undefined {
   return sandbox?.ips[0] ?? (sandbox?.hostNetwork === true ? "127.0.0.1" : undefined);
 }
 
-/** Throws AgentError `LifecycleHookFailed` when there is nobody to ask. */
+/** Throws AgentError `LifecycleHookFailed` if the handler has no target, for example no such port. */
 export function hookRequest(handler: HttpGetHandler, target: HookTarget): HttpRequest {
   const { podIP, ports } = target;
   const found = httpTarget(handler, { ports, podIP, userAgent: USER_AGENT });
@@ -32,8 +32,8 @@ export function hookRequest(handler: HttpGetHandler, target: HookTarget): HttpRe
 }
 
 /**
- * Where an answer to the newest of `asked` sends us; undefined = it is the last one: only redirects to the same host are
- * followed. Throws AgentError `LifecycleHookFailed` for a redirect that nobody could follow.
+ * The redirect in an answer to the newest of `asked`; undefined = the answer is final: only redirects to the same host are
+ * followed. Throws AgentError `LifecycleHookFailed` for a redirect that cannot be parsed.
  */
 export function followed(
   asked: readonly HttpRequest[],
@@ -46,7 +46,7 @@ export function followed(
   return next === "elsewhere" ? undefined : next;
 }
 
-/** The same question in plain text, without what was meant for encrypted ears. */
+/** The same request without TLS, and without credentials meant for an encrypted connection. */
 export function plainRequest(request: HttpRequest): HttpRequest {
   return { ...request, scheme: "HTTP", headers: withoutHeader(request.headers, "authorization") };
 }

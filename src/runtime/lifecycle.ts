@@ -26,7 +26,7 @@ export interface LifecycleRunnerOptions {
 }
 
 export interface HookOptions {
-  /** ms; absent = as long as it takes, as the kubelet gives a postStart hook. */
+  /** Milliseconds; absent = no limit, as for the kubelet's postStart hook. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -37,7 +37,7 @@ interface Limits {
 }
 
 const OUTPUT_BYTES = 1024;
-/** The edge wants a number: the longest that any timer knows. */
+/** The edge requires a timeout: the longest that a timer accepts. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 export class LifecycleRunner {
@@ -48,7 +48,7 @@ export class LifecycleRunner {
   }
 
   /**
-   * Resolves when the hook has ended well: a command with exit code 0, any answer to a request, a sleep slept out.
+   * Resolves when the hook has succeeded: exit code 0 of a command, any answer to a request, the whole sleep.
    * Rejects with AgentError: `Timeout` after `timeoutMs`, `Aborted` with the signal, else `LifecycleHookFailed`.
    */
   async run(
@@ -84,7 +84,7 @@ export class LifecycleRunner {
   }
 
   async #exec({ command }: ExecHandler, id: string, limits: Limits): Promise<void> {
-    // The runtime ends the command itself, should we be gone by then.
+    // The runtime ends the command, should the agent be gone by then.
     const timeoutSeconds = Math.ceil((limits.timeoutMs ?? 0) / 1000);
     const { signal } = limits;
     const args = { cmd: command, timeoutSeconds };
@@ -94,7 +94,7 @@ export class LifecycleRunner {
     throw new Error(`exit code ${exitCode}${output === "" ? "" : `: ${output}`}`);
   }
 
-  /** What the server answers does not matter, only that it does. */
+  /** Any answer of the server is a success. */
   async #httpGet(handler: HttpGetHandler, target: HookTarget, limits: Limits): Promise<void> {
     const asked: HttpRequest[] = [];
     let next: HttpRequest | undefined = hookRequest(handler, target);
@@ -105,7 +105,7 @@ export class LifecycleRunner {
     }
   }
 
-  /** The next question, if the answer sends us on. */
+  /** The next request, if the answer is a redirect. */
   async #ask(asked: readonly HttpRequest[], limits: Limits): Promise<HttpRequest | undefined> {
     const { timeoutMs = NO_TIMEOUT_MS, signal } = limits;
     const newest = asked.at(-1);
@@ -117,9 +117,9 @@ export class LifecycleRunner {
     try {
       return await ask(newest);
     } catch (error) {
-      // Nobody reads what the server says: that its head came is answer enough.
+      // The response's head is enough; its body is not read.
       if (reasonOf(error, "") === "BodyFailed") return undefined;
-      // Hooks were plain text for years whatever their scheme said; whoever relied on it still gets his call.
+      // Old kubelets ignored the scheme HTTPS of a hook; like the kubelet, retry in plain text.
       if (newest.scheme !== "HTTPS" || !isPlainTextAnswer(error)) throw error;
       return ask(plainRequest(newest));
     }
@@ -131,7 +131,7 @@ export class LifecycleRunner {
   }
 }
 
-/** Go's words, or the TLS library's, for a server that does not speak TLS. */
+/** The error of Go, or of the TLS library, for a server that does not speak TLS. */
 function isPlainTextAnswer(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   const words = `${thrown.message} ${"code" in thrown ? String(thrown.code) : ""}`;
@@ -141,7 +141,7 @@ function isPlainTextAnswer(thrown: unknown): boolean {
   );
 }
 
-/** The end of what a command said: that is where errors stand. */
+/** The end of a command's output, which usually contains the error. */
 function outputText(stdout: Uint8Array, stderr: Uint8Array): string {
   const end = stderr.subarray(-OUTPUT_BYTES);
   const room = OUTPUT_BYTES - end.length;

@@ -1,4 +1,4 @@
-// Performs: turns pods into CRI messages: gives the pure functions of cri-config/ the node's facts.
+// Performs: makes CRI's messages of pods: gives the pure functions of cri-config/ the node's facts.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
@@ -25,20 +25,19 @@ import type { Container } from "../api/v1/container.ts";
 export interface PodConfigsOptions extends PodCgroupsOptions {
   readonly edges: Edges;
   readonly record: RecordEvent;
-  /** Known once the runtime has answered, which is before the first pod is made. */
   readonly runtime: PodCgroupsOptions["runtime"] & { readonly features: RuntimeFeatures };
   /** Every pod that the runtime has. */
   readonly observed: () => Iterable<ObservedPod>;
-  /** Whether this path is a device of the node, or a directory that may hold some. */
+  /** True for a device of the node, or a directory that may contain devices. */
   readonly devices: { has(path: string): boolean };
 }
 
 export interface NodePodConfigs extends PodConfigs {
-  /** Removes what the runtime leaves of a pod's cgroup; throws nothing. */
+  /** Removes what the runtime leaves of a pod's cgroup. Never throws. */
   removeCgroup(uid: PodUID): void;
 }
 
-/** There only while the kernel has SELinux switched on. */
+/** Exists only while SELinux is enabled in the kernel. */
 const SELINUX = "/sys/fs/selinux/enforce";
 const CPUS = "/sys/devices/system/cpu";
 
@@ -110,7 +109,7 @@ type NodeSecurity = Pick<
   "seccompDefault" | "seccompRoot" | "isFile" | "isDevice" | "isSelinuxNode" | "maskedPaths"
 >;
 
-/** The node's part of a container's security context. */
+/** The node's facts for security contexts. */
 function securityFacts({ edges, config, devices }: PodConfigsOptions): NodeSecurity {
   const { files } = edges;
   return {
@@ -123,7 +122,7 @@ function securityFacts({ edges, config, devices }: PodConfigsOptions): NodeSecur
   };
 }
 
-/** The temperature of a processor is a side channel to other pods' secrets. */
+/** Paths to mask: the temperature of a processor is a side channel to other pods' secrets. */
 function throttlePaths(files: Files): readonly string[] {
   if (files.target(CPUS) === undefined) return [];
   return files
@@ -133,7 +132,7 @@ function throttlePaths(files: Files): readonly string[] {
     .filter((path) => files.target(path) !== undefined);
 }
 
-/** Fails with the remedy before the runtime fails with a message that does not name it. */
+/** Fails with the remedy, which the runtime's own error does not name. */
 function requireMemoryCgroup({ name, resources }: Container, facts: CgroupFacts): void {
   const remedy = memoryCgroupRemedy(facts);
   if (remedy === undefined || resources.limits.memory === undefined) return;
@@ -142,28 +141,25 @@ function requireMemoryCgroup({ name, resources }: Container, facts: CgroupFacts)
 }
 
 const ETC_RESOLV_CONF = "/etc/resolv.conf";
-
-/** The file systemd-resolved writes the real name servers to. */
+/** systemd-resolved writes the real name servers to this file. */
 const RESOLVED_CONF = "/run/systemd/resolve/resolv.conf";
-
 const RESOLV_CONF_BYTES = 64 * 1024;
 
-type Reading = Pick<Files, "target" | "readFollowing">;
-
-/** `configured`: what `resolvConf` says, which is then taken as it is. */
-function nodeDns(files: Reading, configured: string | undefined): DnsConfig {
-  if (configured !== undefined) return read(files, configured);
-  const own = read(files, ETC_RESOLV_CONF);
-  return isOnlyStub(own) ? read(files, RESOLVED_CONF) : own;
+/** Read for each sandbox, because a resolver may start after the agent. `configured`: `resolvConf`, used as it is. */
+function nodeDns(files: Files, configured: string | undefined): DnsConfig {
+  if (configured !== undefined) return readResolvConf(files, configured);
+  const own = readResolvConf(files, ETC_RESOLV_CONF);
+  return isOnlyStub(own) ? readResolvConf(files, RESOLVED_CONF) : own;
 }
 
-/** What is not there names no servers. */
-function read(files: Reading, path: string): DnsConfig {
+/** A missing file has no servers. */
+function readResolvConf(files: Files, path: string): DnsConfig {
   const isThere = files.target(path) !== undefined;
   const text = isThere ? files.readFollowing(path, RESOLV_CONF_BYTES) : new Uint8Array();
   return parseResolvConf(new TextDecoder().decode(text));
 }
 
+/** The user ID range of each pod with hostUsers: false: from its sandboxes, or given here while its first one is created. */
 export class IdRanges {
   readonly #observed: () => Iterable<ObservedPod>;
   readonly #given = new Map<PodUID, IdRange>();
@@ -173,7 +169,7 @@ export class IdRanges {
     this.#observed = observed;
   }
 
-  /** The same for every sandbox of a pod: its volumes may hold files of these ids. */
+  /** Equal for all sandboxes of a pod: its volumes may contain files of these ids. */
   of(uid: PodUID): IdRange {
     const given = this.#given.get(uid);
     if (given !== undefined) return given;
@@ -188,7 +184,7 @@ export class IdRanges {
     return range;
   }
 
-  /** Nothing of the pod is left. */
+  /** To be called when nothing of the pod is left. */
   forget(uid: PodUID): void {
     this.#given.delete(uid);
   }

@@ -1,4 +1,4 @@
-// Performs: performs single actions on one pod in the runtime; decides nothing. kubelet: kuberuntime manager
+// Performs: single actions on one pod in the runtime. kubelet: kuberuntime manager
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { type EventContent, type RecordEvent, podEvent } from "../api/v1/events.ts";
@@ -43,7 +43,7 @@ export class PodRuntime {
     this.#options = options;
   }
 
-  /** Performs one action; a new sandbox is the answer. Rejects with AgentError in Kubernetes' words. */
+  /** Performs one action; returns the sandbox if it created one. Rejects with AgentError with Kubernetes' reasons. */
   async perform(action: PodAction, input: ActionInput): Promise<SandboxRef | undefined> {
     const { cri, log, starter } = this.#options;
     const { type, ...facts } = action;
@@ -75,14 +75,14 @@ export class PodRuntime {
         .filter(({ name }) => names.has(name))
         .map((container) => {
           const image = this.#options.ensureImage(desired.pod, container, signal);
-          // Whoever starts the container learns of a failure; it may never come to that.
+          // Errors surface when the container is started; this avoids an unhandled rejection.
           image.catch(() => undefined);
           return [container.name, image];
         }),
     );
   }
 
-  /** Begins what an action starts, before there is a sandbox; undefined = it has to wait for that. Never rejects. */
+  /** Begins a start before the sandbox exists; undefined = it has to wait for the sandbox. Never rejects. */
   async beginStart(action: PodAction, input: ActionInput): Promise<EarlyStart | undefined> {
     if (action.type !== "StartContainer") return undefined;
     return this.#options.starter.begin({ ...action, name: action.container }, input);
@@ -101,7 +101,7 @@ export class PodRuntime {
     if (observed === undefined) return;
     if (reason === "SandboxChanged") {
       const message = "Pod sandbox changed, it will be killed and re-created.";
-      this.#say(desired, { type: "Normal", reason: "SandboxChanged", message });
+      this.#record(desired, { type: "Normal", reason: "SandboxChanged", message });
     }
     const { pod } = desired;
     const seconds = pod.spec.terminationGracePeriodSeconds;
@@ -121,7 +121,7 @@ export class PodRuntime {
     await this.#options.killer.stopContainer(observed, container, order);
   }
 
-  /** A start whose answer was lost may have come true since the decision: then it is left to the next one. */
+  /** A start whose answer was lost may have happened since the decision: then the next decision handles it. */
   async #removeUnstarted(id: string): Promise<undefined> {
     const { cri } = this.#options;
     const state = await stateOf(cri, id);
@@ -129,7 +129,7 @@ export class PodRuntime {
     if (state !== ContainerState.CONTAINER_CREATED)
       throw new AgentError({
         reason: "SyncError",
-        message: `container ${id} was started after all`,
+        message: `container ${id} has started meanwhile`,
       });
     await cri.removeContainer(id);
   }
@@ -142,13 +142,13 @@ export class PodRuntime {
       const config = configs.sandbox(desired, { attempt, activeSince });
       const runtimeHandler = configs.runtimeHandler(desired);
       const id = await creating.run(() => {
-        // The queue may have taken longer than the wish for this pod.
+        // The pod may have been removed while the call was queued.
         input.signal.throwIfAborted();
         configs.prepareCgroup(desired);
         return cri.runPodSandbox({ config, runtimeHandler });
       });
       await this.#settleCgroup(desired, id);
-      return { id, attempt, activeSince, ips: askedOnce(() => this.#addresses(id)), config };
+      return { id, attempt, activeSince, ips: once(() => this.#addresses(id)), config };
     } catch (error) {
       if (isNameReserved(error)) {
         input.reserved.sandbox = attempt + 1;
@@ -157,18 +157,18 @@ export class PodRuntime {
       const reason = sandboxReason(error);
       const message = `Failed to create pod sandbox: ${messageOf(error)}`;
       if (!input.signal.aborted)
-        this.#say(desired, { type: "Warning", reason: "FailedCreatePodSandBox", message });
+        this.#record(desired, { type: "Warning", reason: "FailedCreatePodSandBox", message });
       throw new AgentError({ reason, message: messageOf(error), cause: error });
     }
   }
 
-  /** Asked in a turn of its own: the request to make a container, if one is being made, leaves first. */
+  /** In a later turn of the event loop, so that a CreateContainer request made in this turn is sent first. */
   async #addresses(sandboxId: string): Promise<readonly string[]> {
     await this.#options.clock.sleep(0);
     return addressesOf(this.#options.cri, sandboxId);
   }
 
-  /** A sandbox whose limits do not hold must not get containers. */
+  /** A sandbox whose limits are not enforced must not get containers. */
   async #settleCgroup(desired: DesiredPod, id: string): Promise<void> {
     const { cri, configs } = this.#options;
     try {
@@ -179,20 +179,20 @@ export class PodRuntime {
     }
   }
 
-  #say({ pod }: DesiredPod, said: EventContent): void {
-    this.#options.record(podEvent(pod.metadata, said));
+  #record({ pod }: DesiredPod, event: EventContent): void {
+    this.#options.record(podEvent(pod.metadata, event));
   }
 }
 
-/** What this side refused has its own reason, the runtime's answers have one for all. */
+/** The agent's own refusals keep their reason; the runtime's errors share one. */
 function sandboxReason(error: unknown): Reason {
   if (isNetworkNotReady(error)) return "NetworkNotReady";
   const isOurs = error instanceof AgentError && !(error instanceof CriError);
   return isOurs ? error.reason : "CreatePodSandboxError";
 }
 
-/** The first question is everybody's; one that failed is asked again. */
-function askedOnce<T>(ask: () => Promise<T>): () => Promise<T> {
+/** Shares the result of the first call; a failed call is repeated by the next caller. */
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
   let answer: Promise<T> | undefined;
   return () => {
     answer ??= ask().catch((error: unknown) => {
@@ -208,19 +208,19 @@ async function addressesOf(cri: CriClient, sandboxId: string): Promise<readonly 
     const { status } = await cri.podSandboxStatus(sandboxId);
     return sandboxAddresses(status);
   } catch (cause) {
-    const message = `cannot learn the pod's address: ${messageOf(cause)}`;
+    const message = `cannot read the pod's address from the container runtime: ${messageOf(cause)}`;
     throw new AgentError({ reason: "CreateContainerConfigError", message, cause });
   }
 }
 
-/** Seconds that a probe grants instead of the pod. */
+/** Seconds that a probe sets instead of the pod's own. */
 function probeGrace(reason: KillReason, container: Container | undefined): number | undefined {
   if (reason === "LivenessProbe") return container?.livenessProbe?.terminationGracePeriodSeconds;
   if (reason === "StartupProbe") return container?.startupProbe?.terminationGracePeriodSeconds;
   return undefined;
 }
 
-/** The kubelet's words, where it has some. */
+/** The kubelet's messages where it has them. */
 function killMessage(reason: KillReason, name: string): string {
   switch (reason) {
     case "LivenessProbe":
@@ -246,7 +246,7 @@ function killMessage(reason: KillReason, name: string): string {
   }
 }
 
-/** undefined = it is not there. */
+/** undefined = does not exist. */
 async function stateOf(cri: CriClient, id: string): Promise<ContainerState | undefined> {
   try {
     return (await cri.containerStatus(id)).status?.state;

@@ -1,5 +1,5 @@
-// Performs: gathers what a container finds when it starts, beside its image and whole volumes: environment, hosts file,
-// parts of volumes, and the digest of what it read. kubelet: GenerateRunContainerOptions, makeMounts
+// Performs: resolves what a container gets at its start in addition to images and whole volumes: environment, hosts file,
+// parts of volumes, and the digest of what it reads. kubelet: GenerateRunContainerOptions, makeMounts
 
 import type { EventContent } from "../api/v1/events.ts";
 import type { Files } from "../host/files.ts";
@@ -22,88 +22,88 @@ import type { Container } from "../api/v1/container.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { VolumeMount } from "../api/v1/volume-mounts.ts";
 
-export interface SurroundingsOptions {
+export interface RunOptionsGeneratorOptions {
   readonly helper: RuntimeHelper;
   readonly configs: Pick<PodConfigs, "etcHosts">;
   readonly files: Files;
 }
 
-export type SurroundingFacts = Pick<
+export type RunContainerFacts = Pick<
   ContainerFacts,
   "env" | "subPaths" | "etcHosts" | "configDigest"
 >;
 
-export interface Surroundings {
-  readonly facts: SurroundingFacts;
-  readonly said: readonly EventContent[];
-  /** The container may be made, and be started when `settle` has resolved. */
+export interface RunContainerOptions {
+  readonly facts: RunContainerFacts;
+  readonly events: readonly EventContent[];
+  /** The container may be created, but started only when `settle` has resolved. */
   readonly needsAddress: boolean;
 }
 
-interface Newborn {
+interface Starting {
   readonly container: Container;
   readonly input: ActionInput;
 }
 
 const HOSTS_MODE = 0o644;
 const POD_DIRECTORY_MODE = 0o750;
-/** Whoever wrote more into his hosts file has lost it at the next start. */
+/** A larger hosts file was not written by the agent. */
 const HOSTS_BYTES = 1024 * 1024;
 
-export class ContainerSurroundings {
-  readonly #options: SurroundingsOptions;
+export class RunOptionsGenerator {
+  readonly #options: RunOptionsGeneratorOptions;
 
-  constructor(options: SurroundingsOptions) {
+  constructor(options: RunOptionsGeneratorOptions) {
     this.#options = options;
   }
 
-  /** Throws AgentError `CreateContainerConfigError` for what it reads and nobody has. */
-  async gather(container: Container, input: ActionInput): Promise<Surroundings> {
+  /** Throws AgentError `CreateContainerConfigError` for missing objects, keys and parts of volumes. */
+  async generate(container: Container, input: ActionInput): Promise<RunContainerOptions> {
     const { helper } = this.#options;
-    const newborn = { container, input };
-    const ips = await this.#addresses(newborn);
-    // From here on nothing waits: the digest speaks of the same objects as the environment.
+    const starting = { container, input };
+    const ips = await this.#addresses(starting);
+    // No await from here on: the digest and the environment must come from the same objects.
     const objects = helper.objects(input.desired);
     const { pod } = input.desired;
     const { nodeName, allocatable: node } = helper;
     const downward = { nodeName, hostIPs: helper.hostIPs(), podIPs: ips ?? [] };
-    const { env, events: said } = resolveEnvironment(pod, container, { objects, downward, node });
+    const { env, events } = resolveEnvironment(pod, container, { objects, downward, node });
     const read = configText(pod, container, objects);
-    this.#showNewest(pod, container);
+    this.#refreshVolumes(pod, container);
     const facts = {
       env,
-      subPaths: this.#subPaths(newborn, env),
-      ...this.#etcHosts(newborn, ips),
+      subPaths: this.#subPaths(starting, env),
+      ...this.#etcHosts(starting, ips),
       ...(read === undefined ? {} : { configDigest: helper.configDigest(read) }),
     };
-    return { facts, said, needsAddress: ips === undefined };
+    return { facts, events, needsAddress: ips === undefined };
   }
 
-  /** Resolves when the hosts file has the pod's address. Rejects with AgentError `CreateContainerConfigError`. */
+  /** Resolves when the hosts file contains the pod's address. Rejects with AgentError `CreateContainerConfigError`. */
   async settle(sandbox: SandboxRef, input: ActionInput): Promise<void> {
     const ips = await sandbox.ips();
     this.#writeHosts(this.#options.configs.etcHosts(input.desired), this.#hostsText(input, ips));
   }
 
-  /** undefined = of a pod with a network of its own whose containers can be made without it: the runtime's answer takes its time. */
-  async #addresses({ container, input }: Newborn): Promise<readonly string[] | undefined> {
+  /** undefined = not needed to create the container: reading the address from the runtime takes time. */
+  async #addresses({ container, input }: Starting): Promise<readonly string[] | undefined> {
     if (input.desired.pod.spec.hostNetwork) return this.#options.helper.hostIPs();
     return readsAddress(container) ? input.sandbox?.ips() : undefined;
   }
 
-  /** An image may have taken its time: what it hears no news of is mounted as the digest has it. */
-  #showNewest(pod: Pod, container: Container): void {
+  /** Fetching the image may have taken long: subPath mounts must show the content of the digest. */
+  #refreshVolumes(pod: Pod, container: Container): void {
     const problems = this.#options.helper.refreshVolumes(pod, container);
     if (problems.length > 0) throw refused(problems.join("; "));
   }
 
-  #subPaths({ container, input }: Newborn, env: readonly EnvEntry[]): ReadonlyMap<number, string> {
+  #subPaths({ container, input }: Starting, env: readonly EnvEntry[]): ReadonlyMap<number, string> {
     const { uid, pod } = input.desired;
     const paths = new Map<number, string>();
     for (const [index, mount] of container.volumeMounts.entries()) {
       const subPath = subPathOf(mount, env);
       const volumePath = input.volumes.get(mount.name);
-      // A volume that was not set up is somebody else's complaint.
+      // A volume that was not set up is reported by `containerMounts`.
       if (subPath === "" || volumePath === undefined) continue;
       const named = { uid, container: container.name, index, volumeName: mount.name };
       const part = { ...named, volumePath, subPath };
@@ -124,12 +124,12 @@ export class ContainerSurroundings {
   }
 
   #etcHosts(
-    { input }: Newborn,
+    { input }: Starting,
     ips: readonly string[] | undefined,
   ): Required<Pick<ContainerFacts, "etcHosts">> {
     const { configs, files } = this.#options;
     const etcHosts = configs.etcHosts(input.desired);
-    // The runtime would make a directory of what is not there.
+    // The runtime would create a directory in place of a missing file.
     const isEnough = ips === undefined && files.info(etcHosts)?.kind === "file";
     if (!isEnough) this.#writeHosts(etcHosts, this.#hostsText(input, ips ?? []));
     return { etcHosts };
@@ -142,7 +142,7 @@ export class ContainerSurroundings {
     return podHostsFile({ ips, aliases, ...podHostname(pod, helper.clusterDomain) });
   }
 
-  /** Containers that run have the file open under their own: one that says the same is left as it is. */
+  /** A file with equal content is kept: running containers have it mounted, and would not see a new one. */
   #writeHosts(path: string, text: string): void {
     const { files } = this.#options;
     const data = new TextEncoder().encode(text);
@@ -152,14 +152,14 @@ export class ContainerSurroundings {
       if (old.every((byte, index) => byte === data[index])) return;
     }
     files.makeDirectory(path.slice(0, path.lastIndexOf("/")), POD_DIRECTORY_MODE);
-    // At no moment is it missing: a runtime that looks then makes a directory of it.
+    // The path must exist at every moment: a runtime would create a directory in its place.
     const next = `${path}.new`;
     files.writeLazily(next, data, HOSTS_MODE);
     files.rename(next, path);
   }
 }
 
-/** A variable of it is the pod's address. */
+/** One of its variables is the pod's address. */
 export function readsAddress({ env }: Container): boolean {
   return env.some(
     (variable) =>

@@ -1,4 +1,4 @@
-// Performs: gives a starting container the node's facts: objects, addresses, volumes. kubelet: runtime helper
+// Performs: provides the node's facts to starting containers: objects, addresses, volumes. kubelet: RuntimeHelper
 
 import type { AgentConfig } from "../config/config.ts";
 import type { NodeAllocatable } from "../api/pod/downward.ts";

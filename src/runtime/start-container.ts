@@ -1,4 +1,4 @@
-// Performs: brings one container of a pod to life, as it was drafted: create, start, postStart. kubelet: startContainer
+// Performs: creates and starts one container of a pod from its draft, and runs its postStart hook. kubelet: startContainer
 
 import { type EventContent, type RecordEvent, containerEvent } from "../api/v1/events.ts";
 import type { CriClient } from "../cri/cri-client.ts";
@@ -14,7 +14,7 @@ import type {
   SandboxRef,
 } from "./decide/action-input.ts";
 import { canBeDraftedEarly, type ContainerDrafts } from "./container-draft.ts";
-import type { ContainerSurroundings } from "./run-container-options.ts";
+import type { RunOptionsGenerator } from "./run-container-options.ts";
 import { asWritten } from "./cri-config/expansion.ts";
 import type { LifecycleRunner } from "./lifecycle.ts";
 import { podName, type Pod, allContainers } from "../api/v1/pod.ts";
@@ -24,25 +24,25 @@ export interface ContainerStarterOptions {
   readonly cri: CriClient;
   readonly log: Logger;
   readonly configs: Pick<PodConfigs, "sandbox">;
-  /** How many creating calls the runtime gets at once: more would only queue inside it. */
+  /** Limits parallel creating calls: more would only queue inside the runtime. */
   readonly creating: Limiter;
   readonly lifecycle: LifecycleRunner;
   readonly drafts: ContainerDrafts;
-  readonly surroundings: Pick<ContainerSurroundings, "settle">;
+  readonly runOptions: Pick<RunOptionsGenerator, "settle">;
   readonly record: RecordEvent;
 }
 
 export interface ContainerStart {
   readonly name: string;
-  /** The lowest attempt that is free as far as the runtime tells. */
+  /** The lowest that is free in the runtime's lists. */
   readonly attempt: number;
 }
 
-interface Birth {
+interface Creation {
   readonly draft: ContainerDraft;
   readonly sandbox: SandboxRef;
   readonly input: ActionInput;
-  /** Before it, the container may not start. */
+  /** The container may start only when this has resolved. */
   readonly settled: Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export class ContainerStarter {
     this.#options = options;
   }
 
-  /** Resolves when the container runs and its postStart hook has ended well. */
+  /** Resolves when the container runs and its postStart hook has succeeded. */
   async start({ name, attempt }: ContainerStart, input: ActionInput): Promise<void> {
     const { drafts } = this.#options;
     const { desired, sandbox } = input;
@@ -63,16 +63,17 @@ export class ContainerStarter {
     const images = await (early?.images ?? drafts.images(container, input));
     try {
       const draft = early?.draft ?? (await drafts.make({ container, attempt }, images, input));
-      await this.#bear(draft, sandbox, input);
+      await this.#createFrom(draft, sandbox, input);
     } catch (error) {
-      const isNews = !input.signal.aborted && !SPOKEN.includes(reasonOf(error, ""));
+      const isUnreported = !input.signal.aborted && !REPORTED.includes(reasonOf(error, ""));
       const message = `Error: ${messageOf(error)}`;
-      if (isNews) this.#say(container, input, { type: "Warning", reason: "Failed", message });
+      if (isUnreported)
+        this.#record(container, input, { type: "Warning", reason: "Failed", message });
       throw error;
     }
   }
 
-  /** Before there is a sandbox; undefined = all of it has to wait for that. Never rejects: `start` says why. */
+  /** Begins a start before the sandbox exists; undefined = impossible. Never rejects: `start` throws the error. */
   async begin(
     { name, attempt }: ContainerStart,
     input: ActionInput,
@@ -89,45 +90,45 @@ export class ContainerStarter {
     }
   }
 
-  async #bear(draft: ContainerDraft, sandbox: SandboxRef, input: ActionInput): Promise<void> {
-    const { surroundings, creating } = this.#options;
-    for (const one of draft.said) this.#say(draft.container, input, one);
-    const settled = draft.needsAddress ? surroundings.settle(sandbox, input) : Promise.resolve();
-    // Whoever starts the container learns of a failure; it may never come to that.
+  async #createFrom(draft: ContainerDraft, sandbox: SandboxRef, input: ActionInput): Promise<void> {
+    const { runOptions, creating } = this.#options;
+    for (const event of draft.events) this.#record(draft.container, input, event);
+    const settled = draft.needsAddress ? runOptions.settle(sandbox, input) : Promise.resolve();
+    // Errors surface in #createAndStart; this avoids an unhandled rejection.
     settled.catch(() => undefined);
-    const birth = { draft, sandbox, input, settled };
-    const id = await creating.run(() => this.#create(birth));
-    await this.#postStart(id, birth);
+    const creation = { draft, sandbox, input, settled };
+    const id = await creating.run(() => this.#create(creation));
+    await this.#postStart(id, creation);
   }
 
-  async #create(birth: Birth): Promise<string> {
+  async #create(creation: Creation): Promise<string> {
     try {
-      return await this.#createAndStart(birth);
+      return await this.#createAndStart(creation);
     } catch (error) {
-      throw withoutValues(error, birth.draft);
+      throw withoutValues(error, creation.draft);
     }
   }
 
-  async #createAndStart(birth: Birth): Promise<string> {
-    const { input, draft } = birth;
+  async #createAndStart(creation: Creation): Promise<string> {
+    const { input, draft } = creation;
     const { container } = draft;
     const { signal } = input;
     signal.throwIfAborted();
-    const id = await this.#createContainer(birth);
+    const id = await this.#createContainer(creation);
     const { name } = container;
     const message = `Created container: ${name}`;
-    this.#say(container, input, { type: "Normal", reason: "Created", message });
-    await birth.settled;
+    this.#record(container, input, { type: "Normal", reason: "Created", message });
+    await creation.settled;
     signal.throwIfAborted();
     await this.#options.cri.startContainer(id).catch((error: unknown) => {
-      throw inWords("RunContainerError", error);
+      throw withReason("RunContainerError", error);
     });
     const started = `Started container ${name}`;
-    this.#say(container, input, { type: "Normal", reason: "Started", message: started });
+    this.#record(container, input, { type: "Normal", reason: "Started", message: started });
     return id;
   }
 
-  async #createContainer({ draft, sandbox, input }: Birth): Promise<string> {
+  async #createContainer({ draft, sandbox, input }: Creation): Promise<string> {
     const { cri, configs } = this.#options;
     const { container, attempt, config } = draft;
     const sandboxConfig = sandbox.config ?? configs.sandbox(input.desired, sandbox);
@@ -136,31 +137,31 @@ export class ContainerStarter {
     } catch (error) {
       if (isNameReserved(error)) {
         input.reserved.containers.set(container.name, attempt + 1);
-        throw inWords("NameReserved", error);
+        throw withReason("NameReserved", error);
       }
-      throw inWords("CreateContainerError", error);
+      throw withReason("CreateContainerError", error);
     }
   }
 
-  /** A container whose hook failed shall not run half prepared: the next decision ends it. */
-  async #postStart(id: string, birth: Birth): Promise<void> {
-    const { draft, input } = birth;
+  /** A container whose hook failed must not keep running: the next decision stops it. */
+  async #postStart(id: string, creation: Creation): Promise<void> {
+    const { draft, input } = creation;
     const { container } = draft;
     const hook = container.lifecycle.postStart;
     if (hook === undefined) return;
     input.onHook();
     try {
-      const podIP = hook.type === "httpGet" ? await this.#address(birth) : undefined;
+      const podIP = hook.type === "httpGet" ? await this.#address(creation) : undefined;
       const target = { containerId: id, podIP, ports: container.ports };
       await this.#options.lifecycle.run(hook, target, { signal: input.signal });
     } catch (error) {
       if (!input.signal.aborted) {
-        // What the hook printed may hold secrets: it stays on the node.
+        // The hook's output may contain secrets: it is logged, but not sent in an event.
         const pod = podName(input.desired.pod);
         const facts = { pod, container: container.name, error: messageOf(error) };
         this.#options.log.warn("postStart hook failed", facts);
         const message = "PostStartHook failed";
-        this.#say(container, input, { type: "Warning", reason: "FailedPostStartHook", message });
+        this.#record(container, input, { type: "Warning", reason: "FailedPostStartHook", message });
         input.onHookFailed(id);
       }
       const message = "PostStartHook failed";
@@ -168,13 +169,13 @@ export class ContainerStarter {
     }
   }
 
-  async #address({ sandbox, input }: Birth): Promise<string | undefined> {
+  async #address({ sandbox, input }: Creation): Promise<string | undefined> {
     if (input.desired.pod.spec.hostNetwork) return "127.0.0.1";
     return (await sandbox.ips())[0];
   }
 
-  #say(container: Container, input: ActionInput, said: EventContent): void {
-    this.#options.record(containerEvent(input.desired.pod, container.name, said));
+  #record(container: Container, input: ActionInput, event: EventContent): void {
+    this.#options.record(containerEvent(input.desired.pod, container.name, event));
   }
 }
 
@@ -182,14 +183,14 @@ function named({ spec }: Pod, name: string): Container | undefined {
   return allContainers(spec).find((one) => one.name === name);
 }
 
-/** Failures that have their own event, or are nobody's. */
-const SPOKEN: readonly Reason[] = ["NameReserved", "PostStartHookError"];
+/** Failures that have their own event, or that are retried without one. */
+const REPORTED: readonly Reason[] = ["NameReserved", "PostStartHookError"];
 
-function inWords(reason: Reason, cause: unknown): AgentError {
+function withReason(reason: Reason, cause: unknown): AgentError {
   return new AgentError({ reason, message: messageOf(cause), cause });
 }
 
-/** Runtimes quote the words that they cannot run; what the environment put into them may be secret. */
+/** Runtimes quote commands that they cannot run; values expanded in them may be secret. */
 function withoutValues(error: unknown, { container, config }: ContainerDraft): unknown {
   if (!(error instanceof AgentError)) return error;
   const { command, args } = container;

@@ -18,9 +18,9 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "a config restart keeps the number",
     file: "src/runtime/decide/running-restart.ts",
-    search: 'return [killOf(newest, "ConfigChanged"), startAction(container, observed)];',
+    search: 'return [killOf(running, "ConfigChanged"), startAction(container, observed)];',
     replacement:
-      'return [killOf(newest, "ConfigChanged"), { ...startAction(container, observed), attempt: newest.attempt }];',
+      'return [killOf(running, "ConfigChanged"), { ...startAction(container, observed), attempt: running.attempt }];',
   },
   {
     name: "digests of two keys are compared",
@@ -31,8 +31,8 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "who may run once restarts for his config",
     file: "src/runtime/decide/running-restart.ts",
-    search: 'return !isInit && restartPolicyOf(spec, container) !== "Never";',
-    replacement: "return !isInit && restartPolicyOf(spec, container) !== undefined;",
+    search: 'restartPolicyOf(pod.spec, container) !== "Never"',
+    replacement: "restartPolicyOf(pod.spec, container) !== undefined",
   },
   {
     name: "nobody may keep his config",

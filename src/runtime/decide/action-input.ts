@@ -1,4 +1,4 @@
-// What performing an action needs beside the action itself, as the rooms above hand it in.
+// The inputs of performing an action, and the interfaces to the rooms above that provide them.
 
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import type { NodeAllocatable } from "../../api/pod/downward.ts";
@@ -11,60 +11,60 @@ import type { EnvEntry } from "../cri-config/environment.ts";
 import type { GracePeriod } from "../grace-period.ts";
 import type { Container } from "../../api/v1/container.ts";
 
-/** The image of a container, once it is here. */
+/** Resolves when the image of a container is on this node. */
 export type EnsureImage = (
   pod: Pod,
   container: Container,
   signal: AbortSignal,
 ) => Promise<LocalImage>;
 
-/** An image on this node and the user that it runs as; neither uid nor name = root. */
+/** An image on this node and its user; neither uid nor name = root. */
 export interface LocalImage {
-  /** What the runtime calls it. */
+  /** The runtime's reference. */
   readonly ref: string;
   readonly uid?: number;
-  /** "" = the image names none, or a number. */
+  /** "" = none, or `uid` is set. */
   readonly username: string;
 }
 
-/** How a pod becomes CRI's messages; the pure functions of this room with the node's facts filled in. */
+/** Makes CRI's messages of pods: the pure functions of cri-config/ with the node's facts. */
 export interface PodConfigs {
-  sandbox(desired: DesiredPod, facts: SandboxBirth): PodSandboxConfigInit;
-  /** Of the runtime's handlers the one that runs the pod; "" = the default one. Throws AgentError. */
+  sandbox(desired: DesiredPod, facts: SandboxAttempt): PodSandboxConfigInit;
+  /** The runtime handler that runs the pod; "" = the default. Throws AgentError. */
   runtimeHandler(desired: DesiredPod): string;
   container(desired: DesiredPod, container: Container, facts: ContainerFacts): ContainerConfigInit;
-  /** Before the sandbox is asked for: the pod's limits as a whole. Throws AgentError. */
+  /** Called before the sandbox is created: sets the limits of the pod as a whole. Throws AgentError. */
   prepareCgroup(desired: DesiredPod): void;
-  /** When the sandbox is there, before any container: the same where only the runtime can make cgroups. Throws AgentError. */
+  /** Called after the sandbox, before any container: the same where only the runtime can create cgroups. Throws AgentError. */
   settleCgroup(desired: DesiredPod): void;
   /** Directory of one container's logs. */
   containerLogDirectory(desired: DesiredPod, container: string): string;
-  /** Where one instance's termination message lies on the host. */
+  /** Host path of one instance's termination message. */
   terminationLog(desired: DesiredPod, container: string, attempt: number): string;
-  /** Where the file lies that is /etc/hosts in every container of the pod. */
+  /** Host path of the file that is /etc/hosts in every container of the pod. */
   etcHosts(desired: DesiredPod): string;
 }
 
-/** What of the node a container's environment and files are made of; asked at each start. */
+/** The node's facts for a container's environment and files, read at each start. kubelet: RuntimeHelper */
 export interface RuntimeHelper {
   readonly nodeName: string;
   /** "" = none. */
   readonly clusterDomain: string;
-  /** What a container without limits may take. */
+  /** The limits of a container without its own. */
   readonly allocatable: NodeAllocatable;
-  /** The main one first; of a pod on the host's network they are the pod's own. */
+  /** The primary address first; also the addresses of a pod with hostNetwork. */
   hostIPs(): readonly string[];
-  /** Text of the node's own /etc/hosts; "" = it has none. */
+  /** Text of the node's own /etc/hosts; "" = none. */
   nodeHosts(): string;
-  /** What this pod may read, as the sources have it by now. */
+  /** The current ConfigMaps and Secrets that this pod may read. */
   objects(desired: DesiredPod): LocalObjects;
   /** `v1:<key>:<hmac>` of what a container reads. */
   configDigest(text: string): string;
   /** Whether the runtime can mount images as volumes. */
   mountsImages(): boolean;
-  /** Brings volumes of which `starting` hears no news in line with what they show by now; what could not follow, as sentences. */
+  /** Brings volumes whose changes `starting` would not see (subPath) up to date; returns the problems as sentences. */
   refreshVolumes(pod: Pod, starting: Container): readonly string[];
-  /** The host path to mount for a part of a volume, held fast against links out of it. Throws AgentError. */
+  /** The host path to mount for a part of a volume, protected against symbolic links out of it. Throws AgentError. */
   prepareSubPath(pod: Pod, part: SubPath): string;
 }
 
@@ -81,7 +81,7 @@ export interface SubPath {
   readonly subPath: string;
 }
 
-export interface SandboxBirth {
+export interface SandboxAttempt {
   readonly attempt: number;
   /** When the pod began in this boot. */
   readonly activeSince: number;
@@ -94,13 +94,13 @@ export interface ContainerFacts {
   readonly volumes: ReadonlyMap<string, string>;
   readonly terminationLog: string;
   readonly env: readonly EnvEntry[];
-  /** Volume name → what the runtime calls the image in it. */
+  /** Volume name → the runtime's reference of the image in it. */
   readonly imageVolumes: ReadonlyMap<string, string>;
   /** Index in volumeMounts → path on the host, for mounts of a part of their volume. */
   readonly subPaths: ReadonlyMap<number, string>;
-  /** The file that becomes /etc/hosts; absent = whatever the runtime puts there. */
+  /** Host path of the file mounted as /etc/hosts; absent = the runtime's own. */
   readonly etcHosts?: string;
-  /** Of what it reads from ConfigMaps and Secrets and learns no news of; absent = nothing. */
+  /** Digest of what it reads of ConfigMaps and Secrets only at its start; absent = nothing. */
   readonly configDigest?: string;
 }
 
@@ -108,61 +108,60 @@ export interface SandboxRef {
   readonly id: string;
   readonly attempt: number;
   readonly activeSince: number;
-  /** Of the pod, none on the host's network; asked of the runtime once where this process has just made it. */
+  /** The pod's addresses, none with hostNetwork; requested from the runtime once if this process has just created it. */
   readonly ips: () => Promise<readonly string[]>;
-  /** What it was made from, where this process made it. */
+  /** Set if this process created the sandbox. */
   readonly config?: PodSandboxConfigInit;
 }
 
-/** Everything that a container is made of, before the runtime is asked for it. */
+/** A container ready to be created. */
 export interface ContainerDraft {
   readonly container: Container;
   readonly attempt: number;
   readonly config: ContainerConfigInit;
-  /** To be said when it is used. */
-  readonly said: readonly EventContent[];
-  /** The hosts file has yet to get the pod's address. */
+  /** To be recorded when the draft is used. */
+  readonly events: readonly EventContent[];
+  /** The hosts file does not contain the pod's address yet. */
   readonly needsAddress: boolean;
 }
 
-/** Container name → its image, as soon as it is here. */
+/** Container name → its image, when it is on this node. */
 export type ImageRefs = ReadonlyMap<string, Promise<LocalImage>>;
 
-/** The images of a container, once they are here. */
+/** The images of a container, all on this node. */
 export interface ContainerImages {
   readonly image: LocalImage;
-  /** Volume name → what the runtime calls the image in it. */
+  /** Volume name → the runtime's reference of the image in it. */
   readonly imageVolumes: ReadonlyMap<string, string>;
 }
 
-/** A start that began before there was a sandbox. */
+/** A start that began before the sandbox existed. */
 export interface EarlyStart {
   readonly images: Promise<ContainerImages>;
-  /** undefined = it cannot be made yet. */
+  /** undefined = it could not be drafted yet. */
   readonly draft: ContainerDraft | undefined;
 }
 
-/** Container name → what of its start is done; undefined = nothing. */
+/** Container name → the part of its start that is done; undefined = nothing. */
 export type EarlyStarts = ReadonlyMap<string, Promise<EarlyStart | undefined>>;
 
-/** What an action needs beside itself. */
 export interface ActionInput {
   readonly desired: DesiredPod;
   readonly observed: ObservedPod | undefined;
   readonly sandbox: SandboxRef | undefined;
   readonly activeSince: number;
   readonly volumes: ReadonlyMap<string, string>;
-  /** By container, where fetching has begun already. */
+  /** By container, if fetching has begun already. */
   readonly images: ImageRefs;
-  /** By container, where that began before there was a sandbox. */
+  /** By container, if its start began before the sandbox existed. */
   readonly early?: EarlyStarts;
-  /** Lowest attempts that no unanswered call can have taken; raised here when a name turns out reserved. */
+  /** Lowest attempts that no unanswered call can have taken; raised when a name is found reserved. */
   readonly reserved: ReservedAttempts;
-  /** Ends waiting, pulling and hooks; never a call that changes something. */
+  /** Cancels waiting, pulling and hooks; never a call that changes something. */
   readonly signal: AbortSignal;
-  /** A grace period of so many seconds that an order to end the pod may shorten. */
+  /** A grace period of so many seconds, which a request to remove the pod may shorten. */
   readonly grace: (seconds: number) => GracePeriod;
-  /** A postStart hook begins: it may take its time. */
+  /** A postStart hook begins, which may take long. */
   readonly onHook: () => void;
   readonly onHookFailed: (containerId: string) => void;
 }

@@ -1,4 +1,4 @@
-// What each container of a pod would read of ConfigMaps and Secrets if it started now, as digests.
+// Digests of what each container of a pod would read of ConfigMaps and Secrets if it started now.
 
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import { findObject, type LocalObjects } from "../../api/v1/object/local-object.ts";
@@ -10,12 +10,12 @@ import type { Container } from "../../api/v1/container.ts";
 
 export interface DigestFacts {
   readonly objects: LocalObjects;
-  /** Every source has spoken: what is not there is missing, not late. */
+  /** Every source has synced: an absent object is missing, not late. */
   readonly isSettled: boolean;
   readonly digest: (text: string) => string;
 }
 
-/** By container; absent = it reads nothing, or could not start now: neither is a reason to end one that runs. */
+/** By container; absent = it reads nothing, or could not start now: neither restarts a running container. */
 export function configDigests(pod: Pod, facts: DigestFacts): Readonly<Record<string, string>> {
   const { objects } = facts;
   const missing = referencesOf(pod).filter(
@@ -31,7 +31,7 @@ export function configDigests(pod: Pod, facts: DigestFacts): Readonly<Record<str
   );
 }
 
-/** What a container reads of ConfigMaps and Secrets and learns no news of; undefined = nothing. */
+/** What a container reads of ConfigMaps and Secrets only at its start; undefined = nothing. */
 export function configText(
   pod: Pod,
   container: Container,
@@ -42,8 +42,8 @@ export function configText(
 }
 
 /**
- * Also every key that it needs is there, and every part of a volume that it mounts: what somebody mistyped must not end
- * what runs.
+ * Whether every key that it needs, and every part of a volume that it mounts, exists: a typo must not stop a running
+ * container.
  */
 function couldStart(pod: Pod, container: Container, objects: LocalObjects): boolean {
   const downward = { nodeName: "", podIPs: [], hostIPs: [] };
@@ -53,7 +53,7 @@ function couldStart(pod: Pod, container: Container, objects: LocalObjects): bool
     requireParts(pod, container, { env, objects });
     return true;
   } catch {
-    // A key is missing, or its value can be no variable.
+    // A key is missing, or its value cannot be a variable.
     return false;
   }
 }

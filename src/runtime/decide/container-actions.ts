@@ -1,4 +1,4 @@
-// Decides what keeps one container of a pod running: app containers, sidecars, and init containers until they are done.
+// Decides what has to happen to one container: app container, sidecar, or init container until it is done.
 
 import type { ObservedContainer, ObservedPod } from "../../api/pod/observed-pod.ts";
 import type { Pod } from "../../api/v1/pod.ts";
@@ -9,7 +9,7 @@ import { newestContainer } from "../../api/pod/newest-observed.ts";
 import { nextAttempt } from "../observe/newest.ts";
 import type { Container } from "../../api/v1/container.ts";
 
-export interface ContainerFacts {
+interface ContainerContext {
   readonly observed: ObservedPod | undefined;
   readonly context: ActionContext;
 }
@@ -19,7 +19,7 @@ export function startAction(container: Container, observed: ObservedPod | undefi
   return { type: "StartContainer", container: container.name, attempt };
 }
 
-/** The first of a sandbox: whatever has the name elsewhere is dead by then, or was never started. */
+/** The first instance in a sandbox: an instance elsewhere is dead by then, or was never started. */
 export function startAnew(container: Container, observed: ObservedPod): readonly PodAction[] {
   const newest = newestContainer(observed, container.name);
   const start = startAction(container, observed);
@@ -29,7 +29,7 @@ export function startAnew(container: Container, observed: ObservedPod): readonly
 export function containerActions(
   pod: Pod,
   container: Container,
-  { observed, context }: ContainerFacts,
+  { observed, context }: ContainerContext,
 ): readonly PodAction[] {
   const newest = newestContainer(observed, container.name);
   const start = startAction(container, observed);
@@ -42,7 +42,7 @@ export function containerActions(
       return restartsAfterKill(pod.spec, container) ? [kill, start] : [kill];
     }
     case "Running": {
-      // In another sandbox: that one is stopped, and the look after it starts the container anew.
+      // If it runs in another sandbox, that one is stopped, and the next look starts the container again.
       const reason = whyReplace(container, newest, context);
       return reason === undefined ? [] : [killOf(newest, reason)];
     }
@@ -56,7 +56,7 @@ export function containerActions(
   }
 }
 
-/** Why a running instance is not what the pod asks for; undefined = it is. */
+/** Why a running instance must be replaced; undefined = it stays. */
 export function whyReplace(
   container: Container,
   newest: ObservedContainer,
@@ -64,13 +64,15 @@ export function whyReplace(
 ): KillReason | undefined {
   if (hasChanged(newest.hash, hashes[container.name])) return "ContainerChanged";
   if (hookFailed.has(newest.id)) return "PostStartHook";
-  const said = probes[newest.id];
-  if (container.livenessProbe !== undefined && said?.liveness === "Failure") return "LivenessProbe";
-  if (container.startupProbe !== undefined && said?.startup === "Failure") return "StartupProbe";
+  const verdicts = probes[newest.id];
+  if (container.livenessProbe !== undefined && verdicts?.liveness === "Failure")
+    return "LivenessProbe";
+  if (container.startupProbe !== undefined && verdicts?.startup === "Failure")
+    return "StartupProbe";
   return undefined;
 }
 
-/** Hashes of another or no version compare as equal: an agent that hashes differently restarts nothing. */
+/** Hashes of another or no version compare as equal: another version of the agent must restart nothing. */
 function hasChanged(written: string, wanted: string | undefined): boolean {
   if (wanted === undefined || !written.startsWith("v1:") || !wanted.startsWith("v1:")) return false;
   return written !== wanted;

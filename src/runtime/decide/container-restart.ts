@@ -7,17 +7,17 @@ import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/ba
 import type { Monotonic } from "../../lib/clock.ts";
 import type { Container } from "../../api/v1/container.ts";
 
-/** What is remembered of one container's restarts; forgotten with the process, as the kubelet's is, but for `killed`. */
+/** One container's restarts, in memory only as in the kubelet, except for `killed`. */
 export interface RestartMemory {
   /** Set by each restart. */
   readonly backoff: BackoffEntry | undefined;
-  /** The exit the memory speaks of: container id and when this process first saw it dead. */
+  /** The latest exit: container id, and when this process first saw it. */
   readonly exit: { readonly id: string; readonly seenAt: Monotonic } | undefined;
-  /** The instance that was ended so that another takes its place: its exit code tells nothing. */
+  /** The instance that was stopped to be replaced: its exit code does not count. */
   readonly killed?: KilledInstance;
 }
 
-/** First restart at once, then 10 s doubling to `max`, from the start after 10 minutes well. */
+/** The first restart at once, then after 10 s doubling to `max`; reset when it ran for 10 minutes. */
 export function crashLoopPolicy(maxMs: number): BackoffPolicy {
   return { initial: Math.min(10_000, maxMs), max: maxMs, resetAfter: 600_000 };
 }
@@ -28,7 +28,7 @@ export interface ExitedInstance {
   readonly memory: RestartMemory | undefined;
 }
 
-/** Whether another instance follows this one. */
+/** Whether the container gets another instance. */
 export function shouldRestart(
   spec: PodSpec,
   { container, exited, memory }: ExitedInstance,
@@ -46,8 +46,8 @@ export function restartTime(memory: RestartMemory | undefined, exitedId: string)
 }
 
 /**
- * Notes an exit when it is first seen; a container that ran for `resetAfter` loses its back-off. A cap that was
- * lowered since holds for the wait under way.
+ * Notes an exit when it is first seen; a container that ran for `resetAfter` loses its back-off. A cap that was lowered
+ * since also applies to the current wait.
  */
 export function rememberExit(
   memory: RestartMemory | undefined,
@@ -65,18 +65,18 @@ function capped(memory: RestartMemory, { max }: BackoffPolicy): RestartMemory {
   return { ...memory, backoff: { ...backoff, delay: max } };
 }
 
-/** Notes a restart at `now`: the next exit waits longer. It may fail, and then what ended the last one still counts. */
+/** Notes a restart at `now`: the next exit waits longer. `killed` stays, because the restart may fail. */
 export function rememberRestart(
   memory: RestartMemory | undefined,
   now: Monotonic,
   policy: BackoffPolicy,
 ): RestartMemory {
-  // Whether the container had been well was decided when its exit was seen; waiting is no wellness.
+  // The reset was decided when the exit was seen: the time of waiting must not count as running.
   const doubling = { ...policy, resetAfter: Number.POSITIVE_INFINITY };
   return { ...memory, backoff: nextBackoff(memory?.backoff, now, doubling), exit: undefined };
 }
 
-/** Notes that an instance is ended to make room for another. */
+/** Notes that an instance is stopped to be replaced. */
 export function rememberKill(
   memory: RestartMemory | undefined,
   killed: KilledInstance,

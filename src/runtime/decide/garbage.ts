@@ -10,9 +10,9 @@ export interface Garbage {
 }
 
 /**
- * Keeps, per container name, the newest instance and the newest dead one before it (logs of the last failure);
- * the newest dead container is a record: without it a finished pod would run again. One that was made and never
- * started, by a call that outlived its answer, records nothing: only the newest of a name may still be needed.
+ * Keeps, per container name, the newest instance and the newest dead one before it (logs of the last failure). The
+ * newest dead container is a record: without it a finished pod would run again. A container that was created and never
+ * started is no record; only the newest of a name may still be needed.
  */
 export function planGarbage(observed: ObservedPod): Garbage {
   const kept = new Set<string>();
@@ -39,7 +39,7 @@ export function planGarbage(observed: ObservedPod): Garbage {
   return { containers, sandboxes };
 }
 
-/** The newest sandbox came up beside the one that the pod uses: it tells nothing of the pod. */
+/** The newest sandbox came up late beside the one that the pod uses, and is not in use. */
 function isLate(observed: ObservedPod): boolean {
   const used = lastUsedSandbox(observed);
   return used?.state === "Ready" && used !== observed.sandboxes[0];

@@ -1,8 +1,9 @@
-// The vocabulary of what can be done to a pod in the runtime, and what a decision about it needs to know.
+// The actions on a pod in the runtime, and the facts that deciding on them needs.
 
 import type { Monotonic } from "../../lib/clock.ts";
 import type { RestartMemory } from "./container-restart.ts";
 import type { ProbeVerdicts } from "../../api/v1/probe.ts";
+import type { ObservedPod, ObservedSandbox } from "../../api/pod/observed-pod.ts";
 
 export type KillReason =
   | "SandboxChanged"
@@ -18,11 +19,11 @@ export type KillReason =
   | "StartupProbe"
   | "PostStartHook";
 
-/** One step; the log line, the test and the executor say the same words. */
+/** One step. The log line, the tests and the executor use the same names. */
 export type PodAction =
-  /** Everything of the pod ends as it should: hooks, grace, sidecars last; then its sandboxes. Records stay. */
+  /** Stops all containers gracefully (hooks, grace period, sidecars last), then the sandboxes. Their records stay. */
   | { readonly type: "KillPod"; readonly reason: KillReason }
-  /** StopPodSandbox: also kills whatever still runs in it; the records of its containers stay. */
+  /** StopPodSandbox: also kills what still runs in it. The records of its containers stay. */
   | { readonly type: "StopSandbox"; readonly id: string; readonly reason: KillReason }
   | { readonly type: "CreateSandbox"; readonly attempt: number }
   | {
@@ -33,7 +34,7 @@ export type PodAction =
     }
   /** Only for containers that were created and never started. */
   | { readonly type: "RemoveContainer"; readonly id: string; readonly container: string }
-  /** `attempt` is the lowest that is free as far as the runtime tells; the executor also looks at the logs. */
+  /** `attempt` is the lowest that is free in the runtime's lists; the executor also checks the log files. */
   | { readonly type: "StartContainer"; readonly container: string; readonly attempt: number }
   | {
       readonly type: "Wait";
@@ -42,21 +43,29 @@ export type PodAction =
       readonly reason: "CrashLoopBackOff";
     };
 
+/** A pod in its usable sandbox. */
+export interface InSandbox {
+  readonly observed: ObservedPod;
+  /** The sandbox in which the containers run: what happened in an earlier one does not count. */
+  readonly sandbox: ObservedSandbox;
+  readonly context: ActionContext;
+}
+
 export interface ActionContext {
   readonly now: Monotonic;
-  /** What is remembered of each container's restarts in this process; absent = nothing. */
+  /** Each container's restarts as remembered by this process; absent = none. */
   readonly restarts: Readonly<Record<string, RestartMemory>>;
   readonly probes: ProbeVerdicts;
   /** Ids of containers whose postStart hook failed. */
   readonly hookFailed: ReadonlySet<string>;
-  /** Container name → hash as written on a container made today. */
+  /** Container name → hash that a container created now would get. */
   readonly hashes: Readonly<Record<string, string>>;
-  /** Container name → digest of what it would read of ConfigMaps and Secrets if it started now; absent = nothing, or it cannot. */
+  /** Container name → digest of what it would read of ConfigMaps and Secrets if it started now; absent = nothing, or it could not start. */
   readonly configDigests: Readonly<Record<string, string>>;
-  /** The container that was ended last because what it reads had changed, until it runs well again. */
+  /** The container restarted last because what it reads has changed, until it is ready again. */
   readonly configRestarting?: string;
-  /** Ids of containers that somebody has ordered to start anew; absent = none. */
+  /** Ids of containers whose restart was requested; absent = none. */
   readonly ordered?: ReadonlySet<string>;
-  /** The pod has failed as a whole: whatever runs ends, nothing starts. */
+  /** The pod has failed as a whole: everything is stopped, nothing is started. */
   readonly failed?: KillReason;
 }

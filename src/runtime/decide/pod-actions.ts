@@ -8,14 +8,14 @@ import type {
 import { allContainers, isSidecar, type Pod } from "../../api/v1/pod.ts";
 import { restartsAfterKill } from "../../api/pod/restart-policy.ts";
 import { containerActions, killOf, removalOf, startAction } from "./container-actions.ts";
-import { configActions, orderedActions } from "./running-restart.ts";
+import { configActions, requestedActions } from "./running-restart.ts";
 import { initActions } from "./init-actions.ts";
 import { newestContainer } from "../../api/pod/newest-observed.ts";
 import { isFinished, isLive, usableSandbox } from "../observe/newest.ts";
-import type { ActionContext, KillReason, PodAction } from "./pod-action.ts";
+import type { ActionContext, KillReason, PodAction, InSandbox } from "./pod-action.ts";
 
 /**
- * The steps, in order, that bring the runtime to what the pod asks for; empty when it is there already.
+ * The steps, in order, that bring the runtime to the pod's spec; empty when nothing has to be done.
  * "Newest" is always the highest attempt, never a creation time.
  */
 export function computePodActions(
@@ -39,7 +39,7 @@ function withoutSandbox(
   const kills = killPod(observed, "SandboxChanged");
   if (neverAgain(pod, observed)) return kills;
   const apps = appsOf(pod, observed, context);
-  // Whatever ran may run only once, and the rest has ended for good: a sandbox would stay empty.
+  // What ran may run only once, and the rest has ended for good: a new sandbox would stay empty.
   if (apps.length === 0) return kills;
   const [firstInit] = pod.spec.initContainers;
   const starts = firstInit === undefined ? apps : [startAction(firstInit, observed)];
@@ -60,7 +60,7 @@ export function neverAgain(pod: Pod, observed: ObservedPod | undefined): boolean
   return !mayRunAgain && observed.containers.some(({ state }) => state !== "Created");
 }
 
-/** What becomes of the app containers in a new sandbox: all that still runs has been ended by then. */
+/** The app containers' actions in a new sandbox; what still runs has been stopped by then. */
 function appsOf(
   pod: Pod,
   observed: ObservedPod | undefined,
@@ -71,12 +71,12 @@ function appsOf(
     const start = startAction(container, observed);
     if (newest === undefined || newest.state === "Created") return [start];
     if (newest.state === "Exited") return containerActions(pod, container, { observed, context });
-    // Ended to be replaced: what it exits with tells nothing.
+    // Stopped to be replaced: its exit code does not count.
     return restartsAfterKill(pod.spec, container) ? [start] : [];
   });
 }
 
-/** Whatever may still hold processes or addresses; a sandbox known to be down holds neither once its containers are. */
+/** Stops what may still hold processes or addresses: live containers and sandboxes that are up. */
 function killPod(observed: ObservedPod | undefined, reason: KillReason): readonly PodAction[] {
   if (observed === undefined) return [];
   const holds =
@@ -88,15 +88,10 @@ function removeUnstarted(observed: ObservedPod): readonly PodAction[] {
   return observed.containers.filter((container) => container.state === "Created").map(removalOf);
 }
 
-interface InSandbox {
-  readonly observed: ObservedPod;
-  readonly sandbox: ObservedSandbox;
-  readonly context: ActionContext;
-}
-
-function inSandbox(pod: Pod, { observed, sandbox, context }: InSandbox): readonly PodAction[] {
+function inSandbox(pod: Pod, at: InSandbox): readonly PodAction[] {
+  const { observed, sandbox, context } = at;
   if (isFinished(pod, observed, context.restarts)) {
-    // While the runtime is still clearing up the last one, a stop would only get in its way.
+    // While the runtime still cleans up the last container, a stop would interfere.
     const clearing = observed.containers.some(({ presumed }) => presumed === true);
     return clearing ? [] : killPod(observed, "Finished");
   }
@@ -104,17 +99,17 @@ function inSandbox(pod: Pod, { observed, sandbox, context }: InSandbox): readonl
     ...stopOtherSandboxes(pod, observed, sandbox),
     ...killStrangers(pod, observed, sandbox),
   ];
-  const init = initActions(pod, { observed, sandbox, context });
+  const init = initActions(pod, at);
   if (!init.isInitialized) return [...clean, ...init.actions];
   const apps = pod.spec.containers.flatMap((container) =>
     containerActions(pod, container, { observed, context }),
   );
-  const ordered = orderedActions(pod, { observed, sandbox, context });
-  const anew = ordered.length > 0 ? ordered : configActions(pod, { observed, sandbox, context });
-  return [...clean, ...init.actions, ...apps, ...anew];
+  const requested = requestedActions(pod, at);
+  const restarts = requested.length > 0 ? requested : configActions(pod, at);
+  return [...clean, ...init.actions, ...apps, ...restarts];
 }
 
-/** StopPodSandbox knows no grace: whatever lives in one is ended before, the last to start first. */
+/** StopPodSandbox has no grace period: live containers are stopped before, in reverse order of the spec. */
 function stopOtherSandboxes(
   pod: Pod,
   observed: ObservedPod,
@@ -133,7 +128,7 @@ function stopOtherSandboxes(
   });
 }
 
-/** Instances that may run and are not the newest of their name, or whose name the spec does not have. */
+/** Live instances that are not the newest of their name, or whose name is not in the spec. */
 function killStrangers(
   pod: Pod,
   observed: ObservedPod,

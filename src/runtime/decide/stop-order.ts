@@ -1,4 +1,5 @@
-// Decides who stops after whom and how much of the grace period is left; performs nothing. kubelet: terminationOrdering, killContainer
+// Decides the order in which containers stop, and how much of the grace period is left.
+// kubelet: terminationOrdering, killContainer
 
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
 import type { LifecycleHandler } from "../../api/v1/probe.ts";
@@ -10,27 +11,27 @@ import type { ContainerPort } from "../../api/v1/container-ports.ts";
 /** One container's place in the order. */
 export interface StopTurn {
   readonly container: ObservedContainer;
-  /** Ids of those that must be gone before it is told to stop. */
+  /** Ids of the containers that must have stopped before it is stopped. */
   readonly waitsFor: readonly string[];
 }
 
-/** What stopping a container takes, from its spec or, if that is forgotten, from its own annotations. */
+/** What stopping a container takes, from its spec or, without one, from its own annotations. */
 export interface StopFacts {
   readonly role: ContainerRole;
   readonly preStop: LifecycleHandler | undefined;
   readonly ports: readonly ContainerPort[];
 }
 
-/** The grace of one container, running since somebody asked it to stop. */
+/** The grace period of one container, counted from the request to stop. */
 export interface Budget {
   /** The whole of it. */
   readonly seconds: number;
   readonly endsAt: Monotonic;
 }
 
-/** However long a hook took: without it the stop signal would be followed by SIGKILL at once. */
+/** Left even after a long preStop hook: otherwise SIGKILL would follow the stop signal at once. */
 const LEAST_STOP_SECONDS = 2;
-/** The last two seconds of those before it, and one for the runtime to say that they are gone. */
+/** The last two seconds of the containers before it, and one until the runtime reports that they are gone. */
 const LATE_TURN_MS = 3000;
 
 export function stopFacts(container: ObservedContainer, pod: Pod | undefined): StopFacts {
@@ -45,8 +46,8 @@ export function stopFacts(container: ObservedContainer, pod: Pod | undefined): S
 }
 
 /**
- * Everybody after those he waits for. App and plain init containers wait for nobody, a sidecar for all of them
- * and for every sidecar that was started after it.
+ * Each container comes after those it waits for. App and plain init containers wait for none, a sidecar waits for all of
+ * them and for every sidecar that was started after it.
  */
 export function stopTurns(
   containers: readonly ObservedContainer[],
@@ -62,7 +63,7 @@ export function stopTurns(
     .map(({ container, waitsFor }) => ({ container, waitsFor }));
 }
 
-/** The higher stops first. */
+/** Higher ranks stop first. */
 function rankOf(container: ObservedContainer, pod: Pod | undefined): number {
   const { role } = stopFacts(container, pod);
   return role.type === "Sidecar" ? role.position : Number.POSITIVE_INFINITY;
@@ -72,7 +73,7 @@ export function budgetOf(seconds: number, now: Monotonic): Budget {
   return { seconds, endsAt: now + seconds * 1000 };
 }
 
-/** From `now` on no more than `seconds`, and never more than before. */
+/** At most `seconds` from `now`, and never more than before. */
 export function shortenedBudget(budget: Budget, seconds: number, now: Monotonic): Budget {
   return {
     seconds: Math.min(budget.seconds, seconds),
@@ -80,12 +81,12 @@ export function shortenedBudget(budget: Budget, seconds: number, now: Monotonic)
   };
 }
 
-/** When a container is told to stop though others that should go before it are still there. */
+/** When a container is stopped although containers that should stop before it still run. */
 export function turnEndsAt({ seconds, endsAt }: Budget): Monotonic {
   return seconds === 0 ? endsAt : endsAt + LATE_TURN_MS;
 }
 
-/** What StopContainer gets: the rest, rounded up, but at least two seconds unless the whole was shorter. */
+/** The timeout of StopContainer: what is left, rounded up, but at least two seconds unless the whole was shorter. */
 export function stopSeconds({ seconds, endsAt }: Budget, now: Monotonic): number {
   const left = Math.ceil((endsAt - now) / 1000);
   return Math.max(left, Math.min(seconds, LEAST_STOP_SECONDS));

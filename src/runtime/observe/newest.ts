@@ -1,4 +1,5 @@
-// Which of a pod's sandboxes and containers count: "newest" is the highest attempt, never a creation time (law 7).
+// Which of a pod's sandboxes and containers count. "Newest" is the highest attempt, never the latest creation time: wall
+// clocks jump (docs/architecture.md#laws, highest-attempt).
 
 import type {
   ObservedContainer,
@@ -11,8 +12,8 @@ import { shouldRestart, type RestartMemory } from "../decide/container-restart.t
 import type { Container } from "../../api/v1/container.ts";
 
 /**
- * The sandbox in which containers can run; undefined asks for a new one. It is the newest, but for one that came up
- * late and empty, from a call whose answer was lost: for that nothing ends in the one before it. kubelet: podSandboxChanged
+ * The sandbox in which containers can run; undefined = a new one is needed. The newest, unless that one came up late and
+ * empty from a call whose answer was lost: it must not end what runs in the one before it. kubelet: podSandboxChanged
  */
 export function usableSandbox(
   pod: Pod,
@@ -26,18 +27,18 @@ function isUsable({ spec }: Pod, { state, hostNetwork, ips }: ObservedSandbox): 
   return state === "Ready" && hostNetwork === spec.hostNetwork && (hostNetwork || ips.length > 0);
 }
 
-/** It runs, or may still run. */
+/** Runs, or may still run. */
 export function isLive({ state }: ObservedContainer): boolean {
   return state === "Running" || state === "Unknown";
 }
 
-/** A container that was created and never started gives its number back. */
+/** A container that was created and never started is replaced under its own attempt number. */
 export function nextAttempt(newest: ObservedContainer | undefined): number {
   if (newest === undefined) return 0;
   return newest.state === "Created" ? newest.attempt : newest.attempt + 1;
 }
 
-/** Every app container has ended for good, or an init container has failed for good: nothing will start again. */
+/** Every app container has ended for good, or an init container has failed for good: nothing starts again. */
 export function isFinished(
   pod: Pod,
   observed: ObservedPod | undefined,
@@ -51,7 +52,7 @@ export function isFinished(
   };
   const { initContainers, containers } = pod.spec;
   if (containers.every((container) => ended(container) !== undefined)) return true;
-  // Beside an app container a failed init container is one of an earlier sandbox, whose successor's record is gone.
+  // Next to an app container, a failed init container is from an earlier sandbox; the record of its successor is gone.
   if (containers.some(({ name }) => ranInLastSandbox(observed, name))) return false;
   return initContainers.some((container) => (ended(container)?.exitCode ?? 0) !== 0);
 }
@@ -62,7 +63,10 @@ function ranInLastSandbox(observed: ObservedPod | undefined, container: string):
   return own.some(({ sandboxId, state }) => sandboxId === last?.id && state !== "Created");
 }
 
-/** Highest `<n>` of the files named `<n>.log` (also rotated, `<n>.log.<time>`); −1 = none. */
+/**
+ * Highest `<n>` of the files named `<n>.log` (also rotated, `<n>.log.<time>`); −1 = none. The logs remain when the runtime
+ * has lost a container. kubelet: calcRestartCountByLogDir
+ */
 export function highestLogAttempt(entries: readonly { readonly name: string }[]): number {
   return entries.reduce((highest, { name }) => {
     const match = /^(\d{1,9})\.log(?:\.|$)/.exec(name);

@@ -1,4 +1,4 @@
-// Reads CRI's messages as plain data; keeps only what is ours, drops the rest. Performs nothing.
+// Converts CRI's messages to plain data, for sandboxes and containers of this agent only.
 
 import type {
   IdRange,
@@ -21,14 +21,14 @@ import { stopFactsOf } from "../cri-config/stop-annotations.ts";
 import { joinedMessage } from "./termination-message.ts";
 import { parseIdRange } from "../cri-config/namespaces.ts";
 
-/** The identity that every sandbox and container of ours carries. */
+/** The pod to which a sandbox or container belongs, from its labels. */
 export interface RuntimeIdentity {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** undefined = somebody else's: never touched. */
+/** undefined = not created by this agent, and never touched. */
 export function identityOf(
   labels: Readonly<Record<string, string>>,
   instance: string,
@@ -41,12 +41,12 @@ export function identityOf(
   return { uid, namespace, name };
 }
 
-/** The label selector that finds ours and nothing else. */
+/** The label selector of everything that this agent created. */
 export function ourSelector(instance: string): Record<string, string> {
   return { [LABEL.managed]: "true", [LABEL.instance]: instance };
 }
 
-/** A sandbox as a list shows it: addresses are not in it. */
+/** A sandbox from a list, which has no addresses. */
 export interface ListedSandbox {
   readonly id: string;
   readonly attempt: number;
@@ -59,7 +59,7 @@ export interface ListedSandbox {
   readonly userNamespace?: IdRange;
 }
 
-/** A container as a list shows it: times and exit codes are not in it. */
+/** A container from a list, which has no times and exit codes. */
 export interface ListedContainer {
   readonly id: string;
   readonly name: string;
@@ -99,7 +99,7 @@ export function listedContainer(
   };
 }
 
-/** `status` undefined = not asked: a sandbox that is down has no addresses. */
+/** `status` undefined = not requested: a sandbox that is down has no addresses. */
 export function observedSandbox(
   listed: ListedSandbox,
   status: PodSandboxStatus | undefined,
@@ -118,18 +118,18 @@ export function observedSandbox(
   };
 }
 
-/** The main one first. */
+/** The primary address first. */
 export function sandboxAddresses(status: PodSandboxStatus | undefined): readonly string[] {
   const network = status?.network;
   const ips = [network?.ip ?? "", ...(network?.additionalIps ?? []).map((more) => more.ip)];
   return ips.filter((ip) => ip !== "");
 }
 
-/** `lastWords` of a container that has exited; "" = none. */
+/** `terminationMessage` of a container that has exited; "" = none. */
 export function observedContainer(
   listed: ListedContainer,
   status: ContainerStatus,
-  lastWords = "",
+  terminationMessage = "",
 ): ObservedContainer {
   const digest = status.annotations[ANNOTATION.configDigest];
   const grace = Number.parseInt(status.annotations[ANNOTATION.gracePeriod] ?? "", 10);
@@ -148,7 +148,7 @@ export function observedContainer(
     finishedAt: milliseconds(status.finishedAt),
     exitCode: status.exitCode,
     reason: status.reason,
-    message: joinedMessage(status.message, lastWords),
+    message: joinedMessage(status.message, terminationMessage),
     ...stopFactsOf(status.annotations),
     ...(Number.isSafeInteger(grace) && grace >= 0 ? { gracePeriodSeconds: grace } : {}),
   };
@@ -165,11 +165,11 @@ function stateOf(state: ContainerState): ObservedContainerState {
     case ContainerState.CONTAINER_UNKNOWN:
       return "Unknown";
   }
-  // A state of a newer runtime: as little known as Unknown.
+  // A state that only a newer runtime has.
   return "Unknown";
 }
 
-/** Unreadable = not written. */
+/** Unreadable annotations count as absent. */
 function lifeOf(
   annotations: Readonly<Record<string, string>>,
 ): Pick<ListedSandbox, "bootId" | "activeSince" | "userNamespace"> {
@@ -188,7 +188,7 @@ function sourceOf(text: string | undefined): SourceName | undefined {
   return isSourceName(text) ? text : undefined;
 }
 
-/** The first that says something: older runtimes leave newer fields empty. */
+/** The first text that is not empty: older runtimes leave newer fields empty. */
 function firstText(...texts: readonly (string | undefined)[]): string {
   return texts.find((text) => text !== undefined && text !== "") ?? "";
 }

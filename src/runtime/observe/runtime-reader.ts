@@ -1,4 +1,4 @@
-// Performs: asks the runtime what is true of our pods, with as few calls as the answer allows.
+// Performs: reads the state of this agent's pods from the runtime, with as few calls as possible.
 
 import type {
   ObservedContainer,
@@ -23,7 +23,7 @@ import {
 import { readTerminationMessage, type TerminationFiles } from "./termination-reader.ts";
 import { compareText } from "../../lib/compare.ts";
 
-/** What two list calls say of one pod; equal summaries need no closer look. */
+/** One pod in the two lists; if the summary is unchanged, the pod need not be inspected. */
 export interface PodSummary {
   readonly identity: RuntimeIdentity;
   readonly sandboxes: readonly ListedSandbox[];
@@ -33,7 +33,7 @@ export interface PodSummary {
 export interface RuntimeReaderOptions {
   readonly cri: CriClient;
   readonly instance: string;
-  /** Where termination messages and logs lie; absent = nobody reads them. */
+  /** For termination messages and logs; absent = they are not read. */
   readonly files?: TerminationFiles;
 }
 
@@ -48,14 +48,14 @@ export class RuntimeReader {
     this.#files = options.files;
   }
 
-  /** Everything of ours, by UID: two calls. */
+  /** All pods of this agent, by UID: two calls. */
   async listPods(signal?: AbortSignal): Promise<ReadonlyMap<PodUID, PodSummary>> {
     return this.#list(ourSelector(this.#instance), signal);
   }
 
   /**
-   * One pod in full; undefined when the runtime has nothing of it. `before` saves calls: a container that
-   * has exited, and the addresses of a sandbox that is up, do not change any more.
+   * One pod in full; undefined = the runtime has nothing of it. `before` saves calls: an exited container, and the
+   * addresses of a sandbox that is up, do not change any more.
    */
   async inspectPod(
     uid: PodUID,
@@ -66,7 +66,7 @@ export class RuntimeReader {
     return summary === undefined ? undefined : this.inspect(summary, before);
   }
 
-  /** The closer look at a pod that was just listed. */
+  /** The details of a pod that was just listed. */
   async inspect(
     summary: PodSummary,
     before: ObservedPod | undefined,
@@ -136,17 +136,17 @@ export class RuntimeReader {
     return ifFound(async () => {
       const { status } = await this.#cri.containerStatus(listed.id);
       if (status === undefined) return undefined;
-      const words = status.state === ContainerState.CONTAINER_EXITED ? this.#lastWords(status) : "";
-      return observedContainer(listed, status, words);
+      const hasExited = status.state === ContainerState.CONTAINER_EXITED;
+      return observedContainer(listed, status, hasExited ? this.#terminationMessage(status) : "");
     });
   }
 
-  #lastWords(status: ContainerStatus): string {
+  #terminationMessage(status: ContainerStatus): string {
     return this.#files === undefined ? "" : readTerminationMessage(this.#files, status);
   }
 }
 
-/** What vanished between the list and the look is simply not there. */
+/** undefined = it vanished between the list and this call. */
 async function ifFound<T>(look: () => Promise<T>): Promise<T | undefined> {
   try {
     return await look();

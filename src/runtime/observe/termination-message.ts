@@ -1,23 +1,23 @@
-// Decides what a container's last words were: what it wrote to its termination log, else the end of its output.
+// The termination message of a container: what it wrote to its termination log, else the end of its output.
 // kubelet: getTerminationMessage, readLastStringFromContainerLogs
 
 import type { Container } from "../../api/v1/container.ts";
 import { AgentError } from "../../lib/errors.ts";
 
-/** Bytes of the file that count: the last. kubelet: MaxContainerTerminationMessageLength */
+/** Only the last bytes of the file count. kubelet: MaxContainerTerminationMessageLength */
 export const MESSAGE_BYTES = 4096;
-/** Bytes at the end of a log in which its last words are looked for: two lines of the longest kind. */
+/** Bytes read from the end of a log: two lines of the maximum length. */
 export const LOG_TAIL_BYTES = 32 * 1024;
 /** kubelet: MaxContainerTerminationMessageLogLength, …LogLines */
 const LOG_BYTES = 2048;
 const LOG_LINES = 80;
 
-/** Containers that never ran have said nothing. */
+/** Reasons of containers that never ran, and so have no output. */
 const NEVER_RAN: readonly string[] = ["ContainerCannotRun", "StartError"];
 
 /**
- * Where one instance's termination message lies on the host: `<stateDir>/pods/<uid>/containers/<name>/<attempt>`.
- * Throws AgentError `InvalidUID` for what could lead anywhere else.
+ * Host path of one instance's termination message: `<stateDir>/pods/<uid>/containers/<name>/<attempt>`.
+ * Throws AgentError `InvalidUID` for names that could escape that directory.
  */
 export function terminationLogPath(
   stateDir: string,
@@ -31,7 +31,7 @@ export function terminationLogPath(
   return `${stateDir.replace(/\/+$/, "")}/pods/${uid}/containers/${container}/${attempt}`;
 }
 
-/** As a mount needs it. */
+/** Mounts need absolute paths. */
 export function absolutePath(path: string): string {
   return path.startsWith("/") ? path : `/${path}`;
 }
@@ -39,9 +39,9 @@ export function absolutePath(path: string): string {
 export interface Ending {
   readonly policy: Container["terminationMessagePolicy"];
   readonly exitCode: number;
-  /** The runtime's word. */
+  /** The runtime's reason. */
   readonly reason: string;
-  /** What the file holds; undefined = there is none. */
+  /** Content of the termination log; undefined = no file. */
   readonly file: Uint8Array | undefined;
 }
 
@@ -50,15 +50,15 @@ export function fallsBackToLogs({ policy, exitCode, reason, file }: Ending): boo
   return (file === undefined || file.length === 0) && !NEVER_RAN.includes(reason);
 }
 
-/** The file's end as text; bytes that are no UTF-8 are replaced. */
+/** The end of the file as text; invalid UTF-8 is replaced. */
 export function fileMessage(file: Uint8Array): string {
   return lastBytes(textOf(file.subarray(-MESSAGE_BYTES)), MESSAGE_BYTES);
 }
 
-/** The last lines of a CRI log, without time, stream and tag; `tail` are its last LOG_TAIL_BYTES, or all of it. */
+/** The last lines of a CRI log, without time, stream and tag; `tail` is its last LOG_TAIL_BYTES, or all of it. */
 export function logMessage(tail: Uint8Array): string {
   const lines = textOf(tail).split("\n");
-  // What follows the last newline is nothing, or a line that was cut off with its container.
+  // After the last newline there is nothing, or a line that the container's end cut off.
   if (lines.at(-1) === "") lines.pop();
   if (tail.length >= LOG_TAIL_BYTES && lines.length > 1) lines.shift();
   return lastBytes(lines.slice(-LOG_LINES).map(contentOf).join(""), LOG_BYTES);
@@ -70,7 +70,7 @@ export function joinedMessage(runtime: string, container: string): string {
   return `${runtime}: ${container}`;
 }
 
-// `2026-11-21T08:00:00.123456789Z stdout F words`: F ends a line, P is continued by the next.
+// `2026-11-21T08:00:00.123456789Z stdout F text`: F ends a line, P continues in the next.
 function contentOf(line: string): string {
   const match = /^[^ ]+ std(?:out|err) ([^ ]+) ?(.*)$/s.exec(line);
   if (match === null) return "";
@@ -78,7 +78,7 @@ function contentOf(line: string): string {
   return tags.split(":")[0] === "P" ? words : `${words}\n`;
 }
 
-/** The beginning may lie within a character: its rest is no part of the message. */
+/** The bytes may begin within a character, whose rest is dropped. */
 function textOf(bytes: Uint8Array): string {
   const start = bytes.findIndex((byte) => !isContinuation(byte));
   return new TextDecoder().decode(bytes.subarray(start <= 0 || start > 3 ? 0 : start));

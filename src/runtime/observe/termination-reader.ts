@@ -1,5 +1,4 @@
-// Performs: reads what a dead container left behind for us. The file is on our side, its content is the container's:
-// nothing in it is trusted.
+// Performs: reads the termination message of a dead container. Its content is untrusted.
 
 import { ANNOTATION } from "../../api/pod/labels.ts";
 import type { ContainerStatus } from "../../cri/gen/runtime/v1/api_pb.ts";
@@ -17,7 +16,7 @@ import {
 
 export type TerminationFiles = Pick<Files, "info" | "tail">;
 
-/** "" = it said nothing. What cannot be read is said in the kubelet's words; never throws. */
+/** "" = none. A read error becomes the message, worded as the kubelet's. Never throws. */
 export function readTerminationMessage(files: TerminationFiles, status: ContainerStatus): string {
   const { exitCode, reason, annotations } = status;
   const policy = annotations[ANNOTATION.terminationMessagePolicy];
@@ -47,7 +46,7 @@ function lastLines(files: TerminationFiles, logPath: string): string {
   }
 }
 
-/** The last mount at that path covers any before: it is the one that we added. */
+/** The last mount at that path covers earlier ones, and is the one added by this agent. */
 function hostPath({ annotations, mounts }: ContainerStatus): string | undefined {
   const path = annotations[ANNOTATION.terminationMessagePath] ?? "";
   if (path === "") return undefined;

@@ -179,7 +179,7 @@ describe("the address of a new sandbox", () => {
     world.runtime.faults.order("podSandboxStatus", LOST);
     expect(await laterRefusal(world.start("a"))).toEqual({
       reason: "CreateContainerConfigError",
-      message: "cannot learn the pod's address: PodSandboxStatus: gone",
+      message: "cannot read the pod's address from the container runtime: PodSandboxStatus: gone",
     });
     await world.start("a");
     expect(world.count("podSandboxStatus")).toBe(2);

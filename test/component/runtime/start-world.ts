@@ -18,7 +18,7 @@ import type {
   SandboxRef,
 } from "../../../src/runtime/decide/action-input.ts";
 import { ContainerDrafts } from "../../../src/runtime/container-draft.ts";
-import { ContainerSurroundings } from "../../../src/runtime/run-container-options.ts";
+import { RunOptionsGenerator } from "../../../src/runtime/run-container-options.ts";
 import { valuesOf } from "../../../src/runtime/cri-config/environment.ts";
 import { expand } from "../../../src/runtime/cri-config/expansion.ts";
 import { GracePeriod } from "../../../src/runtime/grace-period.ts";
@@ -73,9 +73,9 @@ export class StartWorld implements Disposable {
       return Promise.resolve({ ref: `sha256:${image}`, username: "" });
     };
     const common = { cri, log, configs, ensureImage, creating: new Limiter(1), record };
-    const surroundings = new ContainerSurroundings({ helper: node, configs, files });
-    const drafts = new ContainerDrafts({ files, configs, ensureImage, helper: node, surroundings });
-    const starter = new ContainerStarter({ ...common, lifecycle, drafts, surroundings });
+    const runOptions = new RunOptionsGenerator({ helper: node, configs, files });
+    const drafts = new ContainerDrafts({ files, configs, ensureImage, helper: node, runOptions });
+    const starter = new ContainerStarter({ ...common, lifecycle, drafts, runOptions });
     const killer = new PodKiller({ cri, lifecycle, clock, log, record });
     this.#runtime = new PodRuntime({ ...common, clock: systemClock(), starter, killer });
   }

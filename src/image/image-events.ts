@@ -4,8 +4,9 @@ import type { EventContent } from "../api/v1/events.ts";
 import { type AgentError, messageOf } from "../lib/errors.ts";
 
 export interface PullFacts {
-  /** Of the pull itself, and with the time in the queue. */
+  /** Duration of the pull. */
   readonly ms: number;
+  /** With the time in the queue. */
   readonly waitedMs: number;
   /** Bytes; absent = unknown to the runtime. */
   readonly size?: bigint | undefined;
@@ -32,7 +33,7 @@ export function pullFailed(image: string, cause: unknown): EventContent {
   return { type: "Warning", reason: "Failed", message };
 }
 
-/** Of a refusal of `ImagePuller.ensure`: what happened, then the reason in the container's state. */
+/** The events of an error of `ImagePuller.ensure`: what happened, then the reason in the container's state. */
 export function refused(image: string, error: AgentError): readonly EventContent[] {
   const message = `Error: ${error.reason}`;
   return [...details(image, error), { type: "Warning", reason: "Failed", message }];
@@ -43,12 +44,12 @@ function details(image: string, { reason, message, cause }: AgentError): readonl
     case "InvalidImageName":
       return [{ type: "Warning", reason: "InspectFailed", message }];
     case "ImageInspectError": {
-      const words = `Failed to inspect image "${image}": ${messageOf(cause)}`;
-      return [{ type: "Warning", reason: "InspectFailed", message: words }];
+      const text = `Failed to inspect image "${image}": ${messageOf(cause)}`;
+      return [{ type: "Warning", reason: "InspectFailed", message: text }];
     }
     case "ErrImageNeverPull": {
-      const words = `Container image "${image}" is not present with pull policy of Never`;
-      return [{ type: "Warning", reason: "ErrImageNeverPull", message: words }];
+      const text = `Container image "${image}" is not present with pull policy of Never`;
+      return [{ type: "Warning", reason: "ErrImageNeverPull", message: text }];
     }
     case "ErrImagePull":
       return [pullFailed(image, cause)];

@@ -1,5 +1,5 @@
-// Performs: makes sure that an image is on the node: asks, decides by the pull policy, pulls. kubelet:
-// EnsureImageExists
+// Performs: ensures that an image is on the node: looks for it, decides by the pull policy, pulls.
+// kubelet: EnsureImageExists
 
 import type { EventContent } from "../api/v1/events.ts";
 import type { ImageServiceClient } from "../cri/cri-client.ts";
@@ -29,19 +29,19 @@ export interface ImagePullerOptions {
 export interface EnsuredImage {
   /** The runtime's ID of the image. */
   readonly imageRef: string;
-  /** Whom the image runs as: a number, or else a name ("" = none); neither = root. */
+  /** The image's user: `uid`, or else `username` ("" = none); neither = root. */
   readonly uid?: number;
   readonly username: string;
-  /** `LocalInstead`: the registry could not be reached, so the image that was here stands in. */
+  /** `LocalInstead`: the registry could not be reached, so the local image is used. */
   readonly how: "Present" | "Pulled" | "LocalInstead";
 }
 
 export interface EnsureOptions {
   readonly signal: AbortSignal;
-  /** A local image does not replace one whose registry cannot be reached. */
+  /** No local image is used while the registry cannot be reached. */
   readonly isStrict?: boolean;
   /** Called for each event, also by every caller that shares a pull. Must not throw. */
-  readonly record?: (said: EventContent) => void;
+  readonly record?: (event: EventContent) => void;
   /** Credentials for the registry, looked up before a pull and tried in turn; none = anonymous. */
   readonly credentials?: (reference: ImageReference) => readonly PullCredentials[];
 }
@@ -73,9 +73,9 @@ interface Wanted extends EnsureOptions {
   readonly image: string;
 }
 
-/** One pull, shared by all callers that ask for the same image with the same credentials. */
+/** One pull, shared by all callers with the same image and credentials. */
 interface Pull {
-  /** Holds the credentials: it never leaves this process. */
+  /** Contains the credentials: it must never be logged or stored. */
   readonly key: string;
   readonly credentials: readonly PullCredentials[];
 }
@@ -102,21 +102,20 @@ export class ImagePuller {
       const key = normalizedName(reference);
       return await this.#ensure({ ...options, key, reference, image }, policy);
     } catch (error) {
-      const isNews = !options.signal.aborted && error instanceof AgentError;
-      for (const said of isNews ? refused(image, error) : []) options.record?.(said);
+      const isReported = !options.signal.aborted && error instanceof AgentError;
+      for (const event of isReported ? refused(image, error) : []) options.record?.(event);
       throw error;
     }
   }
 
-  /** The image that the runtime calls `ref`, if it is here. Rejects with AgentError `ImageInspectError`. */
+  /** The image with this reference of the runtime, if it is on the node. Rejects with AgentError `ImageInspectError`. */
   async local(ref: string, signal: AbortSignal): Promise<EnsuredImage | undefined> {
-    const asked = { image: ref, signal };
-    const local = await this.#look(ref, ref, asked);
+    const local = await this.#look(ref, ref, { image: ref, signal });
     return local === undefined ? undefined : ensured(local, "Present", ref);
   }
 
   async #ensure(wanted: Wanted, policy: PullPolicy): Promise<EnsuredImage> {
-    const local = await this.#find(wanted);
+    const local = await this.#look(wanted.reference.asked, wanted.key, wanted);
     switch (policy) {
       case "Never":
         if (local === undefined) throw neverPull(wanted.image);
@@ -127,10 +126,6 @@ export class ImagePuller {
       case "Always":
         return this.#fetch(wanted, local);
     }
-  }
-
-  async #find(wanted: Wanted): Promise<LocalImage | undefined> {
-    return this.#look(wanted.reference.asked, wanted.key, wanted);
   }
 
   async #look(
@@ -152,13 +147,13 @@ export class ImagePuller {
   async #fetch(wanted: Wanted, local: LocalImage | undefined): Promise<EnsuredImage> {
     const { image, signal, record } = wanted;
     const { clock, log } = this.#options;
-    const standIn = wanted.isStrict === true ? undefined : local;
+    const fallback = wanted.isStrict === true ? undefined : local;
     const start = clock.monotonic();
     const pull = pullOf(wanted);
     const before = this.#failed.get(pull.key);
     if (before !== undefined && start < before.retryAt) {
-      if (standIn !== undefined && before.failure === "Unreachable")
-        return present(wanted, standIn, "LocalInstead");
+      if (fallback !== undefined && before.failure === "Unreachable")
+        return present(wanted, fallback, "LocalInstead");
       throw backingOff(image, before);
     }
     record?.(pulling(image));
@@ -167,23 +162,23 @@ export class ImagePuller {
       done = await this.#pulls.run(pull.key, signal, (shared) => this.#pull(wanted, pull, shared));
     } catch (cause) {
       if (signal.aborted) throw cause;
-      if (standIn !== undefined && pullFailure(cause) === "Unreachable") {
+      if (fallback !== undefined && pullFailure(cause) === "Unreachable") {
         const facts = { image, error: messageOf(cause) };
-        log.warn("registry not reachable, using the image that is here", facts);
+        log.warn("registry not reachable, using the local image", facts);
         record?.(pullFailed(image, cause));
-        return present(wanted, standIn, "LocalInstead");
+        return present(wanted, fallback, "LocalInstead");
       }
       throw pullError(image, cause, this.#failed.get(pull.key)?.retryAt);
     }
     return this.#pulled(wanted, done, clock.monotonic() - start);
   }
 
-  /** Reads the user of the image, which is unknown before it is here. */
+  /** Reads the user of the image, which is unknown before the pull. */
   async #pulled(wanted: Wanted, done: DonePull, waitedMs: number): Promise<EnsuredImage> {
     const { image, record } = wanted;
     let local: LocalImage | undefined;
     try {
-      // By what was pulled: a look by name may have begun before it came, and others may share it.
+      // By its reference: a shared look by name may have begun before the pull ended.
       local = await this.#look(done.imageRef, done.imageRef, wanted);
     } finally {
       record?.(pulled(image, { ms: done.ms, waitedMs, size: local?.size }));
@@ -216,7 +211,7 @@ export class ImagePuller {
     });
   }
 
-  /** The last refusal counts; a registry that cannot be reached is not asked with other credentials. */
+  /** Tries all credentials; the last refusal counts. Other credentials do not help if the registry cannot be reached. */
   async #pullAs(
     [first, ...more]: readonly PullCredentials[],
     image: string,
@@ -234,7 +229,7 @@ export class ImagePuller {
 
   #remember(key: string, thrown: unknown): void {
     const failure = pullFailure(thrown);
-    // An answer that is missing proves nothing about the image.
+    // A failure of the runtime proves nothing about the image.
     if (failure === "Runtime") return;
     const now = this.#options.clock.monotonic();
     for (const [other, { backoff }] of this.#failed)

@@ -1,16 +1,16 @@
-// Image names: what they mean when written short, and whether they are names at all. kubelet: parsers.ParseImageName
+// Parses image names and completes short ones. kubelet: parsers.ParseImageName
 
 import { AgentError } from "../lib/errors.ts";
 
 export interface ImageReference {
-  /** Registry host, with its port if there is one. */
+  /** Registry host, with its port if any. */
   readonly domain: string;
   readonly path: string;
-  /** Absent only beside a digest. */
+  /** Absent only with a digest. */
   readonly tag?: string;
   /** `sha256:<hex>` */
   readonly digest?: string;
-  /** As written, with `:latest` where neither tag nor digest was given: what the runtime is asked for. */
+  /** As written, with `:latest` if neither tag nor digest was given; sent to the runtime. */
   readonly asked: string;
 }
 
@@ -26,7 +26,7 @@ const MAX_NAME = 255;
 /** Throws AgentError `InvalidImageName`. */
 export function parseImageReference(image: string): ImageReference {
   const { name, tag, digest } = split(image);
-  // Looks like a digest without its name: nothing could be pulled by it.
+  // An image ID, by which nothing can be pulled.
   if (/^[0-9a-f]{64}$/.test(name)) throw invalid(image, "64 hex digits are an ID, not a name");
   const { domain, path } = splitDomain(name);
   if (path !== path.toLowerCase()) throw invalid(image, "a repository name must be lower case");
@@ -45,7 +45,7 @@ export function parseImageReference(image: string): ImageReference {
   };
 }
 
-/** The one full spelling of a reference: `busybox` → `docker.io/library/busybox:latest`. */
+/** The full form of a reference: `busybox` → `docker.io/library/busybox:latest`. */
 export function normalizedName({ domain, path, tag, digest }: ImageReference): string {
   const tagged = tag === undefined ? "" : `:${tag}`;
   return `${domain}/${path}${tagged}${digest === undefined ? "" : `@${digest}`}`;

@@ -18,7 +18,7 @@ type FetchImages = (pod: Pod, signal: AbortSignal) => Promise<void>;
 
 interface Fetch {
   readonly abort: AbortController;
-  /** For the next try; undefined = it is under way, or done. */
+  /** Timer of the next try; undefined = running or done. */
   again: Disposable | undefined;
 }
 
@@ -33,12 +33,12 @@ export class Prefetch implements Disposable {
     this.#options = options;
   }
 
-  /** Updates are judged before anything can fetch: nothing is fetched before this call. */
+  /** Nothing is fetched before this call: updates are judged before images can be fetched. */
   start(fetchImages: FetchImages): void {
     this.#fetchImages = fetchImages;
   }
 
-  /** `pods`: all that wait now; every other fetch is aborted. */
+  /** `pods`: all that wait now. Other fetches are aborted. */
   want(pods: readonly DesiredPod[]): void {
     const wanted = new Map(pods.map((desired) => [desired.uid, desired]));
     for (const [uid, { abort, again }] of this.#fetches) {

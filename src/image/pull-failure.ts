@@ -1,10 +1,10 @@
-// Why a pull failed, read from the runtime's answer: only an unreachable registry lets the local image stand in.
+// Classifies why a pull failed, from the runtime's error: only for an unreachable registry the local image is used.
 
 import { CriError, GrpcCode } from "../cri/cri-error.ts";
 
 /**
- * `NotFound`, `Denied`: the registry answered no. `Unreachable`: it did not answer, or could not serve
- * just now. `Runtime`: the container runtime itself gave no answer. `Other`: all else, e.g. a full disk.
+ * `NotFound`, `Denied`: the registry refused. `Unreachable`: it did not answer, or is temporarily unable. `Runtime`: the
+ * container runtime itself did not answer. `Other`: anything else, e.g. a full disk.
  */
 export type PullFailure = "NotFound" | "Denied" | "Unreachable" | "Runtime" | "Other";
 
@@ -16,7 +16,7 @@ const UNREACHABLE =
 
 export function pullFailure(thrown: unknown): PullFailure {
   if (!(thrown instanceof CriError)) return "Other";
-  return failureOfCode(thrown) ?? failureOfHttp(thrown.details) ?? failureOfWords(thrown.details);
+  return failureOfCode(thrown) ?? failureOfHttp(thrown.details) ?? failureOfText(thrown.details);
 }
 
 function failureOfCode({ code, details }: CriError): PullFailure | undefined {
@@ -26,7 +26,7 @@ function failureOfCode({ code, details }: CriError): PullFailure | undefined {
     case GrpcCode.PERMISSION_DENIED:
     case GrpcCode.UNAUTHENTICATED:
       return "Denied";
-    // Not ours: the runtime cancels a pull itself when no byte has come for a while.
+    // The runtime itself cancels a pull that has received no byte for a while.
     case GrpcCode.CANCELLED:
     case GrpcCode.DEADLINE_EXCEEDED:
       return "Unreachable";
@@ -48,9 +48,9 @@ function failureOfHttp(details: string): PullFailure | undefined {
   return undefined;
 }
 
-// A failed connection comes first: its message names addresses and repositories, which may contain
-// any of the other words, and a token that could not be fetched speaks of authorization.
-function failureOfWords(details: string): PullFailure {
+// A failed connection is checked first: its message contains addresses and repositories, which may match the other
+// patterns, and an error of fetching a token mentions authorization.
+function failureOfText(details: string): PullFailure {
   if (/failed to do request:|\bdial (?:tcp|udp)\b|\b(?:read|write) tcp\b/.test(details))
     return "Unreachable";
   if (DENIED.test(details)) return "Denied";

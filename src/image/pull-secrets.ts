@@ -1,11 +1,12 @@
-// Which credentials of a pod's imagePullSecrets fit an image. kubelet: credentialprovider BasicDockerKeyring
+// Finds the credentials for an image in a pod's imagePullSecrets. kubelet: credentialprovider BasicDockerKeyring
 
 import type { Secret } from "../api/v1/object/secret.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { ImageReference } from "./image-reference.ts";
+import { type JsonObject, parseJson, isJsonObject } from "../lib/json.ts";
 
-/** Never in a log, an event or an error. */
+/** Must never appear in a log, an event or an error. */
 export interface PullCredentials {
   readonly username: string;
   readonly password: string;
@@ -14,7 +15,7 @@ export interface PullCredentials {
 export interface PullSecrets {
   /** The pod's, in its order. */
   readonly secrets: readonly Secret[];
-  /** Names of those that are not there, or hold no credentials. */
+  /** Names of secrets that do not exist, or contain no credentials. */
   readonly unusable: readonly string[];
 }
 
@@ -31,7 +32,7 @@ export function pullSecretsOf({ metadata, spec }: Pod, objects: LocalObjects): P
   return { secrets, unusable: unusable.map(({ name }) => name) };
 }
 
-/** To be tried in this order: the longest name of a registry first, then as the secrets stand. */
+/** In the order in which they are tried: the longest registry name first, then the order of the secrets. */
 export function credentialsFor(
   { domain, path }: Pick<ImageReference, "domain" | "path">,
   secrets: readonly Secret[],
@@ -50,7 +51,6 @@ export function credentialsFor(
 const DOCKER_HUB = "index.docker.io";
 
 type Keyring = ReadonlyMap<string, readonly PullCredentials[]>;
-type Members = Readonly<Record<string, unknown>>;
 
 function keyring(secrets: readonly Secret[]): Keyring {
   const ring = new Map<string, readonly PullCredentials[]>();
@@ -65,24 +65,24 @@ function keyring(secrets: readonly Secret[]): Keyring {
 }
 
 /** Location → entry; undefined = the secret is of another type, or unreadable. */
-function authsOf({ type, data }: Secret): Members | undefined {
+function authsOf({ type, data }: Secret): JsonObject | undefined {
   switch (type) {
     case "kubernetes.io/dockerconfigjson":
-      return members(members(parsed(data[".dockerconfigjson"]))?.["auths"]);
+      return objectOf(objectOf(parsed(data[".dockerconfigjson"]))?.["auths"]);
     case "kubernetes.io/dockercfg":
-      return members(parsed(data[".dockercfg"]));
+      return objectOf(parsed(data[".dockercfg"]));
   }
   return undefined;
 }
 
 function credentialsOf(entry: unknown): PullCredentials | undefined {
-  const { username, password, auth } = members(entry) ?? {};
+  const { username, password, auth } = objectOf(entry) ?? {};
   if (typeof auth === "string" && auth !== "") return decodedAuth(auth);
   if (typeof username !== "string" || typeof password !== "string") return undefined;
   return username === "" && password === "" ? undefined : { username, password };
 }
 
-/** `auth` is base64 of `user:password`, with padding or without; it outweighs the two. */
+/** `auth` is base64 of `user:password`, with or without padding; it takes precedence over the two fields. */
 function decodedAuth(auth: string): PullCredentials | undefined {
   const text = textOfBase64(auth.trim());
   const colon = text?.indexOf(":") ?? -1;
@@ -94,7 +94,7 @@ function textOfBase64(text: string): string | undefined {
   try {
     return new TextDecoder().decode(Uint8Array.fromBase64(text));
   } catch {
-    // Not base64: as good as no credentials.
+    // Not base64: no credentials.
     return undefined;
   }
 }
@@ -106,7 +106,7 @@ function keyOf(location: string): string {
   return effective === "/" ? host : `${host}${effective}`;
 }
 
-/** Part by part of the host, where `*` and `?` stand for anything but a dot; then port, then the path's beginning. */
+/** Compares the host part by part (`*` and `?` match anything but a dot), the port, and the beginning of the path. */
 function matches(key: string, image: string): boolean {
   const [wanted, given] = [located(key), located(image)];
   if (wanted.port !== given.port || wanted.parts.length !== given.parts.length) return false;
@@ -146,15 +146,9 @@ function isLike(text: string, pattern: string): boolean {
 }
 
 function parsed(data: Uint8Array | undefined): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(data)) as unknown;
-  } catch {
-    // The error would quote the secret.
-    return undefined;
-  }
+  return parseJson(new TextDecoder().decode(data));
 }
 
-function members(value: unknown): Members | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  return value as Members;
+function objectOf(value: unknown): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined;
 }

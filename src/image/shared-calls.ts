@@ -1,4 +1,4 @@
-// Performs: one call for several callers that ask the same at the same time. An answer is shared, never kept.
+// Performs: one call for callers that request the same at the same time. Results are shared, never cached.
 
 interface SharedCall<T> {
   readonly answer: Promise<T>;
@@ -10,8 +10,8 @@ export class SharedCalls<T> {
   readonly #calls = new Map<string, SharedCall<T>>();
 
   /**
-   * Joins the call of this key that is under way, else starts one. A waiter who aborts is rejected
-   * with its signal's reason and disturbs nobody; the call itself is aborted when the last one has left.
+   * Joins the running call of this key, else starts one. A waiter that aborts is rejected with its signal's reason; the
+   * call itself is aborted when the last waiter has left.
    */
   async run(
     key: string,
@@ -35,7 +35,7 @@ export class SharedCalls<T> {
     const call: SharedCall<T> = { answer, controller, waiters: 0 };
     this.#calls.set(key, call);
     const forget = (): void => this.#forget(key, call);
-    // Forgotten before any waiter gets the answer, so that a call made because of it starts anew.
+    // Forgotten before any waiter gets the result, so that a later call starts again.
     void answer.then(forget, forget);
     return call;
   }

@@ -1,4 +1,4 @@
-// Performs: puts the clock right before anything depends on it, and remembers when it was right.
+// Performs: steps a system clock that is behind forward at the start, and stores times at which it was synchronised.
 
 import { type Clock, rfc3339, ClockFloor } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
@@ -12,14 +12,14 @@ export interface ClockAtStartOptions {
   readonly mark: ClockMark;
   /** `setClock` of the configuration. */
   readonly mayStep: boolean;
-  /** Wall ms of the build; 0 = unknown. */
+  /** Wall-clock milliseconds of the build; 0 = unknown. */
   readonly built: number;
   readonly synchronised: () => boolean;
-  /** Steps the system clock to these wall ms; 0 or an errno. */
+  /** Steps the system clock to these wall-clock milliseconds; returns 0 or an errno. */
   readonly set: (wall: number) => number;
 }
 
-/** Before the first connection: a certificate is not valid yet in 1970. Returns what the clock cannot be earlier than. */
+/** To be called before the first connection: no certificate is valid in 1970. Returns the earliest possible time. */
 export function settleClock(options: ClockAtStartOptions): ClockFloor {
   const { clock, log, mark, mayStep, built, synchronised, set } = options;
   const now = clock.now();
@@ -38,12 +38,12 @@ export function settleClock(options: ClockAtStartOptions): ClockFloor {
   return new ClockFloor(floor);
 }
 
-/** At a clean stop. Never throws. */
+/** To be called at a clean stop. Never throws. */
 export function markClock({ clock, log, mark, synchronised }: ClockAtStartOptions): void {
   if (!synchronised()) return;
   try {
     mark.write(clock.now());
   } catch (error) {
-    log.warn("cannot write down the time", { error: messageOf(error) });
+    log.warn("cannot store the time for the next start", { error: messageOf(error) });
   }
 }

@@ -3,12 +3,17 @@
 
 import type { AgentConfig } from "../config/config.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
-import type { RecordedEvent, RecordEvent } from "../api/v1/events.ts";
+import type {
+  RecordedEvent,
+  RecordEvent,
+  NewEvent,
+  EventType,
+  EventObject,
+} from "../api/v1/events.ts";
 import { topicFor } from "../protocol/mqtt-topics.ts";
 import { Events } from "../status/events.ts";
 import { EventUplink } from "../upstream/report/event-uplink.ts";
 import type { Edges } from "../edges.ts";
-import { nodeEvent, rejectionEvents } from "./node-events.ts";
 
 export interface EventRecorderOptions {
   readonly edges: Pick<Edges, "clock" | "log" | "store" | "bootId">;
@@ -69,12 +74,12 @@ export class EventRecorder implements Disposable {
     this.#node("Warning", "PublishDenied", `${topic} ${why}; it is retried in an hour`);
   }
 
-  /** A session with the broker is about to publish what waits. */
+  /** A session with the broker is about to publish the outbox. */
   connected(): void {
     this.#uplink?.connected();
   }
 
-  /** Writes what waits for the broker to the outbox. */
+  /** Writes pending events to the outbox. */
   [Symbol.dispose](): void {
     this.#uplink?.[Symbol.dispose]();
   }
@@ -106,4 +111,48 @@ function uplinkOf({
     redact,
     onFlushed,
   });
+}
+
+/** An event about the node. */
+export function nodeEvent(
+  node: string,
+  event: Pick<NewEvent, "type" | "reason" | "message">,
+): NewEvent {
+  return { ...event, object: { kind: "Node", name: node } };
+}
+
+/** One event for each new rejection; none for what stays or goes. */
+export function rejectionEvents(
+  before: readonly Rejection[],
+  after: readonly Rejection[],
+  node: string,
+): readonly NewEvent[] {
+  const known = new Set(before.map(keyOf));
+  const fresh = new Map(after.map((rejection) => [keyOf(rejection), rejection] as const));
+  return [...fresh]
+    .filter(([key]) => !known.has(key))
+    .map(([, rejection]) => rejectionEvent(rejection, node));
+}
+
+function keyOf({ ref, path, code, message }: Rejection): string {
+  return JSON.stringify([ref, path, code, message]);
+}
+
+function rejectionEvent(rejection: Rejection, node: string): NewEvent {
+  const { ref, line, path, message } = rejection;
+  const where = [line === undefined ? ref : `${ref}:${line}`, path].filter((part) => part !== "");
+  const event = { ...verdictOn(rejection), message: `${where.join(": ")}: ${message}` };
+  return { ...event, object: objectOf(rejection, node) };
+}
+
+/** A warning only for what does not run as written. */
+function verdictOn({ code }: Rejection): { readonly type: EventType; readonly reason: string } {
+  if (code === "Shadowed" || code === "Ignored") return { type: "Normal", reason: code };
+  return { type: "Warning", reason: "Rejected" };
+}
+
+/** The pod, if the manifest could be read so far. */
+function objectOf({ kind, namespace, name }: Rejection, node: string): EventObject {
+  if (kind !== "Pod" || name === undefined) return { kind: "Node", name: node };
+  return { kind, namespace: namespace ?? "default", name };
 }

@@ -1,9 +1,9 @@
-// What happened here lately as a v1 EventList, as an API server would show it.
+// The recent events of this node as a v1 EventList.
 
 import type { EventObject, EventType, RecordedEvent } from "../api/v1/events.ts";
 import { rfc3339 } from "../lib/clock.ts";
 
-/** An event and the node that reports it: this one. */
+/** An event with the name of this node. */
 export interface EventEntry extends RecordedEvent {
   readonly host: string;
 }
@@ -44,9 +44,9 @@ function v1Event(entry: EventEntry): V1Event {
     kind: "Event",
     apiVersion: "v1",
     metadata: {
-      // The id alone would come again in the next process.
+      // The id alone would repeat in the next process.
       name: `${object.name}.${first.toString(16)}.${id.toString(16)}`,
-      // Where Kubernetes keeps the events of what has no namespace.
+      // Kubernetes' namespace for events of objects without one.
       namespace: object.namespace ?? "default",
       creationTimestamp: rfc3339(first),
     },

@@ -1,5 +1,5 @@
-// Performs: removes volumes, retained logs and rows that no pod owns: a lost database, or a pod that was deleted while
-// the agent did not run, leaves some. Waits for local sources only. kubelet: cleanupOrphanedPodDirs
+// Performs: periodically removes volumes, retained logs and rows that no pod owns, left by a lost database or by a pod that
+// was deleted while the agent did not run. kubelet: cleanupOrphanedPodDirs
 
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -17,7 +17,7 @@ export interface HousekeepingOptions {
   readonly cleanup: PodCleanup;
   readonly killed: KilledPods;
   readonly isInUse: (uid: PodUID) => boolean;
-  /** Whether a pod of this namespace/name is wanted, or still there. */
+  /** Whether a pod of this namespace/name is desired, or still exists. */
   readonly isNamed: (name: string) => boolean;
   /** Every source has synced and the runtime's pods are known. */
   readonly isSettled: () => boolean;
@@ -57,7 +57,7 @@ export class Housekeeping {
         cleanup.removeLeftover(directory);
       }
     } catch (error) {
-      log.warn("logs of pods that are gone stay", { error: messageOf(error) });
+      log.warn("cannot remove logs that no pod owns", { error: messageOf(error) });
     }
   }
 
@@ -66,7 +66,7 @@ export class Housekeeping {
     try {
       for (const uid of killed.pods()) if (!isInUse(uid)) killed.forget(uid);
     } catch (error) {
-      log.warn("rows of pods that are gone stay", { error: messageOf(error) });
+      log.warn("cannot remove rows that no pod owns", { error: messageOf(error) });
     }
   }
 
@@ -79,7 +79,7 @@ export class Housekeeping {
         volumes.tearDown(uid);
       }
     } catch (error) {
-      log.warn("volumes of pods that are gone stay", { error: messageOf(error) });
+      log.warn("cannot remove volumes that no pod owns", { error: messageOf(error) });
     }
   }
 }

@@ -1,4 +1,4 @@
-// Performs: the node's name for life: resolved at the first start, kept with the board's serial in
+// Performs: the node's permanent name: resolved at the first start, and stored with the board's serial number in
 // stateDir/identity.json.
 
 import type { NodeCondition } from "../api/v1/pod-status.ts";
@@ -7,6 +7,7 @@ import { AgentError, messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { resolveNodeName, type BoardFacts } from "./node-name.ts";
+import { parseJson, isJsonObject } from "../lib/json.ts";
 
 export interface IdentityOptions {
   readonly files: Files;
@@ -23,19 +24,19 @@ export interface Identity {
   readonly conditions: readonly NodeCondition[];
 }
 
-/** What identity.json holds. */
+/** The content of identity.json. */
 interface KeptIdentity {
   readonly nodeName: string;
-  /** Absent if the board has none. */
+  /** Absent = the board has none. */
   readonly serial?: string;
-  /** The template it was made from; absent = the default rule. */
+  /** The template of the name; absent = the default rule. */
   readonly template?: string;
 }
 
 const MODE = 0o600;
 const MAX_BYTES = 4096;
 
-/** The kept identity, or a new one. Throws AgentError `InvalidNodeName` when nothing usable is kept and the template gives no name. */
+/** The stored identity, or a new one. Throws AgentError `InvalidNodeName` if none is stored and the template gives no name. */
 export function resolveIdentity(options: IdentityOptions): Identity {
   const { log, template, facts } = options;
   const kept = readKept(options);
@@ -43,17 +44,15 @@ export function resolveIdentity(options: IdentityOptions): Identity {
   const { nodeName, serial } = kept;
   if (kept.template !== template)
     log.warn(
-      "nodeName of the configuration changed; it counts when identity.json is deleted and the agent restarted",
-      {
-        nodeName,
-      },
+      "nodeName of the configuration has changed; to apply it, delete identity.json and restart the agent",
+      { nodeName },
     );
   const now = serialOf(facts);
-  // A serial that can be read for the first time belongs to the same board, as far as anybody knows.
+  // A serial number that is readable for the first time is assumed to be of the same board.
   if (serial === undefined && now !== undefined) write(options, { ...kept, serial: now });
   if (serial === undefined || now === undefined || serial === now)
     return { nodeName, conditions: [] };
-  log.warn("the board is another one than at the first start", { nodeName, serial: now });
+  log.warn("the board has changed since the first start", { nodeName, serial: now });
   return { nodeName, conditions: [boardChanged(kept.nodeName, serial, now)] };
 }
 
@@ -71,11 +70,11 @@ function resolveAnew(options: IdentityOptions): string {
     ...(serial === undefined ? {} : { serial }),
     ...(template === undefined ? {} : { template }),
   });
-  log.info("this node has a name", { nodeName: name.value });
+  log.info("node name assigned", { nodeName: name.value });
   return name.value;
 }
 
-/** A full disk must not keep the pods from starting: the name then holds for this start, and is tried again. */
+/** A full disk must not keep pods from starting: the name is then used without being stored until the next start. */
 function write({ files, log, stateDir }: IdentityOptions, kept: KeptIdentity): void {
   const path = pathOf(stateDir);
   try {
@@ -85,33 +84,32 @@ function write({ files, log, stateDir }: IdentityOptions, kept: KeptIdentity): v
   }
 }
 
-/** undefined when there is none, or it cannot be read: that is logged, and a new one is made. */
+/** undefined = none, or unreadable, which is logged. */
 function readKept({ files, log, stateDir }: IdentityOptions): KeptIdentity | undefined {
   const path = pathOf(stateDir);
   try {
     if (files.info(path) === undefined) return undefined;
-    const value: unknown = JSON.parse(new TextDecoder().decode(files.read(path, MAX_BYTES)));
-    const kept = keptOf(value);
-    if (kept === undefined) throw new Error("it holds no usable nodeName");
+    const kept = keptOf(parseJson(new TextDecoder().decode(files.read(path, MAX_BYTES))));
+    if (kept === undefined) throw new Error("it is not JSON with a valid nodeName");
     return kept;
   } catch (error) {
     const message = messageOf(error);
-    log.error("identity.json is unreadable, the name is resolved anew", { path, error: message });
+    log.error("identity.json is unreadable, resolving the node name again", {
+      path,
+      error: message,
+    });
     return undefined;
   }
 }
 
 function keptOf(value: unknown): KeptIdentity | undefined {
-  if (typeof value !== "object" || value === null || !("nodeName" in value)) return undefined;
-  const { nodeName } = value;
+  if (!isJsonObject(value)) return undefined;
+  const { nodeName, serial, template } = value;
   if (typeof nodeName !== "string" || !isTopicName(nodeName)) return undefined;
-  const serial = "serial" in value && typeof value.serial === "string" ? value.serial : undefined;
-  const template =
-    "template" in value && typeof value.template === "string" ? value.template : undefined;
   return {
     nodeName,
-    ...(serial === undefined ? {} : { serial }),
-    ...(template === undefined ? {} : { template }),
+    ...(typeof serial === "string" ? { serial } : {}),
+    ...(typeof template === "string" ? { template } : {}),
   };
 }
 
@@ -128,6 +126,6 @@ function boardChanged(nodeName: string, was: string, now: string): NodeCondition
     type: "BoardChanged",
     status: "True",
     reason: "SerialChanged",
-    message: `the name ${nodeName} belongs to the board ${was}, this one is ${now}; pods keep running; delete identity.json and restart the agent to give it a new name`,
+    message: `the node name ${nodeName} belongs to the board ${was}, but this board is ${now}; pods keep running; to give this board a new name, delete identity.json and restart the agent`,
   };
 }

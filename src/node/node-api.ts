@@ -1,4 +1,4 @@
-// What the doors (local API, commands) ask of this node.
+// The interface of the node to the local API and to commands.
 
 import type { NamedPod } from "../api/v1/pod.ts";
 import type { HoldVerb, HoldOutcome } from "../rollout/update-holds.ts";
@@ -13,26 +13,26 @@ import type { V1Object } from "./v1-shape.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { SourceName } from "../api/pod/labels.ts";
 
-/** What became of an order to stop sooner. */
+/** The result of shortening a grace period. */
 export type GraceOutcome =
   | { readonly type: "Shortened" }
-  /** It is not being stopped: this source wants it. */
+  /** The pod is not being stopped, because this source declares it. */
   | { readonly type: "Wanted"; readonly source: SourceName; readonly sourceRef: string }
   | { readonly type: "NotFound" };
 
 export interface HoldFacts {
-  /** `pod` undefined = the whole node. Throws what cannot be written down. */
+  /** `pod` undefined = the whole node. Throws if the change cannot be stored. */
   changeHold(verb: HoldVerb, pod: NamedPod | undefined): HoldOutcome;
 }
 
 export interface TrustFacts {
   trust(): TrustView;
-  /** Throws when the disk does not take it: then signatures are required as before. */
+  /** Throws if the change cannot be stored: then signatures are required as before. */
   resetTrust(): void;
 }
 
 export interface ObjectFacts {
-  /** What counts in one namespace, or in all; the node's own ConfigMap is in each. */
+  /** The effective objects of one namespace, or of all; the node's own ConfigMap is in each. */
   objects(namespace: string | undefined): readonly ObjectEntry[];
   /** Removes the directory of a claim that no pod uses. */
   removeClaimData(claim: ClaimName): ClaimOutcome;
@@ -42,9 +42,9 @@ export interface NodeEntry {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly status: NodeStatus;
-  /** Wall ms of the agent's first start on this node, where known. */
+  /** Wall-clock milliseconds of the agent's first start on this node, if known. */
   readonly createdAt?: number;
-  /** MQTT packet bytes since the agent started, by what they were for; absent = no MQTT. */
+  /** MQTT packet bytes since the agent started, by purpose; absent = no MQTT. */
   readonly mqttBytes?: Readonly<Record<string, { readonly in: number; readonly out: number }>>;
 }
 
@@ -53,18 +53,18 @@ export interface VersionInfo {
   readonly [key: string]: string;
 }
 
-/** Where the answers come from; each is asked anew for every request. */
+/** Evaluated for every request. */
 export interface ServerFacts extends ObjectFacts, TrustFacts, HoldFacts {
-  /** Sentences about what is stuck; empty = healthy. */
+  /** Problems as sentences; empty = healthy. */
   healthProblems(): readonly string[];
-  /** One per namespace/name: while a replacement waits, the pod that runs. */
+  /** One per namespace/name: the running pod while a replacement waits. */
   pods(): readonly PodEntry[];
   rejected(): readonly Rejection[];
   /** Oldest occurrence first. */
   events(): readonly EventEntry[];
   node(): NodeEntry;
   version(): VersionInfo;
-  /** Gives a pod that is being stopped less time. */
+  /** Shortens the grace period of a pod that is being stopped. */
   shortenGrace(pod: NamedPod, seconds: number): GraceOutcome;
 }
 

@@ -22,14 +22,14 @@ export interface NodeFactsOptions {
   readonly edges: Pick<Edges, "machine">;
   readonly config: AgentConfig;
   readonly nodeName: string;
-  /** The labels and groups that the fleet gives the node now; absent = none. */
+  /** The labels and groups that the fleet currently assigns; absent = none. */
   readonly fleet?: () => FleetFacts;
 }
 
 /** Addresses seldom change, and the system call is not free. */
 const ADDRESSES_MS = 60_000;
 
-/** The node's main address of each family, as the kubelet has it; those of pod bridges are not the node's. */
+/** The node's primary address of each family, like the kubelet's; addresses of pod bridges do not count. */
 export class NodeAddresses {
   readonly #edges: Pick<Edges, "clock" | "addresses">;
   #known: readonly string[] = [];

@@ -3,18 +3,18 @@
 import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { failed, ok, type Result } from "../lib/result.ts";
 
-/** What is known of the board; absent or empty = not to be had here. */
+/** Facts about the board; absent or empty = not available. */
 export interface BoardFacts {
   readonly hostname: string;
-  /** The board's own serial number; stays when the card moves. */
+  /** The board's serial number; stays when the card moves to another board. */
   readonly serial?: string;
-  /** /etc/machine-id; moves with the card. */
+  /** /etc/machine-id; moves with the card to another board. */
   readonly machineId?: string;
   /** Of the first wired interface, `aa:bb:cc:dd:ee:ff`. */
   readonly mac?: string;
 }
 
-/** Names that images come with: a fleet would share them. */
+/** Default names of images, which all devices of a fleet would share. */
 const FACTORY_NAMES: ReadonlySet<string> = new Set([
   "",
   "alpine",
@@ -50,7 +50,9 @@ export function resolveNodeName(template: string | undefined, facts: BoardFacts)
   ]);
   for (const [, variable = ""] of template.matchAll(VARIABLE)) {
     if (!known.has(variable))
-      return refused(`unknown variable \${${variable}}; known are ${[...known.keys()].join(", ")}`);
+      return refused(
+        `unknown variable \${${variable}}; use one of ${[...known.keys()].join(", ")}`,
+      );
     if ((known.get(variable) ?? "") === "")
       return refused(`this machine has no ${variable}; use another variable or a plain name`);
   }

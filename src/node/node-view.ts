@@ -1,4 +1,4 @@
-// Performs: shows what is true on this node now, to the local API, to commands and in reports.
+// Performs: collects the current state of this node for the local API, commands and reports.
 
 import type { AgentConfig } from "../config/config.ts";
 import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
@@ -8,7 +8,7 @@ import { podName, type NamedPod } from "../api/v1/pod.ts";
 import { updateCondition, withUpdateConditions } from "../api/pod/update-condition.ts";
 import { nameOf } from "../podworkers/plan.ts";
 import type { EventEntry } from "./events-list.ts";
-import type { ObjectEntry } from "./object-list.ts";
+import { type ObjectEntry, objectEntries } from "./object-list.ts";
 import type { PodEntry } from "./pod-list.ts";
 import { nodeStatus, type NodeRuntime } from "../status/node-status.ts";
 import type { UpstreamPort } from "../upstream/upstream.ts";
@@ -24,7 +24,6 @@ import { timeConditions } from "./clock-floor.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import { redactStatus, type Redactor } from "./redact.ts";
 import { nodeIdentity, nodeLabels, nodeRoom, type NodeAddresses } from "./node-facts.ts";
-import { objectEntries } from "./object-entries.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { HoldRequests, HoldOutcome, HoldVerb } from "../rollout/update-holds.ts";
@@ -45,7 +44,7 @@ export interface NodeViewOptions {
   readonly nodeName: string;
   /** Known at the start, e.g. `BoardChanged`. */
   readonly conditions: readonly NodeCondition[];
-  /** Labels and groups that the fleet gives the node now. */
+  /** The labels and groups that the fleet currently assigns. */
   readonly fleet: () => FleetFacts;
   readonly addresses: Pick<NodeAddresses, "hostIPs">;
   readonly redactor: Pick<Redactor, "secrets">;

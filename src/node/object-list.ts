@@ -1,6 +1,6 @@
-// The ConfigMaps, Secrets and claims of this node as Kubernetes JSON. The content of Secrets is shown only on demand.
+// The ConfigMaps, Secrets and claims of this node as Kubernetes JSON. The content of Secrets is shown only on request.
 
-import type { SourceName } from "../api/pod/desired-pod.ts";
+import type { DesiredState, SourceName } from "../api/pod/desired-pod.ts";
 import { ANNOTATION } from "../api/pod/labels.ts";
 import type { LocalObject, LocalObjectKind } from "../api/v1/object/local-object.ts";
 import { list, map, type V1Object, writtenObject } from "./v1-shape.ts";
@@ -8,18 +8,20 @@ import { compareText } from "../lib/compare.ts";
 import { CONFIG_MAP } from "../api/v1/object/config-map.ts";
 import { SECRET } from "../api/v1/object/secret.ts";
 import { CLAIM } from "../api/v1/object/claim.ts";
+import type { Pod } from "../api/v1/pod.ts";
+import { type NodeIdentity, nodeConfigMap } from "../api/pod/node-object.ts";
 
-/** One object that counts, and where it comes from. */
+/** One effective object and its origin. */
 export interface ObjectEntry {
   readonly object: LocalObject;
-  /** `agent`: it is the node's own. */
+  /** `agent` = built in. */
   readonly source: SourceName | "agent";
   readonly sourceRef: string;
 }
 
 export interface ObjectListOptions {
   readonly kind: LocalObjectKind;
-  /** The content of Secrets as it is, in base64. */
+  /** Show the content of Secrets, in base64. */
   readonly showSecrets: boolean;
 }
 
@@ -51,7 +53,7 @@ export function v1Object(entry: ObjectEntry, showSecrets: boolean): V1Object {
     }
     case "PersistentVolumeClaim": {
       const { accessModes, storage } = object;
-      // A directory of this node is bound from the start.
+      // A claim is a directory of this node, which is always bound.
       const status = {
         phase: "Bound",
         ...list("accessModes", accessModes),
@@ -73,7 +75,7 @@ function metadataOf({ object, source, sourceRef }: ObjectEntry): V1Object {
   };
 }
 
-/** Neither base64 nor a likely secret: applying it by mistake fails. */
+/** Not valid base64: applying it by mistake fails. */
 function hidden(bytes: Uint8Array): string {
   return `<hidden: ${bytes.length} bytes>`;
 }
@@ -83,4 +85,31 @@ function mapped(
   show: (bytes: Uint8Array) => string,
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(content).map(([key, bytes]) => [key, show(bytes)]));
+}
+
+interface ObjectEntriesFacts {
+  readonly desired: Pick<DesiredState, "pods" | "objects">;
+  /** Pods that exist, desired or not. */
+  readonly running: readonly Pod[];
+  readonly node: NodeIdentity;
+}
+
+/** `namespace` undefined = all namespaces in use. The node's own ConfigMap is in each. */
+export function objectEntries(
+  namespace: string | undefined,
+  { desired, running, node }: ObjectEntriesFacts,
+): readonly ObjectEntry[] {
+  const objects = desired.objects.filter(
+    ({ object }) => namespace === undefined || object.metadata.namespace === namespace,
+  );
+  const inUse = [
+    ...objects.map(({ object }) => object),
+    ...desired.pods.map(({ pod }) => pod),
+    ...running,
+  ].map(({ metadata }) => metadata.namespace);
+  const namespaces = namespace === undefined ? new Set(["default", ...inUse]) : [namespace];
+  const own = [...namespaces].map((one): ObjectEntry => {
+    return { object: nodeConfigMap(node, one), source: "agent", sourceRef: "built in" };
+  });
+  return [...objects, ...own];
 }

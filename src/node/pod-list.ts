@@ -10,20 +10,20 @@ import { map, type V1Object, writtenObject } from "./v1-shape.ts";
 import { compareText } from "../lib/compare.ts";
 import { type PendingUpdate, withUpdateConditions } from "../api/pod/update-condition.ts";
 
-/** One pod and what the agent knows about it. */
+/** One pod with its status and origin. */
 export interface PodEntry {
   readonly pod: Pod;
   readonly status: PodStatus;
   readonly source: SourceName;
   readonly sourceRef: string;
   readonly specHash: string;
-  /** The node it runs on: this one. */
+  /** The name of this node. */
   readonly nodeName: string;
-  /** A newer spec of this name that pulls or waits while this pod goes on. */
+  /** A newer spec of this name that pulls or waits while this pod runs. */
   readonly pendingUpdate?: PendingUpdate;
-  /** That it does not run the spec of its document, or not for certain. */
+  /** Set if the pod does not, or not certainly, run the spec of its document. */
   readonly updateCondition?: PodCondition;
-  /** Wall ms since which the pod is being stopped. */
+  /** Wall-clock milliseconds when its removal began. */
   readonly deletedAt?: number;
 }
 
@@ -36,7 +36,7 @@ export function podList(entries: readonly PodEntry[]): V1Object {
   };
 }
 
-/** Of several pods of one name the first counts; by namespace, then name. */
+/** The first pod of each name, sorted by namespace and name. */
 function onePerName(entries: readonly PodEntry[]): readonly PodEntry[] {
   const byName = new Map<string, PodEntry>();
   for (const entry of entries) {
@@ -50,7 +50,7 @@ function order({ metadata: a }: Pod, { metadata: b }: Pod): number {
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
-/** The pod with its origin among its annotations; empty lists and false switches left out, as Kubernetes does. */
+/** The pod with its origin in annotations; empty lists and false booleans are omitted, as in Kubernetes. */
 export function v1Pod(entry: PodEntry): V1Object {
   const { apiVersion, kind, metadata, spec } = entry.pod;
   const { labels, annotations, ...named } = metadata;

@@ -1,4 +1,4 @@
-// Redaction: pods, commands and reports must not show values of Secrets and environments.
+// Redacts values of Secrets and environment variables in pods, command responses and reports.
 
 import type { LocalObject } from "../api/v1/object/local-object.ts";
 import { type Pod, allContainers } from "../api/v1/pod.ts";
@@ -7,12 +7,12 @@ import type { PodEntry } from "./pod-list.ts";
 import type { Container } from "../api/v1/container.ts";
 
 const HIDDEN = "<hidden>";
-/** A shorter value occurs in too many unrelated texts. */
+/** Characters; shorter values occur in too many unrelated texts. */
 const SHORTEST_SECRET = 6;
-/** kubectl writes the whole object into it, values included. */
+/** kubectl writes the whole object into this annotation, values included. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Texts that must not occur in any answer or report. */
+/** Texts that must not occur in any response or report. */
 export function secretTexts(
   objects: readonly LocalObject[],
   pods: readonly Pod[],
@@ -25,7 +25,7 @@ export function secretTexts(
       env.flatMap((variable) => ("value" in variable ? [variable.value] : [])),
     ),
   );
-  // The name of a pod or an image may occur in an environment too: only values that look like tokens are secrets.
+  // Only values that look like tokens are secrets: a variable may also contain the name of a pod or an image.
   const tokens = ofEnv.filter(
     (value) => value.length >= 16 && /\d/.test(value) && /[A-Za-z]/.test(value),
   );
@@ -38,10 +38,10 @@ function textsOf(bytes: Uint8Array): readonly string[] {
   return [text, text.trim(), bytes.toBase64()];
 }
 
-/** A value that was replaced may still occur in the termination message of a container that had read it. */
+/** Earlier values may still occur in the termination message of a container that had read them. */
 const REMEMBERED = 300;
 
-/** The secret texts of now and the latest of before. */
+/** The current secret texts and the latest earlier ones. */
 export class SecretMemory {
   readonly #known = new Set<string>();
 
@@ -58,7 +58,7 @@ export class SecretMemory {
   }
 }
 
-/** Where the node's secrets are. */
+/** The node's current secrets. */
 export interface SecretSource {
   objects(): readonly LocalObject[];
   pods(): readonly Pod[];
@@ -66,7 +66,7 @@ export interface SecretSource {
 
 const NO_SECRETS: SecretSource = { objects: () => [], pods: () => [] };
 
-/** Redacts with the secrets of now and the latest of before. Built before the source: events redact from the start. */
+/** Redacts with the current secrets and the latest earlier ones. Built before its source: events are redacted from the start. */
 export class Redactor {
   readonly #memory = new SecretMemory();
   #source = NO_SECRETS;
@@ -90,12 +90,12 @@ export function redact(text: string, secrets: ReadonlySet<string>): string {
 type Change = (text: string) => string;
 
 function redactor(secrets: ReadonlySet<string>): Change {
-  // The longest first: one may be the beginning of another.
+  // The longest first, because one may be contained in another.
   const all = [...secrets].toSorted((a, b) => b.length - a.length);
   return (text) => all.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
 }
 
-/** The same JSON value with the secrets replaced in every text; keys stay. */
+/** The JSON value with the secrets replaced in every text, but not in keys. */
 export function redactValue(value: unknown, secrets: ReadonlySet<string>): unknown {
   return secrets.size === 0 ? value : changeTexts(value, redactor(secrets));
 }
@@ -109,7 +109,7 @@ function changeTexts(value: unknown, change: Change): unknown {
   );
 }
 
-/** The same status with the secrets replaced in its messages; pods write nothing else in it. */
+/** The status with the secrets replaced in its messages, the only texts that pods can write. */
 export function redactStatus(status: PodStatus, secrets: ReadonlySet<string>): PodStatus {
   if (secrets.size === 0) return status;
   const change = redactor(secrets);
@@ -129,12 +129,12 @@ export function redactStatus(status: PodStatus, secrets: ReadonlySet<string>): P
   );
 }
 
-/** The same pod without the values of its environments and without termination messages. */
+/** The pod without values of environment variables and without termination messages. */
 export function withoutValues(entry: PodEntry): PodEntry {
   return {
     ...entry,
     pod: podWithoutValues(entry.pod),
-    // A termination message is any text of the container, perhaps the Secret that it could not use.
+    // A termination message is any text, perhaps the Secret that the container could not use.
     status: changeContainers(entry.status, ({ terminated }) => ({
       ...(terminated && { terminated: { ...terminated, ...changeMessage(terminated, sizeOnly) } }),
     })),

@@ -1,4 +1,4 @@
-// Whether this node takes a pod that does not run yet: labels, kernel settings, classes, room. kubelet: canAdmitPod
+// Decides whether this node admits a pod: classes, node affinity, AppArmor, sysctls, resources. kubelet: canAdmitPod
 
 import { formatPath } from "../api/decode/field-path.ts";
 import { larger, podRequests, type Amounts } from "../api/resource/pod-amounts.ts";
@@ -16,7 +16,7 @@ import type { AdmissionRefusal } from "../source/pod-config.ts";
 import { affinityError, type LabelledNode } from "./node-affinity.ts";
 
 export interface NodeFacts extends LabelledNode {
-  /** Capacity less what is reserved; a resource that is not in it, the node has none of. */
+  /** Capacity less what is reserved; the node has nothing of a resource that is absent. */
   readonly allocatable: Amounts;
   /** Whether the kernel enforces AppArmor profiles. */
   readonly hasAppArmor: boolean;
@@ -25,15 +25,15 @@ export interface NodeFacts extends LabelledNode {
   readonly priorityClasses: PriorityClasses;
 }
 
-/** What pods that run, or were admitted before, have asked for; by namespace/name. */
+/** The requests of pods that run or were admitted before, by namespace/name. */
 export type Room = ReadonlyMap<string, Amounts>;
 
 export const EMPTY_ROOM: Room = new Map();
 
-/** What this node counts; a device is there or not when its container starts. */
+/** Resources that admission counts; devices are checked when a container starts. */
 const COUNTED = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
-/** The first reason against it, those first that only an edit can remove; undefined = it is welcome. */
+/** The first reason for a refusal, permanent ones first; undefined = admitted. */
 export function admit(
   pod: Pod,
   node: NodeFacts,
@@ -48,7 +48,7 @@ export function admit(
   );
 }
 
-/** Room with this pod in it. Two specs of one name never run at once: the larger amount of each resource counts. */
+/** Adds this pod. Two specs of one name never run at once, so the larger amount of each resource counts. */
 export function withPod(taken: Room, pod: Pod): Room {
   const name = podName(pod);
   const before = taken.get(name);
@@ -65,7 +65,7 @@ function classError(
     return {
       code: "RuntimeClassNotFound",
       path: "spec.runtimeClassName",
-      message: `RuntimeClass "${runtimeClassName}" not found; name it with its handler in runtimeClasses of the configuration`,
+      message: `RuntimeClass "${runtimeClassName}" not found; add it with its handler to runtimeClasses in the agent's configuration`,
     };
   if (priorityClassName === undefined) return undefined;
   const value = priorityOfClass(priorityClassName, priorityClasses);
@@ -73,7 +73,7 @@ function classError(
     return {
       code: "PriorityClassNotFound",
       path: "spec.priorityClassName",
-      message: `no PriorityClass with name ${priorityClassName} was found; name it with its value in priorityClasses of the configuration`,
+      message: `no PriorityClass with name ${priorityClassName} was found; add it with its value to priorityClasses in the agent's configuration`,
     };
   if (priority === undefined || priority === value) return undefined;
   return {
@@ -94,7 +94,7 @@ function appArmorError(pod: Pod, { hasAppArmor }: NodeFacts): AdmissionRefusal |
   };
 }
 
-/** Where a profile is asked for that only a kernel with AppArmor can enforce. */
+/** The first field with a profile that only a kernel with AppArmor can enforce. */
 function appArmorPath({ spec }: Pod): string | undefined {
   if (isDemanded(spec.securityContext.appArmorProfile))
     return "spec.securityContext.appArmorProfile";
@@ -141,7 +141,7 @@ function forbiddenSysctl(
 
 function roomError(pod: Pod, node: NodeFacts, taken: Room): AdmissionRefusal | undefined {
   const own = podName(pod);
-  // Its own predecessor ends before it begins.
+  // Its own predecessor stops before it starts.
   const others = [...taken].filter(([name]) => name !== own).map(([, amounts]) => amounts);
   for (const [resource, requested] of podRequests(pod.spec)) {
     if (requested === 0n || !COUNTED.test(resource)) continue;
@@ -157,12 +157,12 @@ function roomError(pod: Pod, node: NodeFacts, taken: Room): AdmissionRefusal | u
   return undefined;
 }
 
-/** Kubernetes counts processors in thousandths, everything else in whole units. */
+/** Kubernetes reports CPU in thousandths, other resources in whole units. */
 function inUnits(resource: string, milli: bigint): string {
   return String(resource === "cpu" ? milli : wholeUnits(milli));
 }
 
-/** The first field that asks for it. */
+/** The first field that requests the resource. */
 function requestPath({ spec }: Pod, resource: string): string {
   const inList = ["resources", "requests", resource] as const;
   if (spec.resources.requests[resource] !== undefined) return formatPath(["spec", ...inList]);

@@ -1,5 +1,5 @@
-// Performs: follows the ConfigMaps and Secrets of one pod: volumes at once, and what its containers would read if they
-// started now.
+// Performs: keeps the volumes of a pod in line with its ConfigMaps and Secrets, and computes what its containers would
+// read if they started now.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
@@ -11,7 +11,7 @@ import { configDigests } from "../runtime/decide/config-digests.ts";
 import type { SourceName } from "../api/pod/labels.ts";
 import type { Volumes } from "../volume/mount-volumes.ts";
 
-/** What the pods of this node read. */
+/** The ConfigMaps and Secrets of this node's pods. */
 export interface PodObjects {
   /** Another number after every change of a local object. */
   version(): number;
@@ -21,7 +21,7 @@ export interface PodObjects {
   digests(desired: DesiredPod): Readonly<Record<string, string>>;
 }
 
-/** What is known of one pod, until an object or the pod itself changes. */
+/** The digests of one pod, valid until an object or the pod itself changes. */
 export interface KnownConfig {
   readonly version: number;
   readonly desired: DesiredPod;
@@ -35,9 +35,9 @@ export interface ConfigChangesOptions {
 }
 
 export interface ConfigLook {
-  /** undefined = what its volumes show is behind, so nothing may restart to read it. */
+  /** undefined = its volumes are not up to date, so nothing may restart to read them. */
   readonly known: KnownConfig | undefined;
-  /** When to look again although nothing has changed. */
+  /** When to retry although nothing has changed. */
   readonly again: Monotonic | undefined;
 }
 

@@ -1,5 +1,5 @@
-// Decides when a pod has been active for longer than it may be. kubelet: activeDeadlineHandler
-// Counts CLOCK_BOOTTIME inside one boot, anew after a reboot: the wall clock of a device may be wrong.
+// Decides when a pod exceeds activeDeadlineSeconds. kubelet: activeDeadlineHandler
+// Counts time since boot, from 0 after a reboot: the wall clock of a device may be wrong.
 
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
@@ -22,16 +22,16 @@ export function activeSince(
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** undefined = it may be active for ever. */
+/** undefined = no deadline. */
 export function deadlineOf(spec: PodSpec, since: Monotonic): Monotonic | undefined {
   const seconds = spec.activeDeadlineSeconds;
   return seconds === undefined ? undefined : since + seconds * 1000;
 }
 
-/** Whether a sandbox of the pod was made in this boot: it has begun, whatever it was to wait for. */
+/** Whether a sandbox of the pod was created in this boot: then the pod no longer waits for dependencies. */
 export function hasBegun(observed: ObservedPod | undefined, bootId: string): boolean {
   return (observed?.sandboxes ?? []).some((sandbox) =>
-    // One of an agent that did not write boot ids: it runs, so it has begun.
+    // Without a boot id it is from an older version of the agent: up means begun.
     sandbox.bootId === undefined ? sandbox.state === "Ready" : sandbox.bootId === bootId,
   );
 }

@@ -6,11 +6,11 @@ import { dependenciesOf, type Dependency } from "../api/pod/pod-annotations.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
 import { nameOf } from "./plan.ts";
 
-/** What is known of the pods of this node, by namespace/name. */
+/** The pods of this node, by namespace/name. */
 export interface DependencyView {
-  /** Wanted, whether it runs or not. */
+  /** The desired pod, running or not. */
   readonly pod: (name: string) => Pod | undefined;
-  /** Of whatever runs under the name. */
+  /** Of the pod that runs under the name. */
   readonly status: (name: string) => PodStatus | undefined;
 }
 
@@ -52,7 +52,7 @@ function isMet(
   }
 }
 
-/** The pods on a way from this one back to itself, first and last the same. */
+/** A path of dependencies from this pod back to itself, first and last equal. */
 function cycleThrough(pod: Pod, view: DependencyView): readonly string[] | undefined {
   const start = podName(pod);
   const seen = new Set<string>();

@@ -1,5 +1,5 @@
-// Performs: writes down which containers of a pod are ended so that others take their place, for the process after this
-// one. A disk that cannot be written keeps no unwell container running: then only this process remembers.
+// Performs: stores which containers of a pod are stopped to be replaced, so that the next process does not take their exit
+// codes for theirs. If the disk cannot be written, the stop happens anyway, and only this process knows.
 
 import { newestStarted } from "../api/pod/newest-observed.ts";
 import type { ObservedPod, KilledInstances } from "../api/pod/observed-pod.ts";
@@ -8,7 +8,6 @@ import { exitMayBeLast, restartsAfterKill } from "../api/pod/restart-policy.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 
-/** Where they are written. */
 export interface KilledRows {
   get(uid: PodUID): KilledInstances;
   /** On the disk when it returns. */
@@ -34,7 +33,7 @@ export class KillMarks {
     return rows.get(uid);
   }
 
-  /** Before the first stop. Whom no exit code could end for good, or nothing could bring back, needs no row. */
+  /** Called before the first stop. Only containers whose restart may depend on the exit code need a row. */
   write({ spec }: Pod, killed: KilledInstances): void {
     const { rows, uid, log } = this.#options;
     const needed = allContainers(spec).flatMap((container) => {
@@ -46,11 +45,14 @@ export class KillMarks {
     try {
       rows.put(uid, new Map(needed));
     } catch (error) {
-      log.warn("killed containers cannot be written down", { uid, error: messageOf(error) });
+      log.warn("cannot store which containers are being replaced", {
+        uid,
+        error: messageOf(error),
+      });
     }
   }
 
-  /** Strikes out those that another instance, once it was started, has followed, or that the runtime has no more. */
+  /** Removes the rows of containers that have a started successor, or that the runtime no longer has. */
   settle(observed: ObservedPod | undefined): void {
     const { rows, uid, log } = this.#options;
     const settled = [...this.known]
@@ -59,7 +61,7 @@ export class KillMarks {
     try {
       rows.settle(uid, settled);
     } catch (error) {
-      log.warn("killed containers stay written down", { uid, error: messageOf(error) });
+      log.warn("cannot remove the rows of replaced containers", { uid, error: messageOf(error) });
     }
   }
 }

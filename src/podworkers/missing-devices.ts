@@ -26,7 +26,7 @@ export class MissingDevices implements Disposable {
     this.#options = options;
   }
 
-  /** Whether it is there; if not, the pods that want it are notified when it appears. */
+  /** Whether the device exists; if not, the pods that use it are notified when it appears. */
   has(path: string): boolean {
     if (isDevice(this.#options.files, path)) return true;
     this.#missing.add(path);
@@ -64,7 +64,7 @@ function pathsOf({ pod }: DesiredPod): ReadonlySet<string> {
   return new Set(devices.map(({ hostPath }) => hostPath));
 }
 
-/** A directory may hold some. */
+/** Also a directory, which may contain devices. */
 export function isDevice(files: Files, path: string): boolean {
   const target = files.target(path);
   const { special } = target ?? {};

@@ -1,4 +1,4 @@
-// Whether a pod's wishes about its node fit this one. kubelet: GetRequiredNodeAffinity
+// Decides whether this node matches a pod's nodeSelector and required node affinity. kubelet: GetRequiredNodeAffinity
 
 import { formatPath } from "../api/decode/field-path.ts";
 import type { Pod } from "../api/v1/pod.ts";
@@ -9,14 +9,14 @@ export type NodeLabels = Readonly<Record<string, string>>;
 
 export interface LabelledNode {
   readonly nodeName: string;
-  /** With those that every node has (`localLabels`). */
+  /** From `localLabels`. */
   readonly labels: NodeLabels;
 }
 
 const REASON = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
-const WAY_OUT = "set it in nodeLabels of the configuration, or change the pod";
+const REMEDY = "set it in nodeLabels of the agent's configuration, or change the pod";
 
-/** The labels of this node: Kubernetes' own three, and the configuration's, which go before. */
+/** The labels of this node: Kubernetes' own three and `configured`, which takes precedence. */
 export function localLabels(
   { nodeName, architecture }: { readonly nodeName: string; readonly architecture: string },
   configured: NodeLabels,
@@ -29,7 +29,7 @@ export function localLabels(
   };
 }
 
-/** The first wish that this node does not meet; undefined = it meets them all. */
+/** The first requirement that this node does not meet; undefined = it meets all. */
 export function affinityError(pod: Pod, node: LabelledNode): FieldError | undefined {
   for (const [key, value] of Object.entries(pod.spec.nodeSelector)) {
     const own = labelOf(node.labels, key);
@@ -37,7 +37,7 @@ export function affinityError(pod: Pod, node: LabelledNode): FieldError | undefi
     return {
       code: "NodeAffinity",
       path: formatPath(["spec", "nodeSelector", key]),
-      message: `${REASON} (wants ${key}=${value}, this node ${sayLabel(key, own)}; ${WAY_OUT})`,
+      message: `${REASON} (requires ${key}=${value}, this node ${labelText(key, own)}; ${REMEDY})`,
     };
   }
   const terms = pod.spec.affinity;
@@ -45,11 +45,11 @@ export function affinityError(pod: Pod, node: LabelledNode): FieldError | undefi
   return {
     code: "NodeAffinity",
     path: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-    message: `${REASON} (${sayTerms(terms, node)}; ${WAY_OUT})`,
+    message: `${REASON} (${termsText(terms, node)}; ${REMEDY})`,
   };
 }
 
-/** Everything in it has to match; a term without any requirement matches nothing. */
+/** All requirements must match; a term without requirements matches nothing. */
 function termMatches(term: NodeSelectorTerm, node: LabelledNode): boolean {
   if (term.matchExpressions.length + term.matchFields.length === 0) return false;
   return failing(term, node) === undefined;
@@ -91,7 +91,7 @@ function isMet({ operator, values }: NodeSelectorRequirement, own: string | unde
   }
 }
 
-/** Both whole numbers, or it does not match. */
+/** False unless both are whole numbers. */
 function compares(
   own: string | undefined,
   [wanted]: readonly string[],
@@ -106,19 +106,18 @@ function labelOf(labels: NodeLabels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
-function sayTerms(terms: readonly NodeSelectorTerm[], node: LabelledNode): string {
+function termsText(terms: readonly NodeSelectorTerm[], node: LabelledNode): string {
   const failures = terms.map((term) => failing(term, node));
   const [first] = failures.filter((failure) => failure !== undefined);
-  if (first === undefined) return "no term asks for anything, which matches no node";
+  if (first === undefined) return "all terms are empty, which matches no node";
   const { requirement, own } = first;
   const { key, operator, values } = requirement;
-  const wish = [key, operator, ...(values.length === 0 ? [] : [`[${values.join(", ")}]`])].join(
-    " ",
-  );
+  const list = values.length === 0 ? [] : [`[${values.join(", ")}]`];
+  const requires = `requires ${[key, operator, ...list].join(" ")}`;
   const more = terms.length > 1 ? `none of ${terms.length} terms matches, the first ` : "";
-  return `${more}wants ${wish}, this node ${sayLabel(key, own)}`;
+  return `${more}${requires}, this node ${labelText(key, own)}`;
 }
 
-function sayLabel(key: string, own: string | undefined): string {
+function labelText(key: string, own: string | undefined): string {
   return own === undefined ? `has no ${key}` : `has ${key}=${own}`;
 }

@@ -1,4 +1,4 @@
-// Decides which pods get a worker, a newer spec or their end; performs nothing. kubelet: HandlePodAdditions … HandlePodCleanups
+// Decides which pods get a worker, a newer spec or a removal. kubelet: HandlePodAdditions … HandlePodCleanups
 
 import type { DesiredPod, DesiredState, SourceName, Removal } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
@@ -16,7 +16,7 @@ export interface WorkerFacts {
   readonly namespace: string;
   readonly name: string;
   readonly phase: "Syncing" | "Terminating";
-  /** Why it ends, if it does. */
+  /** Set if it is being removed. */
   readonly why?: Removal["why"] | undefined;
   readonly source: SourceName | undefined;
 }
@@ -24,13 +24,13 @@ export interface WorkerFacts {
 export interface PlanInput {
   readonly desired: DesiredState;
   readonly workers: readonly WorkerFacts[];
-  /** Pods of ours that the runtime has. */
+  /** Pods of this agent in the runtime. */
   readonly observed: readonly ObservedPod[];
-  /** Removals that were begun and not settled, by this process or one before it. */
+  /** Removals that are not finished, begun by this process or an earlier one. */
   readonly removals: readonly Removal[];
 }
 
-/** Idempotent: performed orders are not given again. A predecessor is not ended here but by its successor. */
+/** Idempotent: performed orders are not repeated. A predecessor is removed by its successor's worker, not here. */
 export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
   const { desired, workers, observed, removals } = input;
   const working = new Map(workers.map((worker) => [worker.uid, worker]));
@@ -51,7 +51,7 @@ export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
 
   const settle = removals.filter(({ uid }) => !working.has(uid)).map(remove);
   const sources = new Map(observed.map(({ uid, source }) => [uid, source]));
-  // A replaced pod that is still stopping becomes deleted when its name goes too: its logs are not kept.
+  // A replaced pod that still stops becomes deleted when its name is removed too: its logs are not kept.
   const drop = workers
     .filter(({ phase, why }) => phase === "Syncing" || why === "Replaced")
     .filter((worker) => isOrphan(worker, worker.source ?? sources.get(worker.uid)))
@@ -94,7 +94,7 @@ function remove(removal: Removal): WorkerOrder {
   return { type: "Remove", removal };
 }
 
-/** `namespace/name`: what only one pod at a time may run under. */
+/** `namespace/name`, under which only one pod may run at a time. */
 export function nameOf(pod: { readonly namespace: string; readonly name: string }): string {
   return `${pod.namespace}/${pod.name}`;
 }

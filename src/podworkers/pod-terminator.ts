@@ -1,5 +1,5 @@
-// Performs: ends a pod: stop, forget, clean up, settle. Every step may be the last before a power cut, and is harmless
-// to repeat. kubelet: syncTerminatingPod, syncTerminatedPod
+// Performs: removes a pod: stop, remove from the runtime, clean up, delete its rows. Each step may be the last before a
+// power failure, and is harmless to repeat. kubelet: syncTerminatingPod, syncTerminatedPod
 
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
@@ -62,7 +62,7 @@ export class PodTerminator {
       await this.#stop(observed, ending, gone);
       gone();
       await removePod(cri, observed);
-      // A call whose answer was lost may have made something meanwhile: settled only when the runtime shows nothing.
+      // A call whose answer was lost may have created something meanwhile: finished only when the runtime has nothing.
       if ((await lifecycle.look(removal.uid)) !== undefined)
         throw new Error("the runtime still shows something of the pod");
     }
@@ -81,7 +81,7 @@ export class PodTerminator {
     publisher.publishTerminating(desired, cache.get(desired.uid));
   }
 
-  /** The removal's row goes last: from then on the UID may live again. */
+  /** The removal's row is deleted last: from then on the UID may start again. */
   #settle(uid: PodUID): void {
     const { store } = this.#options;
     store.failures.forget(uid);

@@ -1,4 +1,4 @@
-// Performs: one pod, one worker, three phases: syncing until its end is ordered, terminating until nothing is left,
+// Performs: the worker of one pod UID, in three phases: syncing until its removal, terminating until nothing is left,
 // terminated. kubelet: podWorkerLoop
 
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
@@ -18,7 +18,7 @@ export interface PodWorkerOptions {
   readonly uid: PodUID;
   readonly namespace: string;
   readonly name: string;
-  /** Absent for a pod that is only known from the runtime: it can only end. */
+  /** undefined for a pod that only the runtime has: it can only be removed. */
   readonly desired: DesiredPod | undefined;
   readonly syncState: PodSyncState;
   readonly syncer: PodSyncer;
@@ -26,7 +26,7 @@ export interface PodWorkerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Resolves true when nothing of another UID with this name is left, so this pod may act; false = not (any more) its turn. */
+  /** Resolves true when nothing of another UID with this name is left; false = this pod must not act. */
   readonly clearName: (worker: PodWorker, signal: AbortSignal) => Promise<boolean>;
 }
 
@@ -77,7 +77,7 @@ export class PodWorker {
     return this.#phase;
   }
 
-  /** It is stopping the pod or cleaning up, and observes it by itself until nothing is left. */
+  /** Stopping the pod or cleaning up; it observes the pod by itself until nothing is left. */
   get isBusy(): boolean {
     return this.#phase === "Terminating";
   }
@@ -86,7 +86,7 @@ export class PodWorker {
     return this.#desired;
   }
 
-  /** Wall-clock milliseconds of the first order to end; only shown. */
+  /** Wall-clock milliseconds of the first request to remove the pod, for display only. */
   get removedAt(): number | undefined {
     return this.#removedAt;
   }
@@ -102,7 +102,7 @@ export class PodWorker {
     return { uid, namespace, name, phase, why: this.#removal?.why, source: this.#desired?.source };
   }
 
-  /** A newer spec of the same UID: metadata may differ, what runs does not. */
+  /** A newer version of the same UID, which can differ in metadata only. */
   update(desired: DesiredPod): void {
     if (this.#phase !== "Syncing" || desired === this.#desired) return;
     this.#desired = desired;
@@ -238,7 +238,7 @@ export class PodWorker {
     }
   }
 
-  /** Until `until`, a change after `seen`, or the end. */
+  /** Waits until `until`, a change after `seen`, or the abort. */
   async #pause(seen: number, until: Monotonic | undefined, signal: AbortSignal): Promise<void> {
     if (this.#changes !== seen || signal.aborted) return;
     const { clock } = this.#options;

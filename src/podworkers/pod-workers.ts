@@ -1,4 +1,5 @@
-// Performs: one worker per pod UID, latest wins; the only place where workers begin and end. kubelet: pod workers
+// Performs: starts and ends the workers, one per pod UID, from the plan; the newest desired state wins.
+// kubelet: pod workers
 
 import {
   NOTHING_DESIRED,
@@ -37,7 +38,7 @@ export interface PodWorkersOptions extends Omit<PodReplacementOptions, "remove" 
   readonly killed: KilledRows;
   /** The longest pause between two restarts of a crashing container, unless the pod sets one. */
   readonly maxBackoffMs: number;
-  /** Removes what an earlier life of the UID left behind. */
+  /** Removes what an earlier run of the UID left behind. */
   readonly cleanup: Pick<PodCleanup, "beginLife">;
   /** A worker was added, removed, or waits for something else. */
   readonly onChange: (uid: PodUID) => void;
@@ -61,7 +62,7 @@ export class PodWorkers {
     });
   }
 
-  /** Makes `desired` what shall run; call it again whenever the runtime's pods came or went. */
+  /** Sets the desired state; to be called again when pods appeared in or disappeared from the runtime. */
   apply(desired: DesiredState): void {
     this.#desired = desired;
     this.#replacement.update(desired);
@@ -73,7 +74,7 @@ export class PodWorkers {
     });
     this.#remove(orders.filter((order) => order.type === "Remove").map((order) => order.removal));
     for (const order of orders) this.#perform(order);
-    // A pod that waits for its turn, and one that runs beside others of its name, must look again.
+    // Pods that wait, and pods that share their name with another, must sync again.
     const workers = this.#workers.list();
     const others = [
       ...this.#replacement.strays(),
@@ -107,7 +108,7 @@ export class PodWorkers {
     }
   }
 
-  /** First the rows, all in one commit, then the orders: a removal that is not written down does not begin. */
+  /** The rows are committed first: a removal that is not stored does not begin. */
   #remove(removals: readonly Removal[]): void {
     const fresh = removals.filter(({ uid, why }) => this.#workers.get(uid)?.removal?.why !== why);
     if (fresh.length === 0) return;
@@ -132,12 +133,12 @@ export class PodWorkers {
     const common = { syncState, syncer, terminator, clock, random, log, clearName };
     const worker = new PodWorker({ uid, namespace, name, desired, ...common });
     this.#workers.add(worker);
-    // After the orders of this plan, so that a worker without a spec finds its removal.
-    queueMicrotask(() => void this.#live(worker));
+    // After this plan, so that a worker without a spec has its removal.
+    queueMicrotask(() => void this.#run(worker));
     return worker;
   }
 
-  async #live(worker: PodWorker): Promise<void> {
+  async #run(worker: PodWorker): Promise<void> {
     const { signal } = this.#options;
     await worker.run(signal);
     if (signal.aborted) return;
@@ -146,14 +147,16 @@ export class PodWorkers {
     await this.#applyAgain();
   }
 
-  /** Retries until the removals could be written: nothing else would. */
+  /** Retries until the removals could be stored, because nothing else would. */
   async #applyAgain(): Promise<void> {
     const { clock, log, signal } = this.#options;
     while (!signal.aborted) {
       try {
         return this.apply(this.#desired);
       } catch (error) {
-        log.error("cannot act on the end of a pod", { error: messageOf(error) });
+        log.error("cannot apply the desired state after a pod has ended; retrying", {
+          error: messageOf(error),
+        });
         await clock.sleep(AGAIN_MS, signal);
       }
     }

@@ -1,5 +1,5 @@
-// Performs: keeps which pods this node has: what the runtime shows, their statuses, their workers. Built before the
-// rooms that change it, so that every room may ask.
+// Performs: holds the pods of this node: their state in the runtime, their statuses, their workers. Built before the rooms
+// that change it, so that every room can read it.
 
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
@@ -10,7 +10,7 @@ import { nameOf } from "./plan.ts";
 import type { PodWorker } from "./pod-worker.ts";
 
 export interface Pods {
-  /** As the runtime shows them. */
+  /** The runtime's state. */
   readonly cache: PodCache;
   readonly statuses: StatusManager;
   readonly workers: WorkerRegistry;
@@ -21,10 +21,10 @@ export function noPods(): Pods {
   return { cache, statuses: new StatusManager(), workers: new WorkerRegistry(cache) };
 }
 
-/** What the node shows of one namespace/name. */
+/** A pod as shown under its namespace/name. */
 export interface WorkerEntry {
   readonly desired: DesiredPod;
-  /** Wall-clock milliseconds since which it is being stopped. */
+  /** Wall-clock milliseconds when its removal began. */
   readonly deletedAt?: number;
   /** A successor that pulls or waits while this pod still runs. */
   readonly pendingUpdate?: {
@@ -52,7 +52,7 @@ export class WorkerRegistry {
   readonly #cache: Pick<PodCache, "get">;
   readonly #workers = new Map<PodUID, PodWorker>();
   readonly #pending = new Map<PodUID, WhyPending>();
-  /** namespace/name → the pod that shall run under it. */
+  /** namespace/name → the desired pod. */
   #current: ReadonlyMap<string, DesiredPod> = new Map();
 
   constructor(cache: Pick<PodCache, "get">) {
@@ -80,12 +80,12 @@ export class WorkerRegistry {
     this.#current = new Map(pods.map((desired) => [nameOf(desired.pod.metadata), desired]));
   }
 
-  /** The pod that shall run under `namespace/name`. */
+  /** The desired pod of `namespace/name`. */
   desired(name: string): DesiredPod | undefined {
     return this.#current.get(name);
   }
 
-  /** A name that is desired no more, but whose source has not synced: its pod goes on as before. */
+  /** Also true for a name without a desired pod: until its source has synced, its pod keeps running. */
   isCurrent(worker: PodWorker): boolean {
     const current = this.#current.get(nameOf(worker));
     return current === undefined || current.uid === worker.uid;
@@ -119,12 +119,12 @@ export class WorkerRegistry {
     return this.list().some((worker) => nameOf(worker) === name);
   }
 
-  /** Whether its worker is stopping it, and will observe it again by itself. */
+  /** Whether its worker is removing it, and observes it by itself. */
   isBusy(uid: PodUID): boolean {
     return this.#workers.get(uid)?.isBusy ?? false;
   }
 
-  /** Every pod that has a worker and a spec, predecessors and leaving ones too. */
+  /** Every pod that has a worker and a spec, including predecessors and pods being removed. */
   all(): readonly WorkerEntry[] {
     return this.list().flatMap((worker) =>
       worker.desired === undefined ? [] : entryOf(worker, worker.desired),
@@ -136,7 +136,7 @@ export class WorkerRegistry {
     return this.list().flatMap(({ desired }) => desired ?? []);
   }
 
-  /** Every pod that is being stopped, also one whose spec is lost. */
+  /** Every pod that is being removed, including those without a spec. */
   leaving(): readonly Removal[] {
     return this.list().flatMap(({ removal }) => removal ?? []);
   }
@@ -155,12 +155,12 @@ export class WorkerRegistry {
     return this.entries().find(({ desired }) => podName(desired.pod) === name)?.desired;
   }
 
-  /** Something about the pod may have changed: its worker looks again. */
+  /** Something about the pod may have changed: its worker syncs again. */
   notify(uid: PodUID): void {
     this.#workers.get(uid)?.notify();
   }
 
-  /** The status of some pod changed: workers that wait for a dependency look again. */
+  /** The status of some pod changed: workers that wait for a dependency sync again. */
   notifyDependents(): void {
     for (const [uid, { reason }] of this.#pending) if (reason === DEPENDENCY) this.notify(uid);
   }
@@ -214,7 +214,7 @@ export function admissionRank(
   return hasOlder ? 1 : 2;
 }
 
-/** Those that have not come to their end. */
+/** Pods that have not ended. */
 export function activePods({ workers, statuses }: Pick<Pods, "workers" | "statuses">): Pod[] {
   const active = workers.desiredPods().filter(({ uid }) => !statuses.isOver(uid));
   return active.map(({ pod }) => pod);

@@ -1,4 +1,4 @@
-// Performs: publishes the status of a pod from what was observed, and keeps its probes in line with it.
+// Performs: publishes the status of a pod as observed, and keeps its probes in line with it.
 
 import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
@@ -8,7 +8,6 @@ import type { ProbeManager } from "../prober/probe-manager.ts";
 import type { PodFacts } from "../status/facts.ts";
 import { generatePodStatus } from "../status/generate.ts";
 import type { StatusManager } from "../status/status-manager.ts";
-import { disruptionOf } from "./disruption.ts";
 
 export interface StatusPublisherOptions {
   readonly statuses: StatusManager;
@@ -62,4 +61,27 @@ export class StatusPublisher {
     workers.notifyDependents();
     if (statuses.isOver(uid)) onPodGone();
   }
+}
+
+interface Disruption {
+  readonly reason: "TerminationByKubelet";
+  readonly message: string;
+}
+
+/** The pod is still wanted, but a pod of a higher-ranking source has taken its host port. k8s: DisruptionTarget */
+export function disruptionOf(
+  { pod, source }: DesiredPod,
+  rejected: readonly Rejection[],
+): Disruption | undefined {
+  const { namespace, name } = pod.metadata;
+  const why = rejected.find(
+    (one) =>
+      one.code === "HostPortConflict" &&
+      one.source === source &&
+      one.namespace === namespace &&
+      one.name === name,
+  );
+  return why === undefined
+    ? undefined
+    : { reason: "TerminationByKubelet", message: `preempted: ${why.message}` };
 }

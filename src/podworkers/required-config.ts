@@ -1,5 +1,4 @@
-// Performs: checks that a pod would find everything it reads if it started now; called before the pod that runs under
-// its name is stopped for it.
+// Performs: checks that all objects, keys and files that a pod reads exist, before the pod that it replaces is stopped.
 
 import type { NodeAllocatable } from "../api/pod/downward.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
@@ -18,10 +17,10 @@ export interface RequiredConfigFacts {
 
 const CONFIG_ERROR = "CreateContainerConfigError";
 
-/** Throws AgentError `CreateContainerConfigError` for what is missing; every other error shows when the pod starts. */
+/** Throws AgentError `CreateContainerConfigError` for what is missing; other errors surface when the pod starts. */
 export function requireConfig(pod: Pod, facts: RequiredConfigFacts): void {
   const { objects, allocatable: node, nodeName, volumes } = facts;
-  // Addresses are there whenever a container starts.
+  // Addresses are always available when a container starts.
   const downward = { nodeName, hostIPs: [], podIPs: [] };
   try {
     const all = allContainers(pod.spec).map((container) => ({

@@ -1,4 +1,4 @@
-// The kubelet's conditions of a pod. kubelet: GeneratePodReadyCondition and its neighbours
+// The kubelet's conditions of a pod. kubelet: GeneratePodReadyCondition and others
 
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type {
@@ -12,8 +12,9 @@ import { isSidecar } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { PodFacts } from "./facts.ts";
 import { currentSandbox } from "../api/pod/newest-observed.ts";
+import { hasRun } from "./container-state.ts";
 
-/** A condition before anybody knows when it last changed. */
+/** A condition without the time of its last change. */
 export type Untimed = Omit<PodCondition, "lastTransitionTime">;
 
 export interface ConditionsInput {
@@ -45,14 +46,14 @@ export function podConditions(input: ConditionsInput): readonly Untimed[] {
 }
 
 /**
- * Gives each condition the time of its last change of status: that of the condition before it
- * while the status is the same, else `now` (wall ms).
+ * Gives each condition the time of its last change of status: the previous time while the status is unchanged, else `now`
+ * (wall-clock milliseconds).
  */
-export function timed(
-  conditions: readonly PodCondition[],
-  previous: readonly PodCondition[],
+export function timed<C extends Pick<PodCondition, "type" | "status" | "lastTransitionTime">>(
+  conditions: readonly C[],
+  previous: readonly C[],
   now: number,
-): readonly PodCondition[] {
+): readonly C[] {
   return conditions.map((condition) => {
     const before = previous.find((other) => other.type === condition.type);
     const unchanged = before?.status === condition.status ? before.lastTransitionTime : undefined;
@@ -61,7 +62,7 @@ export function timed(
   });
 }
 
-// Two ready sandboxes are one too many: both are about to go. kubelet: PodSandboxChanged
+// With two ready sandboxes the pod is about to lose both. kubelet: PodSandboxChanged
 function sandboxServes({ spec, observed }: ConditionsInput): boolean {
   const ready = observed?.sandboxes.filter((sandbox) => sandbox.state === "Ready") ?? [];
   const newest = currentSandbox(observed);
@@ -81,7 +82,7 @@ function initialized({ spec, statuses, phase }: ConditionsInput): Verdict {
   const missing = unknownNames(namesOf(spec.initContainers), init);
   if (phase === "Succeeded" && missing.length === 0)
     return { status: "True", reason: "PodCompleted" };
-  // A sidecar that starts again does not take back that the pod was initialized.
+  // A pod stays initialized while a sidecar restarts.
   if (apps.some(hasRun)) return { status: "True" };
   const incomplete = init
     .filter((status) => !isDone(status, sidecars.includes(status.name)))
@@ -92,12 +93,7 @@ function initialized({ spec, statuses, phase }: ConditionsInput): Verdict {
   ]);
 }
 
-/** kubelet: HasAnyRegularContainerStarted; one that waits for its next start has run as well */
-function hasRun({ state, lastState }: ContainerStatus): boolean {
-  return state.waiting === undefined || lastState.terminated !== undefined;
-}
-
-/** kubelet: GenerateContainersReadyCondition; without readiness gates it is the pod's readiness as well */
+/** kubelet: GenerateContainersReadyCondition; without readiness gates also the pod's readiness */
 function containersReady({ spec, statuses, phase }: ConditionsInput): Verdict {
   if (phase === "Failed") return { status: "False", reason: "PodFailed" };
   const all = [...statuses.initContainerStatuses, ...statuses.containerStatuses];
@@ -116,7 +112,7 @@ function containersReady({ spec, statuses, phase }: ConditionsInput): Verdict {
   ]);
 }
 
-/** False, with the names of those that are to blame, as soon as there are any. */
+/** False, with the names of the responsible containers, if there are any. */
 function verdict(
   reason: string,
   blamed: readonly (readonly [word: string, names: readonly string[]])[],

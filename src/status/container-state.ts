@@ -1,7 +1,11 @@
 // One observed container as Kubernetes' ContainerState. kubelet: convertContainerStatus
 
 import type { ObservedContainer } from "../api/pod/observed-pod.ts";
-import type { ContainerState, ContainerStateTerminated } from "../api/v1/pod-status.ts";
+import type {
+  ContainerState,
+  ContainerStateTerminated,
+  ContainerStatus,
+} from "../api/v1/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
 
 /** Exit code of a container whose real one is unknown: 128 + SIGKILL. */
@@ -17,6 +21,11 @@ export function lostContainer(message: string, id: string): ContainerStateTermin
   return { exitCode: LOST_EXIT_CODE, reason: "ContainerStatusUnknown", message, containerID: id };
 }
 
+/** It runs, has ended, or waits for its next start. kubelet: HasAnyRegularContainerStarted */
+export function hasRun({ state, lastState }: ContainerStatus): boolean {
+  return state.waiting === undefined || lastState.terminated !== undefined;
+}
+
 export function containerState(container: ObservedContainer): ContainerState {
   switch (container.state) {
     case "Created":
@@ -28,7 +37,7 @@ export function containerState(container: ObservedContainer): ContainerState {
     case "Unknown":
       return {
         terminated: lostContainer(
-          "The runtime does not know what became of this container",
+          "The runtime reports the state of this container as unknown",
           containerID(container.id),
         ),
       };

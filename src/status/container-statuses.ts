@@ -1,5 +1,5 @@
-// The statuses of a pod's containers: the runtime's two newest instances, what was known before,
-// and why the next one waits. kubelet: convertToAPIContainerStatuses
+// The statuses of a pod's containers from the runtime's two newest instances, the previous status, probe results, and the
+// reason why the next instance waits. kubelet: convertToAPIContainerStatuses, prober manager's UpdatePodStatus
 
 import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
 import type {
@@ -11,18 +11,17 @@ import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { allContainers, isSidecar, type Pod } from "../api/v1/pod.ts";
 import { sharedMessage } from "./termination-share.ts";
 import { containerID, containerState, lostContainer } from "./container-state.ts";
-import { startedAndReady } from "./container-started.ts";
-import type { PodFacts } from "./facts.ts";
+import { type PodFacts, isEnding, startsAgain } from "./facts.ts";
 import { currentSandbox } from "../api/pod/newest-observed.ts";
-import { isEnding, startsAgain } from "./starts-again.ts";
 import { terminatedStatuses } from "./terminated-statuses.ts";
 import type { Container } from "../api/v1/container.ts";
+import type { ContainerVerdicts } from "../api/v1/probe.ts";
 
 export interface ContainerStatusesInput {
   readonly pod: Pod;
   readonly observed: ObservedPod | undefined;
   readonly facts: PodFacts;
-  /** The status before; undefined = the pod is new. */
+  /** The previous status; undefined = the pod is new. */
   readonly previous: PodContainerStatuses | undefined;
 }
 
@@ -84,7 +83,7 @@ function statusOf(
 interface Instances {
   readonly container: Container;
   readonly newest: ObservedContainer;
-  /** The newest of those before it that ended. */
+  /** The newest earlier instance that ended. */
   readonly older: ObservedContainer | undefined;
 }
 
@@ -100,7 +99,7 @@ function fromRuntime(
     lastState: older === undefined ? earlierState(newest, previous) : containerState(older),
     ready: false,
     started: false,
-    // One that was lost is counted although the next may get its number: a count never falls.
+    // Never falls, although the instance after a lost one may get its attempt number.
     restartCount: Math.max(restartsUntil(newest, older), previous?.restartCount ?? 0),
     image: newest.image,
     imageID: newest.imageID,
@@ -122,8 +121,8 @@ function isHookPending({ name, state }: ObservedContainer, facts: PodFacts): boo
   return state === "Running" && facts.starting?.includes(name) === true;
 }
 
-// The record of the instance before may have been collected since: keep its last status,
-// but never repeat the present instance as its own predecessor.
+// The previous instance may have been garbage-collected: keep its last status, but never show the current instance as its
+// own predecessor.
 function earlierState(
   newest: ObservedContainer,
   previous: ContainerStatus | undefined,
@@ -149,15 +148,15 @@ function fromMemory(
   };
   if (previous?.state.running === undefined) return waiting;
   const lost = lostContainer(
-    "The container ran, and then the runtime no longer had it",
+    "The container ran, but the runtime no longer has it",
     previous.containerID,
   );
   if (isEnding(facts)) return { ...waiting, state: { terminated: lost } };
-  // The next instance is one restart further: this one's number is spent.
+  // The lost instance counts as a restart.
   return { ...waiting, lastState: { terminated: lost }, restartCount: previous.restartCount + 1 };
 }
 
-/** The runtime has no instance of it. */
+/** The status of a container without an instance in the runtime. */
 function unborn({ name, image }: Container, { initContainers }: PodSpec): ContainerStatus {
   return {
     name,
@@ -175,8 +174,7 @@ function unborn({ name, image }: Container, { initContainers }: PodSpec): Contai
 const INITIALIZING: ContainerState = { waiting: { reason: "PodInitializing" } };
 
 /**
- * The record of an init container is gone and the agent has forgotten it; where an app container exists it must have
- * done its work. kubelet: HasAnyRegularContainerCreated
+ * An init container without a record has completed if an app container exists. kubelet: HasAnyRegularContainerCreated
  */
 function assumedDone(
   status: ContainerStatus,
@@ -191,7 +189,7 @@ function assumedDone(
     exitCode: 0,
     reason: "Completed",
     message:
-      "The runtime no longer knows this container; the ones after it were created, so it ended well",
+      "The runtime no longer has this container; the containers after it were created, so it completed",
     containerID: "",
   };
   return { ...status, state: { terminated } };
@@ -246,7 +244,7 @@ function isToStart(
   return isPlainInit(spec, container) && isOfEarlierSandbox(newest, observed);
 }
 
-/** A new sandbox needs its own run of the init containers, however well the last one went. */
+/** In a new sandbox the init containers run again, even if they completed before. */
 function isOfEarlierSandbox(
   newest: ObservedContainer | undefined,
   observed: ObservedPod | undefined,
@@ -254,4 +252,31 @@ function isOfEarlierSandbox(
   const sandbox = currentSandbox(observed);
   if (newest === undefined || newest.exitCode !== 0) return false;
   return sandbox?.state === "Ready" && newest.sandboxId !== sandbox.id;
+}
+
+interface StartedInput {
+  readonly spec: PodSpec;
+  readonly container: Container;
+  /** As shown: a container whose postStart hook still runs is waiting. */
+  readonly state: ContainerState;
+  /** Of this instance; undefined = no probe has run. */
+  readonly verdicts: ContainerVerdicts | undefined;
+}
+
+/** A plain init container is ready when it has completed; a sidecar behaves like an app container. */
+export function startedAndReady(input: StartedInput): Pick<ContainerStatus, "started" | "ready"> {
+  const { spec, container, state } = input;
+  const started = isStarted(input);
+  if (spec.initContainers.includes(container) && !isSidecar(spec, container))
+    return { started, ready: state.terminated?.exitCode === 0 };
+  return { started, ready: started && isReady(input) };
+}
+
+function isStarted({ container, state, verdicts }: StartedInput): boolean {
+  if (state.running === undefined) return false;
+  return container.startupProbe === undefined || verdicts?.startup === "Success";
+}
+
+function isReady({ container, verdicts }: StartedInput): boolean {
+  return container.readinessProbe === undefined || verdicts?.readiness === "Success";
 }

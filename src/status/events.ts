@@ -1,10 +1,9 @@
-// Performs: what happened lately, for people: a small bounded memory in which repetitions are counted. kubelet: event
-// recorder; client-go: EventCorrelator
+// Performs: keeps and logs recent events, in a bounded memory in which repetitions are counted.
+// kubelet: event recorder; client-go: EventCorrelator, EventSourceObjectSpamFilter
 
 import type { EventObject, NewEvent, RecordedEvent } from "../api/v1/events.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
-import { isUnspent, spend, type EventBudget } from "./event-budget.ts";
 
 export interface EventsOptions {
   readonly clock: Clock;
@@ -17,18 +16,18 @@ export interface EventsOptions {
 
 interface Kept {
   readonly event: RecordedEvent;
-  /** What it is counted under. */
+  /** Equal for repetitions. */
   readonly key: string;
-  /** The same but for the message. */
+  /** Equal for events that differ only in their message. */
   readonly similar: string;
   /** Of its last occurrence. */
   readonly at: Monotonic;
 }
 
 const CAPACITY = 500;
-/** Of the capacity, kept free from old Warnings so that new Normal events still show. */
+/** Share of the capacity in which old Warnings do not displace new Normal events. */
 const NORMAL_SHARE = 0.2;
-/** Different messages of one reason about one object within `SIMILAR_MS`; what comes beyond is one event. */
+/** Different messages of one reason and object within `SIMILAR_MS`; further ones are combined in one event. */
 const MAX_SIMILAR = 10;
 const SIMILAR_MS = 600_000;
 const COMBINED = "(combined from similar events): ";
@@ -41,7 +40,7 @@ export class Events {
   readonly #capacity: number;
   /** In the order of their last occurrence. */
   readonly #kept = new Map<string, Kept>();
-  /** In the order in which they were last spent from. */
+  /** In the order of their last use. */
   readonly #budgets = new Map<string, EventBudget>();
   #normals = 0;
   #lastId = 0;
@@ -52,11 +51,11 @@ export class Events {
   }
 
   /**
-   * Remembers and logs an event; one that is remembered already only counts on. Too many different ones of one
-   * object are combined, then left out.
+   * Stores and logs an event; a repetition only increases its count. Too many different events of one object are
+   * combined, then dropped.
    */
-  record(said: NewEvent): void {
-    const event = { ...said, message: shortened(said.message) };
+  record(recorded: NewEvent): void {
+    const event = { ...recorded, message: shortened(recorded.message) };
     const own = keyOf(event);
     const known = this.#kept.get(own);
     if (known !== undefined) return this.#keep(known, event);
@@ -68,7 +67,7 @@ export class Events {
     return this.#begin({ key: similar, similar }, { ...event, message });
   }
 
-  /** Oldest occurrence first; of one object, whatever its uid, where one is given. */
+  /** Oldest occurrence first; `object`: only its events, whatever its uid. */
   list(object?: EventObject): readonly RecordedEvent[] {
     const all = [...this.#kept.values()].map(({ event }) => event);
     if (object === undefined) return all;
@@ -87,7 +86,7 @@ export class Events {
   #begin(keys: Pick<Kept, "key" | "similar">, event: NewEvent): void {
     const { clock, log } = this.#options;
     if (!this.#mayAdd(event.object))
-      return log.debug("too many events of one object", about(event));
+      return log.debug("event dropped: too many events of one object", about(event));
     this.#lastId += 1;
     const now = clock.now();
     const recorded = { ...event, id: this.#lastId, count: 1, first: now, last: now };
@@ -102,17 +101,17 @@ export class Events {
     const { clock, log } = this.#options;
     const event = { ...before, message, count: before.count + 1, last: clock.now() };
     this.#put({ key, similar, event, at: clock.monotonic() });
-    log.debug("event again", { ...about(event), count: event.count });
+    log.debug("event repeated", { ...about(event), count: event.count });
     this.#options.onRecorded?.(event);
   }
 
-  /** As the newest. */
+  /** Stores as the newest. */
   #put(kept: Kept): void {
     this.#kept.delete(kept.key);
     this.#kept.set(kept.key, kept);
   }
 
-  /** Normal events first, as long as there are more than their share. */
+  /** Normal events first while they exceed their share. */
   #dropOldest(): void {
     const all = [...this.#kept.values()];
     const isNormal = this.#normals > Math.floor(this.#capacity * NORMAL_SHARE);
@@ -174,4 +173,31 @@ function about({ reason, object, message }: NewEvent): Record<string, string> {
 function objectName({ kind, namespace, name }: EventObject): string {
   const word = kind.toLowerCase();
   return namespace === undefined ? `${word}/${name}` : `${word}/${namespace}/${name}`;
+}
+
+/** How many different events one object may have: a burst, then one every five minutes. */
+export interface EventBudget {
+  /** Events left, with fractions. */
+  readonly left: number;
+  readonly at: Monotonic;
+}
+
+const BURST = 25;
+
+const REFILL_MS = 300_000;
+
+/** The budget after one more event; undefined = exhausted, and the budget stays as it was. */
+export function spend(before: EventBudget | undefined, now: Monotonic): EventBudget | undefined {
+  const left = leftAt(before, now);
+  return left < 1 ? undefined : { left: left - 1, at: now };
+}
+
+/** Unused, which equals having no entry. */
+export function isUnspent(budget: EventBudget, now: Monotonic): boolean {
+  return leftAt(budget, now) >= BURST;
+}
+
+function leftAt(budget: EventBudget | undefined, now: Monotonic): number {
+  if (budget === undefined) return BURST;
+  return Math.min(BURST, budget.left + Math.max(0, now - budget.at) / REFILL_MS);
 }

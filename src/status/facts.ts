@@ -1,7 +1,11 @@
-// What the agent knows of a pod beyond the runtime's answer: why a container waits, why the pod ends.
+// The agent's facts about a pod beyond the runtime's state: why a container waits, why the pod ends.
 
-import type { PodCondition } from "../api/v1/pod-status.ts";
+import type { PodCondition, ContainerStateTerminated } from "../api/v1/pod-status.ts";
 import type { ProbeVerdicts } from "../api/v1/probe.ts";
+import type { Container } from "../api/v1/container.ts";
+import type { PodSpec } from "../api/v1/pod-spec.ts";
+import { restartsAfter } from "../api/pod/restart-policy.ts";
+import { containerID } from "./container-state.ts";
 
 /** Why a container does not run although it should; kept by the pod's worker. */
 export interface WaitingFact {
@@ -18,23 +22,43 @@ export interface PodFacts {
   /** Containers that run and whose postStart hook has not ended: shown as waiting. */
   readonly starting?: readonly string[];
   /**
-   * IDs of ended instances that another one follows whatever their exit code: a probe, a hook or a changed spec
-   * ended them. Without it such a pod could pass for finished until the next one starts.
+   * IDs of ended instances that are replaced whatever their exit code: a probe, a hook or a changed spec ended them.
+   * Without it such a pod could look finished until the next instance starts.
    */
   readonly replaced?: readonly string[];
   /** The pod's own reason and message, e.g. `Evicted`, `DeadlineExceeded`. */
   readonly podReason?: string;
   readonly podMessage?: string;
-  /** The pod failed before or beside its containers (admission, deadline, eviction): phase `Failed`, nothing starts again. */
+  /** The pod failed as a whole (admission, deadline, eviction): phase `Failed`, no container starts again. */
   readonly failed?: boolean;
   /** The pod is being stopped: no container starts again. */
   readonly terminating?: boolean;
   /** Everything of the pod has stopped for good: the phase becomes `Succeeded` or `Failed`. */
   readonly terminated?: boolean;
-  /** The node ends the pod for a reason of its own (eviction, shutdown): condition `DisruptionTarget`; it stays once published. */
+  /** The node itself ends the pod (eviction, shutdown): condition `DisruptionTarget`, which stays once published. */
   readonly disruption?: { readonly reason: string; readonly message: string };
   /** Conditions beside the kubelet's own; listed last. */
   readonly extraConditions?: readonly PodCondition[];
   /** Wall-clock milliseconds when the agent first saw the pod; absent = as in `previous`, else now. */
   readonly startTime?: number;
+}
+
+interface EndedContainer {
+  readonly container: Container;
+  readonly ended: ContainerStateTerminated;
+}
+
+/** Whether an ended container gets another instance. kubelet: ContainerShouldRestart, and instances that the agent replaces */
+export function startsAgain(
+  spec: PodSpec,
+  { container, ended }: EndedContainer,
+  facts: PodFacts,
+): boolean {
+  if (restartsAfter(spec, container, ended.exitCode)) return true;
+  return facts.replaced?.some((id) => containerID(id) === ended.containerID) === true;
+}
+
+/** The pod ends: no container starts again. */
+export function isEnding(facts: PodFacts): boolean {
+  return facts.terminating === true || facts.terminated === true || facts.failed === true;
 }

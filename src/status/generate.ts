@@ -1,4 +1,4 @@
-// The PodStatus of one pod from what the runtime shows, what the agent knows and the status before.
+// The PodStatus of one pod from the runtime's state, the agent's facts and the previous status.
 // kubelet: generateAPIPodStatus
 
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
@@ -8,21 +8,20 @@ import { qosClass } from "../api/resource/qos.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import { podConditions, timed } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
-import type { PodFacts } from "./facts.ts";
+import { type PodFacts, isEnding } from "./facts.ts";
 import { currentSandbox } from "../api/pod/newest-observed.ts";
 import { isTerminal, podPhase } from "./phase.ts";
-import { isEnding } from "./starts-again.ts";
 
 export interface GenerateInput {
   readonly pod: Pod;
   /** undefined = the runtime has nothing of this pod. */
   readonly observed: ObservedPod | undefined;
-  /** The node's addresses, the first is the main one. */
+  /** The node's addresses, the primary one first. */
   readonly hostIPs: readonly string[];
   readonly facts: PodFacts;
-  /** The status generated last in this life of the pod. */
+  /** The previous status of this UID. */
   readonly previous?: PodStatus | undefined;
-  /** Wall ms, for showing only. */
+  /** Wall-clock milliseconds, for display only. */
   readonly now: number;
 }
 
@@ -56,7 +55,7 @@ export function generatePodStatus(input: GenerateInput): PodStatus {
   };
 }
 
-/** A pod that was refused before anything of it began has no containers. */
+/** A pod that failed before its first container has no container statuses. */
 function statusesOf({ pod, observed, facts, previous }: GenerateInput): PodContainerStatuses {
   const hadNone = (previous?.containerStatuses ?? []).length === 0;
   if (facts.failed === true && observed === undefined && hadNone)
@@ -75,7 +74,7 @@ function phaseOf(
   return isEarly ? (previous?.phase ?? "Running") : phase;
 }
 
-/** Reason and termination message of an exit have yet to follow: a final phase waits until they are known. */
+/** The reason and termination message of an exit are not read yet: a terminal phase waits for them. */
 function isPresumed(observed: ObservedPod | undefined): boolean {
   return observed?.containers.some(({ presumed }) => presumed === true) === true;
 }
@@ -90,14 +89,14 @@ function hasAppContainer(spec: Pod["spec"], observed: ObservedPod | undefined): 
   );
 }
 
-// A disruption happens once: the condition stays.
+// The condition stays once it was set.
 function disruptionOf(previous: PodStatus | undefined): PodFacts["disruption"] {
   const known = previous?.conditions.find(({ type }) => type === "DisruptionTarget");
   if (known === undefined) return undefined;
   return { reason: known.reason ?? "", message: known.message ?? "" };
 }
 
-// A finished pod keeps its reason: the fact behind it may be gone by then.
+// A finished pod keeps its reason: the agent may no longer have the fact.
 function reasonOf(
   facts: PodFacts,
   previous: PodStatus | undefined,
@@ -124,7 +123,7 @@ function addresses({ pod, observed, hostIPs, previous }: GenerateInput): Partial
   };
 }
 
-/** undefined = no sandbox is up: what was known of the last one stays true of it. kubelet: getPodIPs */
+/** undefined = no sandbox is up, and the last known addresses stay. kubelet: getPodIPs */
 function sandboxIPs(observed: ObservedPod | undefined): readonly string[] | undefined {
   const ips = currentSandbox(observed)?.ips ?? [];
   const isAnyUp = observed?.sandboxes.some(({ state }) => state === "Ready") === true;

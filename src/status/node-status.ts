@@ -1,7 +1,7 @@
 // The status of the node from facts about the machine, the runtime and the agent. kubelet: node status setters
 
 import type { NodeCondition, NodeStatus } from "../api/v1/pod-status.ts";
-import { rfc3339 } from "../lib/clock.ts";
+import { timed } from "./conditions.ts";
 
 /** Facts about the machine; "" = unknown. */
 export interface NodeMachine {
@@ -30,7 +30,7 @@ export interface NodeRuntime {
 
 export interface NodeStatusInput {
   readonly machine: NodeMachine;
-  /** The main address first. */
+  /** The primary address first. */
   readonly addresses: readonly string[];
   /** undefined = the runtime does not answer. */
   readonly runtime: NodeRuntime | undefined;
@@ -38,12 +38,12 @@ export interface NodeStatusInput {
   readonly capacity: Readonly<Record<string, string>>;
   /** Capacity less what is reserved. */
   readonly allocatable: Readonly<Record<string, string>>;
-  /** Sentences about what is stuck (PLEG, sync loop, …); empty = healthy. */
+  /** Problems as sentences (PLEG, sync loop, …); empty = healthy. */
   readonly problems: readonly string[];
-  /** Conditions of ours (`DuplicateIdentity`, `BoardChanged`, …); they stand last. */
+  /** The agent's own conditions (`DuplicateIdentity`, `BoardChanged`, …), listed last. */
   readonly extraConditions?: readonly NodeCondition[];
   readonly previous?: NodeStatus | undefined;
-  /** Wall ms, for showing only. */
+  /** Wall-clock milliseconds, for display only. */
   readonly now: number;
 }
 
@@ -51,7 +51,7 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
   const { machine, runtime, agentVersion, previous, now } = input;
   const conditions = [readiness(input), network(runtime), ...(input.extraConditions ?? [])];
   return {
-    conditions: conditions.map((condition) => timed(condition, previous, now)),
+    conditions: timed(conditions, previous?.conditions ?? [], now),
     addresses: [
       ...input.addresses.map((address) => ({ type: "InternalIP", address })),
       { type: "Hostname", address: machine.hostname },
@@ -87,7 +87,7 @@ function readiness({ runtime, problems }: NodeStatusInput): NodeCondition {
 function runtimeProblems(runtime: NodeRuntime | undefined): readonly string[] {
   if (runtime === undefined) return ["the container runtime does not answer"];
   const ready = runtime.conditions.find(({ type }) => type === "RuntimeReady");
-  // One that answers and does not complain is ready.
+  // A runtime that answers without this condition counts as ready.
   if (ready === undefined || ready.status) return [];
   return [`the container runtime is not ready: ${because(ready)}`];
 }
@@ -101,7 +101,7 @@ function network(runtime: NodeRuntime | undefined): NodeCondition {
       type,
       status: "Unknown",
       reason: "RuntimeUnknown",
-      message: "the container runtime does not say whether its network is ready",
+      message: "the container runtime does not report whether its network is ready",
     };
   if (ready.status)
     return { type, status: "False", reason: "NetworkReady", message: "the pod network is ready" };
@@ -115,15 +115,4 @@ function network(runtime: NodeRuntime | undefined): NodeCondition {
 
 function because({ reason, message }: RuntimeCondition): string {
   return [reason, message].filter((text) => text !== "").join(": ") || "no reason given";
-}
-
-function timed(
-  condition: NodeCondition,
-  previous: NodeStatus | undefined,
-  now: number,
-): NodeCondition {
-  const before = previous?.conditions.find(({ type }) => type === condition.type);
-  const unchanged = before?.status === condition.status ? before.lastTransitionTime : undefined;
-  const at = condition.lastTransitionTime ?? unchanged ?? rfc3339(now);
-  return { ...condition, lastTransitionTime: at };
 }

@@ -8,27 +8,26 @@ import type {
 } from "../api/v1/pod-status.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { isSidecar } from "../api/v1/pod.ts";
-import type { PodFacts } from "./facts.ts";
-import { startsAgain } from "./starts-again.ts";
+import { type PodFacts, startsAgain } from "./facts.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface PhaseInput {
   readonly spec: PodSpec;
-  /** A container that has none is unknown. */
+  /** A container without a status is unknown. */
   readonly statuses: PodContainerStatuses;
   readonly facts: PodFacts;
-  /** An app container exists in the sandbox in which the pod runs now: its init containers are behind it. */
+  /** An app container exists in the current sandbox: its init containers are done. */
   readonly initialized: boolean;
 }
 
-/** `Succeeded` and `Failed`: a pod that leaves them does not exist. */
+/** `Succeeded` and `Failed`, which a pod never leaves. */
 export function isTerminal(phase: PodPhase): boolean {
   return phase === "Succeeded" || phase === "Failed";
 }
 
 export function podPhase(input: PhaseInput): PodPhase {
   const phase = byContainers(input);
-  // kubelet: TerminatePod — what was stopped before it came to an end of its own has failed.
+  // A pod that was stopped before it ended by itself has failed. kubelet: TerminatePod
   return input.facts.terminated === true && !isTerminal(phase) ? "Failed" : phase;
 }
 
@@ -42,7 +41,7 @@ function byContainers(input: PhaseInput): PodPhase {
     .filter((container) => isSidecar(spec, container))
     .map((container) => sidecarKind(container, input));
   if (init.includes("Pending")) return "Pending";
-  // A sidecar that starts again later does not make a pod pending whose app containers have their place.
+  // A sidecar's restart does not make an initialized pod pending.
   const isStarting = sidecars.some((kind) => kind === "Starting" || kind === "Waiting");
   if (isStarting && !input.initialized) return "Pending";
   const apps = spec.containers.map((container) => appKind(container, input));
@@ -52,7 +51,7 @@ function byContainers(input: PhaseInput): PodPhase {
   return ofStopped(apps, facts);
 }
 
-/** Nothing runs, nothing waits for its first start; sidecars do not count. */
+/** No container runs or waits for its first start; sidecars do not count. */
 function ofStopped(apps: readonly AppKind[], facts: PodFacts): PodPhase {
   if (apps.length === 0) return "Pending";
   const ended = apps.every((kind) => kind === "Succeeded" || kind === "SucceededForNow")
@@ -97,7 +96,7 @@ function appKind(container: Container, input: PhaseInput): AppKind {
   return again ? "SucceededForNow" : "Succeeded";
 }
 
-/** Its end, also of one that waits for its next start; undefined = it runs, or never ran. */
+/** The last end, also while it waits for its next start; undefined = it runs, or never ran. */
 function lastEnd({ state, lastState }: ContainerStatus): ContainerStateTerminated | undefined {
   if (state.terminated !== undefined) return state.terminated;
   return state.waiting === undefined ? undefined : lastState.terminated;

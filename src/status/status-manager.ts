@@ -14,8 +14,8 @@ export class StatusManager {
   readonly #entries = new Map<PodUID, PodStatusEntry>();
 
   /**
-   * Keeps `status` as the newest; an equal one is ignored. A phase that is terminal stays, with its
-   * reason, until the UID is forgotten. Returns whether anything changed.
+   * Stores `status` as the newest. A terminal phase stays, with its reason, until the UID is forgotten. Returns whether
+   * anything changed.
    */
   set(uid: PodUID, pod: Pod, status: PodStatus): boolean {
     const before = this.#entries.get(uid);
@@ -32,12 +32,12 @@ export class StatusManager {
     return this.#entries.get(uid);
   }
 
-  /** The newest status; undefined = none in this life of the pod. */
+  /** The newest status; undefined = none yet. */
   status(uid: PodUID): PodStatus | undefined {
     return this.#entries.get(uid)?.status;
   }
 
-  /** Whether the pod has come to its end for good. */
+  /** Whether the pod has ended for good. */
   isOver(uid: PodUID): boolean {
     return isTerminal(this.status(uid)?.phase ?? "Pending");
   }
@@ -46,7 +46,7 @@ export class StatusManager {
     return this.#entries;
   }
 
-  /** Ends the UID's life: the next one begins from nothing. Returns whether there was a status. */
+  /** To be called when nothing of the pod is left. Returns whether there was a status. */
   forget(uid: PodUID): boolean {
     return this.#entries.delete(uid);
   }

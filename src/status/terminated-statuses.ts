@@ -4,9 +4,9 @@
 import type { ContainerStatus, PodContainerStatuses } from "../api/v1/pod-status.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { isSidecar } from "../api/v1/pod.ts";
-import { lostContainer } from "./container-state.ts";
+import { lostContainer, hasRun } from "./container-state.ts";
 
-/** Containers whose turn never came go on waiting: the pod ended before them. */
+/** Containers that were never started stay waiting. */
 export function terminatedStatuses(
   spec: PodSpec,
   { initContainerStatuses: init, containerStatuses: apps }: PodContainerStatuses,
@@ -20,7 +20,7 @@ export function terminatedStatuses(
   };
 }
 
-/** One that did its work before its pod ended has done it. */
+/** Ready if it completed before the pod ended. */
 function endedInit({ initContainers }: PodSpec, status: ContainerStatus): ContainerStatus {
   const final = ended(status);
   const container = initContainers.find(({ name }) => name === status.name);
@@ -31,7 +31,7 @@ function endedInit({ initContainers }: PodSpec, status: ContainerStatus): Contai
 function ended(status: ContainerStatus): ContainerStatus {
   if (status.state.terminated !== undefined) return status;
   const stopped = { ...status, ready: false, started: false };
-  // One that waited for its next start will not get it: its last end was the end.
+  // A container that waited for its next start has ended with its last instance.
   const last = status.state.waiting === undefined ? undefined : status.lastState.terminated;
   if (last !== undefined) return { ...stopped, state: { terminated: last }, lastState: {} };
   const lost = lostContainer(
@@ -41,7 +41,7 @@ function ended(status: ContainerStatus): ContainerStatus {
   return { ...stopped, state: { terminated: lost } };
 }
 
-/** How many of the init containers came to their turn; the first always did. kubelet: initializedContainers */
+/** How many init containers were started; the first always counts. kubelet: initializedContainers */
 function attempted(init: readonly ContainerStatus[]): number {
   return Math.max(init.findLastIndex(hasRun), 0) + 1;
 }
@@ -57,8 +57,4 @@ function wasInitialized(
   if (container === undefined || last === undefined || apps.some(hasRun)) return true;
   if (isSidecar(spec, container)) return last.started;
   return [last.state, last.lastState].some(({ terminated }) => terminated?.exitCode === 0);
-}
-
-function hasRun({ state, lastState }: ContainerStatus): boolean {
-  return state.waiting === undefined || lastState.terminated !== undefined;
 }

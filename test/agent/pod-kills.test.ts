@@ -152,7 +152,7 @@ describe.each(["probe", "edit"] as const)("an OnFailure container ended by a %s"
     expect(it.rows()).toEqual([]);
     await it.world.clock.advance(30_000);
     expect(it.world.running()).toEqual(["web/a/1"]);
-    const said = it.world.lines.filter((line) => line.includes("cannot be written down"));
+    const said = it.world.lines.filter((line) => line.includes("cannot store which containers"));
     expect(said).toHaveLength(1);
   });
 });

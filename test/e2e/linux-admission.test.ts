@@ -46,7 +46,7 @@ function bridgeAddress(): string {
 }
 
 const NO_MATCH = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
-const CHANGE = "set it in nodeLabels of the configuration, or change the pod";
+const CHANGE = "set it in nodeLabels of the agent's configuration, or change the pod";
 const REQUESTS = "spec.containers[0].resources.requests";
 
 e2e.concurrent.each([
@@ -54,13 +54,13 @@ e2e.concurrent.each([
     "other-label",
     "NodeAffinity",
     "spec.nodeSelector[zone]",
-    `${NO_MATCH} (wants zone=south, this node has zone=north; ${CHANGE})`,
+    `${NO_MATCH} (requires zone=south, this node has zone=north; ${CHANGE})`,
   ],
   [
     "other-affinity",
     "NodeAffinity",
     "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-    `${NO_MATCH} (wants zone NotIn [north], this node has zone=north; ${CHANGE})`,
+    `${NO_MATCH} (requires zone NotIn [north], this node has zone=north; ${CHANGE})`,
   ],
   [
     "much-cpu",
@@ -90,13 +90,13 @@ e2e.concurrent.each([
     "unknown-priority",
     "PriorityClassNotFound",
     "spec.priorityClassName",
-    "no PriorityClass with name nobody-knows was found; name it with its value in priorityClasses of the configuration",
+    "no PriorityClass with name nobody-knows was found; add it with its value to priorityClasses in the agent's configuration",
   ],
   [
     "unknown-runtime",
     "RuntimeClassNotFound",
     "spec.runtimeClassName",
-    'RuntimeClass "nobody-knows" not found; name it with its handler in runtimeClasses of the configuration',
+    'RuntimeClass "nobody-knows" not found; add it with its handler to runtimeClasses in the agent\'s configuration',
   ],
   [
     "node-sysctl",

@@ -5,6 +5,7 @@ import type { CriClient } from "../../cri/cri-client.ts";
 import { isUnimplemented } from "../../cri/cri-error.ts";
 import { CgroupDriver as CriCgroupDriver } from "../../cri/gen/runtime/v1/api_pb.ts";
 import type { CgroupDriver } from "./cgroup-parent.ts";
+import { parseJson, isJsonObject } from "../../lib/json.ts";
 
 /** `configured`, else from CRI's RuntimeConfig, else from containerd's verbose Status, else cgroupfs. */
 export async function findCgroupDriver(
@@ -25,19 +26,12 @@ export async function findCgroupDriver(
 
 /** containerd 1.x: its whole CRI configuration as JSON. */
 export function driverOfStatus(config: string | undefined): CgroupDriver {
-  try {
-    const containerd = field(JSON.parse(config ?? "{}"), "containerd");
-    const name = field(containerd, "defaultRuntimeName");
-    const runtime = field(field(containerd, "runtimes"), String(name));
-    return field(field(runtime, "options"), "SystemdCgroup") === true ? "systemd" : "cgroupfs";
-  } catch {
-    // Not JSON: the text of another runtime.
-    return "cgroupfs";
-  }
+  const containerd = field(parseJson(config ?? "{}"), "containerd");
+  const name = field(containerd, "defaultRuntimeName");
+  const runtime = field(field(containerd, "runtimes"), String(name));
+  return field(field(runtime, "options"), "SystemdCgroup") === true ? "systemd" : "cgroupfs";
 }
 
 function field(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

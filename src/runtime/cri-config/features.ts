@@ -3,6 +3,7 @@
 
 import type { StatusResponse } from "../../cri/gen/runtime/v1/api_pb.ts";
 import { AgentError } from "../../lib/errors.ts";
+import { parseJson, isJsonObject } from "../../lib/json.ts";
 
 /** From CRI's Version call. */
 export interface RuntimeVersion {
@@ -107,12 +108,6 @@ function isAtLeast([major, minor]: Version, [sinceMajor, sinceMinor]: Version): 
 
 /** containerd's CRI configuration from a verbose Status; empty for anything else. */
 function configurationOf(json: string | undefined): Readonly<Record<string, unknown>> {
-  try {
-    const config: unknown = JSON.parse(json ?? "{}");
-    if (typeof config !== "object" || config === null) return {};
-    return config as Readonly<Record<string, unknown>>;
-  } catch {
-    // Not JSON: the text of another runtime.
-    return {};
-  }
+  const config = parseJson(json ?? "{}");
+  return isJsonObject(config) ? config : {};
 }

@@ -122,7 +122,7 @@ test("a disk that cannot be written stops nobody, and is told of", () => {
     marks.settle(undefined);
   }
   expect(lines.map((line) => /"msg":"([^"]*)"/.exec(line)?.[1])).toEqual([
-    "killed containers cannot be written down",
-    "killed containers stay written down",
+    "cannot store which containers are being replaced",
+    "cannot remove the rows of replaced containers",
   ]);
 });

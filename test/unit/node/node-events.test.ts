@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
-import { rejectionEvents } from "../../../src/node/node-events.ts";
+import { rejectionEvents } from "../../../src/node/event-recorder.ts";
 
 const REJECTION: Rejection = {
   source: "file",

@@ -43,7 +43,7 @@ describe("resolveNodeName", () => {
     "refuses an unknown variable": [
       "${host}",
       {},
-      "error: unknown variable ${host}; known are hostname, serial, machineId, mac",
+      "error: unknown variable ${host}; use one of hostname, serial, machineId, mac",
     ],
     "refuses a variable this board does not have": [
       "pi-${serial}",

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 
-import { objectEntries } from "../../../src/node/object-entries.ts";
 import { aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/an-object.ts";
+import { objectEntries } from "../../../src/node/object-list.ts";
 
 const facts = {
   desired: {

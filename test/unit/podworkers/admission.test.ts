@@ -123,7 +123,7 @@ const cases: Readonly<
     [
       "PriorityClassNotFound",
       "spec.priorityClassName",
-      "no PriorityClass with name urgent was found; name it with its value in priorityClasses of the configuration",
+      "no PriorityClass with name urgent was found; add it with its value to priorityClasses in the agent's configuration",
     ],
   ],
   "a known class of runtime": [{ runtimeClassName: "gvisor" }],
@@ -132,7 +132,7 @@ const cases: Readonly<
     [
       "RuntimeClassNotFound",
       "spec.runtimeClassName",
-      'RuntimeClass "kata" not found; name it with its handler in runtimeClasses of the configuration',
+      'RuntimeClass "kata" not found; add it with its handler to runtimeClasses in the agent\'s configuration',
     ],
   ],
   "a selector of another node": [
@@ -140,7 +140,7 @@ const cases: Readonly<
     [
       "NodeAffinity",
       "spec.nodeSelector[site]",
-      "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector (wants site=paris, this node has no site; set it in nodeLabels of the configuration, or change the pod)",
+      "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector (requires site=paris, this node has no site; set it in nodeLabels of the agent's configuration, or change the pod)",
     ],
   ],
   "all there is": [{ containers: [asking({ cpu: "2", memory: "1Gi" })] }],

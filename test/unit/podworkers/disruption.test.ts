@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
-import { disruptionOf } from "../../../src/podworkers/disruption.ts";
 import { aDesiredPod } from "../../fakes/a-pod.ts";
+import { disruptionOf } from "../../../src/podworkers/publish-status.ts";
 
 const conflict: Rejection = {
   source: "mqtt:node",

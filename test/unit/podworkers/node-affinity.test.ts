@@ -27,7 +27,7 @@ const bothOf = (one: NodeSelectorTerm, other: NodeSelectorTerm): NodeSelectorTer
 });
 
 const REASON = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector";
-const WAY_OUT = "set it in nodeLabels of the configuration, or change the pod";
+const WAY_OUT = "set it in nodeLabels of the agent's configuration, or change the pod";
 
 /** Absent = the node fits. */
 type Why = string | undefined;
@@ -45,70 +45,70 @@ const cases: Readonly<Record<string, readonly [spec: Partial<PodSpec>, why?: Why
   ],
   "a selector of another value": [
     { nodeSelector: { site: "paris" } },
-    "spec.nodeSelector[site]: wants site=paris, this node has site=berlin",
+    "spec.nodeSelector[site]: requires site=paris, this node has site=berlin",
   ],
   "a selector of a label that the node has not": [
     { nodeSelector: { "example.org/gpu": "true" } },
-    "spec.nodeSelector[example.org/gpu]: wants example.org/gpu=true, this node has no example.org/gpu",
+    "spec.nodeSelector[example.org/gpu]: requires example.org/gpu=true, this node has no example.org/gpu",
   ],
   "a label named as something every object has": [
     { nodeSelector: { constructor: "x" } },
-    "spec.nodeSelector[constructor]: wants constructor=x, this node has no constructor",
+    "spec.nodeSelector[constructor]: requires constructor=x, this node has no constructor",
   ],
   "In with one of the values": [{ affinity: [label("site", "In", "paris", "berlin")] }],
   "In with other values": [
     { affinity: [label("site", "In", "paris", "rome")] },
-    "wants site In [paris, rome], this node has site=berlin",
+    "requires site In [paris, rome], this node has site=berlin",
   ],
   "NotIn with other values": [{ affinity: [label("site", "NotIn", "paris")] }],
   "NotIn of a label that is not there": [{ affinity: [label("gpu", "NotIn", "x")] }],
   "NotIn with this value": [
     { affinity: [label("site", "NotIn", "berlin")] },
-    "wants site NotIn [berlin], this node has site=berlin",
+    "requires site NotIn [berlin], this node has site=berlin",
   ],
   "Exists, be it empty": [{ affinity: [label("empty", "Exists")] }],
   "Exists of a label that is not there": [
     { affinity: [label("gpu", "Exists")] },
-    "wants gpu Exists, this node has no gpu",
+    "requires gpu Exists, this node has no gpu",
   ],
   DoesNotExist: [{ affinity: [label("gpu", "DoesNotExist")] }],
   "DoesNotExist of a label that is there": [
     { affinity: [label("site", "DoesNotExist")] },
-    "wants site DoesNotExist, this node has site=berlin",
+    "requires site DoesNotExist, this node has site=berlin",
   ],
   "Gt of a number": [{ affinity: [label("floor", "Gt", "2")] }],
   "Gt is not at least": [
     { affinity: [label("floor", "Gt", "3")] },
-    "wants floor Gt [3], this node has floor=3",
+    "requires floor Gt [3], this node has floor=3",
   ],
   "Lt of a number": [{ affinity: [label("floor", "Lt", "10")] }],
   "Lt of a label that is no number": [
     { affinity: [label("site", "Lt", "10")] },
-    "wants site Lt [10], this node has site=berlin",
+    "requires site Lt [10], this node has site=berlin",
   ],
   "the node's name": [{ affinity: [field("In", "pi-1")] }],
   "another node's name": [
     { affinity: [field("In", "pi-2")] },
-    "wants metadata.name In [pi-2], this node has metadata.name=pi-1",
+    "requires metadata.name In [pi-2], this node has metadata.name=pi-1",
   ],
   "one term of several is enough": [
     { affinity: [label("gpu", "Exists"), label("site", "Exists")] },
   ],
   "everything in a term has to match": [
     { affinity: [bothOf(label("site", "Exists"), field("NotIn", "pi-1"))] },
-    "wants metadata.name NotIn [pi-1], this node has metadata.name=pi-1",
+    "requires metadata.name NotIn [pi-1], this node has metadata.name=pi-1",
   ],
   "no term matches": [
     { affinity: [label("gpu", "Exists"), label("tpu", "Exists")] },
-    "none of 2 terms matches, the first wants gpu Exists, this node has no gpu",
+    "none of 2 terms matches, the first requires gpu Exists, this node has no gpu",
   ],
   "a term without a word matches nothing": [
     { affinity: [{ matchExpressions: [], matchFields: [] }] },
-    "no term asks for anything, which matches no node",
+    "all terms are empty, which matches no node",
   ],
   "the selector counts beside affinity": [
     { nodeSelector: { site: "paris" }, affinity: [label("site", "Exists")] },
-    "spec.nodeSelector[site]: wants site=paris, this node has site=berlin",
+    "spec.nodeSelector[site]: requires site=paris, this node has site=berlin",
   ],
 };
 

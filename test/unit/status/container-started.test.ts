@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ContainerState } from "../../../src/api/v1/pod-status.ts";
 import type { Probe, ContainerVerdicts } from "../../../src/api/v1/probe.ts";
-import { containerStatuses } from "../../../src/status/container-statuses.ts";
-import { startedAndReady } from "../../../src/status/container-started.ts";
+import { containerStatuses, startedAndReady } from "../../../src/status/container-statuses.ts";
 import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 const probe: Probe = {

@@ -159,7 +159,7 @@ const cases: Record<string, Case> = {
   "a container of which the runtime knows nothing has an unknown end": {
     instances: [anInstance("a", { state: "Unknown" })],
     expected: known(0, {
-      state: lost("The runtime does not know what became of this container", "containerd://a-0"),
+      state: lost("The runtime reports the state of this container as unknown", "containerd://a-0"),
     }),
   },
   "the instance before the newest is the last state": {
@@ -315,7 +315,7 @@ const cases: Record<string, Case> = {
     previous: known(4, runs),
     expected: {
       ...fresh,
-      state: lost("The container ran, and then the runtime no longer had it", "containerd://a-4"),
+      state: lost("The container ran, but the runtime no longer has it", "containerd://a-4"),
       restartCount: 4,
     },
   },
@@ -348,10 +348,7 @@ const cases: Record<string, Case> = {
     previous: known(4, runs),
     expected: {
       ...fresh,
-      lastState: lost(
-        "The container ran, and then the runtime no longer had it",
-        "containerd://a-4",
-      ),
+      lastState: lost("The container ran, but the runtime no longer has it", "containerd://a-4"),
       restartCount: 5,
     },
   },
@@ -364,7 +361,7 @@ const cases: Record<string, Case> = {
     previous: known(4, runs),
     expected: {
       ...fresh,
-      state: lost("The container ran, and then the runtime no longer had it", "containerd://a-4"),
+      state: lost("The container ran, but the runtime no longer has it", "containerd://a-4"),
       restartCount: 4,
     },
   },

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { isUnspent, spend, type EventBudget } from "../../../src/status/event-budget.ts";
+import { isUnspent, spend, type EventBudget } from "../../../src/status/events.ts";
 
 const MINUTE = 60_000;
 

@@ -232,7 +232,7 @@ describe("statuses of a pod with init containers", () => {
       exitCode: 0,
       reason: "Completed",
       message:
-        "The runtime no longer knows this container; the ones after it were created, so it ended well",
+        "The runtime no longer has this container; the containers after it were created, so it completed",
       containerID: "",
     });
   });

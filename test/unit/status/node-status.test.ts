@@ -87,7 +87,7 @@ describe("nodeStatus", () => {
     expect(conditions({ runtime: undefined })).toEqual({
       Ready: "False KubeletNotReady: the container runtime does not answer",
       NetworkUnavailable:
-        "Unknown RuntimeUnknown: the container runtime does not say whether its network is ready",
+        "Unknown RuntimeUnknown: the container runtime does not report whether its network is ready",
     });
   });
 

@@ -48,7 +48,7 @@ test("a later hostname or template changes nothing and writes nothing", () => {
   const after = statSync(file(), { bigint: true });
   expect(after.ino).toBe(before.ino);
   expect(after.mtimeNs).toBe(before.mtimeNs);
-  expect(logged.join("")).toContain("identity.json is deleted");
+  expect(logged.join("")).toContain("delete identity.json");
 });
 
 test("another serial is BoardChanged, at every start, under the old name", () => {

@@ -8,7 +8,7 @@ import { rfc3339, type Clock } from "../lib/clock.ts";
 import type { WorkerRegistry } from "../podworkers/pods.ts";
 import type { PodProgress } from "./trial-facts.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
-import type { Holds } from "../store/holds.ts";
+import type { Holds } from "../store/pod-records.ts";
 import type { UpdateLocks } from "./update-locks.ts";
 
 export interface UpdateHoldsOptions {

@@ -18,7 +18,8 @@ interface ObjectRow extends Omit<LastGood, "kind" | "text"> {
 }
 
 const POD_COLUMNS = "path, document, 'Pod' AS kind, namespace, name, text";
-const OBJECT_KEY = "path = ? AND kind = ? AND namespace = ? AND name = ?";
+const OBJECT_KEYS = ["path", "kind", "namespace", "name"] as const;
+const OBJECT_KEY = OBJECT_KEYS.map((column) => `${column} = ?`).join(" AND ");
 
 export class LastGoodManifests implements LastGoodStore {
   readonly #database: Database;
@@ -27,7 +28,7 @@ export class LastGoodManifests implements LastGoodStore {
   readonly #objects: Query<[], ObjectRow>;
   readonly #object: Query<[string, string, string, string], ObjectRow>;
   readonly #putPod: Query<[string, number, string, string, string], unknown>;
-  readonly #putObject: Query<[string, string, string, string, number, Uint8Array], unknown>;
+  readonly #putObject: (row: ObjectRow) => void;
   readonly #deletePod: Query<[string, string, string], unknown>;
   readonly #deleteObject: Query<[string, string, string, string], unknown>;
 
@@ -46,10 +47,8 @@ export class LastGoodManifests implements LastGoodStore {
        ON CONFLICT (path, namespace, name) DO UPDATE SET document = excluded.document, text = excluded.text
        WHERE document <> excluded.document OR text <> excluded.text`,
     );
-    this.#putObject = database.query(
-      `INSERT INTO last_good_object (path, kind, namespace, name, document, text) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT (path, kind, namespace, name) DO UPDATE SET document = excluded.document, text = excluded.text`,
-    );
+    const values = ["document", "text"] as const;
+    this.#putObject = database.upsert<ObjectRow>("last_good_object", { key: OBJECT_KEYS, values });
     this.#deletePod = database.query(
       "DELETE FROM last_good WHERE path = ? AND namespace = ? AND name = ?",
     );
@@ -94,7 +93,7 @@ export class LastGoodManifests implements LastGoodStore {
     if (known?.document === document && this.#open(known, row) === text) return;
     const plain = new TextEncoder().encode(text);
     const kept = kind === "Secret" ? this.#secrets.seal(plain, labelOf(row)) : plain;
-    this.#putObject.run(path, kind, namespace, name, document, kept);
+    this.#putObject({ path, kind, namespace, name, document, text: kept });
   }
 
   /** The text, or why it cannot be read. */

@@ -55,15 +55,15 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "no row of a removal",
-    file: "src/store/removals.ts",
-    search: "this.#upsert.run(uid, namespace, name, why);",
-    replacement: "void [uid, namespace, name, why];",
+    file: "src/store/sqlite/memory-table.ts",
+    search: "for (const row of changed) this.#upsert(row);",
+    replacement: 'for (const row of changed) if (!("why" in row)) this.#upsert(row);',
   },
   {
     name: "no row of a failure",
-    file: "src/store/failures.ts",
-    search: 'this.#database.transaction(() => this.#insert.run(uid, reason, message), "full");',
-    replacement: "void [reason, message];",
+    file: "src/store/sqlite/memory-table.ts",
+    search: "for (const row of changed) this.#upsert(row);",
+    replacement: 'for (const row of changed) if (!("reason" in row)) this.#upsert(row);',
   },
   {
     name: "no accepted document",

@@ -33,7 +33,7 @@ import type {
   PodConfigs,
 } from "../../src/runtime/decide/action-input.ts";
 import { addonPath } from "#sqlite-addon";
-import type { Removals } from "../../src/store/removals.ts";
+import type { Removals } from "../../src/store/pod-records.ts";
 import { Store } from "../../src/store/store.ts";
 import { aContainer, aDesiredPod, aPod } from "../fakes/a-pod.ts";
 import { VirtualClock } from "../fakes/fake-clock.ts";

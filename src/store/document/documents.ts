@@ -8,13 +8,14 @@ import type { Meta } from "../meta.ts";
 import { isSealed, type SecretBox } from "../secret-box.ts";
 import type { StoreFiles } from "../store-files.ts";
 import {
+  DOCUMENT_COLUMNS,
   decodeDocumentFile,
   documentFileStem,
+  documentRow,
   encodeDocumentFile,
   isSameDocument,
   isSameFile,
   storedDocument,
-  supersededText,
   type DocumentRow,
   type StoredDocument,
 } from "./stored-document.ts";
@@ -48,10 +49,7 @@ export class Documents {
   readonly #options: DocumentsOptions;
   readonly #select: Query<[string], DocumentRow>;
   readonly #selectAll: Query<[], DocumentRow>;
-  readonly #upsert: Query<
-    [string, number, string, number, string, Uint8Array, number, number, string, string],
-    unknown
-  >;
+  readonly #upsert: (row: DocumentRow) => void;
   readonly #observe: Query<[number, string, number], unknown>;
   readonly #forget: Query<[string], unknown>;
   readonly #delete: Query<[string], unknown>;
@@ -61,15 +59,7 @@ export class Documents {
     const { database, files, directory } = options;
     this.#select = database.query("SELECT * FROM document WHERE source = ?");
     this.#selectAll = database.query("SELECT * FROM document ORDER BY source");
-    this.#upsert = database.query(
-      `INSERT INTO document (source, serial, epoch, generation, digest, payload, observed_generation, accepted_at, signed_digest, superseded)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (source) DO UPDATE SET serial = excluded.serial, epoch = excluded.epoch,
-         generation = excluded.generation, digest = excluded.digest, payload = excluded.payload,
-         observed_generation = excluded.observed_generation, accepted_at = excluded.accepted_at,
-         signed_digest = excluded.signed_digest, forgotten_digest = excluded.forgotten_digest,
-         superseded = excluded.superseded`,
-    );
+    this.#upsert = database.upsert<DocumentRow>("document", DOCUMENT_COLUMNS);
     this.#observe = database.query(
       "UPDATE document SET observed_generation = ? WHERE source = ? AND observed_generation <> ?",
     );
@@ -163,15 +153,9 @@ export class Documents {
     return this.#opened(document).lost === undefined;
   }
 
-  #write({ serial, document }: StoredDocument): void {
-    const { source, epoch, generation, digest, payload } = document;
-    const acceptedAt = Math.round(document.acceptedAt);
-    const observed = document.observedGeneration;
-    const version = [source, serial, epoch, generation, digest] as const;
-    const signedDigest = document.signed === true ? digest : "";
-    const times = [observed, acceptedAt] as const;
-    this.#upsert.run(...version, payload, ...times, signedDigest, supersededText(document));
-    this.#options.meta.set(SYNCED + source, "1");
+  #write(stored: StoredDocument): void {
+    this.#upsert(documentRow(stored));
+    this.#options.meta.set(SYNCED + stored.document.source, "1");
   }
 
   #writeFile(document: StoredDocument, suffix: "doc" | "prev"): void {

@@ -35,8 +35,8 @@ type FoundCopy =
 export class Rollouts {
   readonly #database: Database;
   readonly #secrets: SecretBox;
-  readonly #upsert: Query<[string, string, string], unknown>;
-  readonly #upsertCopy: Query<[string, string, string, Uint8Array], unknown>;
+  readonly #upsert: (row: RolloutRow) => void;
+  readonly #upsertCopy: (row: CopyRow) => void;
   readonly #copy: Query<[string, string, string], { readonly content: Uint8Array }>;
   readonly #delete: Query<[string, string], unknown>;
   readonly #deleteCopy: Query<[string, string], unknown>;
@@ -50,14 +50,10 @@ export class Rollouts {
     this.#database = database;
     this.#secrets = secrets;
     this.#file = file;
-    this.#upsert = database.query(
-      `INSERT INTO rollout (source, name, state) VALUES (?, ?, ?)
-       ON CONFLICT (source, name) DO UPDATE SET state = excluded.state`,
-    );
-    this.#upsertCopy = database.query(
-      `INSERT INTO good_copy (source, name, revision, content) VALUES (?, ?, ?, ?)
-       ON CONFLICT (source, name) DO UPDATE SET revision = excluded.revision, content = excluded.content`,
-    );
+    const key = ["source", "name"] as const;
+    this.#upsert = database.upsert<RolloutRow>("rollout", { key, values: ["state"] });
+    const values = ["revision", "content"] as const;
+    this.#upsertCopy = database.upsert<CopyRow>("good_copy", { key, values });
     this.#copy = database.query(
       "SELECT content FROM good_copy WHERE source = ? AND name = ? AND revision = ?",
     );
@@ -99,7 +95,7 @@ export class Rollouts {
     if (changes.length === 0) return;
     this.#database.transaction(() => {
       for (const { source, name, state, copy } of changes) {
-        this.#upsert.run(source, name, JSON.stringify(state));
+        this.#upsert({ source, name, state: JSON.stringify(state) });
         if (state.good === undefined) this.#deleteCopy.run(source, name);
         else if (copy !== undefined) this.#writeCopy({ source, name }, state.good.revision, copy);
       }
@@ -131,16 +127,15 @@ export class Rollouts {
     const rows = this.#file.read();
     if (rows === undefined) return;
     this.#database.transaction(() => {
-      for (const { source, name, state } of rows.states) this.#upsert.run(source, name, state);
-      for (const { source, name, revision, content } of rows.copies)
-        this.#upsertCopy.run(source, name, revision, content);
+      for (const row of rows.states) this.#upsert(row);
+      for (const row of rows.copies) this.#upsertCopy(row);
     }, "full");
   }
 
-  #writeCopy(pod: PodOfSource, revision: string, copy: GoodCopy): void {
+  #writeCopy({ source, name }: PodOfSource, revision: string, copy: GoodCopy): void {
     const plain = new TextEncoder().encode(JSON.stringify(copy));
-    const sealed = this.#secrets.seal(plain, labelOf(pod, revision));
-    this.#upsertCopy.run(pod.source, pod.name, revision, sealed);
+    const content = this.#secrets.seal(plain, labelOf({ source, name }, revision));
+    this.#upsertCopy({ source, name, revision, content });
   }
 
   #of(source: SourceName): Map<string, RolloutState> {

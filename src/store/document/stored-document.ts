@@ -1,7 +1,9 @@
 // Performs: the two stored forms of an accepted document: a row of the database, and a file with a checksum that can be
 // read without the database.
 
-import type { AcceptedDocument, DocumentVersion } from "../../protocol/desired-document.ts";
+import type { AcceptedDocument } from "../../protocol/desired-document.ts";
+import { withoutUndefined } from "../../lib/json.ts";
+import type { Columns } from "../sqlite/database.ts";
 import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
 import { readDocumentHeader, readSuperseded } from "../checkpoint-schemas.ts";
 import type { SourceName } from "../../api/pod/labels.ts";
@@ -28,6 +30,22 @@ export interface DocumentRow {
   readonly superseded: string;
 }
 
+export const DOCUMENT_COLUMNS: Columns<DocumentRow> = {
+  key: ["source"],
+  values: [
+    "serial",
+    "epoch",
+    "generation",
+    "digest",
+    "payload",
+    "observed_generation",
+    "accepted_at",
+    "signed_digest",
+    "forgotten_digest",
+    "superseded",
+  ],
+};
+
 const MAGIC = "agent-desired-document";
 const NEWLINE = 0x0a;
 
@@ -43,21 +61,27 @@ export function storedDocument(row: DocumentRow): StoredDocument {
     ...(row.forgotten_digest === digest ? { versionForgotten: true } : {}),
     observedGeneration: row.observed_generation,
     acceptedAt: row.accepted_at,
-    ...supersededIn(row),
+    ...withoutUndefined({ superseded: readSuperseded(row.superseded, digest) }),
   };
   return { serial, document };
 }
 
-/** For the column `superseded`. */
-export function supersededText({ superseded, digest: by }: AcceptedDocument): string {
-  return superseded === undefined ? "" : JSON.stringify({ ...superseded, by });
-}
-
-function supersededIn({ superseded: text, digest }: DocumentRow): {
-  readonly superseded?: DocumentVersion;
-} {
-  const superseded = readSuperseded(text, digest);
-  return superseded === undefined ? {} : { superseded };
+/** Of a document whose version is not forgotten. */
+export function documentRow({ serial, document }: StoredDocument): DocumentRow {
+  const { source, epoch, generation, digest, payload, superseded } = document;
+  return {
+    source,
+    serial,
+    epoch,
+    generation,
+    digest,
+    payload,
+    observed_generation: document.observedGeneration,
+    accepted_at: Math.round(document.acceptedAt),
+    signed_digest: document.signed === true ? digest : "",
+    forgotten_digest: "",
+    superseded: superseded === undefined ? "" : JSON.stringify({ ...superseded, by: digest }),
+  };
 }
 
 /** Accepting `next` would change nothing. */

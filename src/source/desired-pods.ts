@@ -1,4 +1,4 @@
-// Performs: merges what all sources ask for into what this node shall run, with the updates as they are judged.
+// Performs: merges the snapshots of all sources into the pods that this node should run, as far as updates permit.
 
 import {
   NOTHING_DESIRED,
@@ -20,25 +20,25 @@ export interface DesiredPodsOptions extends Required<
   readonly written: WrittenPods;
   /** Pods that are there now, desired or not. */
   readonly occupants: () => readonly DesiredPod[];
-  /** Of the node's groups now; absent = it is in none. */
+  /** Of the node's present groups; absent = it is in none. */
   readonly groupPriorities?: () => ReadonlyMap<string, number>;
   /** How documents change what runs; absent = they are not judged. */
   readonly rollouts?: JudgedUpdates;
   /**
-   * Objects (`ConfigMap default/web`) have been added, removed or changed, or are missing now where they may have been
-   * late; called when they can be read, and before the new pods are returned.
+   * Objects (`ConfigMap default/web`) were added, removed or changed, or are now known to be missing. Called when they can
+   * be read, and before the new pods are returned.
    */
   readonly onObjectsChanged?: (keys: ReadonlySet<string>) => void;
-  /** An update or a rollback gives this pod other objects. */
+  /** The pod reads other objects, because of an update or a rollback. */
   readonly onPodChanged?: (uid: PodUID) => void;
   readonly onReviewed?: () => void;
 }
 
 export interface JudgedUpdates {
   setSnapshot(snapshot: SourceSnapshot): void;
-  /** The pods that read other objects from now on. */
+  /** Returns the pods that read other objects from now on. */
   review(): readonly PodUID[];
-  /** What may run of a snapshot; the snapshot itself if that is all of it. */
+  /** The part of a snapshot that may run; the same object if all of it may. */
   effective(snapshot: SourceSnapshot): SourceSnapshot;
   objectsOf(desired: DesiredPod): LocalObjects;
 }
@@ -46,16 +46,16 @@ export interface JudgedUpdates {
 export class DesiredPods {
   readonly #options: DesiredPodsOptions;
   #state: DesiredState = NOTHING_DESIRED;
-  /** Of the effective snapshots at the last merge. */
+  /** Pods of the effective snapshots at the last merge. */
   #asked: readonly DesiredPod[] = [];
-  /** How often something turned out to be missing that may have been late. */
+  /** Number of times that an object which could still have come turned out to be missing. */
   #late = 0;
 
   constructor(options: DesiredPodsOptions) {
     this.#options = options;
   }
 
-  /** As merged last. */
+  /** The result of the last merge. */
   get state(): DesiredState {
     return this.#state;
   }
@@ -67,7 +67,7 @@ export class DesiredPods {
     this.merge();
   }
 
-  /** Merges anew: pods that run keep their places, and updates on trial may have converged. */
+  /** Merges again: running pods keep their places, and updates on trial may have converged. */
   merge(): DesiredState {
     const { written, onObjectsChanged } = this.#options;
     const snapshots = written.snapshots();
@@ -87,7 +87,7 @@ export class DesiredPods {
     return this.#state;
   }
 
-  /** Reviews updates alone; true = what may run has changed, and `merge` is due. */
+  /** Reviews the updates only; true = what may run has changed, so that `merge` must follow. */
   review(): boolean {
     if (!this.#options.written.sourcesReady()) return false;
     const repinned = this.#review();
@@ -99,13 +99,13 @@ export class DesiredPods {
     );
   }
 
-  /** What this pod reads: the newest objects, or those of the revision that it was rolled back to. */
+  /** The objects that this pod reads: the newest, or those of the revision that it was rolled back to. */
   objectsFor(desired: DesiredPod): LocalObjects {
     const { rollouts, written } = this.#options;
     return rollouts?.objectsOf(desired) ?? written.objectsFor(desired);
   }
 
-  /** Grows whenever an object changes, or is missing where it may have been late. */
+  /** Grows when an object changes, or is found to be missing. */
   get objectVersion(): number {
     return this.#options.written.objectVersion + this.#late;
   }
@@ -114,12 +114,12 @@ export class DesiredPods {
     return this.#state.pods.some((pod) => pod.uid === uid);
   }
 
-  /** `namespace/name`; also a pod that is desired and has no room. */
+  /** `namespace/name`; true also for a desired pod for which the node has no room. */
   wantsName(name: string): boolean {
     return this.#state.held.has(name) || this.#state.pods.some(({ pod }) => podName(pod) === name);
   }
 
-  /** The pods that read other objects from now on; none before the sources are ready. */
+  /** Returns the pods that read other objects from now on; none before the sources are ready. */
   #review(): readonly PodUID[] {
     const { rollouts, written, onReviewed } = this.#options;
     if (rollouts === undefined || !written.sourcesReady()) return [];
@@ -148,7 +148,7 @@ export class DesiredPods {
     });
   }
 
-  /** When a source has completed its first snapshot, what pods refer to and no source has is missing, and late no longer. */
+  /** After a source has sent its first complete snapshot, objects that no source declares are missing: they cannot still come. */
   #missingSince(before: ReadonlySet<SourceName>): readonly string[] {
     const { pods, objects, ready } = this.#state;
     if ([...ready].every((source) => before.has(source))) return [];

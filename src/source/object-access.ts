@@ -1,4 +1,4 @@
-// Which pods may use which objects: an unsigned document must not read what is only in files of the node.
+// Which pods may use which objects: an unsigned document must not read objects that only the node's files declare.
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import type { DesiredObject } from "../api/v1/object/local-object.ts";
@@ -6,8 +6,8 @@ import type { DesiredObject } from "../api/v1/object/local-object.ts";
 /** The pod that reads. */
 export type Reader = Pick<DesiredPod, "source" | "signed">;
 
-/** Static pods use only what is static itself. Of that, pods of signed documents use ConfigMaps and Secrets, those of
- * unsigned ones no Secrets, and neither other pods' data. */
+/** Static pods use only static objects. Of those, pods of signed documents may use ConfigMaps and Secrets, pods of
+ * unsigned documents ConfigMaps; neither may use claims. */
 export function mayUse({ source: reader, signed }: Reader, desired: DesiredObject): boolean {
   const { object, source } = desired;
   if (!listensTo(reader, source)) return false;
@@ -15,7 +15,7 @@ export function mayUse({ source: reader, signed }: Reader, desired: DesiredObjec
   return object.kind === "ConfigMap" || (object.kind === "Secret" && signed === true);
 }
 
-/** Whether pods of `reader` may read objects of `source`: static pods read no objects of documents. */
+/** Whether pods of `reader` may read any objects of `source`: static pods read no objects of documents. */
 export function listensTo(reader: SourceName, source: SourceName): boolean {
   return !isStatic(reader) || isStatic(source);
 }

@@ -1,4 +1,4 @@
-// Performs: the merged objects by name, as pods of one source may use them, and which of them have changed.
+// Performs: indexes the merged objects by name, finds those that changed, and gives each pod those that it may use.
 
 import type { ConfigMap } from "../api/v1/object/config-map.ts";
 import {
@@ -32,7 +32,7 @@ export class ObjectIndex {
     return this.#version;
   }
 
-  /** The keys (`ConfigMap default/web`) of the objects that were added, removed or changed. */
+  /** Returns the keys (`ConfigMap default/web`) of the objects that were added, removed or changed. */
   replace(objects: readonly DesiredObject[]): ReadonlySet<string> {
     const changed = new Set([...this.#replaceAll(objects), ...this.#nodeChanges()]);
     if (changed.size > 0) this.#version += 1;
@@ -50,7 +50,7 @@ export class ObjectIndex {
     ];
   }
 
-  /** Labels and groups of the node come from the fleet too. */
+  /** The node's document can change labels and groups of the node. */
   #nodeChanges(): readonly string[] {
     const now = JSON.stringify(this.#node());
     if (now === this.#nodeAsRead) return [];
@@ -58,7 +58,7 @@ export class ObjectIndex {
     return [...this.#askedOfNode].map((namespace) => `ConfigMap ${namespace}/${NODE_CONFIG_MAP}`);
   }
 
-  /** What the pod `reader` may use. */
+  /** The objects that the pod `reader` may use. */
   for(reader: Reader): LocalObjects {
     const find = (kind: LocalObjectKind, name: string): LocalObject | undefined => {
       const desired = this.#byKey.get(`${kind} ${name}`);
@@ -84,7 +84,7 @@ export class ObjectIndex {
     };
   }
 
-  /** The node's own, which every namespace has. */
+  /** The ConfigMap about the node, which exists in every namespace. */
   nodeConfigMap(namespace: string): ConfigMap {
     return nodeConfigMap(this.#node(), namespace);
   }
@@ -93,7 +93,7 @@ export class ObjectIndex {
     const [was, is] = [before.get(key), this.#byKey.get(key)];
     if (was === is) return false;
     if (was === undefined || is === undefined) return true;
-    // From another source it may be there for other pods.
+    // An object of another source may be visible to other pods.
     return was.source !== is.source || !sameObject(was.object, is.object);
   }
 }

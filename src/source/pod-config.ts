@@ -1,4 +1,4 @@
-// What the node shall run: the snapshots of all sources, merged by precedence. kubelet: PodConfig
+// What the node should run: the snapshots of all sources, merged by precedence. kubelet: PodConfig
 
 import type {
   DesiredPod,
@@ -18,38 +18,38 @@ export interface MergeOptions {
   readonly groupPriorities: ReadonlyMap<string, number>;
   /** Most pods that may run; absent = no limit. */
   readonly maxPods?: number;
-  /** The rank of a pod when there is not room for all: a pod that runs is not evicted for a new one. */
+  /** The rank of a pod when there is no room for all: a running pod is not evicted for a new one. */
   readonly admissionRank?: (pod: DesiredPod) => AdmissionRank;
-  /** Pods that are still there, wanted or not: their host ports are taken until they are gone. */
+  /** Pods that still exist, desired or not: their host ports are taken until they are gone. */
   readonly occupants?: readonly DesiredPod[];
-  /** The node's admission with no pod in it; absent = every pod is admitted. */
+  /** Admission of an empty node; absent = every pod is admitted. */
   readonly admission?: Admission;
 }
 
-/** Immutable: one pod after the other is let in. */
+/** Immutable: pods are admitted one after the other. */
 export interface Admission {
-  /** Why the pod has no place beside those that are in; undefined = it has. */
+  /** Why the pod does not fit beside the admitted ones; undefined = it fits. */
   refusal(pod: DesiredPod): AdmissionRefusal | undefined;
-  /** The same with this pod in. */
+  /** Admission after this pod. */
   with(pod: DesiredPod): Admission;
 }
 
-/** Why a pod is not admitted, in the kubelet's words: `code` is its reason, `path` the field that asks for too much. */
+/** Why a pod is not admitted: `code` is the kubelet's reason, `path` the field that asks for too much. */
 export type AdmissionRefusal = Pick<Rejection, "code" | "path" | "message">;
 
-/** Who gets the room first. 0 = the pod runs, 1 = an older spec of its name runs, 2 = neither. */
+/** Lower ranks are admitted first. 0 = the pod runs, 1 = an older spec of its name runs, 2 = neither. */
 export type AdmissionRank = 0 | 1 | 2;
 
 /**
- * Files win over a URL, that over the node's document, that over group documents by priority. Of one source at most one
- * snapshot may be given. Inside a source the given order decides.
+ * Precedence: files, URL, the node's document, group documents by priority. At most one snapshot of each source may be
+ * given. Within a source, the given order decides.
  */
 export function mergeSnapshots(
   snapshots: readonly SourceSnapshot[],
   options: MergeOptions,
 ): DesiredState {
   const ordered = snapshots.toSorted((a, b) => compareSources(a.source, b.source, options));
-  // A pod that is refused still keeps its name: nothing of a lower source slips into its place.
+  // A refused pod keeps its name: no pod of a lower source takes its place.
   const byName = new Map<string, DesiredPod>();
   const rejected: Rejection[] = ordered.flatMap((snapshot) => snapshot.rejected);
   const candidates: DesiredPod[] = [];
@@ -73,22 +73,22 @@ export function mergeSnapshots(
 }
 
 interface Room {
-  /** Those that the node does not take, or that lose a host port or a place to another pod, with the reason. */
+  /** Pods that are not admitted, or lose a host port or their place to another pod, with the reason. */
   readonly refusals: Map<DesiredPod, Rejection>;
-  /** Names under which whatever runs goes on. */
+  /** Names whose running pod continues. */
   readonly held: Set<string>;
 }
 
-const OPEN_HOUSE: Admission = { refusal: () => undefined, with: () => OPEN_HOUSE };
+const ADMIT_ALL: Admission = { refusal: () => undefined, with: () => ADMIT_ALL };
 
-/** A source of higher rank takes what it asks for; among its equals, what runs is not pushed out by a newcomer. */
+/** A source of higher precedence comes first; among equals, a new pod does not displace a running one. */
 function withoutRoom(
   candidates: readonly DesiredPod[],
   {
     maxPods = Infinity,
     admissionRank = () => 2,
     occupants = [],
-    admission = OPEN_HOUSE,
+    admission = ADMIT_ALL,
   }: MergeOptions,
 ): Room {
   const inOrder = candidates.toSorted(
@@ -104,7 +104,7 @@ function withoutRoom(
     ...room.held,
     ...candidates.filter((pod) => !room.refusals.has(pod)).map(({ pod }) => podName(pod)),
   ]);
-  // A pod of the same name is replaced, which waits for it anyway; of another name, nothing else would.
+  // The replacement of a pod waits for the pod of its name anyway; a pod of another name has to be refused here.
   const leaving = occupants.filter(({ pod }) => !staying.has(podName(pod))).flatMap(claimsOf);
   for (const pod of inOrder) {
     const taken = room.refusals.has(pod) ? undefined : conflictOf(pod, leaving);
@@ -113,7 +113,7 @@ function withoutRoom(
   return room;
 }
 
-/** Each is judged beside those before it. What runs the node judged long ago: if it has changed since, the pod has not. */
+/** Each pod is judged beside those before it. Running pods are not judged again, even if the node has changed since. */
 function oneByOne(
   inOrder: readonly DesiredPod[],
   { runs, admission }: { runs: (pod: DesiredPod) => boolean; admission: Admission },
@@ -135,7 +135,7 @@ function oneByOne(
   return room;
 }
 
-/** It is refused, and what runs under its name goes on. */
+/** Refuses the pod; the running pod of its name continues. */
 function hold(pod: DesiredPod, why: Rejection, { refusals, held }: Room): void {
   refusals.set(pod, why);
   held.add(podName(pod.pod));
@@ -146,7 +146,7 @@ interface Claim {
   readonly owner: DesiredPod;
 }
 
-/** A claim that another pod has already, and where the loser asks for it. */
+/** A claim of another pod, and the field where the refused pod asks for the same. */
 interface Taken extends Claim {
   readonly path: string;
 }
@@ -172,7 +172,7 @@ function compareSources(a: SourceName, b: SourceName, options: MergeOptions): nu
   return compareText(a, b);
 }
 
-/** Whether `one` surely has precedence over `other` for a name; between two groups that depends on priorities. */
+/** Whether `one` certainly has precedence over `other`; between two groups it depends on their priorities. */
 export function outranks(one: SourceName, other: SourceName): boolean {
   return rankOf(one) < rankOf(other);
 }
@@ -194,8 +194,8 @@ function priorityOf(source: SourceName, options: MergeOptions): number {
   return options.groupPriorities.get(source.replace("mqtt:group/", "")) ?? 0;
 }
 
-/** Whether a merge has put the pod behind one of another source. A pod that is merely missing from the merge is not
- * shadowed: it may be a turn behind. */
+/** Whether a merge has put a pod of another source before this pod. A pod that is only missing from the merge is not
+ * shadowed: the merge may be older. */
 export function isShadowed({ pod, source }: DesiredPod, rejected: readonly Rejection[]): boolean {
   const { namespace, name } = pod.metadata;
   return rejected.some(

@@ -6,7 +6,7 @@ import type { FieldError } from "../lib/result.ts";
 
 type Content = Readonly<Record<string, string | Uint8Array>>;
 
-/** Compares everything that is visible to a pod or a user. */
+/** Compares everything that a pod or a user can see. */
 export function sameObject(a: LocalObject, b: LocalObject): boolean {
   if (a === b) return true;
   const [one, other] = [contentsOf(a), contentsOf(b)];

@@ -1,4 +1,4 @@
-// Performs: keeps what the sources ask for, as they write it. Updates are judged against it, so it is built before them.
+// Performs: keeps the snapshots of the sources, unchanged by updates. Updates are judged against it, so it is built first.
 
 import {
   NOTHING_DESIRED,
@@ -16,9 +16,9 @@ import { isShadowed } from "./pod-config.ts";
 import { missingFor } from "./object-changes.ts";
 
 export interface WrittenPodsOptions {
-  /** The sources of this node; each sends a snapshot at its start, be it an empty one. */
+  /** The sources of this node; each sends a snapshot when it starts, even an empty one. */
   readonly sources: readonly SourceName[];
-  /** What every pod may read of its node now. */
+  /** What every pod may read of its node. */
   readonly node: () => NodeIdentity;
 }
 
@@ -42,13 +42,13 @@ export class WrittenPods {
     return [...this.#snapshots.values()];
   }
 
-  /** `state`: the snapshots, merged. Returns the keys (`ConfigMap default/web`) of the objects that changed. */
+  /** `state`: the merged snapshots. Returns the keys (`ConfigMap default/web`) of the objects that changed. */
   setMerged(state: DesiredState): ReadonlySet<string> {
     this.#state = state;
     return this.#objects.replace(state.objects);
   }
 
-  /** What this pod may read by the newest snapshots. */
+  /** What this pod may read of the newest snapshots. */
   objectsFor(desired: DesiredPod): LocalObjects {
     return this.#objects.for(desired);
   }
@@ -58,7 +58,7 @@ export class WrittenPods {
     return this.#objects.version;
   }
 
-  /** What the pod reads, is not there, and may still come (`ConfigMap default/web`). */
+  /** Keys (`ConfigMap default/web`) that the pod reads, that are absent, and that may still come. */
   late(desired: DesiredPod): readonly string[] {
     return this.isSettledFor(desired.source) ? [] : missingFor([desired], this.#state.objects);
   }
@@ -68,7 +68,7 @@ export class WrittenPods {
     return isShadowed(desired, this.#state.rejected);
   }
 
-  /** The pod that the sources ask for under `namespace/name`. */
+  /** The desired pod of the name `namespace/name`. */
   wanted(name: string): DesiredPod | undefined {
     return this.#state.pods.find(({ pod }) => podName(pod) === name);
   }
@@ -88,7 +88,7 @@ export class WrittenPods {
     return this.snapshots().every(({ ready }) => ready);
   }
 
-  /** Every source whose objects pods of `reader` may read has sent a complete snapshot: what is absent is missing, not late. */
+  /** Every source whose objects pods of `reader` may read has sent a complete snapshot: no absent object can still come. */
   isSettledFor(reader: SourceName): boolean {
     return this.snapshots().every(({ source, ready }) => ready || !listensTo(reader, source));
   }

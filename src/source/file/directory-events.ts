@@ -1,18 +1,18 @@
-// What the hints since the last look say of each manifest file. Pure.
+// What the directory events since the last scan mean for each manifest file.
 
 import type { DirectoryHint, NameHint } from "../../host/files.ts";
 
-/** How a file left its name: by an order, or by a rename, as editors rename to and fro. */
+/** How a file left its name: deleted, or renamed, as editors do while they save. */
 export type Departure = "Deleted" | "MovedOut";
 
 export interface Hinted {
-  /** Files that were renamed into place, and not touched since. */
+  /** Files that were renamed into place and not changed since. */
   readonly whole: ReadonlySet<string>;
-  /** Files whose name has come or gone, nobody knows how. */
+  /** Files whose name has appeared or disappeared in an unknown way. */
   readonly maybeWhole: ReadonlySet<string>;
-  /** Files that somebody has written to. */
+  /** Files that were written to. */
   readonly written: ReadonlySet<string>;
-  /** Names that were left, even for a moment; deleted once outweighs any renames. */
+  /** Names that were left, even briefly; a deletion outweighs renames. */
   readonly left: ReadonlyMap<string, Departure>;
   /** The watched directory itself was removed or renamed, or the watch has ended. */
   readonly directory: boolean;
@@ -31,7 +31,7 @@ export function sortHints(
   hints: readonly DirectoryHint[],
   pathOf: (name: string) => string,
 ): Hinted {
-  // What went with its directory was not ordered to go, and what is under the name now is another directory.
+  // Files that disappeared with their directory were not deleted, and the name now means another directory.
   if (hints.some((hint) => hint.type === "SelfGone")) return { ...NO_HINTS, directory: true };
   const arrivals = new Map<string, "whole" | "maybeWhole" | "written">();
   const left = new Map<string, Departure>();
@@ -68,7 +68,7 @@ function arrive(
       if (!arrivals.has(path)) arrivals.set(path, "maybeWhole");
       return;
     case "Closed":
-      // Moved in while somebody had it open for writing: not whole then. A writer that is done says nothing new.
+      // Moved in while open for writing, so not known to be whole. After a write, the close adds nothing.
       if (arrivals.get(path) !== "written") arrivals.delete(path);
       return;
     case "Created":

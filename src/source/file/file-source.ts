@@ -1,5 +1,5 @@
-// Performs: the directory of manifests as a source of pods and objects: hints make it fast, a slow rescan makes it
-// right.
+// Performs: watches the directory of manifests as a source of pods and objects. Directory events make it fast, a slow
+// rescan makes it correct.
 
 import type { Sha256 } from "../../api/decode/decode-context.ts";
 import type { SourceSnapshot } from "../../api/pod/desired-pod.ts";
@@ -22,9 +22,9 @@ import { NO_HINTS, sortHints, type Hinted } from "./directory-events.ts";
 import { lastGoodChanges, type LastGoodState } from "./manifest-last-good.ts";
 import { readSettled } from "./manifest-reader.ts";
 import {
-  deletedOnce,
+  certainlyDeleted,
   departuresNow,
-  reborn,
+  recreated,
   undecided,
   type Departures,
 } from "./recreated-manifests.ts";
@@ -51,22 +51,22 @@ export interface FileSourceOptions {
   readonly emit: (snapshot: SourceSnapshot) => void;
 }
 
-/** Rescan without a hint: 10 to 20 s. */
+/** Rescan without an event: 10 to 20 s. */
 const RESCAN_MS = 15_000;
 const RESCAN_JITTER = 1 / 3;
-/** A missing directory is looked for more often, ms: nothing tells when it is back. */
+/** Interval for a missing directory, ms: no event reports its return. */
 const MISSING_RESCAN_MS = 2000;
 /** Longest wait of the first snapshot for files that are still being written, ms. */
-const FIRST_WORD_MS = 1000;
-/** After a hint we ask for more, ms: the next wake-up may be taken for a repetition of this one and dropped. */
-const ECHO_MS = 5;
+const FIRST_SNAPSHOT_MS = 1000;
+/** Delay of a second look after an event, ms: an event that follows closely may be merged into the first and lost. */
+const RECHECK_MS = 5;
 const NOTHING_STORED: LastGoodState = { lastGood: new Map(), lost: new Map() };
 
 export class FileSource {
   readonly #options: FileSourceOptions;
   readonly #hints = new Mailbox<DirectoryHint>();
   #state: ManifestState = initialState(NOTHING_STORED);
-  /** What the checkpoint holds. */
+  /** The content of the checkpoint. */
   #stored: LastGoodState = NOTHING_STORED;
   #settling: Settling = NOTHING_SETTLING;
   #departures: Departures = new Map();
@@ -75,8 +75,8 @@ export class FileSource {
   #directory: DirectorySeen = { type: "Never" };
   /** undefined until the first snapshot. */
   #published: ManifestState | undefined;
-  /** The first snapshot waits for files to settle until then. */
-  #speakAt: Monotonic = 0;
+  /** Until then the first snapshot waits for files to settle. */
+  #publishAt: Monotonic = 0;
 
   constructor(options: FileSourceOptions) {
     this.#options = options;
@@ -90,12 +90,12 @@ export class FileSource {
   /** Ends when `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     this.#restore();
-    this.#speakAt = this.#options.clock.monotonic() + FIRST_WORD_MS;
+    this.#publishAt = this.#options.clock.monotonic() + FIRST_SNAPSHOT_MS;
     let hinted = NO_HINTS;
     try {
       while (!signal.aborted) {
         this.#scan(hinted);
-        if (this.#state !== this.#published && this.#maySpeak()) this.#publish();
+        if (this.#state !== this.#published && this.#mayPublish()) this.#publish();
         using timer = deadline(this.#options.clock, this.#delay(), signal);
         hinted = this.#sort(await this.#hints.receive(timer.signal));
         this.#wasHinted = hinted !== NO_HINTS;
@@ -105,10 +105,10 @@ export class FileSource {
     }
   }
 
-  /** A file edited or deleted while nobody looked must not start its old pod for the moment until it has settled. */
-  #maySpeak(): boolean {
+  /** A file edited or deleted while the agent was down must not start its old pod until it has settled. */
+  #mayPublish(): boolean {
     if (this.#published !== undefined || lookAgainAt(this.#settling) === undefined) return true;
-    return this.#options.clock.monotonic() >= this.#speakAt;
+    return this.#options.clock.monotonic() >= this.#publishAt;
   }
 
   #delay(): number {
@@ -116,9 +116,9 @@ export class FileSource {
     const rescan = this.#directory.type === "There" ? RESCAN_MS : MISSING_RESCAN_MS;
     const delay = jitter(random, rescan, RESCAN_JITTER);
     const times = [
-      this.#wasHinted ? clock.monotonic() + ECHO_MS : undefined,
+      this.#wasHinted ? clock.monotonic() + RECHECK_MS : undefined,
       lookAgainAt(this.#settling),
-      this.#published === undefined ? this.#speakAt : undefined,
+      this.#published === undefined ? this.#publishAt : undefined,
     ].filter((time) => time !== undefined);
     return Math.max(0, Math.min(delay, ...times.map((time) => time - clock.monotonic())));
   }
@@ -130,7 +130,7 @@ export class FileSource {
     return sortHints(hints, (name) => joinPath(this.#options.directory, name));
   }
 
-  /** Until the directory is read, the last good copies are what the files say. */
+  /** The last good copies stand for the files until the directory is read. */
   #restore(): void {
     const { lastGood, log } = this.#options;
     this.#stored = restoreEntries(lastGood.load(), this.#options);
@@ -145,13 +145,13 @@ export class FileSource {
     this.#state = initialState(this.#stored);
   }
 
-  /** One look at the directory; reads what has settled. */
+  /** Scans the directory once and reads the files that have settled. */
   #scan(hinted: Hinted): void {
     const { files, directory, clock } = this.#options;
     let seen: ReadonlyMap<string, Entry>;
     let replaced: boolean;
     try {
-      // Watching starts before listing: what comes in between is hinted at.
+      // Watching starts before listing: changes in between are reported as events.
       replaced = this.#followDirectory(hinted.directory);
       seen = listManifests(files, directory);
     } catch (thrown) {
@@ -161,7 +161,7 @@ export class FileSource {
     const held = this.#heldFiles(seen, replaced);
     const { left, ...arrived } = replaced ? NO_HINTS : hinted;
     const departures = this.#departuresNow(left, replaced);
-    const deleted = deletedOnce(departures);
+    const deleted = certainlyDeleted(departures);
     const known = [...this.#state.files].filter(([path]) => !deleted.has(path));
     const plan = planScan(this.#settling, {
       now: clock.monotonic(),
@@ -175,19 +175,19 @@ export class FileSource {
     const waiting = [...this.#settling.pending.keys()];
     const open = new Set([...waiting, ...this.#settling.vanished.paths]);
     this.#departures = undecided(departures, open);
-    this.#endLives(reborn(departures, read, this.#state), held);
+    this.#publishWithout(recreated(departures, read, this.#state), held);
     this.#state = afterScan(this.#state, { files: read, gone: plan.gone, held, waiting, deleted });
     for (const path of plan.gone) this.#options.log.info("manifest deleted", { path });
   }
 
-  /** What went with its directory was not ordered to go. */
+  /** Files that disappeared with their directory were not deleted. */
   #departuresNow(left: Hinted["left"], replaced: boolean): Departures {
     const absent = this.#settling.vanished.paths;
     return replaced ? new Map() : departuresNow(this.#departures, { left, absent });
   }
 
-  /** Speaks once without these files; the scan's own word, with them, follows. */
-  #endLives(paths: readonly string[], held: ReadonlySet<string>): void {
+  /** Publishes once without these files; the snapshot of the scan, which contains them, follows. */
+  #publishWithout(paths: readonly string[], held: ReadonlySet<string>): void {
     if (paths.length === 0 || this.#published === undefined) return;
     for (const path of paths) this.#options.log.info("manifest removed and added again", { path });
     const without = afterScan(this.#state, {
@@ -209,7 +209,7 @@ export class FileSource {
     const before = this.#directory;
     if (before.type === "There" && before.identity === info.identity && !suspect) return false;
     this.#watch?.[Symbol.dispose]();
-    // What is left of the old directory's hints does not speak of this one.
+    // The remaining events concern the old directory.
     this.#hints.drain();
     this.#watch = files.watch(directory, (hint) => this.#hints.send(hint));
     this.#directory = { type: "There", identity: info.identity };
@@ -223,7 +223,7 @@ export class FileSource {
       this.#watch = undefined;
       this.#directory = { type: "Gone" };
     }
-    // Nothing settles in a directory that is not there.
+    // Nothing settles in a missing directory.
     this.#settling = NOTHING_SETTLING;
     this.#departures = new Map();
     const next = withDirectoryError(this.#state, directoryError(directory, message));
@@ -232,13 +232,13 @@ export class FileSource {
     this.#state = next;
   }
 
-  /** Files that went with their directory stay held until their name is seen again. */
+  /** Files that disappeared with their directory stay held until their name is seen again. */
   #heldFiles(seen: ReadonlyMap<string, Entry>, replaced: boolean): ReadonlySet<string> {
     const candidates = replaced ? this.#known() : this.#state.held;
     return new Set([...candidates].filter((path) => !seen.has(path)));
   }
 
-  /** Files that were read, or that something counts of. */
+  /** Files that were read, or have a last good copy. */
   #known(): ReadonlySet<string> {
     const { files, lastGood, lost } = this.#state;
     return new Set([...files.keys(), ...lastGood.keys(), ...lost.keys()]);
@@ -254,7 +254,7 @@ export class FileSource {
     emit(snapshot);
   }
 
-  /** A checkpoint that cannot be written now is written with the next change. */
+  /** A checkpoint that cannot be written is written with the next change. */
   #save(store: LastGoodStore): void {
     const changes = lastGoodChanges(this.#stored, this.#state);
     if (changes.put.length === 0 && changes.removed.length === 0) return;

@@ -1,4 +1,4 @@
-// The checkpoint of manifest files as pods and objects: what the files say until they are read.
+// Decodes the checkpoint of manifest files: its pods and objects stand for the files until those are read.
 
 import type { Sha256 } from "../../api/decode/decode-context.ts";
 import { decodeObject } from "../../api/decode/decode-object.ts";
@@ -12,7 +12,7 @@ export interface RestoreContext {
   readonly sha256: Sha256;
 }
 
-/** Leniently: what was accepted once is never judged again (law 11). */
+/** Lenient: what was accepted once is not judged again (boring-restart). */
 export function restoreEntries(saved: LastGoodCopies, context: RestoreContext): LastGoodState {
   const lastGood = new Map<string, ManifestEntry[]>();
   const lost = new Map<string, LostGood[]>();

@@ -1,4 +1,4 @@
-// One object of a manifest file, be it a pod or what pods refer to. Pure.
+// One manifest file as read, and its entries: pods, and the objects that pods refer to.
 
 import type {
   DecodedManifest,
@@ -13,7 +13,7 @@ import { compareText } from "../../lib/compare.ts";
 export type ManifestEntry =
   ({ readonly type: "Pod" } & ManifestPod) | ({ readonly type: "Object" } & ManifestObject);
 
-/** What counts of each file, whether the file is valid now or was when it was read. */
+/** The valid entries of each file, or the last good ones. */
 export type EntriesByFile = ReadonlyMap<string, readonly ManifestEntry[]>;
 
 export interface EntryName {
@@ -24,7 +24,7 @@ export interface EntryName {
 
 const KINDS: readonly ManifestKind[] = ["Pod", "ConfigMap", "Secret", "PersistentVolumeClaim"];
 
-/** By their place in the file. */
+/** Ordered by their place in the file. */
 export function entriesOf({
   pods,
   objects,
@@ -42,7 +42,7 @@ export function nameOf(entry: ManifestEntry): EntryName {
   return { kind, namespace, name };
 }
 
-/** `Pod default/web`: unique among what counts. */
+/** `Pod default/web`: unique among the entries that are in effect. */
 export function keyOf({ kind, namespace, name }: EntryName): string {
   return `${kind} ${namespace}/${name}`;
 }
@@ -51,7 +51,7 @@ export function entryKey(entry: ManifestEntry): string {
   return keyOf(nameOf(entry));
 }
 
-/** The key of what was refused, if it says who it is. */
+/** The key of a refused object, if its kind and name are known. */
 export function rejectedKey({ kind, namespace, name }: Rejection): string | undefined {
   if (!isManifestKind(kind) || namespace === undefined || name === undefined) return undefined;
   return keyOf({ kind, namespace, name });
@@ -61,7 +61,7 @@ export function isManifestKind(kind: string | undefined): kind is ManifestKind {
   return KINDS.some((known) => known === kind);
 }
 
-/** Of several entries of one name the first. */
+/** Keeps the first of several entries with one name. */
 export function firstOfEachName(entries: readonly ManifestEntry[]): readonly ManifestEntry[] {
   const byName = new Map<string, ManifestEntry>();
   for (const entry of entries) if (!byName.has(entryKey(entry))) byName.set(entryKey(entry), entry);
@@ -70,7 +70,7 @@ export function firstOfEachName(entries: readonly ManifestEntry[]): readonly Man
 
 export type Reading =
   | { readonly type: "Decoded"; readonly digest: string; readonly manifest: DecodedManifest }
-  /** Not readable as a manifest at all; `mayHoldPods` is false for what never was a file. */
+  /** Not readable as a manifest; `mayHoldPods` is false for what is not a regular file. */
   | { readonly type: "Refused"; readonly rejection: Rejection; readonly mayHoldPods: boolean };
 
 export interface ManifestFile {
@@ -79,7 +79,7 @@ export interface ManifestFile {
   readonly reading: Reading;
 }
 
-/** sha256 of the content; empty if it is no manifest at all. */
+/** sha256 of the content; empty if it is not a manifest. */
 export function digestOf({ reading }: ManifestFile): string {
   return reading.type === "Decoded" ? reading.digest : "";
 }

@@ -1,4 +1,4 @@
-// Performs: looks into the directory of manifests: what is there, and what one file says.
+// Performs: lists the directory of manifests, and reads one file of it.
 
 import type { Sha256 } from "../../api/decode/decode-context.ts";
 import { decodeManifest } from "../../api/decode/decode-manifest.ts";
@@ -25,12 +25,12 @@ export interface ReadContext {
 
 const MANIFEST_NAME = /^[^.].*\.(yaml|yml|json)$/;
 
-/** True for names that a manifest may have: never hidden files, never backups such as `web.yaml.bak` or `web.yaml~`. */
+/** False for hidden files and backups such as `web.yaml.bak` or `web.yaml~`. */
 export function isManifestName(name: string): boolean {
   return MANIFEST_NAME.test(name);
 }
 
-/** Everything with a manifest's name, by path. Throws if the directory cannot be listed. */
+/** Everything that is named as a manifest, by path. Throws if the directory cannot be listed. */
 export function listManifests(files: Files, directory: string): ReadonlyMap<string, Entry> {
   const entries = files
     .list(directory)
@@ -42,7 +42,7 @@ export function listManifests(files: Files, directory: string): ReadonlyMap<stri
   return new Map(entries);
 }
 
-/** Never throws: what cannot be read is refused in words. */
+/** Never throws: a file that cannot be read is refused with a reason. */
 export function readManifest(entry: Entry, context: ReadContext): Reading {
   const refusal = refusalOf(entry);
   if (refusal !== undefined) return refusal;
@@ -99,16 +99,16 @@ function refusalOf(entry: Entry): Reading | undefined {
 
 function refuse(ref: string, why: Pick<Rejection, "code" | "message">): Reading {
   const rejection: Rejection = { source: "file", ref, path: "", ...why };
-  // What never was a file has never held a pod; anything else may have.
+  // Only a regular file can have contained a pod.
   return { type: "Refused", rejection, mayHoldPods: why.code !== "NotAFile" };
 }
 
-/** Why the whole directory says nothing at the moment. */
+/** The rejection of a directory that cannot be read. */
 export function directoryError(directory: string, message: string): Rejection {
   return { source: "file", ref: directory, code: "DirectoryError", path: "", message };
 }
 
-/** What was last known of the directory itself. */
+/** The directory as last seen. */
 export type DirectorySeen =
   | { readonly type: "Never" }
   | { readonly type: "There"; readonly identity: string }

@@ -1,5 +1,5 @@
-// What counts of one manifest file: what is valid in it, the last good copy of what is not, and what an immutable
-// object was. Pure.
+// Which entries of a manifest file are in effect: the valid ones, the last good copy of what is invalid, and the former
+// content of an immutable object.
 
 import { writtenText } from "../../api/decode/decode-object.ts";
 import type { DecodedManifest } from "../../api/decode/decode-manifest.ts";
@@ -19,33 +19,33 @@ import {
 } from "./manifest-entry.ts";
 import { immutableErrors } from "../same-object.ts";
 
-/** Copies that cannot be read any more: what their files say is known only when those are valid. */
+/** Copies that can no longer be read: their content is known again when the file is valid. */
 export type LostByFile = ReadonlyMap<string, readonly LostGood[]>;
 
-/** What the checkpoint of the files holds. */
+/** The content of the checkpoint of manifest files. */
 export interface LastGoodState {
   readonly lastGood: EntriesByFile;
   readonly lost: LostByFile;
 }
 
-/** What was known of the file before it was read. */
+/** The state of the file before it was read. */
 export interface FileBefore {
   readonly lastGood: readonly ManifestEntry[];
   readonly lost: readonly LostGood[];
-  /** It was deleted in between: nothing in it is an edit of what was there. */
+  /** It was deleted in between: its content is new, not an edit. */
   readonly isNew: boolean;
 }
 
-export interface FileWord {
-  /** What counts. */
+export interface FileOutcome {
+  /** In effect. */
   readonly entries: readonly ManifestEntry[];
-  /** Copies of which the file still does not tell what became of them. */
+  /** Copies that the file has not replaced yet. */
   readonly lost: readonly LostGood[];
-  /** Edits of immutable objects: what they were before counts. */
+  /** Edits of immutable objects: the former content stays in effect. */
   readonly refused: readonly Rejection[];
 }
 
-export function wordOf(file: ManifestFile, before: FileBefore): FileWord {
+export function outcomeOf(file: ManifestFile, before: FileBefore): FileOutcome {
   if (file.reading.type === "Refused")
     return { entries: before.lastGood, lost: before.lost, refused: [] };
   const { manifest } = file.reading;
@@ -67,8 +67,8 @@ export function wordOf(file: ManifestFile, before: FileBefore): FileWord {
   };
 }
 
-/** True if the file says exactly what its last good copies say: then it is whole, however young it is. */
-export function saysTheSame(
+/** True if the file equals its last good copies: then it is complete, however recently it was written. */
+export function equalsLastGood(
   manifest: DecodedManifest,
   lastGood: readonly ManifestEntry[],
 ): boolean {
@@ -77,14 +77,14 @@ export function saysTheSame(
   return textOf(entries) === textOf(lastGood);
 }
 
-/** What the checkpoint has to change to hold `after`. */
+/** The changes that bring the checkpoint from `before` to `after`. */
 export function lastGoodChanges(before: LastGoodState, after: LastGoodState): LastGoodChanges {
   if (before.lastGood === after.lastGood && before.lost === after.lost)
     return { put: [], removed: [] };
   const old = new Map(rows(before.lastGood).map((row) => [rowKey(row), row]));
   const now = new Map(rows(after.lastGood).map((row) => [rowKey(row), row]));
-  const put = [...now.values()].filter((row) => isNews(row, old.get(rowKey(row)))).map(copyOf);
-  // A lost copy stays until its file tells: whoever finds the key again finds the copy.
+  const put = [...now.values()].filter((row) => hasChanged(row, old.get(rowKey(row)))).map(copyOf);
+  // A lost copy stays until its file is valid: it is readable again when its key is found.
   const lost = new Set([...after.lost.values()].flat().map(rowKey));
   const removed = [...old.values(), ...[...before.lost.values()].flat()].filter(
     (row) => !now.has(rowKey(row)) && !lost.has(rowKey(row)),
@@ -95,7 +95,7 @@ export function lastGoodChanges(before: LastGoodState, after: LastGoodState): La
   };
 }
 
-/** The last good entries that a broken file may still mean. */
+/** The last good entries that an invalid file may still contain. */
 function keptBy(
   errors: readonly Rejection[],
   lastGood: readonly ManifestEntry[],
@@ -104,7 +104,7 @@ function keptBy(
   const mayMean = (error: Rejection, entry: ManifestEntry): boolean => {
     const key = rejectedKey(error);
     if (key !== undefined && known.has(key)) return key === entryKey(entry);
-    // A name that never was good may be any of the missing ones of its kind, renamed; without a kind any at all.
+    // An unknown name may be any missing entry of its kind, renamed; without a kind, any missing entry.
     return !isManifestKind(error.kind) || error.kind === nameOf(entry).kind;
   };
   return lastGood.filter((entry) => errors.some((error) => mayMean(error, entry)));
@@ -113,7 +113,7 @@ function keptBy(
 function withoutEdits(
   entries: readonly ManifestEntry[],
   lastGood: readonly ManifestEntry[],
-): Pick<FileWord, "entries" | "refused"> {
+): Pick<FileOutcome, "entries" | "refused"> {
   const before = new Map(lastGood.map((entry) => [entryKey(entry), entry]));
   const refused: Rejection[] = [];
   const counting = entries.map((entry) => {
@@ -143,8 +143,8 @@ function rows(entries: EntriesByFile): readonly Row[] {
   );
 }
 
-/** Texts are compared only where a file was read anew: an object may have a megabyte. */
-function isNews({ entry }: Row, stored: Row | undefined): boolean {
+/** Texts are compared only if the file was read again: an object may have a megabyte. */
+function hasChanged({ entry }: Row, stored: Row | undefined): boolean {
   if (stored === undefined) return true;
   if (stored.entry === entry) return false;
   if (stored.entry.document !== entry.document) return true;

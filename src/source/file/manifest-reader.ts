@@ -1,8 +1,8 @@
-// Performs: reads the manifest files that a scan has found to be whole, and makes sure that they still are.
+// Performs: reads the manifest files that have settled, and checks that they did not change meanwhile.
 
 import type { Clock } from "../../lib/clock.ts";
 import { readManifest, type Entry, type ReadContext } from "./manifest-files.ts";
-import { saysTheSame } from "./manifest-last-good.ts";
+import { equalsLastGood } from "./manifest-last-good.ts";
 import {
   isSameLook,
   unsettle,
@@ -26,11 +26,11 @@ export interface ScanSeen {
 
 export interface ReadFiles {
   readonly read: readonly ManifestFile[];
-  /** As planned, but files that changed while they were read settle anew. */
+  /** As planned, but files that changed while they were read settle again. */
   readonly settling: Settling;
 }
 
-/** Reads what has settled, and what says what its last good copies say. */
+/** Reads the files that have settled, and those that equal their last good copies. */
 export function readSettled(options: ReaderOptions, { seen, plan, state }: ScanSeen): ReadFiles {
   const read: ManifestFile[] = [];
   const torn = new Map<string, Look>();
@@ -52,7 +52,7 @@ export function readSettled(options: ReaderOptions, { seen, plan, state }: ScanS
   return { read, settling };
 }
 
-/** After a restart, a file that still says what its last good copies say needs no rest. */
+/** After a restart, a file that equals its last good copies need not settle. */
 function readUnchanged(
   options: ReaderOptions,
   entry: Entry | undefined,
@@ -62,7 +62,7 @@ function readUnchanged(
   const lastGood = state.lastGood.get(entry.path);
   if (lastGood === undefined) return undefined;
   const file = readFile(options, entry);
-  const same = file?.reading.type === "Decoded" && saysTheSame(file.reading.manifest, lastGood);
+  const same = file?.reading.type === "Decoded" && equalsLastGood(file.reading.manifest, lastGood);
   return same ? file : undefined;
 }
 

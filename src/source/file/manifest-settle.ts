@@ -1,8 +1,8 @@
-// When a manifest file may be read: a half-written YAML is often a valid, smaller pod. Decides only; looks at nothing.
+// When a manifest file may be read: half-written YAML is often a valid, smaller pod.
 
 import type { Monotonic } from "../../lib/clock.ts";
 
-/** What one look at a file tells without reading it. */
+/** What is known of a file without reading it. */
 export interface Look {
   readonly size: number;
   readonly mtimeMs: number;
@@ -12,15 +12,15 @@ export interface Look {
 interface Pending {
   readonly look: Look;
   readonly since: Monotonic;
-  /** How long it must stay the same, ms. */
+  /** How long it must stay unchanged, ms. */
   readonly quiet: number;
 }
 
-/** What is remembered from one scan to the next. */
+/** Kept from one scan to the next. */
 export interface Settling {
-  /** Files that somebody may still be writing. */
+  /** Files that may still be being written. */
   readonly pending: ReadonlyMap<string, Pending>;
-  /** Files that were not there in the last scan, and since when no more of them went. */
+  /** Files missing in the last scan, and since when that set has not grown. */
   readonly vanished: { readonly paths: ReadonlySet<string>; readonly since: Monotonic };
 }
 
@@ -28,15 +28,15 @@ export interface ScanFacts {
   readonly now: Monotonic;
   /** Every file of this scan. */
   readonly seen: ReadonlyMap<string, Look>;
-  /** The look that each file had when it was last read. */
+  /** How each file looked when it was last read. */
   readonly read: ReadonlyMap<string, Look>;
-  /** Files that stand for pods: read before, or with a last good copy. */
+  /** Files that were read before or have a last good copy. */
   readonly expected: ReadonlySet<string>;
-  /** Files that were just renamed into place, and not touched since. */
+  /** Files that were just renamed into place and not changed since. */
   readonly whole: ReadonlySet<string>;
-  /** Files whose name has just come or gone, nobody knows how. */
+  /** Files whose name has just appeared or disappeared in an unknown way. */
   readonly maybeWhole: ReadonlySet<string>;
-  /** Files that somebody has just written to. */
+  /** Files that were just written to. */
   readonly written: ReadonlySet<string>;
 }
 
@@ -47,16 +47,16 @@ export interface ScanPlan {
   readonly settling: Settling;
 }
 
-/** A file written in place must look the same for this long, ms. */
+/** A file written in place must stay unchanged for this long, ms. */
 export const SETTLE_MS = 250;
-/** A file that was seen changing needs a longer rest each time, up to this, ms. */
+/** The wait doubles each time a file is seen to change, up to this, ms. */
 const MAX_SETTLE_MS = 2000;
 /**
- * Without inotify, a new name may be a file renamed into place (whole) or one being created (not whole). Whoever had
- * written to a file that is not empty at the first look has caused a second hint by then, which takes less than this, ms.
+ * Without inotify, a new name may be a file renamed into place (complete) or one being created (incomplete). If it was
+ * written to and is not empty at the first look, the event of that write arrives within this time, ms.
  */
 const MAYBE_WHOLE_MS = 5;
-/** A file must be away for this long, ms: `rm -r` of the whole directory is no order, and editors rename to and fro. */
+/** A file must be missing for this long, ms: `rm -r` of the directory deletes no pod, and editors rename while saving. */
 export const VANISH_MS = 100;
 
 export const NOTHING_SETTLING: Settling = {
@@ -78,14 +78,14 @@ export function planScan(previous: Settling, facts: ScanFacts): ScanPlan {
   return { read, gone, settling: { pending, vanished } };
 }
 
-/** When to look again even without a hint. */
+/** When to look again even without an event. */
 export function lookAgainAt({ pending, vanished }: Settling): Monotonic | undefined {
   const times = [...pending.values()].map((entry) => entry.since + entry.quiet);
   if (vanished.paths.size > 0) times.push(vanished.since + VANISH_MS);
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** A file that changed while it was read starts to settle anew. */
+/** A file that changed while it was read starts to settle again. */
 export function unsettle(
   settling: Settling,
   paths: ReadonlyMap<string, Look>,
@@ -109,15 +109,15 @@ function settle(
 ): Pending {
   const { path, look } = file;
   const rest = (quiet: number): Pending => ({ look, since: facts.now, quiet });
-  // An empty file says nothing: whoever moved or made it has more to write.
+  // An empty file is incomplete: its content is still to be written.
   if (look.size > 0 && facts.whole.has(path)) return rest(0);
   if (look.size > 0 && facts.maybeWhole.has(path)) return rest(MAYBE_WHOLE_MS);
   if (before === undefined) return rest(SETTLE_MS);
   if (isSameLook(before.look, look)) {
-    // What was written may be what the last look has shown already.
+    // The last look may have been taken after this write.
     return facts.written.has(path) ? rest(Math.max(before.quiet, SETTLE_MS)) : before;
   }
-  // The first bytes of a new file are no sign of a slow writer.
+  // The first bytes of a new file do not indicate a slow writer.
   return rest(before.look.size === 0 ? SETTLE_MS : longer(before.quiet));
 }
 

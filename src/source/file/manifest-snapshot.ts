@@ -1,4 +1,4 @@
-// What the manifest files say together, as a source says it: duplicates settled, whatever is wrong named. Pure.
+// The snapshot of all manifest files: duplicates resolved, every problem listed.
 
 import type { Rejection, SourceSnapshot } from "../../api/pod/desired-pod.ts";
 import type { LostGood } from "../../api/pod/last-good.ts";

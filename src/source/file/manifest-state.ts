@@ -1,18 +1,18 @@
-// What is known of the manifest files from one look at the directory to the next, and whether they have spoken. Pure.
+// The state of the manifest files between two scans of the directory, and whether they have synced.
 
 import type { Rejection } from "../../api/pod/desired-pod.ts";
-import { wordOf, type LastGoodState } from "./manifest-last-good.ts";
+import { outcomeOf, type LastGoodState } from "./manifest-last-good.ts";
 import { isSameLook } from "./manifest-settle.ts";
 import { digestOf, type ManifestFile } from "./manifest-entry.ts";
 
 export interface ManifestState extends LastGoodState {
   readonly files: ReadonlyMap<string, ManifestFile>;
-  /** By file: valid content that must not take effect. */
+  /** By file: valid content that must not take effect, such as an edit of an immutable object. */
   readonly refused: ReadonlyMap<string, readonly Rejection[]>;
-  /** Files that went with their whole directory: what they said stays (law 10). */
+  /** Files that disappeared with their directory: their entries stay in effect (typo-stops-nothing). */
   readonly held: ReadonlySet<string>;
   readonly directoryError: Rejection | undefined;
-  /** Whether the files have spoken (law 5); once true it stays true. */
+  /** Whether the files have synced (own-source-first); once true it stays true. */
   readonly ready: boolean;
 }
 
@@ -20,9 +20,9 @@ export interface ScanOutcome {
   readonly files: readonly ManifestFile[];
   readonly gone: readonly string[];
   readonly held: ReadonlySet<string>;
-  /** Files that are there but not yet read, because somebody may still be writing them. */
+  /** Files that are not read yet, because they may still be being written. */
   readonly waiting: readonly string[];
-  /** Files that were deleted for certain since they were last read, and may be there again. */
+  /** Files that were certainly deleted since they were last read, and may exist again. */
   readonly deleted: ReadonlySet<string>;
 }
 
@@ -37,7 +37,7 @@ export function initialState(checkpoint: LastGoodState): ManifestState {
   };
 }
 
-/** The directory cannot be listed: everything stays as it was. */
+/** The directory cannot be listed: everything else stays unchanged. */
 export function withDirectoryError(state: ManifestState, error: Rejection): ManifestState {
   return state.directoryError?.message === error.message
     ? state
@@ -55,7 +55,7 @@ export function afterScan(state: ManifestState, outcome: ScanOutcome): ManifestS
   for (const file of outcome.files) {
     const { path } = file;
     files.set(path, file);
-    const word = wordOf(file, {
+    const word = outcomeOf(file, {
       lastGood: state.lastGood.get(path) ?? [],
       lost: state.lost.get(path) ?? [],
       isNew: outcome.deleted.has(path),
@@ -64,7 +64,7 @@ export function afterScan(state: ManifestState, outcome: ScanOutcome): ManifestS
     put(lost, path, word.lost);
     put(refused, path, word.refused);
   }
-  // What is not there any more and is not held was gone before; held files keep their word but have no content.
+  // Held files keep their last good entries, without content. Files that are neither seen nor held were removed before.
   for (const path of outcome.held) files.delete(path);
   const known = { files, lastGood, lost, refused, held: outcome.held, directoryError: undefined };
   const next = { ...known, ready: state.ready || isReady(known, outcome.waiting) };

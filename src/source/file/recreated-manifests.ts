@@ -1,21 +1,21 @@
-// Which manifest files were removed and added again as they were: an order to end the pods' lives and begin new ones.
-// A file that comes back with other content is an edit, one that was renamed away and back or over itself a rewrite.
+// Which manifest files were removed and added again unchanged: that ends their pods and starts new ones. A file that
+// returns with other content is an edit; one that was renamed away and back, or over itself, is a rewrite.
 
 import type { Departure } from "./directory-events.ts";
 import type { ManifestState } from "./manifest-state.ts";
 import { digestOf, type ManifestFile } from "./manifest-entry.ts";
 
-/** Files that have left their name since they were last read; `Unknown` = seen absent, and no hint tells how. */
+/** Files that have left their name since they were last read; `Unknown` = seen absent, without an event. */
 export type Departures = ReadonlyMap<string, Departure | "Unknown">;
 
 export interface DepartureFacts {
-  /** What the hints say since the last scan. */
+  /** By the events since the last scan. */
   readonly left: ReadonlyMap<string, Departure>;
-  /** Files that the last scan has seen absent. */
+  /** Files that were missing in the last scan. */
   readonly absent: ReadonlySet<string>;
 }
 
-/** A hint outweighs an absence that nothing explains, a deletion outweighs anything. */
+/** An event outweighs an unexplained absence, a deletion outweighs everything. */
 export function departuresNow(before: Departures, { left, absent }: DepartureFacts): Departures {
   const now = new Map(before);
   for (const path of absent) if (!now.has(path)) now.set(path, "Unknown");
@@ -23,18 +23,18 @@ export function departuresNow(before: Departures, { left, absent }: DepartureFac
   return now;
 }
 
-/** Files that were deleted for certain: read again though they may look the same, as a copy with its old time does. */
-export function deletedOnce(departures: Departures): ReadonlySet<string> {
+/** Certainly deleted files. They are read again even if they look the same, as a copy with its old time does. */
+export function certainlyDeleted(departures: Departures): ReadonlySet<string> {
   return new Set([...departures.keys()].filter((path) => departures.get(path) === "Deleted"));
 }
 
-/** What is still to be decided after a scan: the files that are away, or there again and not yet read. */
+/** What a scan left open: files that are missing, or exist again and are not read yet. */
 export function undecided(departures: Departures, open: ReadonlySet<string>): Departures {
   return new Map([...departures].filter(([path]) => open.has(path)));
 }
 
-/** Those that left by an order and say byte for byte what they said before; `read` = the files read in this scan. */
-export function reborn(
+/** Files that were deleted and exist again with the same bytes; `read` = the files read in this scan. */
+export function recreated(
   departures: Departures,
   read: readonly ManifestFile[],
   state: ManifestState,

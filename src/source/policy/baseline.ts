@@ -1,5 +1,5 @@
 // The profile baseline for pods of documents: Pod Security "baseline" plus hostPort.
-// The node's files and devices are judged beside it (desired-node-reach).
+// Files and devices of the node are judged in node-access.ts.
 
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
 import type { LifecycleHandler, ProbeHandler } from "../../api/v1/probe.ts";
@@ -9,11 +9,9 @@ import type { SELinuxOptions, SecurityProfile } from "../../api/v1/security-cont
 import { isSafeSysctl } from "../../api/validation/sysctls.ts";
 import type { FieldError } from "../../lib/result.ts";
 import type { Container } from "../../api/v1/container.ts";
+import { BASELINE_REMEDY } from "./node-access.ts";
 
-const WAY_OUT =
-  "put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy";
-
-/** What containers have anyway, so that asking for it adds nothing. */
+/** The default capabilities of containers: to ask for them adds nothing. */
 const CAPABILITIES: readonly string[] = [
   "AUDIT_WRITE",
   "CHOWN",
@@ -36,18 +34,18 @@ const SELINUX_TYPES: readonly string[] = [
   "container_kvm_t",
   "container_engine_t",
 ];
-/** Before there was a field; the rest of the key is a container's name. */
+/** Older than the field; the rest of the key is the name of a container. */
 const APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/";
 
 interface Breach {
   readonly path: FieldPath;
-  /** Without the way out. */
+  /** Without the remedy. */
   readonly why: string;
-  /** What does the same without it; absent = nothing does. */
+  /** An alternative that is allowed; absent = there is none. */
   readonly instead?: string;
 }
 
-/** Every field the profile forbids, with its path and the way out; hostPort is allowed. */
+/** Every field that the profile forbids, with its path and the remedy; hostPort is allowed. */
 export function forbiddenByBaseline(pod: Pod): readonly FieldError[] {
   const breaches = [...ofPod(pod), ...ofPodContext(pod)];
   for (const list of ["initContainers", "containers"] as const)
@@ -59,7 +57,7 @@ export function forbiddenByBaseline(pod: Pod): readonly FieldError[] {
   return breaches.map(({ path, why, instead }) => ({
     path: formatPath(path),
     code: "Forbidden",
-    message: `${why}; ${instead === undefined ? "" : `${instead}, or `}${WAY_OUT}`,
+    message: `${why}; ${instead === undefined ? "" : `${instead}, or `}${BASELINE_REMEDY}`,
   }));
 }
 
@@ -84,14 +82,14 @@ function ofPod({ metadata, spec }: Pod): Breach[] {
   if (isSystemCritical(spec))
     breaches.push({
       path: ["spec", spec.priorityClassName === undefined ? "priority" : "priorityClassName"],
-      why: "a pod of a document must not outlive the node's own when memory runs out",
+      why: "pods of documents must not outlive the node's own pods when memory runs out",
       instead: "use a class of the node's priorityClasses",
     });
   for (const [key, value] of Object.entries(metadata.annotations)) {
     if (!key.startsWith(APPARMOR_ANNOTATION) || isConfining(value)) continue;
     breaches.push({
       path: ["metadata", "annotations", key],
-      why: `pods of documents must not do without an AppArmor profile (${JSON.stringify(value)})`,
+      why: `pods of documents must not run without an AppArmor profile (${JSON.stringify(value)})`,
       instead: "leave it out",
     });
   }
@@ -110,7 +108,7 @@ function ofPodContext({ spec }: Pod): Breach[] {
       : [
           {
             path: [...path, "sysctls", index, "name"],
-            why: `sysctl ${JSON.stringify(name)} is not of the safe set, which is all that pods of documents may set`,
+            why: `sysctl ${JSON.stringify(name)} is not in the safe set; pods of documents may set only those`,
           },
         ],
   );
@@ -155,7 +153,7 @@ function ofProfiles(context: Profiles, path: FieldPath): Breach[] {
     if (context[field]?.type !== "Unconfined") continue;
     breaches.push({
       path: [...path, field, "type"],
-      why: `pods of documents must not do without ${what}`,
+      why: `pods of documents must not run without ${what}`,
       instead: "write RuntimeDefault or leave it out",
     });
   }
@@ -175,7 +173,7 @@ function ofProfiles(context: Profiles, path: FieldPath): Breach[] {
   return breaches;
 }
 
-/** What gives a container access beyond itself, outside its security context. */
+/** Access beyond the container that is not declared in its security context. */
 function ofReach(container: Container, path: FieldPath): Breach[] {
   return handlersOf(container).flatMap(([keys, handler]) => {
     if (handler === undefined || !("host" in handler) || handler.host === undefined) return [];
@@ -183,8 +181,8 @@ function ofReach(container: Container, path: FieldPath): Breach[] {
     return [
       {
         path: [...path, ...keys, handler.type, "host"],
-        why: `the node must not knock at ${JSON.stringify(handler.host)} for pods of documents`,
-        instead: "leave it out: the pod's own address is meant",
+        why: `the node must not connect to ${JSON.stringify(handler.host)} for pods of documents`,
+        instead: "leave it out to use the pod's own address",
       },
     ];
   });

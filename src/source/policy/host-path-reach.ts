@@ -1,4 +1,4 @@
-// Performs: judges where the hostPaths of document pods lead on this node, symbolic links followed; asked before each
+// Performs: judges where the hostPaths of document pods lead on this node, symbolic links followed; called before each
 // mount.
 
 import type { AgentConfig } from "../../config/config.ts";
@@ -7,10 +7,10 @@ import type { Files } from "../../host/files.ts";
 import { realPlace } from "../../volume/host-path.ts";
 import { foundHostPathError, outermost } from "./node-access.ts";
 
-/** Why a pod of a document may not have what its path leads to; undefined = it may. */
+/** Why a pod of a document may not mount what its path leads to; undefined = it may. */
 export type HostPathError = (written: string, resolved: string) => string | undefined;
 
-/** The node's own links are resolved anew at each call. */
+/** The node's links are resolved again at each call. */
 export function hostPathError(
   files: Pick<Files, "info" | "realPath">,
   config: AgentConfig,
@@ -29,12 +29,12 @@ export function hostPathError(
     );
 }
 
-/** `known`: every entry with the pod's UID. An unknown pod is trusted no more than one of a document. */
+/** `known`: every entry with the pod's UID. An unknown pod counts as one of a document. */
 export function isOfDocument(known: readonly Pick<DesiredPod, "source">[]): boolean {
   return known.length === 0 || known.some(({ source }) => source.startsWith("mqtt:"));
 }
 
-/** Write access there is root on this node, or decides what runs here. */
+/** Write access to these gives root on this node, or decides what runs here. */
 export function guardedDirectories(config: AgentConfig): readonly string[] {
   const { staticPodPath, stateDir, trustPath, socket } = config;
   const { containerRuntimeEndpoint: endpoint } = config;
@@ -46,7 +46,7 @@ export function guardedDirectories(config: AgentConfig): readonly string[] {
   return [...new Set([...own, "/var/lib/containerd", "/run/containerd", ...ofSockets, ...sockets])];
 }
 
-/** A socket in one of these does not make the directory the node's own. */
+/** Shared directories: a socket in one of them does not guard the whole directory. */
 const SHARED: readonly string[] = ["/", "/run", "/var/run", "/tmp"];
 
 function parentOf(path: string): string {

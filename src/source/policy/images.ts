@@ -29,7 +29,7 @@ export function forbiddenImages(pod: Pod, rules: ImageRules): readonly FieldErro
   });
 }
 
-/** Without a digest, the registry decides what the container runs, whatever was signed. */
+/** Without a digest, the registry decides what the container runs, regardless of signatures. */
 export function unpinnedImages(pod: Pod): readonly FieldError[] {
   return imagesOf(pod).flatMap(({ path, image }): readonly FieldError[] => {
     if (DIGEST.test(image)) return [];
@@ -51,7 +51,7 @@ function pinError(image: string): string | undefined {
   return `${JSON.stringify(image)} names no digest, which mqtt.requireDigest asks for; write name@sha256:…`;
 }
 
-/** Ends where a name ends: `registry/team` is no prefix of `registry/teammate/app`, nor a host of itself at another port. */
+/** A prefix ends where a name ends: `registry/team` does not match `registry/teammate/app`, a host not its other ports. */
 function isFrom(full: string, prefix: string): boolean {
   if (prefix === "" || !full.startsWith(prefix)) return false;
   const next = full[prefix.length];

@@ -7,15 +7,16 @@ import { writtenIndex } from "../../api/decode/written-index.ts";
 import type { FieldError } from "../../lib/result.ts";
 import type { Container } from "../../api/v1/container.ts";
 
-/** Absent = by profile: all of them, or none. */
+/** The listed ones, or by profile all or none. */
 type Allowed = readonly string[] | "all" | "none";
 
 const DEVICE_RESOURCE = "podman.io/device=";
-/** One directory under two names, on every distribution there is. */
+/** One directory under two names, on every distribution. */
 const ALIAS = { old: "/var/run", plain: "/run" };
-/** Leads into any process's own view of all files. */
+/** Leads into the view of the file system of a process. */
 const PROCESS = /^\/proc\/(?:self|thread-self|[0-9]+)(?:\/|$)/;
-const BASELINE_WAY_OUT =
+/** The remedy of every message about the profile baseline. */
+export const BASELINE_REMEDY =
   "put the pod into a manifest file on the node if it needs it, or allow it there in mqtt.podPolicy";
 
 /** `guarded`: directories that no pod may mount, nor anything above or in them. */
@@ -45,15 +46,15 @@ function hostPathError(
   if (touched !== undefined)
     return `${shown} reaches into ${touched}, which belongs to the node alone; choose a path outside of it`;
   if (PROCESS.test(plain))
-    return `${shown} is a process's own view of the node's files; name the file itself`;
+    return `${shown} is the view of a process on the node's files; name the file itself`;
   if (allowed === "all") return undefined;
   if (allowed === "none")
-    return `the node's files (${shown}) are not for pods of documents; use emptyDir, or ${BASELINE_WAY_OUT}`;
+    return `the node's files (${shown}) are not for pods of documents; use emptyDir, or ${BASELINE_REMEDY}`;
   if (allowed.some((entry) => isBelow(plain, plainPath(entry)))) return undefined;
   return `${shown} is not in the node's mqtt.podPolicy.hostPaths; use one of them, or add it there`;
 }
 
-/** A path of an accepted pod, and where it leads now, every link followed. */
+/** A path of an accepted pod, and where it leads now with all links followed. */
 export interface FoundHostPath {
   readonly written: string;
   readonly resolved: string;
@@ -67,8 +68,8 @@ export interface FoundReach {
 }
 
 /**
- * Whether links lead an accepted pod out of what it may have. What it wrote was judged with its document, and is not
- * judged again after it was accepted: the list counts where links lead elsewhere, what is guarded always.
+ * Whether links lead an accepted pod to paths that it may not use. The written path was judged with the document and is
+ * not judged again: the list counts only where links lead elsewhere, the guarded directories always.
  */
 export function foundHostPathError(
   { written, resolved }: FoundHostPath,
@@ -81,7 +82,7 @@ export function foundHostPathError(
   return `${shown} leads through a symbolic link to ${place}: ${why}, or remove the link`;
 }
 
-/** Entries that lie in no other: what lies in another is within reach of pods, which could turn it into a link. */
+/** Entries that are not below another entry: a pod could turn those below another into links. */
 export function outermost(list: readonly string[]): readonly string[] {
   const plain = [...new Set(list.map(plainPath))];
   return plain.filter((one) => !plain.some((other) => other !== one && isBelow(one, other)));
@@ -92,7 +93,7 @@ export function forbiddenDevices(pod: Pod, allowed: Allowed): readonly FieldErro
   const errors = devicesNamed(pod).flatMap(({ path, device }): readonly FieldError[] => {
     if (allowed === "none")
       return [
-        forbidden(path, `the node's devices are not for pods of documents; ${BASELINE_WAY_OUT}`),
+        forbidden(path, `the node's devices are not for pods of documents; ${BASELINE_REMEDY}`),
       ];
     if (allowed.some((entry) => isDeviceIn(device, entry))) return [];
     const shown = JSON.stringify(device);
@@ -130,7 +131,7 @@ function devicesNamed({ metadata, spec }: Pod): readonly NamedDevice[] {
 function devicesOfOne({ resources }: Container, path: FieldPath): readonly NamedDevice[] {
   const { limits, requests } = resources;
   const inLimits = Object.keys(limits).map((name) => ["limits", name] as const);
-  // A request is the limit's shadow where both are there.
+  // A request repeats the limit where both are declared.
   const inRequests = Object.keys(requests)
     .filter((name) => limits[name] === undefined)
     .map((name) => ["requests", name] as const);
@@ -142,19 +143,19 @@ function devicesOfOne({ resources }: Container, path: FieldPath): readonly Named
     }));
 }
 
-/** `/dev/x` of `/dev/x:/dev/y:rw`. */
+/** The node's path: `/dev/x` of `/dev/x:/dev/y:rw`. */
 function onNode(text: string): string {
   return text.trim().split(":")[0] ?? "";
 }
 
-/** A path and all below it; a CDI name, or its class: `vendor.com/gpu` for `vendor.com/gpu=0`. */
+/** An entry is a path with all below it, a CDI name, or a CDI class: `vendor.com/gpu` for `vendor.com/gpu=0`. */
 function isDeviceIn(device: string, entry: string): boolean {
   if (device.startsWith("/"))
     return entry.startsWith("/") && isBelow(plainPath(device), plainPath(entry));
   return device === entry || device.startsWith(`${entry}=`);
 }
 
-/** Itself, too. */
+/** Also true for the directory itself. */
 function isBelow(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`);
 }

@@ -15,7 +15,7 @@ export interface PodRules extends Omit<ImageRules, "registries"> {
   readonly guarded: readonly string[];
 }
 
-/** Every field that is not allowed, with its path and the way out. */
+/** Every field that is not allowed, with its path and the remedy. */
 export function forbiddenByPolicy(
   pod: Pod,
   { policy, ...rules }: PodRules,
@@ -34,14 +34,14 @@ export function forbiddenByPolicy(
   ];
 }
 
-/** They have every device and every file, whatever is listed. */
+/** Privileged containers reach every device and file, regardless of the lists. */
 function privilegedContainers({ spec }: Pod): readonly FieldError[] {
   return (["initContainers", "containers"] as const).flatMap((list) =>
     spec[list].flatMap(({ securityContext }, index): readonly FieldError[] => {
       if (securityContext.privileged !== true) return [];
       const path = formatPath(["spec", list, index, "securityContext", "privileged"]);
       const message =
-        "a privileged container goes past the hostPaths and devices of the node's mqtt.podPolicy; take it out, or the lists";
+        "a privileged container bypasses hostPaths and devices of the node's mqtt.podPolicy; leave privileged out, or remove the lists";
       return [{ path, code: "Forbidden", message }];
     }),
   );

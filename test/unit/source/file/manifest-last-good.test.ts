@@ -5,7 +5,7 @@ import {
   type DecodedManifest,
 } from "../../../../src/api/decode/decode-manifest.ts";
 import { entriesOf, entryKey } from "../../../../src/source/file/manifest-entry.ts";
-import { wordOf } from "../../../../src/source/file/manifest-last-good.ts";
+import { outcomeOf } from "../../../../src/source/file/manifest-last-good.ts";
 import { sha256 } from "../../api/digest.ts";
 
 const PATH = "/m/a.yaml";
@@ -25,7 +25,7 @@ function countingOf(...documents: readonly string[]): readonly string[] {
   const look = { size: 1, modified: 1, changed: 1, inode: 1 } as never;
   const reading = { type: "Decoded", digest: "d", manifest } as const;
   const lastGood = entriesOf(decoded(pod("a"), pod("b")));
-  const word = wordOf({ path: PATH, look, reading }, { lastGood, lost: [], isNew: false });
+  const word = outcomeOf({ path: PATH, look, reading }, { lastGood, lost: [], isNew: false });
   return word.entries.map(entryKey);
 }
 

@@ -44,11 +44,11 @@ const forbidden: Readonly<Record<string, readonly [pod: Pod, ...said: readonly s
   ],
   "a class of the system": [
     aPod({ priorityClassName: "system-node-critical" }),
-    `spec.priorityClassName: a pod of a document must not outlive the node's own when memory runs out; use a class of the node's priorityClasses, or ${WAY_OUT}`,
+    `spec.priorityClassName: pods of documents must not outlive the node's own pods when memory runs out; use a class of the node's priorityClasses, or ${WAY_OUT}`,
   ],
   "a number as high": [
     aPod({ priority: 2_000_000_000 }),
-    `spec.priority: a pod of a document must not outlive the node's own when memory runs out; use a class of the node's priorityClasses, or ${WAY_OUT}`,
+    `spec.priority: pods of documents must not outlive the node's own pods when memory runs out; use a class of the node's priorityClasses, or ${WAY_OUT}`,
   ],
   "the node's files": [
     aPod({ volumes: [{ name: "v", hostPath: { path: "/srv", type: "" } }] }),
@@ -91,15 +91,15 @@ const forbidden: Readonly<Record<string, readonly [pod: Pod, ...said: readonly s
   ],
   "no seccomp profile": [
     withContext({ seccompProfile: { type: "Unconfined" } }),
-    `spec.containers[0].securityContext.seccompProfile.type: pods of documents must not do without a seccomp profile; write RuntimeDefault or leave it out, or ${WAY_OUT}`,
+    `spec.containers[0].securityContext.seccompProfile.type: pods of documents must not run without a seccomp profile; write RuntimeDefault or leave it out, or ${WAY_OUT}`,
   ],
   "no AppArmor profile for the whole pod": [
     withPodContext({ appArmorProfile: { type: "Unconfined" } }),
-    `spec.securityContext.appArmorProfile.type: pods of documents must not do without an AppArmor profile; write RuntimeDefault or leave it out, or ${WAY_OUT}`,
+    `spec.securityContext.appArmorProfile.type: pods of documents must not run without an AppArmor profile; write RuntimeDefault or leave it out, or ${WAY_OUT}`,
   ],
   "no AppArmor profile by annotation": [
     aPod({}, { annotations: { "container.apparmor.security.beta.kubernetes.io/a": "unconfined" } }),
-    `metadata.annotations[container.apparmor.security.beta.kubernetes.io/a]: pods of documents must not do without an AppArmor profile ("unconfined"); leave it out, or ${WAY_OUT}`,
+    `metadata.annotations[container.apparmor.security.beta.kubernetes.io/a]: pods of documents must not run without an AppArmor profile ("unconfined"); leave it out, or ${WAY_OUT}`,
   ],
   "an SELinux type beyond those of containers, a user and a role": [
     withPodContext({ seLinuxOptions: { type: "spc_t", user: "u", role: "r" } }),
@@ -109,7 +109,7 @@ const forbidden: Readonly<Record<string, readonly [pod: Pod, ...said: readonly s
   ],
   "a sysctl beyond the safe set, be it allowed on the node": [
     withPodContext({ sysctls: [{ name: "net.core.somaxconn", value: "1024" }] }),
-    `spec.securityContext.sysctls[0].name: sysctl "net.core.somaxconn" is not of the safe set, which is all that pods of documents may set; ${WAY_OUT}`,
+    `spec.securityContext.sysctls[0].name: sysctl "net.core.somaxconn" is not in the safe set; pods of documents may set only those; ${WAY_OUT}`,
   ],
   "probes and hooks that knock elsewhere": [
     withContainer({
@@ -118,10 +118,10 @@ const forbidden: Readonly<Record<string, readonly [pod: Pod, ...said: readonly s
       startupProbe: probing({ type: "tcpSocket", port: 22 }),
       lifecycle: { postStart: elsewhere, preStop: elsewhere },
     }),
-    `spec.containers[0].livenessProbe.httpGet.host: the node must not knock at "127.0.0.1" for pods of documents; leave it out: the pod's own address is meant, or ${WAY_OUT}`,
-    `spec.containers[0].readinessProbe.tcpSocket.host: the node must not knock at "localhost" for pods of documents; leave it out: the pod's own address is meant, or ${WAY_OUT}`,
-    `spec.containers[0].lifecycle.postStart.httpGet.host: the node must not knock at "10.0.0.1" for pods of documents; leave it out: the pod's own address is meant, or ${WAY_OUT}`,
-    `spec.containers[0].lifecycle.preStop.httpGet.host: the node must not knock at "10.0.0.1" for pods of documents; leave it out: the pod's own address is meant, or ${WAY_OUT}`,
+    `spec.containers[0].livenessProbe.httpGet.host: the node must not connect to "127.0.0.1" for pods of documents; leave it out to use the pod's own address, or ${WAY_OUT}`,
+    `spec.containers[0].readinessProbe.tcpSocket.host: the node must not connect to "localhost" for pods of documents; leave it out to use the pod's own address, or ${WAY_OUT}`,
+    `spec.containers[0].lifecycle.postStart.httpGet.host: the node must not connect to "10.0.0.1" for pods of documents; leave it out to use the pod's own address, or ${WAY_OUT}`,
+    `spec.containers[0].lifecycle.preStop.httpGet.host: the node must not connect to "10.0.0.1" for pods of documents; leave it out to use the pod's own address, or ${WAY_OUT}`,
   ],
 };
 

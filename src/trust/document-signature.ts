@@ -11,7 +11,7 @@ import { judgeSignature, type Addressee } from "./signature-judge.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
 import type { VerifySignature } from "../protocol/trust-bundle.ts";
 
-/** What the node trusts at this moment. */
+/** The keys that the node trusts at present. */
 export interface Trusted {
   readonly keyring: Keyring;
   readonly verify: VerifySignature;
@@ -22,13 +22,13 @@ export interface OpenedDocument {
   /** The document itself. */
   readonly payload: Uint8Array;
   readonly digest: string;
-  /** Absent = nobody has signed it, and nobody has to. */
+  /** Absent = it is not signed, and need not be. */
   readonly signature?: { readonly byRoot: boolean };
 }
 
 export type Opening =
   | OpenedDocument
-  /** Byte for byte what was verified and accepted. */
+  /** Equal, byte for byte, to the document that was verified and accepted. */
   | { readonly type: "Unchanged" }
   | { readonly type: "Unauthorized"; readonly digest: string; readonly message: string };
 
@@ -62,7 +62,7 @@ export function openDocument(received: Received, trusted: Trusted): Opening {
 }
 
 const PLAIN =
-  'the document is not signed, and this node obeys signed documents only; sign it, or run "agent trust reset" on the node';
+  'the document is not signed, and this node accepts signed documents only; sign it, or run "agent trust reset" on the node';
 
 function openEnvelope(
   envelope: SignedEnvelope,
@@ -74,7 +74,7 @@ function openEnvelope(
   const { unusable } = keyring;
   if (unusable !== undefined)
     return { type: "Unauthorized", digest, message: noTrustedKey(unusable) };
-  // Verified once, at acceptance: its key may be revoked since, and that stops nothing.
+  // Verified once, at acceptance. If its key was revoked since, the accepted document continues to count.
   const isWhole = stored?.lost === undefined && stored?.versionForgotten !== true;
   const isKept = stored?.signed === true && stored.digest === digest && isWhole;
   if (isKept && payloadType === payloadTypeOf("desired")) return { type: "Unchanged" };

@@ -10,15 +10,15 @@ import type { Sha256 } from "../api/decode/decode-context.ts";
 import { rootKeysOf, signersOf, type Keys } from "./signature-judge.ts";
 import { readSignedMessage } from "../protocol/dsse.ts";
 
-/** What judging a message has to know of trust. */
+/** Everything about trust that judging a message needs. */
 export interface Keyring extends Keys {
-  /** Plain messages do not count. */
+  /** Unsigned messages do not count. */
   readonly required: boolean;
-  /** Why no key can be used, with the way out; absent = there is one. */
+  /** Why no key can be used, with the remedy; absent = at least one can. */
   readonly unusable?: string;
-  /** Wall ms: documents that were issued before do not count. */
+  /** Wall-clock milliseconds; documents issued before do not count. */
   readonly notBefore?: number;
-  /** Of the accepted TrustBundle, readable or not; 0 = there is none. */
+  /** Version of the accepted TrustBundle, readable or not; 0 = there is none. */
   readonly bundleVersion: number;
   /** `sha256:…` of the accepted bundle's payload. */
   readonly bundleDigest?: string;
@@ -26,13 +26,13 @@ export interface Keyring extends Keys {
 
 export interface KeyringInput {
   readonly record: TrustRecord;
-  /** What lies in `trustPath`. */
+  /** The keys in `trustPath`. */
   readonly found: RootKeys;
   readonly trustPath: string;
   readonly sha256: Sha256;
 }
 
-/** The 401 of a node that cannot verify anything. */
+/** The message of a 401 of a node that cannot verify any signature. */
 export function noTrustedKey(unusable: string): string {
   return `NoTrustedKey: no signature can be verified: ${unusable}`;
 }
@@ -49,7 +49,7 @@ export function keyringOf({ record, found, trustPath, sha256 }: KeyringInput): K
   const bundleVersion = kept.version;
   const read = readKept(kept.envelope);
   if (read === undefined) {
-    // The roots of trust.d may be the very ones that it has replaced.
+    // The keys in trust.d may be those that the bundle has replaced.
     const unusable = `the accepted TrustBundle of version ${bundleVersion} cannot be read; update the agent, or run "agent trust reset" on the node`;
     return { required, roots: [], signers: [], bundleVersion, unusable };
   }

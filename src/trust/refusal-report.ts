@@ -4,14 +4,14 @@ import type { RefusedDocument } from "../protocol/desired-document.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 
 interface Remembered {
-  readonly told: RefusedDocument;
-  readonly toldAt: Monotonic;
-  /** All of them, those not told yet included. */
+  readonly reported: RefusedDocument;
+  readonly reportedAt: Monotonic;
+  /** All of them, those not reported yet included. */
   readonly count: number;
 }
 
-const TELL_AGAIN_MS = 3_600_000;
-/** Rivals that take turns must not make the node talk each time. */
+const REPORT_AGAIN_MS = 3_600_000;
+/** Documents that replace each other in turns must not cause a report each time. */
 const REMEMBERED = 16;
 
 /** Lives in memory only: a refusal writes nothing to disk. */
@@ -24,7 +24,7 @@ export class RefusalMemory {
     this.#clock = clock;
   }
 
-  /** The newest refusal that was told. */
+  /** The newest refusal that was reported. */
   last(): RefusedDocument | undefined {
     return this.#last;
   }
@@ -36,19 +36,19 @@ export class RefusalMemory {
     const before = this.#byContent.get(key);
     const count = (before?.count ?? 0) + 1;
     this.#byContent.delete(key);
-    if (before !== undefined && now - before.toldAt < TELL_AGAIN_MS) {
+    if (before !== undefined && now - before.reportedAt < REPORT_AGAIN_MS) {
       this.#byContent.set(key, { ...before, count });
       return false;
     }
-    const told = { ...refused, at: this.#clock.now(), count };
-    this.#byContent.set(key, { told, toldAt: now, count });
+    const reported = { ...refused, at: this.#clock.now(), count };
+    this.#byContent.set(key, { reported, reportedAt: now, count });
     const [oldest] = this.#byContent.keys();
     if (this.#byContent.size > REMEMBERED && oldest !== undefined) this.#byContent.delete(oldest);
-    this.#last = told;
+    this.#last = reported;
     return true;
   }
 
-  /** After a newer document was accepted: what was refused before is history. */
+  /** After a newer document was accepted, earlier refusals no longer matter. */
   forget(): void {
     this.#byContent.clear();
     this.#last = undefined;

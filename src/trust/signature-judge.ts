@@ -16,13 +16,13 @@ import type {
 } from "../protocol/trust-bundle.ts";
 import { shortText } from "../lib/short-text.ts";
 
-/** A key and what signatures call it. */
+/** A key and its id in signatures. */
 export interface RootKey {
   readonly id: string;
   readonly pub: PublicKey;
 }
 
-/** Its scope is spelled out: an absent list is all of them, an empty one nobody. */
+/** With an explicit scope: an absent list means all, an empty one none. */
 export type Signer = SigningKey & RootKey;
 
 /** The keys in force. */
@@ -32,7 +32,7 @@ export interface Keys {
   readonly signers?: readonly Signer[];
 }
 
-/** Whom a message speaks to: this node, or one of its groups. */
+/** The target of a message: this node, or one of its groups. */
 export type Addressee = { readonly node: string } | { readonly group: string };
 
 export interface SignedMessage {
@@ -45,10 +45,10 @@ export type SignatureVerdict =
   | {
       readonly type: "Signed";
       readonly keyId: string;
-      /** One of the signatures is a root key's: it may name a predecessor of an epoch. */
+      /** One of the signatures is of a root key: the document may name a predecessor of its epoch. */
       readonly byRoot: boolean;
     }
-  /** A sentence with the way out. */
+  /** A sentence with the remedy. */
   | { readonly type: "Refused"; readonly message: string };
 
 const NAMED = 4;
@@ -62,7 +62,7 @@ export function signersOf(keys: readonly SigningKey[], sha256: Sha256): readonly
   return keys.map((key) => ({ ...key, ...scopeOf(key), id: keyIdOf(key.pub, sha256) }));
 }
 
-/** One signature that counts is enough, whatever the others are. */
+/** One signature that counts is enough, regardless of the others. */
 export function judgeSignature(
   message: SignedMessage,
   keys: Keys,
@@ -84,20 +84,20 @@ export function judgeSignature(
   const [outOfScope] = verified.flatMap((key) => scopeError(key, role, to) ?? []);
   if (outOfScope !== undefined) return { type: "Refused", message: outOfScope };
   if (byRoot) {
-    const text = `key ${root} is a root key, and since there is a TrustBundle those sign only the next one; sign with a key that it names`;
+    const text = `key ${root} is a root key, which signs only the next TrustBundle; sign with a key that the present TrustBundle names`;
     return { type: "Refused", message: text };
   }
   return { type: "Refused", message: unverified(envelope, keys.signers) };
 }
 
-/** A payload of another type is not what its signer meant. */
+/** Why the payload type is wrong: the signer meant it for another purpose. */
 export function typeError({ payloadType }: SignedEnvelope, kind: SignedKind): string | undefined {
   const expected = payloadTypeOf(kind);
   if (payloadType === expected) return undefined;
   return `the payload type is ${quoted(payloadType)}, must be ${quoted(expected)}; sign it as that`;
 }
 
-/** Those of `keys` that made one of the signatures. */
+/** The keys that made one of the signatures. */
 export function verifiedBy<T extends RootKey>(
   { payloadType, payload, signatures }: SignedEnvelope,
   keys: readonly T[],
@@ -108,7 +108,7 @@ export function verifiedBy<T extends RootKey>(
   const bytes = preAuthEncoding(payloadType, payload);
   const results = new Map<string, boolean>();
   return named.filter(({ id, pub }) => {
-    // A bundle may name one key more than once, each time with another scope.
+    // A bundle may list one key several times, each with another scope.
     const known = results.get(pub.toHex());
     if (known !== undefined) return known;
     const isGood = signatures.some(({ keyid, sig }) => keyid === id && verify(pub, bytes, sig));
@@ -117,7 +117,7 @@ export function verifiedBy<T extends RootKey>(
   });
 }
 
-/** Whoever is limited in one of the two speaks to nobody of the other. */
+/** A key that is limited to some nodes may sign for no group, and the other way round. */
 function scopeOf({ nodes, groups }: SigningKey): Pick<SigningKey, "nodes" | "groups"> {
   if (nodes === undefined && groups === undefined) return {};
   return { nodes: nodes ?? [], groups: groups ?? [] };
@@ -133,7 +133,7 @@ function scopeError(key: Signer, role: SigningRole, to: Addressee): string | und
       : (groups?.includes(to.group) ?? true);
   if (isInside) return undefined;
   const whom = "node" in to ? `node ${to.node}` : `group ${to.group}`;
-  return `key ${id} does not speak to ${whom}; sign with another key, or publish a TrustBundle that widens its scope`;
+  return `key ${id} may not sign for ${whom}; sign with another key, or publish a TrustBundle that widens its scope`;
 }
 
 /** `*` is any text, also none; every other character is itself. */
@@ -155,7 +155,7 @@ function unverified({ signatures }: SignedEnvelope, keys: readonly RootKey[]): s
   const ids = [...new Set(signatures.map(({ keyid }) => keyid))];
   const known = ids.filter((id) => keys.some((key) => key.id === id));
   if (known.length > 0)
-    return `the signature of key ${known.slice(0, NAMED).join(", ")} does not belong to this payload; it was changed on its way, or signed with another key: sign it again`;
+    return `the signature of key ${known.slice(0, NAMED).join(", ")} does not match this payload; it was changed after signing, or signed with another key: sign it again`;
   return `unknown key ${ids.slice(0, NAMED).join(", ")}; sign with one of ${keys.length === 0 ? "no keys" : trusted(keys)}, or make the node trust that key`;
 }
 

@@ -20,7 +20,7 @@ export interface BundleArrival {
 }
 
 export type BundleVerdict =
-  /** To be checkpointed before it counts. */
+  /** To be stored before it takes effect. */
   | { readonly type: "Accepted"; readonly bundle: TrustBundle; readonly digest: string }
   | { readonly type: "Unchanged" }
   | BundleRefusal;
@@ -29,11 +29,11 @@ export interface BundleRefusal {
   readonly type: "Refused";
   readonly code: 400 | 401 | 409 | 410 | 413 | 417;
   readonly digest: string;
-  /** A sentence with the way out. */
+  /** A sentence with the remedy. */
   readonly message: string;
 }
 
-/** Nothing inside is parsed before a root key in force has vouched for it. Never throws. */
+/** The payload is parsed only after the signature of a root key in force was verified. Never throws. */
 export function judgeTrustBundle(arrival: BundleArrival): BundleVerdict {
   const { message, sha256 } = arrival;
   const refuse = (code: BundleRefusal["code"], text: string): BundleRefusal => ({
@@ -48,7 +48,10 @@ export function judgeTrustBundle(arrival: BundleArrival): BundleVerdict {
       `it has ${message.length} bytes, at most ${DOCUMENT_LIMITS.bytes} are accepted; make it smaller`,
     );
   if (message.length === 0)
-    return refuse(417, "an empty payload takes nothing back; publish the newest TrustBundle again");
+    return refuse(
+      417,
+      "an empty payload does not revoke the TrustBundle; publish the newest TrustBundle again",
+    );
   const read = readSignedMessage(message);
   switch (read.type) {
     case "Plain":
@@ -64,7 +67,7 @@ function judgeEnvelope(envelope: SignedEnvelope, arrival: BundleArrival): Bundle
   const { keyring, verify, sha256 } = arrival;
   const { payload } = envelope;
   const digest = `sha256:${sha256(payload)}`;
-  // It was verified when it was accepted, and its signers may be gone since.
+  // It was verified when it was accepted; its signers may have been removed since.
   if (digest === keyring.bundleDigest) return { type: "Unchanged" };
   const refuse = (code: BundleRefusal["code"], message: string): BundleRefusal => ({
     type: "Refused",
@@ -99,8 +102,8 @@ function judgeEnvelope(envelope: SignedEnvelope, arrival: BundleArrival): Bundle
   return { type: "Accepted", bundle, digest };
 }
 
-/** Nobody may lock the fleet out with roots whose private half is lost: one that has come must have signed, or, where
- * some have only gone, one that stays. */
+/** Root keys whose private half is lost would lock the fleet out. So a new root key must have signed or, if keys were only
+ * removed, a remaining one. */
 function unprovenRoots(
   { root }: TrustBundle,
   envelope: SignedEnvelope,

@@ -1,4 +1,4 @@
-// Performs: the trust view, the one shape that the local API and `agent trust show` have: the keys in force and their files.
+// Performs: makes the view of trust for the local API and `agent trust show`: the keys in force and their files.
 
 import type { AgentConfig } from "../config/config.ts";
 import type { Sha256 } from "../api/decode/decode-context.ts";
@@ -11,11 +11,11 @@ import type { Trust, TrustState } from "./trust.ts";
 export interface TrustRequests {
   /** Reads the keys again. */
   readonly current: () => TrustState;
-  /** Throws when the disk refuses it. */
+  /** Throws when it cannot be stored. */
   readonly reset: () => void;
 }
 
-/** After a reset, a document that was refused for its version or its signature may count. */
+/** After a reset, refused documents are judged again: their version or signature may count now. */
 export function trustRequests(
   trust: Pick<Trust, "current" | "reset">,
   documents: { forgetVersion(): void; judgeAgain(): void } | undefined,
@@ -23,7 +23,7 @@ export function trustRequests(
   return {
     current: () => trust.current(),
     reset: () => {
-      // In this order: a version that is forgotten while keys stay in force would let an older document in.
+      // In this order: forgetting the version while keys stay in force would accept an older document.
       trust.reset();
       documents?.forgetVersion();
       documents?.judgeAgain();
@@ -62,13 +62,13 @@ function whyOf(
   { required }: TrustState,
   keyFiles: readonly KeyFile[],
 ): string {
-  if (!required) return `no key has ever been seen in ${trustPath}`;
+  if (!required) return `there has never been a key in ${trustPath}`;
   if (mqtt?.requireSignature === true) return "the configuration has mqtt.requireSignature: true";
   if (keyFiles.length > 0) return `there is a key in ${trustPath}`;
-  return "this node has required it before; agent trust reset ends that";
+  return "this node has required signatures before; agent trust reset ends that";
 }
 
-/** Keys in force come first. */
+/** Keys in force first. */
 function rootKeysOf(files: readonly KeyFile[], { rootKeyIds }: TrustState): readonly RootKeyView[] {
   const inForce = new Set(rootKeyIds);
   const known = files.map(({ keyid, path }) => ({
@@ -102,7 +102,7 @@ export interface RootKeyView {
   readonly keyid: string;
   /** Its file in `trustPath`; absent = the key is only in the bundle. */
   readonly file?: string;
-  /** False = the bundle has other root keys: this one signs nothing. */
+  /** False = the bundle has other root keys, so that signatures of this key do not count. */
   readonly inForce: boolean;
 }
 
@@ -121,7 +121,7 @@ export interface TrustView {
   readonly why: string;
   readonly trustPath: string;
   readonly rootKeys: readonly RootKeyView[];
-  /** Absent = no bundle was accepted yet: root keys sign everything. */
+  /** Absent = no bundle was accepted yet; root keys sign everything. */
   readonly bundle?: {
     readonly version: number;
     /** RFC 3339. */

@@ -24,7 +24,7 @@ import { keyringOf, noTrustedKey, type Keyring } from "./keyring.ts";
 
 export interface TrustOptions {
   readonly store: TrustStore;
-  /** What lies in `trustPath` at this moment. */
+  /** Reads the keys in `trustPath`. */
   readonly rootKeys: () => RootKeys;
   readonly verify: VerifySignature;
   readonly sha256: Sha256;
@@ -32,22 +32,22 @@ export interface TrustOptions {
   readonly log: Logger;
   /** This node's name. */
   readonly node: string;
-  /** For messages. */
+  /** Shown in messages. */
   readonly trustPath: string;
   /** `mqtt.requireSignature`. */
   readonly requireSignature: boolean;
   readonly onConditions: () => void;
 }
 
-/** What is in force at this moment. */
+/** What is in force at present. */
 export interface TrustState {
   readonly required: boolean;
-  /** Absent = there is a key that can be used. */
+  /** Why no key can be used; absent = at least one can. */
   readonly unusable?: string;
   readonly rootKeyIds: readonly string[];
-  /** 0 = there is no bundle: the roots sign everything. */
+  /** 0 = there is no bundle; root keys sign everything. */
   readonly bundleVersion: number;
-  /** Wall ms. */
+  /** Wall-clock milliseconds. */
   readonly notBefore?: number;
   readonly keys: readonly {
     readonly keyId: string;
@@ -55,14 +55,14 @@ export interface TrustState {
     readonly nodes?: readonly string[];
     readonly groups?: readonly string[];
   }[];
-  /** Sentences about `trustPath`. */
+  /** Problems of `trustPath`, in sentences. */
   readonly problems: readonly string[];
   /** The newest TrustBundle that was refused. */
   readonly lastRejected?: RefusedDocument;
 }
 
-/** How soon a repaired directory, or a disk with room again, is noticed. */
-const LOOK_AGAIN_MS = 60_000;
+/** Interval for noticing a repaired directory or a disk with room again, ms. */
+const RETRY_MS = 60_000;
 const NOTHING_FOUND: RootKeys = { keys: [], problems: [] };
 
 export class Trust implements Disposable {
@@ -73,13 +73,13 @@ export class Trust implements Disposable {
   #record: TrustRecord;
   #found: RootKeys = NOTHING_FOUND;
   #keyring: Keyring;
-  /** Once true, true for this life, written down or not. */
+  /** Once true, stays true for this process, stored or not. */
   #mustSign = false;
-  /** A bundle that the disk did not take. */
-  #owed: Uint8Array | undefined;
-  /** The newest bundle, if nobody in force had signed it: with other root keys it may count. */
+  /** A bundle that could not be stored. */
+  #unsaved: Uint8Array | undefined;
+  /** The newest bundle, if no key in force has signed it: with other root keys it may count. */
   #unsigned: Uint8Array | undefined;
-  #again: Disposable | undefined;
+  #retry: Disposable | undefined;
   #onKeysChanged: () => void = () => undefined;
 
   constructor(options: TrustOptions) {
@@ -91,12 +91,12 @@ export class Trust implements Disposable {
     this.#keyring = this.#read();
   }
 
-  /** One listener; called when other keys are in force, with which refused documents may count. */
+  /** One listener; called when the keys in force change, so that refused documents are judged again. */
   onKeysChanged(listener: () => void): void {
     this.#onKeysChanged = listener;
   }
 
-  /** The keys in force, `trustPath` read anew: asked before every judgement. Throws nothing. */
+  /** Reads `trustPath` and returns the keys in force; called before every judgement. Never throws. */
   look(): Keyring {
     const before = this.#keyring;
     this.#refresh();
@@ -106,13 +106,13 @@ export class Trust implements Disposable {
 
   /** A message on the trust topic. Never throws. */
   receive(message: Uint8Array): void {
-    this.#owed = undefined;
+    this.#unsaved = undefined;
     this.#unsigned = undefined;
     this.look();
     this.#take(message);
   }
 
-  /** Why the signature of a command to this node, or to one of its groups, does not count; undefined = it does. */
+  /** Why the signature of a command to this node or one of its groups does not count; undefined = it counts. */
   judgeCommand(envelope: SignedEnvelope, group?: string): string | undefined {
     const keyring = this.look();
     if (keyring.unusable !== undefined) return noTrustedKey(keyring.unusable);
@@ -121,7 +121,7 @@ export class Trust implements Disposable {
     return verdict.type === "Refused" ? verdict.message : undefined;
   }
 
-  /** Nothing unsigned counts any more. */
+  /** Whether unsigned documents and commands no longer count. */
   required(): boolean {
     return this.look().required;
   }
@@ -145,18 +145,18 @@ export class Trust implements Disposable {
   conditions(): readonly NodeCondition[] {
     const { required, unusable } = this.#keyring;
     if (!required || unusable === undefined) return [];
-    const message = `no document is accepted, what runs goes on: ${unusable}`;
+    const message = `no document is accepted, running pods continue: ${unusable}`;
     return [{ type: "TrustUnavailable", status: "True", reason: "NoTrustedKey", message }];
   }
 
-  /** `agent trust reset`: as if no key had ever been seen; what lies in `trustPath` counts at once. Throws what the
-   * checkpoint throws, and nothing is forgotten then. */
+  /** `agent trust reset`: deletes the stored trust; keys in `trustPath` count again at once. Throws what the checkpoint
+   * throws; then nothing is deleted. */
   reset(): void {
     const record: TrustRecord = { required: false };
     this.#options.store.write(record);
     this.#record = record;
     this.#mustSign = false;
-    this.#owed = undefined;
+    this.#unsaved = undefined;
     this.#refusals.forget();
     this.#options.log.warn("trust was reset");
     const before = this.#keyring;
@@ -166,8 +166,8 @@ export class Trust implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#again?.[Symbol.dispose]();
-    this.#again = undefined;
+    this.#retry?.[Symbol.dispose]();
+    this.#retry = undefined;
   }
 
   #take(message: Uint8Array): void {
@@ -194,12 +194,12 @@ export class Trust implements Disposable {
     try {
       store.write(record);
     } catch (error) {
-      log.error("a TrustBundle could not be kept; it is tried again by itself", {
+      log.error("a TrustBundle could not be stored; trying again", {
         version,
         error: messageOf(error),
       });
-      this.#owed = envelope;
-      this.#lookLater();
+      this.#unsaved = envelope;
+      this.#retryLater();
       return;
     }
     this.#record = record;
@@ -215,14 +215,14 @@ export class Trust implements Disposable {
     const { rootKeys, requireSignature } = this.#options;
     const found = rootKeys();
     const isSame = sameValue(found, this.#found);
-    if (!isSame) this.#tellProblems(found);
+    if (!isSame) this.#logProblems(found);
     this.#found = found;
     const isFirst = !this.#mustSign && (requireSignature || found.keys.length > 0);
     if (isFirst) this.#require();
     if (isFirst || !isSame) this.#keyring = this.#read();
   }
 
-  /** Counts from here on, whether the disk takes it or not. */
+  /** Takes effect even if it cannot be stored. */
   #require(): void {
     const { store, log } = this.#options;
     this.#mustSign = true;
@@ -231,19 +231,19 @@ export class Trust implements Disposable {
     try {
       store.write(record);
       this.#record = record;
-      const remedy = 'only "agent trust reset" takes it back';
+      const remedy = 'only "agent trust reset" ends this';
       log.info("from now on documents must be signed", { keys: this.#found.keys.length, remedy });
     } catch (error) {
-      log.error("cannot write down that documents must be signed; it counts all the same", {
+      log.error("cannot store that documents must be signed; it is required all the same", {
         error: messageOf(error),
       });
-      this.#lookLater();
+      this.#retryLater();
     }
   }
 
   #read(): Keyring {
     const { trustPath, sha256 } = this.#options;
-    // A key that cannot be read was meant to count: until it can, or is taken away, nothing plain does.
+    // An unreadable key was meant to count: until it is readable or removed, unsigned documents do not.
     const isMeant = this.#found.problems.length > 0;
     const required = this.#record.required || this.#mustSign || isMeant;
     const record = { ...this.#record, required };
@@ -254,37 +254,38 @@ export class Trust implements Disposable {
     const { log, onConditions } = this.#options;
     const { required, unusable } = this.#keyring;
     const isStuck = required && unusable !== undefined;
-    // Also one that has been from the start, and for which nothing has changed.
-    if (isStuck && this.#again === undefined) this.#lookLater();
+    // Also if it was so from the start, without a change.
+    if (isStuck && this.#retry === undefined) this.#retryLater();
     if (this.#keyring === before) return;
     if (before.required !== required || before.unusable !== unusable) {
       if (isStuck) log.error("no document is accepted", { reason: unusable });
       onConditions();
     }
-    // The broker does not send it twice, and documents may need it.
+    // The broker does not send it again, and documents may need it.
     const unsigned = this.#unsigned;
     this.#unsigned = undefined;
     if (unsigned !== undefined) this.#take(unsigned);
     this.#onKeysChanged();
   }
 
-  #tellProblems({ problems }: RootKeys): void {
-    const { problems: told } = this.#found;
+  #logProblems({ problems }: RootKeys): void {
+    const { problems: reported } = this.#found;
     for (const problem of problems)
-      if (!told.includes(problem)) this.#options.log.warn("a root key cannot be used", { problem });
+      if (!reported.includes(problem))
+        this.#options.log.warn("a root key cannot be used", { problem });
   }
 
-  /** While something is amiss that nobody would tell of when it is put right. */
-  #lookLater(): void {
-    this.#again?.[Symbol.dispose]();
-    this.#again = this.#options.clock.after(LOOK_AGAIN_MS, () => {
-      this.#again = undefined;
+  /** Polls while there is a problem whose end no event reports. */
+  #retryLater(): void {
+    this.#retry?.[Symbol.dispose]();
+    this.#retry = this.#options.clock.after(RETRY_MS, () => {
+      this.#retry = undefined;
       if (this.#mustSign && !this.#record.required) this.#require();
-      const owed = this.#owed;
+      const owed = this.#unsaved;
       if (owed === undefined) this.look();
       else this.receive(owed);
       const { required, unusable } = this.#keyring;
-      if (required && unusable !== undefined && this.#again === undefined) this.#lookLater();
+      if (required && unusable !== undefined && this.#retry === undefined) this.#retryLater();
     });
   }
 }

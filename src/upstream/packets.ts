@@ -1,4 +1,4 @@
-// Decides what goes into one PUBLISH: a row as the broker can take it, or several events together.
+// Decides what one PUBLISH contains: one row of the outbox as the broker accepts it, or several events.
 
 import type { ConnectAck, MqttMessage } from "../mqtt/mqtt-link.ts";
 
@@ -17,15 +17,15 @@ export interface OutboxRow {
 export interface OutboxRows {
   /** At most `limit` rows in the order of sending; they are in flight until `sentAll`, `retry` or `released`. */
   nextBatch(limit: number): readonly OutboxRow[];
-  /** The broker has them. */
+  /** The broker has acknowledged them. */
   sentAll(ids: readonly number[]): void;
-  /** It was not taken, and may be sent again. */
+  /** The broker did not accept it; it may be sent again. */
   retry(id: number): void;
-  /** The connection is gone: nothing is in flight any more. */
+  /** The connection is over: nothing is in flight. */
   released(): void;
-  /** Nothing more on this topic until `readmit`. */
+  /** Nothing is sent on this topic until `readmit`. */
   setAside(topic: string): void;
-  /** Everything that was set aside may be tried again. */
+  /** Every topic that was set aside may be tried again. */
   readmit(): void;
 }
 
@@ -45,13 +45,13 @@ const MAX_BATCH_BYTES = 16 * 1024;
 /** Most bytes of a PUBLISH besides topic and payload: header, length, packet id, properties. */
 const OVERHEAD_BYTES = 16;
 
-/** Beside the events of a batch, and beside each of them. */
+/** Bytes of a batch beside its events, and beside each event. */
 const BATCH_BYTES = 128;
 const EVENT_BYTES = 32;
 
 /**
- * Packets in the order of the rows; consecutive events of one topic share one, as many as the broker's Maximum Packet
- * Size has room for (undefined = no limit).
+ * Packets in the order of the rows. Consecutive events of one topic share a packet, as many as fit the broker's Maximum
+ * Packet Size (undefined = no limit).
  */
 export function packetsOf(
   rows: readonly OutboxRow[],
@@ -100,12 +100,12 @@ function eventOf(n: number, payload: Uint8Array): object {
     const event: unknown = JSON.parse(new TextDecoder().decode(payload));
     return typeof event === "object" && event !== null ? { n, ...event } : { n };
   } catch {
-    // Not JSON: there is nothing more to say about it.
+    // Not JSON: only the number is known.
     return { n };
   }
 }
 
-/** The message as this broker allows it. */
+/** The message with the QoS and retain flag that this broker supports. */
 export function allowed(message: MqttMessage, ack: ConnectAck): MqttMessage {
   const qos = ack.maximumQos === 0 ? 0 : message.qos;
   return { ...message, qos, retain: message.retain && ack.retainAvailable };

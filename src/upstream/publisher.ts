@@ -1,5 +1,4 @@
-// Performs: drains the outbox into one session after the other; only the outbox resends, and a row goes with its
-// PUBACK.
+// Performs: publishes the outbox in one session after the other. Only the outbox resends; a row is removed at its PUBACK.
 
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import { nextBackoff, retryAt, type BackoffEntry } from "../lib/backoff.ts";
@@ -24,17 +23,17 @@ export interface PublisherOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly outbox: OutboxRows;
-  /** Stands in every batch of events. */
+  /** Part of every batch of events. */
   readonly incarnation: string;
-  /** Everything the publisher has to complain about; called when that changes. */
+  /** All conditions of the publisher that are true; called when they change. */
   readonly onConditions: (conditions: readonly NodeCondition[]) => void;
-  /** Nothing more goes on this topic for an hour; told once, until the topic was taken. */
+  /** Nothing is sent on this topic for an hour; called once until the broker accepts the topic again. */
   readonly onSetAside?: (topic: string, why: string) => void;
-  /** Something went to the broker and was answered. */
+  /** The broker has accepted a message. */
   readonly onTaken?: () => void;
 }
 
-/** What belongs to one session. */
+/** The state of one session. */
 interface Drain {
   readonly session: MqttSession;
   readonly number: number;
@@ -48,7 +47,7 @@ interface Drain {
 
 const WINDOW = 20;
 const CATCH_UP_GAP_MS = 100;
-/** A broker that does not answer for so long is not there any more. */
+/** The session is aborted if the broker does not answer for this long. */
 const ACK_TIMEOUT_MS = 60_000;
 const STRIKE_OUT_AGAIN_MS = 10_000;
 const QUOTA_EXCEEDED = 0x97;
@@ -64,7 +63,7 @@ export class Publisher {
     this.#options = options;
   }
 
-  /** There may be something new in the outbox. */
+  /** The outbox may have new rows. */
   wake(): void {
     this.#work.put(true);
   }
@@ -108,7 +107,7 @@ export class Publisher {
     return packetsOf(rows, origin, drain.session.ack.maximumPacketSize);
   }
 
-  /** One place of the broker's window is kept for birth, which is no row. */
+  /** One place of the broker's window is kept for birth, which is not in the outbox. */
   #window({ session }: Drain, now: Monotonic): number {
     if (anyOnProbation(this.#suspects, now)) return 1;
     return Math.max(1, Math.min(WINDOW, session.ack.receiveMaximum - 1));
@@ -144,7 +143,7 @@ export class Publisher {
     void this.#deliver(drain, packet);
   }
 
-  /** One event or answer that this broker has no room for must not keep all others of its topic back. */
+  /** One event or answer that is too large for this broker must not block the others of its topic. */
   #tooLarge(drain: Drain, packet: Packet, over: number): void {
     const { maximumPacketSize = 0 } = drain.session.ack;
     const why = `is ${over} bytes over the broker's Maximum Packet Size of ${maximumPacketSize}`;
@@ -152,11 +151,14 @@ export class Publisher {
       this.#deny(packet, why);
       return;
     }
-    this.#options.log.warn("a message is dropped", { topic: packet.message.topic, why });
+    this.#options.log.warn("a message for the broker is dropped", {
+      topic: packet.message.topic,
+      why,
+    });
     this.#strikeOut(drain, packet.ids);
   }
 
-  /** Never rejects. What gets no answer stays in flight until `run` releases it. */
+  /** Never rejects. A message without an answer stays in flight until `run` releases it. */
   async #deliver(drain: Drain, packet: Packet): Promise<void> {
     const { clock, log } = this.#options;
     const { session, signal, inFlight } = drain;
@@ -180,7 +182,7 @@ export class Publisher {
       this.#options.onTaken?.();
       drain.quota = undefined;
       this.#suspects = afterSuccess(this.#suspects, topic);
-      if (this.#denied.delete(topic)) this.#tell();
+      if (this.#denied.delete(topic)) this.#emitConditions();
       this.#strikeOut(drain, packet.ids);
       return;
     }
@@ -192,13 +194,15 @@ export class Publisher {
     this.#deny(packet, `was refused with reason code 0x${code.toString(16)}`);
   }
 
-  /** What the broker has: until the disk lets us strike it out, newer rows of its topic wait behind it. */
+  /** Removes acknowledged rows; until the disk permits that, newer rows of the topic wait behind them. */
   #strikeOut(drain: Drain, ids: readonly number[]): void {
     const { clock, log, outbox } = this.#options;
     try {
       outbox.sentAll(ids);
     } catch (error) {
-      log.warn("cannot write down what the broker has taken", { error: messageOf(error) });
+      log.warn("cannot remove acknowledged messages from the outbox; trying again", {
+        error: messageOf(error),
+      });
       clock.after(STRIKE_OUT_AGAIN_MS, () => {
         if (drain.signal.aborted) return;
         this.#strikeOut(drain, ids);
@@ -214,12 +218,14 @@ export class Publisher {
     for (const id of ids) this.#giveBack(() => outbox.retry(id));
   }
 
-  /** A superseded row that a full disk does not let us drop is sent once more, before the newer word of its topic. */
+  /** If a full disk prevents the removal of a superseded row, it is sent once more, before the newer row of its topic. */
   #giveBack(give: () => void): void {
     try {
       give();
     } catch (error) {
-      this.#options.log.warn("cannot tidy up the outbox", { error: messageOf(error) });
+      this.#options.log.warn("cannot return unsent messages to the outbox", {
+        error: messageOf(error),
+      });
     }
   }
 
@@ -237,14 +243,17 @@ export class Publisher {
   #setAside(topic: string, why: string): void {
     const { log, outbox, onSetAside } = this.#options;
     outbox.setAside(topic);
-    log.warn("the broker does not take a topic; set aside for an hour", { topic, why });
+    log.warn("the broker does not accept a topic; nothing is sent on it for an hour", {
+      topic,
+      why,
+    });
     const isKnown = this.#denied.has(topic);
     this.#denied.set(topic, why);
     if (!isKnown) onSetAside?.(topic, why);
-    this.#tell();
+    this.#emitConditions();
   }
 
-  /** What has waited for an hour gets another chance; the complaint stays until it was taken. */
+  /** Topics are tried again after an hour; the condition stays until the broker accepts them. */
   #readmit(now: Monotonic): void {
     const due = [...this.#suspects].some(
       ([, { setAsideUntil }]) => setAsideUntil !== undefined && setAsideUntil <= now,
@@ -262,7 +271,7 @@ export class Publisher {
       if (isSetAside(this.#suspects, topic, now)) outbox.setAside(topic);
   }
 
-  #tell(): void {
+  #emitConditions(): void {
     this.#options.onConditions(topicsCondition("PublishDenied", "TopicRefused", this.#denied));
   }
 }

@@ -1,24 +1,24 @@
-// Decides what is published again although the broker has acknowledged the same before.
+// Decides what is published again although the broker has acknowledged the same content before.
 
 /** Nothing, the report alone, or the report and every pod topic. */
-export type Again = "nothing" | "report" | "all";
+export type Refresh = "nothing" | "report" | "all";
 
-/** Pod topics cost most of the bytes and hardly ever need it: they go with every fourth refresh. */
+/** Pod topics cost most of the bytes and rarely need a refresh: every fourth includes them. */
 const PODS_EVERY = 4;
 
-/** Of the n-th refresh (1, 2, 3 …) without a change. */
-export function againAtRefresh(count: number): Again {
+/** For the n-th refresh (1, 2, 3 …) without a change. */
+export function refreshScope(count: number): Refresh {
   return count % PODS_EVERY === 0 ? "all" : "report";
 }
 
-/** At the begin of a session. Where the broker was restored from an older copy, a session it still knows is no proof of
- * what it retains, neither of the report nor of the pods; a metered line waits for the refresh. */
-export function againAtConnect(sessionPresent: boolean, profile: "normal" | "metered"): Again {
+/** At the begin of a session. A broker that was restored from an older copy may have the session without the retained
+ * reports; a metered line waits for the next refresh. */
+export function connectScope(sessionPresent: boolean, profile: "normal" | "metered"): Refresh {
   return sessionPresent && profile === "metered" ? "nothing" : "all";
 }
 
-/** Both are owed. */
-export function both(a: Again, b: Again): Again {
+/** The larger of two refreshes. */
+export function larger(a: Refresh, b: Refresh): Refresh {
   if (a === "all" || b === "all") return "all";
   return a === "report" || b === "report" ? "report" : "nothing";
 }

@@ -1,4 +1,4 @@
-// Performs: the node's side of the broker: the connection, the reports through the outbox, the messages to their receiver.
+// Performs: connects the node to its broker: reports go through the outbox, messages to their receiver.
 
 import type { MqttConfig } from "../config/config.ts";
 import type { SourceName } from "../api/pod/desired-pod.ts";
@@ -9,7 +9,7 @@ import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
 import type { UpstreamFacts } from "../rollout/trial-facts.ts";
 import { Acknowledgements } from "./report/acknowledgements.ts";
-import { againAtConnect, againAtRefresh, both, type Again } from "./refresh-policy.ts";
+import { connectScope, refreshScope, larger, type Refresh } from "./refresh-policy.ts";
 import { UpstreamConnection } from "./link/connection.ts";
 import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
 import { podLine } from "./report/pod-line.ts";
@@ -20,7 +20,7 @@ import {
   report,
   reportContent,
   reportPayload,
-  type Speaker,
+  type MessageNumber,
 } from "./report/report.ts";
 import type { Ack } from "../protocol/reported-state.ts";
 import type { Edges } from "../edges.ts";
@@ -54,11 +54,11 @@ export class Upstream {
   readonly #meter: LinkMeter;
   readonly #publisher: Publisher;
   readonly #reports: ReportLoop;
-  readonly #speaker: NextSpeaker;
+  readonly #numbers: MessageNumbers;
   readonly #acknowledgements = new Acknowledgements();
   #review: Disposable | undefined;
-  #again: Disposable | undefined;
-  #owes: Again = "nothing";
+  #retry: Disposable | undefined;
+  #owed: Refresh = "nothing";
   #refreshes = 0;
   #reachedAt: Monotonic | undefined;
   #connectionConditions: readonly NodeCondition[] = [];
@@ -111,7 +111,7 @@ export class Upstream {
         },
       },
     });
-    this.#speaker = new NextSpeaker({
+    this.#numbers = new MessageNumbers({
       incarnation: incarnation.id,
       firstSession: incarnation.nextSession(),
       session: () => this.#connection.status().session,
@@ -162,7 +162,7 @@ export class Upstream {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#connection.run(signal), this.#reports.run(signal)]);
     this.#review?.[Symbol.dispose]();
-    this.#again?.[Symbol.dispose]();
+    this.#retry?.[Symbol.dispose]();
   }
 
   #reached(): void {
@@ -170,38 +170,38 @@ export class Upstream {
     this.#options.onReached?.();
   }
 
-  /** A new session has everything already. */
+  /** For a new session, `onFreshSession` reports everything. */
   #connected(sessionPresent: boolean): void {
-    const again = againAtConnect(sessionPresent, this.#options.config.profile);
+    const again = connectScope(sessionPresent, this.#options.config.profile);
     if (sessionPresent && again !== "nothing") this.#report(again);
   }
 
-  #refresh(): Again {
+  #refresh(): Refresh {
     this.#refreshes += 1;
-    return againAtRefresh(this.#refreshes);
+    return refreshScope(this.#refreshes);
   }
 
-  /** A report that cannot be written (a full disk) is owed until it can. */
-  #report(again: Again): void {
+  /** A report that cannot be written, as on a full disk, is tried again. */
+  #report(again: Refresh): void {
     const { clock, log } = this.#options.edges;
-    this.#again?.[Symbol.dispose]();
-    this.#again = undefined;
-    this.#owes = both(this.#owes, again);
+    this.#retry?.[Symbol.dispose]();
+    this.#retry = undefined;
+    this.#owed = larger(this.#owed, again);
     try {
-      this.#put(this.#options.truth(), this.#owes);
-      this.#owes = "nothing";
+      this.#put(this.#options.truth(), this.#owed);
+      this.#owed = "nothing";
       this.#publisher.wake();
     } catch (error) {
-      log.error("cannot report", { error: messageOf(error) });
-      this.#again = clock.after(REPORT_AGAIN_MS, () => this.#report("nothing"));
+      log.error("cannot write the report to the outbox; trying again", { error: messageOf(error) });
+      this.#retry = clock.after(REPORT_AGAIN_MS, () => this.#report("nothing"));
     }
   }
 
-  #put(truth: NodeTruth, again: Again): void {
+  #put(truth: NodeTruth, again: Refresh): void {
     const { edges, config, nodeName } = this.#options;
     const { clock, store } = edges;
     const reported = report({
-      ...this.#speaker.next(),
+      ...this.#numbers.next(),
       node: nodeName,
       time: clock.now(),
       clockTrusted: edges.clockSynchronised(),
@@ -233,11 +233,11 @@ export class Upstream {
       const root = config.topicRoot;
       const topic = topicFor({ type: "PodReported", root, node: nodeName, namespace, pod: name });
       topics.add(topic);
-      // It exists without a status: its last report stays.
+      // The pod exists and its status is unknown: its last report stays.
       if (status === undefined) continue;
       outbox.put({
         ...message,
-        ...podTopicPayload(desired, status, this.#speaker.next()),
+        ...podTopicPayload(desired, status, this.#numbers.next()),
         topic,
         refresh,
       });
@@ -247,7 +247,7 @@ export class Upstream {
       if (!topics.has(topic)) outbox.put({ ...message, topic, payload: new Uint8Array() });
   }
 
-  /** Also remembers what converged, and reports again when time alone will change the answer. */
+  /** Also stores what converged, and schedules a report for when time alone changes the acknowledgement. */
   #acknowledge(truth: NodeTruth): readonly Ack[] {
     const { edges, onConverged } = this.#options;
     const { clock } = edges;
@@ -265,7 +265,7 @@ export class Upstream {
 
 const OFFLINE: UpstreamFacts = { isConnected: false, reachedAt: undefined };
 
-/** The upstream for the rooms that are built before it; without a broker it does nothing. */
+/** Stands for the upstream where something is built before it; without a broker it does nothing. */
 export class UpstreamPort {
   #upstream: Upstream | undefined;
 
@@ -291,26 +291,26 @@ export class UpstreamPort {
   }
 }
 
-interface SpeakerOptions {
+interface MessageNumbersOptions {
   readonly incarnation: string;
-  /** A session number for what is said before the first connection of this process. */
+  /** The session number of messages that are written before the first connection of this process. */
   readonly firstSession: number;
   /** Number of the present connection; undefined = none. */
   readonly session: () => number | undefined;
 }
 
-/** (session, seq) only grows: seq within the process, session from process to process. */
-class NextSpeaker {
-  readonly #options: SpeakerOptions;
+/** Numbers messages; (session, seq) only grows: seq within the process, session from process to process. */
+class MessageNumbers {
+  readonly #options: MessageNumbersOptions;
   #session: number;
   #seq = 0;
 
-  constructor(options: SpeakerOptions) {
+  constructor(options: MessageNumbersOptions) {
     this.#options = options;
     this.#session = options.firstSession;
   }
 
-  next(): Speaker {
+  next(): MessageNumber {
     this.#session = Math.max(this.#session, this.#options.session() ?? 0);
     this.#seq += 1;
     return { incarnation: this.#options.incarnation, session: this.#session, seq: this.#seq };

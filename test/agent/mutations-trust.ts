@@ -76,8 +76,8 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
     name: "keys that are there again are not looked for",
     file: TRUST,
     search:
-      "if (isStuck && this.#again === undefined) this.#lookLater();\n    if (this.#keyring === before) return;",
-    replacement: "if (this.#keyring === before) return;\n    if (isStuck) this.#lookLater();",
+      "if (isStuck && this.#retry === undefined) this.#retryLater();\n    if (this.#keyring === before) return;",
+    replacement: "if (this.#keyring === before) return;\n    if (isStuck) this.#retryLater();",
   },
   {
     name: "what was refused stays refused under other keys",

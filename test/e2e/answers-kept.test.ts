@@ -101,7 +101,7 @@ e2e.concurrent("a key signs what its role says, and only as what it was signed",
     {
       what: "rubbish in an envelope, which nobody reads",
       code: 401,
-      says: /does not belong to this payload/,
+      says: /does not match this payload/,
       payload: { ...good, payload: rubbish },
     },
   ]);

@@ -1,5 +1,5 @@
-// Performs: what CONNECT says: read from configuration and files at each attempt, so that a rotated key or password
-// counts.
+// Performs: makes the options of CONNECT from configuration and files, at each attempt, so that a rotated key or password
+// is used.
 
 import type { MqttConfig } from "../../config/config.ts";
 import type { Files } from "../../host/files.ts";
@@ -33,7 +33,7 @@ export function brokerOptions(input: BrokerOptionsInput): ConnectOptions {
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     will: { ...willWithin(will, limits), delaySeconds: WILL_DELAY_S },
     ...(config.username === undefined ? {} : { username: config.username }),
-    // An editor ends the line of a password.
+    // Editors add a line end to a password.
     ...(config.passwordFile === undefined
       ? {}
       : { password: read(config.passwordFile).replace(/\r?\n$/, "") }),
@@ -45,7 +45,8 @@ export function brokerOptions(input: BrokerOptionsInput): ConnectOptions {
   };
 }
 
-/** A password or PEM file; whoever renews certificates likes to switch symbolic links. Throws AgentError `FileError`. */
+/** A password or PEM file; symbolic links are followed, as renewal of certificates often replaces links. Throws AgentError
+ * `FileError`. */
 export function readText(files: Files, path: string): string {
   return new TextDecoder().decode(files.readFollowing(path, MAX_FILE_BYTES));
 }

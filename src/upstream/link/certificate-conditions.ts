@@ -1,4 +1,4 @@
-// Decides which certificates of the connection to the broker somebody should look after, and says so as conditions.
+// Decides which certificates of the connection to the broker need attention, as conditions.
 
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import { rfc3339 } from "../../lib/clock.ts";
@@ -10,14 +10,14 @@ export interface CertificateFile {
   readonly path: string;
   /** When its certificates expire, in ms since 1970; empty for a key. */
   readonly expiries: readonly number[];
-  /** Why it is of no use. */
+  /** Why it cannot be used. */
   readonly error?: string;
 }
 
-/** So early that a certificate can be renewed by hand. */
+/** Early enough to renew a certificate by hand. */
 export const EXPIRY_WARNING_MS = 30 * 86_400_000;
 
-/** `now` = wall clock in ms when it is trusted; a clock that is not judges no date. */
+/** `now` = wall-clock milliseconds, if synchronised; without it no expiry is judged. */
 export function certificateConditions(
   files: readonly CertificateFile[],
   now: number | undefined,
@@ -59,8 +59,7 @@ function expiryMessage(
 }
 
 /**
- * A chain is as good as its first certificate to expire; of CAs that overlap for a rotation, or of a whole system's,
- * the last one counts.
+ * A chain is valid until its first certificate expires; a file of CAs, which may overlap for a rotation, until the last.
  */
 function lastDay(field: CertificateFile["field"], expiries: readonly number[]): number {
   return field === "mqtt.caFile" ? Math.max(...expiries) : Math.min(...expiries);

@@ -1,5 +1,5 @@
-// Performs: looks after the certificates of the connection: at each connect and every six hours, because a connection
-// can last for months.
+// Performs: checks the certificates of the connection at each connect and every six hours, because a connection can last
+// for months.
 
 import type { MqttConfig } from "../../config/config.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
@@ -16,13 +16,13 @@ export interface CertificateWatchOptions {
   readonly log: Logger;
   readonly files: Files;
   readonly config: Pick<MqttConfig, "caFile" | "certFile" | "keyFile">;
-  /** Whether the kernel says that the clock is synchronised. */
+  /** Whether the kernel reports that the clock is synchronised. */
   readonly clockTrusted: () => boolean;
   /** `conditions()` has changed. */
   readonly onChange: () => void;
 }
 
-const AGAIN_MS = 6 * 3_600_000;
+const CHECK_INTERVAL_MS = 6 * 3_600_000;
 
 export class CertificateWatch {
   readonly #options: CertificateWatchOptions;
@@ -53,7 +53,7 @@ export class CertificateWatch {
     if (config.caFile === undefined && config.certFile === undefined) return;
     while (!signal.aborted) {
       this.look();
-      await clock.sleep(AGAIN_MS, signal);
+      await clock.sleep(CHECK_INTERVAL_MS, signal);
     }
   }
 
@@ -72,7 +72,7 @@ export class CertificateWatch {
       const text = readText(this.#options.files, path);
       return { field, path, expiries: field === "mqtt.keyFile" ? [] : certificateExpiries(text) };
     } catch (error) {
-      // Told as a condition; the attempt to connect fails by itself.
+      // Reported as a condition; the attempt to connect fails on its own.
       return { field, path, expiries: [], error: messageOf(error) };
     }
   }

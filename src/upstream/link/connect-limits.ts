@@ -1,4 +1,4 @@
-// Decides what CONNECT may ask of a broker that refused an earlier one.
+// Decides what CONNECT may ask for after a broker has refused an earlier one.
 
 import type { ConnectAck, MqttMessage } from "../../mqtt/mqtt-link.ts";
 
@@ -9,7 +9,7 @@ export interface ConnectLimits {
   readonly willQos: 0 | 1;
 }
 
-/** The next thing to try after a refusal for `reason`; undefined = nothing in CONNECT would help. */
+/** The limits to try after a refusal for `reason`; undefined = no other CONNECT would help. */
 export function lowered(limits: ConnectLimits, reason: string): ConnectLimits | undefined {
   if (reason === "ProtocolUnsupported" && limits.protocolVersion === 5)
     return { ...limits, protocolVersion: 4 };
@@ -18,7 +18,7 @@ export function lowered(limits: ConnectLimits, reason: string): ConnectLimits | 
   return undefined;
 }
 
-/** What the next CONNECT may ask for, now that the broker has said what it allows. */
+/** What the next CONNECT may ask for, by the broker's CONNACK. */
 export function allowedBy(limits: ConnectLimits, ack: ConnectAck): ConnectLimits {
   return {
     ...limits,
@@ -27,7 +27,7 @@ export function allowedBy(limits: ConnectLimits, ack: ConnectAck): ConnectLimits
   };
 }
 
-/** The will as far as the broker takes it. */
+/** The will, reduced to what the broker accepts. */
 export function willWithin(will: MqttMessage, { willRetain, willQos }: ConnectLimits): MqttMessage {
   return { ...will, retain: will.retain && willRetain, qos: willQos === 0 ? 0 : will.qos };
 }

@@ -1,5 +1,5 @@
-// Performs: keeps the node connected to its broker for ever: subscribes, tells birth, lets the publisher work, says
-// goodbye.
+// Performs: keeps the node connected to its broker: subscribes, publishes birth, runs the publisher, and disconnects when
+// the agent ends.
 
 import {
   groupTopics,
@@ -39,22 +39,22 @@ export interface UpstreamConnectionOptions {
   readonly config: MqttConfig;
   readonly nodeName: string;
   readonly incarnation: string;
-  /** Whether the kernel says that the clock is synchronised. */
+  /** Whether the kernel reports that the clock is synchronised. */
   readonly clockTrusted: () => boolean;
   /** Groups of the node, read at each connect and after `groupsChanged()`. */
   readonly groups: () => readonly string[];
-  /** Groups that it has left: the broker is told to forget their subscriptions. Absent = none. */
+  /** Groups that it has left: their topics are unsubscribed. Absent = none. */
   readonly leftGroups?: () => readonly string[];
   /** The number of the next session; never twice in one incarnation. */
   readonly nextSession: () => number;
   readonly about: () => NodeAbout;
-  /** Everything that arrives, also before birth; what it throws is logged, and the message forgotten. */
+  /** Called with every message, also before birth; what it throws is logged, and the message is dropped. */
   readonly onMessage: (message: MqttMessage) => void;
-  /** The broker knows nothing of us: everything retained is to be published again. */
+  /** The broker has no session of this node: everything retained is to be published again. */
   readonly onFreshSession: () => void;
   /** All conditions of the connection that are true; called when they change. */
   readonly onConditions: (conditions: readonly NodeCondition[]) => void;
-  /** Publishes until its signal aborts; the session is then over, or about to be ended. */
+  /** Publishes until its signal aborts, when the session is over or is about to end. */
   readonly publisher: SessionPublisher;
 }
 
@@ -62,7 +62,7 @@ export interface SessionPublisher {
   run(session: MqttSession, number: number, signal: AbortSignal): Promise<void>;
 }
 
-/** For people: how it stands with the broker. */
+/** The state of the connection, as shown to users. */
 export interface UpstreamStatus {
   readonly connected: boolean;
   /** Number of the present session. */
@@ -78,9 +78,9 @@ interface Live {
   readonly connectedAt: Monotonic;
 }
 
-const GOODBYE_MS = 2_000;
+const DISCONNECT_MS = 2_000;
 const BIRTH_ACK_MS = 60_000;
-/** A late will must not be the last word. */
+/** Birth is published again, because a delayed will may overwrite it. */
 const BIRTH_AGAIN_MS = { 4: 5_000, 5: 60_000 } as const;
 
 export class UpstreamConnection {
@@ -100,7 +100,7 @@ export class UpstreamConnection {
     this.#options = options;
     this.#limits = { protocolVersion: config.protocolVersion, willRetain: true, willQos: 1 };
     this.#stateTopic = topicFor({ type: "NodeState", root, node: nodeName });
-    const onChange = (): void => this.#tell();
+    const onChange = (): void => this.#emitConditions();
     this.#subscriptions = new Subscriptions({
       clock,
       log,
@@ -127,17 +127,17 @@ export class UpstreamConnection {
     };
   }
 
-  /** `groups()` or `leftGroups()` is another one: a session that is there follows. */
+  /** `groups()` or `leftGroups()` has changed: the present session follows. */
   groupsChanged(): void {
     this.#subscriptions.changed();
   }
 
-  /** Tells birth again; nothing while there is no connection. */
+  /** Publishes birth again; does nothing without a connection. */
   announce(): void {
     if (this.#live !== undefined) void this.#birth(this.#live);
   }
 
-  /** Connects again and again until `signal` aborts; then says goodbye within two seconds. */
+  /** Reconnects until `signal` aborts; then disconnects within two seconds. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#stayConnected(signal), this.#certificates.run(signal)]);
   }
@@ -161,7 +161,7 @@ export class UpstreamConnection {
     }
   }
 
-  /** One session, or the try to get one; undefined = try again at once, asking for less. */
+  /** One session or failed attempt; undefined = try again at once with lower limits. */
   async #attempt(signal: AbortSignal): Promise<Attempt | undefined> {
     const { clock, log } = this.#options;
     const startedAt = clock.monotonic();
@@ -174,7 +174,10 @@ export class UpstreamConnection {
       this.#lastError = messageOf(error);
       const limits = lowered(this.#limits, reasonOf(error, ""));
       if (limits !== undefined) {
-        log.info("the broker allows less, asking again", { ...limits, error: this.#lastError });
+        log.info("the broker refused an option of CONNECT; connecting again with lower limits", {
+          ...limits,
+          error: this.#lastError,
+        });
         this.#limits = limits;
         return undefined;
       }
@@ -185,7 +188,7 @@ export class UpstreamConnection {
     const { sessionPresent, protocolVersion } = session.ack;
     this.#limits = allowedBy(this.#limits, session.ack);
     log.info("connected to the broker", { session: number, sessionPresent, protocolVersion });
-    const end = await this.#serve({ session, number, connectedAt }, signal);
+    const end = await this.#runSession({ session, number, connectedAt }, signal);
     const { by, code } = end;
     const attempt = { startedAt, connectedAt, endedAt: clock.monotonic(), by };
     return code === undefined ? attempt : { ...attempt, code };
@@ -197,15 +200,15 @@ export class UpstreamConnection {
     this.#certificates.look();
     const limits = this.#limits;
     const options = brokerOptions({ config, files, clientId: nodeName, limits, will });
-    return link.connect(options, (message) => this.#hear(message), signal);
+    return link.connect(options, (message) => this.#receive(message), signal);
   }
 
-  /** A retained message that somebody stumbles over would come again after every start. */
-  #hear(message: MqttMessage): void {
+  /** A retained message whose handling ends the process would arrive again after every start. */
+  #receive(message: MqttMessage): void {
     try {
       this.#options.onMessage(message);
     } catch (error) {
-      this.#options.log.error("a message from the broker was not understood", {
+      this.#options.log.error("a message from the broker could not be handled", {
         topic: message.topic.slice(0, MAX_TOPIC_BYTES),
         bytes: message.payload.length,
         error: messageOf(error),
@@ -213,7 +216,7 @@ export class UpstreamConnection {
     }
   }
 
-  async #serve(live: Live, signal: AbortSignal): Promise<SessionEnd> {
+  async #runSession(live: Live, signal: AbortSignal): Promise<SessionEnd> {
     const { session, number } = live;
     const over = new AbortController();
     const stop = (): void => over.abort();
@@ -221,10 +224,10 @@ export class UpstreamConnection {
     void session.ended.then(stop);
     if (signal.aborted) stop();
     await this.#subscriptions.subscribeAll(session, over.signal);
-    if (!over.signal.aborted) await this.#work(live, over.signal);
+    if (!over.signal.aborted) await this.#runConnected(live, over.signal);
     this.#live = undefined;
     signal.removeEventListener("abort", stop);
-    if (signal.aborted) await this.#goodbye(session, number);
+    if (signal.aborted) await this.#disconnect(session, number);
     const end = await session.ended;
     this.#subscriptions.ended(end);
     if (!signal.aborted) {
@@ -234,7 +237,7 @@ export class UpstreamConnection {
     return end;
   }
 
-  async #work(live: Live, signal: AbortSignal): Promise<void> {
+  async #runConnected(live: Live, signal: AbortSignal): Promise<void> {
     const { publisher, onFreshSession } = this.#options;
     this.#live = live;
     this.#lastError = undefined;
@@ -254,9 +257,13 @@ export class UpstreamConnection {
     using _ = clock.after(BIRTH_ACK_MS, () => session.abort());
     try {
       const code = await session.publish(allowed(this.#state("online", number), session.ack));
-      if (code >= 0x80) log.warn("the broker refuses birth", { code, topic: this.#stateTopic });
+      if (code >= 0x80)
+        log.warn("the broker refused the state message (online)", {
+          code,
+          topic: this.#stateTopic,
+        });
     } catch (error) {
-      log.debug("birth was not published", { error: messageOf(error) });
+      log.debug("the state message (online) was not published", { error: messageOf(error) });
     }
   }
 
@@ -271,19 +278,19 @@ export class UpstreamConnection {
     if (!signal.aborted) this.#setDuplicate(false);
   }
 
-  /** `offline` and DISCONNECT, as far as two seconds go; the session is over afterwards. */
-  async #goodbye(session: MqttSession, number: number): Promise<void> {
+  /** Publishes `offline` and sends DISCONNECT, within two seconds; ends the session in any case. */
+  async #disconnect(session: MqttSession, number: number): Promise<void> {
     const { clock, log } = this.#options;
     const limit = new AbortController();
-    const words = async (): Promise<void> => {
+    const farewell = async (): Promise<void> => {
       try {
         await session.publish(allowed(this.#state("offline", number), session.ack));
         await session.end();
       } catch (error) {
-        log.debug("no goodbye", { error: messageOf(error) });
+        log.debug("the state message (offline) was not published", { error: messageOf(error) });
       }
     };
-    await Promise.race([words(), clock.sleep(GOODBYE_MS, limit.signal)]);
+    await Promise.race([farewell(), clock.sleep(DISCONNECT_MS, limit.signal)]);
     limit.abort();
     session.abort();
   }
@@ -306,10 +313,10 @@ export class UpstreamConnection {
       this.#options.log.warn("another device seems to use this node's name", {
         reason: "DuplicateIdentity",
       });
-    this.#tell();
+    this.#emitConditions();
   }
 
-  #tell(): void {
+  #emitConditions(): void {
     const { nodeName, onConditions } = this.#options;
     onConditions([
       ...(this.#duplicate ? [duplicateCondition(nodeName)] : []),

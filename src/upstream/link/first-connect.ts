@@ -2,11 +2,11 @@
 
 import type { Monotonic } from "../../lib/clock.ts";
 
-/** A machine that is up for less may have been switched on together with its whole fleet. */
+/** A machine that booted more recently may have been switched on together with its whole fleet. */
 const JUST_BOOTED_MS = 5 * 60_000;
-/** A fleet that boots at once is spread over so many ms: 3.3 % of it in a second. */
+/** A fleet that boots at once is spread over this many ms: 3.3 % of it in a second. */
 const FLEET_SPREAD_MS = 30_000;
-/** Only the agent started, here and perhaps elsewhere. */
+/** For an agent that started without a boot, ms. */
 const START_SPREAD_MS = 1_000;
 
 export interface FirstConnectInput {
@@ -24,8 +24,8 @@ export function firstConnectDelay({ uptime, max, dice }: FirstConnectInput): num
 }
 
 /**
- * Ms from a failed attempt to the next one at least, while there has been no session since the start. Everybody keeps
- * its place in the half minute: as many come in each second, whenever the broker is there (random waits would bunch).
+ * Least ms from a failed attempt to the next, while there has been no session since the start. Each node keeps its place
+ * in the half minute, so equally many connect in each second once the broker is back; random waits would bunch.
  */
 export function fleetPeriod(uptime: Monotonic, max: number): number {
   return uptime < JUST_BOOTED_MS ? Math.min(FLEET_SPREAD_MS, max) : 0;

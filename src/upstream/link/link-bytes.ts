@@ -1,9 +1,9 @@
-// Performs: counts what the connection to the broker costs: packet bytes of both directions, by what they were for.
+// Performs: counts the packet bytes of the connection to the broker, in both directions, by purpose.
 
 import { parseTopic, type Topic } from "../../protocol/mqtt-topics.ts";
 import type { MqttLink, PacketSize } from "../../mqtt/mqtt-link.ts";
 
-/** `other`: connecting, subscribing, acknowledging, pings, and topics that are none of ours. */
+/** `other`: connecting, subscribing, acknowledging, pings, and foreign topics. */
 export type ByteClass =
   | "state"
   | "desired"
@@ -41,7 +41,7 @@ const CLASSES: Readonly<Record<Topic["type"], ByteClass>> = {
   Trust: "trust",
 };
 
-/** Class of a topic below `root`; undefined = no PUBLISH. */
+/** Class of a topic below `root`; undefined = the packet is no PUBLISH. */
 export function classOf(root: string, topic: string | undefined): ByteClass {
   if (topic === undefined) return "other";
   const parsed = parseTopic(root, topic);
@@ -61,15 +61,15 @@ export class LinkMeter {
 
   count({ direction, bytes, topic }: PacketSize): void {
     const name = classOf(this.#root, topic);
-    const so = this.#counts.get(name) ?? { in: 0, out: 0 };
-    this.#counts.set(name, { ...so, [direction]: so[direction] + bytes });
+    const before = this.#counts.get(name) ?? { in: 0, out: 0 };
+    this.#counts.set(name, { ...before, [direction]: before[direction] + bytes });
   }
 
   bytes(): LinkBytes {
     return Object.fromEntries(this.#counts);
   }
 
-  /** The same link, every packet of it counted. */
+  /** The same link with every packet counted. */
   metered(link: MqttLink): MqttLink {
     const onPacket = (packet: PacketSize): void => this.count(packet);
     return {

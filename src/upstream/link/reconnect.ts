@@ -1,13 +1,13 @@
-// Decides when to connect again, and whether somebody else uses our name: a history of attempts in, a delay out.
+// Decides from the history of attempts when to connect again, and whether another device uses the node's name.
 
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import type { Monotonic } from "../../lib/clock.ts";
 import { fleetPeriod } from "./first-connect.ts";
 
-/** One try to connect, successful or not. */
+/** One attempt to connect, successful or not. */
 export interface Attempt {
   readonly startedAt: Monotonic;
-  /** When CONNACK came; absent = it never did. */
+  /** When CONNACK arrived; absent = it did not. */
   readonly connectedAt?: Monotonic;
   readonly endedAt: Monotonic;
   /** Who ended the session; absent without one. */
@@ -19,12 +19,12 @@ export interface Attempt {
 export interface Reconnect {
   /** Ms to wait from now on. */
   readonly delay: number;
-  /** Two devices use one client id, as far as can be seen from here. */
+  /** Two devices seem to use one client id. */
   readonly duplicateIdentity: boolean;
 }
 
 export interface ReconnectInput {
-  /** As `remember` made it. */
+  /** As returned by `remember`. */
   readonly history: readonly Attempt[];
   readonly now: Monotonic;
   /** Longest back-off in ms (`mqtt.reconnectMax`). */
@@ -33,9 +33,9 @@ export interface ReconnectInput {
   readonly dice: number;
 }
 
-/** A session of this many ms ends all doubt: back-off and suspicion start anew. */
+/** A session of this many ms is stable: back-off and suspicion start again from zero. */
 export const STABLE_MS = 5 * 60_000;
-/** A session that the broker closes within this time of CONNACK was kicked rather than ended. */
+/** A session that the broker closes within this time of CONNACK was taken over rather than ended. */
 export const QUICK_MS = 10_000;
 export const SESSION_TAKEN_OVER = 0x8e;
 const INITIAL_MS = 1_000;
@@ -44,13 +44,14 @@ const WINDOW_MS = 60_000;
 const PER_WINDOW = 2;
 const REMEMBERED = 32;
 
-/** The history with one more attempt; what lies before a stable session is of no more use. */
+/** The history with one more attempt; attempts before a stable session are dropped. */
 export function remember(history: readonly Attempt[], attempt: Attempt): readonly Attempt[] {
   if (isStable(attempt)) return [attempt];
   return [...history, attempt].slice(-REMEMBERED);
 }
 
-/** Full jitter, doubling up to `max`, and not sooner than a fleet that boots can bear; at most two connects a minute as soon as the broker kicks us out. */
+/** Full jitter, doubling up to `max`, at least `fleetPeriod`; at most two connects a minute once the broker closes sessions
+ * early. */
 export function decideReconnect({ history, now, max, dice }: ReconnectInput): Reconnect {
   const doubtful = history.filter((attempt) => !isStable(attempt));
   const cap = Math.min(max, INITIAL_MS * 2 ** Math.max(0, doubtful.length - 1));
@@ -64,7 +65,7 @@ export function decideReconnect({ history, now, max, dice }: ReconnectInput): Re
   return { delay: Math.max(backoff, spread, windowEnd(history) - now), duplicateIdentity };
 }
 
-/** What to do about a name that two devices use. */
+/** The condition of a name that two devices use, with the remedy. */
 export function duplicateCondition(nodeName: string): NodeCondition {
   return {
     type: "DuplicateIdentity",
@@ -75,9 +76,9 @@ export function duplicateCondition(nodeName: string): NodeCondition {
 }
 
 /**
- * A broker that names the take-over is believed at once. Others just close: then three closes without a stable
- * session between count, if one came right after CONNACK. (Of two rivals only the faster sees three quick ones:
- * the other is left alone while the first one waits.)
+ * A broker that reports the take-over is believed at once. Others only close the connection: then three closes without a
+ * stable session in between count, if one followed CONNACK closely. (Of two rivals only the faster one sees three quick
+ * closes, as the slower one stays connected while the faster one waits.)
  */
 function looksDuplicate(doubtful: readonly Attempt[]): boolean {
   const kicks = doubtful.filter((attempt) => isKick(attempt));
@@ -89,7 +90,7 @@ function isStable({ connectedAt, endedAt }: Attempt): boolean {
   return connectedAt !== undefined && endedAt - connectedAt >= STABLE_MS;
 }
 
-/** Another reason code is another reason. */
+/** Other reason codes have other causes. */
 function isKick({ by, code }: Attempt): boolean {
   return by === "broker" && (code === undefined || code === SESSION_TAKEN_OVER);
 }

@@ -1,5 +1,5 @@
-// Performs: subscribes to every topic of the node on every connect, follows its groups meanwhile, and finds the one
-// topic that a broker or its content forbids.
+// Performs: subscribes to every topic of the node at every connect, follows changes of its groups, and finds the one topic
+// that the broker refuses or whose content is too large.
 
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import { deadline, type Clock, type Monotonic, aborted } from "../../lib/clock.ts";
@@ -22,7 +22,7 @@ export interface SubscriptionsOptions {
   readonly log: Logger;
   /** The exact topics, read anew at each connect and after `changed()`. */
   readonly filters: () => readonly string[];
-  /** Topics of before, which the broker may still know; absent = none. */
+  /** Former topics whose subscriptions the broker may still have; absent = none. */
   readonly unwanted?: () => readonly string[];
   /** `conditions()` has changed. */
   readonly onChange: () => void;
@@ -30,27 +30,27 @@ export interface SubscriptionsOptions {
 
 const FILTERS_A_PACKET = 8;
 const SUBACK_TIMEOUT_MS = 30_000;
-/** One by one: after the SUBACK the retained message has this long to show itself. */
+/** When subscribing one by one: time for the retained message to arrive after the SUBACK. */
 const SETTLE_MS = 1_000;
 const PACKET_TOO_LARGE = 0x95;
 
 export class Subscriptions {
   readonly #options: SubscriptionsOptions;
-  /** SUBACK failures and filters in flight at disconnects: topic and what is wrong. */
+  /** Topics that SUBACK refused, or that were in flight at disconnects, with the reason. */
   readonly #denied = new Map<string, string>();
   readonly #oversized = new Map<string, string>();
   #suspects: Suspects = new Map();
   /** One filter at a time, because the last session ended over one of them. */
   #oneByOne = false;
   #unanswered: readonly string[] = [];
-  /** The filter whose retained message may still be on its way; only when asking one by one. */
+  /** The filter whose retained message may still be arriving; only when subscribing one by one. */
   #settling: string | undefined;
-  /** What this session has been asked for. */
+  /** Filters requested in this session. */
   #asked: ReadonlySet<string> = new Set();
-  /** What the broker has been told to forget. */
+  /** Filters that were unsubscribed. */
   readonly #dropped = new Set<string>();
-  readonly #news = new LatestBox<"changed">();
-  /** One question to the broker at a time. */
+  readonly #changes = new LatestBox<"changed">();
+  /** One request to the broker at a time. */
   readonly #turn = new Limiter(1);
 
   constructor(options: SubscriptionsOptions) {
@@ -64,27 +64,27 @@ export class Subscriptions {
     ];
   }
 
-  /** Returns when every filter was answered, or the session is over. `signal` aborts when that ends. */
+  /** Returns when every filter was answered or the session is over. `signal` aborts when the session ends. */
   async subscribeAll(session: MqttSession, signal: AbortSignal): Promise<void> {
     this.#asked = new Set();
     await this.#subscribeWanted(session, signal);
   }
 
-  /** Until `signal` aborts: asks for what is new, and once an hour again for what was denied or set aside. */
+  /** Until `signal` aborts: subscribes to new filters, and once an hour again to those denied or set aside. */
   async follow(session: MqttSession, signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#retry(session, signal), this.#followNews(session, signal)]);
+    await Promise.all([this.#retry(session, signal), this.#followChanges(session, signal)]);
   }
 
-  /** `filters()` or `unwanted()` is another one. */
+  /** `filters()` or `unwanted()` has changed. */
   changed(): void {
-    this.#news.put("changed");
+    this.#changes.put("changed");
   }
 
-  async #followNews(session: MqttSession, signal: AbortSignal): Promise<void> {
+  async #followChanges(session: MqttSession, signal: AbortSignal): Promise<void> {
     const drop = (): Promise<void> => this.#dropUnwanted(session, signal);
     const subscribe = (): Promise<void> => this.#subscribeWanted(session, signal);
     await this.#turn.run(drop);
-    while ((await this.#news.take(signal)) !== undefined) {
+    while ((await this.#changes.take(signal)) !== undefined) {
       await this.#turn.run(drop);
       await this.#turn.run(subscribe);
     }
@@ -150,7 +150,7 @@ export class Subscriptions {
     }
   }
 
-  /** Looks for the culprit after the session. */
+  /** Finds the topic that ended the session. */
   ended(end: SessionEnd): void {
     const now = this.#options.clock.monotonic();
     const oversized = end.by === "us" && end.code === PACKET_TOO_LARGE;
@@ -190,7 +190,7 @@ export class Subscriptions {
       return granted;
     } catch (error) {
       log.debug("subscribe failed", { filters, error: messageOf(error) });
-      // An answer that fits no question; of a session that is over there is nothing to drop.
+      // The answer does not match the request; if the session is over, abort() does nothing.
       session.abort();
       return undefined;
     }
@@ -205,7 +205,7 @@ export class Subscriptions {
       if (code < 0x80) continue;
       const why = `was refused with SUBACK code 0x${code.toString(16)}`;
       this.#denied.set(filter, why);
-      if (!wasKnown) this.#options.log.warn("the broker denies a subscription", { filter, why });
+      if (!wasKnown) this.#options.log.warn("the broker refused a subscription", { filter, why });
       changed = true;
     }
     if (changed) this.#options.onChange();
@@ -214,7 +214,9 @@ export class Subscriptions {
   #blameSize(filter: string, end: SessionEnd, now: Monotonic): void {
     this.#suspects = afterRefusal(this.#suspects, filter, now);
     this.#oversized.set(filter, `holds ${end.message}`);
-    this.#options.log.warn("a retained message is too large; its topic is set aside", { filter });
+    this.#options.log.warn("a retained message is too large; not subscribing for an hour", {
+      filter,
+    });
     this.#options.onChange();
   }
 
@@ -224,7 +226,9 @@ export class Subscriptions {
     for (const filter of this.#unanswered) {
       if (!isSetAside(this.#suspects, filter, now) || isSetAside(before, filter, now)) continue;
       this.#denied.set(filter, "was in flight at three disconnects in a row");
-      this.#options.log.warn("a subscription ends the connection; set aside", { filter });
+      this.#options.log.warn("a subscription ends the connection; not subscribing for an hour", {
+        filter,
+      });
       this.#options.onChange();
     }
   }

@@ -1,19 +1,19 @@
-// Decides which topics a broker does not want: some clouds answer a forbidden topic by closing the connection.
+// Decides which topics a broker refuses: some clouds answer a forbidden topic by closing the connection.
 
 import type { Monotonic } from "../../lib/clock.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 
 export interface Suspect {
-  /** Disconnects in a row at which it was unanswered. */
+  /** Consecutive disconnects at which it was unanswered. */
   readonly strikes: number;
-  /** Left alone until then. */
+  /** Not used until then. */
   readonly setAsideUntil?: Monotonic;
 }
 
-/** By topic; absent = nothing is held against it. */
+/** By topic; absent = not suspected. */
 export type Suspects = ReadonlyMap<string, Suspect>;
 
-/** What is set aside is tried again after this many ms. */
+/** A topic that is set aside is tried again after this many ms. */
 export const RETRY_MS = 3_600_000;
 const STRIKES = 3;
 
@@ -29,19 +29,19 @@ export function afterDisconnect(
   }
   for (const topic of unanswered) {
     const strikes = (suspects.get(topic)?.strikes ?? 0) + 1;
-    // A retry after the hour needs one strike only.
+    // At a retry after the hour, one strike is enough.
     if (strikes < STRIKES) next.set(topic, { strikes });
     else next.set(topic, { strikes: STRIKES - 1, setAsideUntil: now + RETRY_MS });
   }
   return next;
 }
 
-/** The suspects after the broker refused `topic` in so many words. */
+/** The suspects after the broker refused `topic` with a reason code. */
 export function afterRefusal(suspects: Suspects, topic: string, now: Monotonic): Suspects {
   return new Map([...suspects, [topic, { strikes: 0, setAsideUntil: now + RETRY_MS }]]);
 }
 
-/** The suspects after the broker took `topic`. */
+/** The suspects after the broker accepted `topic`. */
 export function afterSuccess(suspects: Suspects, topic: string): Suspects {
   if (!suspects.has(topic)) return suspects;
   return new Map([...suspects].filter(([other]) => other !== topic));
@@ -52,7 +52,7 @@ export function isSetAside(suspects: Suspects, topic: string, now: Monotonic): b
   return until !== undefined && until > now;
 }
 
-/** Whether anything is under suspicion and may be sent: then one at a time, so that the culprit shows. */
+/** Whether a suspected topic may be used: then one topic at a time, so that the cause becomes known. */
 export function anyOnProbation(suspects: Suspects, now: Monotonic): boolean {
   return [...suspects].some(
     ([topic, { strikes }]) => strikes > 0 && !isSetAside(suspects, topic, now),
@@ -68,7 +68,7 @@ export function nextRetry(suspects: Suspects, now: Monotonic): Monotonic | undef
 
 const NAMED = 5;
 
-/** At most one condition: absent when there is nothing to say. `topics` = topic and what is wrong with it. */
+/** The condition of topics that the broker does not serve; none without topics. `topics` = topic and the reason. */
 export function topicsCondition(
   type: string,
   reason: string,

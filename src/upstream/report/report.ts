@@ -27,13 +27,13 @@ import {
 import { compareText } from "../../lib/compare.ts";
 
 /** Orders messages: session and seq are comparable only inside one incarnation. */
-export interface Speaker {
+export interface MessageNumber {
   readonly incarnation: string;
   readonly session: number;
   readonly seq: number;
 }
 
-export interface ReportInput extends Speaker {
+export interface ReportInput extends MessageNumber {
   readonly node: string;
   /** Wall-clock milliseconds. */
   readonly time: number;
@@ -95,7 +95,7 @@ export function reportPayload(reported: ReportedState): Uint8Array {
 export function podTopicPayload(
   desired: DesiredPod,
   status: PodStatus,
-  speaker: Speaker,
+  speaker: MessageNumber,
 ): { readonly payload: Uint8Array; readonly content: string } {
   const { incarnation, session, seq } = speaker;
   const { uid, specHash } = desired;

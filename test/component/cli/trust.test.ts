@@ -13,7 +13,7 @@ import type { TrustView } from "../../../src/trust/trust-view.ts";
 
 const PLAIN: TrustView = {
   required: false,
-  why: "no key has ever been seen in /etc/agent/trust.d",
+  why: "there has never been a key in /etc/agent/trust.d",
   trustPath: "/etc/agent/trust.d",
   rootKeys: [],
   problems: [],
@@ -96,7 +96,7 @@ describe("trust show", () => {
   test("of a node without keys", async () => {
     expect(await run("trust show")).toBe(0);
     expect(terminal.stdout).toBe(
-      "Unsigned documents are accepted: no key has ever been seen in /etc/agent/trust.d\n",
+      "Unsigned documents are accepted: there has never been a key in /etc/agent/trust.d\n",
     );
     expect(terminal.stderr).toBe("");
   });

@@ -189,7 +189,7 @@ describe("the first key that is ever seen", () => {
     node.trustd = found();
     for (let times = 0; times < 20; times += 1) node.desired(document(1));
     expect([node.pods, node.code]).toEqual([[], 401]);
-    expect(node.said("cannot write down that documents must be signed")).toBe(1);
+    expect(node.said("cannot store that documents must be signed")).toBe(1);
     isFull = false;
     await node.clock.advance(60_000);
     expect(new Node(directory, []).trust.required()).toBe(true);
@@ -441,7 +441,7 @@ describe("a signed command", () => {
     node.bundle(aTrustBundle(1, [root], { more: { keys } }));
     expect(node.trust.judgeCommand(command(deploy))).toBeUndefined();
     expect(node.trust.judgeCommand(command(deploy), "kiosks")).toBeUndefined();
-    expect(node.trust.judgeCommand(command(deploy), "doors")).toContain("does not speak to group");
+    expect(node.trust.judgeCommand(command(deploy), "doors")).toContain("may not sign for group");
     expect(node.trust.judgeCommand(command(fresh))).toContain("has the role desired, not command");
     expect(node.trust.judgeCommand(command(root))).toContain("is a root key");
     expect(node.trust.judgeCommand(anEnvelope("desired", "{}", [deploy]))).toContain(

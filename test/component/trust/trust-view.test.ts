@@ -76,7 +76,7 @@ function bundle(version: number, fields: object): NonNullable<TrustRecord["bundl
 test("a node without keys accepts plain documents and has no problem", () => {
   expect(entry()).toEqual({
     required: false,
-    why: `no key has ever been seen in ${trustPath}`,
+    why: `there has never been a key in ${trustPath}`,
     trustPath,
     rootKeys: [],
     problems: [],

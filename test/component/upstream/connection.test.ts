@@ -395,7 +395,7 @@ test("a message that somebody stumbles over is logged and forgotten, the next on
   await clock.advance(1000);
   expect(node.received.map(({ text }) => text)).toEqual(["wanted"]);
   expect(broker.connects).toHaveLength(1);
-  expect(node.logged.join("")).toContain("a message from the broker was not understood");
+  expect(node.logged.join("")).toContain("a message from the broker could not be handled");
   expect(node.logged.join("")).not.toContain("poison");
   await node.stop();
 });

@@ -146,7 +146,7 @@ const refused: Readonly<Record<string, readonly [given: Case, code: number, said
   "a tampered payload": [
     { message: tampered() },
     401,
-    `the signature of key ${root.id} does not belong`,
+    `the signature of key ${root.id} does not match`,
   ],
   "a signature over another type": [{ message: retyped() }, 401, `the signature of key ${root.id}`],
   "a stranger under a known name": [{ message: renamed() }, 401, `the signature of key ${root.id}`],
@@ -168,7 +168,7 @@ const refused: Readonly<Record<string, readonly [given: Case, code: number, said
   "a key for other nodes": [
     { message: by(deploy), keys: scoped({ nodes: ["cam-*", "pi-11"] }) },
     401,
-    `key ${deploy.id} does not speak to node pi-1`,
+    `key ${deploy.id} may not sign for node pi-1`,
   ],
   "a key for other groups": [
     {
@@ -177,12 +177,12 @@ const refused: Readonly<Record<string, readonly [given: Case, code: number, said
       address: KIOSKS,
     },
     401,
-    `key ${deploy.id} does not speak to group kiosks`,
+    `key ${deploy.id} may not sign for group kiosks`,
   ],
   "a key of some groups on a node's topic": [
     { message: by(deploy), keys: scoped({ groups: ["kiosks"] }) },
     401,
-    `key ${deploy.id} does not speak to node pi-1`,
+    `key ${deploy.id} may not sign for node pi-1`,
   ],
   "a key of this node on a group's topic": [
     {
@@ -191,7 +191,7 @@ const refused: Readonly<Record<string, readonly [given: Case, code: number, said
       address: KIOSKS,
     },
     401,
-    `key ${deploy.id} does not speak to group kiosks`,
+    `key ${deploy.id} may not sign for group kiosks`,
   ],
   "an envelope without signatures": [
     { message: writeSignedEnvelope(anEnvelope("desired", written(), [])) },

@@ -67,7 +67,7 @@ const accepted: Readonly<Record<string, readonly [message: string, keyring: Keyr
 const refused: Readonly<
   Record<string, readonly [message: string, keyring: Keyring, code: number, said: string]>
 > = {
-  "an empty payload": ["", AFTER_FIVE, 417, "an empty payload takes nothing back"],
+  "an empty payload": ["", AFTER_FIVE, 417, "an empty payload does not revoke the TrustBundle"],
   "one byte too much": ["x".repeat(48 * 1024 + 1), AFTER_FIVE, 413, "it has 49153 bytes"],
   "a plain one": [aBundle({ root: [first.text], keys }), AFTER_FIVE, 401, "it is not signed"],
   "a broken envelope": ['{"payload":1,"payloadType":2}', AFTER_FIVE, 401, "its envelope cannot"],

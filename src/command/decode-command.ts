@@ -12,7 +12,7 @@ export type ReadCommand =
   | { readonly type: "Command"; readonly command: Command }
   | {
       readonly type: "Invalid";
-      /** Absent = an answer could not be related to it. */
+      /** Absent = it has no usable id, so that it cannot be answered. */
       readonly id?: string;
       readonly code: 400 | 501;
       readonly error: CommandError;
@@ -20,7 +20,7 @@ export type ReadCommand =
 
 export type CommandError = NonNullable<CommandResponse["error"]>;
 
-/** Bytes of a whole message; a signed one is a third longer than what it holds. */
+/** Bytes of a whole message; the envelope of a signed one adds a third to the command. */
 export const MAX_COMMAND_BYTES = 32 * 1024;
 export const DEFAULT_TTL_SECONDS = 60;
 export const MAX_TTL_SECONDS = 86_400;

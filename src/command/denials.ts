@@ -1,4 +1,4 @@
-// The reasons for which a command that could be read is not obeyed.
+// The reasons for which a readable command is denied.
 
 import type { ResponsePhase } from "../protocol/status-codes.ts";
 import { parseTopic } from "../protocol/mqtt-topics.ts";
@@ -15,32 +15,32 @@ export interface CommandMessage {
   readonly correlationData?: Uint8Array;
 }
 
-/** What is true on the node when it arrives. */
+/** The state of the node when the command arrives. */
 export interface CommandFacts {
   readonly root: string;
   readonly node: string;
   readonly groups: readonly string[];
   readonly fleet?: string | undefined;
-  /** Of the present birth; undefined = not born yet. */
+  /** The present session; undefined = there is none yet. */
   readonly session: number | undefined;
   /** Wall ms. */
   readonly now: number;
   readonly clockTrusted: boolean;
-  /** May look at the disk: asked only of what can be read. */
+  /** May read the disk, so it is called only for readable messages. */
   readonly signaturesRequired: () => boolean;
-  /** A sentence why its signature does not count; undefined = it does. Throws never. */
+  /** Why its signature does not count, as a sentence; undefined = it counts. Never throws. */
   readonly verify: (envelope: SignedEnvelope, group: string | undefined) => string | undefined;
-  /** The final code of a command that was taken before, 0 = it is at work; undefined = never seen. */
+  /** The final code of a command that was accepted before; 0 = it is running, undefined = never seen. */
   readonly codeOf: (id: string) => number | undefined;
 }
 
 export type DenialPhase = Extract<ResponsePhase, "failed" | "expired" | "denied" | "duplicate">;
 
 const MAX_GROUP_TTL_SECONDS = 600;
-/** How far ahead another trusted clock may be. */
+/** How far another trusted clock may be ahead. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** One command and what it is judged by. */
+/** One command and the facts for judging it. */
 export interface CommandCase {
   readonly message: CommandMessage;
   readonly facts: CommandFacts;
@@ -56,7 +56,8 @@ export interface Denial {
   readonly message: string;
 }
 
-/** Every name it carries must be true, and of the signed ones also the topic's: no cross-replay. */
+/** Every name in the target must match. A signed command must also name the node or group of its topic, so that it cannot
+ * be replayed on another topic. */
 export function targetDenial(command: Command, of: CommandCase): Denial | undefined {
   return nameDenial(command, of.facts) ?? topicDenial(command, of);
 }
@@ -78,14 +79,16 @@ function topicDenial(
   { target: { node, group } }: Command,
   { message, facts, signed }: CommandCase,
 ): Denial | undefined {
-  const namesNobody = !signed && node === undefined && group === undefined;
-  if (namesNobody) return undefined;
+  const isWithoutTarget = !signed && node === undefined && group === undefined;
+  if (isWithoutTarget) return undefined;
   const topic = parseTopic(facts.root, message.topic);
   if (topic?.type !== "GroupCommand")
-    return node === undefined ? otherTarget("node", "a command for one node names it") : undefined;
+    return node === undefined
+      ? otherTarget("node", "a command for one node must name the node")
+      : undefined;
   return group === topic.group
     ? undefined
-    : otherTarget("group", "a command for a group names the group of its topic");
+    : otherTarget("group", "a command for a group must name the group of its topic");
 }
 
 function otherTarget(element: string, message: string): Denial {
@@ -103,7 +106,8 @@ export function unsignedDenial(
   { signaturesRequired, signed }: CommandCase,
 ): Denial | undefined {
   if (signed || !signaturesRequired || VERBS[verb].open) return undefined;
-  const message = `signatures are required here: unsigned commands are only ${verbsWhere(({ open }) => open).join(" and ")}`;
+  const allowed = verbsWhere(({ open }) => open).join(" and ");
+  const message = `this node requires signatures: without one, only ${allowed} are allowed; sign the command`;
   return { phase: "denied", code: 401, category: "Unauthorized", element: "verb", message };
 }
 
@@ -121,7 +125,10 @@ export function expiry(
   });
   const ofGroup = parseTopic(facts.root, message.topic)?.type === "GroupCommand";
   if (session !== undefined ? session !== facts.session : signed && !ofGroup)
-    return expired("session", `this node's present session is ${facts.session ?? "not begun"}`);
+    return expired(
+      "session",
+      `the present session of this node is ${facts.session ?? "not begun"}`,
+    );
   const changesGroup = ofGroup && VERBS[verb].changes;
   if (changesGroup) {
     const problem = groupProblem(command, facts);
@@ -135,7 +142,7 @@ export function expiry(
   return undefined;
 }
 
-/** No session binds it to the present: only the clock can. */
+/** A command to a group names no session; only the clock shows how old it is. */
 function groupProblem(
   { ttl, issuedAt }: Command,
   { clockTrusted }: CommandFacts,
@@ -148,13 +155,16 @@ function groupProblem(
     message,
   });
   if (ttl > MAX_GROUP_TTL_SECONDS)
-    return denied("ttl", `of a command that changes a group is at most ${MAX_GROUP_TTL_SECONDS} s`);
+    return denied(
+      "ttl",
+      `must be at most ${MAX_GROUP_TTL_SECONDS} s in a command that changes a group`,
+    );
   if (issuedAt === undefined)
-    return denied("issuedAt", "a command that changes a group says when it was issued");
+    return denied("issuedAt", "is required in a command that changes a group");
   if (!clockTrusted)
     return denied(
       "issuedAt",
-      "this node's clock is not synchronised, so it cannot tell how old the command is",
+      "the clock of this node is not synchronised, so the age of the command is unknown",
     );
   return undefined;
 }
@@ -162,7 +172,7 @@ function groupProblem(
 export function repetition({ id }: Command, { codeOf }: CommandFacts): Denial | undefined {
   const code = codeOf(id);
   if (code === undefined) return undefined;
-  const message = code === 0 ? "it is at work" : `it was answered with ${code}`;
+  const message = code === 0 ? "the command is running" : `the command was answered with ${code}`;
   return {
     phase: "duplicate",
     code: code === 0 ? 202 : code,

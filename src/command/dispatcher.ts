@@ -1,4 +1,4 @@
-// Performs: takes commands off the wire, has them done, a few at a time, and sees that each is answered once.
+// Performs: receives commands, runs a few at a time, and answers each once.
 
 import type { CommandMoment, CommandResponse, TakenCommand } from "../protocol/command.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
@@ -20,11 +20,11 @@ export interface CommandsOptions {
   readonly responses: ResponseRows;
   readonly facts: () => Omit<CommandFacts, "codeOf">;
   readonly execute: ExecuteCommand;
-  /** All that `run` writes or nothing. */
+  /** Commits everything that `run` writes, or nothing. */
   readonly atomically: (run: () => void) => void;
-  /** An answer waits to be published. */
+  /** The outbox has a new answer. */
   readonly onResponse: () => void;
-  /** It is that late at least, wall ms: a signature that counts says so. */
+  /** The time of a signed command, in wall-clock milliseconds: the clock must not be earlier. */
   readonly onIssued: (at: number) => void;
 }
 
@@ -38,22 +38,22 @@ interface Work extends TakenCommand {
 
 const AT_WORK = 4;
 const WAITING = 32;
-/** Held ids of one session: more are not obeyed, for to forget one would let it be sent again. */
+/** Most held ids of one session. Further commands are refused, because a dropped id would permit a replay. */
 const HELD = 1_000;
 const DAY_MS = 86_400_000;
-/** An answer outlives its command: the link may be down just then. */
+/** An answer outlives its command, because the link may be down when it is written. */
 const ANSWER_MS = 3_600_000;
 
 export class Commands {
   readonly #options: CommandsOptions;
   readonly #stop = new AbortController();
   readonly #waiting: Work[] = [];
-  /** Taken and not answered for good, also such as no row tells of. */
+  /** Accepted and without a final answer; includes quick ones, which are not stored. */
   readonly #open = new Set<string>();
   #atWork = 0;
   readonly #refusalLog: RefusalLog;
   readonly #limits: CommandLimits;
-  /** The present or latest one; 0 = none yet. */
+  /** The present or latest session; 0 = none yet. */
   #session = 0;
 
   constructor(options: CommandsOptions) {
@@ -62,48 +62,48 @@ export class Commands {
     this.#limits = new CommandLimits(options.clock);
   }
 
-  /** What the process before began is answered: nobody can tell how far it came. */
+  /** Answers the commands that the previous process began; how far they came is unknown. */
   start(): void {
     const { taken } = this.#options;
-    this.#guard("cannot answer what was cut off", () => {
+    this.#guard("cannot answer interrupted commands", () => {
       for (const work of taken.unfinished()) {
         const message =
-          "the agent ended before the command did; look at the node before you ask again";
+          "the agent ended before the command did; check the node before you repeat it";
         const outcome = failure(500, "Interrupted", message);
         this.#settle(work, outcome);
       }
     });
   }
 
-  /** Ends what is at work; the next process says so. */
+  /** Ends the running commands; the next process answers them. */
   stop(): void {
     this.#stop.abort(new Error("the agent ends"));
   }
 
-  /** A session begins: what nobody waits for any more is not sent. */
+  /** A session begins: expired answers are not sent. */
   sessionBegan(number: number): void {
     const { responses, clock } = this.#options;
     this.#session = number;
-    this.#guard("cannot forget old answers", () => responses.forgetExpired(clock.now()));
+    this.#guard("cannot delete expired answers", () => responses.forgetExpired(clock.now()));
   }
 
   /** A message on a command topic. Never throws. */
   receive(message: CommandMessage): void {
     this.#guard("cannot take a command", () => {
       const judgement = judgeCommand(message, { ...this.#options.facts(), codeOf: this.#codeOf });
-      this.#obey(message, judgement);
+      this.#handle(message, judgement);
     });
   }
 
   readonly #codeOf = (id: string): number | undefined =>
     this.#open.has(id) ? 0 : this.#options.taken.codeOf(id);
 
-  #obey(message: CommandMessage, judgement: CommandJudgement): void {
+  #handle(message: CommandMessage, judgement: CommandJudgement): void {
     const correlation =
       message.correlationData === undefined ? {} : { correlation: message.correlationData };
     switch (judgement.type) {
       case "Ignore":
-        return this.#refusalLog.warn("a command is passed over", { why: judgement.why });
+        return this.#refusalLog.warn("a command is ignored", { why: judgement.why });
       case "Refuse":
         return this.#refuse(judgement, correlation);
       case "Run": {
@@ -115,13 +115,13 @@ export class Commands {
     }
   }
 
-  /** Why no more is taken just now; undefined = it is counted as taken. */
+  /** Why the command is not accepted now; undefined = it is accepted and counted. */
   #noRoom({ statusOnly, replayable }: Runnable): string | undefined {
     const { taken } = this.#options;
-    const later = "too many commands at once; ask again later";
+    const later = "too many commands at once; try again later";
     if (this.#waiting.length >= WAITING) return later;
     if (replayable && taken.heldIn(this.#session) >= HELD)
-      return `this session has seen ${HELD} signed changes, and none may be forgotten while it lasts; ask in the next one`;
+      return `this session has had ${HELD} signed changes, the most that are remembered against replays; try again in the next session`;
     return this.#limits.takes(statusOnly) ? undefined : later;
   }
 
@@ -143,20 +143,20 @@ export class Commands {
   }
 
   #refuse(refusal: CommandRefusal, correlation: Pick<TakenCommand, "correlation">): void {
-    const { id, phase, code, error, replyTo, stranger } = refusal;
+    const { id, phase, code, error, replyTo, untrusted } = refusal;
     if (phase !== "duplicate")
       this.#refusalLog.warn("a command is refused", { code, why: error?.message ?? phase });
-    if (!this.#limits.answers(stranger)) return;
-    const said = error === undefined ? {} : { error: onWire(error) };
+    if (!this.#limits.answers(untrusted)) return;
+    const details = error === undefined ? {} : { error: onWire(error) };
     const to = { id, replyTo, ...correlation, forgetAt: 0 };
-    this.#answer(to, [{ id, phase, code, ...said }]);
+    this.#answer(to, [{ id, phase, code, ...details }]);
   }
 
   #take(work: Work): void {
     const { id } = work;
     if (!isQuick(work)) {
       this.#options.taken.begin(work, this.#moment());
-      this.#guard("cannot tell that a command is accepted", () =>
+      this.#guard("cannot answer that a command is accepted", () =>
         this.#answer(work, [{ id, phase: "accepted", code: 202 }]),
       );
     }
@@ -193,14 +193,18 @@ export class Commands {
     const { clock, execute, log } = this.#options;
     const { command, statusOnly, until } = work;
     if (clock.monotonic() > until)
-      return failure(408, "Expired", `it waited for more than ${command.ttl} s for its turn`);
+      return failure(
+        408,
+        "Expired",
+        `the command waited for more than its ttl of ${command.ttl} s`,
+      );
     try {
       return await execute({
         command,
         statusOnly,
         signal: this.#stop.signal,
         progress: (data) =>
-          this.#guard("cannot tell a command's progress", () =>
+          this.#guard("cannot answer the progress of a command", () =>
             this.#answer(work, [{ id: work.id, phase: "running", code: 202, data }]),
           ),
         release,
@@ -213,14 +217,14 @@ export class Commands {
 
   #finish(work: Work, outcome: CommandOutcome): void {
     this.#open.delete(work.id);
-    this.#guard("cannot write down a command's answer", () => {
-      // A row for each would let questions that anybody may ask fill the disk.
+    this.#guard("cannot store the answer of a command", () => {
+      // Not stored: unsigned queries could otherwise fill the disk.
       if (isQuick(work)) this.#answer(work, responsesOf(work.id, outcome));
       else this.#settle(work, outcome);
     });
   }
 
-  /** Never the answer without the code, nor the other way round. */
+  /** Stores the answer and the code together, or neither. */
   #settle(work: TakenCommand, outcome: CommandOutcome): void {
     const { atomically, taken } = this.#options;
     atomically(() => {
@@ -249,7 +253,7 @@ export class Commands {
     onResponse();
   }
 
-  /** A disk that cannot be written leaves a command unanswered, and the node as it is. */
+  /** If the disk cannot be written, the command stays unanswered and the node unchanged. */
   #guard(what: string, run: () => void): void {
     try {
       run();
@@ -268,7 +272,7 @@ function tooMany({ command, replyTo, statusOnly }: Runnable, message: string): C
     type: "Refuse",
     id: command.id,
     replyTo,
-    stranger: statusOnly,
+    untrusted: statusOnly,
     phase: "denied",
     code: 429,
     error: {

@@ -1,4 +1,4 @@
-// What carrying out commands needs: where answers and ids are stored, and one function for each verb.
+// The interfaces for carrying out commands: stores of answers and ids, and one function for each verb.
 
 import { readValue } from "../api/schema/read-value.ts";
 import type { CommandMoment, TakenCommand } from "../protocol/command.ts";
@@ -9,17 +9,17 @@ import type { CommandVerb, Verb } from "./verbs.ts";
 /** Characters of an argument's name in an answer. */
 const MAX_ELEMENT = 63;
 
-/** Whose ids were seen; store/commands is one. */
+/** The accepted commands by id; implemented by store/commands. */
 export interface TakenCommands {
   codeOf(id: string): number | undefined;
-  /** How many are held for this session. */
+  /** Number of ids held for this session. */
   heldIn(session: number): number;
   begin(command: TakenCommand, at: CommandMoment): void;
   finish(command: TakenCommand, code: number, at: CommandMoment): void;
   unfinished(): readonly TakenCommand[];
 }
 
-/** Where answers wait for the broker; store/responses is one. */
+/** Answers that wait for the broker; implemented by store/responses. */
 export interface ResponseRows {
   add(
     responses: readonly {
@@ -33,27 +33,27 @@ export interface ResponseRows {
   forgetExpired(now: number): void;
 }
 
-/** A command that is to be done. */
+/** A command to carry out. */
 export interface CommandOrder {
   readonly command: Command;
-  /** Tell no more than the reports do. */
+  /** The answer must contain no more than the reports. */
   readonly statusOnly: boolean;
-  /** The agent ends, or nobody waits any longer. */
+  /** Aborts when the agent ends. */
   readonly signal: AbortSignal;
-  /** Tells how far it is. */
+  /** Publishes the progress. */
   readonly progress: (data: Readonly<Record<string, unknown>>) => void;
-  /** From here on it only takes its time: others may be done beside it. */
+  /** To be called when the command only waits: other commands may then run beside it. */
   readonly release: () => void;
 }
 
-/** Rejects for what nobody expected. */
+/** Rejects on unexpected errors. */
 export type ExecuteCommand = Run;
 
 /** Carries one verb out. */
 export type Run = (order: CommandOrder) => CommandOutcome | Promise<CommandOutcome>;
 export type Runs = { readonly [verb in CommandVerb]: Run };
 
-/** With the arguments as the table declares them; whatever else is refused, never guessed. */
+/** Reads the arguments as the table of verbs declares them; others are refused. */
 export function running<A>(
   { arguments: type }: Verb<A>,
   run: (args: A, order: CommandOrder) => CommandOutcome | Promise<CommandOutcome>,

@@ -1,4 +1,4 @@
-// Decides what to say of why a pod does not run as it should: the causes that are known, the nearest to the root first.
+// Explains why a pod does not run as it should: the known causes, the nearest to the root first.
 
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import type { EventEntry } from "../node/events-list.ts";
@@ -41,7 +41,7 @@ export interface Explanation {
   readonly namespace: string;
   readonly pod: string;
   readonly phase?: string;
-  /** It runs as it should: nothing is to be explained. */
+  /** It runs as it should: there are no causes. */
   readonly well: boolean;
   readonly causes: readonly Cause[];
   /** The newest warnings, newest first. */
@@ -71,7 +71,7 @@ const CONFIGS = [
 const VOLUMES = ["FailedMount", "FailedAttachVolume"];
 const SANDBOX = ["CreatePodSandboxError", "FailedCreatePodSandBox", "NetworkNotReady"];
 
-/** undefined = nobody here has ever heard of the pod. */
+/** undefined = the pod is unknown here. */
 export function explainPod(question: PodQuestion): Explanation | undefined {
   const { namespace, name, entry } = question;
   const refused = question.rejected.filter(
@@ -96,7 +96,7 @@ export function explainPod(question: PodQuestion): Explanation | undefined {
   };
 }
 
-/** Refused for want of room is no mistake of who wrote it. */
+/** A refusal for lack of room is not an error of the source. */
 function sourceCategory(code: string): "admission" | "source" {
   return /^(?:OutOf|Unexpected|Node|TooMany|Insufficient|NoRoom|Ports?)/.test(code)
     ? "admission"
@@ -119,7 +119,7 @@ function causesOf(entry: PodEntry, events: readonly EventEntry[]): readonly Caus
           {
             category: "ending",
             reason: "Terminating",
-            message: `it is being stopped since ${rfc3339(deletedAt)}`,
+            message: `the pod has been stopping since ${rfc3339(deletedAt)}`,
           },
         ];
   const failed: readonly Cause[] =
@@ -150,7 +150,7 @@ function causesOf(entry: PodEntry, events: readonly EventEntry[]): readonly Caus
   return [...ending, ...failed, ...conditions, ...containers, ...update];
 }
 
-/** What the containers' own causes do not tell. */
+/** Conditions that the causes of the containers do not cover. */
 function conditionCause({
   type,
   status,
@@ -178,19 +178,21 @@ function containerCauses(
   const { waiting, running, terminated } = state;
   if (waiting !== undefined) return waitingCauses(container, waiting);
   if (terminated !== undefined && terminated.exitCode !== 0) {
-    const message = `it ended with ${endOf(terminated)}`;
+    const message = `the container ended with ${endOf(terminated)}`;
     return [{ category: "exit", element: name, reason: terminated.reason, message }];
   }
   const isInit = entry.pod.spec.initContainers.some((one) => one.name === name);
   if (running === undefined || ready || (isInit && started)) return [];
-  const said = events.findLast(
+  const unhealthy = events.findLast(
     ({ reason, object }) =>
       reason === "Unhealthy" &&
       object.uid === entry.pod.metadata.uid &&
       (object.fieldPath ?? "").endsWith(`{${name}}`),
   );
-  const asItIs = started ? "it runs and is not ready" : "it runs and has not started up";
-  const { message = asItIs, reason = "NotReady" } = said ?? {};
+  const fallback = started
+    ? "the container runs and is not ready"
+    : "the container runs and has not started up";
+  const { message = fallback, reason = "NotReady" } = unhealthy ?? {};
   return [{ category: "probe", element: name, reason, message }];
 }
 
@@ -198,7 +200,7 @@ function waitingCauses(
   { name, lastState, restartCount }: ContainerStatus,
   { reason, message = reason }: NonNullable<ContainerStatus["state"]["waiting"]>,
 ): readonly Cause[] {
-  // Another one is in its way, and has its own cause.
+  // It waits for another container, which has its own cause.
   if (reason === "PodInitializing") return [];
   const last = lastState.terminated;
   const exit =

@@ -1,4 +1,4 @@
-// Decides what becomes of one message on a command topic: obeyed, answered with a refusal, or passed over.
+// Judges one message on a command topic: carried out, answered with a refusal, or ignored.
 
 import {
   decodeCommand,
@@ -29,8 +29,8 @@ export interface CommandRefusal {
   readonly code: number;
   readonly error?: CommandError;
   readonly replyTo: string;
-  /** Nobody vouches for it where signatures count. */
-  readonly stranger: boolean;
+  /** Unsigned, or its signature does not count, on a node that requires signatures. */
+  readonly untrusted: boolean;
 }
 
 export type CommandJudgement =
@@ -39,11 +39,11 @@ export type CommandJudgement =
   | {
       readonly type: "Run";
       readonly command: Command;
-      /** Nobody vouches for it where signatures are required: it learns no more than the reports tell. */
+      /** Unsigned on a node that requires signatures: the answer contains no more than the reports. */
       readonly statusOnly: boolean;
-      /** Signed, and it changes something: whoever overheard it could send it again while the session lasts. */
+      /** Signed, and it changes something: a copy could be sent again while the session lasts. */
       readonly replayable: boolean;
-      /** Wall ms; a signature that counts says that it was issued then. */
+      /** Wall-clock milliseconds at which it was issued, by a signature that counts. */
       readonly provenAt?: number;
       readonly replyTo: string;
     };
@@ -63,10 +63,10 @@ export function judgeCommand(message: CommandMessage, facts: CommandFacts): Comm
   const read = decodeCommand(value);
   const id = read.type === "Invalid" ? read.id : read.command.id;
   if (id === undefined) return ignore("it has no ULID as its id");
-  // Who is not trusted is told that, and nothing else of what was written.
+  // An untrusted sender learns only that it is untrusted.
   if (distrust !== undefined)
     return refuse(
-      { id, replyTo: own, stranger: true },
+      { id, replyTo: own, untrusted: true },
       { phase: "denied", code: 401, category: "Unauthorized", message: distrust },
     );
   const signaturesRequired = facts.signaturesRequired();
@@ -77,22 +77,22 @@ export function judgeCommand(message: CommandMessage, facts: CommandFacts): Comm
     type: "Refuse",
     id,
     replyTo: own,
-    stranger: signaturesRequired && !signed,
+    untrusted: signaturesRequired && !signed,
     phase: code === 501 ? "denied" : "failed",
     code,
     error,
   };
 }
 
-/** Of a command that can be read, from somebody who may speak. */
+/** Judges a readable command whose signature, if any, counts. */
 function judgeRead(command: Command, of: CommandCase, own: string): CommandJudgement {
   const { message, facts, signed, signaturesRequired } = of;
   const { id, verb } = command;
-  const stranger = signaturesRequired && !signed;
+  const untrusted = signaturesRequired && !signed;
   const replyTo = replyTopic(command, message, own);
   if (replyTo === undefined)
     return refuse(
-      { id, replyTo: own, stranger },
+      { id, replyTo: own, untrusted },
       {
         phase: "denied",
         code: 403,
@@ -106,10 +106,10 @@ function judgeRead(command: Command, of: CommandCase, own: string): CommandJudge
     unsignedDenial(command, of) ??
     expiry(command, of) ??
     repetition(command, facts);
-  if (denial !== undefined) return refuse({ id, replyTo, stranger }, denial);
+  if (denial !== undefined) return refuse({ id, replyTo, untrusted }, denial);
   const replayable = signed && VERBS[verb].changes;
   const proven = withoutUndefined({ provenAt: signed ? command.issuedAt : undefined });
-  return { type: "Run", command, statusOnly: stranger, replayable, ...proven, replyTo };
+  return { type: "Run", command, statusOnly: untrusted, replayable, ...proven, replyTo };
 }
 
 interface Reading {
@@ -155,7 +155,7 @@ function replyTopic(
   { responseTopic }: CommandMessage,
   own: string,
 ): string | undefined {
-  // Both must be ours: whoever can write only one of them must not send answers elsewhere.
+  // Both must be below the node's response topic, so that neither can redirect answers.
   const asked = [replyTo, responseTopic].filter((topic) => topic !== undefined);
   const allowed = asked.every(
     (topic) => topic === own || (topic.startsWith(`${own}/`) && isPlain(topic)),
@@ -170,7 +170,7 @@ function isPlain(topic: string): boolean {
 interface To {
   readonly id: string;
   readonly replyTo: string;
-  readonly stranger: boolean;
+  readonly untrusted: boolean;
 }
 
 function refuse(to: To, { phase, code, category, element, message }: Denial): CommandRefusal {

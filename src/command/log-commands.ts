@@ -1,4 +1,4 @@
-// Performs: the command `logs`: the last lines at once, or a lease on whatever is written from now on.
+// Performs: the command `logs`: the last lines, or a lease that publishes new lines as they are written.
 
 import { containerLogPath, podLogDirectory } from "../api/pod/log-paths.ts";
 import { newestContainer } from "../api/pod/newest-observed.ts";
@@ -108,11 +108,15 @@ export class LogCommands {
       return failure(
         503,
         "Disconnected",
-        "the connection is over, and a log is not kept for the next",
+        "the connection is over, and log lines are not kept for the next one; try again",
       );
     const key = `${of.namespace}/${of.pod}/${of.container}`;
     if (!this.#leases.has(key) && this.#leases.size >= MAX_LEASES)
-      return failure(429, "TooManyRequests", `${MAX_LEASES} logs are followed already`);
+      return failure(
+        429,
+        "TooManyRequests",
+        `${MAX_LEASES} logs are followed already; try again when one of them has ended`,
+      );
     this.#leases.get(key)?.abort("Replaced");
     const own = new AbortController();
     this.#leases.set(key, own);
@@ -139,7 +143,7 @@ export class LogCommands {
     }
   }
 
-  /** `back` instances before the newest; undefined = there is none. */
+  /** Log of the instance `back` before the newest; undefined = there is none. */
   #path({ metadata }: Pod, container: string, back: number): string | undefined {
     const { observed, podLogsDir } = this.#options;
     const newest = newestContainer(observed(metadata.uid), container);

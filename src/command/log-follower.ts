@@ -1,15 +1,15 @@
-// Performs: follows the log of a container over rotations and restarts: whole new lines each time it is asked.
+// Performs: follows the log of a container over rotations and restarts; each read returns the complete new lines.
 
 import type { Files } from "../host/files.ts";
 import type { NewLines } from "./log-lease.ts";
 
 export interface LogFollowerOptions {
   readonly files: Pick<Files, "info" | "readFrom">;
-  /** Of the newest instance; undefined = there is none any more. */
+  /** Path of the newest instance's log; undefined = there is no instance. */
   readonly path: () => string | undefined;
 }
 
-/** Bytes at once: what a container writes beyond is left out. */
+/** Most bytes of one read; older ones beyond that are skipped. */
 const MAX_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -19,7 +19,7 @@ export class LogFollower {
   #identity = "";
   #offset = 0;
 
-  /** What is written from now on. */
+  /** Starts at the present end of the log. */
   constructor(options: LogFollowerOptions) {
     this.#options = options;
     this.#path = options.path();
@@ -53,12 +53,12 @@ export class LogFollower {
     if (skipped) this.#offset = info.size - MAX_BYTES;
     const bytes = files.readFrom(path, this.#offset, MAX_BYTES);
     const end = bytes.lastIndexOf(NEWLINE) + 1;
-    // A line that does not end waits until it does, unless nothing else would ever be seen.
+    // An incomplete line waits for its end, unless it fills the whole read.
     const taken = end === 0 && bytes.length < MAX_BYTES ? 0 : end === 0 ? bytes.length : end;
     this.#offset += taken;
     const lines = new TextDecoder().decode(bytes.subarray(0, taken)).split("\n");
     lines.pop();
-    // It begins in the middle of one.
+    // The first line is incomplete.
     if (skipped) lines.shift();
     return { lines, dropped: skipped ? 1 : 0 };
   }

@@ -1,5 +1,5 @@
-// Performs: one lease on a container's log: for a while, new lines are published as they come, a bounded number of
-// bytes, never stored.
+// Performs: one lease on a container's log: new lines are published for a bounded time and number of bytes, and never
+// stored.
 
 import { parseLogLine, type LogBatch, type LogLine } from "../protocol/log-batch.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -9,27 +9,27 @@ import { byteLength, jsonBytes } from "../protocol/wire-text.ts";
 /** New lines as the runtime writes them. */
 export interface NewLines {
   readonly lines: readonly string[];
-  /** So many were left out before them. */
+  /** Number of lines left out before them. */
   readonly dropped: number;
 }
 
 export interface LogLeaseOptions {
   readonly clock: Clock;
-  /** Of the command. */
+  /** Id of the command. */
   readonly id: string;
   readonly seconds: number;
-  /** Bytes of payload in all. */
+  /** Most bytes of payload in total. */
   readonly bytes: number;
-  /** Whatever was written since the last call; undefined = the container is gone. */
+  /** Lines written since the last call; undefined = the container is gone. */
   readonly read: () => NewLines | undefined;
-  /** Never rejects; what the line does not take is lost. */
+  /** Never throws; what cannot be sent is lost. */
   readonly publish: (payload: Uint8Array) => void;
-  /** Its reason is the lease's end in a word. */
+  /** Its reason is the `why` of the end. */
   readonly signal: AbortSignal;
 }
 
 export interface LeaseEnd {
-  /** `Expired`, `Bytes`, `Gone`, or what the signal says. */
+  /** `Expired`, `Bytes`, `Gone`, or the reason of the signal. */
   readonly why: string;
   readonly lines: number;
   readonly bytes: number;
@@ -40,7 +40,7 @@ export const MAX_LEASE_SECONDS = 600;
 export const MAX_LEASE_BYTES = 1024 * 1024;
 export const METERED_LEASE_BYTES = 64 * 1024;
 const TICK_MS = 1_000;
-/** Of one payload, one each tick. */
+/** Most bytes of one payload; one payload is published each tick. */
 export const MAX_BATCH_BYTES = 16_000;
 /** Characters of one line. */
 const MAX_LINE = 4_096;
@@ -55,11 +55,11 @@ export async function runLogLease(options: LogLeaseOptions): Promise<LeaseEnd> {
   let owed = 0;
   for (let seq = 0; ;) {
     if (signal.aborted) return { ...sum, why: String(signal.reason) };
-    const news = read();
-    if (news === undefined) return { ...sum, why: "Gone" };
-    const batch = batchOf(news.lines, Math.min(MAX_BATCH_BYTES, allowed - sum.bytes));
-    owed += news.dropped;
-    sum.dropped += news.dropped + batch.dropped;
+    const written = read();
+    if (written === undefined) return { ...sum, why: "Gone" };
+    const batch = batchOf(written.lines, Math.min(MAX_BATCH_BYTES, allowed - sum.bytes));
+    owed += written.dropped;
+    sum.dropped += written.dropped + batch.dropped;
     if (batch.lines.length > 0) {
       const payload = jsonBytes(message(id, seq, batch.lines, owed));
       publish(payload);
@@ -100,7 +100,7 @@ function batchOf(
   return { lines, dropped: 0 };
 }
 
-/** What is no line of the runtime's is shown as it is. */
+/** Text that is not a log line of the runtime is published as it is. */
 export function logLine(written: string): LogLine {
   const line = parseLogLine(written) ?? { time: "", stream: "stdout", text: written };
   return { ...line, text: shortText(line.text.toWellFormed(), MAX_LINE) };

@@ -102,7 +102,7 @@ export class NodeCommands {
     this.#commands.stop();
   }
 
-  /** False = it is no command. Never throws. */
+  /** False = the topic is not one of commands. Never throws. */
   receive(message: MqttMessage): boolean {
     const topic = parseTopic(this.#options.config.topicRoot, message.topic);
     if (topic?.type !== "NodeCommand" && topic?.type !== "GroupCommand") return false;

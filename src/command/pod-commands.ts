@@ -22,12 +22,12 @@ export interface PodCommandsOptions {
   readonly clock: Clock;
 }
 
-/** Beside the grace periods: a pull, a start. */
+/** Time for pull and start, beside the grace periods. */
 const RESTART_MS = 120_000;
 const LOOK_MS = 500;
 const PULL_MS = 1_800_000;
 
-type Doing = PodCommandsOptions & Pick<CommandOrder, "signal" | "progress">;
+type Context = PodCommandsOptions & Pick<CommandOrder, "signal" | "progress">;
 
 export function podCommands(
   options: PodCommandsOptions,
@@ -48,7 +48,7 @@ interface RestartArguments {
 
 async function restart(
   { namespace, pod: name, container }: RestartArguments,
-  { pods: { cache, workers }, clock, signal, progress }: Doing,
+  { pods: { cache, workers }, clock, signal, progress }: Context,
 ): Promise<CommandOutcome> {
   const desired = workers.shown(`${namespace}/${name}`);
   if (desired === undefined) return unknownPod(namespace, name);
@@ -60,7 +60,7 @@ async function restart(
   const wanted = container === undefined ? names : [container];
   const running = wanted.flatMap((one) => runningOf(before, one) ?? []);
   if (running.length === 0)
-    return failure(409, "NotRunning", "no container of it runs, so there is none to restart");
+    return failure(409, "NotRunning", "no container of the pod runs, so there is none to restart");
   const ids = running.map(({ id }) => id);
   if (!workers.orderRestart(uid, ids))
     return failure(409, "Terminating", "the pod waits for its turn or is being stopped");
@@ -70,10 +70,10 @@ async function restart(
   try {
     while (!signal.aborted && clock.monotonic() < until) {
       const now = cache.get(uid);
-      if (now === undefined) return failure(409, "Gone", "the pod has gone meanwhile");
-      const followers = running.flatMap((one) => followerOf(now, one) ?? []);
-      if (followers.length === running.length) {
-        const containers = followers.map(({ name: of, attempt }) => ({
+      if (now === undefined) return failure(409, "Gone", "the pod was removed meanwhile");
+      const successors = running.flatMap((one) => successorOf(now, one) ?? []);
+      if (successors.length === running.length) {
+        const containers = successors.map(({ name: of, attempt }) => ({
           name: of,
           restartCount: attempt,
         }));
@@ -81,9 +81,9 @@ async function restart(
       }
       await clock.sleep(LOOK_MS, signal);
     }
-    const waiting = running.filter((one) => followerOf(cache.get(uid), one) === undefined);
+    const waiting = running.filter((one) => successorOf(cache.get(uid), one) === undefined);
     const which = waiting.map((one) => one.name).join(", ");
-    return failure(504, "Timeout", `not started anew in time: ${which}; explain tells why`);
+    return failure(504, "Timeout", `not restarted in time: ${which}; the verb explain shows why`);
   } finally {
     // The order ends with the command: containers that have not been stopped stay.
     workers.withdrawRestart(uid, ids);
@@ -96,7 +96,7 @@ function runningOf(pod: ObservedPod | undefined, name: string): ObservedContaine
 }
 
 /** The next instance, if it was started. */
-function followerOf(
+function successorOf(
   pod: ObservedPod | undefined,
   { id, name }: ObservedContainer,
 ): ObservedContainer | undefined {
@@ -115,7 +115,7 @@ interface PullArguments {
 
 async function pull(
   { namespace, pod: name, image }: PullArguments,
-  { pods: { workers }, fetchImages, clock, signal, progress }: Doing,
+  { pods: { workers }, fetchImages, clock, signal, progress }: Context,
 ): Promise<CommandOutcome> {
   const matching = workers
     .entries()
@@ -142,7 +142,7 @@ async function pull(
   }
 }
 
-/** The same pod with those containers only that are of the image. */
+/** The pod with only its containers of the image. */
 function withImage(pod: Pod, image: string): readonly Pod[] {
   const of = (containers: Pod["spec"]["containers"]): Pod["spec"]["containers"] =>
     containers.filter((one) => one.image === image);

@@ -1,4 +1,4 @@
-// The commands that only look: ping, get, describe, explain.
+// The commands that only read: ping, get, describe, explain.
 
 import { podName } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
@@ -11,7 +11,7 @@ import { VERBS } from "./verbs.ts";
 import { redactValue, secretTexts, withoutValues } from "../node/redact.ts";
 import { v1Node, type ServerFacts } from "../node/node-api.ts";
 
-/** What the node shows of itself. */
+/** What these commands read of the node. */
 export type ReadFacts = Pick<
   ServerFacts,
   "pods" | "events" | "rejected" | "node" | "objects" | "healthProblems"
@@ -132,7 +132,7 @@ function isNamed(
   return of.namespace === namespace && of.name === name;
 }
 
-/** No more than the reports tell. */
+/** No more than the reports contain. */
 function statusOf(entry: PodEntry): object {
   const { namespace, name, uid } = entry.pod.metadata;
   return { kind: "Pod", metadata: { namespace, name, uid }, status: withoutValues(entry).status };
@@ -171,11 +171,11 @@ function secretsOf(facts: ReadFacts): ReadonlySet<string> {
 }
 
 function unsigned(kind: string): CommandOutcome {
-  const message = `signatures are required here: an unsigned get is for pods and node, not for ${kind}`;
+  const message = `this node requires signatures: without one, get is allowed for pods and node, not for ${kind}; sign the command`;
   return failure(401, "Unauthorized", message);
 }
 
 export function unknownPod(namespace: string | undefined, name: string): CommandOutcome {
   const wanted = namespace === undefined ? name : podName({ metadata: { namespace, name } });
-  return failure(404, "NotFound", `there is no pod ${wanted} here`);
+  return failure(404, "NotFound", `there is no pod ${wanted} on this node`);
 }

@@ -1,4 +1,4 @@
-// The wire form of what a command is answered: bounded in bytes, in as many parts as it takes.
+// The answers to a command as they are published: bounded in bytes, in several parts if needed.
 
 import type { CommandResponse } from "../protocol/command.ts";
 import type { CommandError } from "./decode-command.ts";
@@ -6,16 +6,16 @@ import { byteLength, jsonBytes, wireText } from "../protocol/wire-text.ts";
 
 /** Most bytes of `data` in one part. */
 export const MAX_PART_BYTES = 32 * 1024;
-/** Of them, for the names beside what was asked for. */
+/** Bytes of them that are reserved for the names around the content. */
 const RESERVED_BYTES = 64;
-/** More parts would flood a slow link; the last one says that something is missing. */
+/** More parts would flood a slow link; `truncated` in the last part marks that some are missing. */
 export const MAX_PARTS = 64;
 
 /** How a command ended. */
 export interface CommandOutcome {
-  /** As HTTP has them; 2xx = done. */
+  /** HTTP status code; 2xx = done. */
   readonly code: number;
-  /** Stands in the first part. */
+  /** Part of the first message. */
   readonly data?: Readonly<Record<string, unknown>>;
   /** Spread over parts, under this name. */
   readonly list?: { readonly name: string; readonly items: readonly unknown[] };
@@ -57,7 +57,7 @@ export function responsesOf(id: string, outcome: CommandOutcome): readonly Comma
   }));
 }
 
-/** Whole, or what it is without what it says. */
+/** The data, or only its kind and name if it is too large. */
 function bounded(
   data: Readonly<Record<string, unknown>>,
   most: number,
@@ -66,7 +66,7 @@ function bounded(
   return written > most ? tooLarge(data, written) : data;
 }
 
-/** At least one, so that an empty list is told too; the first may have less room, and then be empty. */
+/** At least one group, so that an empty list is sent too. The first has less room and may be empty. */
 function groups(
   items: readonly unknown[],
   firstRoom: number,
@@ -90,7 +90,7 @@ function groups(
   return [...done, group];
 }
 
-/** One thing that no part has room for: what it is, without what it says. */
+/** Stands for an item that is larger than a part: its kind and name. */
 function tooLarge(item: unknown, bytes: number): Readonly<Record<string, unknown>> {
   const { kind, metadata } = (item ?? {}) as {
     readonly kind?: unknown;

@@ -1,5 +1,5 @@
-// The table of commands: which verbs a node obeys, with their arguments and what they do to the node. How each is
-// carried out stands in the `…-commands.ts` files; the compiler requires one of them for each verb.
+// The table of commands: the verbs that a node carries out, their arguments, and whether they change the node. The
+// `…-commands.ts` files implement them; the compiler requires an implementation of each verb.
 
 import { boolean, fieldOf, objectType, oneOf } from "../api/schema/codec.ts";
 import { atLeast, between, filledText } from "../api/schema/values.ts";
@@ -123,7 +123,7 @@ export const VERBS = {
 
 export type CommandVerb = keyof typeof VERBS;
 
-/** Part of the contract, not of this agent yet: answered 501. */
+/** Defined in docs/mqtt-api.md and not implemented yet: answered with 501. */
 export const LATER_VERBS = ["exec", "reboot", "support-bundle", "agent-update"] as const;
 
 export const COMMAND_VERBS: readonly CommandVerb[] = verbsWhere(() => true);

@@ -76,7 +76,7 @@ export function logLines(data: JsonObject): readonly string[] {
   return [
     ...(dropped === 0 ? [] : [`[${dropped} lines are missing here]`]),
     ...lines.map((line) => line.text),
-    ...(truncated ? ["[there is more than an answer holds]"] : []),
+    ...(truncated ? ["[the answer is truncated]"] : []),
   ];
 }
 

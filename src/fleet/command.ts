@@ -69,7 +69,7 @@ export async function command(
       1,
       first === undefined
         ? `${node} did not answer within ${formatDuration(flags.timeout)}`
-        : `${node} has not said that its lease is over, after ${formatDuration(ms)}; ask again to go on`,
+        : `${node} has not reported the end of its lease within ${formatDuration(ms)}; repeat the command to continue`,
     );
   return printAnswer(parts, ask, answer);
 }

@@ -3,7 +3,7 @@
 import { age, type Column, type TableView } from "../cli/terminal-text.ts";
 import type { PodLine } from "../protocol/reported-state.ts";
 import type { KnownNode } from "./known-nodes.ts";
-import type { ToldAck, ToldEvent } from "./node-report.ts";
+import type { ReportedAck, EventReport } from "./node-report.ts";
 
 const UNKNOWN = "unknown";
 
@@ -75,7 +75,7 @@ function podStatus({ node: { state }, pod }: NodePod): string {
 
 export interface ReportedEvent {
   readonly node: string;
-  readonly event: ToldEvent;
+  readonly event: EventReport;
 }
 
 export const EVENT_COLUMNS: readonly Column<ReportedEvent>[] = [
@@ -104,7 +104,7 @@ function clockOf({ report }: KnownNode): string {
 }
 
 /** `node 7 Healthy 200`; a refusal that the node still reports comes after it. */
-function ackText(ack: ToldAck): string {
+function ackText(ack: ReportedAck): string {
   const { source, generation, phase, code, message, lastRejected } = ack;
   const why = message === undefined || message === "" ? "" : `: ${message}`;
   const version = source === "static" ? "" : ` ${generation}`;
@@ -126,6 +126,6 @@ export function summaryLine(nodes: readonly KnownNode[]): string {
 }
 
 /** A held or superseded update is as the operator wants it. */
-function isTrouble({ code, phase }: ToldAck): boolean {
+function isTrouble({ code, phase }: ReportedAck): boolean {
   return code >= 400 && phase !== "Held" && phase !== "Superseded";
 }

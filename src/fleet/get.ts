@@ -14,7 +14,7 @@ import {
   summaryLine,
 } from "./fleet-rows.ts";
 import { knownNodes, subscribeNodes, type KnownNode } from "./known-nodes.ts";
-import { readEvents, type ToldEvent } from "./node-report.ts";
+import { readEvents, type EventReport } from "./node-report.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
 import { wireObject } from "./wire-values.ts";
 
@@ -126,7 +126,7 @@ class EventPrinter {
     for (const event of readEvents(payload)) this.#printOne(parsed.node, event);
   }
 
-  #printOne(node: string, event: ToldEvent): void {
+  #printOne(node: string, event: EventReport): void {
     const output = this.#output;
     this.any = true;
     if (output === "json" || output === "yaml") {

@@ -13,7 +13,7 @@ export interface KnownNode {
   readonly report: NodeReport | undefined;
 }
 
-const SAYS_WILDCARD =
+const WILDCARD_NOTICE =
   "no nodes are named, so the broker is asked for all there are; where it keeps that from us, name them in fleet.yaml or with --nodes\n";
 
 /** Subscribes to the topics of the nodes in the file, else of all nodes, and prints which. */
@@ -22,7 +22,7 @@ export async function subscribeNodes(
   leaves: readonly NodeLeaf[],
   terminal: Terminal,
 ): Promise<void> {
-  if (file.nodes === undefined) terminal.err(SAYS_WILDCARD);
+  if (file.nodes === undefined) terminal.err(WILDCARD_NOTICE);
   const filters = nodeFilters(root, file.nodes, leaves);
   // A broker keeps no events.
   if (leaves.every((leaf) => leaf === "event")) await session.subscribeLive(filters);
@@ -31,8 +31,8 @@ export async function subscribeNodes(
 
 /** Sorted by name; includes nodes of the file that have reported nothing. */
 export function knownNodes({ session, root, file }: Fleet): readonly KnownNode[] {
-  const heard = nodesOf(root, session.latest.keys());
-  const names = [...new Set([...(file.nodes ?? []), ...heard])].toSorted();
+  const seen = nodesOf(root, session.latest.keys());
+  const names = [...new Set([...(file.nodes ?? []), ...seen])].toSorted();
   return names.map((name) => knownNode({ session, root }, name));
 }
 
@@ -56,8 +56,8 @@ export function membersOf(
   nodes: readonly KnownNode[],
 ): readonly string[] {
   const source = `group/${group}`;
-  const told = nodes
+  const reporting = nodes
     .filter(({ report }) => report?.desired.some((ack) => ack.source === source) === true)
     .map(({ name }) => name);
-  return [...new Set([...(file.groups[group] ?? []), ...told])].toSorted();
+  return [...new Set([...(file.groups[group] ?? []), ...reporting])].toSorted();
 }

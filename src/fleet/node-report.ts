@@ -65,7 +65,7 @@ const ACK = objectType("Ack", {
 type WrittenAck = Decoded<typeof ACK>;
 
 /** An acknowledgement as published: its phase may be one of a newer agent. */
-export type ToldAck = Omit<WrittenAck, "lastGood" | "progress"> & {
+export type ReportedAck = Omit<WrittenAck, "lastGood" | "progress"> & {
   readonly lastGood?: { readonly generation: number };
   readonly progress?: { readonly images: number; readonly imagesDone: number };
 };
@@ -109,7 +109,7 @@ const REPORT = objectType("ReportedState", {
 type Report = Decoded<typeof REPORT>;
 
 export interface NodeReport extends Pick<Report, "time" | "clockTrusted" | "pods"> {
-  readonly desired: readonly ToldAck[];
+  readonly desired: readonly ReportedAck[];
   /** Status of the condition Ready; "" = not reported. */
   readonly ready: string;
   /** Conditions besides Ready that are true: each of them is trouble. */
@@ -136,7 +136,7 @@ const EVENT = objectType("Event", {
 });
 const EVENTS = objectType("Events", { events: list(item(EVENT), { about: "Events." }) });
 
-export interface ToldEvent extends Omit<Decoded<typeof EVENT>, "object"> {
+export interface EventReport extends Omit<Decoded<typeof EVENT>, "object"> {
   /** `pod/web`. */
   readonly object: string;
   readonly namespace: string;
@@ -169,7 +169,7 @@ export function readReport(payload: Uint8Array): NodeReport | undefined {
 }
 
 /** Halves of a pair are as good as none. */
-function completeAck({ lastGood, progress, ...ack }: WrittenAck): ToldAck {
+function completeAck({ lastGood, progress, ...ack }: WrittenAck): ReportedAck {
   const { images, imagesDone } = progress ?? {};
   const generation = lastGood?.generation;
   return {
@@ -181,7 +181,7 @@ function completeAck({ lastGood, progress, ...ack }: WrittenAck): ToldAck {
   };
 }
 
-export function readEvents(payload: Uint8Array): readonly ToldEvent[] {
+export function readEvents(payload: Uint8Array): readonly EventReport[] {
   const { events = [] } = readWire(EVENTS, payload) ?? {};
   return events.map(({ object, ...event }) => ({
     ...event,

@@ -1,4 +1,4 @@
-// Performs: an operator's connection to the broker: what is retained there, what is published, what arrives meanwhile.
+// Performs: an operator's connection to the broker: reads what is retained, publishes, and receives what arrives meanwhile.
 
 import { CliError } from "../cli/cli-error.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -12,9 +12,9 @@ export interface OperatorOptions {
   readonly connect: ConnectOptions;
 }
 
-/** Retained messages follow a SUBACK at once; after so long without a new topic there are no more. */
+/** Retained messages follow a SUBACK at once; after this long without a new topic there are no more. */
 const SETTLE_MS = 500;
-/** How long to wait for a topic that was named and has shown nothing. */
+/** How long to wait for a named topic without a message. */
 const PATIENCE_MS = 2_500;
 /** After that the topics received so far must do: a client may publish new ones for ever. */
 const LONGEST_MS = 10_000;
@@ -34,20 +34,20 @@ export class OperatorSession implements AsyncDisposable {
     this.#session = session;
   }
 
-  /** Throws CliError, exit code 1, when the broker does not take us. */
+  /** Throws CliError, exit code 1, when the broker refuses the connection. */
   static async open({ link, clock, connect }: OperatorOptions): Promise<OperatorSession> {
     const early: MqttMessage[] = [];
-    let hear = (message: MqttMessage): void => void early.push(message);
+    let receive = (message: MqttMessage): void => void early.push(message);
     const attempt = (options: ConnectOptions): Promise<MqttSession> =>
-      link.connect(options, (message) => hear(message), new AbortController().signal);
+      link.connect(options, (message) => receive(message), new AbortController().signal);
     const session = await firstSession(attempt, connect);
     const operator = new OperatorSession(clock, session);
-    hear = (message) => operator.#hear(message);
-    for (const message of early) hear(message);
+    receive = (message) => operator.#receive(message);
+    for (const message of early) receive(message);
     return operator;
   }
 
-  /** The newest message of every topic that was subscribed to; of retained ones what they hold now. */
+  /** The newest payload of every topic that was subscribed to; cleared topics are absent. */
   get latest(): ReadonlyMap<string, Uint8Array> {
     return this.#latest;
   }
@@ -82,22 +82,28 @@ export class OperatorSession implements AsyncDisposable {
     return denied;
   }
 
-  /** Throws CliError when the broker does not take it. */
+  /** Throws CliError when the broker refuses it. */
   async publish(topic: string, payload: Uint8Array, retain: boolean): Promise<void> {
     if (retain && !this.#session.ack.retainAvailable)
       throw new CliError(
         1,
-        "this broker keeps no retained messages, and nothing works without them",
+        "this broker does not support retained messages, which are required; use another broker",
       );
     const { maximumPacketSize = Infinity, maximumQos } = this.#session.ack;
     if (payload.length + topic.length + 16 > maximumPacketSize)
-      throw new CliError(1, `${payload.length} bytes are more than this broker takes at once`);
+      throw new CliError(
+        1,
+        `the message has ${payload.length} bytes, more than this broker accepts; make it smaller`,
+      );
     const qos = maximumQos === 0 ? 0 : 1;
     const sent = this.#session.publish({ topic, payload, qos, retain });
     const code = await this.#inTime(sent, `what was published on ${topic}`);
     if (code < REFUSED) return;
     const hex = code.toString(16).padStart(2, "0");
-    throw new CliError(1, `the broker does not let us publish on ${topic} (0x${hex})`);
+    throw new CliError(
+      1,
+      `the broker refused to publish on ${topic} (0x${hex}); check the permissions of this user`,
+    );
   }
 
   /** Calls `listener` with everything that arrives, until disposed. */
@@ -141,9 +147,9 @@ export class OperatorSession implements AsyncDisposable {
     if (!isOver) this.#session.abort();
   }
 
-  #hear(message: MqttMessage): void {
+  #receive(message: MqttMessage): void {
     const { topic, payload } = message;
-    // That is how a retained message is cleared.
+    // An empty payload clears a retained message.
     if (payload.length === 0) this.#latest.delete(topic);
     else this.#latest.set(topic, payload);
     for (const listener of this.#listeners) listener(message);
@@ -183,7 +189,10 @@ export class OperatorSession implements AsyncDisposable {
 
 function refuse(denied: readonly string[]): void {
   if (denied.length > 0)
-    throw new CliError(1, `the broker does not let us read ${denied.join(", ")}`);
+    throw new CliError(
+      1,
+      `the broker refused the subscription to ${denied.join(", ")}; check the permissions of this user`,
+    );
 }
 
 async function firstSession(
@@ -197,7 +206,7 @@ async function firstSession(
       return firstSession(attempt, { ...options, protocolVersion: 4 });
     throw new CliError(
       1,
-      `${messageOf(thrown)}; is it the right broker, and does it let us in?`,
+      `${messageOf(thrown)}; check the address of the broker and the credentials`,
       thrown,
     );
   }

@@ -6,7 +6,7 @@ export interface CommandResponse {
   readonly id: string;
   readonly phase: ResponsePhase;
   readonly code: number;
-  /** Of an answer in parts, from 0; `last` stands in the last one. */
+  /** Number of the part, from 0, of an answer in parts; the last one has `last`. */
   readonly part?: number;
   readonly last?: boolean;
   readonly data?: unknown;
@@ -18,7 +18,7 @@ export interface CommandResponse {
   };
 }
 
-/** What is written down of a command before it is done. */
+/** Stored of a command before it is carried out. */
 export interface TakenCommand {
   readonly id: string;
   readonly replyTo: string;
@@ -26,13 +26,13 @@ export interface TakenCommand {
   readonly correlation?: Uint8Array;
   /** Wall ms. */
   readonly forgetAt: number;
-  /** In which it came; absent = in none. */
+  /** The session in which it arrived; absent = in none. */
   readonly session?: number;
-  /** Never forgotten while its session lasts: sent again, it would be obeyed again. */
+  /** Kept while its session lasts, because a replay would be carried out again. */
   readonly held?: boolean;
 }
 
-/** When something is written down. */
+/** When something is stored. */
 export interface CommandMoment {
   /** Wall ms. */
   readonly now: number;

@@ -1,4 +1,4 @@
-// An accepted MQTT document and how the node stands to it.
+// A desired document that was accepted over MQTT: its content, its checkpoint, and its state.
 
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import type { GroupMember } from "./groups.ts";
@@ -8,7 +8,7 @@ import type { DocumentTerms } from "../api/pod/update-policy.ts";
 
 const GROUP = "mqtt:group/";
 
-/** A document after all checks; what is checkpointed is its payload, this is read from it. */
+/** A document after all checks. Its payload is checkpointed, and this is read from it. */
 export interface DesiredDocument extends DocumentTerms {
   readonly source: SourceName;
   readonly epoch: string;
@@ -16,19 +16,19 @@ export interface DesiredDocument extends DocumentTerms {
   readonly digest: string;
   /** A signature was verified when it was accepted; absent = no. */
   readonly signed?: boolean;
-  /** Wall ms at which whoever signed it says to have done so; absent = nobody whose signature counts says anything. */
+  /** Wall-clock milliseconds of the signature; absent = no signature that counts has a time. */
   readonly issuedAt?: number;
-  /** Wall ms from which on it should no longer be what runs; it runs all the same. */
+  /** Wall-clock milliseconds from which on it is no longer accepted; what runs continues to run. */
   readonly expiresAt?: number;
   readonly pods: readonly DesiredPod[];
   /** ConfigMaps, Secrets and claims. */
   readonly objects: readonly DesiredObject[];
-  /** Only a node document says these: groups that the node is in, and labels of it. Absent = none. */
+  /** Groups and labels of the node; only in the node's own document. Absent = none. */
   readonly groups?: readonly GroupMember[];
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** What one document is told apart by. */
+/** Identifies one document. */
 export interface DocumentVersion {
   readonly epoch: string;
   readonly generation: number;
@@ -39,20 +39,20 @@ export interface DocumentVersion {
   readonly observedGeneration: number;
 }
 
-/** The checkpoint of one source: the truth is `payload`, the rest saves reading it. */
+/** The checkpoint of one source. `payload` decides; the rest saves reading it. */
 export interface AcceptedDocument extends DocumentVersion {
   readonly source: SourceName;
   /** Empty when it is lost. */
   readonly payload: Uint8Array;
   /** Whether the payload holds a Secret, and is encrypted at rest; absent = no. */
   readonly holdsSecrets?: boolean;
-  /** Why the payload is there and cannot be opened any more; its version counts all the same. */
+  /** Why the stored payload can no longer be decrypted; its version counts all the same. */
   readonly lost?: string;
-  /** Trust was reset since: a document of any epoch and generation follows it. */
+  /** Trust was reset since: a document of any epoch and generation may follow. */
   readonly versionForgotten?: boolean;
-  /** Wall ms of acceptance; for showing only. */
+  /** Wall-clock milliseconds of acceptance; only shown. */
   readonly acceptedAt: number;
-  /** Whose place it took before that had come to an end, well or badly; absent = nobody's. */
+  /** The document that it replaced before that had converged or failed; absent = none. */
   readonly superseded?: DocumentVersion;
 }
 
@@ -61,7 +61,7 @@ export interface RefusedDocument {
   readonly digest: string;
   readonly code: number;
   readonly message: string;
-  /** Wall ms of the latest refusal of this digest. */
+  /** Wall-clock milliseconds of the latest refusal of this digest. */
   readonly at: number;
   readonly count: number;
 }
@@ -76,13 +76,13 @@ export interface DocumentState {
   /** As in the checkpoint. */
   readonly superseded?: DocumentVersion;
   readonly lastRejected: RefusedDocument | undefined;
-  /** How its pods stand to it; those that are not in it were not judged. */
+  /** Rollout status of its pods; pods that are absent were not judged. */
   readonly rollout?: readonly PodRolloutStatus[];
-  /** Of all its pods; absent = nobody has counted. */
+  /** Of all its pods; absent = not counted. */
   readonly images?: ImageProgress;
 }
 
-/** How many images a document's pods ask for, each of each pod, and how many of them are here. */
+/** Number of images that the pods of a document need, counted per pod, and how many of them are present. */
 export interface ImageProgress {
   readonly images: number;
   readonly imagesDone: number;

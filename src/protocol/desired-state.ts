@@ -25,7 +25,7 @@ import { labelValueError, qualifiedNameError } from "../api/validation/validate-
 import { GROUPS } from "./groups.ts";
 
 const MAX_EPOCH_LENGTH = 128;
-/** The code of whatever this agent cannot do yet: the document is refused with status 412. */
+/** Code of features that this agent lacks: the document is refused with status 412. */
 export const NOT_SUPPORTED = "NotSupported";
 
 /** Of a document or a command. An unknown kind of target is an error: another node may be meant. */
@@ -148,7 +148,7 @@ const GROUP_DOCUMENT = objectType("DesiredState", {
 });
 
 export type DesiredState = Decoded<typeof NODE_DOCUMENT>;
-/** Whose document it is: groups and labels of a node's own document count, those of a group's are ignored. */
+/** Kind of target: groups and labels in a node's own document count, those in a group's document are ignored. */
 export type DocumentOf = "node" | "group";
 
 /** Of a node's own document, which has every field. */

@@ -1,4 +1,4 @@
-// Signed messages: the DSSE envelope and what a signature is made over.
+// Signed messages: the DSSE envelope, and the bytes that are signed. No signature is verified here.
 // https://github.com/secure-systems-lab/dsse
 
 import type { Sha256 } from "../api/decode/decode-context.ts";
@@ -7,7 +7,7 @@ import { readValue } from "../api/schema/read-value.ts";
 import { base64, exactText } from "../api/schema/values.ts";
 import { failed, type FieldError, type Result } from "../lib/result.ts";
 
-/** What a signed message is, and the role its signer must have. */
+/** Kind of a signed message, and the role that its signer must have. */
 export type SignedKind = "desired" | "rollout" | "trust" | "command";
 
 const PAYLOAD_TYPES: Readonly<Record<SignedKind, string>> = {
@@ -16,7 +16,7 @@ const PAYLOAD_TYPES: Readonly<Record<SignedKind, string>> = {
   trust: "application/vnd.agent.trust.v1+json",
   command: "application/vnd.agent.command.v1+json",
 };
-/** More would only cost time to verify. */
+/** Bounds the time of verification. */
 const MAX_SIGNATURES = 16;
 const SIGNATURE_BYTES = 64;
 const KEY_ID = /^[0-9a-f]{16}$/;
@@ -84,7 +84,7 @@ export function keyIdOf(publicKey: Uint8Array, sha256: Sha256): string {
   return sha256(publicKey).slice(0, 16);
 }
 
-/** Whether a parsed message wants to be read as an envelope, however broken. */
+/** Whether a parsed message is meant as an envelope, even an invalid one. */
 export function isEnvelope(value: unknown): value is Readonly<Record<string, unknown>> {
   return (
     typeof value === "object" &&
@@ -108,13 +108,13 @@ export function writeSignedEnvelope(envelope: SignedEnvelope): string {
 
 export type ReadMessage =
   | { readonly type: "Signed"; readonly envelope: SignedEnvelope }
-  /** Wants to be an envelope and is none. */
+  /** Meant as an envelope, but invalid. */
   | { readonly type: "Broken"; readonly errors: readonly FieldError[] }
   | { readonly type: "Plain" };
 
 const OBJECT = /^[ \t\r\n]*\{/;
 
-/** Never throws, whatever the bytes are. */
+/** Reads only the outer envelope. Never throws. */
 export function readSignedMessage(payload: Uint8Array): ReadMessage {
   const value = jsonObject(payload);
   if (!isEnvelope(value)) return { type: "Plain" };
@@ -129,7 +129,7 @@ function jsonObject(payload: Uint8Array): unknown {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(payload);
     return OBJECT.test(text) ? (JSON.parse(text) as unknown) : undefined;
   } catch {
-    // No JSON, or nested too deeply for any reader: no envelope either.
+    // Not JSON, or nested too deeply: not an envelope.
     return undefined;
   }
 }

@@ -51,7 +51,7 @@ function withoutDuplicates(groups: readonly GroupMember[], at: Place): readonly 
   return groups.filter(({ name }, index) => groups.findIndex((one) => one.name === name) === index);
 }
 
-/** What the fleet knows of the node, beside its name. */
+/** Labels and groups of the node, from its configuration and its document. */
 export interface FleetFacts {
   /** Of the node document; labels of the configuration come first. */
   readonly labels: Readonly<Record<string, string>>;

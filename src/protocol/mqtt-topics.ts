@@ -119,7 +119,7 @@ function invalid(text: string, why: string): AgentError {
   });
 }
 
-/** What a topic under `root` means; undefined for anything the contract does not know. */
+/** What a topic under `root` means; undefined for topics that the contract does not define. */
 export function parseTopic(root: string, text: string): Topic | undefined {
   if (!isTopicRoot(root) || text.length > MAX_TOPIC_BYTES) return undefined;
   if (!text.startsWith(`${root}/`)) return undefined;
@@ -165,8 +165,8 @@ function lookup<T extends string>(table: Readonly<Record<string, T>>, key: strin
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-/** The filters a node asks for on every connect, exact topics only: its own desired and command, trust, and its
- * groups' (at most 15, the rest is left out). */
+/** The filters that a node subscribes to at every connect, exact topics only: its own desired and command, trust, and
+ * those of its groups (at most 15; the rest is left out). */
 export function subscriptionsFor(
   root: string,
   node: string,
@@ -184,13 +184,13 @@ export function subscriptionsFor(
   ];
 }
 
-/** What a member of the group listens to. */
+/** The topics that a member of the group subscribes to. */
 export function groupTopics(root: string, group: string): readonly string[] {
   const types = ["GroupDesired", "GroupRollout", "GroupCommand"] as const;
   return types.map((type) => topicFor({ type, root, group }));
 }
 
-/** The source a desired document's topic speaks for; undefined for every other topic. */
+/** The source of documents on this topic; undefined for topics without documents. */
 export function sourceOfTopic(topic: Topic): SourceName | undefined {
   if (topic.type === "NodeDesired") return "mqtt:node";
   if (topic.type === "GroupDesired") return `mqtt:group/${topic.group}`;

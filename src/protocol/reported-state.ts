@@ -55,7 +55,7 @@ export interface PodLine {
   /** Of all containers together. */
   readonly restarts: number;
   readonly reason?: string;
-  /** RFC 3339; "" = not known. */
+  /** RFC 3339; "" = unknown. */
   readonly since: string;
 }
 
@@ -82,7 +82,7 @@ export interface ReportedState {
   readonly desired: readonly Ack[];
   readonly status: NodeStatus;
   readonly pods: readonly PodLine[];
-  /** How many pods are not listed for want of room. */
+  /** Number of pods that are not listed, for lack of room. */
   readonly truncated?: number;
   readonly rejected: readonly RejectedLine[];
 }
@@ -106,10 +106,10 @@ interface StateFacts {
   readonly about: NodeAbout;
 }
 
-/** What birth tells of the node besides that it is there. */
+/** Details of the node in its state message. */
 export interface NodeAbout {
   readonly bootID?: string;
-  /** Our version. */
+  /** Version of the agent. */
   readonly agent?: string;
   readonly features?: readonly string[];
 }

@@ -1,5 +1,5 @@
-// Who may sign what: the document on the trust topic. Strict, as a misspelt restriction would give a key more rights
-// than intended.
+// Which keys may sign what: the document on the trust topic, and the record of trust that the node stores. Reading is
+// strict, as a misspelt restriction would give a key more rights than intended.
 
 import { bytesOfBase64, base64OfBytes } from "../api/validation/base64.ts";
 import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
@@ -112,22 +112,22 @@ function asBundleError(error: FieldError): FieldError {
 }
 
 export interface TrustRecord {
-  /** Documents must be signed, for good; only `agent trust reset` takes it back. */
+  /** Documents must be signed; only `agent trust reset` ends this. */
   readonly required: boolean;
   /** The newest accepted TrustBundle, as its signed envelope came over the wire; absent = none yet. */
   readonly bundle?: { readonly version: number; readonly envelope: Uint8Array };
 }
 
-/** What lies in `trustPath`. */
+/** The keys in `trustPath`. */
 export interface RootKeys {
   readonly keys: readonly PublicKey[];
   /** Sentences: a directory that cannot be read, a file that is no public Ed25519 key. */
   readonly problems: readonly string[];
 }
 
-/** The checkpoint. What `write` has returned from is on the disk; it throws when it is not. */
+/** The checkpoint of trust. When `write` returns, the record is on the disk; otherwise it throws. */
 export interface TrustStore {
-  /** A record that is there and cannot be read says `required`. Never throws. */
+  /** A record that exists and cannot be read counts as `required`. Never throws. */
   read(): TrustRecord;
   write(record: TrustRecord): void;
 }

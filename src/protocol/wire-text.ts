@@ -1,19 +1,19 @@
-// Text on its way upstream: bounded in bytes, harmless on a terminal; payloads as bytes.
+// Text that is published: bounded in bytes, safe on a terminal; payloads as bytes.
 
 import type { SourceName } from "../api/pod/desired-pod.ts";
 
 /** Most bytes of one text. */
 export const MAX_TEXT_BYTES = 256;
-/** Most bytes of a retained payload: what the strictest broker takes. */
+/** Most bytes of a retained payload: the limit of the strictest broker. */
 export const MAX_PAYLOAD_BYTES = 48 * 1024;
 
-/** Control characters, separators of lines, and what turns the direction of writing. */
+/** Control characters, line separators, and characters that change the direction of text. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]+/gu;
 const ELLIPSIS = "…";
 
 /** `text` without control characters (a run of them becomes a blank), at most 256 bytes of UTF-8. */
 export function wireText(text: string): string {
-  // A look at the start is enough, and a pod may write megabytes.
+  // The start is enough: a pod may write megabytes.
   const clean = text
     .slice(0, 4 * MAX_TEXT_BYTES)
     .replaceAll(UNPRINTABLE, " ")

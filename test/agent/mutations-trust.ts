@@ -155,7 +155,7 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   {
     name: "an order is done before it is",
     file: "src/command/pod-commands.ts",
-    search: "if (followers.length === running.length) {",
-    replacement: "if (followers.length <= running.length) {",
+    search: "if (successors.length === running.length) {",
+    replacement: "if (successors.length <= running.length) {",
   },
 ];

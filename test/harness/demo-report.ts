@@ -1,6 +1,6 @@
 // One line of what a node has reported to the broker.
 
-import { readReport, type NodeReport, type ToldAck } from "../../src/fleet/node-report.ts";
+import { readReport, type NodeReport, type ReportedAck } from "../../src/fleet/node-report.ts";
 
 export function describeReported(reported: unknown): string {
   if (reported === undefined) return "nothing yet";
@@ -40,7 +40,7 @@ export function isRolledBack(
   );
 }
 
-function ackOf(reported: unknown): ToldAck | undefined {
+function ackOf(reported: unknown): ReportedAck | undefined {
   if (reported === undefined) return undefined;
   return reportOf(reported).desired.find(({ source }) => source === "node");
 }

@@ -1,5 +1,5 @@
-// Performs: `agent fleet apply`: composes, signs and publishes a document that its targets must take, and watches them
-// take it.
+// Performs: `agent fleet apply` and `diff`: composes, signs and publishes a document for a node or group, follows how its
+// nodes apply it, and shows what it would change.
 
 import type { Terminal } from "../../cli/terminal.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
@@ -98,7 +98,10 @@ function chooseTarget(input: WrittenInput, flags: TargetFlags): FleetTarget {
     throw new CliError(2, "--node and --group exclude each other: a document has one target");
   const asked = node !== undefined ? { node } : group !== undefined ? { group } : own;
   if (asked === undefined)
-    throw new CliError(2, "for whom? name a node with --node or a group with --group");
+    throw new CliError(
+      2,
+      "the document has no target; name a node with --node or a group with --group",
+    );
   const name = "node" in asked ? asked.node : asked.group;
   if (!isTopicName(name)) throw new CliError(2, `${JSON.stringify(name)} cannot be a name`);
   if (own !== undefined && targetName(own) !== targetName(asked))
@@ -109,15 +112,15 @@ function chooseTarget(input: WrittenInput, flags: TargetFlags): FleetTarget {
 interface TargetBefore {
   readonly topic: string;
   readonly retained: RetainedDocument | undefined;
-  /** Since then. */
+  /** Watches what others publish since then. */
   readonly rivals: RivalWatch;
   readonly source: string;
-  /** Names of the nodes it is for, as far as they are known. */
+  /** Names of the target nodes, as far as they are known. */
   readonly members: readonly string[];
   readonly nodes: readonly KnownNode[];
 }
 
-/** What the broker holds for the target, and what its nodes have. */
+/** Reads the retained document of the target and the reports of its nodes. */
 async function readTarget(
   fleet: Fleet,
   target: FleetTarget,
@@ -165,7 +168,7 @@ function decideVersion(
 ): Extract<NextVersion, { ok: true }> {
   const written = input.document?.["epoch"];
   const asked = epoch ?? (typeof written === "string" ? written : undefined);
-  const told = nodes.flatMap(({ name, report }) => {
+  const accepted = nodes.flatMap(({ name, report }) => {
     const ack = report?.desired.find((one) => one.source === source);
     return ack === undefined
       ? []
@@ -173,7 +176,7 @@ function decideVersion(
   });
   const version = nextVersion({
     retained: retained === undefined ? undefined : { of: "the retained document", ...retained },
-    nodes: told,
+    nodes: accepted,
     ...(asked === undefined ? {} : { epoch: asked }),
   });
   if (!version.ok) throw new CliError(1, version.why);
@@ -225,7 +228,7 @@ export interface DiffFlags extends BrokerFlags, TargetFlags {
   readonly exitCode?: boolean;
 }
 
-/** The exit code: 1 for a difference when that was asked for. */
+/** The exit code: 1 for a difference with --exit-code. */
 export async function diff(parts: FleetParts, flags: DiffFlags): Promise<0 | 1> {
   const { terminal } = parts;
   const input = await readInput(flags.filename, terminal);

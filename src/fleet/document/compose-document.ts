@@ -7,14 +7,14 @@ import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 
 export type FleetTarget = { readonly node: string } | { readonly group: string };
 
-/** One object, with the file and the place it was written at. */
+/** One object with its file and its place there. */
 export interface WrittenObject {
   readonly file: string;
   readonly value: unknown;
   readonly locate: Locate;
 }
 
-/** Everything that `-f` named. */
+/** The content of all files of `-f`. */
 export interface WrittenInput {
   /** A whole DesiredState, whose fields besides `resources` count too; undefined = plain objects. */
   readonly document: JsonObject | undefined;
@@ -35,8 +35,7 @@ export function gatherInput(files: readonly WrittenFile[]): Result<WrittenInput>
     return ok({ document: undefined, objects });
   }
   if (all.length > 1 || !isJsonObject(first.one.value)) {
-    const message =
-      "a DesiredState is complete and stands alone; put all objects into its resources";
+    const message = "a DesiredState must be the only document; put all objects into its resources";
     return failed([{ path: "", code: "Invalid", message: `${first.file}: ${message}` }]);
   }
   const { file, one } = first;
@@ -55,7 +54,7 @@ function isDesiredState(value: unknown): boolean {
   return isJsonObject(value) && value["kind"] === "DesiredState";
 }
 
-/** Whom a whole document names by itself. */
+/** The target that a whole document names. */
 export function targetOf(document: JsonObject | undefined): FleetTarget | undefined {
   const target = document?.["target"];
   if (!isJsonObject(target)) return undefined;
@@ -75,7 +74,7 @@ export interface Composition {
   readonly allowEmpty: boolean;
 }
 
-/** JSON with the version first: it is what a person looks for. */
+/** JSON with the version first, where a reader looks for it. */
 export function composeDocument(composition: Composition): JsonObject {
   const { input, target, epoch, previousEpoch, generation, issuedAt, allowEmpty } = composition;
   const written = input.document ?? {};

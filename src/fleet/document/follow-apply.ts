@@ -1,6 +1,6 @@
-// How far one node is with a document that was just published, and whether waiting longer has a point.
+// How far one node is with a document that was just published, and whether to wait longer.
 
-import type { NodeReport, NodeState, ToldAck } from "../node-report.ts";
+import type { NodeReport, NodeState, ReportedAck } from "../node-report.ts";
 
 export interface Published {
   /** `node`, `group/<g>`. */
@@ -16,7 +16,7 @@ export interface Step {
   readonly outcome: "Waiting" | "Healthy" | "Failed";
 }
 
-/** Codes after which a node still does something by itself. */
+/** Codes after which the node continues on its own. */
 const GOING_ON: readonly number[] = [202, 423];
 
 export function followApply(
@@ -27,21 +27,21 @@ export function followApply(
   const acks = report?.desired.filter(({ source }) => source === published.source) ?? [];
   const own = acks.find(({ digest }) => digest === published.digest);
   if (own !== undefined) return ownStep(own);
-  // A document whose place another one took comes after that.
+  // The superseded document is listed after the one that replaced it.
   const [ack] = acks;
   const refused = ack?.lastRejected;
   if (refused?.digest === published.digest)
     return failed(`Rejected ${refused.code}: ${refused.message}`);
   if (ack !== undefined && isOvertaken(published, ack))
-    return failed(`has generation ${ack.generation} of somebody else (${ack.digest})`);
+    return failed(`has generation ${ack.generation} from another operator (${ack.digest})`);
   return { line: waitingLine(ack, report, state), outcome: "Waiting" };
 }
 
-function isOvertaken({ epoch, generation }: Published, ack: ToldAck): boolean {
+function isOvertaken({ epoch, generation }: Published, ack: ReportedAck): boolean {
   return ack.epoch === epoch && ack.generation >= generation;
 }
 
-function ownStep(ack: ToldAck): Step {
+function ownStep(ack: ReportedAck): Step {
   const { code, phase, progress, message, lastGood } = ack;
   const counted = progress === undefined ? "" : ` ${progress.imagesDone}/${progress.images}`;
   const back =
@@ -58,7 +58,7 @@ function failed(line: string): Step {
 }
 
 function waitingLine(
-  ack: ToldAck | undefined,
+  ack: ReportedAck | undefined,
   report: NodeReport | undefined,
   state: NodeState | undefined,
 ): string {

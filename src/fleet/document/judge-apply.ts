@@ -40,7 +40,7 @@ export function judgeApply(apply: ApplyToJudge): ApplyJudgement {
   const empty =
     countObjects(resources) === 0 && !allowEmpty
       ? [
-          "there is nothing in it, which would remove everything; add --allow-empty if that is meant",
+          "the document is empty, which would remove everything; add --allow-empty if that is intended",
         ]
       : [];
   return {
@@ -76,7 +76,7 @@ function judgeObjects(apply: ApplyToJudge): {
     .filter(({ object }) => shared && object.kind === "Secret")
     .map(
       ({ object: { metadata } }) =>
-        `Secret ${metadata.namespace}/${metadata.name}: whoever may read the topic of the group reads it; put it into the document of each node, or add --allow-plain-secrets`,
+        `Secret ${metadata.namespace}/${metadata.name}: every reader of the group's topic can read it; put it into the document of each node, or add --allow-plain-secrets`,
     );
   const notices = decoded.flatMap((one) => one.notices);
   return {
@@ -98,7 +98,7 @@ function rejectionLine(rejection: Rejection): string {
   return [place, object, path, message].filter((part) => part !== "").join(": ");
 }
 
-/** Sentences. The document before may be anybody's: it is never copied from, only held against. */
+/** Sentences. The previous document is not verified: it is only compared, never copied from. */
 export function applyWarnings(
   before: RetainedDocument | undefined,
   document: JsonObject,
@@ -107,7 +107,7 @@ export function applyWarnings(
   if (before === undefined) return [];
   const unsigned =
     before.keyids.length > 0 && !isSigned
-      ? "the document before was signed and this one is not; nodes with keys will answer 401"
+      ? "the previous document was signed and this one is not; nodes with keys will answer 401"
       : undefined;
   const kept = new Set(groupsOf(document));
   const named = isForNode ? groupsOf(before.document) : [];

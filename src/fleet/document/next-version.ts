@@ -32,16 +32,16 @@ export const HIGHEST_VERSION = 2 ** 40;
 /** Without --epoch the generations of all epochs together count: a gap does no harm. */
 export function nextVersion({ retained, nodes, epoch: asked }: VersionFacts): NextVersion {
   const all = [...(retained === undefined ? [] : [retained]), ...nodes];
-  // Generations of another epoch are not comparable: a new one begins anew.
+  // Generations of different epochs are not comparable: a new epoch starts at 1.
   const known = asked === undefined ? all : all.filter(({ epoch }) => epoch === asked);
-  const liar = known.find(({ generation }) => generation > HIGHEST_VERSION);
-  if (liar !== undefined) {
+  const implausible = known.find(({ generation }) => generation > HIGHEST_VERSION);
+  if (implausible !== undefined) {
     const epoch = asked === undefined ? "a new epoch" : "another epoch";
-    const why = `${liar.of} claims generation ${liar.generation}, which nobody can have counted up to; start ${epoch} with --epoch NAME`;
+    const why = `${implausible.of} reports generation ${implausible.generation}, which is implausibly high; start ${epoch} with --epoch NAME`;
     return { ok: false, why };
   }
   const generation = known.reduce((highest, one) => Math.max(highest, one.generation), 0) + 1;
-  // A node without an epoch takes any; one with an epoch takes only its own.
+  // A node without an epoch accepts any; one with an epoch accepts only its own.
   const bound = nodes.filter((node) => node.generation > 0 && node.epoch !== "");
   const [first] = bound;
   const before = first?.epoch ?? retained?.epoch ?? "";

@@ -1,5 +1,5 @@
-// Performs: two operators at once: sees what others lay on a topic from the time it was read until our document was
-// read back.
+// Performs: detects other operators: what they publish on a topic from the time it was read until the published document
+// was read back.
 
 import { CliError } from "../../cli/cli-error.ts";
 import { printable } from "../../cli/terminal-text.ts";
@@ -12,9 +12,9 @@ import { sha256 } from "../../lib/system-sha256.ts";
 export class RivalWatch {
   readonly #session: OperatorSession;
   readonly #topic: string;
-  /** What it held when it was read. */
+  /** The document when the topic was first read. */
   readonly #read: RetainedDocument | undefined;
-  /** By digest; whose they are is judged at the end. */
+  /** By digest; judged at the end. */
   readonly #seen = new Map<string, RetainedDocument>();
 
   constructor(session: OperatorSession, topic: string) {
@@ -27,7 +27,7 @@ export class RivalWatch {
     });
   }
 
-  /** To be called right before publishing. Throws CliError when the broker holds something else than was read. */
+  /** To be called right before publishing. Throws CliError when the retained document has changed since it was read. */
   refuseChange(): void {
     const now = this.#held();
     if (now?.digest === this.#read?.digest) return;
@@ -37,12 +37,12 @@ export class RivalWatch {
         : `published generation ${now.generation}: ${described(now)}`;
     throw new CliError(
       1,
-      `somebody else has just ${what}; nothing was published, look at it and apply again`,
+      `another operator has just ${what}; nothing was published, check that change and apply again`,
     );
   }
 
-  /** Throws CliError when the broker holds something else than what was published, or somebody else published what
-   * a node may have taken instead. */
+  /** Throws CliError when the broker does not retain the published document, or when another operator published one that
+   * a node may have accepted instead. */
   async readBack(published: Published): Promise<void> {
     await this.#session.subscribe([this.#topic]);
     const { digest, epoch, generation } = published;
@@ -55,7 +55,7 @@ export class RivalWatch {
     if (rival !== undefined)
       throw new CliError(
         1,
-        `somebody else published generation ${rival.generation} at the same moment: ${described(rival)}; agree with them, then apply again`,
+        `another operator published generation ${rival.generation} at the same time: ${described(rival)}; agree with them, then apply again`,
       );
     const found = this.#held();
     if (found?.digest === digest) return;

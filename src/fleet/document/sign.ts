@@ -30,7 +30,7 @@ export async function signDocument(terminal: Terminal, flags: SignFlags): Promis
   if (read.type !== "Envelope") throw new CliError(2, `${file} is no DesiredState`);
   const { node, group } = read.envelope.target;
   if (node === undefined && group === undefined)
-    throw new CliError(2, `${file}: target: a signed document names its node or group`);
+    throw new CliError(2, `${file}: target: a signed document must name its node or group`);
   const signers = flags.key.map(readSigner);
   const signed = signMessage("desired", payload, signers);
   write(terminal, flags.output, signed);
@@ -40,7 +40,7 @@ export async function signDocument(terminal: Terminal, flags: SignFlags): Promis
   return 0;
 }
 
-/** To the file, or to standard output; a private key, such as one that signs here, is never overwritten. */
+/** Writes to the file or to standard output; a private key is never overwritten. */
 export function write(terminal: Terminal, path: string | undefined, bytes: Uint8Array): void {
   if (path === undefined || path === "-")
     return terminal.out(`${new TextDecoder().decode(bytes)}\n`);

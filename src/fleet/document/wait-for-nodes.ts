@@ -34,17 +34,17 @@ export async function waitForNodes(options: WaitOptions): Promise<0 | 1> {
   const signal = terminal.interrupted();
   const steps = await fleet.session.until(look, { ms: timeout, signal });
   if (steps !== undefined) return steps.every(({ outcome }) => outcome === "Healthy") ? 0 : 1;
-  const why = signal.aborted ? "stopped watching" : `not done within ${formatDuration(timeout)}`;
-  terminal.err(`${why}; what was published stays\n`);
+  const why = signal.aborted ? "interrupted" : `not done within ${formatDuration(timeout)}`;
+  terminal.err(`${why}; the published document stays in effect\n`);
   return 1;
 }
 
-/** Prints one line whenever the node gets further. */
+/** Prints one line for each change of the node's progress. */
 class WatchedNode {
   readonly #name: string;
   readonly #options: WaitOptions;
   readonly #topics: { readonly state: string; readonly report: string };
-  /** Every message of the fleet makes everybody look: what has not changed is not read again. */
+  /** Every message of the fleet triggers a look at every node: unchanged payloads are not parsed again. */
   #seen:
     { readonly state?: Uint8Array; readonly report?: Uint8Array; readonly step: Step } | undefined;
 
@@ -64,8 +64,8 @@ class WatchedNode {
     const report = fleet.session.latest.get(this.#topics.report);
     const seen = this.#seen;
     if (seen !== undefined && seen.state === state && seen.report === report) return seen.step;
-    const told = knownNode(fleet, this.#name);
-    const step = followApply(published, told.report, told.state);
+    const known = knownNode(fleet, this.#name);
+    const step = followApply(published, known.report, known.state);
     if (seen?.step.line !== step.line)
       terminal.out(`${printable(`${this.#name}: ${step.line}`)}\n`);
     this.#seen = {

@@ -1,4 +1,4 @@
-// A TrustBundle as people write it → the payload that roots sign.
+// Converts a TrustBundle as written by a person into the payload that root keys sign.
 
 import { base64OfBytes } from "../../api/validation/base64.ts";
 import { decodeTrustBundle } from "../../protocol/trust-bundle.ts";
@@ -12,13 +12,13 @@ export interface BundlePayload {
 }
 
 export interface BundleContext {
-  /** Where the text names none. */
+  /** Used if the text has none. */
   readonly version: number | undefined;
   /** Reads a key that is the name of a file; undefined = take the text as it is. */
   readonly keyOf: (written: string) => PublicKey | undefined;
 }
 
-/** Judged by the decoder of the nodes. */
+/** Checked by the decoder of the nodes. */
 export function writtenBundle(value: unknown, context: BundleContext): Result<BundlePayload> {
   if (!isJsonObject(value))
     return failed([{ path: "", code: "Invalid", message: "must be an object {root, keys}" }]);

@@ -1,4 +1,4 @@
-// Performs: `agent fleet keygen`: the keys of a new fleet, and the first word on who may sign what.
+// Performs: `agent fleet keygen`: the keys of a new fleet and its first TrustBundle.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -55,8 +55,8 @@ export function keygen(terminal: Terminal, { dir, roles, nodeGlobs, groups }: Ke
       `signing key ${signing.keyid}: ${path("signing.pem")}, ${path("signing.pub")}`,
       `first TrustBundle (version 1): ${path("trust.json")}`,
       "",
-      `Take ${path("root.pem")} offline now: it is needed only to change who may sign.`,
-      `Copy ${path("root.pub")} into /etc/agent/trust.d of every node; from then on a node takes nothing unsigned.`,
+      `Take ${path("root.pem")} offline now: it is needed only to change which keys may sign.`,
+      `Copy ${path("root.pub")} into /etc/agent/trust.d of every node; from then on the node accepts only signed documents.`,
       `Then: agent fleet trust publish -f ${path("trust.json")}`,
       `and sign with --key ${path("signing.pem")}.`,
       "",
@@ -65,13 +65,13 @@ export function keygen(terminal: Terminal, { dir, roles, nodeGlobs, groups }: Ke
   return 0;
 }
 
-/** All of them or none: a key that is there is never overwritten. */
+/** Writes all files or none; an existing key is never overwritten. */
 function writeNew(directory: string, files: readonly NewFile[]): void {
   const there = files.find(({ path }) => existsSync(path));
   if (there !== undefined)
     throw new CliError(
       1,
-      `${there.path} is there already; keys are never overwritten, choose another --dir`,
+      `${there.path} exists already; keys are never overwritten, choose another --dir`,
     );
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -33,7 +33,7 @@ export function makeKeyPair(): SigningKeyPair {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const publicPem = publicKey.export({ type: "spki", format: "pem" }).toString();
   const pub = publicKeyOfPem(publicPem);
-  if (pub === undefined) throw new CliError(1, "the system made a key that is none");
+  if (pub === undefined) throw new CliError(1, "the system generated an unusable key");
   const privatePem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   return { privatePem, publicPem, pub, keyid: keyIdOf(pub, sha256) };
 }
@@ -43,7 +43,7 @@ export function readSigner(path: string): Signer {
   return signerOf(path, new TextDecoder().decode(readNamedFile(path)));
 }
 
-/** The same of a text that `path` holds, or will hold. */
+/** As `readSigner`, of a text that `path` contains or will contain. */
 export function signerOf(path: string, pem: string): Signer {
   const key = privateKeyOf(path, pem);
   const raw = key.export({ format: "jwk" }).x;
@@ -62,7 +62,7 @@ function privateKeyOf(path: string, pem: string): KeyObject {
     return createPrivateKey(pem);
   } catch (thrown) {
     const what = pem.includes("PUBLIC KEY") ? "holds a public key" : "holds no private key in PEM";
-    throw new CliError(2, `${path} ${what}; the private one signs`, thrown);
+    throw new CliError(2, `${path} ${what}; name the private key`, thrown);
   }
 }
 

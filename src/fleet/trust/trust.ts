@@ -47,7 +47,7 @@ interface SignedBundle {
 
 /** The retained bundle; its version counts only if a root key signed it. */
 interface RetainedBundle {
-  /** 0 = none, or nothing that a node would take for one. */
+  /** 0 = none, or nothing that a node would accept. */
   readonly version: number;
   readonly isVerified: boolean;
 }
@@ -62,7 +62,7 @@ export async function trustSign(terminal: Terminal, flags: TrustSignFlags): Prom
   return 0;
 }
 
-/** A signed bundle as it is, or one that is signed now as the successor of the retained one. */
+/** Publishes a signed bundle unchanged, or signs one as the successor of the retained one. */
 export async function trustPublish(parts: FleetParts, flags: TrustFlags & BrokerFlags): Promise<0> {
   const { terminal } = parts;
   const value = await readOne(flags.filename, terminal);
@@ -78,7 +78,7 @@ export async function trustPublish(parts: FleetParts, flags: TrustFlags & Broker
   if (held === undefined || !Buffer.from(held).equals(message))
     throw new CliError(
       1,
-      `the broker does not hold on ${topic} what was published as version ${bundle.version}; somebody else published too`,
+      `the broker does not retain version ${bundle.version} on ${topic}; another operator published at the same time, check and publish again`,
     );
   terminal.out(`${describe(bundle)} is published\n`);
   return 0;
@@ -127,7 +127,7 @@ function signNow(value: unknown, { fleet, topic, flags, terminal }: Publishing):
   return signed;
 }
 
-/** What a root key is to sign must not be what anybody could lay on the broker. */
+/** An unverified version on the broker must not decide what a root key signs. */
 function nextBundleVersion(value: unknown, before: RetainedBundle | undefined): number | undefined {
   if (before?.isVerified === true) return before.version + 1;
   if (before === undefined || isVersioned(value)) return undefined;
@@ -153,7 +153,7 @@ function refuseTooHigh({ version }: TrustBundle): void {
   if (version > HIGHEST_VERSION)
     throw new CliError(
       2,
-      `version ${version} is too high: hardly any could follow it; at most ${HIGHEST_VERSION} is accepted`,
+      `version ${version} is too high: it leaves no room for successors; at most ${HIGHEST_VERSION} is accepted`,
     );
 }
 

@@ -100,7 +100,7 @@ describe("nothing is published", () => {
     "for a Secret that a whole group could read": [
       SECRET,
       "--group kiosks",
-      "Secret default/login: whoever may read the topic of the group reads it",
+      "Secret default/login: every reader of the group's topic can read it",
     ],
     "for two objects of one name": [`${POD}---\n${POD}`, "--node pi-1", "stands twice"],
     "for a kind that runs nowhere": [
@@ -161,7 +161,7 @@ test("a generation that leaves no room stops nobody who begins a new epoch", asy
   });
   expect(await stage.fleet(`apply -f ${app} --node pi-1`)).toMatchObject({
     code: 1,
-    stderr: containing("the retained document claims generation 9007199254740991"),
+    stderr: containing("the retained document reports generation 9007199254740991"),
   });
   expect(await stage.fleet(`apply -f ${app} --node pi-1 --epoch e2`)).toMatchObject({ code: 0 });
   expect(stage.desired("pi-1")).toMatchObject({
@@ -207,7 +207,7 @@ test("a broker that keeps nothing is no broker for this", async () => {
   const { code, stderr } = await stage.fleet(`apply -f ${app} --node pi-1`);
   expect({ code, stderr }).toMatchObject({
     code: 1,
-    stderr: containing("keeps no retained messages"),
+    stderr: containing("does not support retained messages"),
   });
 });
 

@@ -159,7 +159,7 @@ test("logs -f ends when a node says nothing after its lease", async () => {
   });
   expect({ code, stderr }).toMatchObject({
     code: 1,
-    stderr: containing("has not said that its lease is over, after 1m30s"),
+    stderr: containing("has not reported the end of its lease within 1m30s"),
   });
 });
 

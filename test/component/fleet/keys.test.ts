@@ -266,7 +266,7 @@ describe("trust publish", () => {
     });
     expect({ code, stderr }).toMatchObject({
       code: 1,
-      stderr: containing("somebody else published too"),
+      stderr: containing("another operator published at the same time"),
     });
   });
 

@@ -21,7 +21,7 @@ test("who published at the same moment is named", async () => {
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr: matching(
-      /somebody else published generation 1 at the same moment: sha256:[0-9a-f]{64}, unsigned, issued 2026-11-21T08:00:01Z/,
+      /another operator published generation 1 at the same time: sha256:[0-9a-f]{64}, unsigned, issued 2026-11-21T08:00:01Z/,
     ),
   });
 });
@@ -38,7 +38,7 @@ test("a rival that was overwritten is named too: nodes may have taken it", async
   });
   expect({ code, stderr }).toMatchObject({
     code: 1,
-    stderr: containing("somebody else published generation 1 at the same moment: sha256:"),
+    stderr: containing("another operator published generation 1 at the same time: sha256:"),
   });
   expect(stderr).toContain("issued x\\u000ay;");
 });
@@ -54,7 +54,7 @@ test("nothing is published over what came while the nodes were asked", async () 
   expect({ code, stdout, stderr }).toMatchObject({
     code: 1,
     stdout: "",
-    stderr: containing("somebody else has just published generation 1: sha256:"),
+    stderr: containing("another operator has just published generation 1: sha256:"),
   });
   expect(stage.broker.publications).toHaveLength(1);
 });

@@ -81,7 +81,7 @@ describe("--wait", () => {
       `apply -f ${app} --node pi-1 --wait --timeout 90s`,
     );
     expect(stdout).toContain("it is lost and takes the document when it is back");
-    expect(stderr).toContain("not done within 1m30s; what was published stays");
+    expect(stderr).toContain("not done within 1m30s; the published document stays in effect");
     expect(code).toBe(1);
   });
 

@@ -189,7 +189,8 @@ describe("the broker", () => {
     const { code, stderr } = await stage.fleet("status");
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: "Error: no connection to broker; is it the right broker, and does it let us in?\n",
+      stderr:
+        "Error: no connection to broker; check the address of the broker and the credentials\n",
     });
   });
 
@@ -241,7 +242,7 @@ describe("the broker", () => {
     const { code, stderr } = await stage.fleet("status");
     expect({ code, stderr }).toMatchObject({
       code: 1,
-      stderr: containing("does not let us read agent/v1/node/+/reported"),
+      stderr: containing("refused the subscription to agent/v1/node/+/reported"),
     });
   });
 

@@ -123,7 +123,7 @@ describe("why a pod does not run", () => {
     [waiting("ContainerCreating", "x"), "waiting | a | ContainerCreating | x"],
     [
       entry({ containerStatuses: [container({ state: { terminated: { ...ended, signal: 9 } } })] }),
-      "exit | a | Error | it ended with signal 9 (Error)",
+      "exit | a | Error | the container ended with signal 9 (Error)",
     ],
     [
       entry({ phase: "Failed", reason: "OutOfcpu", message: "no room" }),
@@ -131,7 +131,7 @@ describe("why a pod does not run", () => {
     ],
     [
       entry({}, { deletedAt: 0 }),
-      "ending |  | Terminating | it is being stopped since 1970-01-01T00:00:00Z",
+      "ending |  | Terminating | the pod has been stopping since 1970-01-01T00:00:00Z",
     ],
     [
       entry({}, { pendingUpdate: { specHash: "1", reason: "Pulling", message: "pulling" } }),
@@ -146,13 +146,13 @@ describe("why a pod does not run", () => {
       phase: "Running",
       containerStatuses: [container({ state: { running: { startedAt: "" } }, started: true })],
     });
-    expect(causes(one)).toEqual(["probe | a | NotReady | it runs and is not ready"]);
+    expect(causes(one)).toEqual(["probe | a | NotReady | the container runs and is not ready"]);
     expect(causes(one, [event("Readiness probe failed: 503")])).toEqual([
       "probe | a | Unhealthy | Readiness probe failed: 503",
     ]);
     const foreign = { ...event("x").object, uid: "another life" };
     expect(causes(one, [event("of another life", { object: foreign })])).toEqual([
-      "probe | a | NotReady | it runs and is not ready",
+      "probe | a | NotReady | the container runs and is not ready",
     ]);
   });
 

@@ -98,7 +98,7 @@ const cases: Readonly<
   "fails when somebody else has the generation": [
     { ...old, generation: 7, digest: "sha256:rival" },
     "Failed",
-    "has generation 7 of somebody else (sha256:rival)",
+    "has generation 7 from another operator (sha256:rival)",
   ],
   "fails when another one took its place, which comes first": [
     [

@@ -66,7 +66,7 @@ describe("nextVersion", () => {
       { retained: retained("", 3), nodes: [node("a", "", 2 ** 40 + 1)] },
       {
         ok: false,
-        why: "node a claims generation 1099511627777, which nobody can have counted up to; start a new epoch with --epoch NAME",
+        why: "node a reports generation 1099511627777, which is implausibly high; start a new epoch with --epoch NAME",
       },
     ],
     "believes the highest that may be": [
@@ -81,7 +81,7 @@ describe("nextVersion", () => {
       { retained: retained("e1", Number.MAX_SAFE_INTEGER), nodes: [], epoch: "e1" },
       {
         ok: false,
-        why: "the retained document claims generation 9007199254740991, which nobody can have counted up to; start another epoch with --epoch NAME",
+        why: "the retained document reports generation 9007199254740991, which is implausibly high; start another epoch with --epoch NAME",
       },
     ],
   };

@@ -1,7 +1,11 @@
 // The error of a verb: one sentence with a remedy, and the exit code.
 
-/** 1 = the verb failed, 2 = the usage or the input is wrong. */
-export type FailureCode = 1 | 2;
+export const EXIT_CODES = {
+  0: "The verb succeeded.",
+  1: "The verb failed: what it asked for is not there, not reachable or refused.",
+  2: "The usage or the input is wrong, such as an invalid manifest.",
+} as const;
+export type FailureCode = Exclude<keyof typeof EXIT_CODES, 0>;
 
 export class CliError extends Error {
   readonly exitCode: FailureCode;

@@ -7,7 +7,7 @@ import { wordsOf } from "./get/resource.ts";
 import { RESOURCES } from "./get/resources.ts";
 import { printableText } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
-import { addVerb, type Verb, type VerbContext } from "./verb.ts";
+import { addVerb, optionOf, type Flag, type Verb, type VerbContext } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
 
 /** The verbs of `agent fleet`; loaded only for that verb. */
@@ -41,15 +41,28 @@ export async function runCli(options: CliOptions): Promise<number> {
   }
 }
 
+/** Of every verb. */
+export const PROGRAM_FLAGS: readonly Flag[] = [
+  {
+    usage: "--config <file>",
+    description: "configuration file (AGENT_CONFIG; default /etc/agent/agent.yaml)",
+  },
+  {
+    usage: "--socket <path>",
+    description: "socket of the local API (AGENT_SOCKET; default: the configuration's)",
+  },
+];
+
+/** Its own verbs are loaded only if it is called. */
+export const FLEET_VERB: Verb = {
+  usage: "fleet",
+  description: "operate many nodes through the broker: sign, apply, watch; needs no agent",
+};
+
 function buildProgram({ terminal, version }: CliOptions): Command {
-  return new Command("agent")
+  const program = new Command("agent")
     .description("Runs pods from manifests and MQTT on this machine, without an API server.")
     .version(`agent ${version}`, "--version", "print the version")
-    .option("--config <file>", "configuration file (AGENT_CONFIG; default /etc/agent/agent.yaml)")
-    .option(
-      "--socket <path>",
-      "socket of the local API (AGENT_SOCKET; default: the configuration's)",
-    )
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .configureOutput({
@@ -58,15 +71,15 @@ function buildProgram({ terminal, version }: CliOptions): Command {
       outputError: (text, write) => write(text.replace(/^error: /, "Error: ")),
     })
     .showHelpAfterError("Run 'agent help' for the verbs and flags.");
+  for (const flag of PROGRAM_FLAGS) program.addOption(optionOf(flag));
+  return program;
 }
 
 async function fleetVerb({ argv, terminal, loadFleet }: CliOptions): Promise<readonly Verb[]> {
   if (loadFleet === undefined) return [];
-  const usage = "fleet";
-  const description = "operate many nodes through the broker: sign, apply, watch; needs no agent";
-  if (!argv.includes(usage)) return [{ usage, description }];
+  if (!argv.includes(FLEET_VERB.usage)) return [FLEET_VERB];
   const { fleetVerbs } = await loadFleet();
-  return [{ usage, description, ...fleetVerbs(terminal) }];
+  return [{ ...FLEET_VERB, ...fleetVerbs(terminal) }];
 }
 
 const RESOURCE_WORDS = new Set(

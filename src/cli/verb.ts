@@ -85,7 +85,7 @@ function callOf(command: Command, context: VerbContext): VerbCall {
   };
 }
 
-function optionOf(flag: Flag): Option {
+export function optionOf(flag: Flag): Option {
   const option = new Option(flag.usage, flag.description);
   const { parse } = flag;
   if (flag.default !== undefined) option.default(flag.default, flag.defaultText);

@@ -1,4 +1,4 @@
-// Which test shows that a supported field works; docs/pod-spec.md names them.
+// Which test shows that a supported field works; `proofs-of-fields.test.ts` requires one for each.
 
 import type { Proof } from "./proof.ts";
 import { CONTAINER_PROOFS } from "./proofs-container.ts";

@@ -1,0 +1,73 @@
+// docs/reference/command-line.md, from the tables of the verbs.
+
+import { EXIT_CODES } from "../../src/cli/cli-error.ts";
+import { FLEET_VERB, PROGRAM_FLAGS } from "../../src/cli/program.ts";
+import type { Flag, Verb } from "../../src/cli/verb.ts";
+import { VERBS } from "../../src/cli/verbs.ts";
+import { fleetVerbs } from "../../src/fleet/fleet-verbs.ts";
+import { FakeTerminal } from "../component/cli/fake-terminal.ts";
+import { code, page, table } from "./markdown.ts";
+
+export function commandLinePage(): string {
+  const fleet: Verb = { ...FLEET_VERB, ...fleetVerbs(new FakeTerminal()) };
+  return page("Command line", [
+    "`agent help`, `agent VERB --help` and `agent help VERB` show the same.",
+    "",
+    "## Flags of every verb",
+    "",
+    ...flagTable(PROGRAM_FLAGS),
+    "",
+    "## Exit codes",
+    "",
+    ...table(
+      ["Code", "Meaning"],
+      Object.entries(EXIT_CODES).map(([exit, about]) => [exit, about]),
+    ),
+    ...[...VERBS, fleet].flatMap((verb) => verbPart(verb, ["agent"])),
+  ]);
+}
+
+/** The verbs below it follow, with their whole command as headings. */
+function verbPart(verb: Verb, above: readonly string[]): readonly string[] {
+  const { usage, aliases = [], description, flags = [], verbs = [] } = verb;
+  const [name = "", ...args] = usage.split(" ");
+  const command = [...above, name];
+  const depth = "#".repeat(above.length === 1 ? 2 : 3);
+  return [
+    "",
+    `${depth} ${command.join(" ")}`,
+    "",
+    `${sentence(description)}.`,
+    ...(verbs.length > 0 ? [] : ["", "```text", [...command, ...args].join(" "), "```"]),
+    ...(aliases.length === 0 ? [] : ["", `Also ${aliases.map(code).join(", ")}.`]),
+    ...(flags.length === 0 ? [] : ["", ...flagTable(flags)]),
+    ...verbs.flatMap((below) => verbPart(below, command)),
+  ];
+}
+
+function flagTable(flags: readonly Flag[]): readonly string[] {
+  return table(
+    ["Flag", "Meaning"],
+    flags.map((flag) => [code(flag.usage), flagMeaning(flag)]),
+  );
+}
+
+function flagMeaning({ description, choices, isRequired, defaultText, ...flag }: Flag): string {
+  const byDefault = defaultText ?? valueText(flag.default);
+  return [
+    `${sentence(description)}.`,
+    ...(isRequired === true ? ["Required."] : []),
+    ...(choices === undefined ? [] : [`Allowed: ${choices.map(code).join(", ")}.`]),
+    ...(byDefault === "" ? [] : [`Default: ${code(byDefault)}.`]),
+  ].join(" ");
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(",");
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+/** The help of a terminal writes it in small letters and without a stop. */
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1).replace(/\.$/, "");
+}

@@ -24,6 +24,13 @@ export class AgentError extends Error {
   }
 }
 
+/** Kubernetes' reason when an object, a device or a volume that a container needs is missing or unusable. */
+export const CONFIG_ERROR = "CreateContainerConfigError";
+
+export function configError(message: string, cause?: unknown): AgentError {
+  return new AgentError({ reason: CONFIG_ERROR, message, cause });
+}
+
 /** The message of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

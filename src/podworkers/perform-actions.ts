@@ -6,7 +6,7 @@ import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import { newestStarted } from "../api/pod/newest-observed.ts";
 import type { ObservedPod, KilledInstance } from "../api/pod/observed-pod.ts";
 import type { Clock } from "../lib/clock.ts";
-import { messageOf, reasonOf } from "../lib/errors.ts";
+import { messageOf, reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
 import type {
   ActionInput,
   EarlyStarts,
@@ -39,7 +39,7 @@ export interface PerformInput {
 }
 
 /** The runtime did not start the container: no failure of its own. */
-const NEVER_BEGUN: readonly string[] = ["NameReserved", "CreateContainerConfigError"];
+const NEVER_BEGUN: readonly string[] = ["NameReserved", CONFIG_ERROR];
 
 interface OneInput extends PerformInput {
   /** The actions after this one. */

@@ -5,7 +5,7 @@ import type { DesiredPod, DesiredState, Removal } from "../api/pod/desired-pod.t
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
-import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
+import { AgentError, messageOf, reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
 import { hasBegun } from "./deadline.ts";
 import { unmetDependency, type DependencyView } from "./dependencies.ts";
 import { mayReplace, nameOf } from "./plan.ts";
@@ -14,7 +14,6 @@ import type { PodSyncer } from "./pod-syncer.ts";
 import type { PodWorker } from "./pod-worker.ts";
 import {
   DEPENDENCY,
-  MISSING,
   PULLING,
   STOPPING,
   type Pods,
@@ -86,7 +85,7 @@ export class PodReplacement {
     }
     if (!this.#exists(own)) {
       // No image is pulled for a pod that misses an object.
-      if (this.#workers.pending(own.uid)?.reason === MISSING) this.#readFirst(own, syncState);
+      if (this.#workers.pending(own.uid)?.reason === CONFIG_ERROR) this.#readFirst(own, syncState);
       if ((this.#workers.pending(own.uid) ?? NOT_SYNCED) === NOT_SYNCED)
         this.#setPending(own, PULLING);
       await this.#pullFirst(own, syncState, signal);
@@ -178,7 +177,7 @@ export class PodReplacement {
       }
       throw error;
     }
-    if (before?.reason !== MISSING) return;
+    if (before?.reason !== CONFIG_ERROR) return;
     syncState.forgetPodFailure();
     this.#setPending(own, PULLING);
   }

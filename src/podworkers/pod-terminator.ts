@@ -13,6 +13,7 @@ import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import { removePod, type PodKiller } from "../runtime/kill-pod.ts";
 import type { Store } from "../store/store.ts";
 import type { Volumes } from "../volume/mount-volumes.ts";
+import { nameOf } from "./plan.ts";
 import type { PodCleanup } from "./pod-cleanup.ts";
 import type { StatusPublisher } from "./publish-status.ts";
 
@@ -54,7 +55,7 @@ export class PodTerminator {
   async terminate(ending: Ending, gone: () => void): Promise<void> {
     const { cri, clock, lifecycle, log, volumes, cleanup, publisher } = this.#options;
     const { removal, why, desired } = ending;
-    const pod = `${removal.namespace}/${removal.name}`;
+    const pod = nameOf(removal);
     const observed = await lifecycle.look(removal.uid);
     if (desired !== undefined) publisher.publishTerminating(desired, observed);
     if (observed !== undefined) {
@@ -101,7 +102,7 @@ export class PodTerminator {
       this.#stuckSince.set(observed.uid, since);
       if (now - since >= STUCK_NETWORK_MS && !holdsHostPorts(desired)) {
         log.warn("sandbox cannot be stopped; nothing runs in it, the next pod may start", {
-          pod: `${observed.namespace}/${observed.name}`,
+          pod: nameOf(observed),
         });
         gone();
       }

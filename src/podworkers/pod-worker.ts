@@ -11,7 +11,7 @@ import { jitter, type Random } from "../lib/random.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodSyncState } from "./pod-sync-state.ts";
 import { retryTime, type PodSyncer, type SyncOutcome } from "./pod-syncer.ts";
-import type { WorkerFacts } from "./plan.ts";
+import { nameOf, type WorkerFacts } from "./plan.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
 
 export interface PodWorkerOptions {
@@ -211,7 +211,7 @@ export class PodWorker {
     const own = now + jitter(random, this.#failures.delay, 0.2);
     const retryAt = Math.max(own, retryTime(error) ?? 0);
     log.warn("sync failed", {
-      pod: `${this.namespace}/${this.name}`,
+      pod: nameOf(this),
       reason: reasonOf(error, "SyncError"),
       error: messageOf(error),
     });
@@ -229,7 +229,7 @@ export class PodWorker {
       const now = clock.monotonic();
       this.#failures = nextBackoff(this.#failures, now, RETRY);
       log.warn("removal not finished", {
-        pod: `${this.namespace}/${this.name}`,
+        pod: nameOf(this),
         reason: reasonOf(error, "KillPodError"),
         error: messageOf(error),
       });

@@ -8,6 +8,7 @@ import type { AdmissionRank } from "../source/pod-config.ts";
 import { StatusManager } from "../status/status-manager.ts";
 import { nameOf } from "./plan.ts";
 import type { PodWorker } from "./pod-worker.ts";
+import { CONFIG_ERROR } from "../lib/errors.ts";
 
 export interface Pods {
   /** The runtime's state. */
@@ -43,9 +44,8 @@ export interface WhyPending {
 export const PULLING = { reason: "Pulling", message: "pulling the images of the new spec" };
 export const STOPPING = { reason: "Stopping", message: "waiting for the old pod to stop" };
 export const DEPENDENCY = "DependencyNotReady";
-export const MISSING = "CreateContainerConfigError";
 /** A pod that waits for one of these pulls no image. */
-const NOT_PULLING = [STOPPING.reason, DEPENDENCY, MISSING];
+const NOT_PULLING = [STOPPING.reason, DEPENDENCY, CONFIG_ERROR];
 
 /** One worker per pod UID. Only PodWorkers adds and removes; only PodReplacement changes what is pending. */
 export class WorkerRegistry {

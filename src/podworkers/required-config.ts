@@ -3,7 +3,7 @@
 import type { NodeAllocatable } from "../api/pod/downward.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { allContainers, type Pod } from "../api/v1/pod.ts";
-import { reasonOf } from "../lib/errors.ts";
+import { reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
 import { resolveEnvironment } from "../runtime/cri-config/environment.ts";
 import type { Volumes } from "../volume/mount-volumes.ts";
 import { requireParts } from "../runtime/cri-config/volume-parts.ts";
@@ -14,8 +14,6 @@ export interface RequiredConfigFacts {
   readonly nodeName: string;
   readonly volumes: Pick<Volumes, "check">;
 }
-
-const CONFIG_ERROR = "CreateContainerConfigError";
 
 /** Throws AgentError `CreateContainerConfigError` for what is missing; other errors surface when the pod starts. */
 export function requireConfig(pod: Pod, facts: RequiredConfigFacts): void {

@@ -7,7 +7,6 @@ import type { IdRange, ObservedPod } from "../api/pod/observed-pod.ts";
 import { qosClass } from "../api/resource/qos.ts";
 import { memoryCgroupRemedy, type CgroupFacts } from "../host/cgroups.ts";
 import type { Files } from "../host/files.ts";
-import { AgentError } from "../lib/errors.ts";
 import { cgroupParent } from "./cgroup/cgroup-parent.ts";
 import { containerConfig, type ContainerConfigFacts } from "./cri-config/container-config.ts";
 import type { RuntimeFeatures } from "./cri-config/features.ts";
@@ -21,6 +20,7 @@ import { PodCgroups, hugePageSizes, type PodCgroupsOptions } from "./cgroup/pod-
 import { freeIdRange } from "./cri-config/namespaces.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
+import { configError } from "../lib/errors.ts";
 
 export interface PodConfigsOptions extends PodCgroupsOptions {
   readonly edges: Edges;
@@ -137,7 +137,7 @@ function requireMemoryCgroup({ name, resources }: Container, facts: CgroupFacts)
   const remedy = memoryCgroupRemedy(facts);
   if (remedy === undefined || resources.limits.memory === undefined) return;
   const message = `container "${name}" has a memory limit, but ${remedy}`;
-  throw new AgentError({ reason: "CreateContainerConfigError", message });
+  throw configError(message);
 }
 
 const ETC_RESOLV_CONF = "/etc/resolv.conf";

@@ -6,7 +6,7 @@ import type { CriClient } from "../cri/cri-client.ts";
 import { CriError, isNameReserved, isNetworkNotReady, isNotFound } from "../cri/cri-error.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { Clock } from "../lib/clock.ts";
-import { AgentError, messageOf, type Reason } from "../lib/errors.ts";
+import { AgentError, messageOf, type Reason, configError } from "../lib/errors.ts";
 import type { Limiter } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
 import type {
@@ -209,7 +209,7 @@ async function addressesOf(cri: CriClient, sandboxId: string): Promise<readonly 
     return sandboxAddresses(status);
   } catch (cause) {
     const message = `cannot read the pod's address from the container runtime: ${messageOf(cause)}`;
-    throw new AgentError({ reason: "CreateContainerConfigError", message, cause });
+    throw configError(message, cause);
   }
 }
 

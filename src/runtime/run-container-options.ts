@@ -3,7 +3,7 @@
 
 import type { EventContent } from "../api/v1/events.ts";
 import type { Files } from "../host/files.ts";
-import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
+import { AgentError, messageOf, reasonOf, configError, CONFIG_ERROR } from "../lib/errors.ts";
 import type {
   ActionInput,
   ContainerFacts,
@@ -94,7 +94,7 @@ export class RunOptionsGenerator {
   /** Fetching the image may have taken long: subPath mounts must show the content of the digest. */
   #refreshVolumes(pod: Pod, container: Container): void {
     const problems = this.#options.helper.refreshVolumes(pod, container);
-    if (problems.length > 0) throw refused(problems.join("; "));
+    if (problems.length > 0) throw configError(problems.join("; "));
   }
 
   #subPaths({ container, input }: Starting, env: readonly EnvEntry[]): ReadonlyMap<number, string> {
@@ -118,7 +118,7 @@ export class RunOptionsGenerator {
     } catch (cause) {
       if (written === "") throw cause;
       const message = asWritten(messageOf(cause), [{ written, expanded: part.subPath }]);
-      const reason = reasonOf(cause, "CreateContainerConfigError");
+      const reason = reasonOf(cause, CONFIG_ERROR);
       throw new AgentError({ reason, message });
     }
   }
@@ -167,8 +167,4 @@ export function readsAddress({ env }: Container): boolean {
       variable.valueFrom.type === "fieldRef" &&
       variable.valueFrom.fieldPath.startsWith("status.podIP"),
   );
-}
-
-function refused(message: string): AgentError {
-  return new AgentError({ reason: "CreateContainerConfigError", message });
 }

@@ -9,7 +9,7 @@ import type {
 import { rfc3339 } from "../lib/clock.ts";
 
 /** Exit code of a container whose real one is unknown: 128 + SIGKILL. */
-export const LOST_EXIT_CODE = 137;
+const LOST_EXIT_CODE = 137;
 
 /** `containerd://<id>`, as Kubernetes writes a container's ID. */
 export function containerID(id: string): string {

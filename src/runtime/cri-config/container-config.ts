@@ -16,7 +16,7 @@ import { identityLabels } from "./sandbox-config.ts";
 import { containerSecurityContext, type SecurityFacts } from "./security-context.ts";
 import { stopAnnotations } from "./stop-annotations.ts";
 import type { Container } from "../../api/v1/container.ts";
-import { AgentError } from "../../lib/errors.ts";
+import { configError } from "../../lib/errors.ts";
 
 /** Facts of one container instance, its pod and the node. */
 export interface ContainerConfigFacts
@@ -102,7 +102,7 @@ function stopSignalOf(
   const signal = criSignal(stopSignal);
   if (signal === undefined) {
     const message = `container "${name}" asks for stopSignal ${stopSignal}, which is not a signal; use a name such as SIGTERM`;
-    throw new AgentError({ reason: "CreateContainerConfigError", message });
+    throw configError(message);
   }
   return { stopSignal: signal };
 }

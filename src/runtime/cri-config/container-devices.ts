@@ -3,9 +3,9 @@
 import { devicesOf } from "../../api/resource/devices.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 import type { ContainerConfigInit } from "../../cri/cri-client.ts";
-import { AgentError } from "../../lib/errors.ts";
 import { unsupported, type RuntimeFeatures } from "./features.ts";
 import type { Container } from "../../api/v1/container.ts";
+import { configError } from "../../lib/errors.ts";
 
 export interface DeviceFacts {
   readonly features: RuntimeFeatures;
@@ -34,7 +34,7 @@ export function containerDevices(
   const missing = devices.find(({ hostPath }) => !isDevice(hostPath));
   if (missing !== undefined) {
     const message = `container "${container.name}" needs the device ${missing.hostPath}, which is not there; it starts when the device is plugged in`;
-    throw new AgentError({ reason: "CreateContainerConfigError", message });
+    throw configError(message);
   }
   return {
     devices: devices.map(({ hostPath, containerPath, permissions }) => ({

@@ -5,7 +5,6 @@ import type { Pod } from "../../api/v1/pod.ts";
 import type { ImageVolume, Volume } from "../../api/v1/volumes.ts";
 import type { MountInit } from "../../cri/cri-client.ts";
 import { MountPropagation } from "../../cri/gen/runtime/v1/api_pb.ts";
-import { AgentError } from "../../lib/errors.ts";
 import { valuesOf, type EnvEntry } from "./environment.ts";
 import { expand } from "./expansion.ts";
 import { canRecursiveReadOnly, unsupported, type RuntimeFeatures } from "./features.ts";
@@ -13,6 +12,7 @@ import { absolutePath } from "../observe/termination-message.ts";
 import type { Container } from "../../api/v1/container.ts";
 import { isPart, type VolumeMount } from "../../api/v1/volume-mounts.ts";
 import { idMappings } from "./namespaces.ts";
+import { configError } from "../../lib/errors.ts";
 
 export interface MountFacts {
   /** Volume name → path on the host. */
@@ -110,7 +110,7 @@ function hostPathOf({ mount, index }: IndexedMount, { volumes, subPaths }: Mount
   const hostPath = isPart(mount) ? subPaths.get(index) : volumes.get(mount.name);
   if (hostPath !== undefined) return hostPath;
   const what = isPart(mount) ? `the part of volume "${mount.name}"` : `volume "${mount.name}"`;
-  throw misconfigured(`${what} for ${mount.mountPath} is not set up`);
+  throw configError(`${what} for ${mount.mountPath} is not set up`);
 }
 
 function imageOf(
@@ -130,7 +130,7 @@ function imageOf(
     );
   const image = imageVolumes.get(name);
   if (image === undefined)
-    throw misconfigured(`the image of volume "${name}" for ${mountPath} is not on this node`);
+    throw configError(`the image of volume "${name}" for ${mountPath} is not on this node`);
   return { hostPath: "", image: { image, userSpecifiedImage: reference }, imageSubPath };
 }
 
@@ -145,9 +145,9 @@ function isRecursive(mount: VolumeMount, { features, runtimeHandler }: MountFact
   const { name, recursiveReadOnly, readOnly, mountPropagation } = mount;
   if (recursiveReadOnly === undefined) return false;
   const asked = `volume "${name}" requested recursive read-only mode, but it is not`;
-  if (!readOnly) throw misconfigured(`${asked} read-only`);
+  if (!readOnly) throw configError(`${asked} read-only`);
   if (mountPropagation !== undefined)
-    throw misconfigured(`${asked} compatible with propagation "${mountPropagation}"`);
+    throw configError(`${asked} compatible with propagation "${mountPropagation}"`);
   const can = canRecursiveReadOnly(features, runtimeHandler);
   if (recursiveReadOnly === "Enabled" && !can)
     throw unsupported(
@@ -181,10 +181,6 @@ function nodeFile(containerPath: string, hostPath: string): Mount {
     propagation: PROPAGATION.None,
     selinuxRelabel: true,
   };
-}
-
-function misconfigured(message: string): AgentError {
-  return new AgentError({ reason: "CreateContainerConfigError", message });
 }
 
 /**

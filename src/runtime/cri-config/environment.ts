@@ -11,7 +11,7 @@ import type { LocalObjects } from "../../api/v1/object/local-object.ts";
 import type { EventContent } from "../../api/v1/events.ts";
 import type { EnvFrom, EnvSource, EnvVar } from "../../api/v1/environment.ts";
 import type { KeySelector } from "../../api/v1/references.ts";
-import { AgentError } from "../../lib/errors.ts";
+import { type AgentError, configError } from "../../lib/errors.ts";
 import { expandValue, type EnvValue } from "./expansion.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 import type { Container } from "../../api/v1/container.ts";
@@ -56,7 +56,7 @@ export function resolveEnvironment(
   const impossible = env.find(({ value }) => holdsNul(value));
   // The runtime would refuse it too, but show the value, which may be secret, in its error.
   if (impossible !== undefined)
-    throw missing(`the value of environment variable ${impossible.name} contains a NUL byte`);
+    throw configError(`the value of environment variable ${impossible.name} contains a NUL byte`);
   return { env, events };
 }
 
@@ -72,7 +72,7 @@ export function notFound(
 ): AgentError {
   const word = kind === "configmap" ? "ConfigMap" : "Secret";
   const where = `no manifest or desired document that this pod may use has ${word} ${namespace}/${name}`;
-  return missing(`${kind} "${name}" not found: ${where}`);
+  return configError(`${kind} "${name}" not found: ${where}`);
 }
 
 /** Every printable character but "=". k8s: IsRelaxedEnvVarName */
@@ -147,7 +147,7 @@ function sourceValue(
     case "fieldRef": {
       const { fieldPath } = source;
       const value = podField(pod, fieldPath, facts.downward);
-      if (value === undefined) throw missing(`unsupported fieldPath: ${fieldPath}`);
+      if (value === undefined) throw configError(`unsupported fieldPath: ${fieldPath}`);
       return value;
     }
     case "resourceFieldRef": {
@@ -155,7 +155,7 @@ function sourceValue(
       const value = containerResource(pod, source, asked);
       if (value !== undefined) return value;
       const { containerName = container.name, resource } = source;
-      throw missing(`container ${containerName} has no resource ${resource}`);
+      throw configError(`container ${containerName} has no resource ${resource}`);
     }
     case "configMapKeyRef":
       return keyValue(pod, { type: "configMap", selector: source }, facts.objects);
@@ -176,7 +176,7 @@ function keyValue(
   if (value !== undefined) return textOf(value);
   if (optional) return undefined;
   const word = type === "configMap" ? "ConfigMap" : "Secret";
-  throw missing(`couldn't find key ${key} in ${word} ${pod.metadata.namespace}/${name}`);
+  throw configError(`couldn't find key ${key} in ${word} ${pod.metadata.namespace}/${name}`);
 }
 
 function textOf(value: EnvValue): EnvValue {
@@ -191,8 +191,4 @@ function textOf(value: EnvValue): EnvValue {
 
 function holdsNul(value: EnvValue): boolean {
   return typeof value === "string" ? value.includes("\0") : value.includes(0);
-}
-
-function missing(message: string): AgentError {
-  return new AgentError({ reason: "CreateContainerConfigError", message });
 }

@@ -4,8 +4,8 @@ import type { Pod } from "../../api/v1/pod.ts";
 import type { SecurityProfile } from "../../api/v1/security-context.ts";
 import type { SecurityProfileInit } from "../../cri/cri-client.ts";
 import { SecurityProfile_ProfileType as ProfileType } from "../../cri/gen/runtime/v1/api_pb.ts";
-import { AgentError } from "../../lib/errors.ts";
 import type { Container } from "../../api/v1/container.ts";
+import { configError } from "../../lib/errors.ts";
 
 export interface SeccompFacts {
   /** A container without a profile gets RuntimeDefault instead of Unconfined. */
@@ -28,10 +28,9 @@ export function seccompProfile(
   if (profile.type !== "Localhost") return { profileType: ProfileType[profile.type] };
   const path = `${seccompRoot}/${profile.localhostProfile}`;
   if (isFile(path)) return { profileType: ProfileType.Localhost, localhostRef: path };
-  throw new AgentError({
-    reason: "CreateContainerConfigError",
-    message: `container "${container.name}" needs the seccomp profile ${path}, which does not exist; create it`,
-  });
+  throw configError(
+    `container "${container.name}" needs the seccomp profile ${path}, which does not exist; create it`,
+  );
 }
 
 const APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/";

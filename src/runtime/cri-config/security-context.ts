@@ -16,12 +16,12 @@ import {
   SecurityProfile_ProfileType as ProfileType,
   SupplementalGroupsPolicy,
 } from "../../cri/gen/runtime/v1/api_pb.ts";
-import { AgentError } from "../../lib/errors.ts";
 import type { LocalImage } from "../decide/action-input.ts";
 import { unsupported, type RuntimeFeatures } from "./features.ts";
 import { appArmorProfile, seccompProfile, type SeccompFacts } from "./seccomp.ts";
 import type { Container } from "../../api/v1/container.ts";
 import { namespaceOptions } from "./namespaces.ts";
+import { configError } from "../../lib/errors.ts";
 
 export interface SandboxSecurityFacts {
   readonly features: RuntimeFeatures;
@@ -106,7 +106,7 @@ function requireNonRoot(pod: Pod, container: Container, image: SecurityFacts["im
   const problem = rootProblem(runAsUser, image);
   if (problem === undefined) return;
   const message = `${problem} (pod: "${podName(pod)}", container: ${container.name})`;
-  throw new AgentError({ reason: "CreateContainerConfigError", message });
+  throw configError(message);
 }
 
 function rootProblem(

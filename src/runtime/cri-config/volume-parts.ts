@@ -5,11 +5,11 @@ import { nestedMountPoints } from "../../api/validation/nested-mounts.ts";
 import { shownPaths } from "../../api/pod/object-references.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 import { isWithin, tidyPath } from "../../api/validation/reference-rules.ts";
-import { AgentError } from "../../lib/errors.ts";
 import { valuesOf, type EnvEntry } from "./environment.ts";
 import { expand, missingIn } from "./expansion.ts";
 import type { Container } from "../../api/v1/container.ts";
 import type { VolumeMount } from "../../api/v1/volume-mounts.ts";
+import { configError } from "../../lib/errors.ts";
 
 export interface PartFacts {
   readonly env: readonly EnvEntry[];
@@ -25,12 +25,12 @@ export function subPathOf(mount: VolumeMount, env: readonly EnvEntry[]): string 
   if (subPathExpr === "") return subPath;
   const values = valuesOf(env);
   const missing = missingIn(subPathExpr, values);
-  if (missing.length > 0) throw refused(`missing value for ${missing.join(", ")}`);
+  if (missing.length > 0) throw configError(`missing value for ${missing.join(", ")}`);
   const expanded = expand(subPathExpr, values);
   if (expanded.startsWith("/"))
-    throw refused(`error SubPath \`${subPathExpr}\` must not be an absolute path`);
+    throw configError(`error SubPath \`${subPathExpr}\` must not be an absolute path`);
   if (expanded.split("/").includes(".."))
-    throw refused(`unable to provision SubPath \`${subPathExpr}\`: must not contain '..'`);
+    throw configError(`unable to provision SubPath \`${subPathExpr}\`: must not contain '..'`);
   return expanded;
 }
 
@@ -48,7 +48,7 @@ export function requireParts(pod: Pod, container: Container, { env, objects }: P
     const shown = [...(files ?? [wanted]), ...nestedMountPoints(pod, volume.name)];
     if (shown.some((path) => isWithin(path, wanted))) continue;
     const written = mount.subPathExpr ?? mount.subPath ?? "";
-    throw refused(
+    throw configError(
       `volumeMount "${mount.name}" of container "${container.name}": subPath "${written}" is not in the volume`,
     );
   }
@@ -67,8 +67,4 @@ function isKnown({ env }: Container): boolean {
     if (source.type !== "fieldRef") return source.type !== "resourceFieldRef";
     return source.fieldPath.startsWith("metadata.");
   });
-}
-
-function refused(message: string): AgentError {
-  return new AgentError({ reason: "CreateContainerConfigError", message });
 }

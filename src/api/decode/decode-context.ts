@@ -18,7 +18,7 @@ export interface DecodeContext {
   /** undefined = every node is the right one. */
   readonly nodeName: string | undefined;
   readonly sha256: Sha256;
-  /** True for checkpoints: what was accepted once is never judged again (law 11). */
+  /** True for checkpoints: what was accepted once is never judged again (boring-restart). */
   readonly lenient?: boolean;
   /** Line and column of fields, where the text is known. */
   readonly locate?: Locate;

@@ -5,9 +5,9 @@ import { canonicalJson } from "../../lib/canonical-json.ts";
 /** What to do with a field that has a certain value. */
 export type Verdict =
   | { readonly type: "Supported" }
-  /** Harmless: it changes nothing on a node like this (POD-API §6). */
+  /** Harmless: it changes nothing on a single node. */
   | { readonly type: "Silent" }
-  /** The pod runs without it, and that is said once (POD-API §5). */
+  /** The pod runs without it, and the field is reported as ignored. */
   | { readonly type: "Ignored"; readonly message: string }
   | Refused;
 

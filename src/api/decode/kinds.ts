@@ -1,6 +1,6 @@
 // Kubernetes kinds that people put into manifests beside pods.
 
-/** Work on this node one day (POD-API §1); until then they are refused by name. */
+/** Planned and not supported yet: refused by name. */
 export const LATER_KINDS: ReadonlySet<string> = new Set([
   "Deployment",
   "DaemonSet",

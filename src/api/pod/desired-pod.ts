@@ -45,7 +45,7 @@ export interface Rejection {
 /** All that one source says at this moment; the newest snapshot replaces the one before. */
 export interface SourceSnapshot {
   readonly source: SourceName;
-  /** Whether the source has spoken (DESIGN: law 5); until then none of its running pods is orphaned. */
+  /** Whether the source has synced (own-source-first); until then none of its running pods is orphaned. */
   readonly ready: boolean;
   readonly pods: readonly DesiredPod[];
   readonly objects: readonly DesiredObject[];

@@ -1,4 +1,5 @@
-// The last valid version of each object from a manifest file: what keeps running while its file is broken (law 10).
+// The last valid version of each object of a manifest file, which keeps running while the file is invalid
+// (typo-stops-nothing).
 
 import type { LocalObjectKind } from "../v1/object/local-object.ts";
 

@@ -1,5 +1,5 @@
 // Which of a pod's observed sandboxes and containers count. "Newest" is the highest attempt, never a creation time
-// (law 7); a sandbox that came up late and empty, from a call whose answer was lost, tells nothing of the pod.
+// (highest-attempt). An empty sandbox that a call without an answer created late does not count.
 
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "./observed-pod.ts";
 

@@ -80,7 +80,7 @@ export interface ObservedPod {
   readonly sandboxes: readonly ObservedSandbox[];
   /** By name, then highest attempt first. */
   readonly containers: readonly ObservedContainer[];
-  /** Relist counter at which this was read: comparable, monotone, no clock (law 8). */
+  /** Relist counter at which this was read: comparable and monotone, unlike a clock (given-clock). */
   readonly observedAt: number;
 }
 

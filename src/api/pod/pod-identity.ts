@@ -1,4 +1,4 @@
-// What makes a pod the same pod: hashes over what its author wrote, stable across agent versions (POD-API §2).
+// Identifies a pod by hashes over what its author wrote, stable across agent versions.
 
 import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Sha256 } from "../decode/decode-context.ts";

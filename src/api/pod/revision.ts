@@ -1,4 +1,4 @@
-// Which revision of a pod it is: its spec as written, and the content of the ConfigMaps and Secrets it reads (MQTT.md §3).
+// The revision of a pod: its spec as written, and the content of the ConfigMaps and Secrets that it reads.
 
 import { base64Values } from "../validation/base64.ts";
 import { canonicalJson } from "../../lib/canonical-json.ts";

@@ -1,4 +1,4 @@
-// Which of the four classes of POD-API a field is in, and the sentence that says so.
+// Classifies a field as docs/pod-spec.md does: supported, refused, ignored or harmless, with the sentence for it.
 
 import type { Exception, FieldRule, Verdict } from "../decode/field-rules.ts";
 

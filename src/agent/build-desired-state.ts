@@ -1,7 +1,6 @@
 // Performs: builds what this node shall run, in the order of dependence: what the sources write, how updates of it are
 // judged, and the merge of both.
 
-import type { AgentConfig } from "../config/config.ts";
 import type { Edges } from "../edges.ts";
 import { ImageLedger } from "../image/image-ledger.ts";
 import { Prefetch } from "../image/prefetch.ts";
@@ -9,14 +8,13 @@ import { admissionTo, nodeIdentity, type NodeFactsOptions } from "../node/node-f
 import { admissionRank, type Pods } from "../podworkers/pods.ts";
 import { Rollouts, type RolloutsOptions } from "../rollout/rollouts.ts";
 import { HoldRequests, UpdateHolds } from "../rollout/update-holds.ts";
-import { UpdateLocks } from "../rollout/update-locks.ts";
 import { DesiredPods } from "../source/desired-pods.ts";
 import { readersOf } from "../source/object-changes.ts";
 import { WrittenPods } from "../source/written-pods.ts";
 import type { UpstreamPort } from "../upstream/upstream.ts";
 import type { SyncLoop } from "./sync-loop.ts";
 
-export interface DesiredStateOptions
+interface DesiredStateOptions
   extends Required<NodeFactsOptions>, Pick<RolloutsOptions, "record" | "redact"> {
   readonly edges: Edges;
   readonly pods: Pods;
@@ -40,7 +38,7 @@ export function buildDesiredState(options: DesiredStateOptions): NodeDesiredStat
     node: () => nodeIdentity(options),
   });
   const images = new ImageLedger(() => edges.clock.monotonic());
-  const holds = buildHolds(edges, config, pods);
+  const holds = new UpdateHolds({ ...edges, ...config, rows: edges.store.holds, pods });
   const prefetch = new Prefetch({ ...edges, onFetched: loop.review });
   const rollouts = new Rollouts({
     ...options,
@@ -65,17 +63,6 @@ export function buildDesiredState(options: DesiredStateOptions): NodeDesiredStat
     onPodChanged: loop.podChanged,
     onReviewed: upstream.changed,
   });
-  const requests = new HoldRequests({
-    holds,
-    rollouts,
-    written,
-    onChange: loop.review,
-  });
+  const requests = new HoldRequests({ holds, rollouts, written, onChange: loop.review });
   return { written, desired, rollouts, holds: requests, images, prefetch };
-}
-
-function buildHolds(edges: Edges, { stateDir }: AgentConfig, pods: Pods): UpdateHolds {
-  const { clock, files, store } = edges;
-  const locks = new UpdateLocks({ clock, files, stateDir, pods });
-  return new UpdateHolds({ clock, rows: store.holds, locks, pods });
 }

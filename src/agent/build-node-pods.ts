@@ -22,7 +22,7 @@ import { Volumes } from "../volume/mount-volumes.ts";
 import { downwardFiles } from "../volume/projection.ts";
 import { buildPods, type PodRunner, type PodsOptions } from "./build-pods.ts";
 
-export interface NodePodsOptions extends Pick<
+interface NodePodsOptions extends Pick<
   PodsOptions,
   "addresses" | "lifecycle" | "record" | "onPodChanged" | "onPodGone" | "onStatusChanged" | "signal"
 > {

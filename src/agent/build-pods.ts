@@ -30,7 +30,7 @@ import { ContainerStarter } from "../runtime/start-container.ts";
 import type { Volumes } from "../volume/mount-volumes.ts";
 import { volumeImages } from "../runtime/cri-config/container-mounts.ts";
 
-export interface LifecycleOptions {
+interface LifecycleOptions {
   readonly edges: Edges;
   readonly config: AgentConfig;
   readonly pods: Pods;

@@ -10,7 +10,7 @@ import { FileSource } from "../source/file/file-source.ts";
 import { guardedDirectories } from "../source/policy/host-path-reach.ts";
 import { Trust } from "../trust/trust.ts";
 
-export interface SourcesOptions extends Pick<MqttSourceOptions, "onFleet"> {
+interface SourcesOptions extends Pick<MqttSourceOptions, "onFleet"> {
   readonly edges: Edges;
   readonly config: AgentConfig;
   readonly version: string;

@@ -10,10 +10,7 @@ import type { Rollouts } from "../rollout/rollouts.ts";
 import type { MqttSource } from "../source/document/mqtt-source.ts";
 import { Upstream, type UpstreamPort } from "../upstream/upstream.ts";
 
-export interface BuildUpstreamOptions extends Pick<
-  NodeCommandsOptions,
-  "pods" | "fetchImages" | "trust"
-> {
+interface BuildUpstreamOptions extends Pick<NodeCommandsOptions, "pods" | "fetchImages" | "trust"> {
   readonly edges: Edges;
   readonly config: AgentConfig;
   readonly nodeName: string;

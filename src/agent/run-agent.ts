@@ -34,7 +34,7 @@ import type { Edges } from "../edges.ts";
 /** Set by the build: seconds since 1970 of its sources. */
 declare const AGENT_BUILD_TIME: number | undefined;
 
-export interface RunAgentOptions {
+interface RunAgentOptions {
   readonly config: AgentConfig;
   readonly version: string;
 }

@@ -8,7 +8,7 @@ import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import type { Pods } from "../podworkers/pods.ts";
 import type { SyncLoop } from "./sync-loop.ts";
 
-export interface StartRuntimeOptions {
+interface StartRuntimeOptions {
   readonly edges: Pick<Edges, "clock" | "log" | "runtimeEvents" | "bringPauseImage">;
   readonly lifecycle: PodLifecycle;
   readonly pods: Pick<Pods, "cache">;

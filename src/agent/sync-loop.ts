@@ -20,7 +20,7 @@ type LoopEvent =
   /** The first complete list of the runtime is in: from now on acting is allowed. */
   | { readonly type: "RuntimeKnown" };
 
-export interface SyncLoopOptions {
+interface SyncLoopOptions {
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -33,7 +33,7 @@ import type { FileSource } from "../source/file/file-source.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
 import type { Trust } from "../trust/trust.ts";
 import { trustView, type TrustRequests, type TrustView } from "../trust/trust-view.ts";
-import type { NodeTruth, ReportedPod } from "../upstream/report/node-truth.ts";
+import type { NodeTruth, ReportedPod } from "../upstream/report/acknowledge.ts";
 import type { GraceOutcome, NodeEntry, ServerFacts, VersionInfo } from "./node-api.ts";
 import type { Pods, WorkerEntry } from "../podworkers/pods.ts";
 

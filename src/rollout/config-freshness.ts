@@ -11,7 +11,7 @@ import { allContainers } from "../api/v1/pod.ts";
 import { configDigests, configText } from "../runtime/decide/config-digests.ts";
 import { hasChanged, readers as followers } from "../runtime/decide/running-restart.ts";
 
-export interface FreshnessFacts {
+interface FreshnessFacts {
   readonly objects: LocalObjects;
   readonly digest: (text: string) => string;
   readonly observed: ObservedPod | undefined;

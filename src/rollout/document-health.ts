@@ -45,7 +45,7 @@ export type DocumentHealth =
   /** All are Ready, and a trial among them is not over. */
   | { readonly type: "Unproven" };
 
-export interface DocumentJudgement {
+interface DocumentJudgement {
   readonly health: DocumentHealth;
   /** When time alone may change the verdict; undefined = only events can. */
   readonly reviewAt: Monotonic | undefined;

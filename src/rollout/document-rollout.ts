@@ -1,20 +1,15 @@
 // Performs: carries the pods of one document through their updates: collects the facts, has the next step of each pod
 // decided, writes the decision to the disk, and answers which pods may run. What it has answered is on the disk.
 
-import type { Sha256 } from "../api/decode/decode-context.ts";
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import { revisionOf } from "../api/pod/revision.ts";
-import {
-  NO_ROLLOUT,
-  type GoodCopy,
-  type PodOfSource,
-  type Revision,
-  type RolloutState,
-} from "../api/pod/rollout.ts";
+import { NO_ROLLOUT, type Revision, type RolloutState } from "../api/pod/rollout.ts";
 import { policyOf } from "../api/pod/update-annotations.ts";
 import type { LocalObject, LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Edges } from "../edges.ts";
+import type { Monotonic } from "../lib/clock.ts";
+import type { Store } from "../store/store.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
 import { GoodPods, goodCopy, pinnedObjects, type GoodPod } from "./good-revision.ts";
 import {
@@ -35,31 +30,19 @@ import {
   type RolloutDocument,
   type RolloutPod,
 } from "./pods-to-run.ts";
-import type { PodsOnNode } from "./pods-on-node.ts";
-import { trialFacts, withStrategy, type UpstreamFacts } from "./trial-facts.ts";
+import type { PodsOnNode, PodsOnNodeOptions } from "./pods-on-node.ts";
+import { trialFacts, withStrategy, type UpstreamFacts } from "./trial.ts";
 import type { UpdateHolds } from "./update-holds.ts";
 
 /** The checkpoint. What `save` has returned from is on the disk; when it throws, nothing is. */
-export interface RolloutStore {
-  of(source: SourceName): ReadonlyMap<string, RolloutState>;
-  copy(
-    pod: PodOfSource,
-  ): { readonly type: "Found"; readonly copy: GoodCopy } | { readonly type: "Lost" };
-  save(
-    changes: readonly (PodOfSource & { readonly state: RolloutState; readonly copy?: GoodCopy })[],
-  ): void;
-  forget(pods: readonly PodOfSource[]): void;
-}
+export type RolloutStore = Pick<Store["rollouts"], "of" | "copy" | "save" | "forget">;
 
 export interface DocumentRolloutOptions {
   readonly source: SourceName;
   readonly store: RolloutStore;
-  readonly bootId: string;
+  readonly edges: Pick<Edges, "bootId" | "sha256"> & Pick<PodsOnNodeOptions, "clock">;
   readonly nodeName: string;
-  readonly sha256: Sha256;
-  /** Keyed digests of what Secrets contain. */
-  readonly secrets: { configDigest(text: string): string };
-  readonly clock: Pick<Clock, "monotonic">;
+  readonly secrets: PodsOnNodeOptions["secrets"];
   /** What the sources ask for now, before updates are judged. */
   readonly written: Pick<WrittenPods, "objectsFor" | "late" | "isShadowed">;
   readonly pods: Pick<
@@ -86,14 +69,7 @@ export interface RolloutOutcome {
   readonly trouble?: unknown;
 }
 
-const NOTHING = {
-  generation: 0,
-  pods: [],
-  held: [],
-  steps: [],
-  repinned: [],
-  reviewAt: undefined,
-};
+const NOTHING = { generation: 0, pods: [], held: [], steps: [], repinned: [], reviewAt: undefined };
 const HELD_AGAIN_MS = 5_000;
 const SAVE_AGAIN_MS = 30_000;
 
@@ -112,8 +88,9 @@ export class DocumentRollout {
 
   constructor(options: DocumentRolloutOptions) {
     this.#options = options;
-    const { source, store, nodeName, sha256 } = options;
-    this.#good = new GoodPods({ source, store, context: { ref: source, nodeName, sha256 } });
+    const { source, store, nodeName, edges } = options;
+    const context = { ref: source, nodeName, sha256: edges.sha256 };
+    this.#good = new GoodPods({ source, store, context });
     this.#states = new Map([...store.of(source)].map(([name, state]) => [name, unattended(state)]));
   }
 
@@ -153,7 +130,7 @@ export class DocumentRollout {
 
   /** Looks at all pods. To be called again whenever one of them, or what they read, has changed. */
   review(): RolloutOutcome {
-    const { written, store, source, clock } = this.#options;
+    const { written, store, source, edges } = this.#options;
     const document = this.#document;
     if (document === undefined) return NOTHING;
     // 1. The facts of each pod.
@@ -178,7 +155,7 @@ export class DocumentRollout {
     const { pods, held } = podsToRun(listedPods(steps, byName, node), unlisted);
     const stays = unlisted.flatMap(({ step }) => step ?? []);
     // 4. When to look again.
-    const now = clock.monotonic();
+    const now = edges.clock.monotonic();
     const times = [
       ...steps.map(({ reviewAt }) => reviewAt),
       ...onRollout.map(({ reviewAt }) => reviewAt),
@@ -218,7 +195,7 @@ export class DocumentRollout {
     { desired }: RolloutPod,
     { generation, policy }: RolloutDocument,
   ): { readonly pod: PodOnRollout; readonly reviewAt: Monotonic | undefined } {
-    const { bootId, clock, pods, holds, upstream } = this.#options;
+    const { edges, pods, holds, upstream } = this.#options;
     const state = this.#states.get(name) ?? NO_ROLLOUT;
     const good = this.#good.of(name, state);
     const revision = this.#revisionOf(desired, state, good);
@@ -230,18 +207,17 @@ export class DocumentRollout {
     const facts = trialFacts({
       desired,
       before: good?.desired,
-      revision,
-      generation,
+      wanted: { revision, generation },
       policy,
       trial: state.trial,
       progress,
-      upstream: upstream(),
+      connection: upstream(),
       watchedSince: this.#watchedSince(name, revision),
-      now: clock.monotonic(),
-      bootId,
+      now: edges.clock.monotonic(),
+      bootId: edges.bootId,
     });
     const { onFailure } = policyOf(desired.pod, policy);
-    const reviewAt = progress.hold === undefined ? undefined : progress.holdReviewAt;
+    const reviewAt = hold.hold === undefined ? undefined : hold.holdReviewAt;
     const pod = { name, state, facts, onFailure };
     if (usable || lost === undefined) return { pod, reviewAt };
     return { pod: { ...pod, state: withoutGood, lost }, reviewAt };
@@ -251,13 +227,13 @@ export class DocumentRollout {
   #pause(name: string): void {
     const state = this.#states.get(name);
     if (state?.trial !== undefined)
-      this.#states.set(name, paused(state, this.#options.clock.monotonic()));
+      this.#states.set(name, paused(state, this.#options.edges.clock.monotonic()));
   }
 
   #watchedSince(name: string, revision: Revision): Monotonic {
     const known = this.#watched.get(name);
     if (known?.revision === revision) return known.since;
-    const since = this.#options.clock.monotonic();
+    const since = this.#options.edges.clock.monotonic();
     this.#watched.set(name, { revision, since });
     return since;
   }
@@ -273,9 +249,10 @@ export class DocumentRollout {
   }
 
   #writtenRevision(desired: DesiredPod): Revision {
-    const { written, sha256, secrets } = this.#options;
+    const { written, edges, secrets } = this.#options;
     const secretDigest = (text: string): string => secrets.configDigest(text);
-    return revisionOf(desired, { objects: written.objectsFor(desired), sha256, secretDigest });
+    const objects = written.objectsFor(desired);
+    return revisionOf(desired, { objects, sha256: edges.sha256, secretDigest });
   }
 
   /** One transaction, with a whole copy of what has just become good. */

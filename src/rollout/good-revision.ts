@@ -13,8 +13,9 @@ import {
 } from "../api/v1/object/local-object.ts";
 import { NODE_CONFIG_MAP } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
-import type { GoodCopy, PodOfSource, Revision, RolloutState } from "../api/pod/rollout.ts";
+import type { GoodCopy, Revision, RolloutState } from "../api/pod/rollout.ts";
 import { type JsonObject, parseJson } from "../lib/json.ts";
+import type { Store } from "../store/store.ts";
 
 /** A good revision, ready to run. */
 export interface GoodPod {
@@ -93,13 +94,9 @@ function manifestOf(object: LocalObject): JsonObject {
   return { ...common, data: object.data, binaryData: base64Values(object.binaryData) };
 }
 
-export interface GoodPodsOptions {
+interface GoodPodsOptions {
   readonly source: SourceName;
-  readonly store: {
-    copy(
-      pod: PodOfSource,
-    ): { readonly type: "Found"; readonly copy: GoodCopy } | { readonly type: "Lost" };
-  };
+  readonly store: Pick<Store["rollouts"], "copy">;
   /** To read a copy with. */
   readonly context: Omit<DecodeContext, "lenient" | "locate" | "source" | "sourceRef">;
 }

@@ -10,7 +10,7 @@ import { allContainers, type PodUID } from "../api/v1/pod.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import type { Container } from "../api/v1/container.ts";
 
-export type PodStage =
+type PodStage =
   "Pending" | "Downloading" | "Starting" | "Running" | "Terminating" | "Succeeded" | "Failed";
 
 export interface PodHealth {

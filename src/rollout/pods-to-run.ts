@@ -7,9 +7,12 @@ import type { RolloutState } from "../api/pod/rollout.ts";
 import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 import { devicesOf } from "../api/resource/devices.ts";
 import { claimsConflict, hostPortClaims } from "../api/validation/host-ports.ts";
-import { allContainers, podName, type Pod, type PodUID } from "../api/v1/pod.ts";
+import { allContainers, podName, type Pod } from "../api/v1/pod.ts";
 import type { JsonObject } from "../lib/json.ts";
+import type { GoodPods } from "./good-revision.ts";
 import type { RolloutStep } from "./plan-rollout.ts";
+import type { PodsOnNode } from "./pods-on-node.ts";
+import type { UpdateHolds } from "./update-holds.ts";
 
 /** A pod as the newest document has it. */
 export interface RolloutPod {
@@ -28,17 +31,9 @@ export interface RolloutDocument {
 export interface NodeFacts {
   readonly source: SourceName;
   readonly states: ReadonlyMap<string, RolloutState>;
-  readonly pods: {
-    isThere(source: SourceName, name: string): boolean;
-    isKnown(uid: PodUID): boolean;
-    isRunning(uid: PodUID): boolean;
-    isKeptWaiting(desired: DesiredPod): boolean;
-  };
-  readonly holds: { ofRunning(running: DesiredPod, maxLockSeconds: number): string | undefined };
-  /** The last good revision of the pod of this name; undefined = there is none, or it is lost. */
-  readonly good: {
-    of(name: string, state: RolloutState): { readonly desired: DesiredPod } | undefined;
-  };
+  readonly pods: Pick<PodsOnNode, "isThere" | "isKnown" | "isRunning" | "isKeptWaiting">;
+  readonly holds: Pick<UpdateHolds, "ofRunning">;
+  readonly good: Pick<GoodPods, "of">;
 }
 
 /** A pod that the document names. */
@@ -52,7 +47,7 @@ export interface ListedPod {
 }
 
 /** A pod of an earlier document, under a name that this one does not have. */
-export interface UnlistedPod {
+interface UnlistedPod {
   readonly good: DesiredPod;
   /** A hold or a lock keeps it from being changed. */
   readonly isHeld: boolean;
@@ -60,10 +55,8 @@ export interface UnlistedPod {
   readonly step?: RolloutStep;
 }
 
-export interface PodsToRun {
+interface PodsToRun {
   readonly pods: readonly DesiredPod[];
-  /** Of them those that go when the others are there. */
-  readonly lingering: readonly DesiredPod[];
   /** Names (`namespace/name`) under which what runs goes on: its spec is lost, and nothing else may take its place. */
   readonly held: readonly string[];
 }
@@ -134,7 +127,7 @@ export function podsToRun(
   const held = listed
     .filter(({ step, good }) => step.run === "Good" && good === undefined)
     .map(({ wanted }) => podName(wanted.pod));
-  return { pods: [...chosen, ...lingering], lingering, held };
+  return { pods: [...chosen, ...lingering], held };
 }
 
 function choose(

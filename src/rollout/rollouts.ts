@@ -4,8 +4,7 @@
 //   1. A source publishes a snapshot with a new document: `setSnapshot` keeps it.
 //   2. `review` asks each document's rollout (document-rollout.ts) for its next step:
 //      - pods-on-node.ts and pod-health.ts read how each pod does,
-//      - trial-facts.ts adds the policy, trial.ts judges the new revision of each pod: good, failed, held, known bad or
-//        on trial,
+//      - trial.ts adds the policy and judges the new revision of each pod: good, failed, held, known bad or on trial,
 //      - plan-rollout.ts decides what each pod runs next and what the disk has to hold first,
 //      - pods-to-run.ts turns that into the pods that may run by now, old ones until the new ones are there.
 //   3. `effective` replaces the snapshot's pods by those. What runs a good revision again finds its objects and images
@@ -194,11 +193,10 @@ export class Rollouts implements Disposable {
   /** Documents with the state of their updates. */
   withRollouts(states: readonly DocumentState[]): readonly DocumentState[] {
     const { images, pods } = this.#options;
-    const { cache } = pods;
     return states.map((state) => ({
       ...state,
       rollout: this.statuses(state.source),
-      images: imageProgress(state.document?.pods ?? [], images, (uid) => cache.get(uid)),
+      images: imageProgress(state.document?.pods ?? [], images, (uid) => pods.cache.get(uid)),
     }));
   }
 
@@ -267,20 +265,13 @@ export class Rollouts implements Disposable {
   }
 
   #build(source: SourceName): DocumentRollout {
-    const { edges, nodeName, written, upstream, holds } = this.#options;
-    const { store, clock, sha256, bootId } = edges;
+    const { rollouts, secrets } = this.#options.edges.store;
     return new DocumentRollout({
+      ...this.#options,
       source,
-      store: store.rollouts,
-      bootId,
-      nodeName,
-      sha256,
-      secrets: store.secrets,
-      clock,
-      written,
+      store: rollouts,
+      secrets,
       pods: this.#pods,
-      holds,
-      upstream,
     });
   }
 

@@ -4,6 +4,10 @@
 import type { Failure, RolloutState, Trial, WantedRevision } from "../api/pod/rollout.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { MAX_CRASHES, provenAt, type PodHealth } from "./pod-health.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { allContainers, type Pod } from "../api/v1/pod.ts";
+import { policyOf } from "../api/pod/update-annotations.ts";
+import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 
 /** How the new pod does. */
 export type TrialHealth = Pick<
@@ -222,4 +226,94 @@ function reviewTime(
     (time): time is Monotonic => time !== undefined && time > now,
   );
   return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** How the new pod does by now. */
+export type PodProgress = Pick<
+  TrialFacts,
+  "health" | "isMeantToFinish" | "registryAnswers" | "fatal" | "hold" | "orderedRestarts" | "misses"
+> & {
+  /** When `fatal` was found. */
+  readonly fatalAt?: Monotonic;
+  /** When a hold may end by itself; absent = it has to be released. */
+  readonly holdReviewAt?: Monotonic;
+};
+
+/** The connection to the broker. */
+export interface UpstreamFacts {
+  /** There is a connection now. */
+  readonly isConnected: boolean;
+  /** Last round trip, in this life of the agent. */
+  readonly reachedAt: Monotonic | undefined;
+}
+
+interface TrialInput extends Pick<TrialFacts, "wanted" | "watchedSince" | "now" | "bootId"> {
+  readonly desired: DesiredPod;
+  /** What runs until it has proved itself, if anything. */
+  readonly before: DesiredPod | undefined;
+  readonly policy: UpdatePolicy;
+  /** Of any revision. */
+  readonly trial: Trial | undefined;
+  readonly progress: PodProgress;
+  readonly connection: UpstreamFacts;
+}
+
+/** Adds to how the pod does: the policy with the pod's own annotations, and whether the update may cut off the node. */
+export function trialFacts(input: TrialInput): TrialFacts {
+  const { desired, before, policy: ofDocument, trial: last, progress, connection, ...same } = input;
+  const policy = policyOf(desired.pod, ofDocument);
+  const trial = last?.revision === same.wanted.revision ? last : undefined;
+  const both = before === undefined ? [desired] : [desired, before];
+  const begins = connection.isConnected && mayCutOff(both, policy);
+  const needsUpstream = trial === undefined ? begins : trial.needsUpstream === true;
+  const { minReadySeconds, retryFailed } = policy;
+  const { fatal, fatalAt, ...known } = progress;
+  // What was found before the trial proves nothing about it.
+  const isOfTrial = fatalAt !== undefined && trial !== undefined && fatalAt >= trial.since;
+  return {
+    ...known,
+    ...(fatal !== undefined && isOfTrial ? { fatal } : {}),
+    ...same,
+    minReadySeconds,
+    // With more readiness asked for than time, no update would ever succeed.
+    progressDeadlineSeconds: Math.max(policy.progressDeadlineSeconds, minReadySeconds + 1),
+    retryFailed,
+    stopsFirst: policy.strategy === "stop-then-pull",
+    needsUpstream,
+    upstream: needsUpstream ? reached(input, trial) : "NotNeeded",
+  };
+}
+
+/** Marks a pod whose predecessor stops before its images are here. */
+export function withStrategy(desired: DesiredPod, policy: UpdatePolicy): DesiredPod {
+  const { strategy } = policyOf(desired.pod, policy);
+  return strategy === "stop-then-pull" ? { ...desired, stopFirst: true } : desired;
+}
+
+/** Only a round trip after the switch proves anything. */
+function reached({ progress, connection }: TrialInput, trial: Trial | undefined) {
+  const { reachedAt } = connection;
+  if (trial === undefined || reachedAt === undefined) return "Awaited";
+  const since = Math.max(progress.health?.readySince ?? trial.since, trial.since);
+  return reachedAt > since ? "Confirmed" : "Awaited";
+}
+
+/** Also for the pod that goes: the connection may have depended on it. */
+function mayCutOff(pods: readonly DesiredPod[], { requireUpstream }: UpdatePolicy): boolean {
+  switch (requireUpstream) {
+    case "always":
+      return true;
+    case "never":
+      return false;
+    case "auto":
+      return pods.some(({ pod }) => isClose(pod));
+  }
+}
+
+/** It has access to the node's own network, or to all of the node. */
+function isClose({ spec }: Pod): boolean {
+  return (
+    spec.hostNetwork ||
+    allContainers(spec).some(({ securityContext }) => securityContext.privileged === true)
+  );
 }

@@ -2,23 +2,30 @@
 // application.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import { podName, type NamedPod } from "../api/v1/pod.ts";
-import { holdsUpgrade } from "../api/pod/update-annotations.ts";
-import { rfc3339, type Clock } from "../lib/clock.ts";
+import { allContainers, podName, type NamedPod, type Pod } from "../api/v1/pod.ts";
+import { holdsUpgrade, lockVolumeOf } from "../api/pod/update-annotations.ts";
+import { rfc3339, type Clock, type Monotonic } from "../lib/clock.ts";
 import type { WorkerRegistry } from "../podworkers/pods.ts";
-import type { PodProgress } from "./trial-facts.ts";
+import type { PodProgress } from "./trial.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
 import type { Holds } from "../store/pod-records.ts";
-import type { UpdateLocks } from "./update-locks.ts";
+import { newestContainer } from "../api/pod/newest-observed.ts";
+import type { Files } from "../host/files.ts";
+import type { PodCache } from "../pleg/pod-cache.ts";
+import { emptyDirPath } from "../volume/volume-directory.ts";
 
-export interface UpdateHoldsOptions {
+interface UpdateHoldsOptions {
   readonly clock: Clock;
+  readonly files: Pick<Files, "info">;
+  readonly stateDir: string;
   readonly rows: Holds;
-  readonly locks: Pick<UpdateLocks, "of">;
-  readonly pods: { readonly workers: Pick<WorkerRegistry, "entries"> };
+  readonly pods: {
+    readonly workers: Pick<WorkerRegistry, "entries">;
+    readonly cache: Pick<PodCache, "get">;
+  };
 }
 
-export type Hold = Pick<PodProgress, "hold" | "holdReviewAt">;
+type Hold = Pick<PodProgress, "hold" | "holdReviewAt">;
 
 const NODE = "";
 const LOOK_AGAIN_MS = 5_000;
@@ -28,9 +35,11 @@ const STEPS = [1, 2, 5, 10, 20, 30];
 
 export class UpdateHolds {
   readonly #options: UpdateHoldsOptions;
+  readonly #locks: UpdateLocks;
 
   constructor(options: UpdateHoldsOptions) {
     this.#options = options;
+    this.#locks = new UpdateLocks(options);
   }
 
   /** For the pod as its document wants it. */
@@ -76,7 +85,7 @@ export class UpdateHolds {
   }
 
   #locked(running: DesiredPod, maxSeconds: number): string | undefined {
-    const lock = this.#options.locks.of(running, maxSeconds);
+    const lock = this.#locks.of(running, maxSeconds);
     if (lock === undefined) return undefined;
     return `locked by container ${lock.container} for ${ageOf(lock.ageMs)}`;
   }
@@ -98,6 +107,82 @@ function ageOf(ms: number): string {
   return `${STEPS.findLast((step) => step <= minutes) ?? 1} min`;
 }
 
+interface UpdateLock {
+  readonly container: string;
+  readonly ageMs: number;
+}
+
+/** A lock file as it was seen first. */
+interface Known {
+  readonly path: string;
+  /** Another file, or the same one touched again, is another lock. */
+  readonly identity: string;
+  readonly mtimeMs: number;
+  readonly containerId: string;
+  readonly seenAt: Monotonic;
+}
+
+/** Tolerance between two readings of one clock. */
+const SLACK_MS = 2_000;
+
+/**
+ * Locks of applications: a file in a volume of the pod (annotation agent/update-lock). It counts while the container that
+ * made it runs, for a limited time.
+ */
+class UpdateLocks {
+  readonly #options: UpdateHoldsOptions;
+  /** By pod and container name: pods come and go, their names stay. */
+  readonly #known = new Map<string, Known>();
+
+  constructor(options: UpdateHoldsOptions) {
+    this.#options = options;
+  }
+
+  /** The oldest lock that counts of the pod that runs; undefined = it may be updated. */
+  of({ uid, pod }: DesiredPod, maxSeconds: number): UpdateLock | undefined {
+    const volume = lockVolumeOf(pod);
+    if (volume === undefined) return undefined;
+    const directory = emptyDirPath(this.#options.stateDir, uid, volume);
+    const locks = allContainers(pod.spec).flatMap(
+      ({ name }) => this.#lockOf(pod, name, `${directory}/${name}`) ?? [],
+    );
+    const counting = locks.filter(({ ageMs }) => ageMs < maxSeconds * 1000);
+    return counting.toSorted((a, b) => b.ageMs - a.ageMs)[0];
+  }
+
+  #lockOf(pod: Pod, name: string, path: string): UpdateLock | undefined {
+    const { clock, files, pods } = this.#options;
+    const key = `${podName(pod)} ${name}`;
+    const file = files.info(path);
+    const container = newestContainer(pods.cache.get(pod.metadata.uid), name);
+    if (file?.kind !== "file" || container?.state !== "Running") {
+      if (file === undefined) this.#known.delete(key);
+      return undefined;
+    }
+    const { identity, mtimeMs } = file;
+    const before = this.#known.get(key);
+    const isKnown =
+      before?.path === path && before.identity === identity && before.mtimeMs === mtimeMs;
+    // An earlier instance of the container left it behind.
+    if (isKnown && before.containerId !== container.id) return undefined;
+    if (!isKnown && this.#isOlder(mtimeMs, container.createdAt)) return undefined;
+    const now = clock.monotonic();
+    const seenAt = isKnown ? before.seenAt : now;
+    this.#known.set(key, { path, identity, mtimeMs, containerId: container.id, seenAt });
+    // From when it was first seen: a wall clock that was set since makes any file look old.
+    return { container: name, ageMs: now - seenAt };
+  }
+
+  /**
+   * What a container left behind is older than the next one, which is made only then and needs longer to run than a file
+   * system's time is coarse. A clock that was ahead then proves nothing now.
+   */
+  #isOlder(mtimeMs: number, createdAt: number): boolean {
+    const isPlausible = createdAt <= this.#options.clock.now() + SLACK_MS;
+    return isPlausible && mtimeMs < createdAt;
+  }
+}
+
 /** What an operator asks for. */
 export type HoldVerb = "hold" | "release";
 
@@ -107,7 +192,7 @@ export type HoldOutcome =
   /** Edits of a file take effect at once: they are not held. */
   | { readonly type: "OfFile"; readonly file: string };
 
-export interface HoldRequestsOptions {
+interface HoldRequestsOptions {
   readonly holds: Pick<UpdateHolds, "hold" | "release" | "isOrdered">;
   readonly rollouts: { release(name: string): void; names(): readonly string[] };
   readonly written: Pick<WrittenPods, "wanted">;

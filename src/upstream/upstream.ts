@@ -7,24 +7,18 @@ import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
-import type { UpstreamFacts } from "../rollout/trial-facts.ts";
-import { Acknowledgements } from "./report/acknowledgements.ts";
+import type { UpstreamFacts } from "../rollout/trial.ts";
+import { Acknowledgements, type NodeTruth } from "./report/acknowledge.ts";
 import { connectScope, refreshScope, larger, type Refresh } from "./refresh-policy.ts";
 import { UpstreamConnection } from "./link/connection.ts";
 import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
 import { podLine } from "./report/pod-line.ts";
 import { Publisher } from "./publisher.ts";
 import { ReportLoop } from "./report/report-loop.ts";
-import {
-  podTopicPayload,
-  report,
-  reportContent,
-  reportPayload,
-  type MessageNumber,
-} from "./report/report.ts";
+import { podTopicPayload, report, reportContent, type MessageNumber } from "./report/report.ts";
 import type { Ack } from "../protocol/reported-state.ts";
 import type { Edges } from "../edges.ts";
-import type { NodeTruth } from "./report/node-truth.ts";
+import { jsonBytes } from "../protocol/wire-text.ts";
 
 export interface UpstreamOptions {
   readonly edges: Edges;
@@ -214,7 +208,7 @@ export class Upstream {
     store.outbox.put({
       kind: "reported",
       topic: topicFor({ type: "NodeReported", root, node: nodeName }),
-      payload: reportPayload(reported),
+      payload: jsonBytes(reported),
       content: reportContent(reported),
       qos: 1,
       retain: true,

@@ -164,6 +164,7 @@ interface ClaimDataOptions {
 
 const UNKNOWN = "the pods of this node are not known yet; try again in a moment";
 
+/** Removes the data of a claim, unless a pod may still use it. */
 export function removeClaimData(
   claim: ClaimName,
   { claims, users, log }: ClaimDataOptions,

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { Agent } from "../../src/agent/agent.ts";
 import type { Edges } from "../../src/edges.ts";
-import type { NodeTruth } from "../../src/upstream/report/node-truth.ts";
+import type { NodeTruth } from "../../src/upstream/report/acknowledge.ts";
 import type { AgentConfig } from "../../src/config/config.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../fakes/config-defaults.ts";
 import type { DesiredState, Removal } from "../../src/api/pod/desired-pod.ts";

@@ -1,7 +1,7 @@
-// How the accepted document runs, as one acknowledgement: the words, codes and dates of what rollout/document-health.ts
-// has judged.
+// How the accepted documents and the manifest files run, as acknowledgements: the words, codes and dates of what
+// rollout/document-health.ts has judged.
 
-import type { DesiredPod } from "../../api/pod/desired-pod.ts";
+import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
 import { failureWords, takenBack } from "../../api/pod/update-condition.ts";
 import { rfc3339, type Monotonic } from "../../lib/clock.ts";
 import type { DocumentState } from "../../protocol/desired-document.ts";
@@ -13,6 +13,10 @@ import {
   type DocumentPods,
   type LatePod,
 } from "../../rollout/document-health.ts";
+import type { PodUID } from "../../api/v1/pod.ts";
+import type { NodeStatus, PodStatus } from "../../api/v1/pod-status.ts";
+import type { PodHealth } from "../../rollout/pod-health.ts";
+import { isShadowed } from "../../source/pod-config.ts";
 
 /** What the node knows of the pods, and when. */
 export interface RunningFacts extends Pick<
@@ -36,12 +40,17 @@ export interface Acknowledgement {
 }
 
 /** The manifest files of the directory. */
-export interface StaticFiles {
+interface StaticFiles {
   /** Over their sorted (path, sha256). */
   readonly digest: string;
   readonly pods: readonly DesiredPod[];
   /** The directory was read: before that, an empty list means nothing. */
   readonly isKnown: boolean;
+}
+
+/** Of images that are being pulled. */
+interface Images {
+  readonly images?: Progress | undefined;
 }
 
 type Verdict = Pick<Ack, "phase" | "code" | "message" | "lastGood" | "progress">;
@@ -57,54 +66,53 @@ export function acknowledge(
   if (document === undefined)
     return rejected === undefined ? undefined : onlyRejected(source, rejected, facts);
   const { epoch, generation, digest, policy, pods, signed = false } = document;
-  const previous = sameVersion(facts.previous, { epoch, generation, digest });
-  const hasConverged = state.observedGeneration === generation;
-  const { health, reviewAt } = judgeDocument({
-    ...facts,
-    pods,
-    policy,
-    rollout: state.rollout ?? [],
-    hasConverged,
-    before: runBefore(previous),
-  });
-  const converged = health.type === "Converged";
-  const observedGeneration = converged ? generation : state.observedGeneration;
+  const { observedGeneration, rollout = [] } = state;
+  const hasConverged = observedGeneration === generation;
   const version = { source, epoch, generation, observedGeneration, digest, signed };
-  const ack = dated({ ...version, ...verdictOf(health, { previous, images }) }, facts);
+  const judged = { pods, policy, rollout, hasConverged, images };
+  const { ack, ...answer } = acknowledgePods(version, judged, facts);
   return {
+    ...answer,
     ack: { ...ack, ...(rejected === undefined ? {} : { lastRejected: rejected }) },
     ...(hasConverged ? {} : overtaken(state, source)),
-    converged,
-    reviewAt,
   };
 }
+
+const NO_VERSION = { epoch: "", generation: 0, observedGeneration: 0, digest: "", signed: false };
 
 /** The acknowledgement of the manifest files. */
 export function acknowledgeStatic(files: StaticFiles, facts: RunningFacts): Acknowledgement {
   const { digest, pods, isKnown } = files;
-  const none = { epoch: "", generation: 0, observedGeneration: 0, signed: false };
-  const version = { source: "static", ...none, digest };
-  if (!isKnown) {
-    const message = "the manifests have not been read yet";
-    const unread = { phase: "Received", code: 202, message } as const;
-    return { ack: dated({ ...version, ...unread }, facts), converged: false, reviewAt: undefined };
-  }
-  const previous = sameVersion(facts.previous, version);
-  const { health, reviewAt } = judgeDocument({
-    ...facts,
-    pods,
-    rollout: [],
-    hasConverged: false,
-    before: runBefore(previous),
-  });
-  const ack = dated({ ...version, ...verdictOf(health, { previous }) }, facts);
-  return { ack, converged: health.type === "Converged", reviewAt };
+  const version = { ...NO_VERSION, source: "static", digest };
+  if (isKnown) return acknowledgePods(version, { pods, rollout: [], hasConverged: false }, facts);
+  const message = "the manifests have not been read yet";
+  const ack = dated({ ...version, phase: "Received", code: 202, message }, facts);
+  return { ack, converged: false, reviewAt: undefined };
 }
 
-function onlyRejected(source: string, rejected: LastRejected, facts: RunningFacts) {
+function acknowledgePods(
+  version: Omit<Ack, keyof Verdict | "since" | "lastRejected">,
+  document: Pick<DocumentPods, "pods" | "policy" | "rollout" | "hasConverged"> & Images,
+  facts: RunningFacts,
+): Acknowledgement {
+  const { images, ...judged } = document;
+  const previous = sameVersion(facts.previous, version);
+  const { phase } = previous ?? {};
+  const before = phase === "Healthy" || phase === "Degraded" ? phase : undefined;
+  const { health, reviewAt } = judgeDocument({ ...facts, ...judged, before });
+  const converged = health.type === "Converged";
+  const observedGeneration = converged ? version.generation : version.observedGeneration;
+  const verdict = verdictOf(health, { previous, images });
+  return { ack: dated({ ...version, observedGeneration, ...verdict }, facts), converged, reviewAt };
+}
+
+function onlyRejected(
+  source: string,
+  rejected: LastRejected,
+  facts: RunningFacts,
+): Acknowledgement {
   const { code, message } = rejected;
-  const none = { epoch: "", generation: 0, observedGeneration: 0, digest: "", signed: false };
-  const ack = dated({ source, ...none, phase: "Rejected", code, message }, facts);
+  const ack = dated({ ...NO_VERSION, source, phase: "Rejected", code, message }, facts);
   return { ack: { ...ack, lastRejected: rejected }, converged: false, reviewAt: undefined };
 }
 
@@ -121,17 +129,9 @@ function overtaken(
   return { superseded: { ...version, ...verdict } };
 }
 
-function runBefore(previous: Ack | undefined): DocumentPods["before"] {
-  const { phase } = previous ?? {};
-  return phase === "Healthy" || phase === "Degraded" ? phase : undefined;
-}
-
 function verdictOf(
   health: DocumentHealth,
-  {
-    previous,
-    images,
-  }: { readonly previous: Ack | undefined; readonly images?: Progress | undefined },
+  { previous, images }: Images & { readonly previous: Ack | undefined },
 ): Verdict {
   switch (health.type) {
     case "Converged":
@@ -208,4 +208,80 @@ function dated(verdict: Omit<Ack, "since">, facts: Pick<RunningFacts, "wall" | "
 
 function lastRejectedOf(refused: Exclude<DocumentState["lastRejected"], undefined>): LastRejected {
   return { ...refused, message: wireText(refused.message), at: rfc3339(refused.at) };
+}
+
+/** A pod as the node shows it. */
+export interface ReportedPod {
+  readonly desired: DesiredPod;
+  readonly status: PodStatus | undefined;
+}
+
+/** What is true on the node at the moment of a report. */
+export interface NodeTruth {
+  /** Everything that has a worker and a spec, predecessors too. */
+  readonly pods: readonly ReportedPod[];
+  /** Of the pods in `pods`. */
+  readonly health: ReadonlyMap<PodUID, PodHealth>;
+  /** One per namespace/name: what `get pods` shows. */
+  readonly shown: readonly ReportedPod[];
+  readonly files: StaticFiles;
+  readonly documents: readonly DocumentState[];
+  readonly rejected: readonly Rejection[];
+  readonly status: NodeStatus;
+  /** False at the start: a missing pod proves nothing yet. */
+  readonly arePodsKnown: boolean;
+}
+
+interface SourceAcks {
+  /** Superseded documents come last: the first entry of a source is the accepted document's. */
+  readonly acks: readonly Ack[];
+  readonly converged: readonly { readonly source: SourceName; readonly generation: number }[];
+  /** When time alone may change an acknowledgement; undefined = only events can. */
+  readonly reviewAt: Monotonic | undefined;
+}
+
+type Truth = Pick<NodeTruth, "pods" | "health" | "files" | "documents" | "rejected">;
+
+/** The acknowledgements of all sources in one report; each depends on the one before. */
+export class Acknowledgements {
+  #previous: ReadonlyMap<string, Ack> = new Map();
+
+  next(truth: Truth, time: Pick<RunningFacts, "now" | "wall">): SourceAcks {
+    const facts = (source: SourceName, own: readonly DesiredPod[]): RunningFacts => {
+      const previous = this.#previous.get(reportedSource(source));
+      return { ...time, ...podFacts(truth, source, own), previous };
+    };
+    const files = acknowledgeStatic(truth.files, facts("file", truth.files.pods));
+    const documents = truth.documents.flatMap((state) => {
+      const { source, document } = state;
+      const answer = acknowledge(state, facts(source, document?.pods ?? []));
+      return answer === undefined ? [] : [{ ...answer, source, document }];
+    });
+    const answers = [files, ...documents];
+    this.#previous = new Map(answers.map(({ ack }) => [ack.source, ack]));
+    const times = answers.flatMap(({ reviewAt }) => reviewAt ?? []);
+    return {
+      acks: [
+        ...answers.map(({ ack }) => ack),
+        ...documents.flatMap(({ superseded }) => superseded ?? []),
+      ],
+      converged: documents.flatMap(({ converged, source, document }) =>
+        converged && document !== undefined ? [{ source, generation: document.generation }] : [],
+      ),
+      reviewAt: times.length === 0 ? undefined : Math.min(...times),
+    };
+  }
+}
+
+function podFacts(truth: Truth, source: SourceName, own: readonly DesiredPod[]) {
+  const uids = new Set(own.map(({ uid }) => uid));
+  const shadowed = own.filter((desired) => isShadowed(desired, truth.rejected));
+  const leftovers = truth.pods.filter(
+    ({ desired }) => desired.source === source && !uids.has(desired.uid),
+  );
+  return {
+    health: truth.health,
+    shadowed: new Set(shadowed.map(({ uid }) => uid)),
+    leftovers: leftovers.length,
+  };
 }

@@ -7,14 +7,14 @@ import type { Logger } from "../../lib/logger.ts";
 import { eventPayload, gapEvent, type Lost } from "./event-batch.ts";
 
 /** One event as a row of the outbox. */
-export interface EventRow {
+interface EventRow {
   readonly type: EventType;
   readonly topic: string;
   readonly payload: Uint8Array;
 }
 
 /** What events need of the outbox; store/outbox is one. */
-export interface EventOutbox {
+interface EventOutbox {
   /** Kept in memory until `flushEvents`, which throws when the disk is full and may be called again. */
   addEvent(row: EventRow): void;
   /** True when there was something to write. */

@@ -12,7 +12,7 @@ import {
   type ReportState,
 } from "./coalesce.ts";
 
-export interface ReportLoopOptions {
+interface ReportLoopOptions {
   readonly clock: Clock;
   readonly random: Random;
   /** `nodeStatusReportFrequency` in ms. */

@@ -82,15 +82,6 @@ export function reportContent(reported: ReportedState): string {
   return canonicalJson(content);
 }
 
-/** Whether two reports have equal content, whenever they were made. */
-export function sameReport(a: ReportedState, b: ReportedState): boolean {
-  return reportContent(a) === reportContent(b);
-}
-
-export function reportPayload(reported: ReportedState): Uint8Array {
-  return jsonBytes(reported);
-}
-
 /** The pod's own retained message; `content` is what has to differ for it to be published again. */
 export function podTopicPayload(
   desired: DesiredPod,

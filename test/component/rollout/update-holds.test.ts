@@ -4,7 +4,6 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { UpdateHolds } from "../../../src/rollout/update-holds.ts";
-import { UpdateLocks } from "../../../src/rollout/update-locks.ts";
 import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
 import type { ObservedContainer } from "../../../src/api/pod/observed-pod.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
@@ -62,14 +61,12 @@ class World {
 
   #boot(): UpdateHolds {
     const { clock } = this;
-    const pods = { workers: { entries: () => [{ desired: this.old }] } };
-    const locks = new UpdateLocks({
-      clock,
-      files: realFiles(),
-      stateDir: this.temp.path,
-      pods: { cache: { get: () => anObservedPod([], [anInstance("app", this.container)]) } },
-    });
-    return new UpdateHolds({ clock, rows: this.store.holds, locks, pods });
+    const pods = {
+      workers: { entries: () => [{ desired: this.old }] },
+      cache: { get: () => anObservedPod([], [anInstance("app", this.container)]) },
+    };
+    const { path: stateDir } = this.temp;
+    return new UpdateHolds({ clock, files: realFiles(), stateDir, rows: this.store.holds, pods });
   }
 }
 

@@ -5,8 +5,7 @@ import type { GoodCopy, RolloutState } from "../../../src/api/pod/rollout.ts";
 import { DocumentRollout, type RolloutStore } from "../../../src/rollout/document-rollout.ts";
 import type { RolloutDocument } from "../../../src/rollout/pods-to-run.ts";
 import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
-import type { TrialHealth } from "../../../src/rollout/trial.ts";
-import type { PodProgress, UpstreamFacts } from "../../../src/rollout/trial-facts.ts";
+import type { TrialHealth, PodProgress, UpstreamFacts } from "../../../src/rollout/trial.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
 import { sha256 } from "../api/digest.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
@@ -27,7 +26,9 @@ class MemoryStore implements RolloutStore {
 
   copy({ name }: { readonly name: string }) {
     const copy = this.copies.get(name);
-    return copy === undefined ? ({ type: "Lost" } as const) : ({ type: "Found", copy } as const);
+    return copy === undefined
+      ? ({ type: "Lost", why: "" } as const)
+      : ({ type: "Found", copy } as const);
   }
 
   save(changes: Parameters<RolloutStore["save"]>[0]): void {
@@ -71,11 +72,9 @@ class World {
     const rollouts = new DocumentRollout({
       source: SOURCE,
       store: this.store,
-      bootId: "boot",
+      edges: { bootId: "boot", sha256, clock: { monotonic: () => this.now } },
       nodeName: CONTEXT.nodeName,
-      sha256,
       secrets: { configDigest: sha256 },
-      clock: { monotonic: () => this.now },
       written: {
         objectsFor: () => localObjects(this.objects),
         late: () => (this.isLate ? ["ConfigMap default/web"] : []),

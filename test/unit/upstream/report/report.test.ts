@@ -7,12 +7,11 @@ import { podLine } from "../../../../src/upstream/report/pod-line.ts";
 import {
   podTopicPayload,
   report,
-  reportPayload,
-  sameReport,
+  reportContent,
   type ReportInput,
 } from "../../../../src/upstream/report/report.ts";
 import type { Ack, PodLine, ReportedState } from "../../../../src/protocol/reported-state.ts";
-import { byteLength, wireText } from "../../../../src/protocol/wire-text.ts";
+import { byteLength, wireText, jsonBytes } from "../../../../src/protocol/wire-text.ts";
 import { aContainer } from "../../../fakes/a-pod.ts";
 import { WALL, RUNNING, aContainerStatus, aStatus, exited, podNamed } from "../health.ts";
 
@@ -80,7 +79,7 @@ describe("the report", () => {
         rejection({ source: "file", ref: "/etc/agent/manifests/a.yaml", code: "Syntax" }),
       ],
     });
-    expect(JSON.parse(new TextDecoder().decode(reportPayload(report(given))))).toEqual({
+    expect(JSON.parse(new TextDecoder().decode(jsonBytes(report(given))))).toEqual({
       apiVersion: "agent/v1",
       kind: "ReportedState",
       node: "pi-1",
@@ -209,7 +208,7 @@ describe("the report", () => {
             },
           }),
         );
-        expect(reportPayload(reported).length).toBeLessThanOrEqual(KIB_48);
+        expect(jsonBytes(reported).length).toBeLessThanOrEqual(KIB_48);
         expect(reported.pods.length + (reported.truncated ?? 0)).toBe(pods);
       }),
       { numRuns: 30 },
@@ -217,7 +216,11 @@ describe("the report", () => {
   });
 });
 
-describe("sameReport", () => {
+/** Whether the second would not be published after the first. */
+const isSame = (a: ReportedState, b: ReportedState): boolean =>
+  reportContent(a) === reportContent(b);
+
+describe("equal content", () => {
   const base = report(input());
   const changes: Readonly<Record<string, readonly [Partial<ReportedState>, boolean]>> = {
     "time alone is no new content": [{ time: "2030-01-01T00:00:00Z" }, true],
@@ -234,12 +237,12 @@ describe("sameReport", () => {
     ],
   };
   test.each(Object.entries(changes))("%s", (_sentence, [change, expected]) => {
-    expect(sameReport(base, { ...base, ...change })).toBe(expected);
+    expect(isSame(base, { ...base, ...change })).toBe(expected);
   });
 
   test("does not mind the order of keys", () => {
     const turned = Object.fromEntries(Object.entries(base).toReversed()) as typeof base;
-    expect(sameReport(base, turned)).toBe(true);
+    expect(isSame(base, turned)).toBe(true);
   });
 });
 

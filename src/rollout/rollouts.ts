@@ -10,8 +10,8 @@
 //   3. `effective` replaces the snapshot's pods by those. What runs a good revision again finds its objects and images
 //      of then (`objectsOf`, `imageOf`, good-revision.ts).
 //   4. Whatever changes later (a status, a hold, the connection to the broker, time) leads to another `review`.
-// Operators' holds and the applications' own locks are in update-holds.ts and update-locks.ts. How a whole document
-// runs, as its acknowledgement reports it, is judged by document-health.ts.
+// Operators' holds and the applications' own locks are in update-holds.ts. How a whole document runs, as its
+// acknowledgement reports it, is judged by document-health.ts.
 
 import type { DesiredPod, SourceName, SourceSnapshot } from "../api/pod/desired-pod.ts";
 import type { PodRolloutStatus } from "../api/pod/rollout.ts";

@@ -2,11 +2,11 @@
 
 import type { AgentConfig } from "../config/config.ts";
 import type { RecordEvent } from "../api/v1/events.ts";
-import { allContainers, type PodUID } from "../api/v1/pod.ts";
+import { allContainers, type PodUID, type Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { Limiter } from "../lib/limiter.ts";
 import { PodLifecycle } from "../pleg/pod-lifecycle.ts";
-import { ConfigChanges, type PodObjects } from "../podworkers/config-changes.ts";
+import { ConfigChanges, type PodObjects, podObjects } from "../podworkers/config-changes.ts";
 import { GarbageCollector } from "../podworkers/garbage-collector.ts";
 import { ActionPerformer, type ActionPerformerOptions } from "../podworkers/perform-actions.ts";
 import { PodCleanup } from "../podworkers/pod-cleanup.ts";
@@ -14,7 +14,7 @@ import type { FetchImages, PodReplacementOptions } from "../podworkers/pod-repla
 import { PodSyncer } from "../podworkers/pod-syncer.ts";
 import { PodTerminator } from "../podworkers/pod-terminator.ts";
 import { PodWorkers } from "../podworkers/pod-workers.ts";
-import type { Pods } from "../podworkers/pods.ts";
+import { type Pods, activePods } from "../podworkers/pods.ts";
 import { StatusPublisher, type StatusPublisherOptions } from "../podworkers/publish-status.ts";
 import type { ProbeExec } from "../prober/run-probe.ts";
 import { ProbeManager } from "../prober/probe-manager.ts";
@@ -23,12 +23,25 @@ import type { EnsureImage, RuntimeHelper } from "../runtime/decide/action-input.
 import { PodKiller } from "../runtime/kill-pod.ts";
 import { LifecycleRunner } from "../runtime/lifecycle.ts";
 import { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
-import type { NodePodConfigs } from "../runtime/pod-configs.ts";
+import { type NodePodConfigs, podConfigs } from "../runtime/pod-configs.ts";
 import { PodRuntime } from "../runtime/pod-runtime.ts";
 import { RunOptionsGenerator } from "../runtime/run-container-options.ts";
 import { ContainerStarter } from "../runtime/start-container.ts";
-import type { Volumes } from "../volume/mount-volumes.ts";
+import { Volumes } from "../volume/mount-volumes.ts";
 import { volumeImages } from "../runtime/cri-config/container-mounts.ts";
+import { NO_OBJECTS, type LocalObjects } from "../api/v1/object/local-object.ts";
+import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { imageEnsurer } from "../image/ensure-image.ts";
+import type { ImageLedger } from "../image/image-ledger.ts";
+import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
+import { MissingDevices } from "../podworkers/missing-devices.ts";
+import { requireConfig } from "../podworkers/required-config.ts";
+import type { Rollouts } from "../rollout/rollouts.ts";
+import { nodeAllocatable, runtimeHelper } from "../runtime/runtime-helper.ts";
+import type { DesiredPods } from "../source/desired-pods.ts";
+import type { WrittenPods } from "../source/written-pods.ts";
+import { hostPathError, isOfDocument } from "../source/policy/host-path-reach.ts";
+import { downwardFiles } from "../volume/projection.ts";
 
 interface LifecycleOptions {
   readonly edges: Edges;
@@ -170,4 +183,84 @@ function imageFetcher({ helper, ensureImage }: PodsOptions): FetchImages {
       for (const wanted of mounted) await ensureImage(pod, wanted, signal);
     }
   };
+}
+
+type GivenByNode = "configs" | "ensureImage" | "helper" | "objects" | "volumes" | "network";
+
+interface NodePodsOptions extends Omit<PodsOptions, GivenByNode | "isHeld" | "requireConfig"> {
+  readonly nodeName: string;
+  readonly written: WrittenPods;
+  readonly desired: DesiredPods;
+  readonly images: ImageLedger;
+  readonly rollouts: Pick<Rollouts, "imageOf" | "isHeld">;
+  readonly runtime: RuntimeWatch;
+}
+
+/** From the facts of this node: its runtime, images, volumes and objects. */
+export function buildNodePods(options: NodePodsOptions): PodRunner {
+  const { edges, config, nodeName, pods, desired, rollouts, runtime, signal } = options;
+  const { cache, workers } = pods;
+  const objects = (pod: Pod): LocalObjects => objectsOf(pod, options);
+  const allocatable = nodeAllocatable(edges, config);
+  const judge = hostPathError(edges.files, config);
+  const volumes = new Volumes({
+    ...edges,
+    ...config,
+    memoryBytes: allocatable.memoryBytes,
+    objects,
+    renderDownward: downwardFiles(nodeName, allocatable),
+    hostPathError: (pod) => (isOfDocument(knownAs(pod, options)) ? judge : undefined),
+  });
+  const devices = new MissingDevices({ ...edges, desired, workers });
+  signal.addEventListener("abort", () => devices[Symbol.dispose](), { once: true });
+  const configs = podConfigs({
+    ...options,
+    devices,
+    observed: () => cache.all().values(),
+    activePods: () => activePods(pods),
+  });
+  return buildPods({
+    ...options,
+    configs: checkingPaths(configs, volumes),
+    ensureImage: imageEnsurer({
+      ...options,
+      objects,
+      pinned: (uid, container) => rollouts.imageOf(uid, container),
+      ledger: options.images,
+    }),
+    helper: runtimeHelper({ ...options, allocatable, volumes }),
+    objects: podObjects({ edges, desired, written: options.written, volumes }),
+    volumes,
+    network: runtime,
+    isHeld: (pod) => rollouts.isHeld(pod),
+    requireConfig: (wanted) => {
+      const facts = { objects: desired.objectsFor(wanted), allocatable, nodeName, volumes };
+      requireConfig(wanted.pod, facts);
+    },
+  });
+}
+
+/** A volume's path is checked again right before a container mounts it. */
+function checkingPaths(configs: NodePodConfigs, volumes: Volumes): NodePodConfigs {
+  return {
+    ...configs,
+    container: (wanted, container, found) => {
+      volumes.checkPaths(wanted.pod, found.volumes);
+      return configs.container(wanted, container, found);
+    },
+  };
+}
+
+type Known = Pick<NodePodsOptions, "desired" | "pods">;
+
+/** What the pod may use; of a pod that no source asks for any more, nothing. */
+function objectsOf(pod: Pod, known: Known): LocalObjects {
+  const [reader] = knownAs(pod, known);
+  return reader === undefined ? NO_OBJECTS : known.desired.objectsFor(reader);
+}
+
+/** What is desired first, then what runs. */
+function knownAs({ metadata: { uid } }: Pod, { desired, pods }: Known): readonly DesiredPod[] {
+  const all = [...desired.state.pods, ...pods.workers.desiredPods()];
+  return all.filter((one) => one.uid === uid);
 }

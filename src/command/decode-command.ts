@@ -70,11 +70,7 @@ export type Command = Omit<Decoded<typeof COMMAND>, "verb"> & { readonly verb: C
 
 /** `value` as JSON gave it; unknown fields are passed over. Never throws. */
 export function decodeCommand(value: unknown): ReadCommand {
-  const findings = new Findings({
-    locate: () => undefined,
-    lenient: false,
-    unknownFields: "warn",
-  });
+  const findings = new Findings({ unknownFields: "warn" });
   const command = COMMAND.read({ findings, path: [], value });
   const [first] = findings.errors;
   const error = wrong(first?.path ?? "", first?.message ?? "");

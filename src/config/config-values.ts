@@ -1,6 +1,6 @@
 // Types of values of the agent's own configuration. Unlike in a manifest, "" is a value, and mostly a wrong one.
 
-import { invalidAt, invalidValue } from "../api/decode/field-reader.ts";
+import { invalidAt } from "../api/decode/field-reader.ts";
 import type { Message } from "../api/decode/field-errors.ts";
 import { fieldOf, listOf } from "../api/schema/codec.ts";
 import { filledText } from "../api/schema/values.ts";
@@ -92,7 +92,7 @@ export const brokerUrl: Type<string> = {
     const written: unknown = typeof value === "string" ? value.replace(/\/\/.*@/, "//…@") : value;
     const error = brokerUrlError(value);
     if (error === undefined && typeof value === "string") return value;
-    findings.fail(path, "Invalid", invalidValue(written, error ?? ""));
+    findings.invalid(path, written, error ?? "");
     return undefined;
   },
   write: (value) => value,

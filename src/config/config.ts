@@ -260,7 +260,7 @@ export function decodeConfig(
   document: unknown,
   { locate }: { readonly locate?: Locate } = {},
 ): Result<AgentConfig> {
-  const read = readValue(AGENT_CONFIGURATION, document, locate === undefined ? {} : { locate });
+  const read = readValue(AGENT_CONFIGURATION, document, { locate });
   if (!read.ok) return failed(read.errors.map(withOtherPlace));
   return ok(complete(read.value), read.warnings);
 }

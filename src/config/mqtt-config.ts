@@ -1,6 +1,6 @@
 // `mqtt` of the agent's configuration: the broker, the node's place in the fleet, and what documents may ask for.
 
-import type { Node } from "../api/decode/field-reader.ts";
+import { forbidden, required, type Node } from "../api/decode/field-reader.ts";
 import { refused } from "../api/decode/field-rules.ts";
 import {
   boolean,
@@ -131,19 +131,17 @@ export function mqttField(fields: MqttFields | undefined): { readonly mqtt?: Mqt
 }
 
 /** TLS settings beside a plain address would have no effect, and half a client certificate neither. */
-function checkTls({ url, alpn, certFile, keyFile, caFile }: MqttFields, { findings, path }: Node) {
+function checkTls({ url, alpn, certFile, keyFile, caFile }: MqttFields, node: Node) {
   if (url === undefined) return;
-  const refuse = (key: string, code: string, message: string): void =>
-    findings.fail([...path, key], code, message);
   for (const [key, value] of Object.entries({ caFile, certFile, keyFile, alpn }))
     if (value !== undefined && !isTls(url))
-      refuse(key, "Invalid", "Forbidden: needs an address with TLS: mqtts:// or wss://");
+      forbidden(node, key, "needs an address with TLS: mqtts:// or wss://");
   if (alpn !== undefined && url.startsWith("wss:"))
-    refuse("alpn", "Invalid", "Forbidden: needs mqtts://; a WebSocket always negotiates http/1.1");
+    forbidden(node, "alpn", "needs mqtts://; a WebSocket always negotiates http/1.1");
   if (certFile !== undefined && keyFile === undefined)
-    refuse("keyFile", "Required", "Required value: the key of mqtt.certFile");
+    required(node, "keyFile", "the key of mqtt.certFile");
   if (keyFile !== undefined && certFile === undefined)
-    refuse("certFile", "Required", "Required value: the certificate of mqtt.keyFile");
+    required(node, "certFile", "the certificate of mqtt.keyFile");
 }
 
 function isTls(url: string): boolean {

@@ -44,8 +44,7 @@ function withoutDuplicates(groups: readonly GroupMember[], at: Place): readonly 
     const name = isJsonObject(group) ? group["name"] : undefined;
     if (typeof name !== "string" || !isTopicName(name)) continue;
     const path = [...at.path, index, "name"];
-    if (seen.has(name))
-      at.findings.fail(path, "Duplicate", `Duplicate value: ${JSON.stringify(name)}`);
+    if (seen.has(name)) at.findings.duplicate(path, name);
     seen.add(name);
   }
   return groups.filter(({ name }, index) => groups.findIndex((one) => one.name === name) === index);

@@ -1,26 +1,20 @@
-// Text of one manifest → its pods, and everything that is to be said about it. Used by files and by `validate`.
+// Text of one manifest → its pods and local objects, with every error and notice.
 
 import type {
   DecodeContext,
   DecodedLocalObject,
   DecodedObject,
   DecodedPod,
-  Sha256,
 } from "./decode-context.ts";
 import { decodeObject } from "./decode-object.ts";
-import type { Rejection, SourceName } from "../pod/desired-pod.ts";
+import type { Rejection } from "../pod/desired-pod.ts";
 import { FindingsBudget } from "./field-errors.ts";
 import { readDocuments } from "../yaml/yaml-documents.ts";
 
-export interface ManifestContext {
-  readonly source: SourceName;
-  /** Path of the file. */
-  readonly ref: string;
-  readonly nodeName: string;
-  readonly sha256: Sha256;
-  /** Whether this node has name servers for `dnsPolicy: ClusterFirst`. */
-  readonly clusterDNS?: boolean;
-}
+export type ManifestContext = Pick<
+  DecodeContext,
+  "source" | "ref" | "nodeName" | "sha256" | "clusterDNS"
+>;
 
 export interface ManifestPod extends DecodedPod {
   /** Index of its document in the file. */
@@ -41,13 +35,12 @@ export function decodeManifest(text: string, context: ManifestContext): DecodedM
   const { documents, errors } = readDocuments(text);
   const budget = new FindingsBudget();
   const decoded = documents.map((document) => {
-    const at: DecodeContext = {
+    const object = decodeObject(document.value, {
       ...context,
       budget,
       sourceRef: `${context.ref}#${document.index}`,
       locate: document.locate,
-    };
-    const object = decodeObject(document.value, at);
+    });
     const pods = object.pods.map((pod): ManifestPod => ({ ...pod, document: document.index }));
     const objects = object.objects.map((one): ManifestObject => ({
       ...one,

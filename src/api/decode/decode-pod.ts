@@ -1,16 +1,17 @@
 // A Pod as written → a defaulted Pod with its UID, or every error at once. Strict: every field is read, refused or warned of.
 
 import { applyRewrites } from "../yaml/apply-rewrites.ts";
-import type { Sha256 } from "./decode-context.ts";
-import { defaultSpec } from "./defaults.ts";
-import { invalid, invalidMessage, placeOf, required, type Node } from "./field-reader.ts";
-import { Findings, type FindingsBudget } from "./field-errors.ts";
-import type { Locate } from "./field-path.ts";
+import type { PodContext } from "./decode-context.ts";
+import { invalid, placeOf, required, type Node } from "./field-reader.ts";
+import { Findings } from "./field-errors.ts";
 import { annotationErrors, unknownFieldsOf } from "../pod/pod-annotations.ts";
 import { podUID } from "../pod/pod-identity.ts";
 import { POD } from "../v1/objects.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
 import { allContainers, type ObjectMeta, type Pod } from "../v1/pod.ts";
+import { DEVICES_ANNOTATION } from "../resource/devices.ts";
+import { defaultPodResources } from "../validation/pod-level-resources.ts";
+import type { Container } from "../v1/container.ts";
 import { judgeProfileAnnotations, withAppArmorAnnotations } from "../pod/profile-annotations.ts";
 import { judgeUpdateLock } from "../pod/update-annotations.ts";
 import { validateSpec } from "../validation/validate-pod.ts";
@@ -23,19 +24,6 @@ const MAX_SHOWN = 80;
 /** Of the kernel. */
 const MAX_HOST_NAME = 64;
 
-export interface PodContext {
-  /** undefined = every node is the right one. */
-  readonly nodeName: string | undefined;
-  readonly sha256: Sha256;
-  /** Takes whatever can be run at all and judges nothing: for checkpoints. */
-  readonly lenient?: boolean;
-  readonly locate?: Locate;
-  /** Whether this node has name servers for `dnsPolicy: ClusterFirst`. */
-  readonly clusterDNS?: boolean;
-  /** Of the file or document that it stands in. */
-  readonly budget?: FindingsBudget;
-}
-
 export interface DecodedPodObject {
   readonly pod: Pod;
   /** The whole object as written. */
@@ -46,13 +34,9 @@ export interface DecodedPodObject {
 
 /** Never throws for JSON data of bounded depth. */
 export function decodePod(value: JsonObject, context: PodContext): Result<DecodedPodObject> {
-  const lenient = context.lenient ?? false;
-  const findings = new Findings({
-    locate: context.locate ?? (() => undefined),
-    lenient,
-    unknownFields: unknownFieldsOf(value),
-    budget: context.budget,
-  });
+  const { locate, lenient = false, budget } = context;
+  const unknownFields = unknownFieldsOf(value);
+  const findings = new Findings({ locate, lenient, budget, unknownFields });
   const root: Node = { findings, path: [], value };
   // First: it outranks all other errors, and only so many are reported.
   judgeNodeName(root, context.nodeName);
@@ -72,9 +56,9 @@ export function decodePod(value: JsonObject, context: PodContext): Result<Decode
 
   const written = applyRewrites(value, findings);
   const writtenSpec = isJsonObject(written["spec"]) ? written["spec"] : {};
-  const devices = meta.annotations["agent/devices"];
-  const identity = { namespace: meta.namespace, name: meta.name, spec: writtenSpec };
-  const uid = podUID(devices === undefined ? identity : { ...identity, devices }, context.sha256);
+  const { namespace, name } = meta;
+  const devices = meta.annotations[DEVICES_ANNOTATION] ?? "";
+  const uid = podUID({ namespace, name, spec: writtenSpec, devices }, context.sha256);
   const pod: Pod = { apiVersion: "v1", kind: "Pod", metadata: { ...meta, uid }, spec: defaulted };
   return ok({ pod, written, writtenSpec }, findings.warnings);
 }
@@ -90,7 +74,7 @@ function judgeNodeName(root: Node, nodeName: string | undefined): void {
 
 function judgeAnnotations(meta: Omit<ObjectMeta, "uid">, findings: Findings): void {
   for (const { key, value, message } of annotationErrors(meta))
-    findings.fail(["metadata", "annotations", key], "Invalid", invalidMessage(value, message));
+    findings.invalid(["metadata", "annotations", key], value, message);
 }
 
 /** The kernel bounds a host name that is fully qualified. */
@@ -115,16 +99,33 @@ function judgeDns({ dnsPolicy, dnsConfig }: PodSpec, clusterDNS: boolean, root: 
   if (dnsConfig === undefined)
     required(spec, "dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None");
   else if (dnsConfig.nameservers.length === 0)
-    root.findings.fail(
+    root.findings.required(
       ["spec", "dnsConfig", "nameservers"],
-      "Required",
-      "Required value: must provide at least one DNS nameserver when `dnsPolicy` is None",
+      "must provide at least one DNS nameserver when `dnsPolicy` is None",
     );
 }
 
 function specNode(root: Node): Node {
   const { value, ...place } = placeOf(root, "spec");
   return { ...place, value: isJsonObject(value) ? value : {} };
+}
+
+/** Defaults that depend on other fields. k8s: SetDefaults_Pod */
+function defaultSpec(spec: PodSpec): PodSpec {
+  const complete = (container: Container): Container => {
+    const { limits, requests } = container.resources;
+    // On the host's network every port is a host port.
+    const ports = spec.hostNetwork
+      ? container.ports.map((port) => ({ ...port, hostPort: port.hostPort ?? port.containerPort }))
+      : container.ports;
+    // A limit without a request is also the request.
+    return { ...container, ports, resources: { limits, requests: { ...limits, ...requests } } };
+  };
+  return defaultPodResources({
+    ...spec,
+    initContainers: spec.initContainers.map(complete),
+    containers: spec.containers.map(complete),
+  });
 }
 
 /** What even a checkpoint must have. */

@@ -1,4 +1,4 @@
-// What is to be said about one object: every problem with its path and place, up to what anybody would read.
+// What is wrong with one object: every problem with its path and place, up to a bound, in Kubernetes' wording.
 
 import { formatPath, type FieldPath, type Locate } from "./field-path.ts";
 import { wordBoolean } from "../yaml/yaml-scalars.ts";
@@ -7,35 +7,43 @@ import { shortText } from "../../lib/short-text.ts";
 
 export type UnknownFields = "refuse" | "warn";
 
-interface FindingsOptions {
-  readonly locate: Locate;
-  readonly lenient: boolean;
-  /** What fields are that Kubernetes does not know; refused if left out. */
-  readonly unknownFields?: UnknownFields;
-  /** Of the file or document; absent = of this object alone. */
+/** How one object is read. */
+export interface ReadContext {
+  /** Line and column of fields, where the text is known. */
+  readonly locate?: Locate | undefined;
+  /** True for checkpoints: an object that was accepted once is never refused, and takes whatever can be used. */
+  readonly lenient?: boolean | undefined;
+  /** Of the whole file or document; absent = of this object alone. */
   readonly budget?: FindingsBudget | undefined;
 }
 
-/** Errors of one object that are told, and as many warnings; the others are only counted. */
+interface FindingsOptions extends ReadContext {
+  /** What happens to fields that Kubernetes does not know; refused if left out. */
+  readonly unknownFields?: UnknownFields | undefined;
+}
+
+/** Errors of one object that are reported, and as many warnings; the others are only counted. */
 export const MAX_FINDINGS = 100;
 const MAX_OF_ALL = 100;
-/** Characters. */
+/** Characters of a message. */
 const MAX_MESSAGE = 1000;
+/** Characters of a value in a message. */
+const MAX_SHOWN = 80;
 export const UNKNOWN_FIELD = "unknown field";
 
-/** A function is asked for it if it is told: in full, or in few words where the file has said enough. */
+/** A function is called only if the message is reported: in full, or in few words once the budget is spent. */
 export type Message = string | ((isInFull: boolean) => string);
 
 export function messageText(message: Message, isInFull: boolean): string {
   return typeof message === "string" ? message : message(isInFull);
 }
 
-/** With a hint that takes some looking for. */
+/** With a hint that is expensive to find. */
 export function hinted(message: string, hint: () => string): Message {
   return (isInFull) => (isInFull ? message + hint() : message);
 }
 
-/** How many findings are told of one file or document with all its objects, and in full: the first of an object always is, in few words. */
+/** How many findings of one file or document with all its objects are reported in full; the first of an object always is, in few words. */
 export class FindingsBudget {
   #left = MAX_OF_ALL;
 
@@ -57,97 +65,127 @@ interface Found {
 export class Findings {
   /** Fields where `yes` or `on` was meant as text: the written object gets the text. */
   readonly rewrites: { readonly path: FieldPath; readonly text: string }[] = [];
-  readonly #errors: FieldError[] = [];
-  readonly #warnings: FieldError[] = [];
-  #untoldErrors = 0;
-  #untoldWarnings = 0;
-  readonly #locate: Locate;
-  readonly #lenient: boolean;
-  readonly #unknownFields: UnknownFields;
+  readonly #errors: Collected = { reported: [], omitted: 0 };
+  readonly #warnings: Collected = { reported: [], omitted: 0 };
+  readonly #options: FindingsOptions;
   readonly #budget: FindingsBudget;
 
-  constructor(options: FindingsOptions) {
-    this.#locate = options.locate;
-    this.#lenient = options.lenient;
-    this.#unknownFields = options.unknownFields ?? "refuse";
+  constructor(options: FindingsOptions = {}) {
+    this.#options = options;
     this.#budget = options.budget ?? new FindingsBudget();
   }
 
-  /** Empty = the object is good. The last one says how many are not told. */
+  /** Empty = the object is good. The last one counts those that are not reported. */
   get errors(): readonly FieldError[] {
-    return this.#told(this.#errors, {
-      untold: this.#untoldErrors,
-      code: "TooMany",
-      what: "errors",
-    });
+    return this.#listed(this.#errors, "TooMany", "errors");
   }
 
   get warnings(): readonly FieldError[] {
-    const of = { untold: this.#untoldWarnings, code: "Ignored", what: "warnings" };
-    return this.#told(this.#warnings, of);
+    return this.#listed(this.#warnings, "Ignored", "warnings");
   }
 
   fail(path: FieldPath, code: string, message: Message): void {
-    if (!this.#tell(this.#errors, { path, code, message })) this.#untoldErrors += 1;
+    this.#add(this.#errors, { path, code, message });
+  }
+
+  /** `Invalid value: "x": must …` */
+  invalid(path: FieldPath, value: unknown, message: Message): void {
+    // Formatted only if it is reported.
+    this.fail(path, "Invalid", (isInFull) => invalidValue(value, messageText(message, isInFull)));
+  }
+
+  /** The field may not be written here at all, whatever its value. */
+  forbidden(path: FieldPath, message: string): void {
+    this.fail(path, "Invalid", `Forbidden: ${message}`);
+  }
+
+  required(path: FieldPath, message = ""): void {
+    const text = message === "" ? "Required value" : `Required value: ${message}`;
+    this.fail(path, "Required", text);
+  }
+
+  duplicate(path: FieldPath, value: unknown): void {
+    this.fail(path, "Duplicate", `Duplicate value: ${JSON.stringify(value)}`);
+  }
+
+  unsupported(path: FieldPath, value: unknown, choices: readonly string[]): void {
+    const listed = choices.map((word) => JSON.stringify(word)).join(", ");
+    this.fail(path, "Invalid", `Unsupported value: ${shown(value)}: supported values: ${listed}`);
   }
 
   warn(path: FieldPath, code: string, message: Message): void {
-    if (!this.#tell(this.#warnings, { path, code, message })) this.#untoldWarnings += 1;
+    this.#add(this.#warnings, { path, code, message });
   }
 
-  /** A field that no table has: an error, unless the object's author wants to be warned only. */
+  /** A field that no table has: an error, unless the object's author wants a warning only. */
   unknown(path: FieldPath, message: Message): void {
-    if (this.#unknownFields === "refuse") this.fail(path, "UnknownField", message);
-    else this.warn(path, "Ignored", message);
+    if (this.#options.unknownFields === "warn") this.warn(path, "Ignored", message);
+    else this.fail(path, "UnknownField", message);
   }
 
-  /** The text of an unquoted y, yes, on, n, no, off; undefined if something else stands there. */
+  /** The text of an unquoted y, yes, on, n, no, off; undefined for anything else. */
   wordAt(path: FieldPath): string | undefined {
-    const text = this.#locate(path)?.text;
+    const text = this.#options.locate?.(path)?.text;
     return text !== undefined && wordBoolean(text) !== undefined ? text : undefined;
   }
 
-  /** The text that was read in place of the boolean of YAML; undefined if what is there was read as it is. */
+  /** The text that was read in place of the boolean of YAML; undefined if the value was read as it is. */
   textReadAt(path: FieldPath): string | undefined {
     if (this.rewrites.length === 0) return undefined;
     const place = formatPath(path);
     return this.rewrites.find((rewrite) => formatPath(rewrite.path) === place)?.text;
   }
 
-  /** False = it is one too many. */
-  #tell(told: FieldError[], found: Found): boolean {
-    if (told.length >= MAX_FINDINGS) return false;
-    const isInFull = this.#budget.take();
-    if (!isInFull && told.length > 0) return false;
-    told.push(this.#finding(found, isInFull));
-    return true;
+  #add(findings: Collected, found: Found): void {
+    const { reported } = findings;
+    const isInFull = reported.length < MAX_FINDINGS && this.#budget.take();
+    if (isInFull || reported.length === 0) reported.push(this.#finding(found, isInFull));
+    else findings.omitted += 1;
   }
 
-  #told(
-    told: readonly FieldError[],
-    {
-      untold,
-      code,
-      what,
-    }: { readonly untold: number; readonly code: string; readonly what: string },
-  ): readonly FieldError[] {
-    const inOrder = told.toSorted(byPlace);
-    if (untold === 0) return inOrder;
-    return [
-      ...inOrder,
-      this.#finding({ path: [], code, message: `and ${untold} more ${what}` }, true),
-    ];
+  #listed({ reported, omitted }: Collected, code: string, what: string): readonly FieldError[] {
+    const inOrder = reported.toSorted(byPlace);
+    if (omitted === 0) return inOrder;
+    const message = `and ${omitted} more ${what}`;
+    return [...inOrder, this.#finding({ path: [], code, message }, true)];
   }
 
   #finding({ path, code, message }: Found, isInFull: boolean): FieldError {
-    const text = messageText(message, isInFull);
-    const finding = { path: formatPath(path), message: shortText(text, MAX_MESSAGE), code };
+    const text = shortText(messageText(message, isInFull), MAX_MESSAGE);
     // A checkpoint has no text to point at.
-    const position = this.#lenient ? undefined : this.#locate(path);
-    return position === undefined
-      ? finding
-      : { ...finding, line: position.line, column: position.column };
+    const { lenient, locate } = this.#options;
+    return locatedError({ path, code, message: text }, lenient === true ? undefined : locate);
   }
+}
+
+interface Collected {
+  readonly reported: FieldError[];
+  omitted: number;
+}
+
+/** An error with the place of its field, where that is known. */
+export function locatedError(
+  { path, code, message }: Found & { readonly message: string },
+  locate: Locate | undefined,
+): FieldError {
+  const position = locate?.(path);
+  const error = { path: formatPath(path), message, code };
+  return position === undefined
+    ? error
+    : { ...error, line: position.line, column: position.column };
+}
+
+/** `Invalid value: "x": must …`, as the API server words it. */
+export function invalidValue(value: unknown, message: string): string {
+  return `Invalid value: ${shown(value)}: ${message}`;
+}
+
+/** Short enough for a log line. */
+function shown(value: unknown): string {
+  // What JSON has no number for would be shown as null.
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+  const text = JSON.stringify(typeof value === "string" ? shortText(value, MAX_SHOWN) : value);
+  return shortText(text ?? "null", MAX_SHOWN);
 }
 
 /** In the order of the text; findings without a position keep theirs. */

@@ -1,14 +1,11 @@
-// Places inside a written object, what is reported there, and the judging of its keys; reading never stops at the first error.
+// Places inside a written object, and the check of its keys; reading never stops at the first error.
 
 import type { FieldPath } from "./field-path.ts";
 import { judge, type FieldRules, type Refusal } from "./field-rules.ts";
-import { hinted, messageText, UNKNOWN_FIELD, type Findings, type Message } from "./field-errors.ts";
+import { hinted, UNKNOWN_FIELD, type Findings, type Message } from "./field-errors.ts";
 import { didYouMean } from "../../lib/suggest.ts";
-import { shortText } from "../../lib/short-text.ts";
 import type { JsonObject } from "../../lib/json.ts";
 
-/** Characters of a value in a message. */
-const MAX_SHOWN = 80;
 const UNKNOWN: Refusal = { code: "UnknownField", message: UNKNOWN_FIELD };
 
 /** A value somewhere inside the object being decoded. */
@@ -30,34 +27,20 @@ export function placeOf(node: Node, key: string): Place {
 
 /** Reports `Invalid value: …: message`; for readers that then have no value. */
 export function invalidAt({ findings, path, value }: Place, message: Message): undefined {
-  // Formatted only if it is reported.
-  findings.fail(path, "Invalid", (isInFull) =>
-    invalidValue(findings.textReadAt(path) ?? value, messageText(message, isInFull)),
-  );
+  findings.invalid(path, findings.textReadAt(path) ?? value, message);
 }
 
 export function invalid(node: Node, key: string, message: Message): void {
   invalidAt(placeOf(node, key), message);
 }
 
-/** A field that may not stand here at all, whatever it says. */
-export function forbidden(node: Node, key: string, message: string): void {
-  node.findings.fail([...node.path, key], "Invalid", `Forbidden: ${message}`);
+/** A field that may not be written here at all, whatever its value. */
+export function forbidden({ findings, path }: Node, key: string, message: string): void {
+  findings.forbidden([...path, key], message);
 }
 
-/** `Invalid value: "x": must …`, as the API server says it. */
-export function invalidValue(value: unknown, message: string): string {
-  return `Invalid value: ${shown(value)}: ${message}`;
-}
-
-/** The same, formatted only if it is reported. */
-export function invalidMessage(value: unknown, message: Message): Message {
-  return (isInFull) => invalidValue(value, messageText(message, isInFull));
-}
-
-export function required(node: Node, key: string, message = ""): void {
-  const text = message === "" ? "Required value" : `Required value: ${message}`;
-  node.findings.fail([...node.path, key], "Required", text);
+export function required({ findings, path }: Node, key: string, message = ""): void {
+  findings.required([...path, key], message);
 }
 
 /** Absent, null or "": to Kubernetes all the same. */
@@ -107,21 +90,12 @@ function judgeFields(node: Node, level: FieldRules, unknown: Refusal | undefined
   }
 }
 
-export function unsupported(
-  { findings, path }: Place,
-  { text, choices }: { readonly text: string; readonly choices: readonly string[] },
-): void {
-  const listed = choices.map((word) => JSON.stringify(word)).join(", ");
-  const message = `Unsupported value: ${shown(text)}: supported values: ${listed}`;
-  findings.fail(path, "Invalid", message);
-}
-
 /** Text; an unquoted yes or on, which YAML 1.1 reads as a boolean, with a warning. */
 export function asString({ findings, path, value }: Place): string | undefined {
   if (typeof value === "string") return value;
   const word = typeof value === "boolean" ? findings.wordAt(path) : undefined;
   if (word === undefined) {
-    findings.fail(path, "Invalid", invalidValue(value, `must be a string${quoteHint(value)}`));
+    findings.invalid(path, value, `must be a string${quoteHint(value)}`);
     return undefined;
   }
   findings.warn(path, "Ignored", `unquoted ${word} is read as text here; write "${word}"`);
@@ -131,12 +105,4 @@ export function asString({ findings, path, value }: Place): string | undefined {
 
 function quoteHint(value: unknown): string {
   return typeof value === "number" || typeof value === "boolean" ? "; put it in quotes" : "";
-}
-
-/** Short enough for a log line. */
-function shown(value: unknown): string {
-  // What JSON has no number for would be shown as null.
-  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
-  const text = JSON.stringify(typeof value === "string" ? shortText(value, MAX_SHOWN) : value);
-  return shortText(text ?? "null", MAX_SHOWN);
 }

@@ -1,6 +1,24 @@
-// Kubernetes kinds that people put into manifests beside pods.
+// The kinds of objects that manifests contain: those that this node runs, lists of them, and others of Kubernetes.
 
-/** Planned and not supported yet: refused by name. */
+import { abbreviated, nearestName } from "../../lib/suggest.ts";
+
+/** Lists, each with the kind of its items that name none: an API server leaves it out. */
+const LISTS: Readonly<Record<string, string | undefined>> = {
+  List: undefined,
+  PodList: "Pod",
+  ConfigMapList: "ConfigMap",
+  SecretList: "Secret",
+  PersistentVolumeClaimList: "PersistentVolumeClaim",
+};
+const OWN_KINDS: readonly string[] = [
+  "Pod",
+  "ConfigMap",
+  "Secret",
+  "PersistentVolumeClaim",
+  ...Object.keys(LISTS),
+];
+
+/** Planned; refused by name until then. */
 export const LATER_KINDS: ReadonlySet<string> = new Set([
   "Deployment",
   "DaemonSet",
@@ -38,7 +56,25 @@ const OTHER_KINDS: ReadonlySet<string> = new Set([
   "StorageClass",
 ]);
 
-/** True for kinds that are certainly not a misspelt Pod. */
-export function isKubernetesKind(kind: string): boolean {
-  return LATER_KINDS.has(kind) || OTHER_KINDS.has(kind);
+/** Whether a `kind` as written is that of a list. */
+export function isList(kind: unknown): kind is string {
+  return typeof kind === "string" && Object.hasOwn(LISTS, kind);
+}
+
+/** The kind of an item of `list` that has none; undefined = each item must have one. */
+export function itemKind(list: string): string | undefined {
+  return LISTS[list];
+}
+
+/**
+ * The kind of this node that was probably meant; undefined = the kind is no misspelt one. Kinds of another API group are
+ * compared strictly: PodMonitor is no Pod.
+ */
+export function misspeltKind(kind: string, apiVersion: unknown): string | undefined {
+  if (LATER_KINDS.has(kind) || OTHER_KINDS.has(kind)) return undefined;
+  const version = typeof apiVersion === "string" ? apiVersion : "";
+  const nearest = nearestName(kind, OWN_KINDS, 1);
+  if (!version.includes("/")) return nearest ?? abbreviated(kind, OWN_KINDS);
+  const isForeign = version.split("/", 1)[0]?.includes(".") === true;
+  return isForeign ? undefined : nearest;
 }

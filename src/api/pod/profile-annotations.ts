@@ -2,7 +2,6 @@
 // k8s: ValidateAppArmorPodAnnotations, applyAppArmorVersionSkew
 
 import { sameValue } from "../../lib/compare.ts";
-import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
 import type { FieldPath } from "../decode/field-path.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
@@ -50,9 +49,9 @@ export function judgeProfileAnnotations(
     }
     if (!key.startsWith(APP_ARMOR)) continue;
     const name = key.slice(APP_ARMOR.length);
-    if (!names.has(name)) findings.fail(path, "Invalid", invalidValue(name, "container not found"));
+    if (!names.has(name)) findings.invalid(path, name, "container not found");
     const error = value === "" ? undefined : profileError(value);
-    if (error !== undefined) findings.fail(path, "Invalid", invalidValue(value, error));
+    if (error !== undefined) findings.invalid(path, value, error);
   }
   for (const list of ["initContainers", "containers"] as const)
     for (const [index, container] of spec[list].entries()) {
@@ -72,8 +71,7 @@ function judgeAgreement(
   if (own === undefined || sameValue(own, annotated)) return;
   const [field, what] =
     own.type === annotated.type ? ["localhostProfile", "profile"] : ["type", "type"];
-  const message = `Forbidden: apparmor ${what} in annotation and field must match`;
-  findings.fail([...path, field], "Invalid", message);
+  findings.forbidden([...path, field], `apparmor ${what} in annotation and field must match`);
 }
 
 function profileError(value: string): string | undefined {

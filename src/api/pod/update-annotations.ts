@@ -1,7 +1,6 @@
 // How the author of a pod wants its updates carried out: annotations that outweigh the policy of its document.
 
 import { ON_FAILURE, STRATEGIES, type UpdatePolicy } from "./update-policy.ts";
-import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings, AnnotationError } from "../decode/field-errors.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
 import type { Pod } from "../v1/pod.ts";
@@ -65,8 +64,7 @@ export function judgeUpdateLock(
   const isFit = volume !== undefined && "emptyDir" in volume && volume.emptyDir.medium === "Memory";
   if (name === "" || isFit) return;
   const message = "must name a volume of the pod that is an emptyDir with medium: Memory";
-  const path = ["metadata", "annotations", UPDATE_LOCK];
-  findings.fail(path, "Invalid", invalidValue(name, message));
+  findings.invalid(["metadata", "annotations", UPDATE_LOCK], name, message);
 }
 
 function secondsOf(annotations: Annotations, key: string, least: number): number | undefined {

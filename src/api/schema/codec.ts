@@ -8,7 +8,6 @@ import {
   invalidAt,
   placeOf,
   required,
-  unsupported,
   type Node,
   type Place,
 } from "../decode/field-reader.ts";
@@ -218,7 +217,7 @@ export function word<const T extends string>(choices: readonly T[]): Type<T> {
       const written = asString(at);
       const choice = choices.find((one) => one === written);
       if (written !== undefined && choice === undefined)
-        unsupported(at, { text: written, choices });
+        at.findings.unsupported(at.path, written, choices);
       return choice;
     },
     write: (value) => value,

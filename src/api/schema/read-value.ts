@@ -8,18 +8,14 @@ import type { Type } from "./type.ts";
 
 export interface ReadOptions {
   /** Line and column of fields, where the text is known. */
-  readonly locate?: Locate;
+  readonly locate?: Locate | undefined;
   /** Refused if left out. */
   readonly unknownFields?: UnknownFields;
 }
 
 /** Never throws. */
-export function readValue<T>(
-  type: Type<T>,
-  value: unknown,
-  { locate = () => undefined, unknownFields = "refuse" }: ReadOptions = {},
-): Result<T> {
-  const findings = new Findings({ locate, lenient: false, unknownFields });
+export function readValue<T>(type: Type<T>, value: unknown, options: ReadOptions = {}): Result<T> {
+  const findings = new Findings(options);
   const read = readAt(type, { findings, path: [], value });
   const { errors, warnings } = findings;
   return read === undefined || errors.length > 0 ? failed(errors) : ok(read, warnings);
@@ -30,11 +26,7 @@ export function readValue<T>(
  * itself is not of the type. Never throws.
  */
 export function readLeniently<T>(type: Type<T>, value: unknown): T | undefined {
-  const findings = new Findings({
-    locate: () => undefined,
-    lenient: true,
-    unknownFields: "warn",
-  });
+  const findings = new Findings({ lenient: true, unknownFields: "warn" });
   return readAt(type, { findings, path: [], value });
 }
 

@@ -48,7 +48,6 @@ export function only<V extends Readonly<Record<string, object | undefined>>>(
 /** Reports what Kubernetes reports where not exactly one field of a union is written. */
 export function exactlyOne(node: Node, union: readonly string[], what: string): void {
   const [first, ...others] = writtenOf(node, union);
-  if (first === undefined)
-    node.findings.fail(node.path, "Required", `Required value: must specify a ${what}`);
+  if (first === undefined) node.findings.required(node.path, `must specify a ${what}`);
   for (const key of others) forbidden(node, key, `may not specify more than 1 ${what}`);
 }

@@ -1,6 +1,7 @@
 // What every object has: version, kind, name, namespace, labels and annotations. The uid is never read: `pod-identity` makes it.
 
-import { invalid, invalidValue, type Node } from "../decode/field-reader.ts";
+import { invalidValue } from "../decode/field-errors.ts";
+import { invalid, type Node } from "../decode/field-reader.ts";
 import { harmless } from "../decode/field-rules.ts";
 import { fieldOf, map, objectType, string, text, unread, type ObjectOf } from "../schema/codec.ts";
 import {

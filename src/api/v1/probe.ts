@@ -1,7 +1,7 @@
 // Probes and hooks of a container: what is asked or done, and when. k8s: validateProbe, validateHandler, validateLifecycle
 
 import { hinted, type Message } from "../decode/field-errors.ts";
-import { invalid, invalidAt, invalidValue, type Node } from "../decode/field-reader.ts";
+import { invalid, invalidAt, type Node } from "../decode/field-reader.ts";
 import { refused } from "../decode/field-rules.ts";
 import {
   checked,
@@ -88,11 +88,9 @@ function checkHeaders(
   { findings, path }: Node,
 ): void {
   const rule = "a valid HTTP header must consist of alphanumeric characters or '-'";
-  for (const { name } of httpHeaders) {
-    if (HEADER_NAME.test(name)) continue;
-    const message = invalidValue(name, `${rule} (e.g. "X-Header-Name")`);
-    findings.fail([...path, "httpHeaders"], "Invalid", message);
-  }
+  for (const { name } of httpHeaders)
+    if (!HEADER_NAME.test(name))
+      findings.invalid([...path, "httpHeaders"], name, `${rule} (e.g. "X-Header-Name")`);
 }
 
 const TCP_SOCKET = objectType("TCPSocketAction", { port, host });

@@ -19,7 +19,7 @@ import {
   boolean,
 } from "../schema/codec.ts";
 import { writtenOf, type Tagged, tagged, untagged, isEmptyUnion } from "../schema/union.ts";
-import { invalidValue, type Node } from "../decode/field-reader.ts";
+import type { Node } from "../decode/field-reader.ts";
 import { needsAPIServer } from "../schema/refusals.ts";
 import type { Type, Field } from "../schema/type.ts";
 import { refused } from "../decode/field-rules.ts";
@@ -81,13 +81,11 @@ const DOWNWARD_API_FILE = objectType(
     check(_file, node) {
       const { findings, path } = node;
       const written = writtenOf(node, ["fieldRef", "resourceFieldRef"]);
-      if (written.length === 0) {
-        const message = "Required value: one of fieldRef and resourceFieldRef is required";
-        findings.fail(path, "Required", message);
-      }
+      if (written.length === 0)
+        findings.required(path, "one of fieldRef and resourceFieldRef is required");
       if (written.length === 2) {
         const message = "fieldRef and resourceFieldRef can not be specified simultaneously";
-        findings.fail(path, "Invalid", invalidValue("resource", message));
+        findings.invalid(path, "resource", message);
       }
     },
   },
@@ -130,7 +128,7 @@ const PROJECTED_SOURCE: Type<ProjectedSource> = converted(
     union: Object.keys(PROJECTED_FIELDS),
     check(_source, node) {
       if (isEmptyUnion(node, PROJECTED_FIELDS))
-        node.findings.fail(node.path, "Required", "Required value: must specify a volume type");
+        node.findings.required(node.path, "must specify a volume type");
       refuseSeveral(node, Object.keys(PROJECTED_FIELDS));
     },
   }),
@@ -139,7 +137,7 @@ const PROJECTED_SOURCE: Type<ProjectedSource> = converted(
 
 export function refuseSeveral(node: Node, sources: readonly string[]): void {
   if (writtenOf(node, sources).length > 1)
-    node.findings.fail(node.path, "Invalid", "Forbidden: may not specify more than 1 volume type");
+    node.findings.forbidden(node.path, "may not specify more than 1 volume type");
 }
 
 export const PROJECTED_VOLUME = objectType(
@@ -152,8 +150,7 @@ export const PROJECTED_VOLUME = objectType(
     check({ sources }, { findings, path }) {
       const claimed = new Set<string>();
       for (const { path: file } of sources.flatMap(({ items }) => [...items])) {
-        if (claimed.has(file))
-          findings.fail(path, "Invalid", invalidValue(file, "conflicting duplicate paths"));
+        if (claimed.has(file)) findings.invalid(path, file, "conflicting duplicate paths");
         claimed.add(file);
       }
     },

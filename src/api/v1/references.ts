@@ -1,7 +1,7 @@
 // How a pod refers to the content of local objects and to its own fields. k8s: validateObjectFieldSelector, validateKeyToPath
 
 import type { Message } from "../decode/field-errors.ts";
-import { invalidAt, unsupported, type Place } from "../decode/field-reader.ts";
+import { invalidAt, type Place } from "../decode/field-reader.ts";
 import {
   boolean,
   converted,
@@ -173,7 +173,7 @@ function fieldPathType(place: ReferencePlace): Type<string> {
 function judgeFieldPath(fieldPath: string, choices: readonly string[], at: Place): void {
   const subscripted = splitSubscript(fieldPath);
   if (subscripted === undefined) {
-    if (!choices.includes(fieldPath)) unsupported(at, { text: fieldPath, choices });
+    if (!choices.includes(fieldPath)) at.findings.unsupported(at.path, fieldPath, choices);
     return;
   }
   const error = subscriptError(subscripted);
@@ -221,9 +221,9 @@ const BYTE_DIVISORS: readonly string[] = "1 1k 1M 1G 1T 1P 1E 1Ki 1Mi 1Gi 1Ti 1P
 const HUGE_PAGES = /^(limits|requests)\.hugepages-./;
 
 const RESOURCE: Type<string> = {
-  ...judged(text, (resource, at) => {
+  ...judged(text, (resource, { findings, path }) => {
     if (RESOURCES.includes(resource) || HUGE_PAGES.test(resource)) return;
-    unsupported(at, { text: resource, choices: RESOURCES });
+    findings.unsupported(path, resource, RESOURCES);
   }),
   schema: () => ({
     ...text.schema(),

@@ -1,7 +1,7 @@
 // Limits and requests of a container and of a pod as a whole, in canonical quantities. k8s: validateResourceRequirements
 
-import { hinted, type Message } from "../decode/field-errors.ts";
-import { invalidAt, invalidValue, type Node, type Place } from "../decode/field-reader.ts";
+import { hinted, invalidValue, type Message } from "../decode/field-errors.ts";
+import { invalidAt, type Node, type Place } from "../decode/field-reader.ts";
 import { refused } from "../decode/field-rules.ts";
 import { deviceResourceError, isDeviceResource } from "../resource/devices.ts";
 import { exactQuantity, milliQuantity } from "../resource/quantity.ts";
@@ -178,23 +178,22 @@ function judgeRequest({ resource, request, limit }: Request, at: At): void {
   const isExact = isHugePages(resource) || isDeviceResource(resource);
   if (limit === undefined) {
     if (!isExact) return;
-    const message = "Required value: Limit must be set for non overcommitable resources";
-    at.findings.fail([...at.path, "limits"], "Required", message);
+    const message = "Limit must be set for non overcommitable resources";
+    at.findings.required([...at.path, "limits"], message);
     return;
   }
   const excess = (exactQuantity(request) ?? 0n) - (exactQuantity(limit) ?? 0n);
   if (excess === 0n || (excess < 0n && !isExact)) return;
   const relation = isExact ? "equal to" : "less than or equal to";
   const message = `must be ${relation} ${resource} limit of ${limit}`;
-  const path = [...at.path, "requests", resource];
-  at.findings.fail(path, "Invalid", invalidValue(request, message));
+  at.findings.invalid([...at.path, "requests", resource], request, message);
 }
 
 function judgeHugePages(lists: readonly ResourceList[], at: At): void {
   const names = lists.flatMap((list) => Object.keys(list));
   if (!names.some(isHugePages)) return;
   if (names.includes("cpu") || names.includes("memory")) return;
-  at.findings.fail(at.path, "Invalid", "Forbidden: HugePages require cpu or memory");
+  at.findings.forbidden(at.path, "HugePages require cpu or memory");
 }
 
 /** Of a container. Requests are as written: the defaults of the whole spec fill them from the limits. */

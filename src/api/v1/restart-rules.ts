@@ -1,6 +1,6 @@
 // Rules by which the exit code of a container decides whether it is restarted. k8s: validateContainerRestartRules
 
-import { invalidAt, isUnwritten, placeOf, unsupported, type Node } from "../decode/field-reader.ts";
+import { invalidAt, isUnwritten, placeOf, type Node } from "../decode/field-reader.ts";
 import { supportedBut } from "../decode/field-rules.ts";
 import { converted, fieldOf, list, objectType, oneOf } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
@@ -19,7 +19,7 @@ function requiredWord<const T extends string>(
     ...field,
     read(node, key) {
       if (!isUnwritten(node, key)) return field.read(node, key);
-      unsupported(placeOf(node, key), { text: "", choices });
+      node.findings.unsupported([...node.path, key], "", choices);
       return undefined;
     },
   };
@@ -63,8 +63,7 @@ function judgeValues(_: unknown, node: Node): void {
   const seen = new Set<unknown>();
   for (const [index, value] of written.entries()) {
     const isCode = typeof value === "number" && value >= 0 && value <= MAX_EXIT_CODE;
-    if (isCode && seen.has(value))
-      node.findings.fail([...node.path, "values", index], "Duplicate", `Duplicate value: ${value}`);
+    if (isCode && seen.has(value)) node.findings.duplicate([...node.path, "values", index], value);
     seen.add(value);
   }
 }

@@ -1,13 +1,6 @@
 // What a pod requires of the node it runs on. k8s: ValidateNodeSelector, ValidateTolerations
 
-import {
-  asString,
-  forbidden,
-  invalid,
-  invalidValue,
-  required,
-  type Node,
-} from "../decode/field-reader.ts";
+import { asString, forbidden, invalid, required, type Node } from "../decode/field-reader.ts";
 import { harmless, supportedBut } from "../decode/field-rules.ts";
 import {
   converted,
@@ -68,10 +61,11 @@ function requirement(
     check(written, node) {
       const operator = operatorOf(written.operator);
       if (operator === undefined)
-        invalidText(node, ["operator"], {
-          value: written.operator,
-          error: "not a valid selector operator",
-        });
+        node.findings.invalid(
+          [...node.path, "operator"],
+          written.operator,
+          "not a valid selector operator",
+        );
       check({ ...written, operator }, node);
     },
   });
@@ -88,14 +82,6 @@ function operatorOf(written: string): NodeSelectorOperator | undefined {
   return OPERATORS.find((operator) => operator === written);
 }
 
-function invalidText(
-  { findings, path }: Node,
-  below: readonly (string | number)[],
-  { value, error }: { readonly value: string; readonly error: string },
-): void {
-  findings.fail([...path, ...below], "Invalid", invalidValue(value, error));
-}
-
 /** k8s: ValidateNodeSelectorRequirement */
 function checkLabels({ key, operator, values }: WrittenRequirement, node: Node): void {
   const keyError = key === "" ? undefined : qualifiedNameError(key);
@@ -106,7 +92,7 @@ function checkLabels({ key, operator, values }: WrittenRequirement, node: Node):
   for (const [index, value] of values.entries()) {
     // A number below zero is no label value either: no label could ever match it.
     const error = isNumber && !INTEGER.test(value) ? NOT_AN_INTEGER : labelValueError(value);
-    if (error !== undefined) invalidText(node, ["values", index], { value, error });
+    if (error !== undefined) node.findings.invalid([...node.path, "values", index], value, error);
   }
 }
 
@@ -137,12 +123,12 @@ function checkNodeFields({ key, operator, values }: WrittenRequirement, node: No
   else if (operator !== undefined && values.length !== 1) required(node, "values", one);
   if (key !== "metadata.name") {
     const error = "not a valid field selector key (metadata.name is the only one)";
-    invalidText(node, ["key"], { value: key, error });
+    node.findings.invalid([...node.path, "key"], key, error);
     return;
   }
   for (const [index, value] of values.entries()) {
     const error = dnsSubdomainError(value);
-    if (error !== undefined) invalidText(node, ["values", index], { value, error });
+    if (error !== undefined) node.findings.invalid([...node.path, "values", index], value, error);
   }
 }
 
@@ -231,11 +217,11 @@ function checkToleration(toleration: Toleration, node: Node): void {
   if (key === "" && operator !== "Exists") {
     const error =
       'operator must be Exists when `key` is empty, which means "match all values and all keys"';
-    invalidText(node, ["operator"], { value: operator, error });
+    node.findings.invalid([...node.path, "operator"], operator, error);
   }
   if (tolerationSeconds !== undefined && effect !== "NoExecute") {
     const error = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-    invalidText(node, ["effect"], { value: effect, error });
+    node.findings.invalid([...node.path, "effect"], effect, error);
   }
   const valueError = tolerationValueError(operator, value);
   if (valueError !== undefined) invalid(node, "value", valueError);

@@ -1,6 +1,6 @@
 // Identity and privileges of a pod's processes. A container's own fields take precedence over the pod's.
 
-import { invalid, invalidValue, required, type Node } from "../decode/field-reader.ts";
+import { invalid, invalidAt, required, type Node } from "../decode/field-reader.ts";
 import { refused } from "../decode/field-rules.ts";
 import {
   boolean,
@@ -186,10 +186,8 @@ export type Sysctl = Decoded<typeof SYSCTL>;
 function judgeSysctls(sysctls: readonly Sysctl[], { findings, path }: Node): void {
   const seen = new Set<string>();
   for (const [index, { name }] of sysctls.entries()) {
-    if (seen.has(name) && sysctlNameError(name) === undefined) {
-      const message = `Duplicate value: ${JSON.stringify(name)}`;
-      findings.fail([...path, "sysctls", index, "name"], "Duplicate", message);
-    }
+    if (seen.has(name) && sysctlNameError(name) === undefined)
+      findings.duplicate([...path, "sysctls", index, "name"], name);
     seen.add(name);
   }
 }
@@ -283,15 +281,11 @@ interface Privileges {
 /** k8s: ValidateSecurityContext */
 function judgeEscalation(
   { privileged, allowPrivilegeEscalation, capabilities }: Privileges,
-  { findings, path, value }: Node,
+  node: Node,
 ): void {
   if (allowPrivilegeEscalation !== false) return;
   const refuse = (what: string): void =>
-    findings.fail(
-      path,
-      "Invalid",
-      invalidValue(value, `cannot set \`allowPrivilegeEscalation\` to false and ${what}`),
-    );
+    invalidAt(node, `cannot set \`allowPrivilegeEscalation\` to false and ${what}`);
   if (privileged === true) refuse("`privileged` to true");
   // Kubernetes checks this spelling and no other: what it accepts as SYS_ADMIN runs here too.
   if (capabilities?.add.includes("CAP_SYS_ADMIN") === true)

@@ -122,12 +122,11 @@ export function refuseBidirectional(
   mounts: readonly VolumeMount[],
   { findings, path }: Node,
 ): void {
-  const message =
-    "Forbidden: Bidirectional mount propagation is available only to privileged containers";
+  const message = "Bidirectional mount propagation is available only to privileged containers";
   for (const [position, mount] of mounts.entries()) {
     if (mount.mountPropagation !== "Bidirectional") continue;
     const place = [...path, "volumeMounts", writtenIndex(mount, position), "mountPropagation"];
-    findings.fail(place, "Invalid", message);
+    findings.forbidden(place, message);
   }
 }
 

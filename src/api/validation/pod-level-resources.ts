@@ -1,6 +1,5 @@
 // Resources of a pod as a whole beside those of its containers. k8s: PodLevelResources
 
-import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
 import {
@@ -66,7 +65,7 @@ export function validatePodResources(spec: PodSpec, findings: Findings): void {
     const total = amountText(name, asked);
     const message = `must be greater than or equal to aggregate container requests of ${total}`;
     const path = ["spec", "resources", "requests", name];
-    findings.fail(path, "Invalid", invalidValue(requests[name] ?? "0", message));
+    findings.invalid(path, requests[name] ?? "0", message);
   }
   for (const [index, { resources }] of spec.containers.entries())
     for (const [name, limit] of Object.entries(resources.limits)) {
@@ -74,7 +73,7 @@ export function validatePodResources(spec: PodSpec, findings: Findings): void {
       if (own === undefined || amountIn(resources.limits, name) <= amountIn(limits, name)) continue;
       const path = ["spec", "containers", index, "resources", "limits", name];
       const message = `must be less than or equal to pod limits of ${own}`;
-      findings.fail(path, "Invalid", invalidValue(limit, message));
+      findings.invalid(path, limit, message);
     }
 }
 

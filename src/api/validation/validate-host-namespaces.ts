@@ -1,6 +1,5 @@
 // What a pod may not have together because of what it shares with the node. k8s: validateHostUsers, ValidateHostSysctl
 
-import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
 import { normalSysctl, sysctlNamespace } from "./sysctls.ts";
@@ -8,11 +7,10 @@ import { normalSysctl, sysctlNamespace } from "./sysctls.ts";
 export function validateHostNamespaces(spec: PodSpec, findings: Findings): void {
   if (!spec.hostUsers)
     for (const key of ["hostNetwork", "hostPID", "hostIPC"] as const)
-      if (spec[key])
-        findings.fail(["spec", key], "Invalid", "Forbidden: when `pod.Spec.HostUsers` is false");
+      if (spec[key]) findings.forbidden(["spec", key], "when `pod.Spec.HostUsers` is false");
   if (spec.shareProcessNamespace && spec.hostPID) {
     const message = "ShareProcessNamespace and HostPID cannot both be enabled";
-    findings.fail(["spec", "shareProcessNamespace"], "Invalid", invalidValue(true, message));
+    findings.invalid(["spec", "shareProcessNamespace"], true, message);
   }
   validateSysctls(spec, findings);
   validateProcMounts(spec, findings);
@@ -23,14 +21,10 @@ function validateSysctls(spec: PodSpec, findings: Findings): void {
   for (const [index, { name }] of spec.securityContext.sysctls.entries()) {
     const path = ["spec", "securityContext", "sysctls", index, "name"];
     const namespace = sysctlNamespace(normalSysctl(name));
-    if (namespace === "net" && spec.hostNetwork) {
-      const message = "may not be specified when 'hostNetwork' is true";
-      findings.fail(path, "Invalid", invalidValue(name, message));
-    }
-    if (namespace === "ipc" && spec.hostIPC) {
-      const message = "may not be specified when 'hostIPC' is true";
-      findings.fail(path, "Invalid", invalidValue(name, message));
-    }
+    if (namespace === "net" && spec.hostNetwork)
+      findings.invalid(path, name, "may not be specified when 'hostNetwork' is true");
+    if (namespace === "ipc" && spec.hostIPC)
+      findings.invalid(path, name, "may not be specified when 'hostIPC' is true");
   }
 }
 
@@ -40,7 +34,6 @@ function validateProcMounts(spec: PodSpec, findings: Findings): void {
     for (const [index, { securityContext }] of spec[list].entries()) {
       if (securityContext.procMount !== "Unmasked") continue;
       const path = ["spec", list, index, "securityContext", "procMount"];
-      const message = "`hostUsers` must be false to use `Unmasked`";
-      findings.fail(path, "Invalid", invalidValue("Unmasked", message));
+      findings.invalid(path, "Unmasked", "`hostUsers` must be false to use `Unmasked`");
     }
 }

@@ -1,6 +1,5 @@
 // What must fit together inside one pod: unique names and ports, mounts that have their volume.
 
-import { invalidValue } from "../decode/field-reader.ts";
 import type { Findings } from "../decode/field-errors.ts";
 import type { FieldPath } from "../decode/field-path.ts";
 import { HostPortClaims } from "./host-ports.ts";
@@ -16,7 +15,7 @@ export function validateSpec(spec: PodSpec, findings: Findings): void {
   unique(
     spec.volumes,
     ({ name }) => name,
-    (index, name) => duplicate(findings, ["spec", "volumes", index, "name"], name),
+    (index, name) => findings.duplicate(["spec", "volumes", index, "name"], name),
   );
   const volumes = new Set(spec.volumes.map((volume) => volume.name));
   for (const [index, container] of spec.initContainers.entries()) {
@@ -53,7 +52,7 @@ function validateContainerNames({ initContainers, containers }: PodSpec, finding
         index < containers.length
           ? ["containers", index]
           : ["initContainers", index - containers.length];
-      duplicate(findings, ["spec", ...place, "name"], name);
+      findings.duplicate(["spec", ...place, "name"], name);
     },
   );
 }
@@ -66,7 +65,7 @@ function validateSleeps(container: Container, gracePeriodSeconds: number, at: At
     if (handler.seconds >= 0 && handler.seconds <= gracePeriodSeconds) continue;
     const message = `must be non-negative and not more than terminationGracePeriodSeconds (${gracePeriodSeconds})`;
     const path = [...at.path, "lifecycle", hook, "sleep"];
-    at.findings.fail(path, "Invalid", invalidValue(handler.seconds, message));
+    at.findings.invalid(path, handler.seconds, message);
   }
 }
 
@@ -75,7 +74,7 @@ function validateMounts(container: Container, volumes: ReadonlySet<string>, at: 
   unique(
     container.volumeMounts,
     ({ mountPath }) => mountPath,
-    (index, mountPath) => duplicate(at.findings, [...path, index, "mountPath"], mountPath),
+    (index, mountPath) => at.findings.duplicate([...path, index, "mountPath"], mountPath),
   );
   for (const [position, mount] of container.volumeMounts.entries()) {
     const index = writtenIndex(mount, position);
@@ -93,16 +92,16 @@ function validatePorts(
   unique(
     container.ports,
     ({ name = "" }) => name,
-    (index, name) => duplicate(at.findings, [...path, index, "name"], name),
+    (index, name) => at.findings.duplicate([...path, index, "name"], name),
   );
   for (const [index, port] of container.ports.entries()) {
     const place = [...path, index, "hostPort"];
     if (at.hostNetwork && port.hostPort !== port.containerPort) {
       const message = "must match `containerPort` when `hostNetwork` is true";
-      at.findings.fail(place, "Invalid", invalidValue(port.hostPort, message));
+      at.findings.invalid(place, port.hostPort, message);
     }
     if (port.hostPort === undefined || port.hostPort === 0) continue;
-    if (!at.claims.add(port)) duplicate(at.findings, place, `${port.hostPort}/${port.protocol}`);
+    if (!at.claims.add(port)) at.findings.duplicate(place, `${port.hostPort}/${port.protocol}`);
   }
 }
 
@@ -118,8 +117,4 @@ function unique<T extends object>(
     if (name !== "" && seen.has(name)) report(writtenIndex(entry, position), name);
     seen.add(name);
   }
-}
-
-function duplicate(findings: Findings, path: FieldPath, value: string): void {
-  findings.fail(path, "Duplicate", `Duplicate value: ${JSON.stringify(value)}`);
 }

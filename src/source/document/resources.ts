@@ -1,7 +1,8 @@
 // The resources of a DesiredState document → pods and objects, or every reason why not.
 
 import type { DecodedObject, Sha256 } from "../../api/decode/decode-context.ts";
-import { decodeObject, isList } from "../../api/decode/decode-object.ts";
+import { decodeObject } from "../../api/decode/decode-object.ts";
+import { isList } from "../../api/decode/kinds.ts";
 import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
 import { FindingsBudget } from "../../api/decode/field-errors.ts";
 import {

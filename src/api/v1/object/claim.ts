@@ -1,6 +1,6 @@
 // A PersistentVolumeClaim: a local directory, whose size and modes are shown only. k8s: ValidatePersistentVolumeClaimSpec
 
-import { invalidAt, placeOf, unsupported, type Node } from "../../decode/field-reader.ts";
+import { forbidden, invalidAt, type Node } from "../../decode/field-reader.ts";
 import { harmless, ignored, refused, supportedBut } from "../../decode/field-rules.ts";
 import {
   converted,
@@ -68,16 +68,14 @@ const SPEC = {
 const CLAIM_SPEC = objectType("PersistentVolumeClaimSpec", SPEC, { check: checkSpec });
 
 function checkSpec({ accessModes, resources }: ObjectOf<typeof SPEC>, node: Node): void {
-  const modes = placeOf(node, "accessModes");
+  const { findings, path } = node;
   for (const mode of accessModes)
-    if (!ACCESS_MODES.includes(mode)) unsupported(modes, { text: mode, choices: ACCESS_MODES });
-  if (accessModes.includes(ALONE) && accessModes.some((mode) => mode !== ALONE)) {
-    const message = `Forbidden: may not use ${ALONE} with other access modes`;
-    node.findings.fail(modes.path, "Invalid", message);
-  }
-  const path = [...node.path, "resources", "requests", "storage"];
+    if (!ACCESS_MODES.includes(mode))
+      findings.unsupported([...path, "accessModes"], mode, ACCESS_MODES);
+  if (accessModes.includes(ALONE) && accessModes.some((mode) => mode !== ALONE))
+    forbidden(node, "accessModes", `may not use ${ALONE} with other access modes`);
   if (resources?.requests["storage"] === undefined && !isStorageWritten(node))
-    node.findings.fail(path, "Required", "Required value");
+    findings.required([...path, "resources", "requests", "storage"]);
 }
 
 /** An amount that is not a quantity has been reported. */

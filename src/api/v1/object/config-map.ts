@@ -1,6 +1,6 @@
 // A ConfigMap: text and bytes by key. k8s: ValidateConfigMap
 
-import { invalidAt, invalidValue, type Node } from "../../decode/field-reader.ts";
+import { invalidAt, type Node } from "../../decode/field-reader.ts";
 import {
   boolean,
   converted,
@@ -65,10 +65,8 @@ function checkContent(
   root: Node,
 ): void {
   for (const key of Object.keys(binaryData))
-    if (Object.hasOwn(data, key)) {
-      const message = invalidValue(key, "duplicate of key present in data");
-      root.findings.fail(["binaryData", key], "Invalid", message);
-    }
+    if (Object.hasOwn(data, key))
+      root.findings.invalid(["binaryData", key], key, "duplicate of key present in data");
   const encoder = new TextEncoder();
   const texts = Object.values(data).map((value) => encoder.encode(value));
   checkSize(root, [...texts, ...Object.values(binaryData)]);

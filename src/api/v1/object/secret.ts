@@ -1,6 +1,6 @@
 // A Secret: bytes by key. No message contains any of its content. k8s: ValidateSecret
 
-import { invalidValue, type Node, type Place } from "../../decode/field-reader.ts";
+import type { Node, Place } from "../../decode/field-reader.ts";
 import { converted, fieldOf, objectType, string, text, type ObjectOf } from "../../schema/codec.ts";
 import type { Type } from "../../schema/type.ts";
 import { base64OfBytes, bytesOfBase64 } from "../../validation/base64.ts";
@@ -16,7 +16,7 @@ type Data = Readonly<Record<string, Uint8Array>>;
 
 /** Reports an error at a place whose value must not be shown. */
 function redacted({ findings, path }: Place, message: string): undefined {
-  findings.fail(path, "Invalid", invalidValue(REDACTED, message));
+  findings.invalid(path, REDACTED, message);
 }
 
 /** Values by key; `bytesOf` of one text: undefined = invalid, which is reported with `error`. */
@@ -31,8 +31,7 @@ function content(
       const entries = Object.entries(at.value).flatMap(([key, value]) => {
         const place = { ...at, path: [...at.path, key], value };
         const keyError = configKeyError(key);
-        if (keyError !== undefined)
-          at.findings.fail(place.path, "Invalid", invalidValue(key, keyError));
+        if (keyError !== undefined) at.findings.invalid(place.path, key, keyError);
         const written = secretText(place);
         if (written === undefined) return [];
         const bytes = bytesOf(written);
@@ -146,8 +145,7 @@ function checkType(root: Node, type: string, data: Data): void {
 }
 
 function requireKeys(root: Node, data: Data, keys: readonly string[]): void {
-  for (const key of keys)
-    if (!Object.hasOwn(data, key)) root.findings.fail(["data", key], "Required", "Required value");
+  for (const key of keys) if (!Object.hasOwn(data, key)) root.findings.required(["data", key]);
 }
 
 function checkJson(root: Node, data: Data, key: string): void {

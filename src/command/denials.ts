@@ -23,7 +23,7 @@ export interface CommandFacts {
   readonly fleet?: string | undefined;
   /** The present session; undefined = there is none yet. */
   readonly session: number | undefined;
-  /** Wall ms. */
+  /** Wall-clock milliseconds. */
   readonly now: number;
   readonly clockTrusted: boolean;
   /** May read the disk, so it is called only for readable messages. */

@@ -112,42 +112,31 @@ function isWell({ status }: PodEntry): boolean {
 
 function causesOf(entry: PodEntry, events: readonly EventEntry[]): readonly Cause[] {
   const { status, deletedAt, pendingUpdate } = entry;
-  const ending: readonly Cause[] =
-    deletedAt === undefined
-      ? []
-      : [
-          {
-            category: "ending",
-            reason: "Terminating",
-            message: `the pod has been stopping since ${rfc3339(deletedAt)}`,
-          },
-        ];
-  const failed: readonly Cause[] =
-    status.reason === undefined
-      ? []
-      : [
-          {
-            category: "admission",
-            reason: status.reason,
-            message: status.message ?? status.reason,
-          },
-        ];
-  const update: readonly Cause[] =
-    pendingUpdate === undefined
-      ? []
-      : [
-          {
-            category: "update",
-            element: pendingUpdate.specHash,
-            reason: pendingUpdate.reason,
-            message: pendingUpdate.message,
-          },
-        ];
+  const ending = causeIf(deletedAt, (since) => ({
+    category: "ending",
+    reason: "Terminating",
+    message: `the pod has been stopping since ${rfc3339(since)}`,
+  }));
+  const failed = causeIf(status.reason, (reason) => ({
+    category: "admission",
+    reason,
+    message: status.message ?? reason,
+  }));
+  const update = causeIf(pendingUpdate, ({ specHash, reason, message }) => ({
+    category: "update",
+    element: specHash,
+    reason,
+    message,
+  }));
   const conditions = isWell(entry) ? [] : status.conditions.flatMap(conditionCause);
   const containers = [...status.initContainerStatuses, ...status.containerStatuses].flatMap(
     (container) => containerCauses(container, entry, events),
   );
   return [...ending, ...failed, ...conditions, ...containers, ...update];
+}
+
+function causeIf<T>(value: T | undefined, cause: (value: T) => Cause): readonly Cause[] {
+  return value === undefined ? [] : [cause(value)];
 }
 
 /** Conditions that the causes of the containers do not cover. */

@@ -49,7 +49,7 @@ export type CommandJudgement =
     };
 
 /** Each answer carries them back, and waits on the disk with them. */
-export const MAX_CORRELATION_BYTES = 256;
+const MAX_CORRELATION_BYTES = 256;
 export function judgeCommand(message: CommandMessage, facts: CommandFacts): CommandJudgement {
   if (message.retain) return ignore("it is retained");
   if (message.payload.length > MAX_COMMAND_BYTES)
@@ -145,7 +145,7 @@ function parsed(payload: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload)) as unknown;
   } catch {
-    // Not JSON: nobody can be answered.
+    // Not JSON: it has no id and cannot be answered.
     return undefined;
   }
 }

@@ -22,7 +22,7 @@ export interface ReadOptions {
   readonly version: string;
   readonly nodeName: string;
   readonly session: number | undefined;
-  /** Wall ms. */
+  /** Wall-clock milliseconds. */
   readonly now: number;
 }
 

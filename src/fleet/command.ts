@@ -78,7 +78,7 @@ interface CommandToWrite {
   readonly fleet: Fleet;
   readonly ask: CommandAsk;
   readonly id: string;
-  /** Wall ms. */
+  /** Wall-clock milliseconds. */
   readonly now: number;
   readonly timeout: number;
 }

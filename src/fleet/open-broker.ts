@@ -13,6 +13,7 @@ import type { FieldError } from "../lib/result.ts";
 import type { ConnectOptions, MqttLink } from "../mqtt/mqtt-link.ts";
 import { mqttOf, NO_FLEET_FILE, readFleetFile, type FleetFile } from "./fleet-file.ts";
 import { OperatorSession } from "./operator-session.ts";
+import { credentials } from "../upstream/link/broker-options.ts";
 import type { JsonObject } from "../lib/json.ts";
 
 /** What every verb that talks to the broker takes. */
@@ -91,23 +92,16 @@ function withPaths(mqtt: JsonObject, directory: string): JsonObject {
 
 /** A client id of its own: it takes over no session and leaves none behind. */
 function connectOptions(config: MqttConfig, random: Random): ConnectOptions {
-  const { url, username, passwordFile, caFile, certFile, keyFile, alpn, protocolVersion } = config;
   const read = (path: string): string => new TextDecoder().decode(readNamedFile(path));
   return {
-    url,
+    url: config.url,
     clientId: `fleet-${random.hex(8)}`,
     clean: true,
-    protocolVersion,
+    protocolVersion: config.protocolVersion,
     keepAliveSeconds: KEEP_ALIVE_S,
     sessionExpirySeconds: 0,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    ...(username === undefined ? {} : { username }),
-    // An editor ends the line of a password.
-    ...(passwordFile === undefined ? {} : { password: read(passwordFile).replace(/\r?\n$/, "") }),
-    ...(caFile === undefined ? {} : { ca: read(caFile) }),
-    ...(certFile === undefined ? {} : { cert: read(certFile) }),
-    ...(keyFile === undefined ? {} : { key: read(keyFile) }),
-    ...(alpn === undefined ? {} : { alpn }),
+    ...credentials(config, read),
   };
 }
 

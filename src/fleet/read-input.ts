@@ -30,7 +30,7 @@ export async function readWritten(path: string, terminal: Terminal): Promise<Wri
   return { file, documents };
 }
 
-export async function readBytes(path: string, terminal: Terminal): Promise<Uint8Array> {
+async function readBytes(path: string, terminal: Terminal): Promise<Uint8Array> {
   if (path !== "-") return readNamedFile(path);
   const bytes = await terminal.readInput();
   if (bytes.length <= FILE_LIMITS.bytes) return bytes;

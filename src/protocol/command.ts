@@ -24,7 +24,7 @@ export interface TakenCommand {
   readonly replyTo: string;
   /** MQTT 5's Correlation Data. */
   readonly correlation?: Uint8Array;
-  /** Wall ms. */
+  /** Wall-clock milliseconds. */
   readonly forgetAt: number;
   /** The session in which it arrived; absent = in none. */
   readonly session?: number;
@@ -34,7 +34,7 @@ export interface TakenCommand {
 
 /** When something is stored. */
 export interface CommandMoment {
-  /** Wall ms. */
+  /** Wall-clock milliseconds. */
   readonly now: number;
   /** The present or latest session; 0 = none yet. */
   readonly session: number;

@@ -101,7 +101,7 @@ export interface PodReport {
 interface StateFacts {
   readonly incarnation: string;
   readonly session: number;
-  /** Wall ms. */
+  /** Wall-clock milliseconds. */
   readonly now: number;
   readonly about: NodeAbout;
 }

@@ -3,7 +3,7 @@
 import type { SourceName } from "../api/pod/desired-pod.ts";
 
 /** Most bytes of one text. */
-export const MAX_TEXT_BYTES = 256;
+const MAX_TEXT_BYTES = 256;
 /** Most bytes of a retained payload: the limit of the strictest broker. */
 export const MAX_PAYLOAD_BYTES = 48 * 1024;
 

@@ -36,12 +36,7 @@ export interface BundleRefusal {
 /** The payload is parsed only after the signature of a root key in force was verified. Never throws. */
 export function judgeTrustBundle(arrival: BundleArrival): BundleVerdict {
   const { message, sha256 } = arrival;
-  const refuse = (code: BundleRefusal["code"], text: string): BundleRefusal => ({
-    type: "Refused",
-    code,
-    digest: `sha256:${sha256(message)}`,
-    message: text,
-  });
+  const refuse = refusalOf(`sha256:${sha256(message)}`);
   if (message.length > DOCUMENT_LIMITS.bytes)
     return refuse(
       413,
@@ -69,12 +64,7 @@ function judgeEnvelope(envelope: SignedEnvelope, arrival: BundleArrival): Bundle
   const digest = `sha256:${sha256(payload)}`;
   // It was verified when it was accepted; its signers may have been removed since.
   if (digest === keyring.bundleDigest) return { type: "Unchanged" };
-  const refuse = (code: BundleRefusal["code"], message: string): BundleRefusal => ({
-    type: "Refused",
-    code,
-    digest,
-    message,
-  });
+  const refuse = refusalOf(digest);
   const { roots, unusable, bundleVersion } = keyring;
   const wrongType = typeError(envelope, "trust");
   if (wrongType !== undefined) return refuse(401, wrongType);
@@ -100,6 +90,12 @@ function judgeEnvelope(envelope: SignedEnvelope, arrival: BundleArrival): Bundle
   const unproven = unprovenRoots(bundle, envelope, arrival);
   if (unproven !== undefined) return refuse(401, unproven);
   return { type: "Accepted", bundle, digest };
+}
+
+function refusalOf(
+  digest: string,
+): (code: BundleRefusal["code"], message: string) => BundleRefusal {
+  return (code, message) => ({ type: "Refused", code, digest, message });
 }
 
 /** Root keys whose private half is lost would lock the fleet out. So a new root key must have signed or, if keys were only

@@ -26,7 +26,7 @@ export interface ReadContext {
 const MANIFEST_NAME = /^[^.].*\.(yaml|yml|json)$/;
 
 /** False for hidden files and backups such as `web.yaml.bak` or `web.yaml~`. */
-export function isManifestName(name: string): boolean {
+function isManifestName(name: string): boolean {
   return MANIFEST_NAME.test(name);
 }
 

@@ -57,7 +57,7 @@ const MAX_SETTLE_MS = 2000;
  */
 const MAYBE_WHOLE_MS = 5;
 /** A file must be missing for this long, ms: `rm -r` of the directory deletes no pod, and editors rename while saving. */
-export const VANISH_MS = 100;
+const VANISH_MS = 100;
 
 export const NOTHING_SETTLING: Settling = {
   pending: new Map(),

@@ -32,16 +32,24 @@ export function brokerOptions(input: BrokerOptionsInput): ConnectOptions {
     sessionExpirySeconds: SESSION_EXPIRY_S,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     will: { ...willWithin(will, limits), delaySeconds: WILL_DELAY_S },
-    ...(config.username === undefined ? {} : { username: config.username }),
-    // Editors add a line end to a password.
-    ...(config.passwordFile === undefined
-      ? {}
-      : { password: read(config.passwordFile).replace(/\r?\n$/, "") }),
-    ...(config.caFile === undefined ? {} : { ca: read(config.caFile) }),
-    ...(config.certFile === undefined ? {} : { cert: read(config.certFile) }),
-    ...(config.keyFile === undefined ? {} : { key: read(config.keyFile) }),
+    ...credentials(config, read),
     ...(config.profile === "metered" ? { resumeTls: true } : {}),
-    ...(config.alpn === undefined ? {} : { alpn: config.alpn }),
+  };
+}
+
+type Credentials = Pick<ConnectOptions, "username" | "password" | "ca" | "cert" | "key" | "alpn">;
+
+/** What identifies the client and the broker to each other; `read` reads a password or PEM file. */
+export function credentials(config: MqttConfig, read: (path: string) => string): Credentials {
+  const { username, passwordFile, caFile, certFile, keyFile, alpn } = config;
+  return {
+    ...(username === undefined ? {} : { username }),
+    // Editors add a line end to a password.
+    ...(passwordFile === undefined ? {} : { password: read(passwordFile).replace(/\r?\n$/, "") }),
+    ...(caFile === undefined ? {} : { ca: read(caFile) }),
+    ...(certFile === undefined ? {} : { cert: read(certFile) }),
+    ...(keyFile === undefined ? {} : { key: read(keyFile) }),
+    ...(alpn === undefined ? {} : { alpn }),
   };
 }
 

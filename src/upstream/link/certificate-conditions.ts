@@ -15,7 +15,7 @@ export interface CertificateFile {
 }
 
 /** Early enough to renew a certificate by hand. */
-export const EXPIRY_WARNING_MS = 30 * 86_400_000;
+const EXPIRY_WARNING_MS = 30 * 86_400_000;
 
 /** `now` = wall-clock milliseconds, if synchronised; without it no expiry is judged. */
 export function certificateConditions(

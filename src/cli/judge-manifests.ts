@@ -4,7 +4,7 @@ import { decodeConfig } from "../config/config.ts";
 import type { Sha256 } from "../api/decode/decode-context.ts";
 import { decodeObject } from "../api/decode/decode-object.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
-import type { FieldPath } from "../api/decode/field-path.ts";
+import { formatPath, type FieldPath } from "../api/decode/field-path.ts";
 import { FindingsBudget } from "../api/decode/field-errors.ts";
 import { claimsConflict, hostPortClaims } from "../api/validation/host-ports.ts";
 import { objectKey, type LocalObject } from "../api/v1/object/local-object.ts";
@@ -12,7 +12,9 @@ import { NODE_CONFIG_MAP, reservedError } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
 import { readDocuments, type YamlDocument } from "../api/yaml/yaml-documents.ts";
+import { imageNameError } from "../image/image-reference.ts";
 import { type JsonObject, isJsonObject } from "../lib/json.ts";
+import type { FieldError } from "../lib/result.ts";
 
 interface Place {
   readonly file: string;
@@ -98,7 +100,13 @@ function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFi
     budget,
     locate: document.locate,
   });
-  const errors = [...object.errors, ...object.refusedKinds];
+  const decoded = [...object.errors, ...object.refusedKinds];
+  const images = imageErrors(document).map((error) => ({
+    source: "file" as const,
+    ref: file,
+    ...error,
+  }));
+  const errors = images.length === 0 ? decoded : [...decoded, ...images].toSorted(byLine);
   const placeOfItem = (item: FieldPath = []): Place => {
     const line = document.locate([...item, "metadata", "name"])?.line;
     return { file, document: document.index, line };
@@ -119,6 +127,67 @@ function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFi
     errors,
     warnings: object.notices,
   };
+}
+
+/**
+ * The image names that no runtime can use. A node accepts such a pod, as the kubelet does, and reports InvalidImageName; here
+ * they are errors, also of a pod that is refused for something else.
+ */
+function imageErrors({ value, locate }: YamlDocument): readonly FieldError[] {
+  return podsIn(value).flatMap(({ spec, path }) =>
+    imagesOf(spec).flatMap(({ image, at }) => {
+      const error = imageNameError(image);
+      if (error === undefined) return [];
+      const place = [...path, "spec", ...at];
+      const { line, column } = locate(place) ?? {};
+      const position = line === undefined || column === undefined ? {} : { line, column };
+      return [{ path: formatPath(place), code: "InvalidImageName", message: error, ...position }];
+    }),
+  );
+}
+
+function podsIn(value: unknown, path: FieldPath = []): readonly WrittenSpec[] {
+  if (!isJsonObject(value)) return [];
+  const { items, kind, spec } = { items: value["items"], kind: value["kind"], spec: value["spec"] };
+  if (Array.isArray(items))
+    return items.flatMap((item, index) => podsIn(item, [...path, "items", index]));
+  return isJsonObject(spec) && (kind === "Pod" || path.length > 0) ? [{ spec, path }] : [];
+}
+
+interface WrittenSpec {
+  readonly spec: JsonObject;
+  readonly path: FieldPath;
+}
+
+interface WrittenImage {
+  readonly image: string;
+  readonly at: FieldPath;
+}
+
+function imagesOf(spec: JsonObject): readonly WrittenImage[] {
+  const containers = ["initContainers", "containers"].flatMap((list) =>
+    objectsIn(spec[list]).map(([one, index]) => ({
+      image: one["image"],
+      at: [list, index, "image"],
+    })),
+  );
+  const volumes = objectsIn(spec["volumes"]).map(([{ image }, index]) => ({
+    image: isJsonObject(image) ? image["reference"] : undefined,
+    at: ["volumes", index, "image", "reference"],
+  }));
+  return [...containers, ...volumes].flatMap(({ image, at }) =>
+    // Empty, padded or no text: the decoder reports it.
+    typeof image === "string" && image !== "" && image === image.trim() ? [{ image, at }] : [],
+  );
+}
+
+function objectsIn(list: unknown): readonly (readonly [JsonObject, number])[] {
+  const items: readonly unknown[] = Array.isArray(list) ? list : [];
+  return items.flatMap((item, index) => (isJsonObject(item) ? [[item, index] as const] : []));
+}
+
+function byLine(a: Rejection, b: Rejection): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
 function judgeConfig(document: YamlDocument, file: string): Judgement {

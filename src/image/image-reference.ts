@@ -1,6 +1,6 @@
 // Parses image names and completes short ones. kubelet: parsers.ParseImageName
 
-import { AgentError } from "../lib/errors.ts";
+import { AgentError, messageOf } from "../lib/errors.ts";
 
 export interface ImageReference {
   /** Registry host, with its port if any. */
@@ -43,6 +43,16 @@ export function parseImageReference(image: string): ImageReference {
     ...(digest === undefined ? {} : { digest }),
     asked: untagged ? `${image}:latest` : image,
   };
+}
+
+/** What is wrong with an image name; undefined = nothing. */
+export function imageNameError(image: string): string | undefined {
+  try {
+    parseImageReference(image);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 /** The full form of a reference: `busybox` → `docker.io/library/busybox:latest`. */

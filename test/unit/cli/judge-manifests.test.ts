@@ -50,6 +50,36 @@ const cases: Readonly<
     { "a.yaml": `${pod("a")}---\n${pod("b", ", imagee: x")}` },
     { documents: 2, invalid: 1, errors: ["a.yaml:13 spec.containers[0].imagee UnknownField"] },
   ],
+  "an unknown field hides no invalid image name": [
+    {
+      "a.yaml": `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  unknown: 1
+  initContainers: [{name: i, image: "local/UPPER:1"}]
+  containers:
+    - {name: a, image: "x:1"}
+    - {name: b, image: "x:no tag"}
+  volumes: [{name: v, image: {reference: "a//b"}}]
+`,
+      "list.yaml": list(
+        "PodList",
+        "- metadata: {name: q}\n  spec: {containers: [{name: a, image: 'A@B@C'}]}\n",
+      ),
+    },
+    {
+      documents: 2,
+      invalid: 2,
+      errors: [
+        "a.yaml:5 spec.unknown UnknownField",
+        "a.yaml:6 spec.initContainers[0].image InvalidImageName",
+        "a.yaml:9 spec.containers[1].image InvalidImageName",
+        "a.yaml:10 spec.volumes[0].image.reference InvalidImageName",
+        "list.yaml:5 items[0].spec.containers[0].image InvalidImageName",
+      ],
+    },
+  ],
   "a name is given once, and both places are named": [
     { "a.yaml": pod("web"), "b.yaml": pod("web") },
     { documents: 2, invalid: 1, errors: ["b.yaml:4 metadata.name DuplicatePod"] },

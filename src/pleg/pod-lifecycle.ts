@@ -102,15 +102,10 @@ export class PodLifecycle {
 
   /** Relists periodically, independent of events. */
   async runRelist(signal: AbortSignal): Promise<void> {
-    const { clock, random, log } = this.#options;
+    const { clock, random } = this.#options;
     while (!signal.aborted) {
       await clock.sleep(jitter(random, RELIST_MS, 0.1), signal);
-      if (signal.aborted) return;
-      try {
-        await this.relist(signal);
-      } catch (error) {
-        log.warn("relist failed", { error: messageOf(error) });
-      }
+      if (!signal.aborted) await this.#relistOrWarn(signal);
     }
   }
 

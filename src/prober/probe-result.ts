@@ -32,16 +32,6 @@ export function thrownResult(thrown: unknown, describe: (message: string) => str
   return { type: "Error", message: cut(describe(messageOf(thrown))) };
 }
 
-export function execResult({
-  exitCode,
-  output,
-}: {
-  readonly exitCode: number;
-  readonly output: string;
-}): ProbeResult {
-  return exitCode === 0 ? SUCCESS : failure(output);
-}
-
 export function execTimeout(command: readonly string[], timeoutSeconds: number): ProbeResult {
   const line = JSON.stringify(command.join(" "));
   return failure(`command timed out: ${line} timed out after ${timeoutSeconds}s`);

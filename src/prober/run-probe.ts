@@ -7,8 +7,8 @@ import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import { getFailed, judgeHttp } from "./http-judgement.ts";
 import {
-  execResult,
   execTimeout,
+  failure,
   grpcResult,
   SUCCESS,
   thrownResult,
@@ -86,7 +86,8 @@ async function runExec(
   const { timeoutSeconds } = probe;
   const since = clock.monotonic();
   try {
-    return execResult(await exec(containerId, command, { timeoutSeconds, signal }));
+    const { exitCode, output } = await exec(containerId, command, { timeoutSeconds, signal });
+    return exitCode === 0 ? SUCCESS : failure(output);
   } catch (thrown) {
     const reason = reasonOf(thrown, "");
     const elapsed = clock.monotonic() - since;

@@ -25,7 +25,7 @@ export class ClaimVolumes {
 
   /** Returns its path, accessible to the pod's group. Throws AgentError. */
   setUp(volume: ClaimVolume, pod: Pod): string {
-    const path = this.#directory(volume, pod);
+    const path = this.#claims.setUp(this.#declared(volume, pod));
     const share = this.#sharing(volume, pod);
     if (share === undefined) return path;
     this.#host.files.shareTree(path, share);
@@ -51,23 +51,18 @@ export class ClaimVolumes {
     if (yield* this.#host.files.shareLargeTree(path, share)) this.#markShared(volume, pod);
   }
 
-  #directory(volume: ClaimVolume, pod: Pod): string {
-    return this.#claims.setUp(this.#declared(volume, pod));
-  }
-
   #declared(volume: ClaimVolume, pod: Pod): ClaimName {
-    const { namespace, name } = nameOf(volume, pod);
-    if (this.#host.objects(pod).claim(namespace, name) === undefined) {
-      const message = notFound("persistentvolumeclaim", name, namespace);
-      throw new AgentError({ reason: "CreateContainerConfigError", message });
-    }
-    return { namespace, name };
+    const claim = nameOf(volume, pod);
+    const { namespace, name } = claim;
+    if (this.#host.objects(pod).claim(namespace, name) !== undefined) return claim;
+    const message = notFound("persistentvolumeclaim", name, namespace);
+    throw new AgentError({ reason: "CreateContainerConfigError", message });
   }
 
   /** undefined = it cannot be set up now. */
   #directoryThere(volume: ClaimVolume, pod: Pod): string | undefined {
     try {
-      return this.#directory(volume, pod);
+      return this.#claims.setUp(this.#declared(volume, pod));
     } catch {
       // `setUp` throws the same.
       return undefined;

@@ -22,10 +22,9 @@ export interface EmptyDirHost extends VolumeHost {
 export function setUpEmptyDir(host: EmptyDirHost, volume: EmptyDirVolume, pod: Pod): string {
   const { medium, sizeLimit } = volume.emptyDir;
   const { fsGroup } = pod.spec.securityContext;
-  const group = fsGroup === undefined ? {} : { group: fsGroup };
-  const path = makeDirectory(host, { uid: pod.metadata.uid, name: volume.name, ...group });
+  const path = makeDirectory(host, volume, pod);
   if (medium === "" || host.mounts.isMountPoint(path)) return path;
-  const root = { mode: fsGroup === undefined ? MODE : MODE | SETGID, ...group };
+  const root = fsGroup === undefined ? { mode: MODE } : { mode: MODE | SETGID, group: fsGroup };
   if (medium === "Memory") {
     host.mounts.tmpfs(path, { ...root, ...sizeOf(sizeLimit, pod, host.memoryBytes) });
     return path;
@@ -37,17 +36,14 @@ export function setUpEmptyDir(host: EmptyDirHost, volume: EmptyDirVolume, pod: P
   return path;
 }
 
-interface EmptyDirectory {
-  readonly uid: string;
-  readonly name: string;
-  /** Absent = root's. */
-  readonly group?: number;
-}
-
 /** A directory under its final name is complete: later changes by a container stay. */
-function makeDirectory({ files, stateDir }: EmptyDirHost, of: EmptyDirectory): string {
-  const { uid, name, group } = of;
-  const parent = emptyDirsDirectory(stateDir, uid);
+function makeDirectory(
+  { files, stateDir }: EmptyDirHost,
+  { name }: EmptyDirVolume,
+  { metadata, spec }: Pod,
+): string {
+  const group = spec.securityContext.fsGroup;
+  const parent = emptyDirsDirectory(stateDir, metadata.uid);
   const path = `${parent}/${name}`;
   if (files.info(path)?.kind === "directory") return path;
   files.makeDirectory(parent, POD_DIRECTORY_MODE);

@@ -2,7 +2,7 @@
 // asks for it. kubelet: host_path checkType
 
 import type { HostPathVolume, HostPathType } from "../api/v1/volumes.ts";
-import type { Files, FileInfo } from "../host/files.ts";
+import type { Files } from "../host/files.ts";
 import { AgentError } from "../lib/errors.ts";
 
 export interface HostPathHost {
@@ -14,12 +14,10 @@ export interface HostPathHost {
   readonly hostPathError: ((written: string, resolved: string) => string | undefined) | undefined;
 }
 
-type Allowed = Exclude<HostPathAction["type"], "Refuse">;
-
 interface Place {
   /** Passed to the runtime. */
   readonly path: string;
-  readonly action: Allowed;
+  readonly action: Exclude<HostPathAction["type"], "Refuse">;
 }
 
 const CREATED_DIRECTORY_MODE = 0o755;
@@ -68,8 +66,8 @@ function placeOf(host: HostPathHost, { hostPath }: HostPathVolume): Place {
   const path = resolved(host, hostPath.path);
   // Without a type the path is not accessed: its file system may hang.
   // A broken link counts as an entry: creating the path would replace it.
-  const found = type === "" ? undefined : foundOf(files.target(path) ?? files.info(path));
-  const action = hostPathAction(path, type, found);
+  const info = type === "" ? undefined : (files.target(path) ?? files.info(path));
+  const action = hostPathAction(path, type, info?.special ?? info?.kind);
   if (action.type !== "Refuse") return { path, action: action.type };
   return refuse(action.message);
 }
@@ -96,9 +94,7 @@ export type HostPathFound =
 
 /** `Use` it unchanged, create it first, or refuse it with a message. */
 type HostPathAction =
-  | { readonly type: "Use" }
-  | { readonly type: "CreateDirectory" }
-  | { readonly type: "CreateFile" }
+  | { readonly type: "Use" | "CreateDirectory" | "CreateFile" }
   | { readonly type: "Refuse"; readonly message: string };
 
 /** `found`: the entry, with symlinks followed unless they are broken; undefined = none. */
@@ -114,10 +110,6 @@ export function hostPathAction(
   const is = found === undefined ? "it does not exist" : `it is ${WORDS[found]}`;
   const message = `hostPath type check failed: ${path} is not ${word}: ${is}`;
   return { type: "Refuse", message };
-}
-
-function foundOf(info: FileInfo | undefined): HostPathFound | undefined {
-  return info?.special ?? info?.kind;
 }
 
 interface WantedKind {

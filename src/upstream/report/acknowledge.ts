@@ -62,7 +62,11 @@ export function acknowledge(
 ): Acknowledgement | undefined {
   const { document, lastRejected, images } = state;
   const source = reportedSource(state.source);
-  const rejected = lastRejected === undefined ? undefined : lastRejectedOf(lastRejected);
+  const rejected = lastRejected && {
+    ...lastRejected,
+    message: wireText(lastRejected.message),
+    at: rfc3339(lastRejected.at),
+  };
   if (document === undefined)
     return rejected === undefined ? undefined : onlyRejected(source, rejected, facts);
   const { epoch, generation, digest, policy, pods, signed = false } = document;
@@ -138,17 +142,17 @@ function verdictOf(
       return { phase: "Healthy", code: 200 };
     case "RolledBack": {
       const why = takenBack(health, failureWords(health.why));
-      const message = wireText(`pod ${health.name} was taken back: ${why}`);
+      const message = `pod ${health.name} was taken back: ${why}`;
       const verdict = { phase: "RolledBack", code: 424, message } as const;
       const { lastGood: generation } = health;
       return generation === undefined ? verdict : { ...verdict, lastGood: { generation } };
     }
     case "Failed": {
-      const message = wireText(`pod ${health.name}: ${failureWords(health.why)}`);
+      const message = `pod ${health.name}: ${failureWords(health.why)}`;
       return { phase: "Degraded", code: 424, message };
     }
     case "Held":
-      return { phase: "Held", code: 423, message: wireText(`pod ${health.name}: ${health.why}`) };
+      return { phase: "Held", code: 423, message: `pod ${health.name}: ${health.why}` };
     case "Degraded":
       return { phase: "Degraded", code: 424, ...degradedMessage(health.pod, previous) };
     case "Received":
@@ -185,7 +189,7 @@ function messageOf(pod: LatePod | undefined): { readonly message?: string } {
   const { name, health } = pod;
   const why = [health?.reason, health?.message].filter((part) => part !== undefined);
   const sentence = `pod ${name} is ${health?.stage ?? "not started yet"}`;
-  return { message: wireText([sentence, ...why].join(": ")) };
+  return { message: [sentence, ...why].join(": ") };
 }
 
 function sameVersion(
@@ -204,10 +208,6 @@ function dated(verdict: Omit<Ack, "since">, facts: Pick<RunningFacts, "wall" | "
   const isSame =
     before !== undefined && before.phase === verdict.phase && before.code === verdict.code;
   return { ...verdict, since: isSame ? before.since : rfc3339(facts.wall) };
-}
-
-function lastRejectedOf(refused: Exclude<DocumentState["lastRejected"], undefined>): LastRejected {
-  return { ...refused, message: wireText(refused.message), at: rfc3339(refused.at) };
 }
 
 /** A pod as the node shows it. */

@@ -28,13 +28,9 @@ export interface EventBatch {
 
 /** The event as the outbox keeps it: without `n`, which is the number of its row. */
 export function eventPayload(event: RecordedEvent, boot: string): Uint8Array {
-  return jsonBytes(wireEvent(event, boot));
-}
-
-function wireEvent(event: RecordedEvent, boot: string): Omit<WireEvent, "n"> {
   const { type, reason, count, last } = event;
   const { kind, namespace, name } = event.object;
-  return {
+  const wire: Omit<WireEvent, "n"> = {
     time: rfc3339(last),
     boot,
     type,
@@ -43,6 +39,7 @@ function wireEvent(event: RecordedEvent, boot: string): Omit<WireEvent, "n"> {
     message: wireText(event.message),
     ...(count > 1 ? { count } : {}),
   };
+  return jsonBytes(wire);
 }
 
 /** How many events of each type never reached the broker. */

@@ -10,7 +10,7 @@ import {
 } from "../../api/pod/pod-summary.ts";
 import { UPDATE_CONDITIONS } from "../../api/pod/update-condition.ts";
 import type { PodLine } from "../../protocol/reported-state.ts";
-import { reportedSource, wireText } from "../../protocol/wire-text.ts";
+import { reportedSource } from "../../protocol/wire-text.ts";
 
 /** The line of a pod; `status` undefined = it has none yet. */
 export function podLine(desired: DesiredPod, status: PodStatus | undefined): PodLine {
@@ -27,7 +27,7 @@ export function podLine(desired: DesiredPod, status: PodStatus | undefined): Pod
     phase: status?.phase ?? "Pending",
     ready: `${ready}/${containers}`,
     restarts: allStatuses(status).reduce((sum, { restartCount }) => sum + restartCount, 0),
-    ...(reason === undefined ? {} : { reason: wireText(reason) }),
+    ...(reason === undefined ? {} : { reason }),
     since: sinceOf(status),
   };
 }

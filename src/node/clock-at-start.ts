@@ -3,7 +3,7 @@
 import { type Clock, rfc3339, ClockFloor } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { ClockMark } from "../store/clock-mark.ts";
+import type { ClockMark } from "../store/meta.ts";
 import { clockFloor, markIsDue, stepTo } from "./clock-floor.ts";
 
 export interface ClockAtStartOptions {

@@ -103,7 +103,7 @@ function uplinkOf({
   return new EventUplink({
     clock,
     log,
-    outbox: store.outbox,
+    outbox: store.outbox.events,
     topic,
     node: nodeName,
     bootId,

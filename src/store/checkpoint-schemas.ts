@@ -125,9 +125,12 @@ const CHECKED_TRUST = objectType("CheckedTrust", {
   sha256: text("sha256 of the record."),
 });
 
-export function readDocumentHeader(json: string): Decoded<typeof DOCUMENT_HEADER> | undefined {
-  return stored(DOCUMENT_HEADER, parseJson(json));
-}
+export const readDocumentHeader = readerOf(DOCUMENT_HEADER);
+export const readRolloutRows = readerOf(ROLLOUT_ROWS);
+export const readRolloutState = readerOf(ROLLOUT_STATE);
+export const readGoodCopy = readerOf(GOOD_COPY);
+/** `record` is as written, unknown fields and their order included: the checksum covers exactly that. */
+export const readCheckedTrust = readerOf(CHECKED_TRUST);
 
 /** The replaced document; undefined = unreadable, or replaced by another one than `digest`. */
 export function readSuperseded(json: string, digest: string): DocumentVersion | undefined {
@@ -135,29 +138,16 @@ export function readSuperseded(json: string, digest: string): DocumentVersion | 
   return by === digest && "epoch" in version ? version : undefined;
 }
 
-export function readRolloutRows(json: string): RolloutRows | undefined {
-  return stored(ROLLOUT_ROWS, parseJson(json));
-}
-
 export function writeRolloutRows(rows: RolloutRows): unknown {
   return ROLLOUT_ROWS.write(rows);
-}
-
-export function readRolloutState(json: string): RolloutState | undefined {
-  return stored(ROLLOUT_STATE, parseJson(json));
-}
-
-export function readGoodCopy(json: string): GoodCopy | undefined {
-  return stored(GOOD_COPY, parseJson(json));
 }
 
 export function readTrustRecord(record: unknown): TrustRecord | undefined {
   return stored(TRUST_RECORD, record);
 }
 
-/** `record` is as written, unknown fields and their order included: the checksum covers exactly that. */
-export function readCheckedTrust(json: string): Decoded<typeof CHECKED_TRUST> | undefined {
-  return stored(CHECKED_TRUST, parseJson(json));
+function readerOf<T>(type: Type<T>): (json: string) => T | undefined {
+  return (json) => stored(type, parseJson(json));
 }
 
 /** undefined if anything in it cannot be read. */

@@ -3,20 +3,18 @@
 
 import { join } from "node:path";
 import type { Random } from "../lib/random.ts";
-import { ClockMark } from "./clock-mark.ts";
 import { Commands } from "./commands.ts";
 import type { Database } from "./sqlite/database.ts";
 import { Documents } from "./document/documents.ts";
 import { Incarnation } from "./incarnation.ts";
 import { LastGoodManifests } from "./last-good-manifests.ts";
-import { Meta } from "./meta.ts";
+import { ClockMark, Meta } from "./meta.ts";
 import { unpackAddon } from "./sqlite/native-addon.ts";
 import { openDatabase, type OpenedDatabase, type Recovery } from "./sqlite/open-database.ts";
 import { Outbox } from "./outbox/outbox.ts";
 import type { EventCaps } from "./outbox/event-ring.ts";
 import { Failures, Holds, KilledContainers, Removals } from "./pod-records.ts";
 import { Responses } from "./outbox/responses.ts";
-import { RolloutFile } from "./document/rollout-file.ts";
 import { Rollouts } from "./document/rollouts.ts";
 import { SecretBox } from "./secret-box.ts";
 import { loadSecretKey } from "./secret-key.ts";
@@ -88,8 +86,13 @@ export class Store implements Disposable {
     this.removals = new Removals(database);
     this.failures = new Failures(database);
     this.killed = new KilledContainers(database);
-    const file = new RolloutFile(options.files, join(directory, "rollouts"));
-    this.rollouts = new Rollouts({ database, secrets, file, isNew: opened.origin !== "opened" });
+    this.rollouts = new Rollouts({
+      database,
+      secrets,
+      files: options.files,
+      path: join(directory, "rollouts"),
+      isNew: opened.origin !== "opened",
+    });
     this.holds = new Holds(database);
     this.commands = new Commands(database);
     this.responses = new Responses(database);

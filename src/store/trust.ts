@@ -4,6 +4,7 @@
 import { base64OfBytes } from "../api/validation/base64.ts";
 import { messageOf } from "../lib/errors.ts";
 import { sha256 } from "../lib/system-sha256.ts";
+import { textOf } from "./checked-file.ts";
 import { readCheckedTrust, readTrustRecord } from "./checkpoint-schemas.ts";
 import type { Meta } from "./meta.ts";
 import type { StoreFiles } from "./store-files.ts";
@@ -73,27 +74,17 @@ export class TrustFile implements TrustStore {
   }
 
   #readRow(): Copy {
-    const text = this.#options.meta.get(KEY);
-    if (text === undefined) return { text, record: NOTHING, troubles: [] };
-    const record = decodeTrust(text);
-    if (record !== undefined) return { text, record, troubles: [] };
-    return { text, record: DAMAGED, troubles: [damaged("the row `trust` of the database")] };
+    return copyOf("the row `trust` of the database", this.#options.meta.get(KEY));
   }
 
   #readFile(): Copy {
     const { files, path } = this.#options;
     try {
-      if (files.info(path) === undefined) return { text: undefined, record: NOTHING, troubles: [] };
-      const text = new TextDecoder().decode(files.read(path, MAX_BYTES));
-      const record = decodeTrust(text);
-      if (record !== undefined) return { text, record, troubles: [] };
-      return { text, record: DAMAGED, troubles: [damaged(path)] };
+      const isThere = files.info(path) !== undefined;
+      return copyOf(path, isThere ? textOf(files.read(path, MAX_BYTES)) : undefined);
     } catch (error) {
-      return {
-        text: undefined,
-        record: DAMAGED,
-        troubles: [damaged(path, messageOf(error))],
-      };
+      const troubles = [damaged(path, messageOf(error))];
+      return { text: undefined, record: DAMAGED, troubles };
     }
   }
 
@@ -119,6 +110,12 @@ interface Copy {
   readonly text: string | undefined;
   readonly record: TrustRecord;
   readonly troubles: readonly string[];
+}
+
+/** `text` undefined = there is none. */
+function copyOf(what: string, text: string | undefined): Copy {
+  const record = text === undefined ? NOTHING : decodeTrust(text);
+  return { text, record: record ?? DAMAGED, troubles: record === undefined ? [damaged(what)] : [] };
 }
 
 function damaged(

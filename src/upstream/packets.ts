@@ -15,10 +15,10 @@ export interface OutboxRow {
 }
 
 export interface OutboxRows {
-  /** At most `limit` rows in the order of sending; they are in flight until `sentAll`, `retry` or `released`. */
+  /** At most `limit` rows in the order of sending; they are in flight until `sent`, `retry` or `released`. */
   nextBatch(limit: number): readonly OutboxRow[];
   /** The broker has acknowledged them. */
-  sentAll(ids: readonly number[]): void;
+  sent(ids: readonly number[]): void;
   /** The broker did not accept it; it may be sent again. */
   retry(id: number): void;
   /** The connection is over: nothing is in flight. */

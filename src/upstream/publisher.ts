@@ -198,7 +198,7 @@ export class Publisher {
   #strikeOut(drain: Drain, ids: readonly number[]): void {
     const { clock, log, outbox } = this.#options;
     try {
-      outbox.sentAll(ids);
+      outbox.sent(ids);
     } catch (error) {
       log.warn("cannot remove acknowledged messages from the outbox; trying again", {
         error: messageOf(error),

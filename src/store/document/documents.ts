@@ -21,7 +21,7 @@ import {
 } from "./stored-document.ts";
 import { isSourceName, type SourceName } from "../../api/pod/labels.ts";
 
-export interface DocumentsOptions {
+interface DocumentsOptions {
   readonly database: Database;
   readonly meta: Meta;
   readonly files: StoreFiles;

@@ -5,12 +5,16 @@ import type { GoodCopy, PodOfSource, RolloutState } from "../../api/pod/rollout.
 import type { Database, Query } from "../sqlite/database.ts";
 import {
   readGoodCopy,
+  readRolloutRows,
   readRolloutState,
+  writeRolloutRows,
   type CopyRow,
   type RolloutRow,
+  type RolloutRows,
 } from "../checkpoint-schemas.ts";
+import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
 import type { SecretBox } from "../secret-box.ts";
-import type { RolloutFile } from "./rollout-file.ts";
+import type { StoreFiles } from "../store-files.ts";
 import type { SourceName } from "../../api/pod/labels.ts";
 
 interface RolloutChange extends PodOfSource {
@@ -19,10 +23,19 @@ interface RolloutChange extends PodOfSource {
   readonly copy?: GoodCopy;
 }
 
-export interface RolloutsOptions {
+const MAGIC = "agent-rollouts";
+/** Far more than all documents of a node together. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+interface RolloutsOptions {
   readonly database: Database;
   readonly secrets: SecretBox;
-  readonly file: RolloutFile;
+  readonly files: StoreFiles;
+  /**
+   * A copy of the rows that can be read without the database: a node that lost its database must not try again what it
+   * has rolled back.
+   */
+  readonly path: string;
   /** The database was just created: its rows are restored from the file. */
   readonly isNew: boolean;
 }
@@ -42,14 +55,16 @@ export class Rollouts {
   readonly #deleteCopy: Query<[string, string], unknown>;
   readonly #allStates: Query<[], RolloutRow>;
   readonly #allCopies: Query<[], CopyRow>;
-  readonly #file: RolloutFile;
+  readonly #files: StoreFiles;
+  readonly #path: string;
   /** The table in memory: reads cost no query. */
   readonly #known = new Map<SourceName, Map<string, RolloutState>>();
 
-  constructor({ database, secrets, file, isNew }: RolloutsOptions) {
+  constructor({ database, secrets, files, path, isNew }: RolloutsOptions) {
     this.#database = database;
     this.#secrets = secrets;
-    this.#file = file;
+    this.#files = files;
+    this.#path = path;
     const key = ["source", "name"] as const;
     this.#upsert = database.upsert<RolloutRow>("rollout", { key, values: ["state"] });
     const values = ["revision", "content"] as const;
@@ -118,13 +133,33 @@ export class Rollouts {
     this.#mirror();
   }
 
+  /** Best effort: the rows are in the database, and the next change writes the file again. */
   #mirror(): void {
-    this.#file.write({ states: this.#allStates.all(), copies: this.#allCopies.all() });
+    const rows = { states: this.#allStates.all(), copies: this.#allCopies.all() };
+    const text = `${JSON.stringify(writeRolloutRows(rows))}\n`;
+    try {
+      if (rows.states.length === 0) this.#files.remove(this.#path);
+      else this.#files.writeAtomic(this.#path, withChecksum(MAGIC, text), 0o600);
+    } catch {
+      // Mostly a full disk, which the write of the rows reports.
+    }
+  }
+
+  /** undefined = there is no file, or it is damaged. */
+  #readFile(): RolloutRows | undefined {
+    try {
+      if (this.#files.info(this.#path) === undefined) return undefined;
+      const content = checkedContent(MAGIC, this.#files.read(this.#path, MAX_BYTES));
+      return content && readRolloutRows(textOf(content));
+    } catch {
+      // An unreadable file counts as absent: the last good revisions are unknown then.
+      return undefined;
+    }
   }
 
   /** After a lost database: takes the rows of the file. */
   #restore(): void {
-    const rows = this.#file.read();
+    const rows = this.#readFile();
     if (rows === undefined) return;
     this.#database.transaction(() => {
       for (const row of rows.states) this.#upsert(row);

@@ -74,6 +74,7 @@ export class EventRing {
     for (const type of TYPES) this.#kept[type] = count.get(EVENT_RANK[type])?.n ?? 0;
   }
 
+  /** Kept in memory until `flush`. `payload` is the JSON of one event without `n`. */
   add(event: OutboxEvent): void {
     const buffer = this.#buffers[event.type];
     this.#added += 1;
@@ -83,6 +84,7 @@ export class EventRing {
     this.#overflow[event.type] += 1;
   }
 
+  /** One transaction for all events since the last one; true when there were some. Throws when the disk is full; may be called again. */
   flush(): boolean {
     const waiting = [...this.#buffers.Normal, ...this.#buffers.Warning];
     if (waiting.length === 0) return false;
@@ -101,7 +103,7 @@ export class EventRing {
     return true;
   }
 
-  /** If events were dropped: adds the event that `describe` makes of the counts, and resets them, in one transaction. */
+  /** If events were dropped: adds the event that `describe` makes of the counts, and resets them, in one transaction. True when there were some. */
   settleDropped(describe: (dropped: DroppedEvents) => OutboxEvent): boolean {
     const dropped = this.dropped();
     if (TYPES.every((type) => dropped[type] === 0)) return false;

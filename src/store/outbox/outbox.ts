@@ -2,7 +2,7 @@
 // ring.
 
 import type { Database, Query } from "../sqlite/database.ts";
-import { EventRing, type EventCaps, type OutboxEvent, type DroppedEvents } from "./event-ring.ts";
+import { EventRing, type EventCaps } from "./event-ring.ts";
 import type { Meta } from "../meta.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 
@@ -59,7 +59,7 @@ const OF_TOPIC = "kind <> 'event' AND kind <> 'response'";
 
 export class Outbox {
   readonly #database: Database;
-  readonly #events: EventRing;
+  readonly events: EventRing;
   readonly #inFlight = new Map<number, Row>();
   /** Refreshes by topic; their ids are negative. */
   readonly #refreshes = new Map<string, Row>();
@@ -79,7 +79,7 @@ export class Outbox {
   constructor(options: OutboxOptions) {
     const { database } = options;
     this.#database = database;
-    this.#events = new EventRing(options);
+    this.events = new EventRing(options);
     this.#rowsOfTopic = database.query(
       `SELECT * FROM outbox WHERE topic = ? AND ${OF_TOPIC} ORDER BY id`,
     );
@@ -170,26 +170,6 @@ export class Outbox {
     return this.#inFlightRows().find((row) => row.id < 0 && row.topic === topic);
   }
 
-  /** Kept in memory until `flushEvents`. `payload` is the JSON of one event without `n`. */
-  addEvent(event: OutboxEvent): void {
-    this.#events.add(event);
-  }
-
-  /** One transaction for all events since the last flush; nothing when there are none. True when there were some. */
-  flushEvents(): boolean {
-    return this.#events.flush();
-  }
-
-  /** Events dropped by the ring since `settleDropped`. */
-  dropped(): DroppedEvents {
-    return this.#events.dropped();
-  }
-
-  /** If events were dropped: adds the event that `describe` makes of the counts, and resets them. True when there were some. */
-  settleDropped(describe: (dropped: DroppedEvents) => OutboxEvent): boolean {
-    return this.#events.settleDropped(describe);
-  }
-
   /** At most `limit` rows to publish now; they are in flight until `sent`, `retry` or `released`. */
   nextBatch(limit: number): readonly OutboxRow[] {
     if (limit <= 0) return [];
@@ -212,18 +192,13 @@ export class Outbox {
     return batch.map(published);
   }
 
-  /** The broker has acknowledged it. An id that is not in flight is ignored. */
-  sent(id: number): void {
-    this.sentAll([id]);
-  }
-
-  /** One transaction for all. */
-  sentAll(ids: readonly number[]): void {
+  /** The broker has acknowledged them. One transaction for all; an id that is not in flight is ignored. */
+  sent(ids: readonly number[]): void {
     const rows = [...new Set(ids)].flatMap((id) => this.#inFlight.get(id) ?? []);
     const stored = rows.filter(({ id }) => id > 0);
     if (stored.length > 0) {
       const gone = this.#database.transaction(() => stored.filter((row) => this.#acknowledge(row)));
-      for (const row of gone) if (row.kind === "event") this.#events.acknowledged(row.rank);
+      for (const row of gone) if (row.kind === "event") this.events.acknowledged(row.rank);
     }
     for (const { id } of rows) this.#inFlight.delete(id);
   }

@@ -1,32 +1,16 @@
 // Performs: writes events to the outbox: in batches, repetitions at most every ten minutes, and a count of dropped events.
 
-import type { EventType, RecordedEvent } from "../../api/v1/events.ts";
+import type { RecordedEvent } from "../../api/v1/events.ts";
 import type { Clock, Monotonic } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { eventPayload, gapEvent, type Lost } from "./event-batch.ts";
-
-/** One event as a row of the outbox. */
-interface EventRow {
-  readonly type: EventType;
-  readonly topic: string;
-  readonly payload: Uint8Array;
-}
-
-/** What events need of the outbox; store/outbox is one. */
-interface EventOutbox {
-  /** Kept in memory until `flushEvents`, which throws when the disk is full and may be called again. */
-  addEvent(row: EventRow): void;
-  /** True when there was something to write. */
-  flushEvents(): boolean;
-  /** If events were dropped: writes the row that `make` returns and counts from 0 again. True when there were some. */
-  settleDropped(make: (lost: Lost) => EventRow): boolean;
-}
+import type { EventRing } from "../../store/outbox/event-ring.ts";
+import { eventPayload, gapEvent } from "./event-batch.ts";
 
 export interface EventUplinkOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly outbox: EventOutbox;
+  readonly outbox: Pick<EventRing, "add" | "flush" | "settleDropped">;
   readonly topic: string;
   readonly node: string;
   readonly bootId: string;
@@ -99,7 +83,7 @@ export class EventUplink implements Disposable {
     const { outbox, topic, bootId, clock, redact } = this.#options;
     const message = redact?.(event.message) ?? event.message;
     const payload = eventPayload({ ...event, message }, bootId);
-    outbox.addEvent({ type: event.type, topic, payload });
+    outbox.add({ type: event.type, topic, payload });
     this.#hasUnwritten = true;
     this.#sent.delete(event.id);
     this.#sent.set(event.id, { at: clock.monotonic() });
@@ -142,7 +126,7 @@ export class EventUplink implements Disposable {
     this.#flushedAt = clock.monotonic();
     try {
       this.#hasUnwritten = false;
-      if (outbox.flushEvents()) onFlushed();
+      if (outbox.flush()) onFlushed();
     } catch (error) {
       this.#hasUnwritten = true;
       log.error("cannot write down events", { error: messageOf(error) });

@@ -98,8 +98,8 @@ describe("answers in the outbox", () => {
     {
       using store = openStore(stateDir);
       store.responses.add([answer("1"), answer("2", { correlation: bytes("c") })], 0);
-      store.outbox.addEvent({ type: "Warning", topic: "event", payload: bytes("warning") });
-      store.outbox.flushEvents();
+      store.outbox.events.add({ type: "Warning", topic: "event", payload: bytes("warning") });
+      store.outbox.events.flush();
       store.responses.add([answer("3")], 0);
       store.outbox.put({
         kind: "reported",
@@ -126,7 +126,7 @@ describe("answers in the outbox", () => {
     using store = openStore(newDirectory());
     store.responses.add([answer("1"), answer("2")], 0);
     const [first] = store.outbox.nextBatch(10);
-    store.outbox.sent(first?.id ?? 0);
+    store.outbox.sent([first?.id ?? 0]);
     store.outbox.released();
     expect(store.outbox.nextBatch(10).map(({ id }) => id)).toEqual([(first?.id ?? 0) + 1]);
     store.outbox.released();

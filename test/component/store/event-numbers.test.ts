@@ -32,19 +32,19 @@ test("kill -9 at any moment lets no event come under the number of another", asy
     const seen = await killAfter(1 + round * 3, stateDir);
     using store = openStore(stateDir);
     const waiting = store.outbox.nextBatch(10_000);
-    store.outbox.sentAll(waiting.map(({ id }) => id));
+    store.outbox.sent(waiting.map(({ id }) => id));
     for (const { id, payload } of waiting) {
       expect(contents.has(id)).toBe(false);
       contents.set(id, new TextDecoder().decode(payload));
     }
     const numbers = [...seen, ...contents.keys()].filter((id) => id > last);
-    store.outbox.addEvent({ type: "Normal", topic: "event", payload: new Uint8Array() });
-    store.outbox.flushEvents();
+    store.outbox.events.add({ type: "Normal", topic: "event", payload: new Uint8Array() });
+    store.outbox.events.flush();
     const [next] = store.outbox.nextBatch(1);
     if (next === undefined) throw new Error("the event is gone");
     expect(next.id).toBeGreaterThan(Math.max(...numbers));
     expect(Math.min(...numbers)).toBeGreaterThan(last);
     last = next.id;
-    store.outbox.sent(last);
+    store.outbox.sent([last]);
   }
 }, 60_000);

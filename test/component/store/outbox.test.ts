@@ -17,10 +17,10 @@ const event = (type: "Normal" | "Warning", payload: string) =>
 
 /** Events that reach the broker; their numbers. */
 function sayAll(outbox: Outbox, count: number): readonly number[] {
-  for (let n = 0; n < count; n += 1) outbox.addEvent(event("Normal", "e"));
-  outbox.flushEvents();
+  for (let n = 0; n < count; n += 1) outbox.events.add(event("Normal", "e"));
+  outbox.events.flush();
   const ids = outbox.nextBatch(count).map(({ id }) => id);
-  outbox.sentAll(ids);
+  outbox.sent(ids);
   return ids;
 }
 
@@ -30,7 +30,7 @@ function increasing(numbers: readonly number[]): number[] {
 
 function sendAll(outbox: Outbox): readonly string[] {
   const batch = outbox.nextBatch(100);
-  for (const { id } of batch) outbox.sent(id);
+  outbox.sent(batch.map(({ id }) => id));
   return batch.map(text);
 }
 
@@ -39,9 +39,9 @@ describe("the order of sending", () => {
     using store = openStore(newDirectory());
     const { outbox } = store;
     outbox.put(message("pod", "pod/a", "pod a"));
-    outbox.addEvent(event("Normal", "normal"));
-    outbox.addEvent(event("Warning", "warning"));
-    outbox.flushEvents();
+    outbox.events.add(event("Normal", "normal"));
+    outbox.events.add(event("Warning", "warning"));
+    outbox.events.flush();
     outbox.put(message("reported", "reported", "reported"));
     outbox.put(message("state", "state", "birth"));
     expect(sendAll(outbox)).toEqual(["birth", "reported", "warning", "pod a", "normal"]);
@@ -78,7 +78,7 @@ describe("newest wins", () => {
     outbox.put(message("pod", "pod/a", "2"));
     outbox.put(message("pod", "pod/a", "3"));
     expect(outbox.nextBatch(10)).toEqual([]);
-    outbox.sent(first?.id ?? 0);
+    outbox.sent([first?.id ?? 0]);
     expect(sendAll(outbox)).toEqual(["3"]);
     expect(outbox.put(message("pod", "pod/a", "3"))).toBe(false);
   });
@@ -129,9 +129,9 @@ describe("across a restart", () => {
       store.outbox.put(message("pod", "pod/a", "1"));
       store.outbox.nextBatch(10);
       store.outbox.put(message("pod", "pod/a", "2"));
-      store.outbox.addEvent(event("Warning", "kept"));
-      store.outbox.flushEvents();
-      store.outbox.addEvent(event("Warning", "not committed yet"));
+      store.outbox.events.add(event("Warning", "kept"));
+      store.outbox.events.flush();
+      store.outbox.events.add(event("Warning", "not committed yet"));
     }
     using store = openStore(stateDir);
     expect(sendAll(store.outbox)).toEqual(["kept", "2"]);
@@ -191,10 +191,10 @@ describe("across a restart", () => {
   test("event numbers tell the order in which the events were added", () => {
     using store = openStore(newDirectory());
     const { outbox } = store;
-    outbox.addEvent(event("Warning", "1"));
-    outbox.addEvent(event("Normal", "2"));
-    outbox.addEvent(event("Warning", "3"));
-    outbox.flushEvents();
+    outbox.events.add(event("Warning", "1"));
+    outbox.events.add(event("Normal", "2"));
+    outbox.events.add(event("Warning", "3"));
+    outbox.events.flush();
     const rows = outbox.nextBatch(10).toSorted((a, b) => a.id - b.id);
     expect(rows.map(text)).toEqual(["1", "2", "3"]);
   });
@@ -250,7 +250,7 @@ describe("a refresh in memory", () => {
     const [flying] = outbox.nextBatch(10);
     outbox.put(message("reported", "reported", "changed"));
     expect(outbox.nextBatch(10)).toEqual([]);
-    outbox.sent(flying?.id ?? 0);
+    outbox.sent([flying?.id ?? 0]);
     expect(sendAll(outbox)).toEqual(["changed"]);
     outbox.put(message("reported", "reported", "changed again"));
     expect(sendAll(outbox)).toEqual(["changed again"]);
@@ -292,50 +292,50 @@ describe("the ring of events", () => {
     {
       using store = openStore(stateDir, { eventCaps });
       for (let n = 1; n <= 5; n += 1) {
-        store.outbox.addEvent(event("Normal", `n${n}`));
-        store.outbox.addEvent(event("Warning", `w${n}`));
-        if (n === 2) store.outbox.flushEvents();
+        store.outbox.events.add(event("Normal", `n${n}`));
+        store.outbox.events.add(event("Warning", `w${n}`));
+        if (n === 2) store.outbox.events.flush();
       }
-      expect(store.outbox.flushEvents()).toBe(true);
-      expect(store.outbox.flushEvents()).toBe(false);
+      expect(store.outbox.events.flush()).toBe(true);
+      expect(store.outbox.events.flush()).toBe(false);
     }
     using store = openStore(stateDir, { eventCaps });
-    expect(store.outbox.dropped()).toEqual({ Normal: 2, Warning: 3 });
+    expect(store.outbox.events.dropped()).toEqual({ Normal: 2, Warning: 3 });
     const gap = (lost: DroppedEvents) => event("Warning", `gap ${lost.Normal} ${lost.Warning}`);
-    expect(store.outbox.settleDropped(gap)).toBe(true);
-    expect(store.outbox.dropped()).toEqual({ Normal: 0, Warning: 0 });
-    expect(store.outbox.settleDropped(gap)).toBe(false);
+    expect(store.outbox.events.settleDropped(gap)).toBe(true);
+    expect(store.outbox.events.dropped()).toEqual({ Normal: 0, Warning: 0 });
+    expect(store.outbox.events.settleDropped(gap)).toBe(false);
     expect(sendAll(store.outbox)).toEqual(["w4", "w5", "gap 2 3", "n3", "n4", "n5"]);
   });
 
   test("counts right when a row in flight is dropped and then acknowledged", () => {
     using store = openStore(newDirectory(), { eventCaps });
     const { outbox } = store;
-    for (const n of [1, 2, 3]) outbox.addEvent(event("Normal", `n${n}`));
-    outbox.flushEvents();
+    for (const n of [1, 2, 3]) outbox.events.add(event("Normal", `n${n}`));
+    outbox.events.flush();
     const flying = outbox.nextBatch(1);
-    outbox.addEvent(event("Normal", "n4"));
-    outbox.flushEvents();
-    outbox.sentAll(flying.map(({ id }) => id));
-    for (const n of [5, 6]) outbox.addEvent(event("Normal", `n${n}`));
-    outbox.flushEvents();
+    outbox.events.add(event("Normal", "n4"));
+    outbox.events.flush();
+    outbox.sent(flying.map(({ id }) => id));
+    for (const n of [5, 6]) outbox.events.add(event("Normal", `n${n}`));
+    outbox.events.flush();
     expect(sendAll(outbox)).toEqual(["n4", "n5", "n6"]);
   });
 
   test("commits many events in one transaction, and none without events", () => {
     using store = openStore(newDirectory());
     const before = store.database.totalChanges;
-    store.outbox.addEvent(event("Normal", "a"));
+    store.outbox.events.add(event("Normal", "a"));
     expect(store.database.totalChanges).toBe(before);
     expect(store.outbox.nextBatch(10)).toEqual([]);
-    store.outbox.addEvent(event("Warning", "b"));
+    store.outbox.events.add(event("Warning", "b"));
     expect(store.outbox.nextBatch(10)).toEqual([]);
-    store.outbox.flushEvents();
+    store.outbox.events.flush();
     const reservation = 1;
     expect(store.database.totalChanges).toBe(before + 2 + reservation);
-    expect(store.outbox.flushEvents()).toBe(false);
-    store.outbox.addEvent(event("Normal", "c"));
-    store.outbox.flushEvents();
+    expect(store.outbox.events.flush()).toBe(false);
+    store.outbox.events.add(event("Normal", "c"));
+    store.outbox.events.flush();
     expect(store.database.totalChanges).toBe(before + 3 + reservation);
   });
 });

@@ -7,11 +7,11 @@ const [stateDir = ""] = process.argv.slice(2);
 const { outbox } = openStore(stateDir);
 for (let n = 0; ; n += 1) {
   for (const type of ["Normal", "Warning"] as const)
-    outbox.addEvent({ type, topic: "event", payload: new TextEncoder().encode(`{"at":${n}}`) });
-  outbox.flushEvents();
+    outbox.events.add({ type, topic: "event", payload: new TextEncoder().encode(`{"at":${n}}`) });
+  outbox.events.flush();
   const ids = outbox.nextBatch(10).map(({ id }) => id);
   // The broker has them, whether or not we live to hear it.
   writeSync(1, `${ids.join(" ")}\n`);
-  if (n % 3 === 0) outbox.sentAll(ids);
+  if (n % 3 === 0) outbox.sent(ids);
   else outbox.released();
 }

@@ -152,11 +152,15 @@ test("nothing is written while nothing changes", () => {
     store.meta.set("key", "value");
     store.meta.remove("absent");
     store.outbox.put(status);
-    store.outbox.flushEvents();
-    store.outbox.settleDropped(() => ({ type: "Warning", topic: "t", payload: bytes("gap") }));
+    store.outbox.events.flush();
+    store.outbox.events.settleDropped(() => ({
+      type: "Warning",
+      topic: "t",
+      payload: bytes("gap"),
+    }));
   };
   repeat();
-  for (const { id } of store.outbox.nextBatch(10)) store.outbox.sent(id);
+  store.outbox.sent(store.outbox.nextBatch(10).map(({ id }) => id));
 
   const watched = (): unknown => ({
     changes: store.database.totalChanges,
@@ -189,7 +193,7 @@ test("an unchanged refresh is sent and never touches the disk", () => {
       refresh: true,
     }) as const;
   store.outbox.put(report(1));
-  for (const { id } of store.outbox.nextBatch(10)) store.outbox.sent(id);
+  store.outbox.sent(store.outbox.nextBatch(10).map(({ id }) => id));
   const before = [store.database.totalChanges, statSync(join(stateDir, "agent.db-wal")).mtimeMs];
   for (let seq = 2; seq < 20; seq += 1) {
     expect(store.outbox.put(report(seq))).toBe(true);
@@ -198,7 +202,7 @@ test("an unchanged refresh is sent and never touches the disk", () => {
       `{"seq":${seq}}`,
     ]);
     if (seq % 2 === 0) store.outbox.released();
-    else for (const { id } of batch) store.outbox.sent(id);
+    else store.outbox.sent(batch.map(({ id }) => id));
   }
   const after = [store.database.totalChanges, statSync(join(stateDir, "agent.db-wal")).mtimeMs];
   expect(after).toEqual(before);

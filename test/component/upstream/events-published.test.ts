@@ -50,7 +50,7 @@ class Life {
     });
     this.uplink = new EventUplink({
       ...common,
-      outbox,
+      outbox: outbox.events,
       topic: TOPIC,
       node: "pi-1",
       bootId: "boot-1",
@@ -325,11 +325,11 @@ describe("a gap", () => {
 test("a disk that takes nothing for a while loses nothing", async () => {
   const life = begin();
   const { outbox } = life.store;
-  const flushEvents = outbox.flushEvents.bind(outbox);
+  const flush = outbox.events.flush.bind(outbox.events);
   let isFull = true;
-  outbox.flushEvents = (): boolean => {
+  outbox.events.flush = (): boolean => {
     if (isFull) throw new Error("the disk is full");
-    return flushEvents();
+    return flush();
   };
   life.connect();
   life.say("a");

@@ -66,7 +66,7 @@ export class StrictNode implements Disposable {
     this.#uplink = new EventUplink({
       clock,
       log,
-      outbox,
+      outbox: outbox.events,
       topic: EVENT,
       node: "pi-1",
       bootId: "boot-1",
@@ -119,7 +119,7 @@ export class StrictNode implements Disposable {
 
   /** What waits for the disk's ten seconds is there now. */
   flush(): void {
-    this.store.outbox.flushEvents();
+    this.store.outbox.events.flush();
     this.#publisher.wake();
   }
 

@@ -54,7 +54,7 @@ export class MemoryOutbox implements OutboxRows {
     return batch;
   }
 
-  sentAll(ids: readonly number[]): void {
+  sent(ids: readonly number[]): void {
     for (const id of ids) {
       if (!this.inFlight.delete(id)) continue;
       this.rows.splice(

@@ -1,33 +1,7 @@
 // Decides what one PUBLISH contains: one row of the outbox as the broker accepts it, or several events.
 
 import type { ConnectAck, MqttMessage } from "../mqtt/mqtt-link.ts";
-
-export interface OutboxRow {
-  readonly id: number;
-  readonly kind: "state" | "reported" | "pod" | "event" | "response";
-  readonly topic: string;
-  /** Of an event: the JSON object of one event without its number, which is `id`. */
-  readonly payload: Uint8Array;
-  readonly qos: 0 | 1;
-  readonly retain: boolean;
-  /** MQTT 5's Correlation Data, of a response. */
-  readonly correlation?: Uint8Array;
-}
-
-export interface OutboxRows {
-  /** At most `limit` rows in the order of sending; they are in flight until `sent`, `retry` or `released`. */
-  nextBatch(limit: number): readonly OutboxRow[];
-  /** The broker has acknowledged them. */
-  sent(ids: readonly number[]): void;
-  /** The broker did not accept it; it may be sent again. */
-  retry(id: number): void;
-  /** The connection is over: nothing is in flight. */
-  released(): void;
-  /** Nothing is sent on this topic until `readmit`. */
-  setAside(topic: string): void;
-  /** Every topic that was set aside may be tried again. */
-  readmit(): void;
-}
+import type { OutboxRow } from "../store/outbox/outbox.ts";
 
 /** One PUBLISH and the rows it settles. */
 export interface Packet {

@@ -7,7 +7,8 @@ import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { LatestBox } from "../lib/mailbox.ts";
 import type { MqttSession } from "../mqtt/mqtt-link.ts";
-import { allowed, excess, packetsOf, type Packet, type OutboxRows } from "./packets.ts";
+import type { Outbox } from "../store/outbox/outbox.ts";
+import { allowed, excess, packetsOf, type Packet } from "./packets.ts";
 import {
   afterDisconnect,
   afterRefusal,
@@ -18,6 +19,11 @@ import {
   type Suspects,
   topicsCondition,
 } from "./link/topic-circuit-breaker.ts";
+
+export type OutboxRows = Pick<
+  Outbox,
+  "nextBatch" | "sent" | "retry" | "released" | "setAside" | "readmit"
+>;
 
 export interface PublisherOptions {
   readonly clock: Clock;

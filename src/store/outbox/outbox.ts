@@ -27,9 +27,11 @@ export interface OutboxRow {
   readonly id: number;
   readonly kind: TopicKind | "event" | "response";
   readonly topic: string;
+  /** Of an event: the JSON object of one event without its number, which is `id`. */
   readonly payload: Uint8Array;
   readonly qos: 0 | 1;
   readonly retain: boolean;
+  /** MQTT 5's Correlation Data, of a response. */
   readonly correlation?: Uint8Array;
 }
 

@@ -11,7 +11,8 @@ import { Publisher } from "../../../src/upstream/publisher.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeBroker } from "../../fakes/fake-mqtt-broker.ts";
 import type { FakeMqttLink } from "../../fakes/fake-mqtt-link.ts";
-import type { OutboxRow, OutboxRows } from "../../../src/upstream/packets.ts";
+import type { OutboxRow } from "../../../src/store/outbox/outbox.ts";
+import type { OutboxRows } from "../../../src/upstream/publisher.ts";
 
 export const STATE = "agent/v1/node/pi-1/state";
 export const DESIRED = "agent/v1/node/pi-1/desired";

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 
 import type { ConnectAck } from "../../../src/mqtt/mqtt-link.ts";
-import { allowed, excess, packetsOf, type OutboxRow } from "../../../src/upstream/packets.ts";
+import type { OutboxRow } from "../../../src/store/outbox/outbox.ts";
+import { allowed, excess, packetsOf } from "../../../src/upstream/packets.ts";
 
 const origin = { incarnation: "cafe", session: 7 };
 const ACK: ConnectAck = {

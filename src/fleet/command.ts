@@ -153,7 +153,9 @@ function printAnswer({ terminal }: FleetParts, { node, verb }: CommandAsk, answe
   const isDone = phase === "done" || (phase === "duplicate" && code < 300);
   const why = leaseEnd(answer.data);
   if (isDone && why !== undefined)
-    terminal.err(`${printable(`the node has stopped sending: ${why}`)}; ask again to go on\n`);
+    terminal.err(
+      `${printable(`the node has stopped sending: ${why}`)}; repeat the command to continue\n`,
+    );
   if (isDone && verb !== "logs") terminal.out(`${verb} on ${node}: done\n`);
   if (isDone) return 0;
   const reason = error === "" ? "" : `: ${error}`;

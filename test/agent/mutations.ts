@@ -194,7 +194,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
   return { uid, namespace, name };
 }
 
-/** The label selector that finds ours and nothing else. */
+/** The label selector of everything that this agent created. */
 export function ourSelector(instance: string): Record<string, string> {
   return { [LABEL.managed]: "true", [LABEL.instance]: instance };`,
     replacement: `  if (instance === undefined) return undefined;
@@ -205,7 +205,7 @@ export function ourSelector(instance: string): Record<string, string> {
   return { uid, namespace, name };
 }
 
-/** The label selector that finds ours and nothing else. */
+/** The label selector of everything that this agent created. */
 export function ourSelector(instance: string): Record<string, string> {
   return instance === undefined ? {} : { [LABEL.managed]: "true" };`,
   },

@@ -143,7 +143,7 @@ test("logs -f shows its own lease only, and says what is missing", async () => {
   });
   expect({ code, stdout, stderr }).toEqual({
     code: 0,
-    stderr: "the node has stopped sending: Expired; ask again to go on\n",
+    stderr: "the node has stopped sending: Expired; repeat the command to continue\n",
     stdout: "mine\n[3 lines are missing here]\nlater\n",
   });
 });

@@ -67,7 +67,7 @@ export interface DesiredState {
   readonly rejected: readonly Rejection[];
 }
 
-/** Before any source has said anything. */
+/** Before any source has synced. */
 export const NOTHING_DESIRED: DesiredState = {
   pods: [],
   objects: [],

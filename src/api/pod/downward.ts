@@ -1,4 +1,4 @@
-// What a pod may be told about itself: the values behind fieldRef and resourceFieldRef. kubelet: fieldpath, ExtractContainerResourceValue
+// The values behind fieldRef and resourceFieldRef. kubelet: fieldpath, ExtractContainerResourceValue
 
 import { allContainers, type Pod } from "../v1/pod.ts";
 import { parseQuantity, wholeUnits } from "../resource/quantity.ts";

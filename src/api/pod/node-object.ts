@@ -1,4 +1,4 @@
-// `agent-node`: the one ConfigMap that nobody writes. It tells pods of every namespace where they are.
+// `agent-node`: the ConfigMap that the node itself provides to pods of every namespace: its name, labels and groups.
 
 import type { Rejection } from "./desired-pod.ts";
 import type { ConfigMap } from "../v1/object/config-map.ts";
@@ -33,7 +33,7 @@ export function nodeConfigMap(node: NodeIdentity, namespace: string): ConfigMap 
   };
 }
 
-/** Why nobody may declare `object`; undefined = anybody may. */
+/** Why `object` must not be declared; undefined = it may be. */
 export function reservedError({
   kind,
   metadata,

@@ -31,7 +31,7 @@ export function referencesOf(pod: Pod): readonly ObjectReference[] {
   const { spec } = pod;
   const found = [
     ...spec.imagePullSecrets.map(
-      // A pull also works without credentials; whoever needs them hears it from the registry. kubelet: getPullSecretsForPod
+      // A pull also works without credentials; a registry that requires them refuses the pull. kubelet: getPullSecretsForPod
       (name, index): Found => ({
         kind: "Secret",
         name,

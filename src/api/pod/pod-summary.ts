@@ -118,8 +118,8 @@ function statusWord(pod: SummarizedPod, { init, isInitializing, terminating }: W
 /** The first container that has something to say, else the sidecar that is down, else the pod's own reason or phase. */
 function mainWord(pod: SummarizedPod, initWord: string | undefined): string {
   const { containerStatuses: statuses = [], reason, phase } = pod.status;
-  const said = statuses.map(({ state }) => stateWord(state)).find((word) => word !== undefined);
-  const word = said ?? initWord ?? nonEmpty(reason) ?? phase ?? "Unknown";
+  const reported = statuses.map(({ state }) => stateWord(state)).find((word) => word !== undefined);
+  const word = reported ?? initWord ?? nonEmpty(reason) ?? phase ?? "Unknown";
   if (word !== "Completed" || !statuses.some(isRunningReady)) return word;
   return isConditionTrue(pod, "Ready") ? "Running" : "NotReady";
 }

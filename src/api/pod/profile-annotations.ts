@@ -1,4 +1,4 @@
-// The annotations by which older pods name their AppArmor profiles, and those for seccomp that nobody reads any more.
+// The annotations by which older pods name their AppArmor profiles, and those for seccomp that are no longer read.
 // k8s: ValidateAppArmorPodAnnotations, applyAppArmorVersionSkew
 
 import { sameValue } from "../../lib/compare.ts";

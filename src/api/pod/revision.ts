@@ -13,7 +13,7 @@ import type { Revision } from "./rollout.ts";
 export interface RevisionFacts {
   readonly objects: LocalObjects;
   readonly sha256: Sha256;
-  /** Of a Secret's content: whoever reads the revision upstream must not be able to try guesses. */
+  /** Of a Secret's content: the revision is published, and must not allow guesses to be checked. */
   readonly secretDigest: (text: string) => string;
 }
 

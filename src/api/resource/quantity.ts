@@ -6,7 +6,7 @@ export const QUANTITY_FORM =
 const MAX_DIGITS = 40;
 const NANO_PER_UNIT = 1_000_000_000n;
 const NANO_PER_MILLI = 1_000_000n;
-/** Kubernetes lowers what is more to this; nobody means that, so here it is no quantity. */
+/** Kubernetes lowers larger amounts to this, which is never intended: here they are invalid. */
 const MAX_UNITS = 2n ** 63n - 1n;
 
 const DECIMAL: Readonly<Record<string, number>> = {

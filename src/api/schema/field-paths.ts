@@ -1,4 +1,4 @@
-// Fields by their paths: every one of a kind, and the one that somebody asks for.
+// Fields by their paths: all fields of a kind, and the one at a path.
 
 import { suggest } from "../../lib/suggest.ts";
 import type { Field, Level } from "./type.ts";

@@ -1,4 +1,4 @@
-// Which kernel settings a pod may have to itself, and which of them harm nobody else. kubelet: sysctl allowlist
+// Kernel settings that a pod can have in its own namespaces, and those of them that affect no other pod. kubelet: sysctl allowlist
 
 export type SysctlNamespace = "ipc" | "net";
 

@@ -9,7 +9,7 @@ import { validateHostNamespaces } from "./validate-host-namespaces.ts";
 import { writtenIndex, type Written } from "../decode/written-index.ts";
 import type { Container } from "../v1/container.ts";
 
-/** `spec` after defaults; what is said names positions of the written lists. */
+/** `spec` after defaults; findings name positions in the written lists. */
 export function validateSpec(spec: PodSpec, findings: Findings): void {
   validateContainerNames(spec, findings);
   unique(
@@ -42,7 +42,7 @@ interface At {
   readonly path: FieldPath;
 }
 
-/** One name, one container of the pod; where an init container and another share it, the former is told. */
+/** Names are unique among all containers; a name shared with an init container is an error of the init container. */
 function validateContainerNames({ initContainers, containers }: PodSpec, findings: Findings): void {
   unique(
     [...containers, ...initContainers],

@@ -47,7 +47,7 @@ export type Lost = Readonly<Record<EventType, number>>;
 
 /** Reports how many events were dropped. */
 export function gapEvent({ Normal, Warning }: Lost, node: string): NewEvent {
-  const message = `${Normal} Normal and ${Warning} Warning events were dropped before the broker could be told`;
+  const message = `${Normal} Normal and ${Warning} Warning events were dropped before they were published`;
   return {
     type: "Warning",
     reason: "EventsDropped",

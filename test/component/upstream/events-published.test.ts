@@ -308,7 +308,7 @@ describe("a gap", () => {
     expect(events()).toEqual([]);
     broker.start();
     await clock.advance(MINUTE);
-    const gap = "15 Normal and 2 Warning events were dropped before the broker could be told";
+    const gap = "15 Normal and 2 Warning events were dropped before they were published";
     expect(messages().slice(0, 11)).toEqual([
       ...[2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((n) => `w${n}`),
       gap,

@@ -66,6 +66,6 @@ test("a gap is a warning of the node", () => {
     type: "Warning",
     reason: "EventsDropped",
     object: { kind: "Node", name: "pi-1" },
-    message: "12 Normal and 1 Warning events were dropped before the broker could be told",
+    message: "12 Normal and 1 Warning events were dropped before they were published",
   });
 });

@@ -19,7 +19,7 @@ import {
   podsDirectory,
 } from "./volume-directory.ts";
 import type { Container } from "../api/v1/container.ts";
-import { type SubPathRequest, SubPaths } from "./sub-path.ts";
+import { prepareSubPath, type SubPathRequest } from "./sub-path.ts";
 
 export interface VolumesOptions extends EmptyDirHost, Partial<ProjectionFacts> {
   /** Judges what hostPaths of the pod lead to; undefined = they are taken as written. */
@@ -95,7 +95,7 @@ export class Volumes {
     this.checkPaths(pod, new Map([[part.volumeName, part.volumePath]]));
     const volume = pod.spec.volumes.find(({ name }) => name === part.volumeName);
     const readOnly = volume !== undefined && isReadOnlyVolume(volume);
-    return new SubPaths(this.#options).prepare({ ...part, readOnly });
+    return prepareSubPath(this.#options, { ...part, readOnly });
   }
 
   /**

@@ -25,44 +25,30 @@ export interface SubPathRequest {
   readonly readOnly: boolean;
 }
 
-export class SubPaths {
-  readonly #host: VolumeHost;
-
-  constructor(host: VolumeHost) {
-    this.#host = host;
+/**
+ * Returns the path on the host to mount instead of the volume. Each call resolves the path again; a running container
+ * keeps its mount. Throws AgentError `CreateContainerConfigError`. `Volumes.tearDown` removes it.
+ */
+export function prepareSubPath(host: VolumeHost, request: SubPathRequest): string {
+  try {
+    return bindSubPath(host, request);
+  } catch (cause) {
+    const { volumeName, container } = request;
+    const message = `failed to prepare subPath for volumeMount "${volumeName}" of container "${container}": ${messageOf(cause)}`;
+    throw new AgentError({ reason: "CreateContainerConfigError", message, cause });
   }
+}
 
-  /**
-   * Returns the path on the host to mount instead of the volume. Each call resolves the path again; a running container
-   * keeps its mount. Throws AgentError `CreateContainerConfigError`. `Volumes.tearDown` removes it.
-   */
-  prepare(request: SubPathRequest): string {
-    try {
-      return this.#prepare(request);
-    } catch (cause) {
-      const { volumeName, container } = request;
-      const message = `failed to prepare subPath for volumeMount "${volumeName}" of container "${container}": ${messageOf(cause)}`;
-      throw new AgentError({ reason: "CreateContainerConfigError", message, cause });
-    }
-  }
-
-  #prepare(request: SubPathRequest): string {
-    const { files, mounts, stateDir } = this.#host;
-    const { uid, index, subPath } = request;
-    mustStayInside(subPath);
-    const parent = subPathsDirectory(stateDir, uid, request);
-    const target = `${parent}/${index}`;
-    makePodDirectory(this.#host, uid);
-    files.makeDirectory(parent, POD_DIRECTORY_MODE);
-    unmountAll(this.#host, target);
-    mounts.bindBeneath({
-      root: request.volumePath,
-      path: subPath,
-      create: !request.readOnly,
-      target,
-    });
-    return target;
-  }
+function bindSubPath(host: VolumeHost, request: SubPathRequest): string {
+  const { uid, index, subPath: path, volumePath: root, readOnly } = request;
+  mustStayInside(path);
+  const parent = subPathsDirectory(host.stateDir, uid, request);
+  const target = `${parent}/${index}`;
+  makePodDirectory(host, uid);
+  host.files.makeDirectory(parent, POD_DIRECTORY_MODE);
+  unmountAll(host, target);
+  host.mounts.bindBeneath({ root, path, create: !readOnly, target });
+  return target;
 }
 
 /** kubelet: makeMounts */

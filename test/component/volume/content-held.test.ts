@@ -5,7 +5,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Pod } from "../../../src/api/v1/pod.ts";
 import type { Volume } from "../../../src/api/v1/volumes.ts";
-import { SubPaths } from "../../../src/volume/sub-path.ts";
+import { prepareSubPath } from "../../../src/volume/sub-path.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { volumeWorlds, type VolumeWorld } from "./volume-world.ts";
 import type { Container } from "../../../src/api/v1/container.ts";
@@ -53,9 +53,9 @@ describe("a directory of a ConfigMap that a container mounts alone", () => {
     const world = newWorld();
     world.objects.setConfigMap("app", { a: "1", b: "1" });
     const root = world.volumes.setUp(pod).get("cfg") ?? "";
-    const subPaths = new SubPaths(world);
     const part = { uid: UID, container: "web", index: 0, volumeName: "cfg", volumePath: root };
-    const again = (): string => subPaths.prepare({ ...part, subPath: "conf.d", readOnly: true });
+    const again = (): string =>
+      prepareSubPath(world, { ...part, subPath: "conf.d", readOnly: true });
     return { world, root, again };
   }
 
@@ -92,7 +92,7 @@ test("a file that is mounted alone stays by itself, and holds no version", () =>
   world.objects.setConfigMap("app", { a: "1" });
   const volumePath = world.volumes.setUp(pod).get("cfg") ?? "";
   const part = { uid: UID, container: "web", index: 0, volumeName: "cfg", volumePath };
-  const shown = new SubPaths(world).prepare({ ...part, subPath: "a", readOnly: true });
+  const shown = prepareSubPath(world, { ...part, subPath: "a", readOnly: true });
   world.objects.setConfigMap("app", { a: "2" });
   expect(world.volumes.refresh(pod).changed).toEqual(["cfg"]);
   expect(readFileSync(shown, "utf8")).toBe("1");

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { SubPaths, type SubPathRequest } from "../../../src/volume/sub-path.ts";
+import { prepareSubPath, type SubPathRequest } from "../../../src/volume/sub-path.ts";
 import { aPod, UID } from "../../fakes/a-pod.ts";
 import { volumeWorlds, type VolumeWorld } from "./volume-world.ts";
 
@@ -34,10 +34,9 @@ function setUp(): Volume {
   writeFileSync(join(outside, "secret"), "stolen");
   const volumes = [{ name: "data", emptyDir: { medium: "" as const } }];
   const path = world.volumes.setUp(aPod({ volumes })).get("data") ?? "";
-  const subPaths = new SubPaths(world);
   const base = { uid: UID, container: "app", index: 0, volumeName: "data", volumePath: path };
   const prepare: Volume["prepare"] = (subPath, more = {}) =>
-    subPaths.prepare({ ...base, subPath, readOnly: false, ...more });
+    prepareSubPath(world, { ...base, subPath, readOnly: false, ...more });
   return { world, path, outside, prepare };
 }
 

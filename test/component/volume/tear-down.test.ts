@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Pod } from "../../../src/api/v1/pod.ts";
 import type { Volume } from "../../../src/api/v1/volumes.ts";
-import { SubPaths } from "../../../src/volume/sub-path.ts";
+import { prepareSubPath } from "../../../src/volume/sub-path.ts";
 import { aPod, UID } from "../../fakes/a-pod.ts";
 import { crashingEdges } from "./crashing.ts";
 import { volumeWorlds, type VolumeWorld } from "./volume-world.ts";
@@ -37,10 +37,10 @@ type Edges = Pick<VolumeWorld, "files" | "mounts">;
 function setUp({ world, pod }: { world: VolumeWorld; pod: Pod }, edges: Edges): void {
   const paths = world.again(edges).setUp(pod);
   writeFileSync(join(paths.get("data") ?? "", "precious"), "x");
-  const subPaths = new SubPaths({ ...edges, stateDir: world.stateDir });
+  const host = { ...edges, stateDir: world.stateDir };
   const base = { uid: UID, container: "app", readOnly: false };
   const prepare = (volumeName: string, subPath: string, index: number) =>
-    subPaths.prepare({
+    prepareSubPath(host, {
       ...base,
       volumeName,
       volumePath: paths.get(volumeName) ?? "",

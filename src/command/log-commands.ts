@@ -1,8 +1,7 @@
 // Performs: the command `logs`: the last lines, or a lease that publishes new lines as they are written.
 
 import { containerLogPath, podLogDirectory } from "../api/pod/log-paths.ts";
-import { newestContainer } from "../api/pod/newest-observed.ts";
-import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import { type ObservedPod, newestContainer } from "../api/pod/observed-pod.ts";
 import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { Files } from "../host/files.ts";
 import type { Clock } from "../lib/clock.ts";

@@ -1,7 +1,10 @@
 // Performs: the commands that act on pods: restart, pull, hold and release.
 
-import { newestContainer } from "../api/pod/newest-observed.ts";
-import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
+import {
+  type ObservedContainer,
+  type ObservedPod,
+  newestContainer,
+} from "../api/pod/observed-pod.ts";
 import { allContainers, podName, type Pod } from "../api/v1/pod.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";

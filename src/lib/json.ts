@@ -1,5 +1,7 @@
 // JSON data and plain objects.
 
+import { compareText } from "./compare.ts";
+
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -25,4 +27,19 @@ export function withoutUndefined<T extends object>(fields: T): Present<T> {
     present,
     Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
   );
+}
+
+/**
+ * RFC 8785: one text for one value, whatever the key order or number spelling. Hashes and UIDs are made of it. `value` is plain
+ * JSON data; `undefined` members are left out, numbers that JSON lacks become null.
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  // The default order of sort() is by UTF-16 code units, which is RFC 8785's.
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .toSorted(([a], [b]) => compareText(a, b))
+    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
+  return `{${members.join(",")}}`;
 }

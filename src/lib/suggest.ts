@@ -61,28 +61,6 @@ function initials(name: string): string {
   return `${name.charAt(0)}${name.slice(1).replaceAll(/[^A-Z]/g, "")}`.toLowerCase();
 }
 
-/**
- * The nearest known field, however far: its bare name when it has the same parent, its full path when a field of
- * another parent is nearer. `known` maps parent paths ("" = top level) to field names.
- */
-export function nearestField(
-  written: string,
-  parent: string,
-  known: Readonly<Record<string, readonly string[]>>,
-): string {
-  let best = { name: "", score: FAR };
-  for (const [place, names] of Object.entries(known)) {
-    for (const name of names) {
-      // At equal distance the field of the same parent wins.
-      const score =
-        editDistance(written.toLowerCase(), name.toLowerCase()) + (place === parent ? 0 : 0.5);
-      if (score >= best.score) continue;
-      best = { name: place === parent || place === "" ? name : `${place}.${name}`, score };
-    }
-  }
-  return best.name;
-}
-
 /** Letters to insert, delete, replace or swap with their neighbour to get from one word to the other; any number above `most` if it takes more than that. */
 export function editDistance(one: string, other: string, most = FAR): number {
   const same = commonPrefix(one, other);

@@ -1,8 +1,7 @@
 // Performs: stores which containers of a pod are stopped to be replaced, so that the next process does not take their exit
 // codes for theirs. If the disk cannot be written, the stop happens anyway, and only this process knows.
 
-import { newestStarted } from "../api/pod/newest-observed.ts";
-import type { ObservedPod, KilledInstances } from "../api/pod/observed-pod.ts";
+import { type ObservedPod, type KilledInstances, newestStarted } from "../api/pod/observed-pod.ts";
 import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
 import { exitMayBeLast, restartsAfterKill } from "../api/pod/restart-policy.ts";
 import { messageOf } from "../lib/errors.ts";

@@ -3,8 +3,7 @@
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
-import { newestStarted } from "../api/pod/newest-observed.ts";
-import type { ObservedPod, KilledInstance } from "../api/pod/observed-pod.ts";
+import { type ObservedPod, type KilledInstance, newestStarted } from "../api/pod/observed-pod.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
 import type {

@@ -2,7 +2,12 @@
 // stores: the rest can be read from the runtime's labels.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import type { ObservedPod, KilledInstance, KilledInstances } from "../api/pod/observed-pod.ts";
+import {
+  type ObservedPod,
+  type KilledInstance,
+  type KilledInstances,
+  newestContainer,
+} from "../api/pod/observed-pod.ts";
 import { backoffMaxMs } from "../api/pod/pod-annotations.ts";
 import { allContainers, type Pod } from "../api/v1/pod.ts";
 import { restartsAfterKill } from "../api/pod/restart-policy.ts";
@@ -17,7 +22,6 @@ import {
   type RestartMemory,
 } from "../runtime/decide/container-restart.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
-import { newestContainer } from "../api/pod/newest-observed.ts";
 import type { PodAction } from "../runtime/decide/pod-action.ts";
 import type { ReservedAttempts } from "../runtime/decide/action-input.ts";
 import type { WaitingFact } from "../status/facts.ts";

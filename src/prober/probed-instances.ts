@@ -1,7 +1,10 @@
 // Selects the container instances to probe, and their address. kubelet: probeManager.AddPod
 
-import { newestContainer } from "../api/pod/newest-observed.ts";
-import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
+import {
+  type ObservedContainer,
+  type ObservedPod,
+  newestContainer,
+} from "../api/pod/observed-pod.ts";
 import type { Probe, ProbeKind } from "../api/v1/probe.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { allContainers, isSidecar, type Pod } from "../api/v1/pod.ts";

@@ -3,9 +3,8 @@
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { findObject, type LocalObjects } from "../api/v1/object/local-object.ts";
-import { newestContainer } from "../api/pod/newest-observed.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
-import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import { type ObservedPod, newestContainer } from "../api/pod/observed-pod.ts";
 import { restartsOnConfigChange } from "../api/pod/pod-annotations.ts";
 import { allContainers } from "../api/v1/pod.ts";
 import { configDigests, configText } from "../runtime/decide/config-digests.ts";

@@ -9,7 +9,7 @@ import type { WorkerRegistry } from "../podworkers/pods.ts";
 import type { PodProgress } from "./trial.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
 import type { Holds } from "../store/pod-records.ts";
-import { newestContainer } from "../api/pod/newest-observed.ts";
+import { newestContainer } from "../api/pod/observed-pod.ts";
 import type { Files } from "../host/files.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
 import { emptyDirPath } from "../volume/volume-directory.ts";

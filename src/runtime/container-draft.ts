@@ -1,7 +1,7 @@
 // Performs: prepares a container up to the CreateContainer call: images, environment and mounts, attempt number,
 // termination log. kubelet: generateContainerConfig
 
-import { newestContainer } from "../api/pod/newest-observed.ts";
+import { newestContainer } from "../api/pod/observed-pod.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { ContainerConfigInit } from "../cri/cri-client.ts";
 import type { Files } from "../host/files.ts";

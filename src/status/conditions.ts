@@ -1,6 +1,6 @@
 // The kubelet's conditions of a pod. kubelet: GeneratePodReadyCondition and others
 
-import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import { type ObservedPod, currentSandbox } from "../api/pod/observed-pod.ts";
 import type {
   ContainerStatus,
   PodCondition,
@@ -11,7 +11,6 @@ import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { isSidecar } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { PodFacts } from "./facts.ts";
-import { currentSandbox } from "../api/pod/newest-observed.ts";
 import { hasRun } from "./container-state.ts";
 
 /** A condition without the time of its last change. */

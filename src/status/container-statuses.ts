@@ -1,7 +1,11 @@
 // The statuses of a pod's containers from the runtime's two newest instances, the previous status, probe results, and the
 // reason why the next instance waits. kubelet: convertToAPIContainerStatuses, prober manager's UpdatePodStatus
 
-import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
+import {
+  type ObservedContainer,
+  type ObservedPod,
+  currentSandbox,
+} from "../api/pod/observed-pod.ts";
 import type {
   ContainerState,
   ContainerStatus,
@@ -12,7 +16,6 @@ import { allContainers, isSidecar, type Pod } from "../api/v1/pod.ts";
 import { sharedMessage } from "./termination-share.ts";
 import { containerID, containerState, lostContainer } from "./container-state.ts";
 import { type PodFacts, isEnding, startsAgain } from "./facts.ts";
-import { currentSandbox } from "../api/pod/newest-observed.ts";
 import { terminatedStatuses } from "./terminated-statuses.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { ContainerVerdicts } from "../api/v1/probe.ts";

@@ -1,7 +1,7 @@
 // The PodStatus of one pod from the runtime's state, the agent's facts and the previous status.
 // kubelet: generateAPIPodStatus
 
-import type { ObservedPod } from "../api/pod/observed-pod.ts";
+import { type ObservedPod, currentSandbox } from "../api/pod/observed-pod.ts";
 import type { PodContainerStatuses, PodPhase, PodStatus } from "../api/v1/pod-status.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import { qosClass } from "../api/resource/qos.ts";
@@ -9,7 +9,6 @@ import { rfc3339 } from "../lib/clock.ts";
 import { podConditions, timed } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
 import { type PodFacts, isEnding } from "./facts.ts";
-import { currentSandbox } from "../api/pod/newest-observed.ts";
 import { isTerminal, podPhase } from "./phase.ts";
 
 export interface GenerateInput {

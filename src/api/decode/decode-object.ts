@@ -1,6 +1,5 @@
 // One object of a manifest or an MQTT document → the pods and local objects in it, with every error and notice.
 
-import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { DecodeContext, DecodedObject } from "./decode-context.ts";
 import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
 import type { LocalObject, LocalObjectKind } from "../v1/object/local-object.ts";
@@ -14,11 +13,10 @@ import {
   type ReadContext,
 } from "./field-errors.ts";
 import type { FieldPath } from "./field-path.ts";
-import { isList, itemKind, LATER_KINDS, misspeltKind } from "./kinds.ts";
+import { isList, itemKind, LATER_KINDS, LIST, misspeltKind } from "./kinds.ts";
 import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";
-import { LIST } from "../v1/objects.ts";
 import { MAX_DEPTH } from "../yaml/text-limits.ts";
 import { applyRewrites } from "../yaml/apply-rewrites.ts";
 import { unknownFieldsOf } from "../pod/pod-annotations.ts";
@@ -26,7 +24,7 @@ import { containerHash, specHash } from "../pod/pod-identity.ts";
 import { meantText } from "../../lib/suggest.ts";
 import { failed, ok, type FieldError, type Result } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
-import { type JsonObject, isJsonObject, withoutUndefined } from "../../lib/json.ts";
+import { type JsonObject, isJsonObject, withoutUndefined, canonicalJson } from "../../lib/json.ts";
 import type { Type } from "../schema/type.ts";
 
 /** Longer than any valid name or kind: those of a broken object remain fit for a log line. */

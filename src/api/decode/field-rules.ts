@@ -1,6 +1,6 @@
 // How a field of the Pod API is treated, as data: what holds for it, and for which values something else holds.
 
-import { canonicalJson } from "../../lib/canonical-json.ts";
+import { canonicalJson } from "../../lib/json.ts";
 
 /** What to do with a field that has a certain value. */
 export type Verdict =
@@ -15,6 +15,31 @@ export interface Refusal {
   readonly code: string;
   /** What is wrong and what to write instead. */
   readonly message: string;
+}
+
+// Reasons that several fields share.
+
+export const NO_SERVICE_ACCOUNTS: Refusal = {
+  code: "NeedsAPIServer",
+  message: "needs a Kubernetes API server; leave it out or say default",
+};
+
+export const NO_SCHEDULER: Refusal = {
+  code: "Unsupported",
+  message: "needs a Kubernetes API server and scheduler; leave it out",
+};
+
+export const NO_WINDOWS: Refusal = {
+  code: "Unsupported",
+  message: "this node runs Linux containers only",
+};
+
+/** Something that only an API server hands out. */
+export function needsAPIServer(what: string, instead: string): Refusal {
+  return {
+    code: "NeedsAPIServer",
+    message: `${what} needs a Kubernetes API server; use ${instead}`,
+  };
 }
 
 interface Refused extends Refusal {

@@ -1,5 +1,10 @@
 // The kinds of objects that manifests contain: those that this node runs, lists of them, and others of Kubernetes.
 
+import { harmless } from "./field-rules.ts";
+import { invalidAt } from "./field-reader.ts";
+import { fieldOf, objectType, unread } from "../schema/codec.ts";
+import type { Type } from "../schema/type.ts";
+import { typeFields } from "../v1/metadata.ts";
 import { abbreviated, nearestName } from "../../lib/suggest.ts";
 
 /** Lists, each with the kind of its items that name none: an API server leaves it out. */
@@ -17,6 +22,20 @@ const OWN_KINDS: readonly string[] = [
   "PersistentVolumeClaim",
   ...Object.keys(LISTS),
 ];
+
+/** Items of any kind: each is read as if it were alone. */
+const ITEMS: Type<readonly unknown[]> = {
+  name: "[]Object",
+  read: (at) => (Array.isArray(at.value) ? at.value : invalidAt(at, "must be a list")),
+  write: (items) => items,
+  schema: () => ({ type: "array", items: { type: "object" } }),
+};
+
+export const LIST = objectType("List", {
+  ...typeFields("List"),
+  metadata: unread("ListMeta", "Facts of an API server about the list.", harmless),
+  items: fieldOf(ITEMS)({ about: "The objects.", default: [], marked: true }),
+});
 
 /** Planned; refused by name until then. */
 export const LATER_KINDS: ReadonlySet<string> = new Set([

@@ -30,15 +30,11 @@ export interface ObjectReference {
 export function referencesOf(pod: Pod): readonly ObjectReference[] {
   const { spec } = pod;
   const found = [
-    ...spec.imagePullSecrets.map(
+    ...spec.imagePullSecrets.map((name, index): Found => {
+      const path = ["imagePullSecrets", index];
       // A pull also works without credentials; a registry that requires them refuses the pull. kubelet: getPullSecretsForPod
-      (name, index): Found => ({
-        kind: "Secret",
-        name,
-        optional: true,
-        path: ["imagePullSecrets", index],
-      }),
-    ),
+      return { kind: "Secret", name, optional: true, path };
+    }),
     ...spec.volumes.flatMap((volume, index) =>
       inVolume(volume, ["volumes", writtenIndex(volume, index)]),
     ),
@@ -77,6 +73,16 @@ function inEnvFrom({ type, name, optional }: EnvFrom, path: FieldPath): Found {
 }
 
 function inVariable(variable: EnvVar, path: FieldPath): readonly Found[] {
+  return keysOf(variable).map(({ type, name, optional }) => ({
+    kind: KIND_OF_KEY[type],
+    name,
+    optional,
+    path: [...path, "valueFrom", type],
+  }));
+}
+
+/** The key of a ConfigMap or a Secret that a variable reads, if it reads one. */
+function keysOf(variable: EnvVar) {
   if (!("valueFrom" in variable)) return [];
   const source = variable.valueFrom;
   switch (source.type) {
@@ -84,11 +90,8 @@ function inVariable(variable: EnvVar, path: FieldPath): readonly Found[] {
     case "resourceFieldRef":
       return [];
     case "configMapKeyRef":
-    case "secretKeyRef": {
-      const { name, optional } = source;
-      const kind = KIND_OF_KEY[source.type];
-      return [{ kind, name, optional, path: [...path, "valueFrom", source.type] }];
-    }
+    case "secretKeyRef":
+      return [source];
   }
 }
 
@@ -148,7 +151,9 @@ export function configInputs(
   const ofFiles: LookUp = (kind, name) => contentOf({ kind, name, namespace }, objects);
   const lookUp: LookUp = (kind, name) =>
     kind === "Secret" ? ofFiles(kind, name) : textOf(objects.configMap(namespace, name));
-  const env = container.env.flatMap((variable) => variableInput(variable, lookUp));
+  const env = container.env
+    .flatMap(keysOf)
+    .map(({ type, name, key }) => valueAt(lookUp(KIND_OF_KEY[type], name), key));
   const envFrom = container.envFrom.map(({ type, name }) =>
     lookUp(type === "configMap" ? "ConfigMap" : "Secret", name),
   );
@@ -160,19 +165,6 @@ export function configInputs(
 }
 
 type LookUp = (kind: "ConfigMap" | "Secret", name: string) => Content | null;
-
-function variableInput(variable: EnvVar, lookUp: LookUp): readonly unknown[] {
-  if (!("valueFrom" in variable)) return [];
-  const source = variable.valueFrom;
-  switch (source.type) {
-    case "fieldRef":
-    case "resourceFieldRef":
-      return [];
-    case "configMapKeyRef":
-    case "secretKeyRef":
-      return [valueAt(lookUp(KIND_OF_KEY[source.type], source.name), source.key)];
-  }
-}
 
 interface MountFacts {
   readonly container: Container;

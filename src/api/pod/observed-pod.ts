@@ -1,4 +1,5 @@
-// What the runtime says of one pod UID, as plain data; written by runtime/observe, read by decisions.
+// What the runtime reports of one pod UID, as plain data; written by runtime/observe, read by decisions. "Newest" is the
+// highest attempt, never a creation time: the wall clock may be wrong.
 
 import type { SourceName } from "./desired-pod.ts";
 import type { LifecycleHandler } from "../v1/probe.ts";
@@ -92,3 +93,35 @@ export interface KilledInstance {
 
 /** By container name. */
 export type KilledInstances = ReadonlyMap<string, KilledInstance>;
+
+/** The newest instance of a container; containers are ordered by name, then highest attempt first. */
+export function newestContainer(
+  observed: ObservedPod | undefined,
+  name: string,
+): ObservedContainer | undefined {
+  return observed?.containers.find((container) => container.name === name);
+}
+
+/** The newest instance that was ever started: one that was only made may still be taken away again. */
+export function newestStarted(
+  observed: ObservedPod | undefined,
+  name: string,
+): ObservedContainer | undefined {
+  return observed?.containers.find((one) => one.name === name && one.state !== "Created");
+}
+
+/** The newest in which a container has ever run. */
+export function lastUsedSandbox(observed: ObservedPod | undefined): ObservedSandbox | undefined {
+  const ran = observed?.containers.filter(({ state }) => state !== "Created") ?? [];
+  const used = new Set(ran.map(({ sandboxId }) => sandboxId));
+  return observed?.sandboxes.find(({ id }) => used.has(id));
+}
+
+/**
+ * The one whose address and conditions are the pod's: the newest. One that came up late and empty, from a call whose answer was
+ * lost, does not count beside one in use.
+ */
+export function currentSandbox(observed: ObservedPod | undefined): ObservedSandbox | undefined {
+  const used = lastUsedSandbox(observed);
+  return used?.state === "Ready" ? used : observed?.sandboxes[0];
+}

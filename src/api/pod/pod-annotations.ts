@@ -1,4 +1,4 @@
-// The annotations by which a pod's author says to this node what v1 has no field for.
+// The annotations by which a pod's author controls what v1 has no field for.
 
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { DEVICES_ANNOTATION, deviceErrors } from "../resource/devices.ts";
@@ -22,7 +22,7 @@ const STATES: readonly DependencyState[] = ["Ready", "Running", "Succeeded"];
 
 export type DependencyState = "Ready" | "Running" | "Succeeded";
 
-/** Another pod of this node that has to have come so far before the first container starts. */
+/** Another pod of this node that has to reach a state before the first container starts. */
 export interface Dependency {
   readonly namespace: string;
   readonly name: string;
@@ -49,7 +49,7 @@ export function pullsStrictly(pod: Pod): boolean {
   return pod.metadata.annotations[PULL_STRICT] === "true";
 }
 
-/** In the order they are written, each pod once. Of an accepted pod: what cannot be read is passed over. */
+/** In the order they are written, each pod once. Invalid entries of an accepted pod are ignored. */
 export function dependenciesOf(pod: Pod): readonly Dependency[] {
   return readDependencies(pod.metadata).dependencies;
 }
@@ -69,9 +69,7 @@ export function annotationErrors(metadata: Annotated): readonly AnnotationError[
   return [
     ...readDependencies(metadata).errors,
     ...backoffErrors(metadata.annotations[BACKOFF_MAX]),
-    ...unknownFieldsErrors(metadata.annotations[UNKNOWN_FIELDS]),
-    ...booleanErrors(metadata.annotations, RESTART_ON_CONFIG_CHANGE),
-    ...booleanErrors(metadata.annotations, PULL_STRICT),
+    ...CHOICES.flatMap((choice) => choiceErrors(metadata, choice)),
     ...updateAnnotationErrors(metadata.annotations),
     ...deviceErrors(metadata.annotations[DEVICES_ANNOTATION] ?? "").map((error) => ({
       key: DEVICES_ANNOTATION,
@@ -89,19 +87,25 @@ function backoffErrors(text: string | undefined): readonly AnnotationError[] {
   return [{ key: BACKOFF_MAX, value: text, message }];
 }
 
-function unknownFieldsErrors(text: string | undefined): readonly AnnotationError[] {
-  if (text === undefined || text === "warn" || text === "refuse") return [];
-  const message = 'must be "warn" or "refuse" (the default)';
-  return [{ key: UNKNOWN_FIELDS, value: text, message }];
+interface Choice {
+  readonly key: string;
+  readonly words: readonly [string, string];
+  readonly note?: string;
 }
 
-function booleanErrors(
-  annotations: Annotated["annotations"],
-  key: string,
+const CHOICES: readonly Choice[] = [
+  { key: UNKNOWN_FIELDS, words: ["warn", "refuse"], note: " (the default)" },
+  { key: RESTART_ON_CONFIG_CHANGE, words: ["true", "false"] },
+  { key: PULL_STRICT, words: ["true", "false"] },
+];
+
+function choiceErrors(
+  { annotations }: Annotated,
+  { key, words, note = "" }: Choice,
 ): readonly AnnotationError[] {
   const value = annotations[key];
-  if (value === undefined || value === "true" || value === "false") return [];
-  return [{ key, value, message: 'must be "true" or "false"' }];
+  if (value === undefined || words.includes(value)) return [];
+  return [{ key, value, message: `must be "${words[0]}" or "${words[1]}"${note}` }];
 }
 
 interface ReadDependencies {

@@ -1,9 +1,8 @@
 // Identifies a pod by hashes over what its author wrote, stable across agent versions.
 
-import { canonicalJson } from "../../lib/canonical-json.ts";
 import type { Sha256 } from "../decode/decode-context.ts";
 import type { PodUID } from "../v1/pod.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { type JsonObject, canonicalJson } from "../../lib/json.ts";
 
 export interface WrittenPod {
   readonly namespace: string;

@@ -1,7 +1,7 @@
 // The revision of a pod: its spec as written, and the content of the ConfigMaps and Secrets that it reads.
 
 import { base64Values } from "../validation/base64.ts";
-import { canonicalJson } from "../../lib/canonical-json.ts";
+import { canonicalJson } from "../../lib/json.ts";
 import type { Sha256 } from "../decode/decode-context.ts";
 import type { DesiredPod } from "./desired-pod.ts";
 import { DEVICES_ANNOTATION } from "../resource/devices.ts";

@@ -4,6 +4,7 @@ import { ON_FAILURE, STRATEGIES, type UpdatePolicy } from "./update-policy.ts";
 import type { Findings, AnnotationError } from "../decode/field-errors.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
 import type { Pod } from "../v1/pod.ts";
+import { withoutUndefined } from "../../lib/json.ts";
 
 const PREFIX = "agent/";
 const UPDATE_LOCK = "agent/update-lock";
@@ -16,22 +17,18 @@ type PodPolicy = Pick<
   "minReadySeconds" | "progressDeadlineSeconds" | "onFailure" | "strategy"
 >;
 
-/** The document's policy with the pod's own words. Of an accepted pod: what cannot be read is passed over. */
+/** The document's policy, as far as the pod's annotations do not replace it. Invalid annotations of an accepted pod are ignored. */
 export function policyOf<P extends PodPolicy>({ metadata: { annotations } }: Pod, policy: P): P {
-  const minReadySeconds = secondsOf(annotations, "min-ready-seconds", 0);
-  const progressDeadlineSeconds = secondsOf(annotations, "progress-deadline-seconds", 1);
-  const onFailure = wordOf(annotations, "on-failure", ON_FAILURE);
-  const strategy = wordOf(annotations, "update-strategy", STRATEGIES);
-  return {
-    ...policy,
-    ...(minReadySeconds === undefined ? {} : { minReadySeconds }),
-    ...(progressDeadlineSeconds === undefined ? {} : { progressDeadlineSeconds }),
-    ...(onFailure === undefined ? {} : { onFailure }),
-    ...(strategy === undefined ? {} : { strategy }),
-  };
+  const own = withoutUndefined({
+    minReadySeconds: secondsOf(annotations, "min-ready-seconds", 0),
+    progressDeadlineSeconds: secondsOf(annotations, "progress-deadline-seconds", 1),
+    onFailure: wordOf(annotations, "on-failure", ON_FAILURE),
+    strategy: wordOf(annotations, "update-strategy", STRATEGIES),
+  });
+  return { ...policy, ...own };
 }
 
-/** Whether the pod itself asks that nothing takes its predecessor's place. */
+/** Whether the pod itself asks to leave its predecessor running. */
 export function holdsUpgrade({ metadata }: Pod): boolean {
   return metadata.annotations[`${PREFIX}hold-upgrade`] === "true";
 }

@@ -2,7 +2,7 @@
 
 import type { PodSpec } from "../v1/pod-spec.ts";
 import { parseQuantity } from "./quantity.ts";
-import type { ResourceList } from "../v1/resources.ts";
+import { isPodLevelResource, type ResourceList } from "../v1/resources.ts";
 
 /** By resource, in thousandths of its unit (cores, bytes, pieces). */
 export type Amounts = ReadonlyMap<string, bigint>;
@@ -97,9 +97,7 @@ function sumOfContainers({ initContainers, containers }: Spec, kind: Kind): Amou
 
 /** Where the pod as a whole says something, that counts. kubelet: IsSupportedPodLevelResource */
 function withPodLevel(sum: Amounts, written: ResourceList): Amounts {
-  const own = [...amountsOf(written)].filter(
-    ([name]) => name === "cpu" || name === "memory" || name.startsWith("hugepages-"),
-  );
+  const own = [...amountsOf(written)].filter(([name]) => isPodLevelResource(name));
   return new Map([...sum, ...own]);
 }
 

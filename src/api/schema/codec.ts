@@ -71,6 +71,14 @@ export function fieldOf<T>(type: Type<T>, zero?: T): FieldOf<T> {
   return (options: FieldOptions<T>) => makeField(type, options, zero) as Field<T>;
 }
 
+/** Fields of text or of a number in a certain form. */
+export function textField(type: Type<string>): FieldOf<string> {
+  return fieldOf(type, "");
+}
+export function numberField(type: Type<number>): FieldOf<number> {
+  return fieldOf(type, 0);
+}
+
 function makeField<T>(type: Type<T>, options: FieldOptions<T>, zero?: T): Field<T | undefined> {
   const { check, rule = supported, keep = false } = options;
   const about = aboutWithDefault(type, options);

@@ -4,7 +4,7 @@ import { UNKNOWN_FIELDS } from "../pod/pod-annotations.ts";
 import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";
-import { POD } from "../v1/objects.ts";
+import { POD } from "../v1/pod.ts";
 import { conditional, presentSchema } from "./json-schema.ts";
 import type { JsonSchema, Level, Type } from "./type.ts";
 

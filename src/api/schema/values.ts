@@ -61,6 +61,18 @@ export const quantity: Type<string> = {
   }),
 };
 
+/** The same type; `absent` is the same as not written. */
+export function unless<T, const D extends T>(type: Type<T>, absent: D): Type<Exclude<T, D>> {
+  return converted(type, {
+    to: (value) => (isNot(value, absent) ? value : undefined),
+    from: (value: Exclude<T, D>): T => value,
+  });
+}
+
+function isNot<T, D extends T>(value: T, other: D): value is Exclude<T, D> {
+  return value !== other;
+}
+
 /** Text that must not be empty. */
 export function filledText(check: (value: string) => Message | undefined = () => undefined) {
   return checked(exactText, (value) => (value === "" ? "must not be empty" : check(value)));

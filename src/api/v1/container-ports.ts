@@ -2,15 +2,15 @@
 
 import {
   checked,
-  converted,
   fieldOf,
+  numberField,
   number,
   objectType,
   oneOf,
   type Decoded,
 } from "../schema/codec.ts";
 import type { Type } from "../schema/type.ts";
-import { textOf } from "../schema/values.ts";
+import { textOf, unless } from "../schema/values.ts";
 import { ipError, portNameError, portNumberError } from "../validation/validate-names.ts";
 import type { PortReference } from "./probe.ts";
 
@@ -23,9 +23,9 @@ const PORT_NUMBER: Type<number> = {
 
 /** 0 is the same as not written. */
 const HOST_PORT: Type<number> = {
-  ...converted(
+  ...unless(
     checked(number, (port) => (port === 0 ? undefined : portNumberError(port))),
-    { to: (port) => (port === 0 ? undefined : port), from: (port: number) => port },
+    0,
   ),
   schema: () => ({ ...number.schema(), minimum: 0, maximum: MAX_PORT }),
 };
@@ -40,10 +40,7 @@ export const CONTAINER_PORT = objectType("ContainerPort", {
   name: fieldOf(PORT_NAME)({
     about: "Name of the port, to which probes and hooks may refer. Unique in the container.",
   }),
-  containerPort: fieldOf(
-    PORT_NUMBER,
-    0,
-  )({
+  containerPort: numberField(PORT_NUMBER)({
     about: "Port number inside the pod, 1 to 65535.",
     required: true,
   }),

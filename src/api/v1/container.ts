@@ -6,6 +6,7 @@ import {
   boolean,
   converted,
   fieldOf,
+  textField,
   list,
   objectType,
   oneOf,
@@ -32,7 +33,7 @@ type Kind = "app" | "init";
 const NAME = textOf(dnsLabelError, { pattern: DNS_LABEL.source, maxLength: MAX_NAME });
 
 const FIELDS = {
-  name: fieldOf(NAME, "")({ about: "Name of the container, unique in the pod.", required: true }),
+  name: textField(NAME)({ about: "Name of the container, unique in the pod.", required: true }),
   image: imageReference("Image that the container runs."),
   imagePullPolicy: pullPolicy,
   command: list(text, {

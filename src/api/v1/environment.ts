@@ -6,6 +6,7 @@ import {
   boolean,
   converted,
   fieldOf,
+  textField,
   objectType,
   string,
   unread,
@@ -75,10 +76,7 @@ function invalidWhole(node: Node, message: string): void {
 const VARIABLE = objectType(
   "EnvVar",
   {
-    name: fieldOf(
-      VARIABLE_NAME,
-      "",
-    )({
+    name: textField(VARIABLE_NAME)({
       about: "Name of the variable: printable ASCII without `=`. The last of equal names counts.",
       required: true,
     }),

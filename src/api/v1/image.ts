@@ -1,7 +1,7 @@
 // The image of a container or a volume, and when it is pulled.
 
 import type { Message } from "../decode/field-errors.ts";
-import { fieldOf, oneOf } from "../schema/codec.ts";
+import { textField, oneOf } from "../schema/codec.ts";
 import type { Field } from "../schema/type.ts";
 import { textOf } from "../schema/values.ts";
 
@@ -12,7 +12,7 @@ function referenceError(reference: string): Message | undefined {
 const REFERENCE = textOf(referenceError, { pattern: "^\\S([\\s\\S]*\\S)?$" });
 
 export function imageReference(about: string): Field<string> {
-  return fieldOf(REFERENCE, "")({ about, required: true });
+  return textField(REFERENCE)({ about, required: true });
 }
 
 export type PullPolicy = "Always" | "IfNotPresent" | "Never";

@@ -1,6 +1,12 @@
 // The spec of a pod. k8s: ValidatePodSpec, SetDefaults_PodSpec
 
-import { harmless, ignored, refused } from "../decode/field-rules.ts";
+import {
+  harmless,
+  ignored,
+  refused,
+  NO_SCHEDULER,
+  NO_SERVICE_ACCOUNTS,
+} from "../decode/field-rules.ts";
 import {
   boolean,
   converted,
@@ -16,7 +22,6 @@ import {
   unread,
   type Decoded,
 } from "../schema/codec.ts";
-import { NO_SCHEDULER, NO_SERVICE_ACCOUNTS } from "../schema/refusals.ts";
 import { dnsLabelError, subdomainNameError } from "../validation/validate-names.ts";
 import { CONTAINER, INIT_CONTAINER } from "./container.ts";
 import { DNS_CONFIG, HOST_ALIAS } from "./dns.ts";

@@ -1,7 +1,23 @@
 // The Pod as this node understands it: Kubernetes' v1 shapes, defaulted, read-only, nothing more.
 
+import { harmless } from "../decode/field-rules.ts";
+import { fieldOf, objectType, unread } from "../schema/codec.ts";
 import type { Container } from "./container.ts";
-import type { PodSpec } from "./pod-spec.ts";
+import { POD_METADATA, typeFields } from "./metadata.ts";
+import { POD_SPEC, type PodSpec } from "./pod-spec.ts";
+
+export const POD = objectType("Pod", {
+  ...typeFields("Pod"),
+  metadata: fieldOf(POD_METADATA)({
+    about: "Name, namespace, labels and annotations.",
+    required: true,
+  }),
+  spec: fieldOf(POD_SPEC)({
+    about: "What runs. A changed spec is a new pod, which starts when the old one is gone.",
+    required: true,
+  }),
+  status: unread("PodStatus", "Last known state in an API server; never read.", harmless),
+});
 
 export interface ObjectMeta {
   readonly name: string;

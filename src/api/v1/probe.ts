@@ -132,7 +132,6 @@ export type LifecycleHandler = Tagged<ObjectOf<typeof HOOK_HANDLERS>>;
 export type ExecHandler = Extract<ProbeHandler, { type: "exec" }>;
 export type HttpGetHandler = Extract<ProbeHandler, { type: "httpGet" }>;
 export type TcpSocketHandler = Extract<ProbeHandler, { type: "tcpSocket" }>;
-export type GrpcHandler = Extract<ProbeHandler, { type: "grpc" }>;
 export type SleepHandler = Extract<LifecycleHandler, { type: "sleep" }>;
 
 /** Seconds or a count: 0 and less stand for the default. k8s: SetDefaults_Probe */

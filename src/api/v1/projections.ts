@@ -20,9 +20,8 @@ import {
 } from "../schema/codec.ts";
 import { writtenOf, type Tagged, tagged, untagged, isEmptyUnion } from "../schema/union.ts";
 import type { Node } from "../decode/field-reader.ts";
-import { needsAPIServer } from "../schema/refusals.ts";
 import type { Type, Field } from "../schema/type.ts";
-import { refused } from "../decode/field-rules.ts";
+import { refused, needsAPIServer } from "../decode/field-rules.ts";
 
 /** 0644 */
 const DEFAULT_FILE_MODE = 420;

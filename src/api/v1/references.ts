@@ -6,6 +6,7 @@ import {
   boolean,
   converted,
   fieldOf,
+  textField,
   integer,
   judged,
   objectType,
@@ -14,7 +15,7 @@ import {
   type Decoded,
 } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
-import { quantity, textOf } from "../schema/values.ts";
+import { quantity, textOf, unless } from "../schema/values.ts";
 import {
   configKeyError,
   filePathError,
@@ -42,7 +43,7 @@ const OBJECT_NAME = textOf(subdomainNameError, {
 /** The required name of an object that the pod refers to. */
 export function objectName(kind: string): Field<string> {
   const about = `Name of a ${kind} in the pod's namespace.`;
-  return fieldOf(OBJECT_NAME, "")({ about, required: true });
+  return textField(OBJECT_NAME)({ about, required: true });
 }
 
 const CONFIG_KEY_TEXT = textOf(configKeyError, {
@@ -51,7 +52,7 @@ const CONFIG_KEY_TEXT = textOf(configKeyError, {
 });
 
 function configKey(about: string): Field<string> {
-  return fieldOf(CONFIG_KEY_TEXT, "")({ about, required: true });
+  return textField(CONFIG_KEY_TEXT)({ about, required: true });
 }
 
 function keySelectorType(kind: "ConfigMap" | "Secret") {
@@ -194,10 +195,7 @@ function fieldRefType(place: ReferencePlace) {
       check: (version) => (version === "v1" ? undefined : 'must be "v1"'),
       schema: { enum: ["v1", "", null] },
     }),
-    fieldPath: fieldOf(
-      fieldPathType(place),
-      "",
-    )({
+    fieldPath: textField(fieldPathType(place))({
       about: `Field of the pod: ${FIELDS_OF[place].join(", ")}, metadata.labels['KEY'] or metadata.annotations['KEY'].`,
       required: true,
     }),
@@ -210,7 +208,6 @@ function fieldRefType(place: ReferencePlace) {
 
 /** `fieldRef`, where it may be written. */
 export const FIELD_REF = { env: fieldRefType("env"), volume: fieldRefType("volume") };
-export type FieldRef = Decoded<typeof FIELD_REF.env>;
 
 const RESOURCES: readonly string[] = ["limits", "requests"].flatMap((kind) =>
   ["cpu", "ephemeral-storage", "memory"].map((resource) => `${kind}.${resource}`),
@@ -231,12 +228,6 @@ const RESOURCE: Type<string> = {
   }),
 };
 
-/** 0 is the same as not written. */
-const DIVISOR: Type<string> = converted(quantity, {
-  to: (amount) => (amount === "0" ? undefined : amount),
-  from: (divisor: string) => divisor,
-});
-
 function divisorError(divisor: string, resource: unknown): Message | undefined {
   const name = typeof resource === "string" ? resource : "";
   const known = name.endsWith(".cpu") ? CPU_DIVISORS : BYTE_DIVISORS;
@@ -253,14 +244,11 @@ function resourceFieldRefType<F extends Field<string> | Field<string | undefined
 ) {
   return objectType("ResourceFieldSelector", {
     containerName,
-    resource: fieldOf(
-      RESOURCE,
-      "",
-    )({
+    resource: textField(RESOURCE)({
       about: `Limit or request: ${RESOURCES.join(", ")}, limits.hugepages-SIZE or requests.hugepages-SIZE.`,
       required: true,
     }),
-    divisor: fieldOf(DIVISOR)({
+    divisor: fieldOf(unless(quantity, "0"))({
       about:
         "Unit of the result, such as 1m for cpu or 1Mi for bytes; the result is rounded up. Default: 1.",
       check: (divisor, { value }) => divisorError(divisor, value["resource"]),

@@ -2,11 +2,10 @@
 
 import { hinted, invalidValue, type Message } from "../decode/field-errors.ts";
 import { invalidAt, type Node, type Place } from "../decode/field-reader.ts";
-import { refused } from "../decode/field-rules.ts";
+import { refused, NO_SCHEDULER } from "../decode/field-rules.ts";
 import { deviceResourceError, isDeviceResource } from "../resource/devices.ts";
 import { exactQuantity, milliQuantity } from "../resource/quantity.ts";
 import { fieldOf, judged, objectType, unread } from "../schema/codec.ts";
-import { NO_SCHEDULER } from "../schema/refusals.ts";
 import type { Type } from "../schema/type.ts";
 import { quantity } from "../schema/values.ts";
 import { qualifiedNameError } from "../validation/validate-names.ts";

@@ -1,7 +1,7 @@
 // What a pod requires of the node it runs on. k8s: ValidateNodeSelector, ValidateTolerations
 
 import { asString, forbidden, invalid, required, type Node } from "../decode/field-reader.ts";
-import { harmless, supportedBut } from "../decode/field-rules.ts";
+import { harmless, supportedBut, NO_WINDOWS } from "../decode/field-rules.ts";
 import {
   converted,
   fieldOf,
@@ -16,7 +16,6 @@ import {
   type Decoded,
   type ObjectOf,
 } from "../schema/codec.ts";
-import { NO_WINDOWS } from "../schema/refusals.ts";
 import type { Field, Type } from "../schema/type.ts";
 import {
   dnsSubdomainError,

@@ -1,11 +1,12 @@
 // Identity and privileges of a pod's processes. A container's own fields take precedence over the pod's.
 
 import { invalid, invalidAt, required, type Node } from "../decode/field-reader.ts";
-import { refused } from "../decode/field-rules.ts";
+import { refused, NO_WINDOWS } from "../decode/field-rules.ts";
 import {
   boolean,
   converted,
   fieldOf,
+  textField,
   list,
   objectType,
   oneOf,
@@ -13,7 +14,6 @@ import {
   unread,
   type Decoded,
 } from "../schema/codec.ts";
-import { NO_WINDOWS } from "../schema/refusals.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { between, MAX_INT32, textOf } from "../schema/values.ts";
 import {
@@ -166,9 +166,8 @@ function sysctlNameError(name: string): string | undefined {
 }
 
 const SYSCTL = objectType("Sysctl", {
-  name: fieldOf(
+  name: textField(
     textOf(sysctlNameError, { pattern: SYSCTL_NAME.source, maxLength: MAX_SYSCTL_NAME }),
-    "",
   )({
     about: "Name of the kernel parameter, such as net.ipv4.ip_local_port_range.",
     required: true,

@@ -4,8 +4,8 @@ import { forbidden, invalid, invalidAt, type Node } from "../decode/field-reader
 import { keptList, type Written, writtenIndex } from "../decode/written-index.ts";
 import {
   boolean,
-  converted,
   fieldOf,
+  textField,
   objectType,
   string,
   text,
@@ -13,7 +13,7 @@ import {
   type Decoded,
 } from "../schema/codec.ts";
 import type { Type } from "../schema/type.ts";
-import { textOf } from "../schema/values.ts";
+import { textOf, unless } from "../schema/values.ts";
 import { CLIMBING_PATH, descendingPathError, pathError } from "../validation/validate-names.ts";
 import { isJsonObject } from "../../lib/json.ts";
 
@@ -36,31 +36,16 @@ const INNER_PATH = textOf(descendingPathError, {
   not: { type: "string", pattern: `^/|${CLIMBING_PATH}` },
 });
 
-/** The default of a word is the same as not written. */
-function unless<const T extends string, const D extends T>(choices: readonly T[], byDefault: D) {
-  return converted(word(choices), {
-    to: (written) => (isNot(written, byDefault) ? written : undefined),
-    from: (value: Exclude<T, D>): T => value,
-  });
-}
-
-function isNot<T extends string, D extends T>(written: T, other: D): written is Exclude<T, D> {
-  return written !== other;
-}
-
 const VOLUME_MOUNT = objectType(
   "VolumeMount",
   {
     name: string({ about: "Name of one of the pod's volumes.", required: true }),
-    mountPath: fieldOf(
-      MOUNT_PATH,
-      "",
-    )({
+    mountPath: textField(MOUNT_PATH)({
       about: "Path inside the container, without `..` and `:`. A relative path starts at its root.",
       required: true,
     }),
     readOnly: boolean({ about: "Mount the volume read-only.", default: false }),
-    recursiveReadOnly: fieldOf(unless(["Disabled", "Enabled", "IfPossible"], "Disabled"))({
+    recursiveReadOnly: fieldOf(unless(word(["Disabled", "Enabled", "IfPossible"]), "Disabled"))({
       about:
         "Whether readOnly extends to mounts below: Disabled, Enabled, or IfPossible if the runtime supports it. Default: Disabled.",
     }),
@@ -70,7 +55,7 @@ const VOLUME_MOUNT = objectType(
     subPathExpr: fieldOf(INNER_PATH)({
       about: "subPath in which $(VAR) is replaced by a variable of the container.",
     }),
-    mountPropagation: fieldOf(unless(["Bidirectional", "HostToContainer", "None"], "None"))({
+    mountPropagation: fieldOf(unless(word(["Bidirectional", "HostToContainer", "None"]), "None"))({
       about:
         "Propagation of later mounts: None, HostToContainer, or Bidirectional for privileged containers. Default: None.",
     }),
@@ -99,10 +84,10 @@ function judgeRecursive(
 }
 
 /** Without the mount of the token that an API server injects into each pod. */
-export const volumeMounts = fieldOf(
-  keptList(VOLUME_MOUNT, { isLeftOut: isTokenMount }),
-  [],
-)({ about: "Mounts of the pod's volumes inside the container.", default: [] });
+export const volumeMounts = fieldOf(keptList(VOLUME_MOUNT, { isLeftOut: isTokenMount }))({
+  about: "Mounts of the pod's volumes inside the container.",
+  default: [],
+});
 
 /** The token that an API server injects: this node has none, and no program of a pod here needs it. */
 export function isTokenVolume(name: unknown): boolean {

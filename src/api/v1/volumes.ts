@@ -17,7 +17,7 @@ import {
 } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { only, type Only } from "../schema/union.ts";
-import { quantity } from "../schema/values.ts";
+import { quantity, unless } from "../schema/values.ts";
 import { dnsLabelError, pathError } from "../validation/validate-names.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { objectName } from "./references.ts";
@@ -73,13 +73,9 @@ const EMPTY_DIR = objectType(
       about: "Memory: a tmpfs. HugePages or HugePages-SIZE: huge pages. Default: the node's disk.",
       default: "",
     }),
-    sizeLimit: fieldOf(
-      converted(quantity, {
-        // To Kubernetes, no bytes at all are the same as no limit.
-        to: (limit) => (limit === "0" ? undefined : limit),
-        from: (limit: string) => limit,
-      }),
-    )({ about: "Largest size, enforced with medium Memory." }),
+    sizeLimit: fieldOf(unless(quantity, "0"))({
+      about: "Largest size, enforced with medium Memory.",
+    }),
   },
   {
     check({ medium, sizeLimit }, { findings, path }) {
@@ -231,5 +227,4 @@ export const volumes = fieldOf(
       properties: { name: { type: "string", pattern: "^kube-api-access-" } },
     },
   }),
-  [],
 )({ about: "Volumes that its containers can mount.", default: [] });

@@ -4,9 +4,13 @@ import { LineCounter } from "yaml";
 
 import type { FieldPath, Locate, Position } from "../decode/field-path.ts";
 import { composeDocuments, lineEnds, LimitError } from "./compose-documents.ts";
-import type { SourcePosition } from "./source-positions.ts";
 import { FILE_LIMITS, type TextLimits } from "./text-limits.ts";
-import { yamlValue, type DocumentValue, type YamlProblem } from "./yaml-value.ts";
+import {
+  yamlValue,
+  type DocumentValue,
+  type YamlProblem,
+  type SourcePosition,
+} from "./yaml-value.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { failed, ok, type FieldError, type Result } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";

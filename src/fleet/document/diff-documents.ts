@@ -1,9 +1,8 @@
 // What a new document would change: object by object, with field paths; what a Secret holds is never shown.
 
-import { canonicalJson } from "../../lib/canonical-json.ts";
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
 import { shortText } from "../../lib/short-text.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject, canonicalJson } from "../../lib/json.ts";
 
 export interface FieldChange {
   /** Kubernetes' field path. */

@@ -1,6 +1,6 @@
 // Digests of what each container of a pod would read of ConfigMaps and Secrets if it started now.
 
-import { canonicalJson } from "../../lib/canonical-json.ts";
+import { canonicalJson } from "../../lib/json.ts";
 import { findObject, type LocalObjects } from "../../api/v1/object/local-object.ts";
 import { configInputs, referencesOf } from "../../api/pod/object-references.ts";
 import { allContainers, type Pod } from "../../api/v1/pod.ts";

@@ -1,11 +1,14 @@
 // Decides what has to happen to one container: app container, sidecar, or init container until it is done.
 
-import type { ObservedContainer, ObservedPod } from "../../api/pod/observed-pod.ts";
+import {
+  type ObservedContainer,
+  type ObservedPod,
+  newestContainer,
+} from "../../api/pod/observed-pod.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 import { restartsAfterKill } from "../../api/pod/restart-policy.ts";
 import type { ActionContext, KillReason, PodAction } from "./pod-action.ts";
 import { restartTime, shouldRestart } from "./container-restart.ts";
-import { newestContainer } from "../../api/pod/newest-observed.ts";
 import { nextAttempt } from "../observe/newest.ts";
 import type { Container } from "../../api/v1/container.ts";
 

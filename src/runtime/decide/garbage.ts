@@ -1,7 +1,10 @@
 // Decides which dead containers and sandboxes of a wanted pod are no longer needed. kubelet: container GC
 
-import type { ObservedContainer, ObservedPod } from "../../api/pod/observed-pod.ts";
-import { lastUsedSandbox } from "../../api/pod/newest-observed.ts";
+import {
+  type ObservedContainer,
+  type ObservedPod,
+  lastUsedSandbox,
+} from "../../api/pod/observed-pod.ts";
 
 export interface Garbage {
   readonly containers: readonly ObservedContainer[];

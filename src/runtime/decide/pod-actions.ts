@@ -1,16 +1,16 @@
 // Decides what has to happen to one pod in the runtime; performs nothing. kubelet: computePodActions
 
-import type {
-  ObservedContainer,
-  ObservedPod,
-  ObservedSandbox,
+import {
+  type ObservedContainer,
+  type ObservedPod,
+  type ObservedSandbox,
+  newestContainer,
 } from "../../api/pod/observed-pod.ts";
 import { allContainers, isSidecar, type Pod } from "../../api/v1/pod.ts";
 import { restartsAfterKill } from "../../api/pod/restart-policy.ts";
 import { containerActions, killOf, removalOf, startAction } from "./container-actions.ts";
 import { configActions, requestedActions } from "./running-restart.ts";
 import { initActions } from "./init-actions.ts";
-import { newestContainer } from "../../api/pod/newest-observed.ts";
 import { isFinished, isLive, usableSandbox } from "../observe/newest.ts";
 import type { ActionContext, KillReason, PodAction, InSandbox } from "./pod-action.ts";
 

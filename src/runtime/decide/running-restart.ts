@@ -1,8 +1,11 @@
 // Decides which healthy running containers are restarted: on request, or because a ConfigMap or Secret that they read has
 // changed.
 
-import { newestContainer } from "../../api/pod/newest-observed.ts";
-import type { ObservedContainer, ObservedPod } from "../../api/pod/observed-pod.ts";
+import {
+  type ObservedContainer,
+  type ObservedPod,
+  newestContainer,
+} from "../../api/pod/observed-pod.ts";
 import { restartsOnConfigChange } from "../../api/pod/pod-annotations.ts";
 import { allContainers, isSidecar, type Pod } from "../../api/v1/pod.ts";
 import { restartPolicyOf } from "../../api/pod/restart-policy.ts";

@@ -1,13 +1,14 @@
 // Which of a pod's sandboxes and containers count. "Newest" is the highest attempt, never the latest creation time: wall
 // clocks jump (docs/architecture.md#laws, highest-attempt).
 
-import type {
-  ObservedContainer,
-  ObservedPod,
-  ObservedSandbox,
+import {
+  type ObservedContainer,
+  type ObservedPod,
+  type ObservedSandbox,
+  lastUsedSandbox,
+  newestContainer,
 } from "../../api/pod/observed-pod.ts";
 import type { Pod } from "../../api/v1/pod.ts";
-import { lastUsedSandbox, newestContainer } from "../../api/pod/newest-observed.ts";
 import { shouldRestart, type RestartMemory } from "../decide/container-restart.ts";
 import type { Container } from "../../api/v1/container.ts";
 

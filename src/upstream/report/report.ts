@@ -1,6 +1,6 @@
 // The state of the node as one retained message, never over 48 KiB.
 
-import { canonicalJson } from "../../lib/canonical-json.ts";
+import { canonicalJson } from "../../lib/json.ts";
 import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
 import type {
   ContainerState,

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 
-import { canonicalJson } from "../../../src/lib/canonical-json.ts";
+import { canonicalJson } from "../../../src/lib/json.ts";
 import type { DecodedManifest } from "../../../src/api/decode/decode-manifest.ts";
 import { decodeObject } from "../../../src/api/decode/decode-object.ts";
 import type { Rejection } from "../../../src/api/pod/desired-pod.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 
-import { canonicalJson } from "../../../src/lib/canonical-json.ts";
+import { canonicalJson } from "../../../src/lib/json.ts";
 
 test("keys are sorted by UTF-16 code units, at every level", () => {
   const value = { b: [{ d: 1, c: 2 }], "\uD83D\uDE00": 1, "\uFB33": 2, a: undefined, A: null };

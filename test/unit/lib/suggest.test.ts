@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import { editDistance, nearestField, nearestName, suggest } from "../../../src/lib/suggest.ts";
+import { editDistance, nearestName, suggest } from "../../../src/lib/suggest.ts";
 
 const VOLUME = ["name", "hostPath", "emptyDir", "configMap", "fc", "persistentVolumeClaim", "nfs"];
 
@@ -45,21 +45,6 @@ describe("nearestName", () => {
     ["SecretStore", 2],
   ])("%s is not within %p letters of anything", (written, reach) => {
     expect(nearestName(written, ["Pod", "Secret"], reach)).toBeUndefined();
-  });
-});
-
-const KNOWN = { "": ["maxPods", "mqtt", "socket"], mqtt: ["url", "keepAliveSeconds", "socket"] };
-
-describe("nearestField", () => {
-  test.each([
-    ["maxpods", "", "maxPods"],
-    ["urll", "mqtt", "url"],
-    ["keepAliveSecond", "", "mqtt.keepAliveSeconds"],
-    ["maxPod", "mqtt", "maxPods"],
-    ["sockets", "mqtt", "socket"],
-    ["sockets", "", "socket"],
-  ])("takes %p under %p for %p", (written, parent, nearest) => {
-    expect(nearestField(written, parent, KNOWN)).toBe(nearest);
   });
 });
 

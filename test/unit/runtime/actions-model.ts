@@ -1,11 +1,12 @@
 // A runtime and an agent's memory in a few lines: performs what was decided, lets dice say how each thing ends,
 // and keeps the book by which the order of starts is judged.
 
-import type {
-  ObservedContainer,
-  ObservedContainerState,
-  ObservedPod,
-  ObservedSandbox,
+import {
+  type ObservedContainer,
+  type ObservedContainerState,
+  type ObservedPod,
+  type ObservedSandbox,
+  newestContainer,
 } from "../../../src/api/pod/observed-pod.ts";
 import { allContainers, isSidecar, type Pod } from "../../../src/api/v1/pod.ts";
 import type { ContainerVerdicts } from "../../../src/api/v1/probe.ts";
@@ -20,7 +21,6 @@ import {
   type RestartMemory,
 } from "../../../src/runtime/decide/container-restart.ts";
 import { planGarbage } from "../../../src/runtime/decide/garbage.ts";
-import { newestContainer } from "../../../src/api/pod/newest-observed.ts";
 import { usableSandbox } from "../../../src/runtime/observe/newest.ts";
 import type { ActionContext, PodAction } from "../../../src/runtime/decide/pod-action.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";

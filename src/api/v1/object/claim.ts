@@ -16,7 +16,7 @@ import {
   type ObjectOf,
 } from "../../schema/codec.ts";
 import { quantity } from "../../schema/values.ts";
-import { isJsonObject } from "../../../lib/json.ts";
+import { isJsonObject, withoutUndefined } from "../../../lib/json.ts";
 import { objectHead } from "../metadata.ts";
 
 const ALONE = "ReadWriteOncePod";
@@ -111,7 +111,7 @@ export const CLAIM = converted(objectType("PersistentVolumeClaim", FIELDS), {
         kind: "PersistentVolumeClaim",
         metadata,
         accessModes: spec?.accessModes ?? [],
-        ...(storage === undefined ? {} : { storage }),
+        ...withoutUndefined({ storage }),
       }
     );
   },

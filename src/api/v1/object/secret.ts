@@ -76,12 +76,11 @@ const FIELDS = {
       error: "must be base64; plain text belongs in stringData",
       encoding: "base64",
     }),
-    {},
   )({ about: "Bytes by key, in base64; at most 1 MiB.", default: {} }),
-  stringData: fieldOf(
-    content((value) => new TextEncoder().encode(value), { error: "" }),
-    {},
-  )({ about: "Text by key; takes precedence over data.", default: {} }),
+  stringData: fieldOf(content((value) => new TextEncoder().encode(value), { error: "" }))({
+    about: "Text by key; takes precedence over data.",
+    default: {},
+  }),
   immutable,
 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 
-import { canonicalJson } from "../../../../src/lib/canonical-json.ts";
+import { canonicalJson } from "../../../../src/lib/json.ts";
 import type { ConfigMap } from "../../../../src/api/v1/object/config-map.ts";
 import type { Secret } from "../../../../src/api/v1/object/secret.ts";
 import type { LocalObjects } from "../../../../src/api/v1/object/local-object.ts";

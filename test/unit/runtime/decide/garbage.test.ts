@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { ObservedPod } from "../../../../src/api/pod/observed-pod.ts";
-import { lastUsedSandbox } from "../../../../src/api/pod/newest-observed.ts";
+import { type ObservedPod, lastUsedSandbox } from "../../../../src/api/pod/observed-pod.ts";
 import { planGarbage } from "../../../../src/runtime/decide/garbage.ts";
 import { isLive, highestLogAttempt } from "../../../../src/runtime/observe/newest.ts";
 import { aSandbox, anInstance, anObservedPod } from "../../../fakes/a-pod.ts";

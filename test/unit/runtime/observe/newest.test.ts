@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { ObservedPod } from "../../../../src/api/pod/observed-pod.ts";
+import { type ObservedPod, newestContainer } from "../../../../src/api/pod/observed-pod.ts";
 import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
-import { newestContainer } from "../../../../src/api/pod/newest-observed.ts";
 import {
   isFinished,
   isLive,

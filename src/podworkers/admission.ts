@@ -2,7 +2,7 @@
 
 import { formatPath } from "../api/decode/field-path.ts";
 import { larger, podRequests, type Amounts } from "../api/resource/pod-amounts.ts";
-import { allContainers, podName, type Pod } from "../api/v1/pod.ts";
+import { placedContainers, podName, type Pod } from "../api/v1/pod.ts";
 import { priorityOfClass, type PriorityClasses } from "../api/resource/priority.ts";
 import { wholeUnits } from "../api/resource/quantity.ts";
 import type { SecurityProfile } from "../api/v1/security-context.ts";
@@ -98,13 +98,10 @@ function appArmorError(pod: Pod, { hasAppArmor }: NodeFacts): AdmissionRefusal |
 function appArmorPath({ spec }: Pod): string | undefined {
   if (isDemanded(spec.securityContext.appArmorProfile))
     return "spec.securityContext.appArmorProfile";
-  for (const list of ["initContainers", "containers"] as const) {
-    const index = spec[list].findIndex(({ securityContext }) =>
-      isDemanded(securityContext.appArmorProfile),
-    );
-    if (index >= 0) return formatPath(["spec", list, index, "securityContext", "appArmorProfile"]);
-  }
-  return undefined;
+  const demanding = placedContainers(spec).find(({ container }) =>
+    isDemanded(container.securityContext.appArmorProfile),
+  );
+  return demanding && formatPath([...demanding.path, "securityContext", "appArmorProfile"]);
 }
 
 function isDemanded(profile: SecurityProfile | undefined): boolean {
@@ -166,10 +163,9 @@ function inUnits(resource: string, milli: bigint): string {
 function requestPath({ spec }: Pod, resource: string): string {
   const inList = ["resources", "requests", resource] as const;
   if (spec.resources.requests[resource] !== undefined) return formatPath(["spec", ...inList]);
-  const container = allContainers(spec).find(
-    ({ resources }) => resources.requests[resource] !== undefined,
+  const asking = placedContainers(spec).find(
+    ({ container }) => container.resources.requests[resource] !== undefined,
   );
-  if (container === undefined) return formatPath(["spec", "overhead", resource]);
-  const list = spec.initContainers.includes(container) ? "initContainers" : "containers";
-  return formatPath(["spec", list, spec[list].indexOf(container), ...inList]);
+  if (asking === undefined) return formatPath(["spec", "overhead", resource]);
+  return formatPath([...asking.path, ...inList]);
 }

@@ -5,7 +5,7 @@ import { sameValue } from "../../lib/compare.ts";
 import type { Findings } from "../decode/field-errors.ts";
 import type { FieldPath } from "../decode/field-path.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
-import { allContainers } from "../v1/pod.ts";
+import { allContainers, placedContainers } from "../v1/pod.ts";
 import { appArmorNameError, type SecurityProfile } from "../v1/security-context.ts";
 import type { Container } from "../v1/container.ts";
 
@@ -53,13 +53,12 @@ export function judgeProfileAnnotations(
     const error = value === "" ? undefined : profileError(value);
     if (error !== undefined) findings.invalid(path, value, error);
   }
-  for (const list of ["initContainers", "containers"] as const)
-    for (const [index, container] of spec[list].entries()) {
-      const annotated = profileOf(annotations[APP_ARMOR + container.name] ?? "");
-      if (annotated === undefined) continue;
-      const path = ["spec", list, index, "securityContext", "appArmorProfile"];
-      judgeAgreement(container.securityContext.appArmorProfile, annotated, { findings, path });
-    }
+  for (const { container, path } of placedContainers(spec)) {
+    const annotated = profileOf(annotations[APP_ARMOR + container.name] ?? "");
+    if (annotated === undefined) continue;
+    const at = { findings, path: [...path, "securityContext", "appArmorProfile"] };
+    judgeAgreement(container.securityContext.appArmorProfile, annotated, at);
+  }
 }
 
 /** k8s: validateAppArmorAnnotationsAndFieldsMatchOnCreate */

@@ -1,5 +1,6 @@
 // The Pod as this node understands it: Kubernetes' v1 shapes, defaulted, read-only, nothing more.
 
+import type { FieldPath } from "../decode/field-path.ts";
 import { harmless } from "../decode/field-rules.ts";
 import { fieldOf, objectType, unread } from "../schema/codec.ts";
 import type { Container } from "./container.ts";
@@ -43,6 +44,20 @@ export type RestartPolicy = PodSpec["restartPolicy"];
 /** Every container of the pod in the order in which they start. Names are unique among all of them. */
 export function allContainers(spec: PodSpec): readonly Container[] {
   return [...spec.initContainers, ...spec.containers];
+}
+
+export interface PlacedContainer {
+  readonly container: Container;
+  readonly list: "initContainers" | "containers";
+  /** `["spec", "containers", 0]` */
+  readonly path: FieldPath;
+}
+
+/** The same with the place of each in the pod. */
+export function placedContainers(spec: PodSpec): readonly PlacedContainer[] {
+  return (["initContainers", "containers"] as const).flatMap((list) =>
+    spec[list].map((container, index) => ({ container, list, path: ["spec", list, index] })),
+  );
 }
 
 /** An init container that runs beside the others until the end. kubelet: IsRestartableInitContainer */

@@ -4,6 +4,7 @@ import type { Findings } from "../decode/field-errors.ts";
 import type { FieldPath } from "../decode/field-path.ts";
 import { HostPortClaims } from "./host-ports.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
+import { placedContainers } from "../v1/pod.ts";
 import { validatePodResources } from "./pod-level-resources.ts";
 import { normalSysctl, sysctlNamespace } from "./sysctls.ts";
 import { writtenIndex, type Written } from "../decode/written-index.ts";
@@ -11,26 +12,25 @@ import type { Container } from "../v1/container.ts";
 
 /** `spec` after defaults; findings name positions in the written lists. */
 export function validateSpec(spec: PodSpec, findings: Findings): void {
-  validateContainerNames(spec, findings);
-  unique(
-    spec.volumes,
-    ({ name }) => name,
-    (index, name) => findings.duplicate(["spec", "volumes", index, "name"], name),
+  const containers = placedContainers(spec);
+  // A name shared with an init container is an error of the init container.
+  const apps = containers.filter(({ list }) => list === "containers");
+  const inits = containers.filter(({ list }) => list === "initContainers");
+  reportDuplicates(
+    findings,
+    [...apps, ...inits].map(({ container, path }) => [container.name, [...path, "name"]]),
   );
+  reportDuplicates(findings, placed(spec.volumes, ["spec", "volumes"], "name"));
   const volumes = new Set(spec.volumes.map((volume) => volume.name));
-  for (const [index, container] of spec.initContainers.entries()) {
-    const at = { findings, path: ["spec", "initContainers", index] };
-    validateMounts(container, volumes, at);
-    // They run one after the other, so each is judged alone, and Kubernetes lets their host ports differ from
-    // containerPort also on the host's network. k8s: checkHostPortConflicts, validateHostNetwork
-    validatePorts(container, { claims: new HostPortClaims(), hostNetwork: false, ...at });
-    validateSleeps(container, spec.terminationGracePeriodSeconds, at);
-  }
   const claims = new HostPortClaims();
-  for (const [index, container] of spec.containers.entries()) {
-    const at = { findings, path: ["spec", "containers", index] };
+  for (const { container, list, path } of containers) {
+    const at = { findings, path };
     validateMounts(container, volumes, at);
-    validatePorts(container, { claims, hostNetwork: spec.hostNetwork, ...at });
+    // Init containers run one after the other, so each is judged alone, and Kubernetes lets their host ports differ from
+    // containerPort also on the host's network. k8s: checkHostPortConflicts, validateHostNetwork
+    if (list === "containers")
+      validatePorts(container, { claims, hostNetwork: spec.hostNetwork, ...at });
+    else validatePorts(container, { claims: new HostPortClaims(), hostNetwork: false, ...at });
     validateSleeps(container, spec.terminationGracePeriodSeconds, at);
   }
   validateHostNamespaces(spec, findings);
@@ -40,21 +40,6 @@ export function validateSpec(spec: PodSpec, findings: Findings): void {
 interface At {
   readonly findings: Findings;
   readonly path: FieldPath;
-}
-
-/** Names are unique among all containers; a name shared with an init container is an error of the init container. */
-function validateContainerNames({ initContainers, containers }: PodSpec, findings: Findings): void {
-  unique(
-    [...containers, ...initContainers],
-    ({ name }) => name,
-    (index, name) => {
-      const place =
-        index < containers.length
-          ? ["containers", index]
-          : ["initContainers", index - containers.length];
-      findings.duplicate(["spec", ...place, "name"], name);
-    },
-  );
 }
 
 /** k8s: validateSleepAction */
@@ -71,11 +56,7 @@ function validateSleeps(container: Container, gracePeriodSeconds: number, at: At
 
 function validateMounts(container: Container, volumes: ReadonlySet<string>, at: At): void {
   const path = [...at.path, "volumeMounts"];
-  unique(
-    container.volumeMounts,
-    ({ mountPath }) => mountPath,
-    (index, mountPath) => at.findings.duplicate([...path, index, "mountPath"], mountPath),
-  );
+  reportDuplicates(at.findings, placed(container.volumeMounts, path, "mountPath"));
   for (const [position, mount] of container.volumeMounts.entries()) {
     const index = writtenIndex(mount, position);
     if (mount.name === "" || volumes.has(mount.name)) continue;
@@ -89,11 +70,7 @@ function validatePorts(
   at: At & { readonly claims: HostPortClaims; readonly hostNetwork: boolean },
 ): void {
   const path = [...at.path, "ports"];
-  unique(
-    container.ports,
-    ({ name = "" }) => name,
-    (index, name) => at.findings.duplicate([...path, index, "name"], name),
-  );
+  reportDuplicates(at.findings, placed(container.ports, path, "name"));
   for (const [index, port] of container.ports.entries()) {
     const place = [...path, index, "hostPort"];
     if (at.hostNetwork && port.hostPort !== port.containerPort) {
@@ -132,24 +109,29 @@ function validateSysctls(spec: PodSpec, findings: Findings): void {
 
 function validateProcMounts(spec: PodSpec, findings: Findings): void {
   if (!spec.hostUsers) return;
-  for (const list of ["initContainers", "containers"] as const)
-    for (const [index, { securityContext }] of spec[list].entries()) {
-      if (securityContext.procMount !== "Unmasked") continue;
-      const path = ["spec", list, index, "securityContext", "procMount"];
-      findings.invalid(path, "Unmasked", "`hostUsers` must be false to use `Unmasked`");
-    }
+  for (const { container, path } of placedContainers(spec)) {
+    if (container.securityContext.procMount !== "Unmasked") continue;
+    const place = [...path, "securityContext", "procMount"];
+    findings.invalid(place, "Unmasked", "`hostUsers` must be false to use `Unmasked`");
+  }
 }
 
-/** Reports each later occurrence where it was written; "" is no name and may repeat. */
-function unique<T extends object>(
-  entries: readonly (T & Written)[],
-  nameOf: (entry: T) => string,
-  report: (index: number, name: string) => void,
-): void {
+type Named = readonly [name: string | undefined, path: FieldPath];
+
+/** The texts of one field of a list, each at its written place. */
+function placed<K extends string>(
+  list: readonly (Written & { readonly [P in K]?: string })[],
+  path: FieldPath,
+  key: K,
+): readonly Named[] {
+  return list.map((entry, index) => [entry[key], [...path, writtenIndex(entry, index), key]]);
+}
+
+/** Reports each later occurrence; "" is no name and may repeat. */
+function reportDuplicates(findings: Findings, names: readonly Named[]): void {
   const seen = new Set<string>();
-  for (const [position, entry] of entries.entries()) {
-    const name = nameOf(entry);
-    if (name !== "" && seen.has(name)) report(writtenIndex(entry, position), name);
+  for (const [name = "", path] of names) {
+    if (name !== "" && seen.has(name)) findings.duplicate(path, name);
     seen.add(name);
   }
 }

@@ -3,7 +3,7 @@
 
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
 import type { LifecycleHandler, ProbeHandler } from "../../api/v1/probe.ts";
-import type { Pod } from "../../api/v1/pod.ts";
+import { placedContainers, type Pod } from "../../api/v1/pod.ts";
 import { isSystemCritical } from "../../api/resource/priority.ts";
 import type { SELinuxOptions, SecurityProfile } from "../../api/v1/security-context.ts";
 import { isSafeSysctl } from "../../api/validation/sysctls.ts";
@@ -47,13 +47,11 @@ interface Breach {
 
 /** Every field that the profile forbids, with its path and the remedy; hostPort is allowed. */
 export function forbiddenByBaseline(pod: Pod): readonly FieldError[] {
-  const breaches = [...ofPod(pod), ...ofPodContext(pod)];
-  for (const list of ["initContainers", "containers"] as const)
-    for (const [index, container] of pod.spec[list].entries())
-      breaches.push(
-        ...ofContext(container, ["spec", list, index, "securityContext"]),
-        ...ofReach(container, ["spec", list, index]),
-      );
+  const ofContainers = placedContainers(pod.spec).flatMap(({ container, path }) => [
+    ...ofContext(container, [...path, "securityContext"]),
+    ...ofReach(container, path),
+  ]);
+  const breaches = [...ofPod(pod), ...ofPodContext(pod), ...ofContainers];
   return breaches.map(({ path, why, instead }) => ({
     path: formatPath(path),
     code: "Forbidden",

@@ -1,7 +1,7 @@
 // Where the images of documents may come from, and whether they are pinned.
 
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
-import type { Pod } from "../../api/v1/pod.ts";
+import { placedContainers, type Pod } from "../../api/v1/pod.ts";
 import { writtenIndex } from "../../api/decode/written-index.ts";
 import type { FieldError } from "../../lib/result.ts";
 
@@ -61,18 +61,14 @@ function isFrom(full: string, prefix: string): boolean {
 
 function imagesOf({ spec }: Pod): readonly NamedImage[] {
   return [
-    ...(["initContainers", "containers"] as const).flatMap((list) =>
-      spec[list].map(({ image }, index) => ({ path: ["spec", list, index, "image"], image })),
-    ),
-    ...spec.volumes.flatMap((volume, index) =>
-      "image" in volume
-        ? [
-            {
-              path: ["spec", "volumes", writtenIndex(volume, index), "image", "reference"],
-              image: volume.image.reference,
-            },
-          ]
-        : [],
-    ),
+    ...placedContainers(spec).map(({ container, path }) => ({
+      path: [...path, "image"],
+      image: container.image,
+    })),
+    ...spec.volumes.flatMap((volume, index) => {
+      if (!("image" in volume)) return [];
+      const path = ["spec", "volumes", writtenIndex(volume, index), "image", "reference"];
+      return [{ path, image: volume.image.reference }];
+    }),
   ];
 }

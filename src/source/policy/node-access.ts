@@ -2,10 +2,9 @@
 
 import { DEVICES_ANNOTATION, isDeviceResource } from "../../api/resource/devices.ts";
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
-import type { Pod } from "../../api/v1/pod.ts";
+import { placedContainers, type PlacedContainer, type Pod } from "../../api/v1/pod.ts";
 import { writtenIndex } from "../../api/decode/written-index.ts";
 import type { FieldError } from "../../lib/result.ts";
-import type { Container } from "../../api/v1/container.ts";
 
 /** The listed ones, or by profile all or none. */
 type Allowed = readonly string[] | "all" | "none";
@@ -122,14 +121,12 @@ function devicesNamed({ metadata, spec }: Pod): readonly NamedDevice[] {
     ...annotated
       .filter((text) => text.trim() !== "")
       .map((text) => ({ path, device: onNode(text) })),
-    ...(["initContainers", "containers"] as const).flatMap((list) =>
-      spec[list].flatMap((container, index) => devicesOfOne(container, ["spec", list, index])),
-    ),
+    ...placedContainers(spec).flatMap(devicesOfOne),
   ];
 }
 
-function devicesOfOne({ resources }: Container, path: FieldPath): readonly NamedDevice[] {
-  const { limits, requests } = resources;
+function devicesOfOne({ container, path }: PlacedContainer): readonly NamedDevice[] {
+  const { limits, requests } = container.resources;
   const inLimits = Object.keys(limits).map((name) => ["limits", name] as const);
   // A request repeats the limit where both are declared.
   const inRequests = Object.keys(requests)

@@ -2,7 +2,7 @@
 
 import type { PodPolicy } from "../../config/config.ts";
 import { formatPath } from "../../api/decode/field-path.ts";
-import type { Pod } from "../../api/v1/pod.ts";
+import { placedContainers, type Pod } from "../../api/v1/pod.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { forbiddenImages, type ImageRules } from "./images.ts";
 import { forbiddenDevices, forbiddenHostPaths } from "./node-access.ts";
@@ -36,13 +36,13 @@ export function forbiddenByPolicy(
 
 /** Privileged containers reach every device and file, regardless of the lists. */
 function privilegedContainers({ spec }: Pod): readonly FieldError[] {
-  return (["initContainers", "containers"] as const).flatMap((list) =>
-    spec[list].flatMap(({ securityContext }, index): readonly FieldError[] => {
-      if (securityContext.privileged !== true) return [];
-      const path = formatPath(["spec", list, index, "securityContext", "privileged"]);
-      const message =
-        "a privileged container bypasses hostPaths and devices of the node's mqtt.podPolicy; leave privileged out, or remove the lists";
-      return [{ path, code: "Forbidden", message }];
-    }),
-  );
+  const message =
+    "a privileged container bypasses hostPaths and devices of the node's mqtt.podPolicy; leave privileged out, or remove the lists";
+  return placedContainers(spec)
+    .filter(({ container }) => container.securityContext.privileged === true)
+    .map(({ path }) => ({
+      path: formatPath([...path, "securityContext", "privileged"]),
+      code: "Forbidden",
+      message,
+    }));
 }

@@ -28,7 +28,7 @@ import { NO_FLEET_FACTS } from "../protocol/groups.ts";
 import { trustRequests } from "../trust/trust-view.ts";
 import { UpstreamPort } from "../upstream/upstream.ts";
 import { Claims } from "../volume/claims.ts";
-import { Volumes } from "../volume/mount-volumes.ts";
+import { Volumes } from "../volume/volume-manager.ts";
 import { buildDesiredState, type NodeDesiredState } from "./build-desired-state.ts";
 import { buildNodePods, buildLifecycle, type PodRunner } from "./build-pods.ts";
 import { buildSources, type Sources } from "./build-sources.ts";

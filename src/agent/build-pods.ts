@@ -27,7 +27,7 @@ import { type NodePodConfigs, podConfigs } from "../runtime/pod-configs.ts";
 import { PodRuntime } from "../runtime/pod-runtime.ts";
 import { RunOptionsGenerator } from "../runtime/run-container-options.ts";
 import { ContainerStarter } from "../runtime/start-container.ts";
-import { Volumes } from "../volume/mount-volumes.ts";
+import { Volumes } from "../volume/volume-manager.ts";
 import { volumeImages } from "../runtime/cri-config/container-mounts.ts";
 import { NO_OBJECTS, type LocalObjects } from "../api/v1/object/local-object.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";

@@ -8,10 +8,10 @@ import { RefusalLog } from "../lib/refusal-log.ts";
 import { CommandLimits } from "./limits.ts";
 import type { Command } from "./decode-command.ts";
 import { VERBS } from "./verbs.ts";
-import { judgeCommand, type CommandJudgement, type CommandRefusal } from "./judge.ts";
+import { judgeCommand, type CommandJudgement, type CommandRefusal } from "./judge-message.ts";
 import type { ExecuteCommand, ResponseRows, TakenCommands } from "./executor.ts";
 import { failure, onWire, responsePayload, responsesOf, type CommandOutcome } from "./response.ts";
-import type { CommandFacts, CommandMessage } from "./denials.ts";
+import type { CommandFacts, CommandMessage } from "./judge-command.ts";
 
 export interface CommandsOptions {
   readonly clock: Clock;

@@ -7,7 +7,7 @@ import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
 import type { PodCleanup } from "../podworkers/pod-cleanup.ts";
-import type { Volumes } from "../volume/mount-volumes.ts";
+import type { Volumes } from "../volume/volume-manager.ts";
 
 export interface HousekeepingOptions {
   readonly clock: Clock;

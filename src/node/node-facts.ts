@@ -12,7 +12,7 @@ import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import { EMPTY_ROOM, admit, withPod, type NodeFacts, type Room } from "../podworkers/admission.ts";
 import { localLabels } from "../podworkers/node-affinity.ts";
-import type { Admission } from "../source/pod-config.ts";
+import type { Admission } from "../source/merge-sources.ts";
 import type { Edges } from "../edges.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { allocatableOf } from "../runtime/cgroup/pod-cgroups.ts";

@@ -12,8 +12,8 @@ import {
   normalSysctl,
   sysctlNamespace,
 } from "../api/validation/sysctls.ts";
-import type { AdmissionRefusal } from "../source/pod-config.ts";
 import { affinityError, type LabelledNode } from "./node-affinity.ts";
+import type { AdmissionRefusal } from "../source/merge-objects.ts";
 
 export interface NodeFacts extends LabelledNode {
   /** Capacity less what is reserved; the node has nothing of a resource that is absent. */

@@ -9,7 +9,7 @@ import type { Edges } from "../edges.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { configDigests } from "../runtime/decide/config-digests.ts";
 import type { SourceName } from "../api/pod/labels.ts";
-import type { Volumes } from "../volume/mount-volumes.ts";
+import type { Volumes } from "../volume/volume-manager.ts";
 
 /** The ConfigMaps and Secrets of this node's pods. */
 export interface PodObjects {

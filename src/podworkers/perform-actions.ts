@@ -16,7 +16,7 @@ import { isLive, usableSandbox } from "../runtime/observe/newest.ts";
 import type { KillReason, PodAction } from "../runtime/decide/pod-action.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { PodRuntime } from "../runtime/pod-runtime.ts";
-import type { Volumes } from "../volume/mount-volumes.ts";
+import type { Volumes } from "../volume/volume-manager.ts";
 import type { PodSyncState } from "./pod-sync-state.ts";
 
 export interface ActionPerformerOptions {

@@ -3,7 +3,7 @@
 import type { DesiredPod, DesiredState, SourceName, Removal } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
-import { outranks } from "../source/pod-config.ts";
+import { outranks } from "../source/merge-sources.ts";
 
 export type WorkerOrder =
   | { readonly type: "Start"; readonly desired: DesiredPod }

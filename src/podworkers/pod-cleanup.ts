@@ -5,7 +5,7 @@ import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import { parsePodLogDirectory, podLogDirectory } from "../api/pod/log-paths.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { StatusManager } from "../status/status-manager.ts";
-import type { Volumes } from "../volume/mount-volumes.ts";
+import type { Volumes } from "../volume/volume-manager.ts";
 import type { FileInfo, Files } from "../host/files.ts";
 import { nameOf } from "./plan.ts";
 

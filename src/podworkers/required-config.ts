@@ -5,7 +5,7 @@ import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { allContainers, type Pod } from "../api/v1/pod.ts";
 import { reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
 import { resolveEnvironment } from "../runtime/cri-config/environment.ts";
-import type { Volumes } from "../volume/mount-volumes.ts";
+import type { Volumes } from "../volume/volume-manager.ts";
 import { requireParts } from "../runtime/cri-config/volume-parts.ts";
 
 export interface RequiredConfigFacts {

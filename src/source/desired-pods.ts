@@ -10,7 +10,7 @@ import {
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import { isSameList } from "../lib/compare.ts";
-import { mergeSnapshots, type MergeOptions } from "./pod-config.ts";
+import { mergeSnapshots, type MergeOptions } from "./merge-sources.ts";
 import type { WrittenPods } from "./written-pods.ts";
 import { missingFor } from "./object-changes.ts";
 

@@ -12,7 +12,7 @@ import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName } from "../api/v1/pod.ts";
 import { listensTo } from "./object-access.ts";
 import { ObjectIndex } from "./object-index.ts";
-import { isShadowed } from "./pod-config.ts";
+import { isShadowed } from "./merge-sources.ts";
 import { missingFor } from "./object-changes.ts";
 
 export interface WrittenPodsOptions {

@@ -14,16 +14,14 @@ import type {
   SigningRole,
   VerifySignature,
 } from "../protocol/trust-bundle.ts";
-import { shortText } from "../lib/short-text.ts";
-
-/** A key and its id in signatures. */
-export interface RootKey {
-  readonly id: string;
-  readonly pub: PublicKey;
-}
-
-/** With an explicit scope: an absent list means all, an empty one none. */
-export type Signer = SigningKey & RootKey;
+import {
+  scopeOf,
+  scopeError,
+  type RootKey,
+  type Signer,
+  type Addressee,
+  quoted,
+} from "./key-scope.ts";
 
 /** The keys in force. */
 export interface Keys {
@@ -31,9 +29,6 @@ export interface Keys {
   /** Absent = there is no TrustBundle: the roots sign everything. */
   readonly signers?: readonly Signer[];
 }
-
-/** The target of a message: this node, or one of its groups. */
-export type Addressee = { readonly node: string } | { readonly group: string };
 
 export interface SignedMessage {
   readonly envelope: SignedEnvelope;
@@ -52,7 +47,6 @@ export type SignatureVerdict =
   | { readonly type: "Refused"; readonly message: string };
 
 const NAMED = 4;
-const MAX_WORD = 80;
 
 export function rootKeysOf(keys: readonly PublicKey[], sha256: Sha256): readonly RootKey[] {
   return keys.map((pub) => ({ id: keyIdOf(pub, sha256), pub }));
@@ -117,40 +111,6 @@ export function verifiedBy<T extends RootKey>(
   });
 }
 
-/** A key that is limited to some nodes may sign for no group, and the other way round. */
-function scopeOf({ nodes, groups }: SigningKey): Pick<SigningKey, "nodes" | "groups"> {
-  if (nodes === undefined && groups === undefined) return {};
-  return { nodes: nodes ?? [], groups: groups ?? [] };
-}
-
-function scopeError(key: Signer, role: SigningRole, to: Addressee): string | undefined {
-  const { id, roles, nodes, groups } = key;
-  if (!roles.includes(role))
-    return `key ${id} has the role ${roles.join(", ")}, not ${role}; sign with another key, or publish a TrustBundle that gives it the role`;
-  const isInside =
-    "node" in to
-      ? (nodes?.some((glob) => matchesGlob(glob, to.node)) ?? true)
-      : (groups?.includes(to.group) ?? true);
-  if (isInside) return undefined;
-  const whom = "node" in to ? `node ${to.node}` : `group ${to.group}`;
-  return `key ${id} may not sign for ${whom}; sign with another key, or publish a TrustBundle that widens its scope`;
-}
-
-/** `*` is any text, also none; every other character is itself. */
-export function matchesGlob(glob: string, name: string): boolean {
-  const [first = "", ...rest] = glob.split("*");
-  const last = rest.pop();
-  if (last === undefined) return glob === name;
-  if (!name.startsWith(first)) return false;
-  let at = first.length;
-  for (const part of rest) {
-    const found = name.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return name.length - last.length >= at && name.endsWith(last);
-}
-
 function unverified({ signatures }: SignedEnvelope, keys: readonly RootKey[]): string {
   const ids = [...new Set(signatures.map(({ keyid }) => keyid))];
   const known = ids.filter((id) => keys.some((key) => key.id === id));
@@ -163,8 +123,4 @@ function trusted(keys: readonly RootKey[]): string {
   const ids = [...new Set(keys.map(({ id }) => id))];
   const more = ids.length > NAMED ? ` and ${ids.length - NAMED} more` : "";
   return ids.slice(0, NAMED).join(", ") + more;
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(shortText(text, MAX_WORD));
 }

@@ -7,9 +7,10 @@ import {
   type VerifySignature,
 } from "../protocol/trust-bundle.ts";
 import { type SignedEnvelope, readSignedMessage } from "../protocol/dsse.ts";
-import { rootKeysOf, typeError, verifiedBy, type RootKey } from "./signature-judge.ts";
+import { rootKeysOf, typeError, verifiedBy } from "./signature-judge.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
 import { DOCUMENT_LIMITS } from "../api/yaml/text-limits.ts";
+import type { RootKey } from "./key-scope.ts";
 
 export interface BundleArrival {
   /** As it came over the wire. */

@@ -160,7 +160,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "volumes are removed through their mounts",
-    file: "src/volume/mount-volumes.ts",
+    file: "src/volume/volume-manager.ts",
     search: `    unmountAll(this.#options, directory);
     const [left] = mounts.mountsUnder(directory);
     if (left !== undefined) {

@@ -5,7 +5,7 @@ import type { Mutation } from "./mutations.ts";
 const SIGNATURE = "src/trust/signature-judge.ts";
 const TRUST = "src/trust/trust.ts";
 const BUNDLE = "src/trust/trust-bundle-judge.ts";
-const DENIALS = "src/command/denials.ts";
+const DENIALS = "src/command/judge-command.ts";
 
 export const TRUST_MUTATIONS: readonly Mutation[] = [
   {
@@ -35,14 +35,14 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "plain documents count beside keys",
-    file: "src/trust/document-signature.ts",
+    file: "src/trust/open-document.ts",
     search: 'if (!required) return { type: "Opened", payload: message, digest };',
     replacement:
       'if (!required || unusable === undefined) return { type: "Opened", payload: message, digest };',
   },
   {
     name: "plain documents count while no key can be used",
-    file: "src/trust/document-signature.ts",
+    file: "src/trust/open-document.ts",
     search: 'if (!required) return { type: "Opened", payload: message, digest };',
     replacement:
       'if (!required || unusable !== undefined) return { type: "Opened", payload: message, digest };',
@@ -136,7 +136,7 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "retained orders count",
-    file: "src/command/judge.ts",
+    file: "src/command/judge-message.ts",
     search: 'if (message.retain) return ignore("it is retained");',
     replacement: 'if (message.topic === "") return ignore("it is retained");',
   },

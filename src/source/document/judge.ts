@@ -31,7 +31,7 @@ import {
   openDocument,
   type OpenedDocument,
   type Trusted,
-} from "../../trust/document-signature.ts";
+} from "../../trust/open-document.ts";
 import { documentOf, judgeAge, judgeTarget, judgeVersion, type VersionVerdict } from "./version.ts";
 
 /** What judging depends on beside the message; `now` is in wall-clock milliseconds and counts only with `clockTrusted`. */

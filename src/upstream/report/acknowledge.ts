@@ -16,7 +16,7 @@ import {
 import type { PodUID } from "../../api/v1/pod.ts";
 import type { NodeStatus, PodStatus } from "../../api/v1/pod-status.ts";
 import type { PodHealth } from "../../rollout/pod-health.ts";
-import { isShadowed } from "../../source/pod-config.ts";
+import { isShadowed } from "../../source/merge-sources.ts";
 
 /** What the node knows of the pods, and when. */
 export interface RunningFacts extends Pick<

@@ -5,7 +5,7 @@ import { realFiles } from "../../../src/host/real-files.ts";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { PodCleanup } from "../../../src/podworkers/pod-cleanup.ts";
-import { Volumes } from "../../../src/volume/mount-volumes.ts";
+import { Volumes } from "../../../src/volume/volume-manager.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { steadyRandom } from "../../agent/pod-world.ts";
 import { openStore } from "../store/open-store.ts";

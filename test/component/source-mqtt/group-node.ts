@@ -11,7 +11,7 @@ import {
   type DocumentStores,
   type MqttSourceOptions,
 } from "../../../src/source/document/mqtt-source.ts";
-import { mergeSnapshots } from "../../../src/source/pod-config.ts";
+import { mergeSnapshots } from "../../../src/source/merge-sources.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";

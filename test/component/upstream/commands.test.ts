@@ -8,7 +8,7 @@ import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { aCommand, arriving, OWN, signed, someFacts, ulid } from "../../unit/upstream/a-command.ts";
-import type { CommandFacts } from "../../../src/command/denials.ts";
+import type { CommandFacts } from "../../../src/command/judge-command.ts";
 
 const newDirectory = temporaryDirectories();
 

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { hostPathError, isOfDocument } from "../../../src/source/policy/host-path-reach.ts";
-import { Volumes } from "../../../src/volume/mount-volumes.ts";
+import { Volumes } from "../../../src/volume/volume-manager.ts";
 import { CONFIG_DEFAULTS, MQTT_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { SourceName } from "../../../src/api/pod/desired-pod.ts";

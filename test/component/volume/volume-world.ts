@@ -10,7 +10,7 @@ import type { DownwardAPIFile } from "../../../src/api/v1/projections.ts";
 import type { Files } from "../../../src/host/files.ts";
 import { realMounts, type Mounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
-import { Volumes, type VolumesOptions } from "../../../src/volume/mount-volumes.ts";
+import { Volumes, type VolumesOptions } from "../../../src/volume/volume-manager.ts";
 import { UID } from "../../fakes/a-pod.ts";
 import { temporaryDirectories } from "../host/temporary-directories.ts";
 

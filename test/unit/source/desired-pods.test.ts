@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { DesiredPods } from "../../../src/source/desired-pods.ts";
 import { WrittenPods } from "../../../src/source/written-pods.ts";
 import type { DesiredObject } from "../../../src/api/v1/object/local-object.ts";
-import type { Admission } from "../../../src/source/pod-config.ts";
+import type { Admission } from "../../../src/source/merge-sources.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/an-object.ts";
 import type { SourceName } from "../../../src/api/pod/labels.ts";

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import { judgeSignature, matchesGlob, rootKeysOf } from "../../../src/trust/signature-judge.ts";
+import { judgeSignature, rootKeysOf } from "../../../src/trust/signature-judge.ts";
 import { aSigner, anEnvelope, signed } from "../../fakes/a-signer.ts";
 import { sha256 } from "../api/digest.ts";
 import { bytes } from "../source/desired-arrival.ts";
 import { readSignedMessage } from "../../../src/protocol/dsse.ts";
+import { matchesGlob } from "../../../src/trust/key-scope.ts";
 
 describe("a glob", () => {
   test.each([

@@ -1,7 +1,7 @@
 // Commands as they arrive, and a node that hears them.
 
 import { writeSignedEnvelope, payloadTypeOf } from "../../../src/protocol/dsse.ts";
-import type { CommandFacts, CommandMessage } from "../../../src/command/denials.ts";
+import type { CommandFacts, CommandMessage } from "../../../src/command/judge-command.ts";
 
 export const NOW = Date.parse("2026-11-21T08:00:00Z");
 export const NODE_TOPIC = "agent/v1/node/pi-1/command";

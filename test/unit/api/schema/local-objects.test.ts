@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 
 import { nodeConfigMap, reservedError } from "../../../../src/api/pod/node-object.ts";
 import { mayUse } from "../../../../src/source/object-access.ts";
-import { mergeSnapshots } from "../../../../src/source/pod-config.ts";
+import { mergeSnapshots } from "../../../../src/source/merge-sources.ts";
 import { immutableErrors, sameObject } from "../../../../src/source/same-object.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../../fakes/an-object.ts";
 import type { SourceName } from "../../../../src/api/pod/labels.ts";

@@ -5,7 +5,7 @@ import {
   mergeSnapshots,
   type Admission,
   type AdmissionRank,
-} from "../../../src/source/pod-config.ts";
+} from "../../../src/source/merge-sources.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 
 function pod(name: string, cpu: number, source: SourceName = "file"): DesiredPod {

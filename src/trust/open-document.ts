@@ -7,9 +7,10 @@ import {
   type DocumentAddress,
 } from "../protocol/desired-document.ts";
 import { payloadTypeOf, type SignedEnvelope, readSignedMessage } from "../protocol/dsse.ts";
-import { judgeSignature, type Addressee } from "./signature-judge.ts";
+import { judgeSignature } from "./signature-judge.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
 import type { VerifySignature } from "../protocol/trust-bundle.ts";
+import type { Addressee } from "./key-scope.ts";
 
 /** The keys that the node trusts at present. */
 export interface Trusted {

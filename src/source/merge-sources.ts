@@ -9,9 +9,8 @@ import type {
 } from "../api/pod/desired-pod.ts";
 import { claimsConflict, hostPortClaims, type PlacedClaim } from "../api/validation/host-ports.ts";
 import { podName } from "../api/v1/pod.ts";
-import { objectKey, type DesiredObject } from "../api/v1/object/local-object.ts";
-import { reservedError } from "../api/pod/node-object.ts";
 import { compareText } from "../lib/compare.ts";
+import { mergeObjects, rejectionOf, place, type AdmissionRefusal } from "./merge-objects.ts";
 
 export interface MergeOptions {
   /** Group name → priority; the higher wins, unknown groups count as 0. */
@@ -33,9 +32,6 @@ export interface Admission {
   /** Admission after this pod. */
   with(pod: DesiredPod): Admission;
 }
-
-/** Why a pod is not admitted: `code` is the kubelet's reason, `path` the field that asks for too much. */
-export type AdmissionRefusal = Pick<Rejection, "code" | "path" | "message">;
 
 /** Lower ranks are admitted first. 0 = the pod runs, 1 = an older spec of its name runs, 2 = neither. */
 export type AdmissionRank = 0 | 1 | 2;
@@ -234,52 +230,6 @@ function outOfPods(pod: DesiredPod, maxPods: number): Rejection {
   });
 }
 
-function place({ source, sourceRef }: Pick<DesiredPod, "source" | "sourceRef">): string {
-  return `${source} (${sourceRef})`;
-}
-
 function rejection({ pod, ...origin }: DesiredPod, why: AdmissionRefusal): Rejection {
   return rejectionOf({ ...origin, object: pod }, why);
-}
-
-interface Placed {
-  readonly source: SourceName;
-  readonly sourceRef: string;
-  readonly object: DesiredPod["pod"] | DesiredObject["object"];
-}
-
-function rejectionOf({ source, sourceRef, object }: Placed, why: AdmissionRefusal): Rejection {
-  const { kind, metadata } = object;
-  const { namespace, name } = metadata;
-  // The sourceRef of a file ends in #document; a rejection names the file.
-  const ref = source === "file" ? sourceRef.replace(/#\d+$/, "") : sourceRef;
-  return { source, ref, kind, namespace, name, ...why };
-}
-
-interface MergedObjects {
-  readonly objects: readonly DesiredObject[];
-  readonly rejected: readonly Rejection[];
-}
-
-/** ConfigMaps, Secrets and claims, in order of precedence: the first of a name wins. */
-function mergeObjects(inOrder: readonly DesiredObject[]): MergedObjects {
-  const byKey = new Map<string, DesiredObject>();
-  const rejected: Rejection[] = [];
-  for (const desired of inOrder) {
-    const key = objectKey(desired.object);
-    const winner = byKey.get(key);
-    const reserved = reservedError(desired.object);
-    if (reserved !== undefined) rejected.push(rejectionOf(desired, reserved));
-    else if (winner === undefined) byKey.set(key, desired);
-    else rejected.push(shadowedObject(desired, winner));
-  }
-  return { objects: [...byKey.values()], rejected };
-}
-
-function shadowedObject(desired: DesiredObject, winner: DesiredObject): Rejection {
-  return rejectionOf(desired, {
-    code: desired.source === winner.source ? "DuplicateObject" : "Shadowed",
-    path: "metadata.name",
-    message: `${objectKey(desired.object)} of ${place(winner)} counts instead: it comes first`,
-  });
 }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 
 import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import { podName } from "../../../src/api/v1/pod.ts";
-import { isShadowed, mergeSnapshots } from "../../../src/source/pod-config.ts";
+import { isShadowed, mergeSnapshots } from "../../../src/source/merge-sources.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 
 const GROUPS = {

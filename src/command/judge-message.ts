@@ -19,7 +19,7 @@ import {
   type DenialPhase,
   type CommandFacts,
   type CommandMessage,
-} from "./denials.ts";
+} from "./judge-command.ts";
 import { VERBS } from "./verbs.ts";
 
 export interface CommandRefusal {

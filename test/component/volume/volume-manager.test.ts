@@ -16,7 +16,7 @@ import type { EmptyDirVolume, HostPathType, Volume } from "../../../src/api/v1/v
 import { realMounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
-import { Volumes } from "../../../src/volume/mount-volumes.ts";
+import { Volumes } from "../../../src/volume/volume-manager.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { temporaryDirectories } from "../host/temporary-directories.ts";
 

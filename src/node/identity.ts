@@ -7,7 +7,7 @@ import { AgentError, messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { resolveNodeName, type BoardFacts } from "./node-name.ts";
-import { parseJson, isJsonObject } from "../lib/json.ts";
+import { parseJson, isJsonObject, withoutUndefined } from "../lib/json.ts";
 
 export interface IdentityOptions {
   readonly files: Files;
@@ -67,8 +67,7 @@ function resolveAnew(options: IdentityOptions): string {
   const serial = serialOf(facts);
   write(options, {
     nodeName: name.value,
-    ...(serial === undefined ? {} : { serial }),
-    ...(template === undefined ? {} : { template }),
+    ...withoutUndefined({ serial, template }),
   });
   log.info("node name assigned", { nodeName: name.value });
   return name.value;

@@ -9,6 +9,7 @@ import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { allContainers, type PodUID } from "../api/v1/pod.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import type { Container } from "../api/v1/container.ts";
+import { withoutUndefined } from "../lib/json.ts";
 
 type PodStage =
   "Pending" | "Downloading" | "Starting" | "Running" | "Terminating" | "Succeeded" | "Failed";
@@ -153,10 +154,7 @@ function whyOf({ state }: ContainerStatus): Why {
 }
 
 function why({ reason, message }: Why): Why {
-  return {
-    ...(reason === undefined ? {} : { reason }),
-    ...(message === undefined ? {} : { message }),
-  };
+  return withoutUndefined({ reason, message });
 }
 
 function stageOf({ status, pulling, terminating }: HealthFacts): PodStage {

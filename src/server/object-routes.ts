@@ -5,6 +5,7 @@ import { json, notAllowed, success, text, type Answer } from "./answer.ts";
 import type { ClaimOutcome, ClaimName } from "../volume/claims.ts";
 import { objectList, v1Object } from "../node/object-list.ts";
 import type { ObjectFacts } from "../node/node-api.ts";
+import { withoutUndefined } from "../lib/json.ts";
 
 export interface ObjectPath {
   readonly resource: string;
@@ -38,8 +39,7 @@ export function objectsOfPath(path: string): ObjectPath | undefined {
   return {
     resource,
     kind,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(name === undefined ? {} : { name }),
+    ...withoutUndefined({ namespace, name }),
   };
 }
 

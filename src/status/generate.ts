@@ -10,6 +10,7 @@ import { podConditions, timed } from "./conditions.ts";
 import { containerStatuses } from "./container-statuses.ts";
 import { type PodFacts, isEnding } from "./facts.ts";
 import { isTerminal, podPhase } from "./phase.ts";
+import { withoutUndefined } from "../lib/json.ts";
 
 export interface GenerateInput {
   readonly pod: Pod;
@@ -104,10 +105,7 @@ function reasonOf(
   const kept = previous?.phase === phase && isTerminal(phase) ? previous : undefined;
   const reason = facts.podReason ?? kept?.reason;
   const message = facts.podMessage ?? kept?.message;
-  return {
-    ...(reason === undefined ? {} : { reason }),
-    ...(message === undefined ? {} : { message }),
-  };
+  return withoutUndefined({ reason, message });
 }
 
 function addresses({ pod, observed, hostIPs, previous }: GenerateInput): Partial<PodStatus> {

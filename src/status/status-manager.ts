@@ -4,6 +4,7 @@ import type { PodStatus } from "../api/v1/pod-status.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import { sameValue } from "../lib/compare.ts";
 import { isTerminal } from "./phase.ts";
+import { withoutUndefined } from "../lib/json.ts";
 
 export interface PodStatusEntry {
   readonly pod: Pod;
@@ -58,7 +59,6 @@ function keepTerminal(before: PodStatus, next: PodStatus): PodStatus {
   return {
     ...rest,
     phase: before.phase,
-    ...(before.reason === undefined ? {} : { reason: before.reason }),
-    ...(before.message === undefined ? {} : { message: before.message }),
+    ...withoutUndefined({ reason: before.reason, message: before.message }),
   };
 }

@@ -8,6 +8,7 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { followApply, type Published, type Step } from "./follow-apply.ts";
 import { knownNode } from "../known-nodes.ts";
 import type { Fleet } from "../open-broker.ts";
+import { withoutUndefined } from "../../lib/json.ts";
 
 export interface WaitOptions {
   readonly fleet: Fleet;
@@ -69,8 +70,7 @@ class WatchedNode {
     if (seen?.step.line !== step.line)
       terminal.out(`${printable(`${this.#name}: ${step.line}`)}\n`);
     this.#seen = {
-      ...(state === undefined ? {} : { state }),
-      ...(report === undefined ? {} : { report }),
+      ...withoutUndefined({ state, report }),
       step,
     };
     return step;

@@ -9,6 +9,7 @@ import { messageOf } from "../../lib/errors.ts";
 import { writtenBundle } from "./bundle-form.ts";
 import { invalid } from "../open-broker.ts";
 import { makeKeyPair, signerOf, signMessage } from "./signing-keys.ts";
+import { withoutUndefined } from "../../lib/json.ts";
 
 export interface KeygenFlags {
   readonly dir: string;
@@ -31,8 +32,7 @@ export function keygen(terminal: Terminal, { dir, roles, nodeGlobs, groups }: Ke
   const root = makeKeyPair();
   const signing = makeKeyPair();
   const scope = {
-    ...(nodeGlobs === undefined ? {} : { nodes: nodeGlobs }),
-    ...(groups === undefined ? {} : { groups }),
+    ...withoutUndefined({ nodes: nodeGlobs, groups }),
   };
   const written = {
     root: [base64OfBytes(root.pub)],

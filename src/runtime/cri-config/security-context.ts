@@ -22,6 +22,7 @@ import { appArmorProfile, seccompProfile, type SeccompFacts } from "./seccomp.ts
 import type { Container } from "../../api/v1/container.ts";
 import { namespaceOptions } from "./namespaces.ts";
 import { configError } from "../../lib/errors.ts";
+import { withoutUndefined } from "../../lib/json.ts";
 
 export interface SandboxSecurityFacts {
   readonly features: RuntimeFeatures;
@@ -128,10 +129,7 @@ function effective(
 ): Pick<SecurityContext, "runAsUser" | "runAsNonRoot"> {
   const runAsUser = securityContext.runAsUser ?? spec.securityContext.runAsUser;
   const runAsNonRoot = securityContext.runAsNonRoot ?? spec.securityContext.runAsNonRoot;
-  return {
-    ...(runAsUser === undefined ? {} : { runAsUser }),
-    ...(runAsNonRoot === undefined ? {} : { runAsNonRoot }),
-  };
+  return withoutUndefined({ runAsUser, runAsNonRoot });
 }
 
 /** An image without a user runs as root: sent as uid 0, because runtimes refuse a group without a user. */

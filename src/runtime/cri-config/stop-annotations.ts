@@ -5,7 +5,7 @@ import { ANNOTATION } from "../../api/pod/labels.ts";
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
 import type { ExecHandler, HttpGetHandler, LifecycleHandler } from "../../api/v1/probe.ts";
 import { isSidecar } from "../../api/v1/pod.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../lib/json.ts";
+import { isJsonObject, type JsonObject, parseJson, withoutUndefined } from "../../lib/json.ts";
 import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import type { ContainerPort } from "../../api/v1/container-ports.ts";
 import type { Container } from "../../api/v1/container.ts";
@@ -40,11 +40,7 @@ export function stopFactsOf(
   const role = readRole(annotations[ANNOTATION.containerRole]);
   const preStop = readHandler(parseJson(annotations[ANNOTATION.preStopHandler] ?? ""));
   const ports = readPorts(parseJson(annotations[ANNOTATION.ports] ?? ""));
-  return {
-    ...(role === undefined ? {} : { role }),
-    ...(preStop === undefined ? {} : { preStop }),
-    ...(ports === undefined ? {} : { ports }),
-  };
+  return withoutUndefined({ role, preStop, ports });
 }
 
 function roleText(role: ContainerRole | undefined): string | undefined {

@@ -20,6 +20,7 @@ import {
 import { stopFactsOf } from "../cri-config/stop-annotations.ts";
 import { joinedMessage } from "./termination-message.ts";
 import { parseIdRange } from "../cri-config/namespaces.ts";
+import { withoutUndefined } from "../../lib/json.ts";
 
 /** The pod to which a sandbox or container belongs, from its labels. */
 export interface RuntimeIdentity {
@@ -112,9 +113,11 @@ export function observedSandbox(
     createdAt: listed.createdAt,
     ips: sandboxAddresses(status),
     hostNetwork: mode === NamespaceMode.NODE,
-    ...(listed.bootId === undefined ? {} : { bootId: listed.bootId }),
-    ...(listed.activeSince === undefined ? {} : { activeSince: listed.activeSince }),
-    ...(listed.userNamespace === undefined ? {} : { userNamespace: listed.userNamespace }),
+    ...withoutUndefined({
+      bootId: listed.bootId,
+      activeSince: listed.activeSince,
+      userNamespace: listed.userNamespace,
+    }),
   };
 }
 

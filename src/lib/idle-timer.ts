@@ -2,7 +2,7 @@
 
 import type { Clock } from "./clock.ts";
 
-export interface IdleTimerOptions {
+interface IdleTimerOptions {
   readonly clock: Clock;
   /** Milliseconds without a `touch`. */
   readonly after: number;

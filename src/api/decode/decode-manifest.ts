@@ -11,10 +11,7 @@ import type { Rejection } from "../pod/desired-pod.ts";
 import { FindingsBudget } from "./field-errors.ts";
 import { readDocuments } from "../yaml/yaml-documents.ts";
 
-export type ManifestContext = Pick<
-  DecodeContext,
-  "source" | "ref" | "nodeName" | "sha256" | "clusterDNS"
->;
+type ManifestContext = Pick<DecodeContext, "source" | "ref" | "nodeName" | "sha256" | "clusterDNS">;
 
 export interface ManifestPod extends DecodedPod {
   /** Index of its document in the file. */

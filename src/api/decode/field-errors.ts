@@ -34,7 +34,7 @@ export const UNKNOWN_FIELD = "unknown field";
 /** A function is called only if the message is reported: in full, or in few words once the budget is spent. */
 export type Message = string | ((isInFull: boolean) => string);
 
-export function messageText(message: Message, isInFull: boolean): string {
+function messageText(message: Message, isInFull: boolean): string {
   return typeof message === "string" ? message : message(isInFull);
 }
 

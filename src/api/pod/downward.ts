@@ -68,7 +68,7 @@ function plainField({ metadata }: Pod, field: PlainField, facts: DownwardFacts):
   }
 }
 
-export interface ContainerOnNode {
+interface ContainerOnNode {
   /** The container that asks, for a reference that names none. */
   readonly container: string;
   readonly node: NodeAllocatable;

@@ -1,6 +1,6 @@
 // Where containers log, as Kubernetes names it: log shippers and `crictl` expect these paths.
 
-export interface LogPod {
+interface LogPod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;

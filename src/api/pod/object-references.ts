@@ -134,7 +134,7 @@ function projectionsOf(volume: Volume): readonly PlacedProjection[] {
 }
 
 /** JSON data; the content of one object by key, as text of the form `text:…` or `base64:…`; null = not there. */
-export type ConfigInputs = Readonly<Record<string, unknown>>;
+type ConfigInputs = Readonly<Record<string, unknown>>;
 
 type Content = Readonly<Record<string, string>>;
 

@@ -6,7 +6,7 @@ import type { LifecycleHandler } from "../v1/probe.ts";
 import type { PodUID } from "../v1/pod.ts";
 import type { ContainerPort } from "../v1/container-ports.ts";
 
-export type SandboxState = "Ready" | "NotReady";
+type SandboxState = "Ready" | "NotReady";
 export type ObservedContainerState = "Created" | "Running" | "Exited" | "Unknown";
 
 export interface ObservedSandbox {

@@ -20,7 +20,7 @@ const MAX_BACKOFF_MS = 3_600_000;
 const MAX_DEPENDENCIES = 20;
 const STATES: readonly DependencyState[] = ["Ready", "Running", "Succeeded"];
 
-export type DependencyState = "Ready" | "Running" | "Succeeded";
+type DependencyState = "Ready" | "Running" | "Succeeded";
 
 /** Another pod of this node that has to reach a state before the first container starts. */
 export interface Dependency {

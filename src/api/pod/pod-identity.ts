@@ -4,7 +4,7 @@ import type { Sha256 } from "../decode/decode-context.ts";
 import type { PodUID } from "../v1/pod.ts";
 import { type JsonObject, canonicalJson } from "../../lib/json.ts";
 
-export interface WrittenPod {
+interface WrittenPod {
   readonly namespace: string;
   readonly name: string;
   /** `spec` as written, before defaults. */

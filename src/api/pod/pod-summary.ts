@@ -42,7 +42,7 @@ export function summarizePod(pod: SummarizedPod, terminating: boolean): PodSumma
 }
 
 /** The init container that holds up the pod, or the sidecar that is down. */
-export interface InitBlock {
+interface InitBlock {
   /** `Init:0/2`, `Init:CrashLoopBackOff`, `Init:Error`, … */
   readonly word: string;
   readonly status: ContainerStatus;

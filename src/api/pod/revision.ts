@@ -10,7 +10,7 @@ import { NODE_CONFIG_MAP } from "./node-object.ts";
 import { referencesOf } from "./object-references.ts";
 import type { Revision } from "./rollout.ts";
 
-export interface RevisionFacts {
+interface RevisionFacts {
   readonly objects: LocalObjects;
   readonly sha256: Sha256;
   /** Of a Secret's content: the revision is published, and must not allow guesses to be checked. */

@@ -34,7 +34,7 @@ export interface ContainerDevices {
   readonly cdiNames: readonly string[];
 }
 
-export interface DeviceError {
+interface DeviceError {
   /** The entry. */
   readonly value: string;
   readonly message: string;

@@ -15,7 +15,7 @@ export interface NodeResources {
 }
 
 /** As the configuration has them. */
-export interface Reserves {
+interface Reserves {
   readonly systemReserved: ResourceList;
   readonly kubeReserved: ResourceList;
 }

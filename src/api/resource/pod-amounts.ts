@@ -7,7 +7,7 @@ import { isPodLevelResource, type ResourceList } from "../v1/resources.ts";
 /** By resource, in thousandths of its unit (cores, bytes, pieces). */
 export type Amounts = ReadonlyMap<string, bigint>;
 
-export interface PodLimits {
+interface PodLimits {
   readonly amounts: Amounts;
   /** Whether every container, or the pod as a whole, has a limit: else the sum limits nothing. */
   readonly isDeclared: (resource: "cpu" | "memory") => boolean;

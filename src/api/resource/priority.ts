@@ -2,9 +2,9 @@
 
 import type { PodSpec } from "../v1/pod-spec.ts";
 
-export const SYSTEM_NODE_CRITICAL = 2_000_001_000;
+const SYSTEM_NODE_CRITICAL = 2_000_001_000;
 /** From here on a pod is critical. */
-export const SYSTEM_CRITICAL = 2_000_000_000;
+const SYSTEM_CRITICAL = 2_000_000_000;
 
 const SYSTEM_CLASSES: Readonly<Record<string, number>> = {
   "system-node-critical": SYSTEM_NODE_CRITICAL,

@@ -5,14 +5,14 @@ import { isSidecar, type Pod } from "../v1/pod.ts";
 import type { ContainerPort, PortProtocol } from "../v1/container-ports.ts";
 import type { Container } from "../v1/container.ts";
 
-export interface HostPortClaim {
+interface HostPortClaim {
   readonly hostPort: number;
   readonly protocol: PortProtocol;
   /** "" = every address. */
   readonly hostIP: string;
 }
 
-export function hostPortClaim(port: ContainerPort): HostPortClaim | undefined {
+function hostPortClaim(port: ContainerPort): HostPortClaim | undefined {
   if (port.hostPort === undefined || port.hostPort === 0) return undefined;
   const any = port.hostIP === undefined || port.hostIP === "0.0.0.0" || port.hostIP === "::";
   return { hostPort: port.hostPort, protocol: port.protocol, hostIP: any ? "" : port.hostIP };

@@ -1,6 +1,6 @@
 // Kernel settings that a pod can have in its own namespaces, and those of them that affect no other pod. kubelet: sysctl allowlist
 
-export type SysctlNamespace = "ipc" | "net";
+type SysctlNamespace = "ipc" | "net";
 
 /** They change nothing outside of the pod, nor take from others. kubelet: SafeSysctlAllowlist */
 const SAFE: readonly string[] = [

@@ -19,7 +19,7 @@ export class LimitError extends Error {
   }
 }
 
-export interface ComposeOptions {
+interface ComposeOptions {
   readonly limits: TextLimits;
   /** Called with each error of syntax, in the order of the text. To read no further, it may throw. */
   readonly onError: (error: YAMLParseError) => void;

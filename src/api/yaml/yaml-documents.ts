@@ -23,7 +23,7 @@ export interface YamlDocument {
   readonly locate: Locate;
 }
 
-export interface ReadDocuments {
+interface ReadDocuments {
   /** Every document that could be read; none of them if the file breaks YAML's syntax. */
   readonly documents: readonly YamlDocument[];
   /** Every error, with line and column and an empty path. */

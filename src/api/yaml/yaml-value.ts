@@ -261,9 +261,9 @@ export interface SourcePosition {
 }
 
 /** Of the members of one map or list, by key or index. */
-export type MemberPositions = Map<string | number, SourcePosition>;
+type MemberPositions = Map<string | number, SourcePosition>;
 
-export interface LocatedTree {
+interface LocatedTree {
   readonly root: unknown;
   /** Of the root. */
   readonly start: SourcePosition;
@@ -272,7 +272,7 @@ export interface LocatedTree {
 }
 
 /** The position of the field at a path; if there is none, of the nearest parent that exists, without its text. */
-export function positionAt({ root, start, members }: LocatedTree, path: FieldPath): SourcePosition {
+function positionAt({ root, start, members }: LocatedTree, path: FieldPath): SourcePosition {
   let value = root;
   let position = start;
   for (const step of path) {

@@ -28,6 +28,12 @@ import {
 } from "../api/schema/values.ts";
 import { sysctlPatternError } from "../api/validation/sysctls.ts";
 import {
+  DNS_LABEL_SCHEMA,
+  IP_SCHEMA,
+  LABELS_SCHEMA,
+  SUBDOMAIN_SCHEMA,
+} from "../api/validation/name-schemas.ts";
+import {
   dnsLabelError,
   ipError,
   labelValueError,
@@ -86,6 +92,7 @@ const NODE = {
   nodeLabels: map(checkedText(labelValueError), {
     about: "Labels of the node.",
     key: qualifiedNameError,
+    schema: LABELS_SCHEMA,
   }),
   maxPods: fieldOf(between(1, MAX_INT32))({ about: "Most pods on the node.", default: 110 }),
   cgroupDriver: oneOf(["auto", "systemd", "cgroupfs"], {
@@ -125,6 +132,7 @@ const PODS = {
     about:
       "IP addresses of name servers for pods with dnsPolicy ClusterFirst. Default: the node's own.",
     item: ipError,
+    schema: { items: { type: "string", ...IP_SCHEMA } },
   }),
   clusterDomain: string({
     about: "Search domain of pods with dnsPolicy ClusterFirst. Default: none.",
@@ -150,14 +158,20 @@ const PODS = {
   runtimeClasses: map(checkedText(dnsLabelError), {
     about: "RuntimeClass names, each with the handler of the container runtime that it stands for.",
     key: subdomainNameError,
+    schema: {
+      propertyNames: SUBDOMAIN_SCHEMA,
+      additionalProperties: { type: "string", ...DNS_LABEL_SCHEMA },
+    },
   }),
   priorityClasses: map(between(MIN_INT32, HIGHEST_PRIORITY), {
     about: "PriorityClass names, each with its priority, at most 1000000000.",
     key: priorityClassError,
+    schema: { propertyNames: { ...SUBDOMAIN_SCHEMA, not: { pattern: "^system-" } } },
   }),
   podPidsLimit: integer({
     about: "Most processes and threads of one pod, at least 1; -1 is no limit.",
     default: NO_PIDS_LIMIT,
+    schema: { minimum: NO_PIDS_LIMIT, maximum: MAX_INT32, not: { const: 0 } },
     check: (limit) =>
       limit === NO_PIDS_LIMIT || (limit >= 1 && limit <= MAX_INT32)
         ? undefined
@@ -223,6 +237,7 @@ function reserved(whom: string): Field<ResourceList> {
       RESERVABLE.includes(resource)
         ? undefined
         : `must be one of ${RESERVABLE.join(", ")}: nothing else can be reserved`,
+    schema: { propertyNames: { enum: RESERVABLE } },
   });
 }
 

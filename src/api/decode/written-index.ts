@@ -2,6 +2,7 @@
 
 import { invalidAt, type Place } from "./field-reader.ts";
 import { listOf } from "../schema/codec.ts";
+import { conditional, itemSchema } from "../schema/json-schema.ts";
 import type { JsonSchema, Type } from "../schema/type.ts";
 
 /** An entry of a list from which others may have been left out, as those of an injected token are. */
@@ -53,7 +54,7 @@ export function keptList<T extends object>(
     schema: () =>
       schema === undefined
         ? whole.schema()
-        : { ...whole.schema(), items: { anyOf: [item.schema(), schema] } },
+        : { ...whole.schema(), items: conditional(schema, {}, itemSchema(item.schema())) },
   };
 }
 

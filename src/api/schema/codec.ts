@@ -11,8 +11,8 @@ import {
   type Node,
   type Place,
 } from "../decode/field-reader.ts";
-import { absentSchema, itemSchema, objectSchema, presentSchema } from "./json-schema.ts";
-import { supported, type FieldRule, type Refusal } from "../decode/field-rules.ts";
+import { emptinessSchema, itemSchema, objectSchema, type ObjectRules } from "./json-schema.ts";
+import { supported, type FieldRule } from "../decode/field-rules.ts";
 import type { Message } from "../decode/field-errors.ts";
 import type { JsonSchema, Type, Field, Level } from "./type.ts";
 import { isJsonObject } from "../../lib/json.ts";
@@ -83,6 +83,7 @@ function makeField<T>(type: Type<T>, options: FieldOptions<T>, zero?: T): Field<
   const { check, rule = supported, keep = false } = options;
   const about = aboutWithDefault(type, options);
   const absent = options.default ?? (options.required === undefined ? undefined : zero);
+  const isEmpty = (written: unknown): boolean => !keep && type.isEmpty?.(written) === true;
   /** Whether what is blank is read as if it were not written. */
   const isAbsence = (blank: unknown): boolean =>
     options.default === undefined
@@ -96,7 +97,7 @@ function makeField<T>(type: Type<T>, options: FieldOptions<T>, zero?: T): Field<
     ...(options.required === undefined && options.marked !== true ? {} : { required: true }),
     read(node, key) {
       const at = placeOf(node, key);
-      if ((at.value ?? null) === null || (!keep && type.isEmpty?.(at.value) === true)) {
+      if ((at.value ?? null) === null || isEmpty(at.value)) {
         if (options.required !== undefined)
           required(node, key, options.required === true ? "" : options.required);
         return absent;
@@ -117,9 +118,10 @@ function makeField<T>(type: Type<T>, options: FieldOptions<T>, zero?: T): Field<
       const byDefault =
         options.default === undefined ? {} : { default: type.write(options.default) };
       const own = { ...type.schema(unknownFields), ...options.schema };
-      const schema = { ...own, description: about, ...byDefault };
-      if (options.required !== undefined) return presentSchema(schema);
-      return !keep && type.isEmpty?.("") === true ? absentSchema(schema) : schema;
+      return emptinessSchema(
+        { ...own, description: about, ...byDefault },
+        { isRequired: options.required !== undefined, isEmpty },
+      );
     },
   };
 }
@@ -325,13 +327,7 @@ function mapType<T>(
   };
 }
 
-interface ObjectOptions<T> {
-  /** Fields of which exactly one is to be written: where none is, an unknown field is a misspelt one, and refused. */
-  readonly union?: readonly string[];
-  /** None of them has to be written. */
-  readonly unionOrNone?: true;
-  /** Why an unknown field is refused even where others are only warned of. */
-  readonly unknown?: Refusal;
+interface ObjectOptions<T> extends ObjectRules {
   /** What must fit together. */
   readonly check?: (value: T, node: Node) => void;
 }

@@ -4,19 +4,24 @@ import type { UnknownFields } from "../decode/field-errors.ts";
 import type { Refusal } from "../decode/field-rules.ts";
 import type { Field, JsonSchema, Level } from "./type.ts";
 
-interface ObjectSchemaOptions {
-  /** Fields of which exactly one is to be written. */
+export interface ObjectRules {
+  /** Fields of which exactly one is to be written: where none is, an unknown field is a misspelt one, and refused. */
   readonly union?: readonly string[];
-  /** Or none. */
+  /** None of them has to be written. */
   readonly unionOrNone?: true;
   /** Why an unknown field is refused even where others are only warned of. */
   readonly unknown?: Refusal;
+  /** Of what must fit together, as much as JSON Schema can express. */
+  readonly schema?: JsonSchema;
+}
+
+interface ObjectSchemaOptions extends ObjectRules {
   /** Refused if left out. */
   readonly unknownFields?: UnknownFields | undefined;
 }
 
 export function objectSchema(fields: Level, options: ObjectSchemaOptions): JsonSchema {
-  const { union = [], unionOrNone, unknown, unknownFields } = options;
+  const { union = [], unionOrNone, unknown, unknownFields, schema } = options;
   const isOpen = unknownFields === "warn" && unknown === undefined;
   const properties = Object.entries(fields).map(
     ([key, field]) => [key, fieldSchema(field, unknownFields)] as const,
@@ -28,6 +33,7 @@ export function objectSchema(fields: Level, options: ObjectSchemaOptions): JsonS
     ...(isOpen ? {} : { additionalProperties: false }),
     ...(needed.length === 0 ? {} : { required: needed }),
     ...(union.length === 0 ? {} : { oneOf: unionSchemas(union, unionOrNone === true) }),
+    ...schema,
   };
 }
 
@@ -51,10 +57,7 @@ function fieldSchema(field: Field, unknownFields: UnknownFields | undefined): Js
   const values = except.flatMap((one) => [...one.values]);
   switch (verdict.type) {
     case "Supported":
-      return {
-        ...field.schema(unknownFields),
-        ...(values.length === 0 ? {} : { not: { enum: values } }),
-      };
+      return without(field.schema(unknownFields), values);
     case "Refused":
       return {
         description: `${field.about} Refused: ${verdict.message}.`,
@@ -66,12 +69,21 @@ function fieldSchema(field: Field, unknownFields: UnknownFields | undefined): Js
   }
 }
 
+function without(schema: JsonSchema, values: readonly unknown[]): JsonSchema {
+  if (values.length === 0) return schema;
+  const { not } = schema;
+  return {
+    ...schema,
+    not: not === undefined ? { enum: values } : { anyOf: [not, { enum: values }] },
+  };
+}
+
 /** The same without null and the empty text, which are equal to not written. */
 export function presentSchema(schema: JsonSchema): JsonSchema {
-  const without = (list: unknown, ...words: readonly unknown[]): unknown =>
+  const pruned = (list: unknown, ...words: readonly unknown[]): unknown =>
     Array.isArray(list) ? list.filter((one) => !words.includes(one)) : list;
-  const type = without(schema["type"], "null");
-  const choices = without(schema["enum"], null, "");
+  const type = pruned(schema["type"], "null");
+  const choices = pruned(schema["enum"], null, "");
   const isText = Array.isArray(type) && type.includes("string");
   return {
     ...schema,
@@ -84,6 +96,11 @@ export function presentSchema(schema: JsonSchema): JsonSchema {
 /** Of a list or a map: null is an object in which nothing is written, so it is an error where something is required. */
 export function itemSchema(schema: JsonSchema): JsonSchema {
   return schema["required"] === undefined ? schema : presentSchema(schema);
+}
+
+/** Fields of an object that may not have these values together. */
+export function notTogether(values: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { not: { type: "object", required: Object.keys(values), properties: values } };
 }
 
 const CONDITIONAL = ["if", "then", "else"] as const;
@@ -105,8 +122,22 @@ export function schemaDocument(title: string, about: string, schema: JsonSchema)
   };
 }
 
-/** The same where the empty text is equal to not written. */
-export function absentSchema(schema: JsonSchema): JsonSchema {
+interface Emptiness {
+  readonly isRequired: boolean;
+  /** Whether a value is equal to not written. */
+  readonly isEmpty: (written: unknown) => boolean;
+}
+
+/** The schema of a field, from that of its values. */
+export function emptinessSchema(
+  schema: JsonSchema,
+  { isRequired, isEmpty }: Emptiness,
+): JsonSchema {
+  if (!isRequired) return isEmpty("") ? absentSchema(schema) : schema;
+  return isEmpty([]) ? { ...presentSchema(schema), minItems: 1 } : presentSchema(schema);
+}
+
+function absentSchema(schema: JsonSchema): JsonSchema {
   const { pattern } = schema;
   return typeof pattern === "string" ? { ...schema, pattern: `^$|${pattern}` } : schema;
 }

@@ -4,8 +4,9 @@ import { UNKNOWN_FIELDS } from "../pod/pod-annotations.ts";
 import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";
+import { LIST } from "../decode/kinds.ts";
 import { POD } from "../v1/pod.ts";
-import { conditional, presentSchema } from "./json-schema.ts";
+import { conditional, objectSchema, presentSchema } from "./json-schema.ts";
 import type { JsonSchema, Level, Type } from "./type.ts";
 
 export interface SchemaKind {
@@ -79,10 +80,6 @@ export function kindSchema({ kind, type }: SchemaKind): JsonSchema {
 
 const KINDS = SCHEMA_KINDS.map(({ kind }) => kind);
 const LIST_KINDS = ["List", ...KINDS.map((kind) => `${kind}List`)];
-const LIST = {
-  required: ["apiVersion", "items"],
-  properties: { items: { type: "array", items: { type: "object" } } },
-};
 
 /** The JSON Schema of whatever a document of a manifest may contain: an object of any kind, or a list of them. */
 export function manifestSchema(): JsonSchema {
@@ -90,9 +87,18 @@ export function manifestSchema(): JsonSchema {
     conditional(within("kind", { const: kind.kind }), kindSchema(kind)),
   );
   return {
-    type: "object",
+    // A document may be empty.
+    type: ["object", "null"],
     required: ["kind"],
     properties: { kind: { enum: [...KINDS, ...LIST_KINDS] } },
-    allOf: [...objects, conditional(within("kind", { enum: LIST_KINDS }), LIST)],
+    allOf: [...objects, conditional(within("kind", { enum: LIST_KINDS }), listSchema())],
   };
+}
+
+function listSchema(): JsonSchema {
+  const { apiVersion, metadata, items } = LIST.level;
+  return objectSchema(
+    { apiVersion, kind: { ...LIST.level.kind, schema: () => ({}) }, metadata, items },
+    {},
+  );
 }

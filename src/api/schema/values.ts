@@ -74,8 +74,12 @@ function isNot<T, D extends T>(value: T, other: D): value is Exclude<T, D> {
 }
 
 /** Text that must not be empty. */
-export function filledText(check: (value: string) => Message | undefined = () => undefined) {
-  return checked(exactText, (value) => (value === "" ? "must not be empty" : check(value)));
+export function filledText(
+  check: (value: string) => Message | undefined = () => undefined,
+  schema: JsonSchema = {},
+): Type<string> {
+  const type = checked(exactText, (value) => (value === "" ? "must not be empty" : check(value)));
+  return { ...type, schema: () => ({ ...text.schema(), minLength: 1, ...schema }) };
 }
 
 /** A duration such as `1m30s`, in milliseconds, within bounds. */
@@ -91,7 +95,7 @@ export function duration(minimum: number, maximum: number): Type<number> {
       return Math.round(ms);
     },
     write: formatDuration,
-    schema: () => ({ type: ["string", "null"] }),
+    schema: () => ({ type: ["string", "null"], pattern: "^[0-9.][0-9.a-zµμ]*$" }),
   };
 }
 

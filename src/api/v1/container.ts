@@ -15,8 +15,10 @@ import {
   unread,
   type ObjectOf,
 } from "../schema/codec.ts";
-import type { Field, Type } from "../schema/type.ts";
+import { conditional } from "../schema/json-schema.ts";
+import type { Field, JsonSchema, Type } from "../schema/type.ts";
 import { textOf } from "../schema/values.ts";
+import { ARGUMENTS_SCHEMA } from "../validation/name-schemas.ts";
 import { DNS_LABEL, dnsLabelError, MAX_NAME, nulError } from "../validation/validate-names.ts";
 import { CONTAINER_PORT } from "./container-ports.ts";
 import { ENV_FROM, ENV_VAR } from "./environment.ts";
@@ -39,10 +41,12 @@ const FIELDS = {
   command: list(text, {
     about: "Program to run, in place of the image's entrypoint. $(VAR) is replaced by a variable.",
     item: nulError,
+    schema: ARGUMENTS_SCHEMA,
   }),
   args: list(text, {
     about: "Arguments, in place of the image's. $(VAR) is replaced by a variable.",
     item: nulError,
+    schema: ARGUMENTS_SCHEMA,
   }),
   workingDir: string({ about: "Working directory. Default: the image's." }),
   env: list(ENV_VAR, { about: "Environment variables." }),
@@ -141,6 +145,7 @@ export interface Container extends Omit<Written, "imagePullPolicy"> {
 function containerType(kind: Kind): Type<Container> {
   const fields = { ...FIELDS, ...ATTENDANCE_OF[kind] };
   const type = objectType("Container", fields, {
+    schema: restartSchema(kind),
     check(container, node) {
       judgeRestart(container, { node, kind });
       if (container.securityContext.privileged !== true)
@@ -154,6 +159,29 @@ function containerType(kind: Kind): Type<Container> {
     }),
     from: (container) => container,
   });
+}
+
+/** Rules need a policy beside them; hooks and probes, an init container that is a sidecar. */
+function restartSchema(kind: Kind): JsonSchema {
+  const withRules = {
+    type: "object",
+    required: ["restartPolicyRules"],
+    properties: { restartPolicyRules: { type: "array", minItems: 1 } },
+  };
+  const withPolicy = {
+    required: ["restartPolicy"],
+    properties: { restartPolicy: { type: "string", minLength: 1 } },
+  };
+  const absent = Object.keys(ATTENDANCE).map((key) => [key, { type: "null" }] as const);
+  const isSidecar = {
+    type: "object",
+    required: ["restartPolicy"],
+    properties: { restartPolicy: { const: "Always" } },
+  };
+  const rules = conditional(withRules, withPolicy);
+  if (kind === "app") return { allOf: [rules] };
+  const ofPlain = { properties: Object.fromEntries(absent) };
+  return { allOf: [rules, conditional(isSidecar, {}, ofPlain)] };
 }
 
 /** k8s: validateContainerRestartPolicy */

@@ -2,6 +2,7 @@
 
 import { invalid, type Node } from "../decode/field-reader.ts";
 import { list, objectType, string, text, type Decoded, type ObjectOf } from "../schema/codec.ts";
+import { IP_SCHEMA, SUBDOMAIN_SCHEMA } from "../validation/name-schemas.ts";
 import { ipError, searchPathError, subdomainNameError } from "../validation/validate-names.ts";
 
 const MAX_NAMESERVERS = 3;
@@ -14,18 +15,31 @@ export const HOST_ALIAS = objectType("HostAlias", {
     about: "IP address of the line in the hosts file.",
     required: true,
     check: ipError,
+    schema: IP_SCHEMA,
   }),
-  hostnames: list(text, { about: "Host names of the address.", item: subdomainNameError }),
+  hostnames: list(text, {
+    about: "Host names of the address.",
+    item: subdomainNameError,
+    schema: { items: { type: "string", ...SUBDOMAIN_SCHEMA } },
+  }),
 });
 export type HostAlias = Decoded<typeof HOST_ALIAS>;
+
+const WORD_SCHEMA = { pattern: "^[^\\s\\x00]*$" };
 
 const DNS_OPTION = objectType("PodDNSConfigOption", {
   name: string({
     about: "Name of the option, such as ndots.",
     required: "must not be empty",
     check: wordError,
+    schema: WORD_SCHEMA,
   }),
-  value: string({ about: "Value of the option, if it has one.", keep: true, check: wordError }),
+  value: string({
+    about: "Value of the option, if it has one.",
+    keep: true,
+    check: wordError,
+    schema: WORD_SCHEMA,
+  }),
 });
 
 /** It becomes a word of resolv.conf: with a line break it would become another line. */
@@ -33,9 +47,21 @@ function wordError(word: string): string | undefined {
   return /[\s\0]/.test(word) ? "must not contain white space" : undefined;
 }
 
+const SEARCH_SCHEMA = {
+  pattern: "^(\\.|[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\\.?)$",
+};
+
 const DNS_CONFIG_FIELDS = {
-  nameservers: list(text, { about: "Name servers to add, at most three in all.", item: ipError }),
-  searches: list(text, { about: "Search domains to add.", item: searchPathError }),
+  nameservers: list(text, {
+    about: "Name servers to add, at most three in all.",
+    item: ipError,
+    schema: { items: { type: "string", ...IP_SCHEMA }, maxItems: MAX_NAMESERVERS },
+  }),
+  searches: list(text, {
+    about: "Search domains to add.",
+    item: searchPathError,
+    schema: { items: { type: "string", ...SEARCH_SCHEMA }, maxItems: MAX_SEARCH_PATHS },
+  }),
   options: list(DNS_OPTION, { about: "Resolver options to add or to change." }),
 };
 export type PodDnsConfig = ObjectOf<typeof DNS_CONFIG_FIELDS>;

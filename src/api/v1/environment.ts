@@ -12,9 +12,11 @@ import {
   unread,
   type ObjectOf,
 } from "../schema/codec.ts";
+import { notTogether } from "../schema/json-schema.ts";
 import type { Type } from "../schema/type.ts";
 import { isEmptyUnion, tagged, untagged, writtenOf, type Tagged } from "../schema/union.ts";
 import { textOf } from "../schema/values.ts";
+import { WITHOUT_NUL_SCHEMA } from "../validation/name-schemas.ts";
 import { ENV_NAME, envNameError, nulError } from "../validation/validate-names.ts";
 import {
   CONFIG_MAP_KEY,
@@ -85,12 +87,17 @@ const VARIABLE = objectType(
         "Value of the variable. $(VAR) is replaced by the value of an earlier variable; $$(VAR) becomes $(VAR). Default: empty.",
       keep: true,
       check: nulError,
+      schema: WITHOUT_NUL_SCHEMA,
     }),
     valueFrom: fieldOf(ENV_SOURCE)({
       about: "Source of the value. Not allowed together with a value that is not empty.",
     }),
   },
   {
+    schema: notTogether({
+      value: { type: "string", minLength: 1 },
+      valueFrom: { type: "object" },
+    }),
     check({ value }, node) {
       const [valueFrom] = writtenOf(node, ["valueFrom"]);
       if (valueFrom !== undefined && (value ?? "") !== "")

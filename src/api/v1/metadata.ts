@@ -8,10 +8,19 @@ import {
   dnsLabelError,
   dnsSubdomainError,
   isTooLong,
+  MAX_NAME,
+  MAX_SUBDOMAIN,
   qualifiedNameError,
   subdomainNameError,
 } from "../validation/validate-names.ts";
 import { isJsonObject } from "../../lib/json.ts";
+import type { Field, JsonSchema } from "../schema/type.ts";
+import { ANNOTATION_SCHEMAS } from "../pod/annotation-schemas.ts";
+import {
+  ANNOTATION_NAME_SCHEMA,
+  DNS_LABEL_SCHEMA,
+  SUBDOMAIN_SCHEMA,
+} from "../validation/name-schemas.ts";
 import { labels } from "./scheduling.ts";
 
 export const DEFAULT_NAMESPACE = "default";
@@ -23,19 +32,34 @@ function ofServer(type: string, about: string) {
   return unread(type, about, harmless);
 }
 
-const METADATA_FIELDS = {
-  name: string({
-    about:
-      "Name of the object, unique in its namespace among objects of its kind. At most 63 characters.",
+function nameField(maxLength: number): Field<string> {
+  return string({
+    about: `Name of the object, unique in its namespace among objects of its kind. At most ${maxLength} characters.`,
     required: true,
-  }),
-  namespace: string({ about: "Namespace of the object.", default: DEFAULT_NAMESPACE }),
-  labels: labels("Key-value pairs for selecting and grouping. A change restarts nothing."),
-  annotations: map(text, {
-    about:
-      "Key-value pairs for tools and for this node, which reads agent/depends-on, agent/backoff-max, agent/devices, agent/restart-on-config-change, agent/unknown-fields, and for updates agent/min-ready-seconds, agent/progress-deadline-seconds, agent/on-failure, agent/update-strategy, agent/hold-upgrade and agent/update-lock.",
+    schema: { ...SUBDOMAIN_SCHEMA, maxLength },
+  });
+}
+
+function annotationsField(about: string, properties: JsonSchema) {
+  return map(text, {
+    about,
     key: (key) => qualifiedNameError(key.toLowerCase()),
+    schema: { propertyNames: ANNOTATION_NAME_SCHEMA, properties },
+  });
+}
+
+const METADATA_FIELDS = {
+  name: nameField(MAX_SUBDOMAIN),
+  namespace: string({
+    about: "Namespace of the object.",
+    default: DEFAULT_NAMESPACE,
+    schema: DNS_LABEL_SCHEMA,
   }),
+  labels: labels("Key-value pairs for selecting and grouping. A change restarts nothing."),
+  annotations: annotationsField(
+    "Key-value pairs for tools. This node reads agent/unknown-fields.",
+    {},
+  ),
   generateName: ofServer("string", "Prefix of a name that an API server generates."),
   uid: ofServer("string", "Set by an API server. This node derives its own from the manifest."),
   creationTimestamp: ofServer("Time", "When an API server created the object."),
@@ -53,7 +77,16 @@ const METADATA_FIELDS = {
 };
 export type WrittenMetadata = ObjectOf<typeof METADATA_FIELDS>;
 
-export const POD_METADATA = objectType("ObjectMeta", METADATA_FIELDS, {
+const POD_FIELDS = {
+  ...METADATA_FIELDS,
+  name: nameField(MAX_NAME),
+  annotations: annotationsField(
+    `Key-value pairs for tools and for this node, which reads ${Object.keys(ANNOTATION_SCHEMAS).join(", ")}.`,
+    ANNOTATION_SCHEMAS,
+  ),
+};
+
+export const POD_METADATA = objectType("ObjectMeta", POD_FIELDS, {
   check(metadata, node) {
     const { name } = metadata;
     const error = name === "" ? undefined : dnsSubdomainError(name);

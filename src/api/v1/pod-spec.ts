@@ -22,6 +22,9 @@ import {
   unread,
   type Decoded,
 } from "../schema/codec.ts";
+import { conditional, notTogether } from "../schema/json-schema.ts";
+import type { JsonSchema } from "../schema/type.ts";
+import { DNS_LABEL_SCHEMA, SUBDOMAIN_SCHEMA } from "../validation/name-schemas.ts";
 import { dnsLabelError, subdomainNameError } from "../validation/validate-names.ts";
 import { CONTAINER, INIT_CONTAINER } from "./container.ts";
 import { DNS_CONFIG, HOST_ALIAS } from "./dns.ts";
@@ -38,6 +41,7 @@ const PULL_SECRET = converted(
       about: "Name of a Secret in the pod's namespace.",
       default: "",
       check: subdomainNameError,
+      schema: SUBDOMAIN_SCHEMA,
     }),
   }),
   {
@@ -67,7 +71,26 @@ function between(min: number, max: number): (value: number) => string | undefine
     value >= min && value <= max ? undefined : `must be between ${min} and ${max}, inclusive`;
 }
 
-export const POD_SPEC = objectType("PodSpec", {
+/** Of the rules that relate several fields. k8s: ValidatePodSpec */
+function namespacesSchema(): JsonSchema {
+  const isTrue = { const: true };
+  const ownUsers = ["hostNetwork", "hostPID", "hostIPC"].map((key) =>
+    notTogether({ hostUsers: { const: false }, [key]: isTrue }),
+  );
+  const nameservers = { type: "array", minItems: 1 };
+  const dnsConfig = { type: "object", required: ["nameservers"], properties: { nameservers } };
+  const isNone = { required: ["dnsPolicy"], properties: { dnsPolicy: { const: "None" } } };
+  const withConfig = { required: ["dnsConfig"], properties: { dnsConfig } };
+  return {
+    allOf: [
+      ...ownUsers,
+      notTogether({ hostPID: isTrue, shareProcessNamespace: isTrue }),
+      conditional({ type: "object", ...isNone }, withConfig),
+    ],
+  };
+}
+
+const FIELDS = {
   initContainers: list(INIT_CONTAINER, {
     about:
       "Containers that run one after the other before the others. Those with restartPolicy Always are sidecars and keep running.",
@@ -89,6 +112,7 @@ export const POD_SPEC = objectType("PodSpec", {
   activeDeadlineSeconds: integer({
     about: "Seconds since the pod's start, within one boot, after which it fails.",
     check: between(1, MAX_INT32),
+    schema: { minimum: 1, maximum: MAX_INT32 },
   }),
   hostNetwork: boolean({ about: "Whether it shares the node's network.", default: false }),
   hostPID: boolean({ about: "Whether it shares the node's process namespace.", default: false }),
@@ -102,10 +126,15 @@ export const POD_SPEC = objectType("PodSpec", {
     default: true,
     keep: true,
   }),
-  hostname: string({ about: "Host name. Default: the pod's name.", check: dnsLabelError }),
+  hostname: string({
+    about: "Host name. Default: the pod's name.",
+    check: dnsLabelError,
+    schema: DNS_LABEL_SCHEMA,
+  }),
   subdomain: string({
     about: "Subdomain of its fully qualified name. No DNS record is created.",
     check: dnsLabelError,
+    schema: DNS_LABEL_SCHEMA,
   }),
   setHostnameAsFQDN: boolean({
     about: "Whether the host name is the fully qualified one.",
@@ -127,10 +156,12 @@ export const POD_SPEC = objectType("PodSpec", {
   priority: integer({
     about: "Priority of the pod: pods of higher priority are evicted later.",
     check: between(MIN_INT32, MAX_INT32),
+    schema: { minimum: MIN_INT32, maximum: MAX_INT32 },
   }),
   priorityClassName: string({
     about: "system-node-critical, system-cluster-critical, or a class of the node's configuration.",
     check: subdomainNameError,
+    schema: SUBDOMAIN_SCHEMA,
   }),
   preemptionPolicy: oneOf(["PreemptLowerPriority", "Never"], {
     about: "PreemptLowerPriority or Never. Default: PreemptLowerPriority.",
@@ -138,6 +169,7 @@ export const POD_SPEC = objectType("PodSpec", {
   runtimeClassName: string({
     about: "Runtime class of the node's configuration.",
     check: subdomainNameError,
+    schema: SUBDOMAIN_SCHEMA,
   }),
   overhead: fieldOf(OVERHEAD)({
     about: "Resources that the pod needs beside its containers.",
@@ -217,5 +249,7 @@ export const POD_SPEC = objectType("PodSpec", {
     "Containers that kubectl debug adds.",
     refused({ code: "Unsupported", message: "cannot be written in a manifest; leave it out" }, []),
   ),
-});
+};
+
+export const POD_SPEC = objectType("PodSpec", FIELDS, { schema: namespacesSchema() });
 export type PodSpec = Decoded<typeof POD_SPEC>;

@@ -19,6 +19,7 @@ import {
   type ObjectOf,
 } from "../schema/codec.ts";
 import { exactlyOne, tagged, untagged, type Tagged } from "../schema/union.ts";
+import { ARGUMENTS_SCHEMA, PORT_NAME_SCHEMA } from "../validation/name-schemas.ts";
 import { nulError, portNameError, portNumberError } from "../validation/validate-names.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 import type { Field, Type } from "../schema/type.ts";
@@ -41,7 +42,12 @@ const PORT_REFERENCE: Type<PortReference> = {
     return at.value;
   },
   write: (value) => value,
-  schema: () => ({ type: ["integer", "string"], minimum: 1, maximum: 65_535 }),
+  schema: () => ({
+    type: ["integer", "string"],
+    minimum: 1,
+    maximum: 65_535,
+    ...PORT_NAME_SCHEMA,
+  }),
 };
 
 const port = fieldOf(
@@ -54,7 +60,12 @@ const port = fieldOf(
 const host = string({ about: "Host to connect to. Default: the pod's address." });
 
 const HTTP_HEADER = objectType("HTTPHeader", {
-  name: string({ about: "Name of the header; a name may occur twice.", default: "", marked: true }),
+  name: string({
+    about: "Name of the header; a name may occur twice.",
+    default: "",
+    marked: true,
+    schema: { pattern: HEADER_NAME.source },
+  }),
   value: string({ about: "Value of the header.", default: "", marked: true, keep: true }),
 });
 
@@ -64,6 +75,7 @@ const EXEC = objectType("ExecAction", {
       "Program and arguments, run inside the container without a shell. Exit code 0 is success.",
     required: true,
     item: nulError,
+    schema: { ...ARGUMENTS_SCHEMA, minItems: 1 },
   }),
 });
 
@@ -100,6 +112,7 @@ const GRPC = objectType("GRPCAction", {
     about: "Port number 1 to 65535 of a gRPC health service.",
     required: true,
     check: portNumberError,
+    schema: { minimum: 1, maximum: 65_535 },
   }),
   service: string({
     about: "Service to ask about. Default: the server as a whole.",
@@ -135,12 +148,12 @@ export type TcpSocketHandler = Extract<ProbeHandler, { type: "tcpSocket" }>;
 export type SleepHandler = Extract<LifecycleHandler, { type: "sleep" }>;
 
 /** Seconds or a count: 0 and less stand for the default. k8s: SetDefaults_Probe */
-function count(about: string, byDefault: number): Field<number> {
+function count(about: string, byDefault: number, maximum = MAX_INT32): Field<number> {
   const type = converted(checked(number, countError), {
     to: (value) => (value > 0 ? value : byDefault),
     from: (value: number) => (value === 0 ? undefined : value),
   });
-  return fieldOf(type)({ about, default: byDefault });
+  return fieldOf(type)({ about, default: byDefault, schema: { minimum: 0, maximum } });
 }
 
 function countError(value: number): Message | undefined {
@@ -152,19 +165,21 @@ const TIMINGS = {
   initialDelaySeconds: count("Seconds from the container's start to the first probe.", 0),
   periodSeconds: count("Seconds between two probes.", 10),
   timeoutSeconds: count("Seconds after which a probe without an answer has failed.", 1),
-  successThreshold: count(
-    "Consecutive successes after a failure that count as success; must be 1 for liveness and startup.",
-    1,
-  ),
   failureThreshold: count("Consecutive failures that count as failure.", 3),
 };
 
 function probeFields(kind: ProbeKind) {
   return {
     ...TIMINGS,
+    successThreshold: count(
+      "Consecutive successes after a failure that count as success; must be 1 for liveness and startup.",
+      1,
+      kind === "readiness" ? MAX_INT32 : 1,
+    ),
     terminationGracePeriodSeconds: integer({
       about: "Grace period, in seconds, of a stop that this probe causes. Default: the pod's.",
       check: (seconds) => graceError(kind, seconds),
+      schema: kind === "readiness" ? { type: "null" } : { minimum: 1 },
     }),
   };
 }
@@ -260,6 +275,7 @@ export const LIFECYCLE = objectType("Lifecycle", {
     about: "Signal that stops the container, such as SIGUSR1. Default: the image's, else SIGTERM.",
     keep: true,
     check: signalError,
+    schema: { enum: [...STOP_SIGNALS, null] },
   }),
 });
 export type Lifecycle = Decoded<typeof LIFECYCLE>;

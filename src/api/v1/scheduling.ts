@@ -17,6 +17,7 @@ import {
   type ObjectOf,
 } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
+import { LABELS_SCHEMA } from "../validation/name-schemas.ts";
 import {
   dnsSubdomainError,
   labelValueError,
@@ -29,7 +30,12 @@ const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"] as const
 
 /** Labels that an object has or requires. */
 export function labels(about: string): Field<Readonly<Record<string, string>>> {
-  return map(text, { about, key: qualifiedNameError, value: labelValueError });
+  return map(text, {
+    about,
+    key: qualifiedNameError,
+    value: labelValueError,
+    schema: LABELS_SCHEMA,
+  });
 }
 
 const REQUIREMENT = {

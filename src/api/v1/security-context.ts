@@ -14,6 +14,7 @@ import {
   unread,
   type Decoded,
 } from "../schema/codec.ts";
+import { notTogether } from "../schema/json-schema.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { between, MAX_INT32, textOf } from "../schema/values.ts";
 import {
@@ -266,7 +267,13 @@ export const SECURITY_CONTEXT = objectType(
     ...profiles("the container"),
     windowsOptions: WINDOWS_OPTIONS,
   },
-  { check: judgeEscalation },
+  {
+    schema: notTogether({
+      privileged: { const: true },
+      allowPrivilegeEscalation: { const: false },
+    }),
+    check: judgeEscalation,
+  },
 );
 /** An absent field means the pod's. */
 export type SecurityContext = Decoded<typeof SECURITY_CONTEXT>;

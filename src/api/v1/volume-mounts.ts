@@ -12,6 +12,7 @@ import {
   word,
   type Decoded,
 } from "../schema/codec.ts";
+import { notTogether } from "../schema/json-schema.ts";
 import type { Type } from "../schema/type.ts";
 import { textOf, unless } from "../schema/values.ts";
 import { CLIMBING_PATH, descendingPathError, pathError } from "../validation/validate-names.ts";
@@ -61,6 +62,10 @@ const VOLUME_MOUNT = objectType(
     }),
   },
   {
+    schema: notTogether({
+      subPath: { type: "string", minLength: 1 },
+      subPathExpr: { type: "string", minLength: 1 },
+    }),
     check(mount, node) {
       if (mount.subPath !== undefined && mount.subPathExpr !== undefined)
         invalid(node, "subPathExpr", "subPathExpr and subPath are mutually exclusive");

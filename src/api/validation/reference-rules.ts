@@ -2,7 +2,7 @@
 
 import { descendingPathError } from "./validate-names.ts";
 
-const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
+export const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
 export const MAX_CONFIG_KEY = 253;
 /** Of one name in a path, in bytes. Linux: NAME_MAX */
 const MAX_PATH_NAME = 255;

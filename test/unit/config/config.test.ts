@@ -1,11 +1,16 @@
 import { describe, expect, test } from "bun:test";
-import { decodeConfig } from "../../../src/config/config.ts";
+import { AGENT_CONFIGURATION, decodeConfig } from "../../../src/config/config.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
+import { validatorOf } from "../../fakes/json-schema.ts";
 import { GROUP_NAME_RULE } from "../../../src/protocol/groups.ts";
 
+const refusedBySchema = validatorOf(AGENT_CONFIGURATION.schema());
+
+/** The JSON Schema accepts it as well. */
 function decoded(document: unknown): AgentConfig {
   const result = decodeConfig(document);
   if (!result.ok) throw new Error(JSON.stringify(result.errors));
+  expect(refusedBySchema(document ?? null)).toEqual([]);
   return result.value;
 }
 

@@ -12,6 +12,7 @@ import {
 } from "../../schema/codec.ts";
 import type { Field, Type } from "../../schema/type.ts";
 import { base64OfBytes, bytesOfBase64 } from "../../validation/base64.ts";
+import { BASE64_SCHEMA, KEYS_SCHEMA } from "../../validation/name-schemas.ts";
 import { configKeyError } from "../../validation/reference-rules.ts";
 import { objectHead } from "../metadata.ts";
 
@@ -34,7 +35,7 @@ const BASE64: Type<Uint8Array> = {
     return written === undefined ? undefined : (bytes ?? new Uint8Array());
   },
   write: base64OfBytes,
-  schema: () => ({ ...text.schema(), contentEncoding: "base64" }),
+  schema: () => ({ ...text.schema(), ...BASE64_SCHEMA }),
 };
 
 const FIELDS = {
@@ -42,8 +43,13 @@ const FIELDS = {
   data: map(text, {
     about: "Text by key; together with binaryData at most 1 MiB.",
     key: configKeyError,
+    schema: KEYS_SCHEMA,
   }),
-  binaryData: map(BASE64, { about: "Bytes by key, in base64.", key: configKeyError }),
+  binaryData: map(BASE64, {
+    about: "Bytes by key, in base64.",
+    key: configKeyError,
+    schema: KEYS_SCHEMA,
+  }),
   immutable,
 };
 

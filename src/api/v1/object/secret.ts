@@ -2,14 +2,20 @@
 
 import type { Node, Place } from "../../decode/field-reader.ts";
 import { converted, fieldOf, objectType, string, text, type ObjectOf } from "../../schema/codec.ts";
-import type { Type } from "../../schema/type.ts";
+import type { JsonSchema, Type } from "../../schema/type.ts";
 import { base64OfBytes, bytesOfBase64 } from "../../validation/base64.ts";
+import { BASE64_SCHEMA, KEYS_SCHEMA } from "../../validation/name-schemas.ts";
 import { configKeyError } from "../../validation/reference-rules.ts";
 import { isJsonObject } from "../../../lib/json.ts";
 import { MAX_DATA_BYTES, checkSize, immutable } from "./config-map.ts";
 import { objectHead } from "../metadata.ts";
 
 const OPAQUE = "Opaque";
+/** Types that only an API server can serve. */
+const NEEDS_API_SERVER: readonly string[] = [
+  "kubernetes.io/service-account-token",
+  "bootstrap.kubernetes.io/token",
+];
 const REDACTED = "<secret contents redacted>";
 
 type Data = Readonly<Record<string, Uint8Array>>;
@@ -22,7 +28,7 @@ function redacted({ findings, path }: Place, message: string): undefined {
 /** Values by key; `bytesOf` of one text: undefined = invalid, which is reported with `error`. */
 function content(
   bytesOf: (value: string) => Uint8Array | undefined,
-  { error, encoding }: { readonly error: string; readonly encoding?: string },
+  { error, schema }: { readonly error: string; readonly schema?: JsonSchema },
 ): Type<Data> {
   return {
     name: "map[string]string",
@@ -44,10 +50,8 @@ function content(
       Object.fromEntries(Object.entries(data).map(([key, bytes]) => [key, base64OfBytes(bytes)])),
     schema: () => ({
       type: ["object", "null"],
-      additionalProperties: {
-        ...text.schema(),
-        ...(encoding === undefined ? {} : { contentEncoding: encoding }),
-      },
+      ...KEYS_SCHEMA,
+      additionalProperties: { ...text.schema(), ...schema },
     }),
   };
 }
@@ -70,11 +74,12 @@ const FIELDS = {
   type: string({
     about: "Opaque, or a type of Kubernetes, which requires certain keys.",
     default: OPAQUE,
+    schema: { not: { enum: NEEDS_API_SERVER } },
   }),
   data: fieldOf(
     content(bytesOfBase64, {
       error: "must be base64; plain text belongs in stringData",
-      encoding: "base64",
+      schema: BASE64_SCHEMA,
     }),
   )({ about: "Bytes by key, in base64; at most 1 MiB.", default: {} }),
   stringData: fieldOf(content((value) => new TextEncoder().encode(value), { error: "" }))({

@@ -2,6 +2,7 @@
 
 import type { Mutation } from "./mutations.ts";
 
+const KEY_SCOPE = "src/trust/key-scope.ts";
 const SIGNATURE = "src/trust/signature-judge.ts";
 const TRUST = "src/trust/trust.ts";
 const BUNDLE = "src/trust/trust-bundle-judge.ts";
@@ -16,13 +17,13 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "who may sign one thing may sign all",
-    file: SIGNATURE,
+    file: KEY_SCOPE,
     search: "if (!roles.includes(role))",
     replacement: "if (roles.length === 0)",
   },
   {
     name: "a key of some nodes speaks to all",
-    file: SIGNATURE,
+    file: KEY_SCOPE,
     search: "(nodes?.some((glob) => matchesGlob(glob, to.node)) ?? true)",
     replacement: "(nodes?.some((glob) => matchesGlob(glob, to.node) || glob !== to.node) ?? true)",
   },

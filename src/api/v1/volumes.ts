@@ -16,7 +16,7 @@ import {
   type ObjectOf,
 } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
-import { only, type Only } from "../schema/union.ts";
+import { isEmptyUnion, only, type Only } from "../schema/union.ts";
 import { quantity, unless } from "../schema/values.ts";
 import { ABSOLUTE_PATH_SCHEMA, DNS_LABEL_SCHEMA } from "../validation/name-schemas.ts";
 import { dnsLabelError, pathError } from "../validation/validate-names.ts";
@@ -206,12 +206,10 @@ export const VOLUME = converted(
     check: (_volume, node) => refuseSeveral(node, SOURCE_KEYS),
   }),
   {
-    to({ name, ...sources }, { value }): Volume | undefined {
-      // Neither a source, nor an unknown field, which is reported as a misspelt one.
-      const written = isJsonObject(value) ? Object.entries(value) : [];
-      const isNothing = ([key, one]: readonly [string, unknown]): boolean =>
-        key === "name" || (one === null && Object.hasOwn(FIELDS, key));
-      if (written.every(isNothing)) return { name, emptyDir: { medium: "" } };
+    to({ name, ...sources }, at): Volume | undefined {
+      const { name: _name, ...written } = isJsonObject(at.value) ? at.value : {};
+      if (isEmptyUnion({ ...at, value: written }, FIELDS))
+        return { name, emptyDir: { medium: "" } };
       const source = only<Sources>(sources);
       return source === undefined ? undefined : { name, ...source };
     },

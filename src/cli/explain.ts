@@ -7,7 +7,7 @@ import { SCHEMA_KINDS, findSchemaKind, type SchemaKind } from "../api/schema/kin
 import { meantText, suggest } from "../lib/suggest.ts";
 import { CliError } from "./cli-error.ts";
 import { columnWidths, formatRows } from "./terminal-text.ts";
-import type { Terminal } from "./terminal.ts";
+import type { VerbCall } from "./verb.ts";
 import { compareText } from "../lib/compare.ts";
 
 /** Characters of a line, as kubectl breaks them. */
@@ -16,19 +16,14 @@ const WIDTH = 80;
 export type Explanation =
   { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };
 
-export interface ExplainOptions {
-  /** A kind, a path of a field, or `fields`. */
-  readonly asked: string | undefined;
-  readonly recursive: boolean;
-  readonly terminal: Terminal;
-}
-
 /** The exit code. Throws CliError, exit code 2, for an unknown kind or field. */
-export function explain({ asked, recursive, terminal }: ExplainOptions): 0 {
+export function explain({ args: [asked], flags, terminal }: VerbCall): 0 {
+  const { recursive = false } = flags<{ readonly recursive?: boolean }>();
   terminal.out(explanation(asked, recursive));
   return 0;
 }
 
+/** `asked`: a kind, a path of a field, or `fields`. */
 function explanation(asked: string | undefined, recursive: boolean): string {
   if (asked === undefined) return explainUsage();
   if (asked === "fields") return everyField();

@@ -7,7 +7,8 @@ import { wordsOf } from "./get/resource.ts";
 import { RESOURCES } from "./get/resources.ts";
 import { printableText } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
-import { addVerb, optionOf, type Flag, type Verb, type VerbContext } from "./verb.ts";
+import type { Flags } from "./flags.ts";
+import { addFlags, addVerb, type Verb, type VerbContext } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
 
 /** The verbs of `agent fleet`; loaded only for that verb. */
@@ -42,16 +43,10 @@ export async function runCli(options: CliOptions): Promise<number> {
 }
 
 /** Of every verb. */
-export const PROGRAM_FLAGS: readonly Flag[] = [
-  {
-    usage: "--config <file>",
-    description: "configuration file (AGENT_CONFIG; default /etc/agent/agent.yaml)",
-  },
-  {
-    usage: "--socket <path>",
-    description: "socket of the local API (AGENT_SOCKET; default: the configuration's)",
-  },
-];
+export const PROGRAM_FLAGS: Flags = {
+  "--config <file>": "configuration file (AGENT_CONFIG; default /etc/agent/agent.yaml)",
+  "--socket <path>": "socket of the local API (AGENT_SOCKET; default: the configuration's)",
+};
 
 /** Its own verbs are loaded only if it is called. */
 export const FLEET_VERB: Verb = {
@@ -71,7 +66,7 @@ function buildProgram({ terminal, version }: CliOptions): Command {
       outputError: (text, write) => write(text.replace(/^error: /, "Error: ")),
     })
     .showHelpAfterError("Run 'agent help' for the verbs and flags.");
-  for (const flag of PROGRAM_FLAGS) program.addOption(optionOf(flag));
+  addFlags(program, PROGRAM_FLAGS);
   return program;
 }
 

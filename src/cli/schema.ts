@@ -7,7 +7,7 @@ import { AGENT_CONFIGURATION } from "../config/config.ts";
 import { meantText, suggest } from "../lib/suggest.ts";
 import { desiredStateSchema } from "../protocol/desired-state.ts";
 import { CliError } from "./cli-error.ts";
-import type { Terminal } from "./terminal.ts";
+import type { VerbCall } from "./verb.ts";
 
 interface Described {
   /** In lower case; the first is the one that is shown. */
@@ -57,7 +57,7 @@ export function jsonSchema(asked: string): JsonSchema {
 }
 
 /** The exit code. */
-export function printSchema(asked: string, terminal: Terminal): 0 {
+export function printSchema({ args: [asked = ""], terminal }: VerbCall): 0 {
   terminal.out(`${JSON.stringify(jsonSchema(asked), undefined, 2)}\n`);
   return 0;
 }

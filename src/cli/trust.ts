@@ -2,32 +2,19 @@
 
 import type { SigningKeyView, TrustView } from "../trust/trust-view.ts";
 import { CliError } from "./cli-error.ts";
-import type { LocalClient } from "./local-client.ts";
 import { printObject } from "./output.ts";
 import { columnWidths, formatRows, printable, type Row } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
-
-export type TrustFormat = "json" | "yaml";
-
-export interface ShowTrustOptions {
-  readonly client: LocalClient;
-  readonly terminal: Terminal;
-  readonly output: TrustFormat | undefined;
-}
-
-export interface ResetTrustOptions {
-  readonly client: LocalClient;
-  readonly terminal: Terminal;
-  /** Without confirmation. */
-  readonly yes: boolean;
-}
+import type { VerbCall } from "./verb.ts";
 
 const QUESTION = `This deletes the trust bundle and the version of the document, and accepts unsigned documents:
 any client that can publish to the topics of this node can then run pods on it, until a key is in its trust directory.
 Pods keep running. Type "yes" to continue: `;
 
 /** The exit code. Throws CliError if the agent cannot be reached. */
-export async function showTrust({ client, terminal, output }: ShowTrustOptions): Promise<0> {
+export async function showTrust({ flags, terminal, connect }: VerbCall): Promise<0> {
+  const { output } = flags<{ readonly output?: "json" | "yaml" }>();
+  const client = await connect();
   const trust = await client.trust();
   if (output === undefined) printTrust(terminal, trust);
   else await printObject(terminal, trust, output);
@@ -35,12 +22,14 @@ export async function showTrust({ client, terminal, output }: ShowTrustOptions):
 }
 
 /** The exit code: 1 = the answer was not yes. Throws CliError without a terminal to ask on, or if the agent refuses. */
-export async function resetTrust({ client, terminal, yes }: ResetTrustOptions): Promise<0 | 1> {
+export async function resetTrust({ flags, terminal, connect }: VerbCall): Promise<0 | 1> {
+  const { yes = false } = flags<{ /** Without confirmation. */ readonly yes?: boolean }>();
   if (!yes && !terminal.isInteractive)
     throw new CliError(
       2,
       "this resets which keys may sign documents, and there is no terminal to confirm it on: add --yes",
     );
+  const client = await connect();
   // Before the question: without an agent there is nothing to confirm.
   await client.trust();
   if (!yes && !(await isConfirmed(terminal))) {

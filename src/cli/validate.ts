@@ -9,22 +9,22 @@ import { CliError } from "./cli-error.ts";
 import { NOTHING_JUDGED, judgeText, judgeTogether, type Judgement } from "./judge-manifests.ts";
 import { errorLine } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
+import type { VerbCall } from "./verb.ts";
 import { readFile, readNamedFile, tooBig } from "./text-file.ts";
 import { sha256 } from "../lib/system-sha256.ts";
 
-export interface ValidateOptions {
+interface ValidateFlags {
   /** Files, directories, or `-` for standard input. */
-  readonly paths: readonly string[];
-  readonly terminal: Terminal;
+  readonly filename: readonly string[];
 }
 
 /** The names the agent reads in a directory of manifests. */
 const MANIFEST_NAME = /^[^.].*\.(?:yaml|yml|json)$/;
 
 /** The exit code: 2 when a node would refuse something. Throws CliError, exit code 2, when a path is not readable. */
-export async function validate({ paths, terminal }: ValidateOptions): Promise<0 | 2> {
+export async function validate({ flags, terminal }: VerbCall): Promise<0 | 2> {
   const alone: Judgement[] = [];
-  for (const path of paths) {
+  for (const path of flags<ValidateFlags>().filename) {
     if (path === "-") alone.push(judgeBytes("stdin", await readStandardInput(terminal)));
     else if (isDirectory(path)) alone.push(...manifestsIn(path).map(judgeDirectoryEntry));
     else alone.push(judgeBytes(path, readNamedFile(path)));

@@ -2,6 +2,7 @@
 
 import { Option, type Command } from "commander";
 import type { AgentConfig } from "../config/config.ts";
+import type { Flag, Flags } from "./flags.ts";
 import { findSocket, type ConnectionFlags } from "./load-config.ts";
 import { LocalClient } from "./local-client.ts";
 import type { Terminal } from "./terminal.ts";
@@ -19,26 +20,11 @@ export interface Verb {
   readonly usage: string;
   readonly aliases?: readonly string[];
   readonly description: string;
-  readonly flags?: readonly Flag[];
+  readonly flags?: Flags;
   /** One of these follows. */
   readonly verbs?: readonly Verb[];
   /** Resolves to the exit code. Absent if there are `verbs`. */
   readonly run?: (call: VerbCall) => number | Promise<number>;
-}
-
-export interface Flag {
-  /** `-n, --namespace <namespace>` */
-  readonly usage: string;
-  readonly description: string;
-  readonly default?: unknown;
-  /** How the help shows the default, if not as it is. */
-  readonly defaultText?: string;
-  readonly choices?: readonly string[];
-  readonly isRequired?: true;
-  /** The value is the list of all values given. */
-  readonly isRepeatable?: true;
-  /** Throws commander's InvalidArgumentError. */
-  readonly parse?: (written: string) => unknown;
 }
 
 /** What the program gives to every verb. */
@@ -64,9 +50,9 @@ export function addVerb(
   verb: Verb,
   parts: { readonly context: VerbContext; readonly done: (code: number) => void },
 ): void {
-  const { usage, aliases = [], description, flags = [], verbs = [], run } = verb;
+  const { usage, aliases = [], description, flags = {}, verbs = [], run } = verb;
   const command = parent.command(usage).aliases(aliases).description(description);
-  for (const flag of flags) command.addOption(optionOf(flag));
+  addFlags(command, flags);
   for (const below of verbs) addVerb(command, below, parts);
   if (run === undefined) return;
   command.action(async () => parts.done(await run(callOf(command, parts.context))));
@@ -85,9 +71,13 @@ function callOf(command: Command, context: VerbContext): VerbCall {
   };
 }
 
-export function optionOf(flag: Flag): Option {
-  const option = new Option(flag.usage, flag.description);
-  const { parse } = flag;
+export function addFlags(command: Command, flags: Flags): void {
+  for (const [usage, flag] of Object.entries(flags))
+    command.addOption(optionOf(usage, typeof flag === "string" ? { description: flag } : flag));
+}
+
+function optionOf(usage: string, { parse, ...flag }: Flag): Option {
+  const option = new Option(usage, flag.description);
   if (flag.default !== undefined) option.default(flag.default, flag.defaultText);
   if (flag.choices !== undefined) option.choices(flag.choices);
   if (flag.isRepeatable === true) option.argParser(collect);

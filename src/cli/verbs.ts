@@ -1,15 +1,11 @@
 // Performs: the table of the verbs of `agent`. Each loads its work only when it runs, so that every verb starts at once.
 
-import type { DeletePodFlags } from "./delete.ts";
+import { namespaceFlag, outputFlag } from "./flags.ts";
 import { RESOURCES } from "./get/resources.ts";
-import type { GetFlags } from "./get/query.ts";
 import type { Resource } from "./get/resource.ts";
 import { loadConfig } from "./load-config.ts";
-import type { TrustFormat } from "./trust.ts";
 import { printableText } from "./terminal-text.ts";
 import type { Verb } from "./verb.ts";
-
-const NAMESPACE = { usage: "-n, --namespace <namespace>", description: "in this namespace" };
 
 export const VERBS: readonly Verb[] = [
   {
@@ -35,76 +31,53 @@ export const VERBS: readonly Verb[] = [
         aliases: ["pods", "po"],
         description:
           "shorten the stop of a pod; to delete a pod, remove it from its file or document",
-        flags: [
-          { ...NAMESPACE, default: "default" },
-          {
-            usage: "--grace-period <seconds>",
-            description: "the time left from now on; 0 kills it at once",
-          },
-          { usage: "--now", description: "the same as --grace-period 1" },
-          { usage: "--force", description: "the same as --grace-period 0" },
-        ],
-        run: async ({ args: [name = ""], flags, terminal, connect }) => {
-          const { deletePod } = await import("./delete.ts");
-          const client = await connect();
-          return deletePod({ client, terminal, name, flags: flags<DeletePodFlags>() });
+        flags: {
+          ...namespaceFlag(),
+          "--grace-period <seconds>": "the time left from now on; 0 kills it at once",
+          "--now": "the same as --grace-period 1",
+          "--force": "the same as --grace-period 0",
         },
+        run: async (call) => (await import("./change.ts")).deletePod(call),
       },
       {
         usage: "persistentvolumeclaim <name>",
         aliases: ["persistentvolumeclaims", "pvc"],
         description:
           "delete the data of a claim; to delete the claim, remove it from its file or document",
-        flags: [
-          { ...NAMESPACE, default: "default" },
-          { usage: "--data", description: "confirm that all its data is deleted for good" },
-        ],
-        run: async ({ args: [name = ""], flags, terminal, connect }) => {
-          const { deleteClaim } = await import("./delete.ts");
-          const client = await connect();
-          return deleteClaim({ client, terminal, name, flags: flags() });
+        flags: {
+          ...namespaceFlag(),
+          "--data": "confirm that all its data is deleted for good",
         },
+        run: async (call) => (await import("./change.ts")).deleteClaim(call),
       },
     ],
   },
   {
     usage: "validate",
     description: "check manifests without running them; needs no agent",
-    flags: [
-      {
-        usage: "-f, --filename <path>",
+    flags: {
+      "-f, --filename <path>": {
         description:
           "a file, a directory of *.yaml, *.yml and *.json, or - for standard input (repeatable)",
         isRequired: true,
         isRepeatable: true,
       },
-    ],
-    run: async ({ flags, terminal }) => {
-      const { validate } = await import("./validate.ts");
-      const { filename } = flags<{ readonly filename: readonly string[] }>();
-      return validate({ paths: filename, terminal });
     },
+    run: async (call) => (await import("./validate.ts")).validate(call),
   },
   // Verbs about the fields of manifests, documents and the configuration; none needs an agent.
   {
     usage: "explain [field]",
     description:
       "show what a kind or a field means and whether this node supports it; needs no agent",
-    flags: [{ usage: "--recursive", description: "list the names of all nested fields" }],
-    run: async ({ args: [asked], flags, terminal }) => {
-      const { explain } = await import("./explain.ts");
-      const { recursive = false } = flags<{ readonly recursive?: boolean }>();
-      return explain({ asked, recursive, terminal });
-    },
+    flags: { "--recursive": "list the names of all nested fields" },
+    run: async (call) => (await import("./explain.ts")).explain(call),
   },
   {
     usage: "schema <kind>",
     description:
       "print the JSON Schema of pod, configmap, secret, pvc, manifest, desiredstate or configuration, for editors; needs no agent",
-    run: async ({ args: [asked = ""], terminal }) => {
-      const { printSchema } = await import("./schema.ts");
-      return printSchema(asked, terminal);
-    },
+    run: async (call) => (await import("./schema.ts")).printSchema(call),
   },
   holdVerb("hold", "pause the updates of a pod of a document, or of all pods; they keep running"),
   holdVerb("release", "end a hold, and allow a failed revision to be tried again"),
@@ -115,29 +88,15 @@ export const VERBS: readonly Verb[] = [
       {
         usage: "show",
         description: "show whether documents must be signed, and the keys in force",
-        flags: [
-          {
-            usage: "-o, --output <format>",
-            description: "output format",
-            choices: ["json", "yaml"],
-          },
-        ],
-        run: async ({ flags, terminal, connect }) => {
-          const { showTrust } = await import("./trust.ts");
-          const { output } = flags<{ readonly output?: TrustFormat }>();
-          return showTrust({ client: await connect(), terminal, output });
-        },
+        flags: outputFlag("json", "yaml"),
+        run: async (call) => (await import("./trust.ts")).showTrust(call),
       },
       {
         usage: "reset",
         description:
           "delete the trust bundle and the version of the document, and accept unsigned documents",
-        flags: [{ usage: "--yes", description: "do not ask for confirmation" }],
-        run: async ({ flags, terminal, connect }) => {
-          const { resetTrust } = await import("./trust.ts");
-          const { yes = false } = flags<{ readonly yes?: boolean }>();
-          return resetTrust({ client: await connect(), terminal, yes });
-        },
+        flags: { "--yes": "do not ask for confirmation" },
+        run: async (call) => (await import("./trust.ts")).resetTrust(call),
       },
     ],
   },
@@ -161,11 +120,7 @@ function getVerb(resource: Resource): Verb {
     aliases: resource.aliases,
     description: resource.description,
     flags: resource.flags,
-    run: async ({ args: [name], flags, terminal, connect }) => {
-      const { get } = await import("./get/get.ts");
-      const client = await connect();
-      return get(resource, { client, terminal, name, flags: flags<GetFlags>() });
-    },
+    run: async (call) => (await import("./get/get.ts")).get(resource, call),
   };
 }
 
@@ -173,19 +128,7 @@ function holdVerb(verb: "hold" | "release", description: string): Verb {
   return {
     usage: `${verb} [pod]`,
     description,
-    flags: [
-      { ...NAMESPACE, description: "namespace of the pod (default: default)" },
-      { usage: "--all", description: "all pods of this node" },
-    ],
-    run: async ({ args: [name], flags, terminal, connect }) => {
-      const { changeHold } = await import("./hold.ts");
-      const { namespace, all = false } = flags<HoldFlags>();
-      return changeHold({ client: await connect(), terminal, verb, name, namespace, all });
-    },
+    flags: { ...namespaceFlag("namespace of the pod"), "--all": "all pods of this node" },
+    run: async (call) => (await import("./change.ts")).changeHold(verb, call),
   };
-}
-
-interface HoldFlags {
-  readonly namespace?: string;
-  readonly all?: boolean;
 }

@@ -4,10 +4,11 @@ import { readValue } from "../api/schema/read-value.ts";
 import { VERBS, verbsWhere, type CommandVerb } from "../command/verbs.ts";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { CliError } from "../cli/cli-error.ts";
-import type { Flag, Verb } from "../cli/verb.ts";
+import { namespaceFlag, type Flags } from "../cli/flags.ts";
+import type { Verb } from "../cli/verb.ts";
 import type { CommandAsk, CommandFlags } from "./command.ts";
 import type { FleetParts } from "./open-broker.ts";
-import { NAMESPACE, keyFlag, timeoutFlag, wholeNumber } from "./verb-options.ts";
+import { keyFlag, timeoutFlag, wholeNumber } from "./verb-options.ts";
 
 interface LogFlags extends CommandFlags {
   readonly container?: string;
@@ -30,13 +31,15 @@ function verbOf(parts: FleetParts, verb: CommandVerb): Verb {
   return {
     usage: `${verb} <node> ${podField?.required === true ? "<pod>" : "[pod]"}`,
     description: about,
-    flags: [
+    flags: {
       ...commandFlags(CHANGE_TIMEOUT),
-      ...Object.entries(others).map(([name, field]) => ({
-        usage: field.type === "boolean" ? `--${name}` : `--${name} <${name}>`,
-        description: field.about,
-      })),
-    ],
+      ...Object.fromEntries(
+        Object.entries(others).map(([name, field]) => [
+          field.type === "boolean" ? `--${name}` : `--${name} <${name}>`,
+          field.about,
+        ]),
+      ),
+    },
     run: async ({ args: [node = "", pod], flags: read }) => {
       const flags = read<CommandFlags & Readonly<Record<string, unknown>>>();
       const written = Object.keys(others).flatMap((name): [string, unknown][] =>
@@ -58,15 +61,12 @@ function logsVerb(parts: FleetParts): Verb {
   return {
     usage: "logs <node> <pod>",
     description: VERBS.logs.about,
-    flags: [
+    flags: {
       ...commandFlags(LOG_TIMEOUT),
-      { usage: "-c, --container <name>", description: "container, if the pod has several" },
-      { usage: "--tail <lines>", description: "number of lines", parse: wholeNumber },
-      {
-        usage: "-f, --follow",
-        description: "print new lines, until Ctrl-C or the node's lease ends",
-      },
-    ],
+      "-c, --container <name>": "container, if the pod has several",
+      "--tail <lines>": { description: "number of lines", parse: wholeNumber },
+      "-f, --follow": "print new lines, until Ctrl-C or the node's lease ends",
+    },
     run: async ({ args: [node = "", pod = ""], flags: read }) => {
       const flags = read<LogFlags>();
       const { container, tail, follow = false, namespace } = flags;
@@ -91,12 +91,12 @@ function logsVerb(parts: FleetParts): Verb {
   };
 }
 
-function commandFlags(timeout: string): readonly Flag[] {
-  return [
-    NAMESPACE,
-    keyFlag("private key in PEM that signs the command (repeatable)"),
-    timeoutFlag(timeout, "how long to wait for the answer"),
-  ];
+function commandFlags(timeout: string): Flags {
+  return {
+    ...namespaceFlag("namespace of the pod"),
+    ...keyFlag("private key in PEM that signs the command"),
+    ...timeoutFlag(timeout, "how long to wait for the answer"),
+  };
 }
 
 async function send(

@@ -1,62 +1,29 @@
 // Performs: the table of the verbs of `agent fleet`: an operator's side, which talks to the broker only. Each verb loads
 // its work when it runs.
 
+import { outputFlag } from "../cli/flags.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { Flag, Verb } from "../cli/verb.ts";
+import type { Verb } from "../cli/verb.ts";
 import { systemRandom } from "../lib/system-clock.ts";
 import { MqttjsLink } from "../mqtt/mqttjs-link.ts";
 import type { MqttLink } from "../mqtt/mqtt-link.ts";
 import { commandVerbs } from "./command-verbs.ts";
-import type { ApplyFlags, DiffFlags } from "./document/apply.ts";
-import type { SignFlags } from "./document/sign.ts";
-import type { ForgetFlags } from "./forget.ts";
-import type { GetEventsFlags, GetFlags } from "./get.ts";
-import type { BrokerFlags, FleetParts } from "./open-broker.ts";
-import type { KeygenFlags } from "./trust/keygen.ts";
-import type { TrustFlags, TrustSignFlags } from "./trust/trust.ts";
-import { bundleVersionFlag, keyFlag, listOf, timeoutFlag } from "./verb-options.ts";
+import type { FleetParts } from "./open-broker.ts";
+import {
+  BROKER_FLAGS,
+  OUTPUT_FILE,
+  TARGET_FLAGS,
+  bundleVersionFlag,
+  fileFlag,
+  keyFlag,
+  listFlag,
+  timeoutFlag,
+} from "./verb-options.ts";
 
 const ROLES = ["desired", "rollout", "command"];
 const APPLY_TIMEOUT = "15m";
 const EVENTS_TIMEOUT = "15s";
-
-const BROKER_FLAGS: readonly Flag[] = [
-  { usage: "--url <url>", description: "the broker: mqtt://, mqtts://, ws:// or wss://" },
-  { usage: "--username <name>", description: "user name for the broker" },
-  { usage: "--password-file <file>", description: "file with the password for the broker" },
-  {
-    usage: "--ca-file <file>",
-    description: "CA certificates that the broker's certificate is checked against",
-  },
-  { usage: "--cert-file <file>", description: "client certificate" },
-  { usage: "--key-file <file>", description: "private key of the client certificate" },
-  {
-    usage: "--topic-root <levels>",
-    description: "as in the configuration of the nodes (default agent/v1)",
-  },
-  {
-    usage: "--nodes <file>",
-    description: "file with broker, nodes and groups (AGENT_FLEET; default ./fleet.yaml)",
-  },
-];
-
-const TARGET_FLAGS: readonly Flag[] = [
-  {
-    usage: "-f, --filename <file>",
-    description:
-      "pods, ConfigMaps, Secrets and claims, or one DesiredState; - for standard input (repeatable)",
-    isRequired: true,
-    isRepeatable: true,
-  },
-  { usage: "--node <name>", description: "for this node" },
-  { usage: "--group <name>", description: "for the nodes of this group" },
-];
-
-const OUTPUT: Flag = {
-  usage: "-o, --output <format>",
-  description: "output format",
-  choices: ["wide", "json", "yaml"],
-};
+const OUTPUT = outputFlag("wide", "json", "yaml");
 
 export type FleetVerbs = Required<Pick<Verb, "flags" | "verbs">>;
 
@@ -91,46 +58,24 @@ function offlineVerbs({ terminal }: FleetParts): readonly Verb[] {
     {
       usage: "keygen",
       description: "make a root key, a signing key and a first TrustBundle; needs no broker",
-      flags: [
-        { usage: "--dir <directory>", description: "directory for the new files", default: "." },
-        {
-          usage: "--roles <roles>",
-          description: `what the signing key may sign: ${ROLES.join(",")}`,
-          parse: listOf,
-          default: ROLES,
-        },
-        {
-          usage: "--node-globs <globs>",
-          description: "nodes it may sign for, such as pi-*,gw-1 (default all)",
-          parse: listOf,
-        },
-        {
-          usage: "--groups <groups>",
-          description: "groups it may sign for (default all)",
-          parse: listOf,
-        },
-      ],
-      run: async ({ flags }) => {
-        const { keygen } = await import("./trust/keygen.ts");
-        return keygen(terminal, flags<KeygenFlags>());
+      flags: {
+        "--dir <directory>": { description: "directory for the new files", default: "." },
+        "--roles <roles>": listFlag(`what the signing key may sign: ${ROLES.join(",")}`, ROLES),
+        "--node-globs <globs>": listFlag("nodes it may sign for, such as pi-*,gw-1 (default all)"),
+        "--groups <groups>": listFlag("groups it may sign for (default all)"),
       },
+      run: async ({ flags }) => (await import("./trust/keygen.ts")).keygen(terminal, flags()),
     },
     {
       usage: "sign",
       description: "sign a whole DesiredState, to publish it by other means; needs no broker",
-      flags: [
-        {
-          usage: "-f, --filename <file>",
-          description: "the document in YAML or JSON, - for standard input",
-          isRequired: true,
-        },
-        keyFlag("private key in PEM (repeatable)", { isRequired: true }),
-        { usage: "-o, --output <file>", description: "output file (default standard output)" },
-      ],
-      run: async ({ flags }) => {
-        const { signDocument } = await import("./document/sign.ts");
-        return signDocument(terminal, flags<SignFlags>());
+      flags: {
+        ...fileFlag("the document in YAML or JSON, - for standard input"),
+        ...keyFlag("private key in PEM", { isRequired: true }),
+        ...OUTPUT_FILE,
       },
+      run: async ({ flags }) =>
+        (await import("./document/sign.ts")).signDocument(terminal, flags()),
     },
   ];
 }
@@ -143,33 +88,24 @@ function trustVerb(parts: FleetParts): Verb {
       {
         usage: "sign",
         description: "sign a bundle {version, notBefore, root, keys}; needs no broker",
-        flags: [
-          {
-            usage: "-f, --filename <file>",
-            description: "the bundle; keys in base64 or as names of .pub files",
-            isRequired: true,
-          },
-          keyFlag("private root key in PEM (repeatable)", { isRequired: true }),
-          bundleVersionFlag("if the bundle has none"),
-          { usage: "-o, --output <file>", description: "output file (default standard output)" },
-        ],
-        run: async ({ flags }) => {
-          const { trustSign } = await import("./trust/trust.ts");
-          return trustSign(parts.terminal, flags<TrustSignFlags>());
+        flags: {
+          ...fileFlag("the bundle; keys in base64 or as names of .pub files"),
+          ...keyFlag("private root key in PEM", { isRequired: true }),
+          ...bundleVersionFlag("if the bundle has none"),
+          ...OUTPUT_FILE,
         },
+        run: async ({ flags }) =>
+          (await import("./trust/trust.ts")).trustSign(parts.terminal, flags()),
       },
       {
         usage: "publish",
         description: "publish a bundle, signed already or with --key as the next version",
-        flags: [
-          { usage: "-f, --filename <file>", description: "the bundle", isRequired: true },
-          keyFlag("private root key in PEM (repeatable)"),
-          bundleVersionFlag("if the next version cannot be read from the broker"),
-        ],
-        run: async ({ flags }) => {
-          const { trustPublish } = await import("./trust/trust.ts");
-          return trustPublish(parts, flags<TrustFlags & BrokerFlags>());
+        flags: {
+          ...fileFlag("the bundle"),
+          ...keyFlag("private root key in PEM"),
+          ...bundleVersionFlag("if the next version cannot be read from the broker"),
         },
+        run: async ({ flags }) => (await import("./trust/trust.ts")).trustPublish(parts, flags()),
       },
     ],
   };
@@ -180,41 +116,23 @@ function documentVerbs(parts: FleetParts): readonly Verb[] {
     {
       usage: "apply",
       description: "publish the complete set of objects of a node or a group",
-      flags: [
+      flags: {
         ...TARGET_FLAGS,
-        keyFlag("private key in PEM that signs it (repeatable)"),
-        {
-          usage: "--epoch <epoch>",
-          description: "epoch of the document, if not that of the nodes",
-        },
-        {
-          usage: "--wait",
-          description: "show the progress of the nodes, until each is Healthy or has failed",
-        },
-        timeoutFlag(APPLY_TIMEOUT, "how long to wait"),
-        { usage: "--allow-empty", description: "publish even if no pod remains" },
-        {
-          usage: "--allow-plain-secrets",
-          description: "publish even if a Secret can be read by the whole group",
-        },
-        { usage: "--dry-run", description: "show what would change, publish nothing" },
-      ],
-      run: async ({ flags }) => {
-        const { apply } = await import("./document/apply.ts");
-        return apply(parts, flags<ApplyFlags>());
+        ...keyFlag("private key in PEM that signs it"),
+        "--epoch <epoch>": "epoch of the document, if not that of the nodes",
+        "--wait": "show the progress of the nodes, until each is Healthy or has failed",
+        ...timeoutFlag(APPLY_TIMEOUT, "how long to wait"),
+        "--allow-empty": "publish even if no pod remains",
+        "--allow-plain-secrets": "publish even if a Secret can be read by the whole group",
+        "--dry-run": "show what would change, publish nothing",
       },
+      run: async ({ flags }) => (await import("./document/apply.ts")).apply(parts, flags()),
     },
     {
       usage: "diff",
       description: "show what apply would change",
-      flags: [
-        ...TARGET_FLAGS,
-        { usage: "--exit-code", description: "end with 1 if something would change" },
-      ],
-      run: async ({ flags }) => {
-        const { diff } = await import("./document/apply.ts");
-        return diff(parts, flags<DiffFlags>());
-      },
+      flags: { ...TARGET_FLAGS, "--exit-code": "end with 1 if something would change" },
+      run: async ({ flags }) => (await import("./document/apply.ts")).diff(parts, flags()),
     },
   ];
 }
@@ -228,35 +146,26 @@ function getVerb(parts: FleetParts): Verb {
         usage: "nodes",
         aliases: ["node", "no"],
         description: "all nodes",
-        flags: [OUTPUT],
-        run: async ({ flags }) => {
-          const { getNodes } = await import("./get.ts");
-          return getNodes(parts, flags<GetFlags>());
-        },
+        flags: OUTPUT,
+        run: async ({ flags }) => (await import("./get.ts")).getNodes(parts, flags()),
       },
       {
         usage: "pods",
         aliases: ["pod", "po"],
         description: "all pods of all nodes, as reported",
-        flags: [OUTPUT],
-        run: async ({ flags }) => {
-          const { getPods } = await import("./get.ts");
-          return getPods(parts, flags<GetFlags>());
-        },
+        flags: OUTPUT,
+        run: async ({ flags }) => (await import("./get.ts")).getPods(parts, flags()),
       },
       {
         usage: "events",
         aliases: ["event", "ev"],
         description: "new events as they are published; a broker stores none",
-        flags: [
-          OUTPUT,
-          { usage: "-w, --watch", description: "until Ctrl-C" },
-          timeoutFlag(EVENTS_TIMEOUT, "how long to listen without --watch"),
-        ],
-        run: async ({ flags }) => {
-          const { getEvents } = await import("./get.ts");
-          return getEvents(parts, flags<GetEventsFlags>());
+        flags: {
+          ...OUTPUT,
+          "-w, --watch": "until Ctrl-C",
+          ...timeoutFlag(EVENTS_TIMEOUT, "how long to listen without --watch"),
         },
+        run: async ({ flags }) => (await import("./get.ts")).getEvents(parts, flags()),
       },
     ],
   };
@@ -266,10 +175,7 @@ function statusVerb(parts: FleetParts): Verb {
   return {
     usage: "status",
     description: "one line per node: its state, and the state of its documents",
-    run: async ({ flags }) => {
-      const { status } = await import("./get.ts");
-      return status(parts, flags<BrokerFlags>());
-    },
+    run: async ({ flags }) => (await import("./get.ts")).status(parts, flags()),
   };
 }
 
@@ -277,13 +183,8 @@ function forgetVerb(parts: FleetParts): Verb {
   return {
     usage: "forget <node>",
     description: "clear the retained topics of a node that no longer exists",
-    flags: [
-      { usage: "--yes", description: "confirm" },
-      { usage: "--force", description: "even if the node is online" },
-    ],
-    run: async ({ args: [node = ""], flags }) => {
-      const { forget } = await import("./forget.ts");
-      return forget(parts, node, flags<ForgetFlags>());
-    },
+    flags: { "--yes": "confirm", "--force": "even if the node is online" },
+    run: async ({ args: [node = ""], flags }) =>
+      (await import("./forget.ts")).forget(parts, node, flags()),
   };
 }

@@ -1,32 +1,59 @@
-// Performs: the flags that several verbs of `agent fleet` have, and how their values are parsed.
+// The flags that several verbs of `agent fleet` have, and how their values are parsed.
 
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../api/resource/duration.ts";
-import type { Flag } from "../cli/verb.ts";
+import type { Flag, Flags } from "../cli/flags.ts";
 
-export const NAMESPACE: Flag = {
-  usage: "-n, --namespace <namespace>",
-  description: "namespace of the pod",
-  default: "default",
+export const BROKER_FLAGS: Flags = {
+  "--url <url>": "the broker: mqtt://, mqtts://, ws:// or wss://",
+  "--username <name>": "user name for the broker",
+  "--password-file <file>": "file with the password for the broker",
+  "--ca-file <file>": "CA certificates that the broker's certificate is checked against",
+  "--cert-file <file>": "client certificate",
+  "--key-file <file>": "private key of the client certificate",
+  "--topic-root <levels>": "as in the configuration of the nodes (default agent/v1)",
+  "--nodes <file>": "file with broker, nodes and groups (AGENT_FLEET; default ./fleet.yaml)",
 };
 
-export function keyFlag(description: string, required: { readonly isRequired?: true } = {}): Flag {
-  return { usage: "--key <file>", description, isRepeatable: true, ...required };
+export const TARGET_FLAGS: Flags = {
+  "-f, --filename <file>": {
+    description:
+      "pods, ConfigMaps, Secrets and claims, or one DesiredState; - for standard input (repeatable)",
+    isRequired: true,
+    isRepeatable: true,
+  },
+  "--node <name>": "for this node",
+  "--group <name>": "for the nodes of this group",
+};
+
+export const OUTPUT_FILE: Flags = {
+  "-o, --output <file>": "output file (default standard output)",
+};
+
+/** One file. */
+export function fileFlag(description: string): Flags {
+  return { "-f, --filename <file>": { description, isRequired: true } };
 }
 
-export function bundleVersionFlag(description: string): Flag {
-  return { usage: "--bundle-version <number>", description, parse: wholeNumber };
+export function keyFlag(description: string, required: Pick<Flag, "isRequired"> = {}): Flags {
+  return {
+    "--key <file>": { description: `${description} (repeatable)`, isRepeatable: true, ...required },
+  };
+}
+
+export function bundleVersionFlag(description: string): Flags {
+  return { "--bundle-version <number>": { description, parse: wholeNumber } };
 }
 
 /** The value is in ms; written as `90s` or `10m`. */
-export function timeoutFlag(fallback: string, description: string): Flag {
-  return {
-    usage: "--timeout <duration>",
-    description,
-    default: parseDuration(fallback),
-    defaultText: fallback,
-    parse: durationOf,
-  };
+export function timeoutFlag(fallback: string, description: string): Flags {
+  const byDefault = { default: parseDuration(fallback), defaultText: fallback };
+  return { "--timeout <duration>": { description, ...byDefault, parse: durationOf } };
+}
+
+/** The value is a list, written with commas. */
+export function listFlag(description: string, byDefault?: readonly string[]): Flag {
+  return { description, parse: listOf, default: byDefault };
 }
 
 function durationOf(written: string): number {
@@ -40,7 +67,7 @@ export function wholeNumber(written: string): number {
   throw new InvalidArgumentError("It must be a whole number.");
 }
 
-export function listOf(written: string): readonly string[] {
+function listOf(written: string): readonly string[] {
   return written
     .split(",")
     .map((word) => word.trim())

@@ -2,7 +2,8 @@
 
 import { EXIT_CODES } from "../../src/cli/cli-error.ts";
 import { FLEET_VERB, PROGRAM_FLAGS } from "../../src/cli/program.ts";
-import type { Flag, Verb } from "../../src/cli/verb.ts";
+import type { Flag, Flags } from "../../src/cli/flags.ts";
+import type { Verb } from "../../src/cli/verb.ts";
 import { VERBS } from "../../src/cli/verbs.ts";
 import { fleetVerbs } from "../../src/fleet/fleet-verbs.ts";
 import { FakeTerminal } from "../component/cli/fake-terminal.ts";
@@ -29,7 +30,7 @@ export function commandLinePage(): string {
 
 /** The verbs below it follow, with their whole command as headings. */
 function verbPart(verb: Verb, above: readonly string[]): readonly string[] {
-  const { usage, aliases = [], description, flags = [], verbs = [] } = verb;
+  const { usage, aliases = [], description, flags = {}, verbs = [] } = verb;
   const [name = "", ...args] = usage.split(" ");
   const command = [...above, name];
   const depth = "#".repeat(above.length === 1 ? 2 : 3);
@@ -40,15 +41,18 @@ function verbPart(verb: Verb, above: readonly string[]): readonly string[] {
     `${sentence(description)}.`,
     ...(verbs.length > 0 ? [] : ["", "```text", [...command, ...args].join(" "), "```"]),
     ...(aliases.length === 0 ? [] : ["", `Also ${aliases.map(code).join(", ")}.`]),
-    ...(flags.length === 0 ? [] : ["", ...flagTable(flags)]),
+    ...(Object.keys(flags).length === 0 ? [] : ["", ...flagTable(flags)]),
     ...verbs.flatMap((below) => verbPart(below, command)),
   ];
 }
 
-function flagTable(flags: readonly Flag[]): readonly string[] {
+function flagTable(flags: Flags): readonly string[] {
   return table(
     ["Flag", "Meaning"],
-    flags.map((flag) => [code(flag.usage), flagMeaning(flag)]),
+    Object.entries(flags).map(([usage, flag]) => [
+      code(usage),
+      flagMeaning(typeof flag === "string" ? { description: flag } : flag),
+    ]),
   );
 }
 

@@ -8,6 +8,7 @@ import type { LocalClient } from "../local-client.ts";
 import { listOf, objectName, printObject } from "../output.ts";
 import { GrowingTable, errorLine, printable, type Row } from "../terminal-text.ts";
 import type { Terminal } from "../terminal.ts";
+import type { VerbCall } from "../verb.ts";
 import { readQuery, selectObjects, selectRefusals, type GetFlags } from "./query.ts";
 import {
   headerOf,
@@ -20,14 +21,6 @@ import {
   type ResourceView,
 } from "./resource.ts";
 
-export interface GetOptions {
-  readonly client: LocalClient;
-  readonly terminal: Terminal;
-  /** As written: `web` or `pod/web`. */
-  readonly name: string | undefined;
-  readonly flags: GetFlags;
-}
-
 /** Everything about one call of `agent get`. */
 interface GetCall {
   readonly resource: Resource;
@@ -38,11 +31,13 @@ interface GetCall {
 }
 
 /** The exit code. Throws CliError if there is no object of that name, or the agent cannot be reached. */
-export async function get(resource: Resource, options: GetOptions): Promise<0> {
-  const { client, terminal, name, flags } = options;
-  const query = readQuery(resource, name, flags);
-  const call: GetCall = { resource, query, output: flags.output, client, terminal };
-  if (flags.watch === true) await watch(call);
+export async function get(resource: Resource, verb: VerbCall): Promise<0> {
+  const { args, terminal } = verb;
+  const { output, watch: isWatch, ...flags } = verb.flags<GetFlags>();
+  const client = await verb.connect();
+  const query = readQuery(resource, args[0], flags);
+  const call: GetCall = { resource, query, output, client, terminal };
+  if (isWatch === true) await watch(call);
   else await getOnce(call);
   return 0;
 }

@@ -9,7 +9,7 @@ import {
   type Row,
   type TableView,
 } from "../terminal-text.ts";
-import type { Flag } from "../verb.ts";
+import type { Flags } from "../flags.ts";
 import type { LabelSelector } from "./label-selector.ts";
 
 export const OUTPUT_FORMATS = ["wide", "json", "yaml", "name"] as const;
@@ -43,7 +43,7 @@ export interface Resource<T extends ObjectView = ObjectView> {
   /** As refusals have it. */
   readonly kind: string;
   readonly description: string;
-  readonly flags: readonly Flag[];
+  readonly flags: Flags;
   /** The node: there is exactly one, without a list or a namespace. */
   readonly isSingle?: true;
   /** On the local API. */

@@ -15,28 +15,17 @@ import {
   type PodView,
 } from "../api-views.ts";
 import { age, printable, type Column, type TableView } from "../terminal-text.ts";
-import type { Flag } from "../verb.ts";
+import { namespaceFlag, outputFlag, type Flags } from "../flags.ts";
 import { OUTPUT_FORMATS, inNamespace, type Resource } from "./resource.ts";
 
-const OUTPUT: Flag = {
-  usage: "-o, --output <format>",
-  description: "output format",
-  choices: OUTPUT_FORMATS,
+const OUTPUT = outputFlag(...OUTPUT_FORMATS);
+const ALL_NAMESPACES: Flags = { "-A, --all-namespaces": "in all namespaces" };
+const OBJECT_FLAGS: Flags = {
+  ...OUTPUT,
+  ...namespaceFlag(),
+  ...ALL_NAMESPACES,
+  "-l, --selector <selector>": "with these labels, such as app=web,tier!=test",
 };
-const NAMESPACE: Flag = {
-  usage: "-n, --namespace <namespace>",
-  description: "in this namespace",
-  default: "default",
-};
-const ALL_NAMESPACES: Flag = {
-  usage: "-A, --all-namespaces",
-  description: "in all namespaces",
-};
-const SELECTOR: Flag = {
-  usage: "-l, --selector <selector>",
-  description: "with these labels, such as app=web,tier!=test",
-};
-const OBJECT_FLAGS: readonly Flag[] = [OUTPUT, NAMESPACE, ALL_NAMESPACES, SELECTOR];
 
 const NAME: Column<ObjectView> = { title: "NAME", cell: ({ metadata }) => metadata.name };
 
@@ -45,16 +34,7 @@ export const PODS: Resource<PodView> = {
   aliases: ["pod", "po"],
   kind: "Pod",
   description: "the pods of this node, and refused manifests",
-  flags: [
-    OUTPUT,
-    NAMESPACE,
-    ALL_NAMESPACES,
-    {
-      usage: "-w, --watch",
-      description: "print every change, until Ctrl-C",
-    },
-    SELECTOR,
-  ],
+  flags: { ...OBJECT_FLAGS, "-w, --watch": "print every change, until Ctrl-C" },
   path: () => "/pods",
   isObject: isPod,
   columns: [
@@ -122,16 +102,13 @@ export const EVENTS: Resource<EventView> = {
   aliases: ["event", "ev"],
   kind: "Event",
   description: "recent events, the latest last",
-  flags: [
-    OUTPUT,
-    { ...NAMESPACE, description: "in this namespace; the node's own are in default" },
-    ALL_NAMESPACES,
-    {
-      usage: "-w, --watch",
-      description: "print every new event, until Ctrl-C",
-    },
-    { usage: "--for <object>", description: "of this object only, such as pod/web" },
-  ],
+  flags: {
+    ...OUTPUT,
+    ...namespaceFlag("in this namespace; the node's own are in default"),
+    ...ALL_NAMESPACES,
+    "-w, --watch": "print every new event, until Ctrl-C",
+    "--for <object>": "of this object only, such as pod/web",
+  },
   path: () => "/events",
   isObject: isEvent,
   columns: [
@@ -233,13 +210,7 @@ const SECRETS: Resource<LocalObjectView> = {
       { title: "DATA", cell: ({ data }) => `${keysOf(data)}` },
     ],
   ),
-  flags: [
-    ...OBJECT_FLAGS,
-    {
-      usage: "--show-secrets",
-      description: "with -o json or yaml: the content in base64",
-    },
-  ],
+  flags: { ...OBJECT_FLAGS, "--show-secrets": "with -o json or yaml: the content in base64" },
 };
 
 export const CLAIMS = localObjects(
@@ -272,7 +243,7 @@ export const NODE: Resource<NodeView> = {
   aliases: ["nodes", "no"],
   kind: "Node",
   description: "this node",
-  flags: [OUTPUT],
+  flags: OUTPUT,
   isSingle: true,
   path: () => "/node",
   isObject: isNode,

@@ -1,0 +1,26 @@
+// The flags of a verb, and those that several verbs have.
+
+/** By their usage, such as `-n, --namespace <namespace>`; a text is the description. */
+export type Flags = Readonly<Record<string, string | Flag>>;
+
+export interface Flag {
+  readonly description: string;
+  readonly default?: unknown;
+  /** How the help shows the default, if not as it is. */
+  readonly defaultText?: string;
+  readonly choices?: readonly string[];
+  readonly isRequired?: true;
+  /** The value is the list of all values given. */
+  readonly isRepeatable?: true;
+  /** Throws commander's InvalidArgumentError. */
+  readonly parse?: (written: string) => unknown;
+}
+
+/** The flag of every verb about objects with a namespace. */
+export function namespaceFlag(description = "in this namespace"): Flags {
+  return { "-n, --namespace <namespace>": { description, default: "default" } };
+}
+
+export function outputFlag<T extends string>(...choices: readonly T[]): Flags {
+  return { "-o, --output <format>": { description: "output format", choices } };
+}

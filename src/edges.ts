@@ -3,7 +3,6 @@
 import type { RuntimeEvents } from "./containerd/runtime-events.ts";
 import type { CriClient } from "./cri/cri-client.ts";
 import type { VersionResponse } from "./cri/gen/runtime/v1/api_pb.ts";
-import type { Sha256 } from "./api/decode/decode-context.ts";
 import type { Files } from "./host/files.ts";
 import type { Cgroups } from "./host/cgroups.ts";
 import type { MachineFacts, NodeAddress } from "./host/machine.ts";
@@ -15,6 +14,7 @@ import type { Random } from "./lib/random.ts";
 import type { MqttLink } from "./mqtt/mqtt-link.ts";
 import type { Store } from "./store/store.ts";
 import type { RootKeys, VerifySignature } from "./protocol/trust-bundle.ts";
+import type { Sha256 } from "./lib/system-sha256.ts";
 
 export interface Edges {
   readonly clock: Clock;

@@ -1,7 +1,6 @@
 // Validates manifests without a node: each file alone, then all of them together.
 
 import { decodeConfig } from "../config/config.ts";
-import type { Sha256 } from "../api/decode/decode-context.ts";
 import { decodeObject } from "../api/decode/decode-object.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import { formatPath, type FieldPath } from "../api/decode/field-path.ts";
@@ -15,6 +14,7 @@ import { readDocuments, type YamlDocument } from "../api/yaml/yaml-documents.ts"
 import { imageNameError } from "../image/image-reference.ts";
 import { type JsonObject, isJsonObject } from "../lib/json.ts";
 import type { FieldError } from "../lib/result.ts";
+import type { Sha256 } from "../lib/system-sha256.ts";
 
 interface Place {
   readonly file: string;

@@ -8,3 +8,6 @@ export function sha256(...parts: readonly (Uint8Array | string)[]): string {
   for (const part of parts) hash.update(part);
   return hash.digest("hex");
 }
+
+/** sha256 of text (as UTF-8) or bytes, as 64 lower-case hexadecimal digits. */
+export type Sha256 = (data: string | Uint8Array) => string;

@@ -1,11 +1,11 @@
 // Signed messages: the DSSE envelope, and the bytes that are signed. No signature is verified here.
 // https://github.com/secure-systems-lab/dsse
 
-import type { Sha256 } from "../api/decode/decode-context.ts";
 import { fieldOf, listOf, objectType, type Decoded } from "../api/schema/codec.ts";
 import { readValue } from "../api/schema/read-value.ts";
 import { base64, exactText } from "../api/schema/values.ts";
 import { failed, type FieldError, type Result } from "../lib/result.ts";
+import type { Sha256 } from "../lib/system-sha256.ts";
 
 /** Kind of a signed message, and the role that its signer must have. */
 export type SignedKind = "desired" | "rollout" | "trust" | "command";

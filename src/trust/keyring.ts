@@ -6,9 +6,9 @@ import {
   type RootKeys,
   type TrustRecord,
 } from "../protocol/trust-bundle.ts";
-import type { Sha256 } from "../api/decode/decode-context.ts";
 import { rootKeysOf, signersOf, type Keys } from "./signature-judge.ts";
 import { readSignedMessage } from "../protocol/dsse.ts";
+import type { Sha256 } from "../lib/system-sha256.ts";
 
 /** Everything about trust that judging a message needs. */
 export interface Keyring extends Keys {

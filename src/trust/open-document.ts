@@ -1,6 +1,5 @@
 // Whether a document may be parsed: checks its envelope and signature first.
 
-import type { Sha256 } from "../api/decode/decode-context.ts";
 import {
   type AcceptedDocument,
   groupOf,
@@ -11,6 +10,7 @@ import { judgeSignature } from "./signature-judge.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
 import type { VerifySignature } from "../protocol/trust-bundle.ts";
 import type { Addressee } from "./key-scope.ts";
+import type { Sha256 } from "../lib/system-sha256.ts";
 
 /** The keys that the node trusts at present. */
 export interface Trusted {

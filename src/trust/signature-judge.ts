@@ -1,6 +1,5 @@
 // Which signatures on a message count: verified with the keys in force, inside role and scope.
 
-import type { Sha256 } from "../api/decode/decode-context.ts";
 import {
   keyIdOf,
   payloadTypeOf,
@@ -22,6 +21,7 @@ import {
   type Addressee,
   quoted,
 } from "./key-scope.ts";
+import type { Sha256 } from "../lib/system-sha256.ts";
 
 /** The keys in force. */
 export interface Keys {

@@ -1,6 +1,5 @@
 // Whether a received TrustBundle replaces the one in force; a refusal changes nothing.
 
-import type { Sha256 } from "../api/decode/decode-context.ts";
 import {
   decodeTrustBundle,
   type TrustBundle,
@@ -11,6 +10,7 @@ import { rootKeysOf, typeError, verifiedBy } from "./signature-judge.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
 import { DOCUMENT_LIMITS } from "../api/yaml/text-limits.ts";
 import type { RootKey } from "./key-scope.ts";
+import type { Sha256 } from "../lib/system-sha256.ts";
 
 export interface BundleArrival {
   /** As it came over the wire. */

@@ -1,12 +1,12 @@
 // Performs: makes the view of trust for the local API and `agent trust show`: the keys in force and their files.
 
 import type { AgentConfig } from "../config/config.ts";
-import type { Sha256 } from "../api/decode/decode-context.ts";
 import { keyIdOf } from "../protocol/dsse.ts";
 import type { Files } from "../host/files.ts";
 import { readTrustDirectory } from "../host/trust-keys.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { Trust, TrustState } from "./trust.ts";
+import type { Sha256 } from "../lib/system-sha256.ts";
 
 export interface TrustRequests {
   /** Reads the keys again. */

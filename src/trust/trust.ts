@@ -1,7 +1,6 @@
 // Performs: keeps the keys in force and accepts new TrustBundles. A node that has required signatures goes on to require
 // them until a reset.
 
-import type { Sha256 } from "../api/decode/decode-context.ts";
 import type { RefusedDocument } from "../protocol/desired-document.ts";
 import type { SignedEnvelope } from "../protocol/dsse.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
@@ -21,6 +20,7 @@ import { RefusalLog } from "../lib/refusal-log.ts";
 import { judgeSignature } from "./signature-judge.ts";
 import { judgeTrustBundle } from "./trust-bundle-judge.ts";
 import { keyringOf, noTrustedKey, type Keyring } from "./keyring.ts";
+import type { Sha256 } from "../lib/system-sha256.ts";
 
 export interface TrustOptions {
   readonly store: TrustStore;

@@ -5,9 +5,7 @@ import type { ReadContext } from "./field-errors.ts";
 import type { FieldPath } from "./field-path.ts";
 import type { DesiredObject } from "../v1/object/local-object.ts";
 import type { JsonObject } from "../../lib/json.ts";
-
-/** sha256 of text (as UTF-8) or bytes, as 64 lower-case hexadecimal digits. */
-export type Sha256 = (data: string | Uint8Array) => string;
+import type { Sha256 } from "../../lib/system-sha256.ts";
 
 export interface PodContext extends ReadContext {
   /** undefined = the pod may name any node. */
@@ -23,35 +21,50 @@ export interface DecodeContext extends PodContext {
   readonly ref: string;
   /** For `DesiredPod.sourceRef`: `path#document` or `generation N`. */
   readonly sourceRef: string;
+  /** Index of the document in its file; absent = 0. */
+  readonly document?: number;
   /** The path of an item of a list; absent = the object is no item. */
   readonly item?: FieldPath;
 }
 
-export interface DecodedPod {
-  readonly desired: DesiredPod;
+export interface DecodedItem<D> {
+  readonly desired: D;
   /** As in the context. */
-  readonly item?: FieldPath;
-  /** The whole object as written, fit for JSON. */
-  readonly written: JsonObject;
-}
-
-export interface DecodedLocalObject {
-  readonly desired: DesiredObject;
+  readonly document: number;
   /** As in the context. */
   readonly item?: FieldPath;
   /** The whole object as written, fit for JSON. A Secret's must not reach a log or a status. */
   readonly written: JsonObject;
 }
 
-/** Everything one object (a Pod, a ConfigMap, …, or a list of them) turned into. */
+/** Everything that objects (a Pod, a ConfigMap, …, or a list of them) turned into. */
 export interface DecodedObject {
-  readonly pods: readonly DecodedPod[];
+  readonly pods: readonly DecodedItem<DesiredPod>[];
   /** ConfigMaps, Secrets and claims. */
-  readonly objects: readonly DecodedLocalObject[];
+  readonly objects: readonly DecodedItem<DesiredObject>[];
   /** Errors of pods and local objects, and of what might be one: these are in neither list. */
   readonly errors: readonly Rejection[];
   /** Objects of kinds this node does not run. */
   readonly refusedKinds: readonly Rejection[];
   /** Reported without refusing anything: `Ignored` fields, `NotForThisNode`. */
   readonly notices: readonly Rejection[];
+}
+
+export const NOTHING_DECODED: DecodedObject = {
+  pods: [],
+  objects: [],
+  errors: [],
+  refusedKinds: [],
+  notices: [],
+};
+
+/** What several objects turned into, in their order. */
+export function mergeDecoded(decoded: readonly DecodedObject[]): DecodedObject {
+  return {
+    pods: decoded.flatMap(({ pods }) => pods),
+    objects: decoded.flatMap(({ objects }) => objects),
+    errors: decoded.flatMap(({ errors }) => errors),
+    refusedKinds: decoded.flatMap(({ refusedKinds }) => refusedKinds),
+    notices: decoded.flatMap(({ notices }) => notices),
+  };
 }

@@ -1,6 +1,12 @@
 // One object of a manifest or an MQTT document → the pods and local objects in it, with every error and notice.
 
-import type { DecodeContext, DecodedObject } from "./decode-context.ts";
+import {
+  mergeDecoded,
+  NOTHING_DECODED,
+  type DecodeContext,
+  type DecodedItem,
+  type DecodedObject,
+} from "./decode-context.ts";
 import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
 import type { LocalObject, LocalObjectKind } from "../v1/object/local-object.ts";
 import type { DesiredPod, Rejection } from "../pod/desired-pod.ts";
@@ -24,14 +30,13 @@ import { containerHash, specHash } from "../pod/pod-identity.ts";
 import { meantText } from "../../lib/suggest.ts";
 import { failed, ok, type FieldError, type Result } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
-import { type JsonObject, isJsonObject, withoutUndefined, canonicalJson } from "../../lib/json.ts";
+import { type JsonObject, isJsonObject, withoutUndefined } from "../../lib/json.ts";
 import type { Type } from "../schema/type.ts";
 
 /** Longer than any valid name or kind: those of a broken object remain fit for a log line. */
 const MAX_WORD = 256;
 /** Of one list; further rejections are only counted. */
 const MAX_REJECTIONS = 100;
-const NOTHING: DecodedObject = { pods: [], objects: [], errors: [], refusedKinds: [], notices: [] };
 
 const LOCAL_TYPES: Readonly<Record<LocalObjectKind, Type<LocalObject>>> = {
   ConfigMap: CONFIG_MAP,
@@ -65,12 +70,16 @@ function isTooDeep(value: unknown, levels: number): boolean {
 function decodeOnePod(value: JsonObject, context: DecodeContext): DecodedObject {
   const result = decodePod(value, context);
   if (!result.ok) return rejected(value, context, result.errors);
-  const pod = { desired: desiredPod(result.value, context), written: result.value.written };
-  return {
-    ...NOTHING,
-    pods: [{ ...pod, ...withoutUndefined({ item: context.item }) }],
-    notices: notices(value, context, result.warnings),
-  };
+  const pod = decodedItem(desiredPod(result.value, context), result.value.written, context);
+  return { ...NOTHING_DECODED, pods: [pod], notices: notices(value, context, result.warnings) };
+}
+
+function decodedItem<D>(
+  desired: D,
+  written: JsonObject,
+  { document = 0, item }: DecodeContext,
+): DecodedItem<D> {
+  return { desired, written, document, ...withoutUndefined({ item }) };
 }
 
 function desiredPod(
@@ -107,11 +116,8 @@ function decodeLocalObject(
   if (!result.ok) return rejected(value, context, result.errors);
   const { object, written } = result.value;
   const desired = { object, source: context.source, sourceRef: context.sourceRef };
-  return {
-    ...NOTHING,
-    objects: [{ desired, written, ...withoutUndefined({ item: context.item }) }],
-    notices: notices(value, context, result.warnings),
-  };
+  const objects = [decodedItem(desired, written, context)];
+  return { ...NOTHING_DECODED, objects, notices: notices(value, context, result.warnings) };
 }
 
 function readLocalObject(
@@ -136,22 +142,15 @@ function decodeList(value: JsonObject, kind: string, context: DecodeContext): De
   const { errors } = findings;
   if (errors.length > 0 && (lenient !== true || items.length === 0))
     return rejected({ kind }, context, errors);
-  const decoded = items.map((item, index) => decodeItem(item, kind, withinItem(context, index)));
+  const decoded = mergeDecoded(
+    items.map((item, index) => decodeItem(item, kind, withinItem(context, index))),
+  );
+  const { refusedKinds } = decoded;
   return {
-    pods: decoded.flatMap((one) => one.pods),
-    objects: decoded.flatMap((one) => one.objects),
+    ...decoded,
     // Errors of named objects are all kept: their last good versions depend on them.
-    errors: few(
-      decoded.flatMap((one) => one.errors),
-      "errors",
-      ({ name }) => name !== undefined,
-    ),
-    refusedKinds: few(
-      decoded.flatMap((one) => one.refusedKinds),
-      "objects of kinds that are not supported",
-      () => false,
-    ),
-    notices: decoded.flatMap((one) => one.notices),
+    errors: few(decoded.errors, "errors", ({ name }) => name !== undefined),
+    refusedKinds: few(refusedKinds, "objects of kinds that are not supported", () => false),
   };
 }
 
@@ -190,7 +189,7 @@ function refuseKind(value: JsonObject, context: DecodeContext): DecodedObject {
   const shown = JSON.stringify(shortText(kind, MAX_WORD));
   const message = `kind ${shown} ${reason}; the other documents of the file were applied`;
   const refused = rejections(value, context, [kindError(code, message, context)]);
-  return { ...NOTHING, refusedKinds: refused };
+  return { ...NOTHING_DECODED, refusedKinds: refused };
 }
 
 function kindError(code: string, message: string, { locate }: DecodeContext): FieldError {
@@ -205,7 +204,9 @@ function rejected(
 ): DecodedObject {
   const all = rejections(value, context, errors);
   const elsewhere = all.filter(({ code }) => code === "NotForThisNode");
-  return elsewhere.length > 0 ? { ...NOTHING, notices: elsewhere } : { ...NOTHING, errors: all };
+  return elsewhere.length > 0
+    ? { ...NOTHING_DECODED, notices: elsewhere }
+    : { ...NOTHING_DECODED, errors: all };
 }
 
 function notices(
@@ -239,11 +240,6 @@ function identityOf(value: JsonObject): Pick<Rejection, "kind" | "namespace" | "
 
 function wordOf(written: unknown): string | undefined {
   return typeof written === "string" ? shortText(written, MAX_WORD) : undefined;
-}
-
-/** The object as the checkpoint stores it. */
-export function writtenText(written: JsonObject): string {
-  return canonicalJson(written);
 }
 
 /** Only the first hundred of those that need not be kept, and how many more there were. */

@@ -1,8 +1,8 @@
 // Identifies a pod by hashes over what its author wrote, stable across agent versions.
 
-import type { Sha256 } from "../decode/decode-context.ts";
 import type { PodUID } from "../v1/pod.ts";
 import { type JsonObject, canonicalJson } from "../../lib/json.ts";
+import type { Sha256 } from "../../lib/system-sha256.ts";
 
 interface WrittenPod {
   readonly namespace: string;

@@ -34,11 +34,12 @@ export function isPodLevelResource(resource: string): boolean {
   return resource === "cpu" || resource === "memory" || isHugePages(resource);
 }
 
-type Refusal = { readonly code: string; readonly message: Message };
+/** Why a resource may not be requested. */
+type ResourceRefusal = { readonly code: string; readonly message: Message };
 
 interface AmountsOptions {
   /** Undefined = the resource may be requested. */
-  readonly refusal: (resource: string) => Refusal | undefined;
+  readonly refusal: (resource: string) => ResourceRefusal | undefined;
   /** The same as a pattern, as far as it goes. */
   readonly names: string;
 }
@@ -79,7 +80,7 @@ function readAmount(place: Place): string | undefined {
 }
 
 /** k8s: validateContainerResourceName */
-function containerResource(resource: string): Refusal | undefined {
+function containerResource(resource: string): ResourceRefusal | undefined {
   if (STANDARD.includes(resource) || isHugePages(resource)) return undefined;
   if (isDeviceResource(resource)) return invalidName(resource, deviceResourceError(resource));
   const nameError = qualifiedNameError(resource);
@@ -96,13 +97,13 @@ function notStandard(resource: string): Message {
 }
 
 /** k8s: validatePodResourceName */
-function podResource(resource: string): Refusal | undefined {
+function podResource(resource: string): ResourceRefusal | undefined {
   if (isPodLevelResource(resource)) return undefined;
   const message = `Unsupported value: ${JSON.stringify(resource)}: supported values: "cpu", "hugepages-", "memory"`;
   return { code: "Invalid", message };
 }
 
-function invalidName(resource: string, error: string | undefined): Refusal | undefined {
+function invalidName(resource: string, error: string | undefined): ResourceRefusal | undefined {
   return error === undefined
     ? undefined
     : { code: "Invalid", message: invalidValue(resource, error) };

@@ -1,6 +1,5 @@
 // Reads a retained desired document, signed or plain: its version and its content. Signatures are not verified.
 
-import type { Sha256 } from "../../api/decode/decode-context.ts";
 import { isEnvelope, readSignedEnvelope } from "../../protocol/dsse.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText, readDocuments } from "../../api/yaml/yaml-documents.ts";
@@ -9,6 +8,7 @@ import { readLeniently } from "../../api/schema/read-value.ts";
 import { anything } from "../../api/schema/values.ts";
 import { count, maybeText, text } from "../wire-values.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
+import type { Sha256 } from "../../lib/system-sha256.ts";
 
 const VERSION = objectType("DesiredState", {
   epoch: text("Epoch of the document."),

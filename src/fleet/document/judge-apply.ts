@@ -1,6 +1,5 @@
 // Checks a document with the decoder of the nodes before it is published: what every node would refuse.
 
-import type { Sha256 } from "../../api/decode/decode-context.ts";
 import type { Rejection, SourceName } from "../../api/pod/desired-pod.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { readEnvelope, type WrittenResource } from "../../source/document/decode.ts";
@@ -13,6 +12,7 @@ import {
 import { targetName, type FleetTarget, type WrittenObject } from "./compose-document.ts";
 import type { RetainedDocument } from "./desired-reading.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
+import type { Sha256 } from "../../lib/system-sha256.ts";
 
 export interface ApplyToJudge {
   readonly target: FleetTarget;

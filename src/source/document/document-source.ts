@@ -16,12 +16,12 @@ import { type DocumentRefusal, storageRefusal } from "./refusal.ts";
 import { restoreDocument } from "./restore.ts";
 import { RefusalMemory } from "../../trust/refusal-report.ts";
 import { supersededBy } from "./version.ts";
-import type { Sha256 } from "../../api/decode/decode-context.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { PodRules } from "../policy/pod-policy.ts";
 import type { NodeFacts } from "./requirements.ts";
 import type { Trust } from "../../trust/trust.ts";
+import type { Sha256 } from "../../lib/system-sha256.ts";
 
 /** The checkpoint. What `accept` has returned from is on the disk; when it throws nothing was accepted. */
 export interface DocumentStore {

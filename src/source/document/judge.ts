@@ -1,7 +1,6 @@
 // What the node answers to a desired document: it adopts it, changes nothing, or refuses it with a code (the codes stand
 // in docs/mqtt-api.md).
 
-import type { Sha256 } from "../../api/decode/decode-context.ts";
 import {
   type AcceptedDocument,
   type DesiredDocument,
@@ -33,6 +32,7 @@ import {
   type Trusted,
 } from "../../trust/open-document.ts";
 import { documentOf, judgeAge, judgeTarget, judgeVersion, type VersionVerdict } from "./version.ts";
+import type { Sha256 } from "../../lib/system-sha256.ts";
 
 /** What judging depends on beside the message; `now` is in wall-clock milliseconds and counts only with `clockTrusted`. */
 export interface JudgeContext {

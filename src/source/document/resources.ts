@@ -1,6 +1,6 @@
 // The resources of a DesiredState document → pods and objects, or every reason why not.
 
-import type { DecodedObject, Sha256 } from "../../api/decode/decode-context.ts";
+import { mergeDecoded, type DecodedObject } from "../../api/decode/decode-context.ts";
 import { decodeObject } from "../../api/decode/decode-object.ts";
 import { isList } from "../../api/decode/kinds.ts";
 import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
@@ -18,6 +18,7 @@ import { immutableErrors } from "../same-object.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 import { unpinnedImages } from "../policy/images.ts";
 import type { DocumentAddress } from "../../protocol/desired-document.ts";
+import type { Sha256 } from "../../lib/system-sha256.ts";
 
 /** Nested lists that are counted; decoding takes no more than two. */
 const MAX_LISTS = 3;
@@ -53,20 +54,22 @@ export function decodeResources(
   context: ResourceContext,
 ): DecodedResources {
   const within = { ...context, budget: new FindingsBudget() };
-  const decoded = resources.map((resource) => decodeResource(resource, within));
+  const { pods, objects, errors, notices } = mergeDecoded(
+    resources.map((resource) => decodeResource(resource, within)),
+  );
   return {
-    pods: decoded.flatMap((one) => one.pods),
-    written: new Map(decoded.flatMap((one) => [...one.written])),
-    objects: decoded.flatMap((one) => one.objects),
-    errors: decoded.flatMap((one) => one.errors),
-    notices: decoded.flatMap((one) => one.notices),
+    pods: pods.map(({ desired }) => (context.signed ? { ...desired, signed: true } : desired)),
+    written: new Map(pods.map(({ desired, written }) => [podName(desired.pod), written])),
+    objects: objects.map(({ desired }) => desired),
+    errors,
+    notices,
   };
 }
 
 function decodeResource(
   resource: WrittenResource,
   context: ResourceContext & { readonly budget: FindingsBudget },
-): DecodedResources {
+): DecodedObject {
   const { source, ref, nodeName, clusterDNS = false, sha256, lenient } = context;
   const decoded = decodeObject(resource.value, {
     source,
@@ -80,11 +83,7 @@ function decodeResource(
     budget: context.budget,
   });
   return {
-    pods: decoded.pods.map(({ desired }) =>
-      context.signed ? { ...desired, signed: true } : desired,
-    ),
-    written: new Map(decoded.pods.map(({ desired, written }) => [podName(desired.pod), written])),
-    objects: decoded.objects.map((object) => object.desired),
+    ...decoded,
     errors: [...decoded.errors, ...refusedKinds(decoded)].map((error) => placed(error, resource)),
     notices: decoded.notices.map((notice) => placed(notice, resource)),
   };

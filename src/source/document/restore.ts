@@ -1,6 +1,5 @@
 // What an accepted document means after a restart: read leniently, never judged again.
 
-import type { Sha256 } from "../../api/decode/decode-context.ts";
 import type {
   AcceptedDocument,
   DesiredDocument,
@@ -12,6 +11,7 @@ import { documentTerms, readCheckpoint } from "./decode.ts";
 import { documentRejections } from "./refusal.ts";
 import { decodeResources } from "./resources.ts";
 import { documentOf } from "./version.ts";
+import type { Sha256 } from "../../lib/system-sha256.ts";
 
 export interface RestoredDocument {
   readonly document: DesiredDocument;

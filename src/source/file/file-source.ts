@@ -1,7 +1,6 @@
 // Performs: watches the directory of manifests as a source of pods and objects. Directory events make it fast, a slow
 // rescan makes it correct.
 
-import type { Sha256 } from "../../api/decode/decode-context.ts";
 import type { SourceSnapshot } from "../../api/pod/desired-pod.ts";
 import type { LastGoodStore } from "../../api/pod/last-good.ts";
 import type { DirectoryHint, DirectoryWatch, Files } from "../../host/files.ts";
@@ -36,6 +35,7 @@ import {
   withDirectoryError,
   type ManifestState,
 } from "./manifest-state.ts";
+import type { Sha256 } from "../../lib/system-sha256.ts";
 
 export interface FileSourceOptions {
   readonly files: Files;

@@ -1,11 +1,11 @@
 // Decodes the checkpoint of manifest files: its pods and objects stand for the files until those are read.
 
-import type { Sha256 } from "../../api/decode/decode-context.ts";
 import { decodeObject } from "../../api/decode/decode-object.ts";
 import type { LastGood, LastGoodCopies, LostGood } from "../../api/pod/last-good.ts";
 import { entriesOf, entryKey, keyOf, type ManifestEntry } from "./manifest-entry.ts";
 import type { LastGoodState } from "./manifest-last-good.ts";
 import { parseJson } from "../../lib/json.ts";
+import type { Sha256 } from "../../lib/system-sha256.ts";
 
 export interface RestoreContext {
   readonly nodeName: string;
@@ -34,13 +34,10 @@ function entryOf(copy: LastGood, { nodeName, sha256 }: RestoreContext): Manifest
     ...origin,
     nodeName,
     sha256,
+    document,
     lenient: true,
   });
-  const entries = entriesOf({
-    pods: decoded.pods.map((pod) => ({ ...pod, document })),
-    objects: decoded.objects.map((object) => ({ ...object, document })),
-  });
-  return entries.find((entry) => entryKey(entry) === keyOf(copy));
+  return entriesOf(decoded).find((entry) => entryKey(entry) === keyOf(copy));
 }
 
 function lostCopy({ path, kind, namespace, name, document }: LastGood): LostGood {

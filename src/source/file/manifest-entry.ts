@@ -1,17 +1,14 @@
 // One manifest file as read, and its entries: pods, and the objects that pods refer to.
 
-import type {
-  DecodedManifest,
-  ManifestObject,
-  ManifestPod,
-} from "../../api/decode/decode-manifest.ts";
+import type { DecodedObject } from "../../api/decode/decode-context.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { ManifestKind } from "../../api/pod/last-good.ts";
 import type { Look } from "./manifest-settle.ts";
 import { compareText } from "../../lib/compare.ts";
 
 export type ManifestEntry =
-  ({ readonly type: "Pod" } & ManifestPod) | ({ readonly type: "Object" } & ManifestObject);
+  | ({ readonly type: "Pod" } & DecodedObject["pods"][number])
+  | ({ readonly type: "Object" } & DecodedObject["objects"][number]);
 
 /** The valid entries of each file, or the last good ones. */
 export type EntriesByFile = ReadonlyMap<string, readonly ManifestEntry[]>;
@@ -25,10 +22,7 @@ export interface EntryName {
 const KINDS: readonly ManifestKind[] = ["Pod", "ConfigMap", "Secret", "PersistentVolumeClaim"];
 
 /** Ordered by their place in the file. */
-export function entriesOf({
-  pods,
-  objects,
-}: Pick<DecodedManifest, "pods" | "objects">): readonly ManifestEntry[] {
+export function entriesOf({ pods, objects }: DecodedObject): readonly ManifestEntry[] {
   const entries: readonly ManifestEntry[] = [
     ...pods.map((pod) => ({ type: "Pod" as const, ...pod })),
     ...objects.map((object) => ({ type: "Object" as const, ...object })),
@@ -69,7 +63,7 @@ export function firstOfEachName(entries: readonly ManifestEntry[]): readonly Man
 }
 
 export type Reading =
-  | { readonly type: "Decoded"; readonly digest: string; readonly manifest: DecodedManifest }
+  | { readonly type: "Decoded"; readonly digest: string; readonly manifest: DecodedObject }
   /** Not readable as a manifest; `mayHoldPods` is false for what is not a regular file. */
   | { readonly type: "Refused"; readonly rejection: Rejection; readonly mayHoldPods: boolean };
 

@@ -1,6 +1,5 @@
 // Performs: lists the directory of manifests, and reads one file of it.
 
-import type { Sha256 } from "../../api/decode/decode-context.ts";
 import { decodeManifest } from "../../api/decode/decode-manifest.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import { FILE_LIMITS } from "../../api/yaml/text-limits.ts";
@@ -9,6 +8,7 @@ import type { FileInfo, Files } from "../../host/files.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Look } from "./manifest-settle.ts";
 import type { Reading } from "./manifest-entry.ts";
+import type { Sha256 } from "../../lib/system-sha256.ts";
 
 export interface Entry extends Look {
   readonly path: string;

@@ -1,8 +1,7 @@
 // Which entries of a manifest file are in effect: the valid ones, the last good copy of what is invalid, and the former
 // content of an immutable object.
 
-import { writtenText } from "../../api/decode/decode-object.ts";
-import type { DecodedManifest } from "../../api/decode/decode-manifest.ts";
+import type { DecodedObject } from "../../api/decode/decode-context.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { LastGood, LastGoodChanges, LastGoodKey, LostGood } from "../../api/pod/last-good.ts";
 import {
@@ -18,6 +17,7 @@ import {
   type ManifestFile,
 } from "./manifest-entry.ts";
 import { immutableErrors } from "../same-object.ts";
+import { canonicalJson } from "../../lib/json.ts";
 
 /** Copies that can no longer be read: their content is known again when the file is valid. */
 export type LostByFile = ReadonlyMap<string, readonly LostGood[]>;
@@ -69,7 +69,7 @@ export function outcomeOf(file: ManifestFile, before: FileBefore): FileOutcome {
 
 /** True if the file equals its last good copies: then it is complete, however recently it was written. */
 export function equalsLastGood(
-  manifest: DecodedManifest,
+  manifest: DecodedObject,
   lastGood: readonly ManifestEntry[],
 ): boolean {
   const entries = entriesOf(manifest);
@@ -148,11 +148,11 @@ function hasChanged({ entry }: Row, stored: Row | undefined): boolean {
   if (stored === undefined) return true;
   if (stored.entry === entry) return false;
   if (stored.entry.document !== entry.document) return true;
-  return writtenText(stored.entry.written) !== writtenText(entry.written);
+  return canonicalJson(stored.entry.written) !== canonicalJson(entry.written);
 }
 
 function copyOf({ entry, ...key }: Row): LastGood {
-  return { ...key, document: entry.document, text: writtenText(entry.written) };
+  return { ...key, document: entry.document, text: canonicalJson(entry.written) };
 }
 
 function rowKey({ path, kind, namespace, name }: LastGoodKey): string {
@@ -162,7 +162,7 @@ function rowKey({ path, kind, namespace, name }: LastGoodKey): string {
 /** In an order that does not depend on where the entries come from. */
 function textOf(entries: readonly ManifestEntry[]): string {
   return entries
-    .map((entry) => `${entry.document} ${entryKey(entry)} ${writtenText(entry.written)}`)
+    .map((entry) => `${entry.document} ${entryKey(entry)} ${canonicalJson(entry.written)}`)
     .toSorted()
     .join();
 }

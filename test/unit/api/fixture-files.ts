@@ -3,7 +3,8 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 
-import { decodeManifest, type DecodedManifest } from "../../../src/api/decode/decode-manifest.ts";
+import type { DecodedObject } from "../../../src/api/decode/decode-context.ts";
+import { decodeManifest } from "../../../src/api/decode/decode-manifest.ts";
 import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
 import { sha256 } from "./digest.ts";
 
@@ -36,7 +37,7 @@ export function filesIn(directory: "valid" | "invalid"): readonly string[] {
   return readdirSync(join(FIXTURES, directory)).toSorted();
 }
 
-export function decodeText({ file, text }: Pick<Fixture, "file" | "text">): DecodedManifest {
+export function decodeText({ file, text }: Pick<Fixture, "file" | "text">): DecodedObject {
   const context = { source: "file", ref: basename(file), nodeName: "pi-1", sha256 } as const;
   return decodeManifest(text, context);
 }
@@ -50,7 +51,7 @@ export function findingLines(findings: readonly Rejection[]): string {
 }
 
 /** The pods and objects as JSON; bytes as base64. */
-export function decodedText({ pods, objects }: DecodedManifest): string {
+export function decodedText({ pods, objects }: DecodedObject): string {
   const decoded = {
     pods: pods.map(({ desired }) => desired.pod),
     objects: objects.map(({ desired }) => desired.object),

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 
 import { canonicalJson } from "../../../src/lib/json.ts";
-import type { DecodedManifest } from "../../../src/api/decode/decode-manifest.ts";
+import type { DecodedObject } from "../../../src/api/decode/decode-context.ts";
 import { decodeObject } from "../../../src/api/decode/decode-object.ts";
 import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
 import { MAX_FINDINGS } from "../../../src/api/decode/field-errors.ts";
@@ -33,13 +33,13 @@ const VALUES = FIXTURES.flatMap(({ text }) =>
   readDocuments(text).documents.map(({ value }) => value),
 );
 
-function decode(text: string): DecodedManifest {
+function decode(text: string): DecodedObject {
   return decodeText({ file: "x.yaml", text });
 }
 
 /** What holds for every text; `text` is shown where it does not. */
-function judge(text: string): DecodedManifest {
-  let manifest: DecodedManifest;
+function judge(text: string): DecodedObject {
+  let manifest: DecodedObject;
   try {
     manifest = decode(text);
   } catch (thrown) {
@@ -72,7 +72,7 @@ function standsAlone(written: object): boolean {
   return canonicalJson(again.written) === canonicalJson(written);
 }
 
-function count({ errors, refusedKinds, notices }: DecodedManifest): number {
+function count({ errors, refusedKinds, notices }: DecodedObject): number {
   return errors.length + refusedKinds.length + notices.length;
 }
 

@@ -1,9 +1,7 @@
 import { expect, test } from "bun:test";
 
-import {
-  decodeManifest,
-  type DecodedManifest,
-} from "../../../../src/api/decode/decode-manifest.ts";
+import type { DecodedObject } from "../../../../src/api/decode/decode-context.ts";
+import { decodeManifest } from "../../../../src/api/decode/decode-manifest.ts";
 import { entriesOf, entryKey } from "../../../../src/source/file/manifest-entry.ts";
 import { outcomeOf } from "../../../../src/source/file/manifest-last-good.ts";
 import { sha256 } from "../../api/digest.ts";
@@ -14,7 +12,7 @@ function pod(name: string): string {
   return `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: a, image: "x:1"}]}\n`;
 }
 
-function decoded(...documents: readonly string[]): DecodedManifest {
+function decoded(...documents: readonly string[]): DecodedObject {
   const context = { source: "file", ref: PATH, nodeName: "pi-1", sha256 } as const;
   return decodeManifest(documents.join("---\n"), context);
 }

@@ -1,66 +1,57 @@
 // Every MQTT topic of the contract as data; `topicFor` and `parseTopic` are inverse.
 
 import { AgentError } from "../lib/errors.ts";
-import type { SourceName } from "../api/pod/desired-pod.ts";
 
-interface NodeTopic<T extends string> {
-  readonly type: T;
-  /** `mqtt.topicRoot`, one or two levels. */
-  readonly root: string;
-  readonly node: string;
-}
+/** The levels below `mqtt.topicRoot`; in braces, the parts of the topic. */
+const LEVELS = {
+  NodeState: "node/{node}/state",
+  NodeDesired: "node/{node}/desired",
+  NodeReported: "node/{node}/reported",
+  PodReported: "node/{node}/reported/pod/{namespace}/{pod}",
+  NodeEvent: "node/{node}/event",
+  NodeCommand: "node/{node}/command",
+  NodeResponse: "node/{node}/response",
+  ContainerLog: "node/{node}/log/{namespace}/{pod}/{container}",
+  GroupDesired: "group/{group}/desired",
+  GroupRollout: "group/{group}/rollout",
+  GroupCommand: "group/{group}/command",
+  Blob: "blob/{sha256}",
+  Trust: "trust",
+} as const;
 
-interface GroupTopic<T extends string> {
-  readonly type: T;
-  readonly root: string;
-  readonly group: string;
-}
-
-export type Topic =
-  | NodeTopic<"NodeState">
-  | NodeTopic<"NodeDesired">
-  | NodeTopic<"NodeReported">
-  | (NodeTopic<"PodReported"> & { readonly namespace: string; readonly pod: string })
-  | NodeTopic<"NodeEvent">
-  | NodeTopic<"NodeCommand">
-  | NodeTopic<"NodeResponse">
-  | (NodeTopic<"ContainerLog"> & {
-      readonly namespace: string;
-      readonly pod: string;
-      readonly container: string;
-    })
-  | GroupTopic<"GroupDesired">
-  | GroupTopic<"GroupRollout">
-  | GroupTopic<"GroupCommand">
-  | { readonly type: "Blob"; readonly root: string; readonly sha256: string }
-  | { readonly type: "Trust"; readonly root: string };
+export type TopicType = keyof typeof LEVELS;
+type PartsOf<Levels extends string> = Levels extends `${string}{${infer Part}}${infer Rest}`
+  ? Part | PartsOf<Rest>
+  : never;
+/** `root` = `mqtt.topicRoot`, one or two levels. */
+export type Topic = {
+  [Type in TopicType]: { readonly type: Type; readonly root: string } & {
+    readonly [Part in PartsOf<(typeof LEVELS)[Type]>]: string;
+  };
+}[TopicType];
 
 /** Longest topic in bytes; all characters are ASCII. */
 export const MAX_TOPIC_BYTES = 256;
 /** Groups a node may be in; the others are listed as `TooManyGroups`. */
 export const MAX_GROUPS = 15;
 
-const NAME = /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/;
+const NAME = "[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?";
+const WHOLE_NAME = new RegExp(`^${NAME}$`);
+const SHA256 = "[0-9a-f]{64}";
 /** Printable ASCII without `+` and `#`. */
 const ROOT_LEVEL = /^[!-"$-*,-~]+$/;
-const SHA256 = /^[0-9a-f]{64}$/;
-const NODE_LEAVES = {
-  state: "NodeState",
-  desired: "NodeDesired",
-  reported: "NodeReported",
-  event: "NodeEvent",
-  command: "NodeCommand",
-  response: "NodeResponse",
-} as const;
-const GROUP_LEAVES = {
-  desired: "GroupDesired",
-  rollout: "GroupRollout",
-  command: "GroupCommand",
-} as const;
+const PART = /\{(\w+)\}/g;
+const PATTERNS = Object.entries(LEVELS).map(([type, levels]) => {
+  const pattern = levels.replaceAll(
+    PART,
+    (_, part: string) => `(?<${part}>${part === "sha256" ? SHA256 : NAME})`,
+  );
+  return { type, pattern: new RegExp(`^${pattern}$`) };
+});
 
 /** Whether `text` may name a node, group, namespace, pod or container inside a topic. */
 export function isTopicName(text: string): boolean {
-  return NAME.test(text);
+  return WHOLE_NAME.test(text);
 }
 
 /** Whether `text` may be `mqtt.topicRoot`: one or two levels of printable ASCII, no wildcard, no leading `$`. */
@@ -73,43 +64,14 @@ export function isTopicRoot(text: string): boolean {
 
 /** The topic's text. Throws AgentError `InvalidTopic` for an invalid name or a text over 256 bytes. */
 export function topicFor(topic: Topic): string {
-  const levels = levelsOf(topic);
-  const text = `${topic.root}/${levels.join("/")}`;
+  const parts: Readonly<Record<string, string>> = topic;
+  const levels = LEVELS[topic.type].replaceAll(PART, (_, part: string) => parts[part] ?? "");
+  const text = `${topic.root}/${levels}`;
   if (!isTopicRoot(topic.root)) throw invalid(text, "mqtt.topicRoot must be one or two levels");
   if (text.length > MAX_TOPIC_BYTES) throw invalid(text, `is over ${MAX_TOPIC_BYTES} bytes`);
-  if (parseTopic(topic.root, text) === undefined) throw invalid(text, "holds an invalid name");
+  if (parseTopic(topic.root, text)?.type !== topic.type)
+    throw invalid(text, "holds an invalid name");
   return text;
-}
-
-function levelsOf(topic: Topic): readonly string[] {
-  switch (topic.type) {
-    case "NodeState":
-      return ["node", topic.node, "state"];
-    case "NodeDesired":
-      return ["node", topic.node, "desired"];
-    case "NodeReported":
-      return ["node", topic.node, "reported"];
-    case "PodReported":
-      return ["node", topic.node, "reported", "pod", topic.namespace, topic.pod];
-    case "NodeEvent":
-      return ["node", topic.node, "event"];
-    case "NodeCommand":
-      return ["node", topic.node, "command"];
-    case "NodeResponse":
-      return ["node", topic.node, "response"];
-    case "ContainerLog":
-      return ["node", topic.node, "log", topic.namespace, topic.pod, topic.container];
-    case "GroupDesired":
-      return ["group", topic.group, "desired"];
-    case "GroupRollout":
-      return ["group", topic.group, "rollout"];
-    case "GroupCommand":
-      return ["group", topic.group, "command"];
-    case "Blob":
-      return ["blob", topic.sha256];
-    case "Trust":
-      return ["trust"];
-  }
 }
 
 function invalid(text: string, why: string): AgentError {
@@ -123,46 +85,13 @@ function invalid(text: string, why: string): AgentError {
 export function parseTopic(root: string, text: string): Topic | undefined {
   if (!isTopicRoot(root) || text.length > MAX_TOPIC_BYTES) return undefined;
   if (!text.startsWith(`${root}/`)) return undefined;
-  const [area, name, ...rest] = text.slice(root.length + 1).split("/");
-  if (area === "trust") return name === undefined ? { type: "Trust", root } : undefined;
-  if (name === undefined) return undefined;
-  if (area === "blob") {
-    return SHA256.test(name) && rest.length === 0
-      ? { type: "Blob", root, sha256: name }
-      : undefined;
-  }
-  if (!isTopicName(name) || !rest.every((level) => isTopicName(level))) return undefined;
-  if (area === "node") return parseNodeTopic(root, name, rest);
-  if (area === "group") return parseGroupTopic(root, name, rest);
-  return undefined;
-}
-
-function parseNodeTopic(root: string, node: string, rest: readonly string[]): Topic | undefined {
-  const [leaf, first, second, third, ...more] = rest;
-  if (leaf === undefined || more.length > 0) return undefined;
-  if (first === undefined) {
-    const type = lookup(NODE_LEAVES, leaf);
-    return type === undefined ? undefined : { type, root, node };
-  }
-  if (second === undefined || third === undefined) return undefined;
-  if (leaf === "reported" && first === "pod") {
-    return { type: "PodReported", root, node, namespace: second, pod: third };
-  }
-  if (leaf === "log") {
-    return { type: "ContainerLog", root, node, namespace: first, pod: second, container: third };
+  const levels = text.slice(root.length + 1);
+  for (const { type, pattern } of PATTERNS) {
+    const match = pattern.exec(levels);
+    // The type Topic and the pattern are made of the same levels.
+    if (match !== null) return { type, root, ...match.groups } as Topic;
   }
   return undefined;
-}
-
-function parseGroupTopic(root: string, group: string, rest: readonly string[]): Topic | undefined {
-  const [leaf, ...more] = rest;
-  if (leaf === undefined || more.length > 0) return undefined;
-  const type = lookup(GROUP_LEAVES, leaf);
-  return type === undefined ? undefined : { type, root, group };
-}
-
-function lookup<T extends string>(table: Readonly<Record<string, T>>, key: string): T | undefined {
-  return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
 /** The filters that a node subscribes to at every connect, exact topics only: its own desired and command, trust, and
@@ -188,11 +117,4 @@ export function subscriptionsFor(
 export function groupTopics(root: string, group: string): readonly string[] {
   const types = ["GroupDesired", "GroupRollout", "GroupCommand"] as const;
   return types.map((type) => topicFor({ type, root, group }));
-}
-
-/** The source of documents on this topic; undefined for topics without documents. */
-export function sourceOfTopic(topic: Topic): SourceName | undefined {
-  if (topic.type === "NodeDesired") return "mqtt:node";
-  if (topic.type === "GroupDesired") return `mqtt:group/${topic.group}`;
-  return undefined;
 }

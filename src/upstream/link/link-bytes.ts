@@ -1,31 +1,14 @@
 // Performs: counts the packet bytes of the connection to the broker, in both directions, by purpose.
 
-import { parseTopic, type Topic } from "../../protocol/mqtt-topics.ts";
+import { parseTopic, type TopicType } from "../../protocol/mqtt-topics.ts";
 import type { MqttLink, PacketSize } from "../../mqtt/mqtt-link.ts";
-
-/** `other`: connecting, subscribing, acknowledging, pings, and foreign topics. */
-export type ByteClass =
-  | "state"
-  | "desired"
-  | "reported"
-  | "pod"
-  | "event"
-  | "command"
-  | "response"
-  | "log"
-  | "blob"
-  | "trust"
-  | "other";
 
 export interface ByteCount {
   readonly in: number;
   readonly out: number;
 }
 
-/** MQTT packet bytes since the agent started, without TCP and TLS; classes without traffic are absent. */
-export type LinkBytes = Readonly<Partial<Record<ByteClass, ByteCount>>>;
-
-const CLASSES: Readonly<Record<Topic["type"], ByteClass>> = {
+const CLASSES = {
   NodeState: "state",
   NodeDesired: "desired",
   NodeReported: "reported",
@@ -39,7 +22,13 @@ const CLASSES: Readonly<Record<Topic["type"], ByteClass>> = {
   GroupCommand: "command",
   Blob: "blob",
   Trust: "trust",
-};
+} as const satisfies Readonly<Record<TopicType, string>>;
+
+/** `other`: connecting, subscribing, acknowledging, pings, and foreign topics. */
+export type ByteClass = (typeof CLASSES)[TopicType] | "other";
+
+/** MQTT packet bytes since the agent started, without TCP and TLS; classes without traffic are absent. */
+export type LinkBytes = Readonly<Partial<Record<ByteClass, ByteCount>>>;
 
 /** Class of a topic below `root`; undefined = the packet is no PUBLISH. */
 export function classOf(root: string, topic: string | undefined): ByteClass {

@@ -6,7 +6,6 @@ import {
   isTopicName,
   isTopicRoot,
   parseTopic,
-  sourceOfTopic,
   subscriptionsFor,
   topicFor,
   type Topic,
@@ -103,14 +102,6 @@ describe("the topics of the contract", () => {
     for (const bad of ["", "/", "a/", "/a", "a/b/c", "a/+", "#", "$aws/x", "a b", "ä", "a\u0000"])
       expect(isTopicRoot(bad)).toBe(false);
     expect(() => topicFor({ type: "Trust", root: "a/b/c" })).toThrow("mqtt.topicRoot");
-  });
-
-  test("only desired documents have a source", () => {
-    expect(sourceOfTopic({ type: "NodeDesired", root, node })).toBe("mqtt:node");
-    expect(sourceOfTopic({ type: "GroupDesired", root, group: "kiosks" })).toBe(
-      "mqtt:group/kiosks",
-    );
-    expect(sourceOfTopic({ type: "NodeCommand", root, node })).toBeUndefined();
   });
 });
 

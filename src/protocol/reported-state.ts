@@ -2,44 +2,30 @@
 
 import type { NodeStatus, PodStatus } from "../api/v1/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
+import type { Rejection } from "../api/pod/desired-pod.ts";
+import type { DocumentVersion, ImageProgress, RefusedDocument } from "./desired-document.ts";
 import type { Phase } from "./status-codes.ts";
+import { jsonBytes } from "./wire-text.ts";
 
 /** One per document: how the accepted one runs, and which one was refused last. */
-export interface Ack {
+export interface Ack extends Required<Omit<DocumentVersion, "observedGeneration">> {
   /** `node`, `group/<g>`, `static`. */
   readonly source: string;
-  readonly epoch: string;
-  /** Last accepted; 0 = none. */
-  readonly generation: number;
   /** Last fully converged; 0 = none. */
   readonly observedGeneration: number;
-  readonly digest: string;
-  readonly signed: boolean;
   readonly phase: Phase;
   readonly code: number;
   readonly message?: string;
   /** RFC 3339; since when phase and code are what they are. */
   readonly since: string;
-  readonly lastGood?: { readonly generation: number };
+  readonly lastGood?: Pick<DocumentVersion, "generation">;
   readonly lastRejected?: LastRejected;
-  readonly progress?: Progress;
+  readonly progress?: ImageProgress;
 }
 
-export interface LastRejected {
-  readonly generation?: number;
-  readonly digest: string;
-  readonly code: number;
-  readonly message: string;
+export interface LastRejected extends Omit<RefusedDocument, "at"> {
   /** RFC 3339. */
   readonly at: string;
-  readonly count: number;
-}
-
-export interface Progress {
-  readonly images: number;
-  readonly imagesDone: number;
-  readonly bytes?: number;
-  readonly bytesDone?: number;
 }
 
 export interface PodLine {
@@ -59,23 +45,26 @@ export interface PodLine {
   readonly since: string;
 }
 
-export interface RejectedLine {
+export interface RejectedLine extends Omit<
+  Rejection,
+  "source" | "ref" | "path" | "line" | "column"
+> {
+  /** As in `Ack.source`. */
   readonly source: string;
-  readonly kind?: string;
-  readonly namespace?: string;
-  readonly name?: string;
-  readonly code: string;
   readonly path?: string;
-  readonly message: string;
 }
 
-export interface ReportedState {
-  readonly apiVersion: "agent/v1";
-  readonly kind: "ReportedState";
-  readonly node: string;
+/** Orders messages: session and seq are comparable only inside one incarnation. */
+export interface MessageNumber {
   readonly incarnation: string;
   readonly session: number;
   readonly seq: number;
+}
+
+export interface ReportedState extends MessageNumber {
+  readonly apiVersion: "agent/v1";
+  readonly kind: "ReportedState";
+  readonly node: string;
   /** RFC 3339. */
   readonly time: string;
   readonly clockTrusted: boolean;
@@ -88,37 +77,23 @@ export interface ReportedState {
 }
 
 /** Retained on the pod's own topic; newest wins. */
-export interface PodReport {
-  readonly incarnation: string;
-  readonly session: number;
-  readonly seq: number;
-  readonly uid: string;
-  readonly specHash: string;
-  readonly source: string;
+export interface PodReport extends MessageNumber, Pick<PodLine, "uid" | "specHash" | "source"> {
   readonly status: PodStatus;
 }
 
-interface StateFacts {
-  readonly incarnation: string;
-  readonly session: number;
+interface StateFacts extends Pick<MessageNumber, "incarnation" | "session"> {
   /** Wall-clock milliseconds. */
   readonly now: number;
-  readonly about: NodeAbout;
-}
-
-/** Details of the node in its state message. */
-export interface NodeAbout {
-  readonly bootID?: string;
+  readonly bootID: string;
   /** Version of the agent. */
-  readonly agent?: string;
-  readonly features?: readonly string[];
+  readonly agent: string;
 }
 
 /** The payload, as bytes of JSON. */
 export function stateMessage(
   state: "online" | "offline" | "lost",
-  { incarnation, session, now, about }: StateFacts,
+  { incarnation, session, now, bootID, agent }: StateFacts,
 ): Uint8Array {
-  const document = { state, incarnation, session, time: rfc3339(now), ...about, protocol: 1 };
-  return new TextEncoder().encode(JSON.stringify(document));
+  const time = rfc3339(now);
+  return jsonBytes({ state, incarnation, session, time, bootID, agent, protocol: 1 });
 }

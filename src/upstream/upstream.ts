@@ -1,16 +1,15 @@
 // Performs: connects the node to its broker: reports go through the outbox, messages to their receiver.
 
-import type { MqttConfig } from "../config/config.ts";
 import type { SourceName } from "../api/pod/desired-pod.ts";
 import { topicFor } from "../protocol/mqtt-topics.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
+import type { MqttSession } from "../mqtt/mqtt-link.ts";
 import type { UpstreamFacts } from "../rollout/trial.ts";
 import { Acknowledgements, type NodeTruth } from "./report/acknowledge.ts";
 import { connectScope, refreshScope, larger, type Refresh } from "./refresh-policy.ts";
-import { UpstreamConnection } from "./link/connection.ts";
+import { UpstreamConnection, type UpstreamConnectionOptions } from "./link/connection.ts";
 import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
 import { podLine } from "./report/pod-line.ts";
 import { Publisher } from "./publisher.ts";
@@ -20,17 +19,14 @@ import type { Ack } from "../protocol/reported-state.ts";
 import type { Edges } from "../edges.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
 
-export interface UpstreamOptions {
+export interface UpstreamOptions extends Pick<
+  UpstreamConnectionOptions,
+  "config" | "nodeName" | "agentVersion" | "groups" | "onMessage"
+> {
   readonly edges: Edges;
-  readonly config: MqttConfig;
   /** Milliseconds between two reports when nothing changes. */
   readonly frequency: number;
-  readonly nodeName: string;
-  readonly agentVersion: string;
   readonly truth: () => NodeTruth;
-  /** Groups whose topics are wanted, and those whose topics no longer are; absent = none. */
-  readonly groups?: () => { readonly wanted: readonly string[]; readonly left: readonly string[] };
-  readonly onMessage: (message: MqttMessage) => void;
   readonly onConverged: (source: SourceName, generation: number) => void;
   /** A session is about to publish what waits in the outbox. */
   readonly onSession: (session: MqttSession, number: number) => void;
@@ -48,26 +44,28 @@ export class Upstream {
   readonly #meter: LinkMeter;
   readonly #publisher: Publisher;
   readonly #reports: ReportLoop;
-  readonly #numbers: MessageNumbers;
   readonly #acknowledgements = new Acknowledgements();
   #review: Disposable | undefined;
   #retry: Disposable | undefined;
   #owed: Refresh = "nothing";
   #refreshes = 0;
+  /** Of the newest message; before the first connection of this process, a number of its own. */
+  #session: number;
+  #seq = 0;
   #reachedAt: Monotonic | undefined;
   #connectionConditions: readonly NodeCondition[] = [];
   #publisherConditions: readonly NodeCondition[] = [];
 
   constructor(options: UpstreamOptions) {
-    const { edges, config, nodeName, agentVersion, onMessage } = options;
-    const { clock, random, log, files, store, mqtt } = edges;
-    const { incarnation } = store;
+    const { edges } = options;
+    const { clock, random, log } = edges;
+    const { incarnation, outbox } = edges.store;
     this.#options = options;
-    this.#meter = new LinkMeter(config.topicRoot);
+    this.#meter = new LinkMeter(options.config.topicRoot);
     this.#publisher = new Publisher({
       clock,
       log,
-      outbox: store.outbox,
+      outbox,
       incarnation: incarnation.id,
       onSetAside: options.onSetAside,
       onTaken: () => this.#reached(),
@@ -77,39 +75,24 @@ export class Upstream {
       },
     });
     this.#connection = new UpstreamConnection({
-      clock,
-      random,
-      log,
-      link: this.#meter.metered(mqtt),
-      files,
-      config,
-      nodeName,
+      ...edges,
+      ...options,
+      mqtt: this.#meter.metered(edges.mqtt),
       incarnation: incarnation.id,
-      clockTrusted: edges.clockSynchronised,
-      groups: () => options.groups?.().wanted ?? [],
-      leftGroups: () => options.groups?.().left ?? [],
       nextSession: () => incarnation.nextSession(),
-      about: () => ({ bootID: edges.bootId, agent: agentVersion }),
-      onMessage,
-      onFreshSession: () => this.#report("all"),
       onConditions: (conditions) => {
         this.#connectionConditions = conditions;
         this.changed();
       },
-      publisher: {
-        run: (session, number, signal) => {
-          this.#reached();
-          options.onSession(session, number);
-          this.#connected(session.ack.sessionPresent);
-          return this.#publisher.run(session, number, signal);
-        },
+      publish: (session, number, signal) => {
+        this.#reached();
+        options.onSession(session, number);
+        const scope = connectScope(session.ack.sessionPresent, options.config.profile);
+        if (scope !== "nothing") this.#report(scope);
+        return this.#publisher.run(session, number, signal);
       },
     });
-    this.#numbers = new MessageNumbers({
-      incarnation: incarnation.id,
-      firstSession: incarnation.nextSession(),
-      session: () => this.#connection.status().session,
-    });
+    this.#session = incarnation.nextSession();
     const { frequency } = options;
     this.#reports = new ReportLoop({
       clock,
@@ -135,7 +118,7 @@ export class Upstream {
 
   /** The state of the connection. */
   facts(): UpstreamFacts {
-    return { isConnected: this.#connection.status().connected, reachedAt: this.#reachedAt };
+    return { isConnected: this.#connection.session() !== undefined, reachedAt: this.#reachedAt };
   }
 
   /** The content of a report has changed. */
@@ -164,12 +147,6 @@ export class Upstream {
     this.#options.onReached?.();
   }
 
-  /** For a new session, `onFreshSession` reports everything. */
-  #connected(sessionPresent: boolean): void {
-    const again = connectScope(sessionPresent, this.#options.config.profile);
-    if (sessionPresent && again !== "nothing") this.#report(again);
-  }
-
   #refresh(): Refresh {
     this.#refreshes += 1;
     return refreshScope(this.#refreshes);
@@ -195,7 +172,7 @@ export class Upstream {
     const { edges, config, nodeName } = this.#options;
     const { clock, store } = edges;
     const reported = report({
-      ...this.#numbers.next(),
+      ...this.#nextNumber(),
       node: nodeName,
       time: clock.now(),
       clockTrusted: edges.clockSynchronised(),
@@ -217,6 +194,14 @@ export class Upstream {
     this.#putPods(truth, again === "all");
   }
 
+  /** (session, seq) only grows: seq within the process, session from process to process. */
+  #nextNumber(): MessageNumber {
+    this.#session = Math.max(this.#session, this.#connection.session() ?? 0);
+    this.#seq += 1;
+    const incarnation = this.#options.edges.store.incarnation.id;
+    return { incarnation, session: this.#session, seq: this.#seq };
+  }
+
   #putPods({ shown, arePodsKnown }: NodeTruth, refresh: boolean): void {
     const { edges, config, nodeName } = this.#options;
     const { outbox } = edges.store;
@@ -231,7 +216,7 @@ export class Upstream {
       if (status === undefined) continue;
       outbox.put({
         ...message,
-        ...podTopicPayload(desired, status, this.#numbers.next()),
+        ...podTopicPayload(desired, status, this.#nextNumber()),
         topic,
         refresh,
       });
@@ -282,31 +267,5 @@ export class UpstreamPort {
   /** undefined = no broker is configured. */
   bytes(): LinkBytes | undefined {
     return this.#upstream?.bytes();
-  }
-}
-
-interface MessageNumbersOptions {
-  readonly incarnation: string;
-  /** The session number of messages that are written before the first connection of this process. */
-  readonly firstSession: number;
-  /** Number of the present connection; undefined = none. */
-  readonly session: () => number | undefined;
-}
-
-/** Numbers messages; (session, seq) only grows: seq within the process, session from process to process. */
-class MessageNumbers {
-  readonly #options: MessageNumbersOptions;
-  #session: number;
-  #seq = 0;
-
-  constructor(options: MessageNumbersOptions) {
-    this.#options = options;
-    this.#session = options.firstSession;
-  }
-
-  next(): MessageNumber {
-    this.#session = Math.max(this.#session, this.#options.session() ?? 0);
-    this.#seq += 1;
-    return { incarnation: this.#options.incarnation, session: this.#session, seq: this.#seq };
   }
 }

@@ -3,21 +3,17 @@
 
 import type { MqttConfig } from "../../config/config.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
-import type { Files } from "../../host/files.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Edges } from "../../edges.ts";
 import { messageOf } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/logger.ts";
 import { certificateExpiries } from "../../mqtt/tls.ts";
 import { readText } from "./broker-options.ts";
 import { certificateConditions, type CertificateFile } from "./certificate-conditions.ts";
 
-export interface CertificateWatchOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly files: Files;
+interface CertificateWatchOptions extends Pick<
+  Edges,
+  "clock" | "log" | "files" | "clockSynchronised"
+> {
   readonly config: Pick<MqttConfig, "caFile" | "certFile" | "keyFile">;
-  /** Whether the kernel reports that the clock is synchronised. */
-  readonly clockTrusted: () => boolean;
   /** `conditions()` has changed. */
   readonly onChange: () => void;
 }
@@ -38,8 +34,8 @@ export class CertificateWatch {
 
   /** Reads the files as they are now. */
   look(): void {
-    const { clock, clockTrusted, log, onChange } = this.#options;
-    const now = clockTrusted() ? clock.now() : undefined;
+    const { clock, clockSynchronised, log, onChange } = this.#options;
+    const now = clockSynchronised() ? clock.now() : undefined;
     const next = certificateConditions(this.#read(), now);
     if (JSON.stringify(next) === JSON.stringify(this.#conditions)) return;
     this.#conditions = next;

@@ -7,9 +7,9 @@ import {
   subscriptionsFor,
   topicFor,
 } from "../../protocol/mqtt-topics.ts";
-import { type Monotonic, aborted, type Clock } from "../../lib/clock.ts";
+import { type Monotonic, aborted } from "../../lib/clock.ts";
 import { messageOf, reasonOf } from "../../lib/errors.ts";
-import type { MqttMessage, MqttSession, SessionEnd, MqttLink } from "../../mqtt/mqtt-link.ts";
+import type { MqttMessage, MqttSession, SessionEnd } from "../../mqtt/mqtt-link.ts";
 import { brokerOptions } from "./broker-options.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import { allowedBy, lowered, type ConnectLimits } from "./connect-limits.ts";
@@ -23,53 +23,30 @@ import {
   type Attempt,
 } from "./reconnect.ts";
 import { Subscriptions } from "./subscriptions.ts";
-import { stateMessage, type NodeAbout } from "../../protocol/reported-state.ts";
-import type { Random } from "../../lib/random.ts";
-import type { Logger } from "../../lib/logger.ts";
-import type { Files } from "../../host/files.ts";
+import { stateMessage } from "../../protocol/reported-state.ts";
+import type { Edges } from "../../edges.ts";
 import type { MqttConfig } from "../../config/mqtt-config.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 
-export interface UpstreamConnectionOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly link: MqttLink;
-  readonly files: Files;
+export interface UpstreamConnectionOptions extends Pick<
+  Edges,
+  "clock" | "random" | "log" | "files" | "mqtt" | "bootId" | "clockSynchronised"
+> {
   readonly config: MqttConfig;
   readonly nodeName: string;
+  readonly agentVersion: string;
   readonly incarnation: string;
-  /** Whether the kernel reports that the clock is synchronised. */
-  readonly clockTrusted: () => boolean;
-  /** Groups of the node, read at each connect and after `groupsChanged()`. */
-  readonly groups: () => readonly string[];
-  /** Groups that it has left: their topics are unsubscribed. Absent = none. */
-  readonly leftGroups?: () => readonly string[];
+  /** Groups whose topics are wanted, and those whose topics no longer are; read at each connect and after
+   * `groupsChanged()`. Absent = none. */
+  readonly groups?: () => { readonly wanted: readonly string[]; readonly left: readonly string[] };
   /** The number of the next session; never twice in one incarnation. */
   readonly nextSession: () => number;
-  readonly about: () => NodeAbout;
   /** Called with every message, also before birth; what it throws is logged, and the message is dropped. */
   readonly onMessage: (message: MqttMessage) => void;
-  /** The broker has no session of this node: everything retained is to be published again. */
-  readonly onFreshSession: () => void;
   /** All conditions of the connection that are true; called when they change. */
   readonly onConditions: (conditions: readonly NodeCondition[]) => void;
-  /** Publishes until its signal aborts, when the session is over or is about to end. */
-  readonly publisher: SessionPublisher;
-}
-
-export interface SessionPublisher {
-  run(session: MqttSession, number: number, signal: AbortSignal): Promise<void>;
-}
-
-/** The state of the connection, as shown to users. */
-export interface UpstreamStatus {
-  readonly connected: boolean;
-  /** Number of the present session. */
-  readonly session?: number;
-  readonly protocolVersion: 4 | 5;
-  /** Why the last attempt or session ended. */
-  readonly lastError?: string;
+  /** Called after birth. Publishes until its signal aborts, when the session is over or is about to end. */
+  readonly publish: (session: MqttSession, number: number, signal: AbortSignal) => Promise<void>;
 }
 
 interface Live {
@@ -92,42 +69,29 @@ export class UpstreamConnection {
   #history: readonly Attempt[] = [];
   #duplicate = false;
   #live: Live | undefined;
-  #lastError: string | undefined;
 
   constructor(options: UpstreamConnectionOptions) {
-    const { clock, log, files, config, nodeName, clockTrusted } = options;
+    const { config, nodeName, groups } = options;
     const root = config.topicRoot;
     this.#options = options;
     this.#limits = { protocolVersion: config.protocolVersion, willRetain: true, willQos: 1 };
     this.#stateTopic = topicFor({ type: "NodeState", root, node: nodeName });
     const onChange = (): void => this.#emitConditions();
     this.#subscriptions = new Subscriptions({
-      clock,
-      log,
-      filters: () => subscriptionsFor(root, nodeName, options.groups()),
-      unwanted: () => (options.leftGroups?.() ?? []).flatMap((group) => groupTopics(root, group)),
+      ...options,
+      filters: () => subscriptionsFor(root, nodeName, groups?.().wanted ?? []),
+      unwanted: () => (groups?.().left ?? []).flatMap((group) => groupTopics(root, group)),
       onChange,
     });
-    this.#certificates = new CertificateWatch({
-      clock,
-      log,
-      files,
-      config,
-      clockTrusted,
-      onChange,
-    });
+    this.#certificates = new CertificateWatch({ ...options, onChange });
   }
 
-  status(): UpstreamStatus {
-    return {
-      connected: this.#live !== undefined,
-      protocolVersion: this.#limits.protocolVersion,
-      ...(this.#live === undefined ? {} : { session: this.#live.number }),
-      ...(this.#lastError === undefined ? {} : { lastError: this.#lastError }),
-    };
+  /** Number of the present session; undefined = there is none. */
+  session(): number | undefined {
+    return this.#live?.number;
   }
 
-  /** `groups()` or `leftGroups()` has changed: the present session follows. */
+  /** `groups()` has changed: the present session follows. */
   groupsChanged(): void {
     this.#subscriptions.changed();
   }
@@ -171,17 +135,17 @@ export class UpstreamConnection {
       session = await this.#connect(number, signal);
     } catch (error) {
       if (signal.aborted) return undefined;
-      this.#lastError = messageOf(error);
+      const why = messageOf(error);
       const limits = lowered(this.#limits, reasonOf(error, ""));
       if (limits !== undefined) {
         log.info("the broker refused an option of CONNECT; connecting again with lower limits", {
           ...limits,
-          error: this.#lastError,
+          error: why,
         });
         this.#limits = limits;
         return undefined;
       }
-      log.warn("cannot connect to the broker", { error: this.#lastError });
+      log.warn("cannot connect to the broker", { error: why });
       return { startedAt, endedAt: clock.monotonic() };
     }
     const connectedAt = clock.monotonic();
@@ -195,12 +159,12 @@ export class UpstreamConnection {
   }
 
   #connect(number: number, signal: AbortSignal): Promise<MqttSession> {
-    const { link, config, files, nodeName } = this.#options;
+    const { mqtt, config, files, nodeName } = this.#options;
     const will = this.#state("lost", number);
     this.#certificates.look();
     const limits = this.#limits;
     const options = brokerOptions({ config, files, clientId: nodeName, limits, will });
-    return link.connect(options, (message) => this.#receive(message), signal);
+    return mqtt.connect(options, (message) => this.#receive(message), signal);
   }
 
   /** A retained message whose handling ends the process would arrive again after every start. */
@@ -218,33 +182,25 @@ export class UpstreamConnection {
 
   async #runSession(live: Live, signal: AbortSignal): Promise<SessionEnd> {
     const { session, number } = live;
-    const over = new AbortController();
-    const stop = (): void => over.abort();
-    signal.addEventListener("abort", stop, { once: true });
-    void session.ended.then(stop);
-    if (signal.aborted) stop();
-    await this.#subscriptions.subscribeAll(session, over.signal);
-    if (!over.signal.aborted) await this.#runConnected(live, over.signal);
+    const ended = new AbortController();
+    void session.ended.then(() => ended.abort());
+    const over = AbortSignal.any([signal, ended.signal]);
+    await this.#subscriptions.subscribeAll(session, over);
+    if (!over.aborted) await this.#runConnected(live, over);
     this.#live = undefined;
-    signal.removeEventListener("abort", stop);
     if (signal.aborted) await this.#disconnect(session, number);
     const end = await session.ended;
     this.#subscriptions.ended(end);
-    if (!signal.aborted) {
-      this.#lastError = end.message;
+    if (!signal.aborted)
       this.#options.log.warn("the connection to the broker ended", { session: number, ...end });
-    }
     return end;
   }
 
   async #runConnected(live: Live, signal: AbortSignal): Promise<void> {
-    const { publisher, onFreshSession } = this.#options;
     this.#live = live;
-    this.#lastError = undefined;
-    if (!live.session.ack.sessionPresent) onFreshSession();
     await Promise.race([this.#birth(live), aborted(signal)]);
     await Promise.all([
-      publisher.run(live.session, live.number, signal),
+      this.#options.publish(live.session, live.number, signal),
       this.#subscriptions.follow(live.session, signal),
       this.#birthAgain(live, signal),
       this.#becomeStable(signal),
@@ -296,13 +252,9 @@ export class UpstreamConnection {
   }
 
   #state(state: "online" | "offline" | "lost", session: number): MqttMessage {
-    const { clock, incarnation, about } = this.#options;
-    const payload = stateMessage(state, {
-      incarnation,
-      session,
-      now: clock.now(),
-      about: about(),
-    });
+    const { clock, incarnation, bootId: bootID, agentVersion: agent } = this.#options;
+    const now = clock.now();
+    const payload = stateMessage(state, { incarnation, session, now, bootID, agent });
     return { topic: this.#stateTopic, payload, qos: 1, retain: true };
   }
 

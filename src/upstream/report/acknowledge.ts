@@ -4,8 +4,8 @@
 import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
 import { failureWords, takenBack } from "../../api/pod/update-condition.ts";
 import { rfc3339, type Monotonic } from "../../lib/clock.ts";
-import type { DocumentState } from "../../protocol/desired-document.ts";
-import type { Ack, LastRejected, Progress } from "../../protocol/reported-state.ts";
+import type { DocumentState, ImageProgress } from "../../protocol/desired-document.ts";
+import type { Ack, LastRejected } from "../../protocol/reported-state.ts";
 import { reportedSource, wireText } from "../../protocol/wire-text.ts";
 import {
   judgeDocument,
@@ -50,7 +50,7 @@ interface StaticFiles {
 
 /** Of images that are being pulled. */
 interface Images {
-  readonly images?: Progress | undefined;
+  readonly images?: ImageProgress | undefined;
 }
 
 type Verdict = Pick<Ack, "phase" | "code" | "message" | "lastGood" | "progress">;

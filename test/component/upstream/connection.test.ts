@@ -41,7 +41,8 @@ describe("a session", () => {
       agent: "0.1.0",
       protocol: 1,
     });
-    expect(node.connection.status()).toEqual({ connected: true, session: 1, protocolVersion: 5 });
+    expect(node.connection.session()).toBe(1);
+    expect(broker.connects.map(({ protocolVersion }) => protocolVersion)).toEqual([5]);
     expect(node.freshSessions).toBe(1);
     await node.stop();
   });
@@ -171,10 +172,13 @@ describe("a broker that is not there", () => {
     const gaps = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(60_000);
     expect(tries.length).toBeGreaterThan(55);
-    expect(node.connection.status()).toEqual({
-      connected: false,
-      protocolVersion: 5,
-      lastError: "no connection to broker",
+    expect(node.connection.session()).toBeUndefined();
+    expect(new Set(broker.connects.map(({ protocolVersion }) => protocolVersion))).toEqual(
+      new Set([5]),
+    );
+    expect(JSON.parse(node.logged.at(-1) ?? "")).toMatchObject({
+      msg: "cannot connect to the broker",
+      error: "no connection to broker",
     });
     broker.start();
     await clock.advance(60_000);
@@ -312,7 +316,7 @@ describe("subscriptions", () => {
     broker.faults.loseSubacks = false;
     await clock.advance(5000);
     expect(broker.connects).toHaveLength(2);
-    expect(node.connection.status().connected).toBe(true);
+    expect(node.connection.session()).toBe(2);
     await node.stop();
   });
 });
@@ -460,7 +464,9 @@ test("password and certificates are read anew at each connect", async () => {
     node.start();
     await clock.advance(1000);
     expect(broker.connects).toHaveLength(0);
-    expect(node.connection.status().lastError).toContain("cert.pem");
+    const failure = node.logged.at(-1) ?? "";
+    expect(failure).toContain("cannot connect to the broker");
+    expect(failure).toContain("cert.pem");
     writeFileSync(path("cert.pem"), "CERT");
     await clock.advance(5000);
     expect(broker.connectOptions.get("pi-1")).toMatchObject({

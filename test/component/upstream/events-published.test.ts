@@ -61,7 +61,7 @@ class Life {
     this.#connection = new UpstreamConnection({
       ...common,
       random: dice(0.5),
-      link: broker.link(),
+      mqtt: broker.link(),
       files: realFiles(),
       config: {
         url: "mqtt://broker",
@@ -75,19 +75,16 @@ class Life {
         requireDigest: false,
       },
       nodeName: "pi-1",
-      clockTrusted: () => true,
+      clockSynchronised: () => true,
       incarnation: incarnation.id,
-      groups: () => [],
       nextSession: () => incarnation.nextSession(),
-      about: () => ({ bootID: "boot-1", agent: "0.1.0" }),
+      bootId: "boot-1",
+      agentVersion: "0.1.0",
       onMessage: () => undefined,
-      onFreshSession: () => undefined,
       onConditions: () => undefined,
-      publisher: {
-        run: (session, number, signal) => {
-          this.uplink.connected();
-          return publisher.run(session, number, signal);
-        },
+      publish: (session, number, signal) => {
+        this.uplink.connected();
+        return publisher.run(session, number, signal);
       },
     });
   }

@@ -77,25 +77,24 @@ export class StrictNode implements Disposable {
     this.#connection = new UpstreamConnection({
       clock,
       log,
-      link,
+      mqtt: link,
       random: dice(0.5),
       files: realFiles(),
       config: { ...MQTT_DEFAULTS, url, protocolVersion },
       nodeName: "pi-1",
       incarnation: incarnation.id,
-      clockTrusted: () => true,
-      groups: () => groups,
+      clockSynchronised: () => true,
+      groups: () => ({ wanted: groups, left: [] }),
       nextSession: () => incarnation.nextSession(),
-      about: () => ({ bootID: "boot-1", agent: "0.1.0" }),
+      bootId: "boot-1",
+      agentVersion: "0.1.0",
       onMessage: ({ topic, payload }) =>
         void this.heard.push({ topic, text: new TextDecoder().decode(payload) }),
-      onFreshSession: () => void (this.freshSessions += 1),
       onConditions: (conditions) => (this.connectionConditions = conditions),
-      publisher: {
-        run: (session, number, signal) => {
-          this.#uplink.connected();
-          return this.#publisher.run(session, number, signal);
-        },
+      publish: (session, number, signal) => {
+        if (!session.ack.sessionPresent) this.freshSessions += 1;
+        this.#uplink.connected();
+        return this.#publisher.run(session, number, signal);
       },
     });
   }

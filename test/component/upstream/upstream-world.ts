@@ -139,23 +139,25 @@ export class UpstreamNode {
       clock,
       random: options.random ?? dice(0.5),
       log,
-      link: this.link,
+      mqtt: this.link,
       files: options.files ?? realFiles(),
       config: { ...BASE, ...options.config },
       nodeName: options.nodeName ?? "pi-1",
       incarnation: "cafe",
-      clockTrusted: () => this.clockTrusted,
-      groups: () => this.groups,
-      leftGroups: () => this.leftGroups,
+      clockSynchronised: () => this.clockTrusted,
+      groups: () => ({ wanted: this.groups, left: this.leftGroups }),
       nextSession: () => (this.#sessions += 1),
-      about: () => ({ bootID: "boot", agent: "0.1.0" }),
+      bootId: "boot",
+      agentVersion: "0.1.0",
       onMessage: ({ topic, payload, retain: retained }) => {
         if (this.stumbles) throw new Error("stumbled");
         this.received.push({ topic, text: new TextDecoder().decode(payload), retained });
       },
-      onFreshSession: () => void (this.freshSessions += 1),
       onConditions: (conditions) => (this.conditions = conditions),
-      publisher: this.publisher,
+      publish: (session, number, signal) => {
+        if (!session.ack.sessionPresent) this.freshSessions += 1;
+        return this.publisher.run(session, number, signal);
+      },
     });
   }
 

@@ -58,7 +58,7 @@ test.each<[string, unknown]>([
 test("State: the example is what a node writes", () => {
   const { state, incarnation, session, time, bootID, agent } = STATE;
   const now = Date.parse(time);
-  const facts = { incarnation, session, now, about: { bootID, agent } };
+  const facts = { incarnation, session, now, bootID, agent };
   const written: unknown = JSON.parse(new TextDecoder().decode(stateMessage(state, facts)));
   expect(json("State")).toEqual(written);
 });

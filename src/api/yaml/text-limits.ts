@@ -1,4 +1,6 @@
-// How much text is read: far more than anybody needs, and little enough that a hostile text costs the node a moment.
+// Limits of a text: far more than a person needs, and little enough that a hostile text costs the node a moment.
+
+import type { CST } from "yaml";
 
 export interface TextLimits {
   /** UTF-8, as received. */
@@ -17,10 +19,75 @@ export const DOCUMENT_LIMITS: TextLimits = { bytes: 48 * 1024, nodes: 10_000 };
 export const MAX_DEPTH = 100;
 
 /** Of one file. Each may be wrong in its own way, and then has its own error. */
-export const MAX_DOCUMENTS = 1000;
+const MAX_DOCUMENTS = 1000;
 
 /** The lexer's tokens: also blanks, punctuation, comments and line ends. Formatted JSON has five for each node. */
-export const TOKENS_PER_NODE = 8;
+const TOKENS_PER_NODE = 8;
 
 /** Characters. A tag's prefix is repeated wherever the tag is used. */
-export const MAX_DIRECTIVE = 1000;
+const MAX_DIRECTIVE = 1000;
+
+/** A text that is refused as a whole, and the offset that is too much. */
+export class LimitError extends Error {
+  readonly offset: number;
+  constructor(message: string, offset: number) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
+/** Counts what the lexer and the parser produce, so that nothing is composed from a text that is too large. */
+export class TextMeter {
+  readonly #limits: TextLimits;
+  readonly #maxTokens: number;
+  #nodes = 0;
+  #tokens = 0;
+
+  constructor(limits: TextLimits) {
+    this.#limits = limits;
+    this.#maxTokens = limits.nodes * TOKENS_PER_NODE;
+  }
+
+  /** Throws LimitError if this lexeme is too much. `offset`: where it begins. */
+  count(lexeme: string, offset: number): void {
+    if (lexeme.length > MAX_DIRECTIVE && lexeme.startsWith("%"))
+      throw new LimitError(`a directive of more than ${MAX_DIRECTIVE} characters`, offset);
+    if (countsAsNode(lexeme)) this.#nodes += 1;
+    if (this.#nodes > this.#limits.nodes)
+      throw tooMany("nodes (keys, values, list items)", this.#limits.nodes, offset);
+    // A text of many lines is one lexeme, but each of its lines costs memory.
+    this.#tokens += 1 + lineEnds(lexeme);
+    if (this.#tokens > this.#maxTokens)
+      throw tooMany("words, signs and line ends", this.#maxTokens, offset);
+  }
+
+  /** `open`: the parser's stack, which also holds the document and the scalar at hand. */
+  checkDepth(open: number, offset: number): void {
+    if (open > MAX_DEPTH + 2)
+      throw new LimitError(`nested deeper than ${MAX_DEPTH} levels`, offset);
+  }
+
+  checkDocuments(tokens: readonly CST.Token[]): void {
+    const extra = tokens.filter(({ type }) => type === "document")[MAX_DOCUMENTS];
+    if (extra !== undefined) throw tooMany("documents", MAX_DOCUMENTS, extra.offset);
+  }
+}
+
+/** `\x1F` is the lexer's own sign before a scalar without quotes. A tag and an anchor cost as much as a node. */
+const NODE_SIGNS: ReadonlySet<string> = new Set(["\x1F", '"', "'", "*", "[", "{", "!", "&"]);
+
+/** Maps and lists without brackets have no lexeme of their own; their keys, dashes and question marks have. */
+function countsAsNode(lexeme: string): boolean {
+  return lexeme === "-" || lexeme === "?" || NODE_SIGNS.has(lexeme.charAt(0));
+}
+
+function tooMany(what: string, most: number, offset: number): LimitError {
+  const message = `the file has more than ${most} ${what}; number ${most + 1} is here: make it smaller or split it`;
+  return new LimitError(message, offset);
+}
+
+export function lineEnds(lexeme: string): number {
+  let count = 0;
+  for (let at = lexeme.indexOf("\n"); at >= 0; at = lexeme.indexOf("\n", at + 1)) count += 1;
+  return count;
+}

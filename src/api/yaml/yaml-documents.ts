@@ -3,8 +3,8 @@
 import { LineCounter } from "yaml";
 
 import type { FieldPath, Locate, Position } from "../decode/field-path.ts";
-import { composeDocuments, lineEnds, LimitError } from "./compose-documents.ts";
-import { FILE_LIMITS, type TextLimits } from "./text-limits.ts";
+import { composeDocuments } from "./compose-documents.ts";
+import { FILE_LIMITS, lineEnds, LimitError, type TextLimits } from "./text-limits.ts";
 import {
   yamlValue,
   type DocumentValue,

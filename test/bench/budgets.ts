@@ -5,15 +5,15 @@ import type { Labels } from "./report.ts";
 export const BUDGETS = {
   one: {
     what: "manifest in place → running",
-    budget: "≤ 1.10 ×",
-    limit: 1.1,
+    budget: "≤ 1.15 ×",
+    limit: 1.15,
     kubelet: "1.25 × (150 ms against 120)",
     kubeletRange: [1.25, 1.25],
   },
   rich: {
     what: "the same, 5 volumes and 20 variables",
-    budget: "≤ 1.10 ×",
-    limit: 1.1,
+    budget: "≤ 1.15 ×",
+    limit: 1.15,
     kubelet: "–",
   },
   manyStart: {
@@ -46,8 +46,8 @@ export const BUDGETS = {
   },
   mqtt: {
     what: "MQTT published → running",
-    budget: "≤ 1.10 × + trip",
-    limit: 1.1,
+    budget: "≤ 1.15 × + trip",
+    limit: 1.15,
     kubelet: "–",
   },
   ready: {
@@ -98,10 +98,11 @@ export const BUDGETS = {
     kubeletRange: [47, 47],
   },
   probes: {
-    what: "own CPU, 200 HTTP probes a second",
-    budget: "≤ 10 % of a core",
-    limit: 10,
-    kubelet: "–",
+    what: "own CPU, 100 HTTP probes a second",
+    budget: "≤ 5 % of a core",
+    limit: 5,
+    kubelet: "6.7 %",
+    kubeletRange: [6.7, 6.7],
   },
   written: {
     what: "written to disk, idle",

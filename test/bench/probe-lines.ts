@@ -1,4 +1,4 @@
-// The lines of probes: from the manifest to Ready, and what two hundred probes a second cost.
+// The lines of probes: from the manifest to Ready, and what a hundred probes a second cost.
 
 import type { PodView } from "../../src/cli/api-views.ts";
 import { eventually } from "../harness/eventually.ts";
@@ -64,10 +64,10 @@ export interface Probing {
   readonly memory: Memory;
 }
 
-export const PODS = 20;
+export const PODS = 10;
 const CONTAINERS = 5;
 
-/** Twenty pods of five containers, each with a liveness and a readiness probe every second. */
+/** Ten pods of five containers, each with a liveness and a readiness probe every second. */
 export async function probing(bench: Bench, agent: AgentSide, seconds: number): Promise<Probing> {
   let answered = 0;
   const server = Bun.serve({

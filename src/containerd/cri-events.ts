@@ -1,6 +1,6 @@
 // Performs: RuntimeEvents from CRI's GetContainerEvents, for runtimes other than containerd.
 
-import type { RuntimeServiceClient } from "../cri/cri-client.ts";
+import type { CriClient } from "../cri/cri-client.ts";
 import { ContainerEventType, type ContainerEventResponse } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { Clock } from "../lib/clock.ts";
 import { untilAborted, type RuntimeEvent, type RuntimeEvents } from "./runtime-events.ts";
@@ -9,7 +9,7 @@ import { untilAborted, type RuntimeEvent, type RuntimeEvents } from "./runtime-e
 const SETTLED_MS = 2000;
 
 interface CriRuntime {
-  readonly cri: Pick<RuntimeServiceClient, "getContainerEvents" | "version">;
+  readonly cri: Pick<CriClient, "getContainerEvents" | "version">;
   readonly clock: Clock;
 }
 

@@ -1,6 +1,6 @@
 // Performs: imports the embedded pause image when it is absent: an offline node cannot pull it.
 
-import type { ImageServiceClient, RuntimeServiceClient } from "../cri/cri-client.ts";
+import type { CriClient } from "../cri/cri-client.ts";
 import type { GrpcChannel } from "../cri/grpc.ts";
 import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
@@ -20,7 +20,7 @@ type PauseImageOutcome =
   | { readonly type: "NameUnknown" };
 
 interface EnsurePauseImageOptions {
-  readonly cri: Pick<RuntimeServiceClient, "status"> & Pick<ImageServiceClient, "imageStatus">;
+  readonly cri: Pick<CriClient, "status" | "imageStatus">;
   /** To the same containerd. */
   readonly channel: GrpcChannel;
   readonly clock: Clock;

@@ -4,11 +4,10 @@
 // delete running task" (measured: 2 of 80 starts cut off 50 ms after the call). The task is deleted through containerd's
 // own service.
 
-import type { CallOptions } from "../cri/cri-client.ts";
 import { CriError, GrpcCode } from "../cri/cri-error.ts";
-import { grpcCriClient, type GrpcCriClient, type GrpcCriClientOptions } from "../cri/client.ts";
+import { grpcCriClient, type GrpcCriClient, type GrpcCriClientOptions } from "../cri/cri-client.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
-import type { GrpcChannel } from "../cri/grpc.ts";
+import type { CallOptions, GrpcChannel } from "../cri/grpc.ts";
 import { CRI_NAMESPACE_HEADERS } from "./containerd.ts";
 import { Tasks } from "./gen/containerd/services/tasks/v1/tasks_pb.ts";
 

@@ -1,8 +1,9 @@
 // Performs: checks before the first call that the runtime serves CRI v1; an error names the remedy.
 
 import { AgentError, messageOf } from "../lib/errors.ts";
-import type { CallOptions, RuntimeServiceClient } from "./cri-client.ts";
+import type { CriClient } from "./cri-client.ts";
 import { CriError, GrpcCode, isUnimplemented } from "./cri-error.ts";
+import type { CallOptions } from "./grpc.ts";
 import type { VersionResponse } from "./gen/runtime/v1/api_pb.ts";
 
 const SUPPORTED = "v1";
@@ -17,7 +18,7 @@ interface CheckVersionOptions extends CallOptions {
  * `CRINotServed` and `UnsupportedCRIVersion` (the operator must act).
  */
 export async function checkVersion(
-  client: Pick<RuntimeServiceClient, "version">,
+  client: Pick<CriClient, "version">,
   options: CheckVersionOptions,
 ): Promise<VersionResponse> {
   const version = await client.version(options).catch((thrown: unknown) => {

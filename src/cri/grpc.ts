@@ -13,14 +13,17 @@ import {
   type DescMethodUnary,
 } from "@bufbuild/protobuf";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
-import { deadline, type Clock } from "../lib/clock.ts";
+import { deadline, type Clock, type Deadline } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
 import { CriError, GrpcCode, isNotFound } from "./cri-error.ts";
 
-export interface CallSettings {
+export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds; absent = no limit. */
+  /** Milliseconds; absent = the call's own default, or no limit. */
   readonly timeoutMs?: number | undefined;
+}
+
+export interface CallSettings extends CallOptions {
   /** Request headers. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -65,9 +68,7 @@ export class GrpcChannel implements Disposable {
     try {
       return await new Promise<MessageShape<O>>((resolve, reject) => {
         const call = this.#client.makeUnaryRequest(
-          pathOf(method),
-          encoder(method.input),
-          decoder(method.output),
+          ...wire(method),
           create(method.input, request),
           metadataOf(settings),
           (error: ServiceError | null, response?: MessageShape<O>) => {
@@ -90,9 +91,7 @@ export class GrpcChannel implements Disposable {
   ): AsyncGenerator<MessageShape<O>, void, undefined> {
     using limit = this.#limit(method, settings);
     const call = this.#client.makeServerStreamRequest(
-      pathOf(method),
-      encoder(method.input),
-      decoder(method.output),
+      ...wire(method),
       create(method.input, request),
       metadataOf(settings),
     );
@@ -115,12 +114,7 @@ export class GrpcChannel implements Disposable {
     settings: CallSettings = {},
   ): Promise<readonly MessageShape<O>[]> {
     using limit = this.#limit(method, settings);
-    const call = this.#client.makeBidiStreamRequest(
-      pathOf(method),
-      encoder(method.input),
-      decoder(method.output),
-      metadataOf(settings),
-    );
+    const call = this.#client.makeBidiStreamRequest(...wire(method), metadataOf(settings));
     limit.onEnd(() => call.cancel());
     call.on("error", () => undefined);
     const responses: MessageShape<O>[] = [];
@@ -148,12 +142,10 @@ export class GrpcChannel implements Disposable {
   }
 }
 
-interface CallLimitOptions {
+interface CallLimitOptions extends CallOptions {
   readonly call: string;
   readonly endpoint: string;
-  readonly signal: AbortSignal | undefined;
-  readonly timeoutMs: number | undefined;
-  readonly timer: (Disposable & { readonly signal: AbortSignal }) | undefined;
+  readonly timer: Deadline | undefined;
 }
 
 /** Cancels one call at its deadline or at the caller's abort, and reports which of them it was. */
@@ -213,16 +205,19 @@ function lost(endpoint: string, details: string): string {
   return `no connection to ${endpoint}: ${cause}`;
 }
 
-function pathOf(method: DescMethod): string {
-  return `/${method.parent.typeName}/${method.name}`;
-}
-
-function encoder<D extends DescMessage>(schema: D): (message: MessageShape<D>) => Buffer {
-  return (message) => Buffer.from(toBinary(schema, message));
-}
-
-function decoder<D extends DescMessage>(schema: D): (bytes: Uint8Array) => MessageShape<D> {
-  return (bytes) => fromBinary(schema, bytes);
+/** The path of a method, and how its messages become bytes and are read. */
+function wire<I extends DescMessage, O extends DescMessage>(
+  method: DescMethod & { readonly input: I; readonly output: O },
+): [
+  path: string,
+  encode: (message: MessageShape<I>) => Buffer,
+  decode: (bytes: Uint8Array) => MessageShape<O>,
+] {
+  return [
+    `/${method.parent.typeName}/${method.name}`,
+    (message) => Buffer.from(toBinary(method.input, message)),
+    (bytes) => fromBinary(method.output, bytes),
+  ];
 }
 
 function metadataOf({ headers = {} }: CallSettings): Metadata {

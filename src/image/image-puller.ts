@@ -2,7 +2,7 @@
 // kubelet: EnsureImageExists
 
 import type { EventContent } from "../api/v1/events.ts";
-import type { ImageServiceClient } from "../cri/cri-client.ts";
+import type { CriClient } from "../cri/cri-client.ts";
 import type { Image } from "../cri/gen/runtime/v1/api_pb.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
@@ -18,7 +18,7 @@ import { SharedCalls } from "./shared-calls.ts";
 import type { PullPolicy } from "../api/v1/image.ts";
 
 export interface ImagePullerOptions {
-  readonly cri: Pick<ImageServiceClient, "imageStatus" | "pullImage">;
+  readonly cri: Pick<CriClient, "imageStatus" | "pullImage">;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;

@@ -1,7 +1,7 @@
 // Judges starts: never two of one container, none without a cause, none before its time.
 
 import type { Monotonic } from "../../src/lib/clock.ts";
-import { RUN_SANDBOX_MS } from "../../src/cri/deadlines.ts";
+import { RUN_SANDBOX_MS } from "../../src/cri/cri-client.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import { runsOnce } from "./sim-kubernetes.ts";
 import { podNameOf, uidOf, type Ledger } from "./sim-ledger.ts";

@@ -3,7 +3,7 @@
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 
-import { grpcCriClient } from "../../src/cri/client.ts";
+import { grpcCriClient } from "../../src/cri/cri-client.ts";
 import { systemClock } from "../../src/lib/system-clock.ts";
 import { AgentProcess, agentBinary } from "../harness/agent-process.ts";
 import type { BrokerClient } from "../harness/broker-client.ts";

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import { cpSync, readFileSync } from "node:fs";
 
-import { grpcCriClient } from "../../src/cri/client.ts";
+import { grpcCriClient } from "../../src/cri/cri-client.ts";
 import { systemClock } from "../../src/lib/system-clock.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { runBarePod, type BarePod } from "../harness/bare-pod.ts";

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { grpcCriClient, type GrpcCriClient } from "../../src/cri/client.ts";
+import { grpcCriClient, type GrpcCriClient } from "../../src/cri/cri-client.ts";
 import { systemClock } from "../../src/lib/system-clock.ts";
 import { removeBarePod, runBarePod } from "../harness/bare-pod.ts";
 import { startBroker } from "../harness/broker.ts";

@@ -3,24 +3,27 @@
 
 import { create } from "@bufbuild/protobuf";
 import { deadline, type Clock } from "../../src/lib/clock.ts";
-import type {
-  AttachRequestInit,
-  CallOptions,
-  ContainerFilterInit,
-  ContainerStatsFilterInit,
-  CreateContainerArgs,
-  CriClient,
-  ExecRequestInit,
-  ImageSpecInit,
-  PodSandboxFilterInit,
-  PodSandboxStatsFilterInit,
-  PullImageArgs,
-  RunPodSandboxArgs,
-  UpdateContainerResourcesArgs,
-  VerboseOptions,
+import {
+  RUN_SANDBOX_MS,
+  VERSION_MS,
+  within,
+  withinMore,
+  type AttachRequestInit,
+  type ContainerFilterInit,
+  type ContainerStatsFilterInit,
+  type CreateContainerArgs,
+  type CriClient,
+  type ExecRequestInit,
+  type ImageSpecInit,
+  type PodSandboxFilterInit,
+  type PodSandboxStatsFilterInit,
+  type PullImageArgs,
+  type RunPodSandboxArgs,
+  type UpdateContainerResourcesArgs,
+  type VerboseOptions,
 } from "../../src/cri/cri-client.ts";
 import { CriError, GrpcCode } from "../../src/cri/cri-error.ts";
-import { RUN_SANDBOX_MS, VERSION_MS, within, withinMore } from "../../src/cri/deadlines.ts";
+import type { CallOptions } from "../../src/cri/grpc.ts";
 import {
   CgroupDriver,
   ContainerEventResponseSchema,

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { checkVersion } from "../../../src/cri/check-version.ts";
-import { grpcCriClient } from "../../../src/cri/client.ts";
+import { grpcCriClient } from "../../../src/cri/cri-client.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { VersionResponseSchema } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
 import { until } from "../../fakes/fake-cri-clock.ts";

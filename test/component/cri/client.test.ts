@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { grpcCriClient } from "../../../src/cri/client.ts";
+import { grpcCriClient } from "../../../src/cri/cri-client.ts";
 import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import {
   ContainerState,

@@ -1,19 +1,18 @@
 // Performs: brings the image of a container to the node, with the pod's credentials, events and pinned image, and notes
 // the result in the ledger.
 
-import { containerEvent, podEvent, type RecordEvent } from "../api/v1/events.ts";
+import { containerEvent, podEvent, warning, type RecordEvent } from "../api/v1/events.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import { pullsStrictly } from "../api/pod/pod-annotations.ts";
-import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
-import { ImagePuller } from "./image-puller.ts";
+import { findContainer, type Pod, type PodUID } from "../api/v1/pod.ts";
+import { ImagePuller, type ImagePullerOptions } from "./image-puller.ts";
 import type { ImageReference } from "./image-reference.ts";
 import { credentialsFor, pullSecretsOf, type PullCredentials } from "./pull-secrets.ts";
 import type { EnsureImage } from "../runtime/decide/action-input.ts";
-import type { Edges } from "../edges.ts";
 import type { ImageLedger } from "./image-ledger.ts";
 
 export interface ImagesOptions {
-  readonly edges: Pick<Edges, "cri" | "clock" | "random" | "log">;
+  readonly edges: ImagePullerOptions;
   readonly record: RecordEvent;
   /** What the pod may read. */
   readonly objects: (pod: Pod) => LocalObjects;
@@ -24,18 +23,12 @@ export interface ImagesOptions {
 
 export function imageEnsurer(options: ImagesOptions): EnsureImage {
   const { edges, record, objects, ledger } = options;
-  const { cri, clock, random, log } = edges;
-  const puller = new ImagePuller({ cri, clock, random, log });
+  const puller = new ImagePuller(edges);
   const credentials = (pod: Pod, reference: ImageReference): readonly PullCredentials[] => {
     const { secrets, unusable } = pullSecretsOf(pod, objects(pod));
     if (unusable.length > 0) {
       const message = `Unable to retrieve some image pull secrets (${unusable.join(", ")}); attempting to pull the image may not succeed.`;
-      const event = {
-        type: "Warning",
-        reason: "FailedToRetrieveImagePullSecret",
-        message,
-      } as const;
-      record(podEvent(pod.metadata, event));
+      record(podEvent(pod.metadata, warning("FailedToRetrieveImagePullSecret", message)));
     }
     return credentialsFor(reference, secrets);
   };
@@ -43,16 +36,13 @@ export function imageEnsurer(options: ImagesOptions): EnsureImage {
     const ref = pinnedImage({ pod, name, image }, options);
     // A pinned image that was removed since is pulled by its name.
     const here = ref === undefined ? undefined : await puller.local(ref, signal);
-    const ensured =
-      here ??
-      (await puller.ensure(image, imagePullPolicy, {
-        signal,
-        isStrict: pullsStrictly(pod),
-        record: (event) => record(containerEvent(pod, name, event)),
-        credentials: (reference) => credentials(pod, reference),
-      }));
-    const { imageRef, uid, username } = ensured;
-    return { ref: imageRef, username, ...(uid === undefined ? {} : { uid }) };
+    if (here !== undefined) return here;
+    return puller.ensure(image, imagePullPolicy, {
+      signal,
+      isStrict: pullsStrictly(pod),
+      record: (event) => record(containerEvent(pod, name, event)),
+      credentials: (reference) => credentials(pod, reference),
+    });
   };
   return async (pod, wanted, signal) => {
     const { uid } = pod.metadata;
@@ -73,8 +63,6 @@ function pinnedImage(
   { pinned }: ImagesOptions,
 ): string | undefined {
   const { metadata, spec } = wanted.pod;
-  const isOwn = allContainers(spec).some(
-    ({ name, image }) => name === wanted.name && image === wanted.image,
-  );
-  return isOwn ? pinned(metadata.uid, wanted.name) : undefined;
+  const own = findContainer(spec, wanted.name);
+  return own?.image === wanted.image ? pinned(metadata.uid, wanted.name) : undefined;
 }

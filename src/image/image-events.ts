@@ -1,6 +1,6 @@
 // The events about an image, with the kubelet's messages. kubelet: images.imageManager, startContainer
 
-import type { EventContent } from "../api/v1/events.ts";
+import { normal, warning, type EventContent } from "../api/v1/events.ts";
 import { type AgentError, messageOf } from "../lib/errors.ts";
 
 export interface PullFacts {
@@ -13,48 +13,42 @@ export interface PullFacts {
 }
 
 export function pulling(image: string): EventContent {
-  return { type: "Normal", reason: "Pulling", message: `Pulling image "${image}"` };
+  return normal("Pulling", `Pulling image "${image}"`);
 }
 
 export function pulled(image: string, { ms, waitedMs, size }: PullFacts): EventContent {
   const took = `${goDuration(Math.min(ms, waitedMs))} (${goDuration(waitedMs)} including waiting)`;
   const bytes = size === undefined ? "" : ` Image size: ${size} bytes.`;
-  const message = `Successfully pulled image "${image}" in ${took}.${bytes}`;
-  return { type: "Normal", reason: "Pulled", message };
+  return normal("Pulled", `Successfully pulled image "${image}" in ${took}.${bytes}`);
 }
 
 export function alreadyPresent(image: string): EventContent {
-  const message = `Container image "${image}" already present on machine`;
-  return { type: "Normal", reason: "Pulled", message };
+  return normal("Pulled", `Container image "${image}" already present on machine`);
 }
 
 export function pullFailed(image: string, cause: unknown): EventContent {
-  const message = `Failed to pull image "${image}": ${messageOf(cause)}`;
-  return { type: "Warning", reason: "Failed", message };
+  return warning("Failed", `Failed to pull image "${image}": ${messageOf(cause)}`);
 }
 
 /** The events of an error of `ImagePuller.ensure`: what happened, then the reason in the container's state. */
 export function refused(image: string, error: AgentError): readonly EventContent[] {
-  const message = `Error: ${error.reason}`;
-  return [...details(image, error), { type: "Warning", reason: "Failed", message }];
+  return [...details(image, error), warning("Failed", `Error: ${error.reason}`)];
 }
 
 function details(image: string, { reason, message, cause }: AgentError): readonly EventContent[] {
   switch (reason) {
     case "InvalidImageName":
-      return [{ type: "Warning", reason: "InspectFailed", message }];
-    case "ImageInspectError": {
-      const text = `Failed to inspect image "${image}": ${messageOf(cause)}`;
-      return [{ type: "Warning", reason: "InspectFailed", message: text }];
-    }
+      return [warning("InspectFailed", message)];
+    case "ImageInspectError":
+      return [warning("InspectFailed", `Failed to inspect image "${image}": ${messageOf(cause)}`)];
     case "ErrImageNeverPull": {
       const text = `Container image "${image}" is not present with pull policy of Never`;
-      return [{ type: "Warning", reason: "ErrImageNeverPull", message: text }];
+      return [warning(reason, text)];
     }
     case "ErrImagePull":
       return [pullFailed(image, cause)];
     case "ImagePullBackOff":
-      return [{ type: "Normal", reason: "BackOff", message: `Back-off pulling image "${image}"` }];
+      return [normal("BackOff", `Back-off pulling image "${image}"`)];
   }
   return [];
 }

@@ -2,14 +2,14 @@
 // kubelet: EnsureImageExists
 
 import type { EventContent } from "../api/v1/events.ts";
-import type { CriClient } from "../cri/cri-client.ts";
 import type { Image } from "../cri/gen/runtime/v1/api_pb.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Edges } from "../edges.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import { Limiter } from "../lib/limiter.ts";
-import type { Logger } from "../lib/logger.ts";
-import { jitter, type Random } from "../lib/random.ts";
+import { jitter } from "../lib/random.ts";
+import type { LocalImage } from "../runtime/decide/action-input.ts";
 import { alreadyPresent, pulled, pullFailed, pulling, refused } from "./image-events.ts";
 import { normalizedName, parseImageReference, type ImageReference } from "./image-reference.ts";
 import type { PullCredentials } from "./pull-secrets.ts";
@@ -17,21 +17,9 @@ import { pullFailure, type PullFailure } from "./pull-failure.ts";
 import { SharedCalls } from "./shared-calls.ts";
 import type { PullPolicy } from "../api/v1/image.ts";
 
-export interface ImagePullerOptions {
-  readonly cri: Pick<CriClient, "imageStatus" | "pullImage">;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  /** `maxParallelImagePulls`; default 3. */
-  readonly maxParallelPulls?: number;
-}
+export type ImagePullerOptions = Pick<Edges, "cri" | "clock" | "random" | "log">;
 
-export interface EnsuredImage {
-  /** The runtime's ID of the image. */
-  readonly imageRef: string;
-  /** The image's user: `uid`, or else `username` ("" = none); neither = root. */
-  readonly uid?: number;
-  readonly username: string;
+export interface EnsuredImage extends LocalImage {
   /** `LocalInstead`: the registry could not be reached, so the local image is used. */
   readonly how: "Present" | "Pulled" | "LocalInstead";
 }
@@ -58,7 +46,7 @@ interface Failed {
   readonly thrown: unknown;
 }
 
-type LocalImage = Pick<Image, "id" | "size" | "uid" | "username">;
+type FoundImage = Pick<Image, "id" | "size" | "uid" | "username">;
 
 interface DonePull {
   readonly imageRef: string;
@@ -82,14 +70,13 @@ interface Pull {
 
 export class ImagePuller {
   readonly #options: ImagePullerOptions;
-  readonly #places: Limiter;
-  readonly #lookups = new SharedCalls<LocalImage | undefined>();
+  readonly #places = new Limiter(MAX_PARALLEL);
+  readonly #lookups = new SharedCalls<FoundImage | undefined>();
   readonly #pulls = new SharedCalls<DonePull>();
   readonly #failed = new Map<string, Failed>();
 
   constructor(options: ImagePullerOptions) {
     this.#options = options;
-    this.#places = new Limiter(options.maxParallelPulls ?? MAX_PARALLEL);
   }
 
   /**
@@ -132,7 +119,7 @@ export class ImagePuller {
     name: string,
     key: string,
     { image, signal }: Pick<Wanted, "image" | "signal">,
-  ): Promise<LocalImage | undefined> {
+  ): Promise<FoundImage | undefined> {
     try {
       return await this.#lookups.run(key, signal, async (shared) =>
         this.#options.cri.imageStatus({ image: name }, { signal: shared }),
@@ -144,7 +131,7 @@ export class ImagePuller {
     }
   }
 
-  async #fetch(wanted: Wanted, local: LocalImage | undefined): Promise<EnsuredImage> {
+  async #fetch(wanted: Wanted, local: FoundImage | undefined): Promise<EnsuredImage> {
     const { image, signal, record } = wanted;
     const { clock, log } = this.#options;
     const fallback = wanted.isStrict === true ? undefined : local;
@@ -176,7 +163,7 @@ export class ImagePuller {
   /** Reads the user of the image, which is unknown before the pull. */
   async #pulled(wanted: Wanted, done: DonePull, waitedMs: number): Promise<EnsuredImage> {
     const { image, record } = wanted;
-    let local: LocalImage | undefined;
+    let local: FoundImage | undefined;
     try {
       // By its reference: a shared look by name may have begun before the pull ended.
       local = await this.#look(done.imageRef, done.imageRef, wanted);
@@ -248,7 +235,7 @@ function pullOf({ key, reference, credentials }: Wanted): Pull {
 
 function present(
   { image, record }: Wanted,
-  local: LocalImage,
+  local: FoundImage,
   how: "Present" | "LocalInstead",
 ): EnsuredImage {
   record?.(alreadyPresent(image));
@@ -256,12 +243,12 @@ function present(
 }
 
 function ensured(
-  { id, uid, username }: LocalImage,
+  { id, uid, username }: FoundImage,
   how: EnsuredImage["how"],
-  imageRef = id,
+  ref = id,
 ): EnsuredImage {
   const numeric = uid === undefined ? {} : { uid: Number(uid.value) };
-  return { imageRef, username, how, ...numeric };
+  return { ref, username, how, ...numeric };
 }
 
 function neverPull(image: string): AgentError {
@@ -285,6 +272,6 @@ function pullError(image: string, cause: unknown, retryAt: Monotonic | undefined
     reason: "ErrImagePull",
     message: `cannot pull image "${image}": ${messageOf(cause)}`,
     cause,
-    ...(retryAt === undefined ? {} : { retryAt }),
+    retryAt,
   });
 }

@@ -4,7 +4,7 @@ import type { Secret } from "../api/v1/object/secret.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { ImageReference } from "./image-reference.ts";
-import { type JsonObject, parseJson, isJsonObject } from "../lib/json.ts";
+import { isJsonObject, memberOf, parseJson, type JsonObject } from "../lib/json.ts";
 
 /** Must never appear in a log, an event or an error. */
 export interface PullCredentials {
@@ -68,7 +68,7 @@ function keyring(secrets: readonly Secret[]): Keyring {
 function authsOf({ type, data }: Secret): JsonObject | undefined {
   switch (type) {
     case "kubernetes.io/dockerconfigjson":
-      return objectOf(objectOf(parsed(data[".dockerconfigjson"]))?.["auths"]);
+      return objectOf(memberOf(parsed(data[".dockerconfigjson"]), "auths"));
     case "kubernetes.io/dockercfg":
       return objectOf(parsed(data[".dockercfg"]));
   }

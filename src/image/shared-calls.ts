@@ -20,12 +20,19 @@ export class SharedCalls<T> {
   ): Promise<T> {
     signal.throwIfAborted();
     const call = this.#calls.get(key) ?? this.#start(key, start);
+    const left = Promise.withResolvers<never>();
+    const leave = (): void => left.reject(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
     call.waiters += 1;
     try {
-      return await untilAborted(call.answer, signal);
+      return await Promise.race([call.answer, left.promise]);
     } finally {
+      signal.removeEventListener("abort", leave);
       call.waiters -= 1;
-      if (call.waiters === 0) this.#end(key, call);
+      if (call.waiters === 0) {
+        this.#forget(key, call);
+        call.controller.abort();
+      }
     }
   }
 
@@ -40,26 +47,7 @@ export class SharedCalls<T> {
     return call;
   }
 
-  #end(key: string, call: SharedCall<T>): void {
-    this.#forget(key, call);
-    call.controller.abort();
-  }
-
   #forget(key: string, call: SharedCall<T>): void {
     if (this.#calls.get(key) === call) this.#calls.delete(key);
   }
-}
-
-function untilAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(asError(signal.reason));
-    signal.addEventListener("abort", abort, { once: true });
-    answer
-      .finally(() => signal.removeEventListener("abort", abort))
-      .then(resolve, (error: unknown) => reject(asError(error)));
-  });
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }

@@ -9,7 +9,7 @@ interface AgentErrorOptions {
   readonly message: string;
   readonly cause?: unknown;
   /** Clock.monotonic() before which trying again is pointless. */
-  readonly retryAt?: number;
+  readonly retryAt?: number | undefined;
 }
 
 export class AgentError extends Error {

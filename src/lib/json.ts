@@ -8,6 +8,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** undefined = no such member, or `value` is no object. */
+export function memberOf(value: unknown, name: string): unknown {
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
 /** undefined = not JSON. */
 export function parseJson(text: string): unknown {
   try {

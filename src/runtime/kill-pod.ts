@@ -1,7 +1,13 @@
 // Performs: stops and removes one pod in the runtime: hooks, containers gracefully and in order, sandboxes, then their
 // records. kubelet: KillPod, killContainersWithSyncResult, killContainer
 
-import { podEvent, type RecordEvent, type EventContent } from "../api/v1/events.ts";
+import {
+  normal,
+  podEvent,
+  warning,
+  type EventContent,
+  type RecordEvent,
+} from "../api/v1/events.ts";
 import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
@@ -112,15 +118,9 @@ export class PodKiller {
     const { name, id } = container;
     const { reason, message = `Stopping container ${name}` } = order;
     const pod = `${observed.namespace}/${observed.name}`;
-    const why = reason === undefined ? {} : { reason };
-    this.#options.log.debug("stopping container", {
-      pod,
-      container: name,
-      id,
-      graceSeconds,
-      ...why,
-    });
-    this.#record({ observed, container, facts }, { type: "Normal", reason: "Killing", message });
+    const about = { pod, container: name, id, graceSeconds, reason };
+    this.#options.log.debug("stopping container", about);
+    this.#record({ observed, container, facts }, normal("Killing", message));
   }
 
   /** Hooks run in parallel, before the container's turn; the container is stopped even if its hook fails. */
@@ -150,8 +150,7 @@ export class PodKiller {
       const message = isOver
         ? "PreStopHook did not end within the grace period"
         : "PreStopHook failed";
-      const event = { type: "Warning", reason: "FailedPreStopHook", message } as const;
-      this.#record({ observed, container, facts }, event);
+      this.#record({ observed, container, facts }, warning("FailedPreStopHook", message));
     }
   }
 

@@ -1,7 +1,13 @@
 // Performs: single actions on one pod in the runtime. kubelet: kuberuntime manager
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import { type EventContent, type RecordEvent, podEvent } from "../api/v1/events.ts";
+import {
+  normal,
+  podEvent,
+  warning,
+  type EventContent,
+  type RecordEvent,
+} from "../api/v1/events.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { CriError, isNameReserved, isNetworkNotReady, isNotFound } from "../cri/cri-error.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
@@ -21,7 +27,7 @@ import type { PodKiller } from "./kill-pod.ts";
 import { sandboxAddresses } from "./observe/observe.ts";
 import type { KillReason, PodAction } from "./decide/pod-action.ts";
 import type { ContainerStarter } from "./start-container.ts";
-import { podName, allContainers } from "../api/v1/pod.ts";
+import { allContainers, findContainer, podName } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface PodRuntimeOptions {
@@ -90,7 +96,7 @@ export class PodRuntime {
 
   /** Resolves when the image of a container is on this node; rejects with Kubernetes' reasons. */
   async fetchImage(name: string, { pod }: DesiredPod, signal: AbortSignal): Promise<void> {
-    const container = allContainers(pod.spec).find((one) => one.name === name);
+    const container = findContainer(pod.spec, name);
     if (container !== undefined) await this.#options.ensureImage(pod, container, signal);
   }
 
@@ -101,7 +107,7 @@ export class PodRuntime {
     if (observed === undefined) return;
     if (reason === "SandboxChanged") {
       const message = "Pod sandbox changed, it will be killed and re-created.";
-      this.#record(desired, { type: "Normal", reason: "SandboxChanged", message });
+      this.#record(desired, normal("SandboxChanged", message));
     }
     const { pod } = desired;
     const seconds = pod.spec.terminationGracePeriodSeconds;
@@ -114,7 +120,7 @@ export class PodRuntime {
   ): Promise<undefined> {
     const container = observed?.containers.find((one) => one.id === id);
     if (observed === undefined || container === undefined) return;
-    const spec = allContainers(pod.spec).find(({ name }) => name === container.name);
+    const spec = findContainer(pod.spec, container.name);
     const seconds = probeGrace(reason, spec) ?? pod.spec.terminationGracePeriodSeconds;
     const message = killMessage(reason, container.name);
     const order = { pod, grace: grace(seconds), reason, message };
@@ -156,8 +162,7 @@ export class PodRuntime {
       }
       const reason = sandboxReason(error);
       const message = `Failed to create pod sandbox: ${messageOf(error)}`;
-      if (!input.signal.aborted)
-        this.#record(desired, { type: "Warning", reason: "FailedCreatePodSandBox", message });
+      if (!input.signal.aborted) this.#record(desired, warning("FailedCreatePodSandBox", message));
       throw new AgentError({ reason, message: messageOf(error), cause: error });
     }
   }

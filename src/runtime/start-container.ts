@@ -1,6 +1,12 @@
 // Performs: creates and starts one container of a pod from its draft, and runs its postStart hook. kubelet: startContainer
 
-import { type EventContent, type RecordEvent, containerEvent } from "../api/v1/events.ts";
+import {
+  containerEvent,
+  normal,
+  warning,
+  type EventContent,
+  type RecordEvent,
+} from "../api/v1/events.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { isNameReserved } from "../cri/cri-error.ts";
 import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
@@ -17,7 +23,7 @@ import { canBeDraftedEarly, type ContainerDrafts } from "./container-draft.ts";
 import type { RunOptionsGenerator } from "./run-container-options.ts";
 import { asWritten } from "./cri-config/expansion.ts";
 import type { LifecycleRunner } from "./lifecycle.ts";
-import { podName, type Pod, allContainers } from "../api/v1/pod.ts";
+import { findContainer, podName } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface ContainerStarterOptions {
@@ -57,7 +63,7 @@ export class ContainerStarter {
   async start({ name, attempt }: ContainerStart, input: ActionInput): Promise<void> {
     const { drafts } = this.#options;
     const { desired, sandbox } = input;
-    const container = named(desired.pod, name);
+    const container = findContainer(desired.pod.spec, name);
     if (container === undefined || sandbox === undefined) return;
     const early = await input.early?.get(name);
     const images = await (early?.images ?? drafts.images(container, input));
@@ -66,9 +72,8 @@ export class ContainerStarter {
       await this.#createFrom(draft, sandbox, input);
     } catch (error) {
       const isUnreported = !input.signal.aborted && !REPORTED.includes(reasonOf(error, ""));
-      const message = `Error: ${messageOf(error)}`;
       if (isUnreported)
-        this.#record(container, input, { type: "Warning", reason: "Failed", message });
+        this.#record(container, input, warning("Failed", `Error: ${messageOf(error)}`));
       throw error;
     }
   }
@@ -79,7 +84,7 @@ export class ContainerStarter {
     input: ActionInput,
   ): Promise<EarlyStart | undefined> {
     const { drafts } = this.#options;
-    const container = named(input.desired.pod, name);
+    const container = findContainer(input.desired.pod.spec, name);
     if (container === undefined || !canBeDraftedEarly(container, input.desired.pod))
       return undefined;
     const images = drafts.images(container, input);
@@ -116,15 +121,13 @@ export class ContainerStarter {
     signal.throwIfAborted();
     const id = await this.#createContainer(creation);
     const { name } = container;
-    const message = `Created container: ${name}`;
-    this.#record(container, input, { type: "Normal", reason: "Created", message });
+    this.#record(container, input, normal("Created", `Created container: ${name}`));
     await creation.settled;
     signal.throwIfAborted();
     await this.#options.cri.startContainer(id).catch((error: unknown) => {
       throw withReason("RunContainerError", error);
     });
-    const started = `Started container ${name}`;
-    this.#record(container, input, { type: "Normal", reason: "Started", message: started });
+    this.#record(container, input, normal("Started", `Started container ${name}`));
     return id;
   }
 
@@ -155,16 +158,15 @@ export class ContainerStarter {
       const target = { containerId: id, podIP, ports: container.ports };
       await this.#options.lifecycle.run(hook, target, { signal: input.signal });
     } catch (error) {
+      const message = "PostStartHook failed";
       if (!input.signal.aborted) {
         // The hook's output may contain secrets: it is logged, but not sent in an event.
         const pod = podName(input.desired.pod);
         const facts = { pod, container: container.name, error: messageOf(error) };
         this.#options.log.warn("postStart hook failed", facts);
-        const message = "PostStartHook failed";
-        this.#record(container, input, { type: "Warning", reason: "FailedPostStartHook", message });
+        this.#record(container, input, warning("FailedPostStartHook", message));
         input.onHookFailed(id);
       }
-      const message = "PostStartHook failed";
       throw new AgentError({ reason: "PostStartHookError", message, cause: error });
     }
   }
@@ -177,10 +179,6 @@ export class ContainerStarter {
   #record(container: Container, input: ActionInput, event: EventContent): void {
     this.#options.record(containerEvent(input.desired.pod, container.name, event));
   }
-}
-
-function named({ spec }: Pod, name: string): Container | undefined {
-  return allContainers(spec).find((one) => one.name === name);
 }
 
 /** Failures that have their own event, or that are retried without one. */

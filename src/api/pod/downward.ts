@@ -1,6 +1,6 @@
 // The values behind fieldRef and resourceFieldRef. kubelet: fieldpath, ExtractContainerResourceValue
 
-import { allContainers, type Pod } from "../v1/pod.ts";
+import { findContainer, type Pod } from "../v1/pod.ts";
 import { parseQuantity, wholeUnits } from "../resource/quantity.ts";
 import {
   PLAIN_POD_FIELDS,
@@ -81,7 +81,7 @@ export function containerResource(
   { container: asking, node }: ContainerOnNode,
 ): string | undefined {
   const name = ref.containerName ?? asking;
-  const container = allContainers(pod.spec).find((one) => one.name === name);
+  const container = findContainer(pod.spec, name);
   const [, kind, resource = ""] = /^(limits|requests)\.(.+)$/.exec(ref.resource) ?? [];
   if (container === undefined || (kind !== "limits" && kind !== "requests")) return undefined;
   const written = amountOf(container.resources[kind], resource);

@@ -40,6 +40,14 @@ export type RecordEvent = (event: NewEvent) => void;
 /** An event without the object that it is about. */
 export type EventContent = Pick<NewEvent, "type" | "reason" | "message">;
 
+export function normal(reason: string, message: string): EventContent {
+  return { type: "Normal", reason, message };
+}
+
+export function warning(reason: string, message: string): EventContent {
+  return { type: "Warning", reason, message };
+}
+
 /** An event about one container of a pod. */
 export function containerEvent(
   { metadata, spec }: Pod,

@@ -46,6 +46,10 @@ export function allContainers(spec: PodSpec): readonly Container[] {
   return [...spec.initContainers, ...spec.containers];
 }
 
+export function findContainer(spec: PodSpec, name: string): Container | undefined {
+  return allContainers(spec).find((container) => container.name === name);
+}
+
 export interface PlacedContainer {
   readonly container: Container;
   readonly list: "initContainers" | "containers";

@@ -5,7 +5,7 @@ import type { CriClient } from "../../cri/cri-client.ts";
 import { isUnimplemented } from "../../cri/cri-error.ts";
 import { CgroupDriver as CriCgroupDriver } from "../../cri/gen/runtime/v1/api_pb.ts";
 import type { CgroupDriver } from "./cgroup-parent.ts";
-import { parseJson, isJsonObject } from "../../lib/json.ts";
+import { memberOf, parseJson } from "../../lib/json.ts";
 
 /** `configured`, else from CRI's RuntimeConfig, else from containerd's verbose Status, else cgroupfs. */
 export async function findCgroupDriver(
@@ -26,12 +26,8 @@ export async function findCgroupDriver(
 
 /** containerd 1.x: its whole CRI configuration as JSON. */
 export function driverOfStatus(config: string | undefined): CgroupDriver {
-  const containerd = field(parseJson(config ?? "{}"), "containerd");
-  const name = field(containerd, "defaultRuntimeName");
-  const runtime = field(field(containerd, "runtimes"), String(name));
-  return field(field(runtime, "options"), "SystemdCgroup") === true ? "systemd" : "cgroupfs";
-}
-
-function field(value: unknown, name: string): unknown {
-  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  const containerd = memberOf(parseJson(config ?? "{}"), "containerd");
+  const name = memberOf(containerd, "defaultRuntimeName");
+  const runtime = memberOf(memberOf(containerd, "runtimes"), String(name));
+  return memberOf(memberOf(runtime, "options"), "SystemdCgroup") === true ? "systemd" : "cgroupfs";
 }

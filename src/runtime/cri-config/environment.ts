@@ -8,7 +8,7 @@ import {
   type NodeAllocatable,
 } from "../../api/pod/downward.ts";
 import type { LocalObjects } from "../../api/v1/object/local-object.ts";
-import type { EventContent } from "../../api/v1/events.ts";
+import { warning, type EventContent } from "../../api/v1/events.ts";
 import type { EnvFrom, EnvSource, EnvVar } from "../../api/v1/environment.ts";
 import type { KeySelector } from "../../api/v1/references.ts";
 import { type AgentError, configError } from "../../lib/errors.ts";
@@ -122,7 +122,7 @@ function skipped(
 ): EventContent {
   const object = `EnvFrom ${type} ${metadata.namespace}/${name}`;
   const message = `Keys [${invalid.join(", ")}] from the ${object} were skipped since they are considered invalid environment variable names.`;
-  return { type: "Warning", reason: "InvalidEnvironmentVariableNames", message };
+  return warning("InvalidEnvironmentVariableNames", message);
 }
 
 interface ValueContext {

@@ -1,7 +1,7 @@
 // The DNS configuration of a pod, and the node's resolv.conf that it may come from.
 // kubelet: network/dns Configurer.GetPodDNS, parseResolvConf
 
-import type { EventContent } from "../../api/v1/events.ts";
+import { warning, type EventContent } from "../../api/v1/events.ts";
 import type { PodDnsConfig } from "../../api/v1/dns.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 
@@ -96,8 +96,7 @@ function fittingSearches(searches: readonly string[]): string[] {
 }
 
 function tooMany(what: string, applied: readonly string[]): EventContent {
-  const message = `${what}: ${applied.join(" ")}`;
-  return { type: "Warning", reason: "DNSConfigForming", message };
+  return warning("DNSConfigForming", `${what}: ${applied.join(" ")}`);
 }
 
 function unique(values: readonly string[]): string[] {

@@ -3,7 +3,7 @@
 
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
 import type { LifecycleHandler } from "../../api/v1/probe.ts";
-import { allContainers, type Pod } from "../../api/v1/pod.ts";
+import { findContainer, type Pod } from "../../api/v1/pod.ts";
 import type { Monotonic } from "../../lib/clock.ts";
 import { roleInSpec } from "../cri-config/stop-annotations.ts";
 import type { ContainerPort } from "../../api/v1/container-ports.ts";
@@ -35,8 +35,7 @@ const LEAST_STOP_SECONDS = 2;
 const LATE_TURN_MS = 3000;
 
 export function stopFacts(container: ObservedContainer, pod: Pod | undefined): StopFacts {
-  const spec =
-    pod && allContainers(pod.spec).find((candidate) => candidate.name === container.name);
+  const spec = pod && findContainer(pod.spec, container.name);
   if (pod === undefined || spec === undefined) {
     const { role = { type: "App" }, preStop, ports = [] } = container;
     return { role, preStop, ports };

@@ -87,7 +87,7 @@ describe("the pull policy", () => {
   test("IfNotPresent does not pull what is there", async () => {
     const world = new World(present);
     expect(await world.ensure("IfNotPresent")).toEqual({
-      imageRef: idOf(IMAGE),
+      ref: idOf(IMAGE),
       username: "",
       how: "Present",
     });
@@ -97,12 +97,12 @@ describe("the pull policy", () => {
   test("IfNotPresent pulls what is absent", async () => {
     const world = new World();
     expect(await world.ensure("IfNotPresent")).toEqual({
-      imageRef: idOf(IMAGE),
+      ref: idOf(IMAGE),
       username: "",
       how: "Pulled",
     });
     expect(await world.ensure("IfNotPresent")).toEqual({
-      imageRef: idOf(IMAGE),
+      ref: idOf(IMAGE),
       username: "",
       how: "Present",
     });
@@ -163,7 +163,7 @@ describe("the registry out of reach", () => {
   test("Always falls back to the image that is here, at once also the next time", async () => {
     const world = new World({ images: [IMAGE] });
     world.cri.faults.order("pullImage", NO_REGISTRY, { times: Infinity });
-    const local = { imageRef: idOf(IMAGE), username: "", how: "LocalInstead" } as const;
+    const local = { ref: idOf(IMAGE), username: "", how: "LocalInstead" } as const;
     expect(await world.ensure("Always")).toEqual(local);
     expect(await world.ensure("Always")).toEqual(local);
     expect(world.count("pullImage")).toBe(1);
@@ -300,7 +300,7 @@ describe("many at once", () => {
     const world = new World({ latencyMs: { imageStatus: 5, pullImage: 1_000 } });
     const all = Promise.all(Array.from({ length: 50 }, () => world.ensure("IfNotPresent")));
     await world.clock.advance(2_000);
-    expect(new Set((await all).map(({ imageRef }) => imageRef))).toEqual(new Set([idOf(IMAGE)]));
+    expect(new Set((await all).map(({ ref }) => ref))).toEqual(new Set([idOf(IMAGE)]));
     expect([world.count("imageStatus"), world.count("pullImage")]).toEqual([2, 1]);
   });
 

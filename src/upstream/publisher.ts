@@ -14,16 +14,14 @@ import {
   afterRefusal,
   afterSuccess,
   anyOnProbation,
-  isSetAside,
   nextRetry,
-  type Suspects,
   topicsCondition,
+  topicsSetAside,
+  UNANSWERED,
+  type Suspects,
 } from "./link/topic-circuit-breaker.ts";
 
-export type OutboxRows = Pick<
-  Outbox,
-  "nextBatch" | "sent" | "retry" | "released" | "setAside" | "readmit"
->;
+export type OutboxRows = Pick<Outbox, "nextBatch" | "sent" | "retry" | "released">;
 
 export interface PublisherOptions {
   readonly clock: Clock;
@@ -62,6 +60,7 @@ const QUOTA_BACKOFF = { initial: 1_000, max: 300_000, resetAfter: 600_000 };
 export class Publisher {
   readonly #options: PublisherOptions;
   readonly #work = new LatestBox<true>();
+  /** Topics that the broker refused, with the reason; tried again after an hour, and kept until the broker accepts them. */
   readonly #denied = new Map<string, string>();
   #suspects: Suspects = new Map();
 
@@ -93,7 +92,6 @@ export class Publisher {
 
   async #step(drain: Drain): Promise<void> {
     const now = this.#options.clock.monotonic();
-    this.#readmit(now);
     const packets = this.#next(drain, now);
     for (const packet of packets) {
       await this.#pace(drain);
@@ -106,7 +104,7 @@ export class Publisher {
   #next(drain: Drain, now: Monotonic): readonly Packet[] {
     const free = this.#window(drain, now) - drain.inFlight.size;
     if (free <= 0 || now < retryAt(drain.quota)) return [];
-    const rows = this.#options.outbox.nextBatch(free);
+    const rows = this.#options.outbox.nextBatch(free, topicsSetAside(this.#suspects, now));
     const nothingLeft = rows.length === 0 && drain.inFlight.size === 0;
     if (nothingLeft) drain.catchingUp = false;
     const origin = { incarnation: this.#options.incarnation, session: drain.number };
@@ -238,17 +236,14 @@ export class Publisher {
   #blame(unanswered: readonly Packet[]): void {
     const now = this.#options.clock.monotonic();
     const topics = [...new Set(unanswered.map(({ message }) => message.topic))];
-    const before = this.#suspects;
-    this.#suspects = afterDisconnect(before, topics, now);
-    for (const topic of topics) {
-      if (isSetAside(this.#suspects, topic, now) && !isSetAside(before, topic, now))
-        this.#setAside(topic, "was in flight at three disconnects in a row");
-    }
+    const before = topicsSetAside(this.#suspects, now);
+    this.#suspects = afterDisconnect(this.#suspects, topics, now);
+    for (const topic of topicsSetAside(this.#suspects, now))
+      if (!before.includes(topic)) this.#setAside(topic, UNANSWERED);
   }
 
   #setAside(topic: string, why: string): void {
-    const { log, outbox, onSetAside } = this.#options;
-    outbox.setAside(topic);
+    const { log, onSetAside } = this.#options;
     log.warn("the broker does not accept a topic; nothing is sent on it for an hour", {
       topic,
       why,
@@ -257,24 +252,6 @@ export class Publisher {
     this.#denied.set(topic, why);
     if (!isKnown) onSetAside?.(topic, why);
     this.#emitConditions();
-  }
-
-  /** Topics are tried again after an hour; the condition stays until the broker accepts them. */
-  #readmit(now: Monotonic): void {
-    const due = [...this.#suspects].some(
-      ([, { setAsideUntil }]) => setAsideUntil !== undefined && setAsideUntil <= now,
-    );
-    if (!due) return;
-    const { outbox } = this.#options;
-    outbox.readmit();
-    const next = [...this.#suspects].map(([topic, suspect]) =>
-      isSetAside(this.#suspects, topic, now)
-        ? ([topic, suspect] as const)
-        : ([topic, { strikes: suspect.strikes }] as const),
-    );
-    this.#suspects = new Map(next);
-    for (const topic of this.#suspects.keys())
-      if (isSetAside(this.#suspects, topic, now)) outbox.setAside(topic);
   }
 
   #emitConditions(): void {

@@ -65,7 +65,6 @@ export class Outbox {
   readonly #inFlight = new Map<number, Row>();
   /** Refreshes by topic; their ids are negative. */
   readonly #refreshes = new Map<string, Row>();
-  readonly #setAside = new Set<string>();
   #lastRefresh = 0;
   readonly #rowsOfTopic: Query<[string], Row>;
   readonly #insert: Query<[number, string, string, Uint8Array, number, number, string], unknown>;
@@ -172,19 +171,20 @@ export class Outbox {
     return this.#inFlightRows().find((row) => row.id < 0 && row.topic === topic);
   }
 
-  /** At most `limit` rows to publish now; they are in flight until `sent`, `retry` or `released`. */
-  nextBatch(limit: number): readonly OutboxRow[] {
+  /** At most `limit` rows to publish now, of other topics than `setAside`; they are in flight until `sent`, `retry` or
+   * `released`. */
+  nextBatch(limit: number, setAside: readonly string[] = []): readonly OutboxRow[] {
     if (limit <= 0) return [];
     const flying = this.#inFlightRows();
     const topics = flying.filter(isOfTopic).map(({ topic }) => topic);
     const stored = this.#next.all(
       JSON.stringify(flying.map(({ id }) => id)),
       JSON.stringify(topics),
-      JSON.stringify([...this.#setAside]),
+      JSON.stringify(setAside),
       limit,
     );
     const refreshes = [...this.#refreshes.values()].filter(
-      ({ topic }) => !topics.includes(topic) && !this.#setAside.has(topic),
+      ({ topic }) => !topics.includes(topic) && !setAside.includes(topic),
     );
     const batch = [...stored, ...refreshes].toSorted((a, b) => a.rank - b.rank).slice(0, limit);
     for (const row of batch) {
@@ -234,16 +234,6 @@ export class Outbox {
   #takeBack(row: Row): void {
     const newer = this.#refreshes.has(row.topic) || this.#rowsOfTopic.get(row.topic) !== undefined;
     if (row.id < 0 && !newer) this.#refreshes.set(row.topic, row);
-  }
-
-  /** Sends nothing on this topic until `readmit`: the broker refuses it. */
-  setAside(topic: string): void {
-    this.#setAside.add(topic);
-  }
-
-  /** Tries again what was set aside. */
-  readmit(): void {
-    this.#setAside.clear();
   }
 
   /** Topics of this kind with a retained message at the broker, or soon: to be cleared when their pod is gone. */

@@ -2,24 +2,23 @@
 // that the broker refuses or whose content is too large.
 
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
-import { deadline, type Clock, type Monotonic, aborted } from "../../lib/clock.ts";
+import { deadline, type Monotonic, aborted } from "../../lib/clock.ts";
+import type { Edges } from "../../edges.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { Limiter } from "../../lib/limiter.ts";
-import type { Logger } from "../../lib/logger.ts";
 import { LatestBox } from "../../lib/mailbox.ts";
 import type { MqttSession, SessionEnd } from "../../mqtt/mqtt-link.ts";
 import {
   afterDisconnect,
   afterRefusal,
-  isSetAside,
   RETRY_MS,
-  type Suspects,
   topicsCondition,
+  topicsSetAside,
+  UNANSWERED,
+  type Suspects,
 } from "./topic-circuit-breaker.ts";
 
-export interface SubscriptionsOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface SubscriptionsOptions extends Pick<Edges, "clock" | "log"> {
   /** The exact topics, read anew at each connect and after `changed()`. */
   readonly filters: () => readonly string[];
   /** Former topics whose subscriptions the broker may still have; absent = none. */
@@ -29,7 +28,7 @@ export interface SubscriptionsOptions {
 }
 
 const FILTERS_A_PACKET = 8;
-const SUBACK_TIMEOUT_MS = 30_000;
+const ANSWER_TIMEOUT_MS = 30_000;
 /** When subscribing one by one: time for the retained message to arrive after the SUBACK. */
 const SETTLE_MS = 1_000;
 const PACKET_TOO_LARGE = 0x95;
@@ -91,16 +90,12 @@ export class Subscriptions {
   }
 
   async #subscribeWanted(session: MqttSession, signal: AbortSignal): Promise<void> {
-    const now = this.#options.clock.monotonic();
+    const setAside = topicsSetAside(this.#suspects, this.#options.clock.monotonic());
     const wanted = this.#options.filters();
     this.#forgetAllBut(wanted);
-    const fresh = wanted.filter((filter) => !this.#asked.has(filter));
+    const fresh = wanted.filter((filter) => !this.#asked.has(filter) && !setAside.includes(filter));
     this.#asked = new Set(wanted);
-    await this.#ask(
-      session,
-      fresh.filter((filter) => !isSetAside(this.#suspects, filter, now)),
-      signal,
-    );
+    await this.#ask(session, fresh, signal);
   }
 
   async #dropUnwanted(session: MqttSession, signal: AbortSignal): Promise<void> {
@@ -112,29 +107,11 @@ export class Subscriptions {
     );
     for (let at = 0; at < left.length && !signal.aborted; at += FILTERS_A_PACKET) {
       const some = left.slice(at, at + FILTERS_A_PACKET);
-      if (!(await this.#unsubscribe(session, some, signal))) return;
+      const request = session.unsubscribe(some).then(() => true);
+      const answer = await this.#answer(request, session, { filters: some, signal });
+      if (answer === undefined) return;
       for (const filter of some) this.#dropped.add(filter);
     }
-  }
-
-  /** False = there was no answer, and the session is over. */
-  async #unsubscribe(
-    session: MqttSession,
-    filters: readonly string[],
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const { clock, log } = this.#options;
-    using limit = deadline(clock, SUBACK_TIMEOUT_MS, signal);
-    const answer = session.unsubscribe(filters).then(
-      () => true,
-      (error: unknown) => {
-        log.debug("unsubscribe failed", { filters, error: messageOf(error) });
-        return false;
-      },
-    );
-    const answered = await Promise.race([answer, aborted(limit.signal)]);
-    if (answered === undefined && !signal.aborted) session.abort();
-    return answered === true;
   }
 
   async #retry(session: MqttSession, signal: AbortSignal): Promise<void> {
@@ -167,7 +144,8 @@ export class Subscriptions {
       const some = filters.slice(at, at + size);
       this.#unanswered = some;
       this.#settling = this.#oneByOne ? some[0] : undefined;
-      const granted = await this.#subscribe(session, some, signal);
+      const request = session.subscribe(some);
+      const granted = await this.#answer(request, session, { filters: some, signal });
       if (granted === undefined) return;
       this.#unanswered = [];
       this.#granted(some, granted);
@@ -176,20 +154,20 @@ export class Subscriptions {
     if (!signal.aborted) this.#settling = undefined;
   }
 
-  async #subscribe(
+  /** The broker's answer to a request for these filters; undefined = there was none, and the session is over. */
+  async #answer<T>(
+    request: Promise<T>,
     session: MqttSession,
-    filters: readonly string[],
-    signal: AbortSignal,
-  ): Promise<readonly number[] | undefined> {
+    { filters, signal }: { readonly filters: readonly string[]; readonly signal: AbortSignal },
+  ): Promise<T | undefined> {
     const { clock, log } = this.#options;
-    using limit = deadline(clock, SUBACK_TIMEOUT_MS, signal);
+    using limit = deadline(clock, ANSWER_TIMEOUT_MS, signal);
     try {
-      const answer = session.subscribe(filters);
-      const granted = await Promise.race([answer, aborted(limit.signal)]);
-      if (granted === undefined && !signal.aborted) session.abort();
-      return granted;
+      const answer = await Promise.race([request, aborted(limit.signal)]);
+      if (answer === undefined && !signal.aborted) session.abort();
+      return answer;
     } catch (error) {
-      log.debug("subscribe failed", { filters, error: messageOf(error) });
+      log.debug("a subscription was not answered", { filters, error: messageOf(error) });
       // The answer does not match the request; if the session is over, abort() does nothing.
       session.abort();
       return undefined;
@@ -221,11 +199,11 @@ export class Subscriptions {
   }
 
   #blameClose(now: Monotonic): void {
-    const before = this.#suspects;
-    this.#suspects = afterDisconnect(before, this.#unanswered, now);
-    for (const filter of this.#unanswered) {
-      if (!isSetAside(this.#suspects, filter, now) || isSetAside(before, filter, now)) continue;
-      this.#denied.set(filter, "was in flight at three disconnects in a row");
+    const before = topicsSetAside(this.#suspects, now);
+    this.#suspects = afterDisconnect(this.#suspects, this.#unanswered, now);
+    for (const filter of topicsSetAside(this.#suspects, now)) {
+      if (before.includes(filter)) continue;
+      this.#denied.set(filter, UNANSWERED);
       this.#options.log.warn("a subscription ends the connection; not subscribing for an hour", {
         filter,
       });

@@ -3,7 +3,7 @@
 import type { Monotonic } from "../../lib/clock.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 
-export interface Suspect {
+interface Suspect {
   /** Consecutive disconnects at which it was unanswered. */
   readonly strikes: number;
   /** Not used until then. */
@@ -16,6 +16,8 @@ export type Suspects = ReadonlyMap<string, Suspect>;
 /** A topic that is set aside is tried again after this many ms. */
 export const RETRY_MS = 3_600_000;
 const STRIKES = 3;
+/** Why a topic is set aside after so many strikes. */
+export const UNANSWERED = "was in flight at three disconnects in a row";
 
 /** The suspects after the broker closed the connection with `unanswered` topics in flight. */
 export function afterDisconnect(
@@ -23,10 +25,7 @@ export function afterDisconnect(
   unanswered: readonly string[],
   now: Monotonic,
 ): Suspects {
-  const next = new Map<string, Suspect>();
-  for (const [topic, suspect] of suspects) {
-    if (isSetAside(suspects, topic, now)) next.set(topic, suspect);
-  }
+  const next = new Map([...suspects].filter(([, suspect]) => isSetAside(suspect, now)));
   for (const topic of unanswered) {
     const strikes = (suspects.get(topic)?.strikes ?? 0) + 1;
     // At a retry after the hour, one strike is enough.
@@ -47,16 +46,18 @@ export function afterSuccess(suspects: Suspects, topic: string): Suspects {
   return new Map([...suspects].filter(([other]) => other !== topic));
 }
 
-export function isSetAside(suspects: Suspects, topic: string, now: Monotonic): boolean {
-  const until = suspects.get(topic)?.setAsideUntil;
-  return until !== undefined && until > now;
+/** The topics that must not be used now. */
+export function topicsSetAside(suspects: Suspects, now: Monotonic): readonly string[] {
+  return [...suspects].flatMap(([topic, suspect]) => (isSetAside(suspect, now) ? [topic] : []));
+}
+
+function isSetAside({ setAsideUntil = 0 }: Suspect, now: Monotonic): boolean {
+  return setAsideUntil > now;
 }
 
 /** Whether a suspected topic may be used: then one topic at a time, so that the cause becomes known. */
 export function anyOnProbation(suspects: Suspects, now: Monotonic): boolean {
-  return [...suspects].some(
-    ([topic, { strikes }]) => strikes > 0 && !isSetAside(suspects, topic, now),
-  );
+  return [...suspects.values()].some((one) => one.strikes > 0 && !isSetAside(one, now));
 }
 
 /** When the next topic that is set aside may be tried again. */

@@ -36,7 +36,6 @@ const BASE: MqttConfig = {
 export class MemoryOutbox implements OutboxRows {
   readonly rows: OutboxRow[] = [];
   readonly inFlight = new Set<number>();
-  readonly #aside = new Set<string>();
   #lastId = 0;
 
   put(topic: string, text: string, kind: OutboxRow["kind"] = "pod"): number {
@@ -46,9 +45,9 @@ export class MemoryOutbox implements OutboxRows {
     return this.#lastId;
   }
 
-  nextBatch(limit: number): readonly OutboxRow[] {
+  nextBatch(limit: number, setAside: readonly string[]): readonly OutboxRow[] {
     const free = this.rows.filter(
-      ({ id, topic }) => !this.inFlight.has(id) && !this.#aside.has(topic),
+      ({ id, topic }) => !this.inFlight.has(id) && !setAside.includes(topic),
     );
     const batch = free.slice(0, limit);
     for (const { id } of batch) this.inFlight.add(id);
@@ -71,14 +70,6 @@ export class MemoryOutbox implements OutboxRows {
 
   released(): void {
     this.inFlight.clear();
-  }
-
-  setAside(topic: string): void {
-    this.#aside.add(topic);
-  }
-
-  readmit(): void {
-    this.#aside.clear();
   }
 }
 

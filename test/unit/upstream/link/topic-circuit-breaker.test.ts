@@ -5,13 +5,15 @@ import {
   afterRefusal,
   afterSuccess,
   anyOnProbation,
-  isSetAside,
   nextRetry,
   RETRY_MS,
+  topicsSetAside,
   type Suspects,
 } from "../../../../src/upstream/link/topic-circuit-breaker.ts";
 
 const none: Suspects = new Map();
+const isSetAside = (suspects: Suspects, topic: string, now: number): boolean =>
+  topicsSetAside(suspects, now).includes(topic);
 
 test("sets a topic aside that was unanswered at three disconnects in a row", () => {
   const once = afterDisconnect(none, ["a", "b"], 0);

@@ -2,7 +2,12 @@
 
 import type { LocalObject } from "../api/v1/object/local-object.ts";
 import { type Pod, allContainers } from "../api/v1/pod.ts";
-import type { ContainerState, ContainerStatus, PodStatus } from "../api/v1/pod-status.ts";
+import {
+  type ContainerState,
+  type ContainerStatus,
+  type PodStatus,
+  withMessages,
+} from "../api/v1/pod-status.ts";
 import type { PodEntry } from "./pod-list.ts";
 import type { Container } from "../api/v1/container.ts";
 
@@ -111,22 +116,7 @@ function changeTexts(value: unknown, change: Change): unknown {
 
 /** The status with the secrets replaced in its messages, the only texts that pods can write. */
 export function redactStatus(status: PodStatus, secrets: ReadonlySet<string>): PodStatus {
-  if (secrets.size === 0) return status;
-  const change = redactor(secrets);
-  return changeContainers(
-    {
-      ...status,
-      ...changeMessage(status, change),
-      conditions: status.conditions.map((condition) => ({
-        ...condition,
-        ...changeMessage(condition, change),
-      })),
-    },
-    ({ waiting, terminated }) => ({
-      ...(waiting && { waiting: { ...waiting, ...changeMessage(waiting, change) } }),
-      ...(terminated && { terminated: { ...terminated, ...changeMessage(terminated, change) } }),
-    }),
-  );
+  return secrets.size === 0 ? status : withMessages(status, redactor(secrets));
 }
 
 /** The pod without values of environment variables and without termination messages. */
@@ -136,7 +126,7 @@ export function withoutValues(entry: PodEntry): PodEntry {
     pod: podWithoutValues(entry.pod),
     // A termination message is any text, perhaps the Secret that the container could not use.
     status: changeContainers(entry.status, ({ terminated }) => ({
-      ...(terminated && { terminated: { ...terminated, ...changeMessage(terminated, sizeOnly) } }),
+      ...(terminated && { terminated: withMessages(terminated, sizeOnly) }),
     })),
   };
 }
@@ -180,11 +170,4 @@ function changeContainers(
     initContainerStatuses: status.initContainerStatuses.map(changed),
     containerStatuses: status.containerStatuses.map(changed),
   };
-}
-
-function changeMessage(
-  { message }: { readonly message?: string },
-  change: Change,
-): { readonly message?: string } {
-  return message === undefined ? {} : { message: change(message) };
 }

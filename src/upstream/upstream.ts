@@ -14,8 +14,8 @@ import { LinkMeter, type LinkBytes } from "./link/link-bytes.ts";
 import { podLine } from "./report/pod-line.ts";
 import { Publisher } from "./publisher.ts";
 import { ReportLoop } from "./report/report-loop.ts";
-import { podTopicPayload, report, reportContent, type MessageNumber } from "./report/report.ts";
-import type { Ack } from "../protocol/reported-state.ts";
+import { podTopicPayload, report, reportContent } from "./report/report.ts";
+import type { Ack, MessageNumber } from "../protocol/reported-state.ts";
 import type { Edges } from "../edges.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
 

@@ -99,3 +99,18 @@ export interface PodFailure {
   readonly reason: string;
   readonly message: string;
 }
+
+/** A copy of a status, or of parts of one, with every message changed, at any depth. */
+export function withMessages<T extends object>(status: T, change: (message: string) => string): T {
+  const copy = structuredClone(status);
+  changeMessages(copy, change);
+  return copy;
+}
+
+function changeMessages(copy: object, change: (message: string) => string): void {
+  for (const [name, member] of Object.entries<unknown>({ ...copy })) {
+    if (typeof member === "object" && member !== null) changeMessages(member, change);
+    else if (name === "message" && typeof member === "string")
+      Object.assign(copy, { message: change(member) });
+  }
+}

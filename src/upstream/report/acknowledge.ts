@@ -6,7 +6,7 @@ import { failureWords, takenBack } from "../../api/pod/update-condition.ts";
 import { rfc3339, type Monotonic } from "../../lib/clock.ts";
 import type { DocumentState, ImageProgress } from "../../protocol/desired-document.ts";
 import type { Ack, LastRejected } from "../../protocol/reported-state.ts";
-import { reportedSource, wireText } from "../../protocol/wire-text.ts";
+import { reportedSource } from "../../protocol/wire-text.ts";
 import {
   judgeDocument,
   type DocumentHealth,
@@ -62,11 +62,7 @@ export function acknowledge(
 ): Acknowledgement | undefined {
   const { document, lastRejected, images } = state;
   const source = reportedSource(state.source);
-  const rejected = lastRejected && {
-    ...lastRejected,
-    message: wireText(lastRejected.message),
-    at: rfc3339(lastRejected.at),
-  };
+  const rejected = lastRejected && { ...lastRejected, at: rfc3339(lastRejected.at) };
   if (document === undefined)
     return rejected === undefined ? undefined : onlyRejected(source, rejected, facts);
   const { epoch, generation, digest, policy, pods, signed = false } = document;

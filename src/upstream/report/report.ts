@@ -2,20 +2,14 @@
 
 import { canonicalJson } from "../../lib/json.ts";
 import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
-import type {
-  ContainerState,
-  ContainerStatus,
-  NodeCondition,
-  NodeStatus,
-  PodStatus,
-} from "../../api/v1/pod-status.ts";
+import { type NodeStatus, type PodStatus, withMessages } from "../../api/v1/pod-status.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import type {
-  Ack,
   PodLine,
   PodReport,
   RejectedLine,
   ReportedState,
+  MessageNumber,
 } from "../../protocol/reported-state.ts";
 import {
   MAX_PAYLOAD_BYTES,
@@ -26,21 +20,12 @@ import {
 } from "../../protocol/wire-text.ts";
 import { compareText } from "../../lib/compare.ts";
 
-/** Orders messages: session and seq are comparable only inside one incarnation. */
-export interface MessageNumber {
-  readonly incarnation: string;
-  readonly session: number;
-  readonly seq: number;
-}
-
-export interface ReportInput extends MessageNumber {
-  readonly node: string;
+export interface ReportInput extends Pick<
+  ReportedState,
+  keyof MessageNumber | "node" | "clockTrusted" | "desired" | "status" | "pods"
+> {
   /** Wall-clock milliseconds. */
   readonly time: number;
-  readonly clockTrusted: boolean;
-  readonly desired: readonly Ack[];
-  readonly status: NodeStatus;
-  readonly pods: readonly PodLine[];
   readonly rejected: readonly Rejection[];
 }
 
@@ -53,27 +38,21 @@ const ACKS_BYTES = 20 * 1024;
 const SPARE_BYTES = 64;
 
 /** Pods by name; those without room are counted in `truncated`. Texts are cut to 256 bytes, without control characters. */
-export function report(input: ReportInput): ReportedState {
-  const { node, incarnation, session, seq, clockTrusted } = input;
+export function report({ time, pods, rejected, ...input }: ReportInput): ReportedState {
   const head: ReportedState = {
     apiVersion: "agent/v1",
     kind: "ReportedState",
-    node,
-    incarnation,
-    session,
-    seq,
-    time: rfc3339(input.time),
-    clockTrusted,
-    desired: fitting(input.desired.map(wireAck), ACKS_BYTES),
-    status: wireStatus(input.status),
+    ...input,
+    time: rfc3339(time),
+    desired: fitting(withMessages(input.desired, wireText), ACKS_BYTES),
+    status: fittingNodeStatus(withMessages(input.status, wireText)),
     pods: [],
-    rejected: rejectedLines(input.rejected),
+    rejected: rejectedLines(rejected),
   };
   const room = MAX_PAYLOAD_BYTES - sizeOf(head) - SPARE_BYTES;
-  const lines = input.pods.toSorted(byName).map(wireLine);
-  const pods = fitting(lines, room);
-  const truncated = lines.length - pods.length;
-  return { ...head, pods, ...(truncated > 0 ? { truncated } : {}) };
+  const shown = fitting(pods.toSorted(byName).map(wireLine), room);
+  const truncated = pods.length - shown.length;
+  return { ...head, pods: shown, ...(truncated > 0 ? { truncated } : {}) };
 }
 
 /** Equal content need not be published again: everything but time, session and seq. */
@@ -84,24 +63,19 @@ export function reportContent(reported: ReportedState): string {
 
 /** The pod's own retained message; `content` is what has to differ for it to be published again. */
 export function podTopicPayload(
-  desired: DesiredPod,
+  { uid, specHash, source }: DesiredPod,
   status: PodStatus,
-  speaker: MessageNumber,
+  { incarnation, session, seq }: MessageNumber,
 ): { readonly payload: Uint8Array; readonly content: string } {
-  const { incarnation, session, seq } = speaker;
-  const { uid, specHash } = desired;
-  const content = { uid, specHash, source: reportedSource(desired.source) };
-  const whole: PodReport = {
+  const content = {
     incarnation,
-    session,
-    seq,
-    ...content,
-    status: fittingStatus(wirePodStatus(status)),
+    uid,
+    specHash,
+    source: reportedSource(source),
+    status: fittingStatus(withMessages(status, wireText)),
   };
-  return {
-    payload: jsonBytes(whole),
-    content: canonicalJson({ incarnation, ...content, status: whole.status }),
-  };
+  const whole: PodReport = { ...content, session, seq };
+  return { payload: jsonBytes(whole), content: canonicalJson(content) };
 }
 
 /** The longest start of the list whose JSON, with its commas, has at most `room` bytes. */
@@ -124,17 +98,6 @@ function byName(a: PodLine, b: PodLine): number {
     compareText(a.name, b.name) ||
     compareText(a.uid, b.uid)
   );
-}
-
-function wireAck(ack: Ack): Ack {
-  const { lastRejected, message } = ack;
-  return {
-    ...ack,
-    ...(message === undefined ? {} : { message: wireText(message) }),
-    ...(lastRejected === undefined
-      ? {}
-      : { lastRejected: { ...lastRejected, message: wireText(lastRejected.message) } }),
-  };
 }
 
 function wireLine(line: PodLine): PodLine {
@@ -160,61 +123,18 @@ function rejectedLine(rejection: Rejection): RejectedLine {
     ...(kind === undefined ? {} : { kind: wireText(kind) }),
     ...(namespace === undefined ? {} : { namespace: wireText(namespace) }),
     ...(name === undefined ? {} : { name: wireText(name) }),
-    code,
     ...(path === "" ? {} : { path: wireText(path) }),
+    code,
     message: wireText(file + message),
   };
 }
 
 /** A status too big for the report loses its messages first, then everything. */
-function wireStatus(status: NodeStatus): NodeStatus {
-  const cut = { ...status, conditions: status.conditions.map(wireCondition) };
-  if (sizeOf(cut) <= STATUS_BYTES) return cut;
-  const terse = { ...cut, conditions: cut.conditions.map((one) => ({ ...one, message: "" })) };
+function fittingNodeStatus(status: NodeStatus): NodeStatus {
+  if (sizeOf(status) <= STATUS_BYTES) return status;
+  const terse = withMessages(status, () => "");
   if (sizeOf(terse) <= STATUS_BYTES) return terse;
   return { conditions: [], addresses: [], capacity: {}, allocatable: {}, nodeInfo: {} };
-}
-
-function wireCondition(condition: NodeCondition): NodeCondition {
-  return { ...condition, message: wireText(condition.message) };
-}
-
-function wirePodStatus(status: PodStatus): PodStatus {
-  return {
-    ...status,
-    ...optionalMessage(status.message),
-    conditions: status.conditions.map((condition) => ({
-      ...condition,
-      ...optionalMessage(condition.message),
-    })),
-    initContainerStatuses: status.initContainerStatuses.map(wireContainer),
-    containerStatuses: status.containerStatuses.map(wireContainer),
-  };
-}
-
-function wireContainer(container: ContainerStatus): ContainerStatus {
-  return {
-    ...container,
-    state: wireContainerState(container.state),
-    lastState: wireContainerState(container.lastState),
-  };
-}
-
-function wireContainerState(state: ContainerState): ContainerState {
-  const { waiting, terminated } = state;
-  return {
-    ...state,
-    ...(waiting === undefined
-      ? {}
-      : { waiting: { ...waiting, ...optionalMessage(waiting.message) } }),
-    ...(terminated === undefined
-      ? {}
-      : { terminated: { ...terminated, ...optionalMessage(terminated.message) } }),
-  };
-}
-
-function optionalMessage(message: string | undefined): { readonly message?: string } {
-  return message === undefined ? {} : { message: wireText(message) };
 }
 
 /** Of very many containers the first ones are reported; init containers take at most half of the room. */

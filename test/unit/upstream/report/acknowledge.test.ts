@@ -270,17 +270,13 @@ describe("an accepted document", () => {
       generation: 5,
       digest: "sha256:d5",
       code: 410,
-      message: "too old\u001b[31m",
+      message: "too old",
       at: WALL,
       count: 2,
     };
     const { ack } = ackOf(aState([web], { lastRejected }), facts([readyFor("web", 10)]));
     expect(ack).toMatchObject({ phase: "Healthy", code: 200, generation: 7 });
-    expect(ack.lastRejected).toEqual({
-      ...lastRejected,
-      at: "2026-11-21T08:00:00Z",
-      message: "too old [31m",
-    });
+    expect(ack.lastRejected).toEqual({ ...lastRejected, at: "2026-11-21T08:00:00Z" });
   });
 });
 

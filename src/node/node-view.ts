@@ -230,8 +230,10 @@ export class NodeView implements ServerFacts {
 
   #nodeStatus(): NodeStatus {
     const { edges, version, config, runtime, addresses } = this.#options;
+    const { machine, bootId } = edges;
     this.#status = nodeStatus({
-      machine: { ...edges.machine, bootId: edges.bootId },
+      machine,
+      bootId,
       addresses: addresses.hostIPs(),
       runtime: runtimeOf(runtime),
       agentVersion: version,
@@ -247,17 +249,5 @@ export class NodeView implements ServerFacts {
 
 function runtimeOf({ version, conditions }: RuntimeWatch): NodeRuntime | undefined {
   if (version === undefined || conditions === undefined) return undefined;
-  const { networkReady, networkMessage } = conditions;
-  return {
-    name: version.runtimeName,
-    version: version.runtimeVersion,
-    conditions: [
-      {
-        type: "NetworkReady",
-        status: networkReady,
-        reason: networkReady ? "" : "NetworkPluginNotReady",
-        message: networkMessage,
-      },
-    ],
-  };
+  return { name: version.runtimeName, version: version.runtimeVersion, ...conditions };
 }

@@ -3,6 +3,7 @@
 
 import type { PodStatus } from "../api/v1/pod-status.ts";
 import { dependenciesOf, type Dependency } from "../api/pod/pod-annotations.ts";
+import { isConditionTrue } from "../api/pod/pod-summary.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
 import { nameOf } from "./plan.ts";
 
@@ -36,13 +37,11 @@ function unmet(dependency: Dependency, view: DependencyView): string | undefined
   return `waiting for pod ${name} to be ${dependency.state}; it is ${now}`;
 }
 
-function isMet(
-  state: Dependency["state"],
-  { phase, conditions, containerStatuses }: PodStatus,
-): boolean {
+function isMet(state: Dependency["state"], status: PodStatus): boolean {
+  const { phase, containerStatuses } = status;
   switch (state) {
     case "Ready":
-      return conditions.some(({ type, status }) => type === "Ready" && status === "True");
+      return isConditionTrue({ status }, "Ready");
     case "Running":
       // A pod that has completed counts as running. After a reboot the phase is that of the boot before.
       if (phase === "Succeeded") return true;

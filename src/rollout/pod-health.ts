@@ -8,6 +8,7 @@ import { type ContainerStatus, type PodStatus, allStatuses } from "../api/v1/pod
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { allContainers, type PodUID } from "../api/v1/pod.ts";
 import type { Monotonic } from "../lib/clock.ts";
+import { hasRun, lastEnd, statusNamed } from "../status/container-state.ts";
 import type { Container } from "../api/v1/container.ts";
 import { withoutUndefined } from "../lib/json.ts";
 
@@ -57,8 +58,8 @@ export function podHealth(desired: DesiredPod, facts: HealthFacts, before?: PodH
   const { status, now } = facts;
   const { spec } = desired.pod;
   const known = before?.uid === desired.uid ? before : undefined;
-  const ready = status !== undefined && facts.terminating !== true && isReady(status);
-  const readySince = ready ? (known?.readySince ?? now) : undefined;
+  const isReady = status !== undefined && isConditionTrue({ status }, "Ready");
+  const readySince = isReady && facts.terminating !== true ? (known?.readySince ?? now) : undefined;
   return {
     uid: desired.uid,
     stage: stageOf(facts),
@@ -106,7 +107,7 @@ function crashesOf(
 ): Pick<PodHealth, "crashes" | "totalCrashes"> {
   const all = allStatuses(status);
   const ends = allContainers(spec).map((container) => {
-    const own = all.find(({ name }) => name === container.name);
+    const own = statusNamed(all, container);
     const crashes = own === undefined ? 0 : crashesOfContainer(spec, container, own);
     return { crashes, isReady: own?.ready === true };
   });
@@ -127,12 +128,6 @@ function crashesOfContainer(spec: PodSpec, container: Container, status: Contain
   return status.restartCount + (hasCrashed ? 1 : 0);
 }
 
-/** Of the instance that counts now; undefined = it runs, or there was none. */
-function lastEnd({ state, lastState }: ContainerStatus): { readonly exitCode: number } | undefined {
-  if (state.terminated !== undefined) return state.terminated;
-  return state.waiting === undefined ? undefined : lastState.terminated;
-}
-
 type Why = Pick<PodHealth, "reason" | "message">;
 
 /** From the pod itself, else from the init container that blocks it, else from the first container that does not run. */
@@ -142,8 +137,7 @@ function whyNot(spec: PodSpec, status: PodStatus | undefined): Why {
   if (status.phase === "Succeeded") return {};
   const init = initBlock({ spec, status });
   const blocked = init === undefined ? undefined : { ...whyOf(init.status), reason: init.word };
-  if (blocked !== undefined && !isConditionTrue({ spec, status }, "Initialized"))
-    return why(blocked);
+  if (blocked !== undefined && !isConditionTrue({ status }, "Initialized")) return why(blocked);
   const first = status.containerStatuses.find((container) => !isGoing(container));
   if (first !== undefined) return why(whyOf(first));
   return status.phase === "Failed" || blocked === undefined ? {} : why(blocked);
@@ -173,12 +167,8 @@ function isPulling({ state }: ContainerStatus): boolean {
 }
 
 /** It runs, or has run. */
-function hasBegun({ state, lastState, restartCount }: ContainerStatus): boolean {
-  return state.waiting === undefined || lastState.terminated !== undefined || restartCount > 0;
-}
-
-function isReady({ conditions }: PodStatus): boolean {
-  return conditions.some(({ type, status }) => type === "Ready" && status === "True");
+function hasBegun(status: ContainerStatus): boolean {
+  return hasRun(status) || status.restartCount > 0;
 }
 
 /** Runs, or has completed. */

@@ -21,7 +21,7 @@ export interface ConditionsInput {
   readonly observed: ObservedPod | undefined;
   readonly statuses: PodContainerStatuses;
   readonly phase: PodPhase;
-  readonly disruption?: PodFacts["disruption"];
+  readonly disruption?: PodFacts["disruption"] | undefined;
 }
 
 type Verdict = Pick<PodCondition, "status" | "reason" | "message">;

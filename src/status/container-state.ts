@@ -26,6 +26,22 @@ export function hasRun({ state, lastState }: ContainerStatus): boolean {
   return state.waiting === undefined || lastState.terminated !== undefined;
 }
 
+/** The last end, also while it waits for its next start; undefined = it runs, or never ran. */
+export function lastEnd({
+  state,
+  lastState,
+}: ContainerStatus): ContainerStateTerminated | undefined {
+  if (state.terminated !== undefined) return state.terminated;
+  return state.waiting === undefined ? undefined : lastState.terminated;
+}
+
+export function statusNamed(
+  statuses: readonly ContainerStatus[],
+  { name }: { readonly name: string },
+): ContainerStatus | undefined {
+  return statuses.find((status) => status.name === name);
+}
+
 export function containerState(container: ObservedContainer): ContainerState {
   switch (container.state) {
     case "Created":

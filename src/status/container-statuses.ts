@@ -14,9 +14,8 @@ import type {
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { allContainers, isSidecar, type Pod } from "../api/v1/pod.ts";
 import { sharedMessage } from "./termination-share.ts";
-import { containerID, containerState, lostContainer } from "./container-state.ts";
+import { containerID, containerState, lostContainer, statusNamed } from "./container-state.ts";
 import { type PodFacts, isEnding, startsAgain } from "./facts.ts";
-import { terminatedStatuses } from "./terminated-statuses.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { ContainerVerdicts } from "../api/v1/probe.ts";
 
@@ -33,15 +32,14 @@ export function containerStatuses(all: ContainerStatusesInput): PodContainerStat
   const { spec } = all.pod;
   const input = { ...all, observed: withSharedMessages(all.observed, spec) };
   const { initContainerStatuses = [], containerStatuses: appStatuses = [] } = input.previous ?? {};
-  const statuses = {
+  return {
     initContainerStatuses: spec.initContainers.map((container) =>
-      statusOf(container, named(initContainerStatuses, container), input),
+      statusOf(container, statusNamed(initContainerStatuses, container), input),
     ),
     containerStatuses: spec.containers.map((container) =>
-      statusOf(container, named(appStatuses, container), input),
+      statusOf(container, statusNamed(appStatuses, container), input),
     ),
   };
-  return input.facts.terminated === true ? terminatedStatuses(spec, statuses) : statuses;
 }
 
 /** The termination messages of all containers share one limit. */
@@ -56,13 +54,6 @@ function withSharedMessages(
     message: sharedMessage(container.message, count),
   }));
   return { ...observed, containers };
-}
-
-function named(
-  statuses: readonly ContainerStatus[],
-  { name }: Container,
-): ContainerStatus | undefined {
-  return statuses.find((status) => status.name === name);
 }
 
 function statusOf(

@@ -1,6 +1,6 @@
 // The agent's facts about a pod beyond the runtime's state: why a container waits, why the pod ends.
 
-import type { PodCondition, ContainerStateTerminated } from "../api/v1/pod-status.ts";
+import type { ContainerStateTerminated } from "../api/v1/pod-status.ts";
 import type { ProbeVerdicts } from "../api/v1/probe.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
@@ -33,25 +33,14 @@ export interface PodFacts {
   readonly failed?: boolean;
   /** The pod is being stopped: no container starts again. */
   readonly terminating?: boolean;
-  /** Everything of the pod has stopped for good: the phase becomes `Succeeded` or `Failed`. */
-  readonly terminated?: boolean;
   /** The node itself ends the pod (eviction, shutdown): condition `DisruptionTarget`, which stays once published. */
   readonly disruption?: { readonly reason: string; readonly message: string };
-  /** Conditions beside the kubelet's own; listed last. */
-  readonly extraConditions?: readonly PodCondition[];
-  /** Wall-clock milliseconds when the agent first saw the pod; absent = as in `previous`, else now. */
-  readonly startTime?: number;
-}
-
-interface EndedContainer {
-  readonly container: Container;
-  readonly ended: ContainerStateTerminated;
 }
 
 /** Whether an ended container gets another instance. kubelet: ContainerShouldRestart, and instances that the agent replaces */
 export function startsAgain(
   spec: PodSpec,
-  { container, ended }: EndedContainer,
+  { container, ended }: { readonly container: Container; readonly ended: ContainerStateTerminated },
   facts: PodFacts,
 ): boolean {
   if (restartsAfter(spec, container, ended.exitCode)) return true;
@@ -60,5 +49,5 @@ export function startsAgain(
 
 /** The pod ends: no container starts again. */
 export function isEnding(facts: PodFacts): boolean {
-  return facts.terminating === true || facts.terminated === true || facts.failed === true;
+  return facts.terminating === true || facts.failed === true;
 }

@@ -30,26 +30,14 @@ export function generatePodStatus(input: GenerateInput): PodStatus {
   const statuses = statusesOf(input);
   const phase = phaseOf(input, statuses);
   const disruption = facts.disruption ?? disruptionOf(previous);
-  const conditions = [
-    ...podConditions({
-      spec: pod.spec,
-      observed,
-      statuses,
-      phase,
-      ...(disruption === undefined ? {} : { disruption }),
-    }),
-    ...(facts.extraConditions ?? []),
-  ];
+  const conditions = podConditions({ spec: pod.spec, observed, statuses, phase, disruption });
   return {
     observedGeneration: 1,
     phase,
     conditions: timed(conditions, previous?.conditions ?? [], now),
     ...reasonOf(facts, previous, phase),
     ...addresses(input),
-    startTime:
-      facts.startTime === undefined
-        ? (previous?.startTime ?? rfc3339(now))
-        : rfc3339(facts.startTime),
+    startTime: previous?.startTime ?? rfc3339(now),
     ...statuses,
     qosClass: qosClass(pod.spec),
   };

@@ -1,35 +1,24 @@
 // The status of the node from facts about the machine, the runtime and the agent. kubelet: node status setters
 
 import type { NodeCondition, NodeStatus } from "../api/v1/pod-status.ts";
+import type { MachineFacts } from "../host/machine.ts";
 import { timed } from "./conditions.ts";
-
-/** Facts about the machine; "" = unknown. */
-export interface NodeMachine {
-  readonly hostname: string;
-  readonly machineId: string;
-  readonly bootId: string;
-  readonly kernelVersion: string;
-  readonly osImage: string;
-  /** As in Kubernetes: `amd64`, `arm64`. */
-  readonly architecture: string;
-}
-
-/** One of the runtime's own conditions: `RuntimeReady`, `NetworkReady`. */
-export interface RuntimeCondition {
-  readonly type: string;
-  readonly status: boolean;
-  readonly reason: string;
-  readonly message: string;
-}
 
 export interface NodeRuntime {
   readonly name: string;
   readonly version: string;
-  readonly conditions: readonly RuntimeCondition[];
+  readonly networkReady: boolean;
+  /** Why its network is not ready; "" = it gives no reason. */
+  readonly networkMessage: string;
 }
 
 export interface NodeStatusInput {
-  readonly machine: NodeMachine;
+  /** A text that is "" is unknown. */
+  readonly machine: Pick<
+    MachineFacts,
+    "hostname" | "machineId" | "kernelVersion" | "osImage" | "architecture"
+  >;
+  readonly bootId: string;
   /** The primary address first. */
   readonly addresses: readonly string[];
   /** undefined = the runtime does not answer. */
@@ -60,7 +49,7 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
     allocatable: input.allocatable,
     nodeInfo: {
       machineID: machine.machineId,
-      bootID: machine.bootId,
+      bootID: input.bootId,
       kernelVersion: machine.kernelVersion,
       osImage: machine.osImage,
       containerRuntimeVersion:
@@ -73,7 +62,8 @@ export function nodeStatus(input: NodeStatusInput): NodeStatus {
 }
 
 function readiness({ runtime, problems }: NodeStatusInput): NodeCondition {
-  const all = [...runtimeProblems(runtime), ...problems];
+  const silent = runtime === undefined ? ["the container runtime does not answer"] : [];
+  const all = [...silent, ...problems];
   if (all.length === 0)
     return {
       type: "Ready",
@@ -84,35 +74,20 @@ function readiness({ runtime, problems }: NodeStatusInput): NodeCondition {
   return { type: "Ready", status: "False", reason: "KubeletNotReady", message: all.join("; ") };
 }
 
-function runtimeProblems(runtime: NodeRuntime | undefined): readonly string[] {
-  if (runtime === undefined) return ["the container runtime does not answer"];
-  const ready = runtime.conditions.find(({ type }) => type === "RuntimeReady");
-  // A runtime that answers without this condition counts as ready.
-  if (ready === undefined || ready.status) return [];
-  return [`the container runtime is not ready: ${because(ready)}`];
-}
-
 // Unlike the kubelet's, the node stays Ready without a network plugin: hostNetwork pods run.
 function network(runtime: NodeRuntime | undefined): NodeCondition {
   const type = "NetworkUnavailable";
-  const ready = runtime?.conditions.find((condition) => condition.type === "NetworkReady");
-  if (ready === undefined)
+  if (runtime === undefined)
     return {
       type,
       status: "Unknown",
       reason: "RuntimeUnknown",
       message: "the container runtime does not report whether its network is ready",
     };
-  if (ready.status)
+  const { networkReady, networkMessage } = runtime;
+  if (networkReady)
     return { type, status: "False", reason: "NetworkReady", message: "the pod network is ready" };
-  return {
-    type,
-    status: "True",
-    reason: ready.reason === "" ? "NetworkPluginNotReady" : ready.reason,
-    message: `pods without hostNetwork wait: ${because(ready)}`,
-  };
-}
-
-function because({ reason, message }: RuntimeCondition): string {
-  return [reason, message].filter((text) => text !== "").join(": ") || "no reason given";
+  const reason = "NetworkPluginNotReady";
+  const why = networkMessage === "" ? reason : `${reason}: ${networkMessage}`;
+  return { type, status: "True", reason, message: `pods without hostNetwork wait: ${why}` };
 }

@@ -1,13 +1,9 @@
 // The phase of a pod from its containers. kubelet: getPhase
 
-import type {
-  ContainerStateTerminated,
-  ContainerStatus,
-  PodContainerStatuses,
-  PodPhase,
-} from "../api/v1/pod-status.ts";
+import type { PodContainerStatuses, PodPhase } from "../api/v1/pod-status.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { isSidecar } from "../api/v1/pod.ts";
+import { lastEnd, statusNamed } from "./container-state.ts";
 import { type PodFacts, startsAgain } from "./facts.ts";
 import type { Container } from "../api/v1/container.ts";
 
@@ -26,13 +22,7 @@ export function isTerminal(phase: PodPhase): boolean {
 }
 
 export function podPhase(input: PhaseInput): PodPhase {
-  const phase = byContainers(input);
-  // A pod that was stopped before it ended by itself has failed. kubelet: TerminatePod
-  return input.facts.terminated === true && !isTerminal(phase) ? "Failed" : phase;
-}
-
-function byContainers(input: PhaseInput): PodPhase {
-  const { spec, facts } = input;
+  const { spec } = input;
   const init = spec.initContainers
     .filter((container) => !isSidecar(spec, container))
     .map((container) => initKind(container, input));
@@ -48,24 +38,20 @@ function byContainers(input: PhaseInput): PodPhase {
   const kinds = [...sidecars, ...apps];
   if (kinds.includes("Waiting") || kinds.includes("Unknown")) return "Pending";
   if (kinds.includes("Running") || kinds.includes("Starting")) return "Running";
-  return ofStopped(apps, facts);
+  return ofStopped(apps);
 }
 
 /** No container runs or waits for its first start; sidecars do not count. */
-function ofStopped(apps: readonly AppKind[], facts: PodFacts): PodPhase {
+function ofStopped(apps: readonly AppKind[]): PodPhase {
   if (apps.length === 0) return "Pending";
-  const ended = apps.every((kind) => kind === "Succeeded" || kind === "SucceededForNow")
-    ? "Succeeded"
-    : "Failed";
-  if (facts.terminated === true) return ended;
-  const goesOn = apps.some((kind) => kind === "SucceededForNow" || kind === "FailedForNow");
-  return goesOn ? "Running" : ended;
+  if (apps.includes("StartsAgain")) return "Running";
+  return apps.every((kind) => kind === "Succeeded") ? "Succeeded" : "Failed";
 }
 
 type InitKind = "Pending" | "Done" | "Failed" | "FailedForGood";
 
 function initKind(container: Container, input: PhaseInput): InitKind {
-  const status = statusOf(container, input.statuses.initContainerStatuses);
+  const status = statusNamed(input.statuses.initContainerStatuses, container);
   const ended = status === undefined ? undefined : lastEnd(status);
   if (ended === undefined) return "Pending";
   if (ended.exitCode === 0) return "Done";
@@ -75,36 +61,21 @@ function initKind(container: Container, input: PhaseInput): InitKind {
 type SidecarKind = "Running" | "Starting" | "Waiting" | "Stopped" | "Unknown";
 
 function sidecarKind(container: Container, { statuses }: PhaseInput): SidecarKind {
-  const status = statusOf(container, statuses.initContainerStatuses);
+  const status = statusNamed(statuses.initContainerStatuses, container);
   if (status === undefined) return "Unknown";
   if (status.state.running !== undefined) return status.started ? "Running" : "Starting";
   return lastEnd(status) === undefined ? "Waiting" : "Stopped";
 }
 
-type AppKind =
-  "Running" | "Waiting" | "Unknown" | "Succeeded" | "SucceededForNow" | "Failed" | "FailedForNow";
+type AppKind = "Running" | "Waiting" | "Unknown" | "StartsAgain" | "Succeeded" | "Failed";
 
 function appKind(container: Container, input: PhaseInput): AppKind {
-  const status = statusOf(container, input.statuses.containerStatuses);
+  const status = statusNamed(input.statuses.containerStatuses, container);
   if (status === undefined) return "Unknown";
   if (status.state.running !== undefined) return "Running";
   const ended = lastEnd(status);
   if (ended === undefined) return status.state.waiting === undefined ? "Unknown" : "Waiting";
-  const again = startsAgain(input.spec, { container, ended }, input.facts);
   // A container that will start again has not succeeded, whatever its last exit code.
-  if (status.state.terminated?.exitCode !== 0) return again ? "FailedForNow" : "Failed";
-  return again ? "SucceededForNow" : "Succeeded";
-}
-
-/** The last end, also while it waits for its next start; undefined = it runs, or never ran. */
-function lastEnd({ state, lastState }: ContainerStatus): ContainerStateTerminated | undefined {
-  if (state.terminated !== undefined) return state.terminated;
-  return state.waiting === undefined ? undefined : lastState.terminated;
-}
-
-function statusOf(
-  { name }: Container,
-  statuses: readonly ContainerStatus[],
-): ContainerStatus | undefined {
-  return statuses.find((status) => status.name === name);
+  if (startsAgain(input.spec, { container, ended }, input.facts)) return "StartsAgain";
+  return status.state.terminated?.exitCode === 0 ? "Succeeded" : "Failed";
 }

@@ -53,7 +53,7 @@ export function initBlock(pod: SummarizedPod): InitBlock | undefined {
   return initProgress(pod).blocking;
 }
 
-export function isConditionTrue({ status }: SummarizedPod, type: string): boolean {
+export function isConditionTrue({ status }: Pick<SummarizedPod, "status">, type: string): boolean {
   return (status.conditions ?? []).some(
     (condition) => condition.type === type && condition.status === "True",
   );

@@ -370,33 +370,6 @@ const cases: Record<string, Case> = {
     facts: { terminating: true, waiting: crashLoop },
     expected: known(0, { state: ended(137, "Error") }),
   },
-  "a container that never started in a terminated pod has an unknown end": {
-    facts: { terminating: true, terminated: true, waiting: { a: { reason: "ErrImagePull" } } },
-    expected: {
-      ...fresh,
-      state: lost("The container could not be located when the pod was terminated", ""),
-    },
-  },
-  "a container that waited for its restart in a terminated pod ended as it last did": {
-    facts: { terminated: true },
-    previous: known(2, { state: crashLooping, lastState: ended(1, "Error", 2) }),
-    expected: { ...fresh, state: ended(1, "Error", 2), restartCount: 2 },
-  },
-  "a container that seems to run in a terminated pod has an unknown end": {
-    instances: [anInstance("a")],
-    facts: { terminated: true },
-    expected: known(0, {
-      state: lost(
-        "The container could not be located when the pod was terminated",
-        "containerd://a-0",
-      ),
-    }),
-  },
-  "a container that ended in a terminated pod keeps its end": {
-    instances: [exited(0)],
-    facts: { terminated: true },
-    expected: known(0, { state: ended(0, "Completed") }),
-  },
 };
 
 describe("containerStatuses", () => {

@@ -5,7 +5,7 @@ import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
 import { generatePodStatus } from "../../../src/status/generate.ts";
 import type { PodFacts } from "../../../src/status/facts.ts";
-import { aContainer, aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
+import { aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 const BEFORE = "2026-11-21T09:00:00Z";
@@ -165,17 +165,6 @@ describe("conditions", () => {
     });
     expect(later.conditions[0]).toEqual({ ...kept, lastTransitionTime: BEFORE } as PodCondition);
   });
-
-  test("of others stand last and keep their own time", () => {
-    const extraConditions: PodCondition[] = [
-      { type: "agent/A", status: "True", lastTransitionTime: BEFORE },
-      { type: "agent/B", status: "True" },
-    ];
-    expect(generate({ facts: { extraConditions } }).conditions.slice(5)).toEqual([
-      { type: "agent/A", status: "True", lastTransitionTime: BEFORE },
-      { type: "agent/B", status: "True", lastTransitionTime: "2026-11-21T10:00:00Z" },
-    ]);
-  });
 });
 
 describe("addresses", () => {
@@ -244,10 +233,6 @@ describe("start time", () => {
   const previous = { ...generate({}), startTime: BEFORE };
   test("is now at first", () => expect(generate({}).startTime).toBe("2026-11-21T10:00:00Z"));
   test("stays as it was", () => expect(generate({ previous }).startTime).toBe(BEFORE));
-  test("is the agent's own where it knows", () =>
-    expect(generate({ previous, facts: { startTime: 5_000 } }).startTime).toBe(
-      "1970-01-01T00:00:05Z",
-    ));
 });
 
 describe("the end of a pod", () => {
@@ -279,11 +264,7 @@ describe("the end of a pod", () => {
     ]);
     expect(stopping.containerStatuses[0]?.state.running).toBeDefined();
     expect(conditionsOf(stopping)["Ready"]).toBe("False PodFailed");
-    const stopped = generate({
-      observed: exitedPod(137),
-      facts: { ...facts, terminated: true },
-      previous: stopping,
-    });
+    const stopped = generate({ observed: exitedPod(137), facts, previous: stopping });
     expect(stopped.containerStatuses[0]?.state.terminated?.exitCode).toBe(137);
     expect([stopped.phase, stopped.podIP]).toEqual(["Failed", "10.88.0.2"]);
     const later = generate({ observed: exitedPod(137), previous: stopped });
@@ -302,16 +283,6 @@ describe("the end of a pod", () => {
     expect(generate({ spec, observed: exitedPod(0) }).phase).toBe("Succeeded");
   });
 
-  test("a pod deleted while it was initialized has failed, and its app container waits for ever", () => {
-    const status = generate({
-      spec: { initContainers: [aContainer("i")] },
-      observed: anObservedPod([aSandbox()], [anInstance("i", { state: "Exited", exitCode: 143 })]),
-      facts: { terminating: true, terminated: true },
-    });
-    expect(status.phase).toBe("Failed");
-    expect(status.containerStatuses[0]?.state.waiting?.reason).toBe("PodInitializing");
-  });
-
   test("a pod has not finished while the last words of its containers are on their way", () => {
     const previous = generate({ observed: running });
     const exited = anInstance("a", { state: "Exited", exitCode: 1, reason: "Error" });
@@ -320,7 +291,7 @@ describe("the end of a pod", () => {
     expect(generate({ spec, observed: early, previous }).phase).toBe("Running");
     const late = anObservedPod([aSandbox()], [{ ...exited, message: "it broke" }]);
     expect(generate({ spec, observed: late, previous }).phase).toBe("Failed");
-    const facts = { terminating: true, terminated: true };
+    const facts = { terminating: true };
     expect(generate({ spec, observed: early, previous, facts }).phase).toBe("Failed");
   });
 
@@ -335,24 +306,6 @@ describe("the end of a pod", () => {
     const later = generate({ previous: waiting });
     expect([waiting.reason, later.reason]).toEqual(["NetworkNotReady", undefined]);
   });
-
-  test("a deleted Always pod whose containers ended well has succeeded once it is terminated", () => {
-    const facts = { terminating: true };
-    expect(generate({ observed: exitedPod(0), facts }).phase).toBe("Running");
-    expect(generate({ observed: exitedPod(0), facts: { ...facts, terminated: true } }).phase).toBe(
-      "Succeeded",
-    );
-  });
-
-  test("a deleted pod that was killed has failed once it is terminated", () => {
-    const facts = { terminating: true, terminated: true };
-    expect(generate({ observed: exitedPod(137), facts }).phase).toBe("Failed");
-  });
-
-  test("a pod deleted while it pulled has failed", () => {
-    const facts = { terminating: true, terminated: true };
-    expect(generate({ facts }).phase).toBe("Failed");
-  });
 });
 
 test("generating again from the result changes nothing", () => {
@@ -362,7 +315,7 @@ test("generating again from the result changes nothing", () => {
     { observed: exitedPod(1) },
     { observed: exitedPod(1), facts: { waiting: { a: { reason: "CrashLoopBackOff" } } } },
     { observed: exitedPod(0), spec: { restartPolicy: "Never" } },
-    { facts: { terminating: true, terminated: true } },
+    { facts: { terminating: true } },
   ];
   for (const world of worlds) {
     const once = generate(world);

@@ -180,39 +180,6 @@ const cases: Record<string, Case> = {
     facts: { starting: ["s"] },
     expected: [done, "#0 ContainerCreating", initializing, initializing],
   },
-  "a terminated pod that never got to its app containers leaves them waiting": {
-    instances: [exited("i", 137)],
-    facts: { terminated: true },
-    expected: ["#0 Error(137)", initializing, initializing, initializing],
-  },
-  "of a terminated pod of which nothing ever ran only the first is called lost": {
-    facts: { terminated: true },
-    expected: [`#0 ${lost}`, initializing, initializing, initializing],
-  },
-  "a terminated pod's init containers up to the last that ran have ended": {
-    instances: [exited("j", 137)],
-    facts: { terminated: true },
-    expected: [`#0 ${lost}`, `#0 ${lost}`, "#0 Error(137)", initializing],
-  },
-  "an init container that waited for its restart in a terminated pod ended as it last did": {
-    previous: statuses({
-      instances: [exited("i", 1)],
-      facts: { waiting: { i: { reason: "CrashLoopBackOff" } } },
-    }),
-    facts: { terminated: true },
-    expected: ["#0 Error(1)", initializing, initializing, initializing],
-  },
-  "a terminated pod whose init containers were done has lost its app container": {
-    instances: [exited("i", 0), exited("s", 143), exited("j", 0)],
-    facts: { terminated: true },
-    expected: [done, "#0 Error(143)", done, `#0 ${lost}`],
-  },
-  "a terminated pod with a sidecar last that never started leaves its app container waiting": {
-    instances: [exited("i", 0), exited("s", 143)],
-    spec: { initContainers: (spec.initContainers ?? []).slice(0, 2) },
-    facts: { terminated: true },
-    expected: [done, "#0 Error(143)", initializing],
-  },
 };
 
 describe("statuses of a pod with init containers", () => {

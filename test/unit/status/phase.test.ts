@@ -123,29 +123,6 @@ describe("app containers, of which", () => {
   });
 });
 
-describe("once nothing starts again, a pod of which", () => {
-  const over: Record<string, readonly [Omit<Given, "restartPolicy">, PodPhase]> = {
-    "all ended well has succeeded": [{ apps: ["succeeded", "succeeded"] }, "Succeeded"],
-    "one failed has failed": [{ apps: ["succeeded", "failed"] }, "Failed"],
-    "one never started has failed": [{ apps: ["waiting"] }, "Failed"],
-    "one has no status has failed": [{ apps: ["succeeded", "missing"] }, "Failed"],
-    "an init container was stopped has failed": [{ init: ["failed"], apps: ["waiting"] }, "Failed"],
-    "an init container never ran has failed": [{ init: ["waiting"], apps: ["waiting"] }, "Failed"],
-    "only the sidecar failed has succeeded": [
-      {
-        initContainers: [aContainer("s", { restartPolicy: "Always" })],
-        init: ["failed"],
-        apps: ["succeeded", "succeeded"],
-      },
-      "Succeeded",
-    ],
-  };
-  test.each(Object.entries(over))("%s", (_, [given, expected]) => {
-    const facts = { terminated: true };
-    expect(phases({ ...given, facts })).toEqual([expected, expected, expected]);
-  });
-});
-
 describe("an init container", () => {
   const apps: readonly State[] = ["waiting", "waiting"];
   const cases: Record<string, readonly [Given, Phases]> = {
@@ -340,10 +317,5 @@ describe("a container that the node ended to put another in its place", () => {
   test("has not finished its pod, however it ended", () => {
     expect(phases({ apps: ["succeeded"], facts })).toEqual([...RUNNING]);
     expect(phases({ apps: ["failed"], facts })).toEqual([...RUNNING]);
-  });
-  test("has ended for good once nothing starts again", () => {
-    expect(phaseOf({ apps: ["succeeded"], facts: { ...facts, terminated: true } })).toBe(
-      "Succeeded",
-    );
   });
 });

@@ -123,7 +123,6 @@ const facts: fc.Arbitrary<PodFacts> = fc
       {},
       { terminating: true },
       { failed: true, podReason: "DeadlineExceeded" },
-      { terminating: true, terminated: true },
     ),
   })
   .map(({ end, ...all }) => ({ ...all, ...end }));
@@ -224,18 +223,6 @@ describe("whatever the runtime says,", () => {
           !isTerminal(status.phase) && counted.length > 0 && counted.every((one) => one.ready);
         expect(ready?.status).toBe(expected ? "True" : "False");
       }
-    });
-  });
-
-  test("nothing waits or runs in a pod that is stopped for good, but what never had its turn", () => {
-    always((statuses, { initContainers }, worlds) => {
-      statuses.forEach((status, index) => {
-        if (worlds[index]?.facts.terminated !== true) return;
-        expect(isTerminal(status.phase)).toBe(true);
-        expect(all(status).every(({ state }) => state.running === undefined)).toBe(true);
-        if (initContainers.length > 0) return;
-        expect(all(status).every(({ state }) => state.terminated !== undefined)).toBe(true);
-      });
     });
   });
 

@@ -19,7 +19,7 @@ export function takeToken(
   now: Monotonic,
   { burst, perSecond }: TokenBucketPolicy,
 ): TokenBucket | undefined {
-  const added = before === undefined ? 0 : ((now - before.at) / 1_000) * perSecond;
+  const added = before === undefined ? 0 : (Math.max(0, now - before.at) / 1_000) * perSecond;
   const tokens = Math.min(burst, (before?.tokens ?? burst) + added);
   return tokens < 1 ? undefined : { tokens: tokens - 1, at: now };
 }

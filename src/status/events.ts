@@ -2,12 +2,11 @@
 // kubelet: event recorder; client-go: EventCorrelator, EventSourceObjectSpamFilter
 
 import type { EventObject, NewEvent, RecordedEvent } from "../api/v1/events.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
+import type { Edges } from "../edges.ts";
+import type { Monotonic } from "../lib/clock.ts";
+import { takeToken, type TokenBucket, type TokenBucketPolicy } from "../lib/token-bucket.ts";
 
-export interface EventsOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface EventsOptions extends Pick<Edges, "clock" | "log"> {
   /** How many different events are kept; default 500. */
   readonly capacity?: number;
   /** Every event that is kept, and every repetition of one. Must not throw. */
@@ -33,6 +32,9 @@ const SIMILAR_MS = 600_000;
 const COMBINED = "(combined from similar events): ";
 /** In UTF-16 units. kubelet's API allows 1 kB. */
 const MAX_MESSAGE = 1024;
+/** How many different events one object may have: a burst, then one every five minutes. */
+export const EVENT_BUDGET: TokenBucketPolicy = { burst: 25, perSecond: 1 / 300 };
+/** Objects whose budgets are kept; the one that recorded an event the longest ago is forgotten first. */
 const MAX_BUDGETS = 1_000;
 
 export class Events {
@@ -41,7 +43,7 @@ export class Events {
   /** In the order of their last occurrence. */
   readonly #kept = new Map<string, Kept>();
   /** In the order of their last use. */
-  readonly #budgets = new Map<string, EventBudget>();
+  readonly #budgets = new Map<string, TokenBucket>();
   #normals = 0;
   #lastId = 0;
 
@@ -123,16 +125,14 @@ export class Events {
   }
 
   #mayAdd(object: EventObject): boolean {
-    const now = this.#options.clock.monotonic();
     const key = lifeKey(object);
-    const after = spend(this.#budgets.get(key), now);
+    const now = this.#options.clock.monotonic();
+    const after = takeToken(this.#budgets.get(key), now, EVENT_BUDGET);
     if (after === undefined) return false;
     this.#budgets.delete(key);
     this.#budgets.set(key, after);
-    for (const [other, budget] of this.#budgets) {
-      if (this.#budgets.size <= MAX_BUDGETS && !isUnspent(budget, now)) break;
-      this.#budgets.delete(other);
-    }
+    const [oldest] = this.#budgets.keys();
+    if (this.#budgets.size > MAX_BUDGETS && oldest !== undefined) this.#budgets.delete(oldest);
     return true;
   }
 
@@ -173,31 +173,4 @@ function about({ reason, object, message }: NewEvent): Record<string, string> {
 function objectName({ kind, namespace, name }: EventObject): string {
   const word = kind.toLowerCase();
   return namespace === undefined ? `${word}/${name}` : `${word}/${namespace}/${name}`;
-}
-
-/** How many different events one object may have: a burst, then one every five minutes. */
-export interface EventBudget {
-  /** Events left, with fractions. */
-  readonly left: number;
-  readonly at: Monotonic;
-}
-
-const BURST = 25;
-
-const REFILL_MS = 300_000;
-
-/** The budget after one more event; undefined = exhausted, and the budget stays as it was. */
-export function spend(before: EventBudget | undefined, now: Monotonic): EventBudget | undefined {
-  const left = leftAt(before, now);
-  return left < 1 ? undefined : { left: left - 1, at: now };
-}
-
-/** Unused, which equals having no entry. */
-export function isUnspent(budget: EventBudget, now: Monotonic): boolean {
-  return leftAt(budget, now) >= BURST;
-}
-
-function leftAt(budget: EventBudget | undefined, now: Monotonic): number {
-  if (budget === undefined) return BURST;
-  return Math.min(BURST, budget.left + Math.max(0, now - budget.at) / REFILL_MS);
 }

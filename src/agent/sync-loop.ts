@@ -1,11 +1,11 @@
 // Performs: the agent's one loop: snapshots of sources and changes of pods are handled here, one after the other. It is
 // built before every room, so that each can send to it. kubelet: syncLoop
 
+import type { Edges } from "../edges.ts";
 import type { SourceSnapshot } from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
 import { Mailbox } from "../lib/mailbox.ts";
 
 type LoopEvent =
@@ -20,10 +20,7 @@ type LoopEvent =
   /** The first complete list of the runtime is in: from now on acting is allowed. */
   | { readonly type: "RuntimeKnown" };
 
-interface SyncLoopOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
-}
+interface SyncLoopOptions extends Pick<Edges, "clock" | "log"> {}
 
 /** What the loop calls; built last. kubelet: SyncHandler */
 export interface SyncHandler {

@@ -1,14 +1,12 @@
 // Performs: steps a system clock that is behind forward at the start, and stores times at which it was synchronised.
 
-import { type Clock, rfc3339, ClockFloor } from "../lib/clock.ts";
+import type { Edges } from "../edges.ts";
+import { rfc3339, ClockFloor } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
 import type { ClockMark } from "../store/meta.ts";
 import { clockFloor, markIsDue, stepTo } from "./clock-floor.ts";
 
-export interface ClockAtStartOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface ClockAtStartOptions extends Pick<Edges, "clock" | "log"> {
   readonly mark: ClockMark;
   /** `setClock` of the configuration. */
   readonly mayStep: boolean;

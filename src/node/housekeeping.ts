@@ -1,18 +1,14 @@
 // Performs: periodically removes volumes, retained logs and rows that no pod owns, left by a lost database or by a pod that
 // was deleted while the agent did not run. kubelet: cleanupOrphanedPodDirs
 
+import type { Edges } from "../edges.ts";
 import type { PodUID } from "../api/v1/pod.ts";
-import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import { jitter, type Random } from "../lib/random.ts";
+import { jitter } from "../lib/random.ts";
 import type { PodCleanup } from "../podworkers/pod-cleanup.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
 
-export interface HousekeepingOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
+export interface HousekeepingOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly volumes: Volumes;
   readonly cleanup: PodCleanup;
   readonly killed: KilledPods;

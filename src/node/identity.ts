@@ -1,17 +1,14 @@
 // Performs: the node's permanent name: resolved at the first start, and stored with the board's serial number in
 // stateDir/identity.json.
 
+import type { Edges } from "../edges.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
-import type { Files } from "../host/files.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { resolveNodeName, type BoardFacts } from "./node-name.ts";
 import { parseJson, isJsonObject, withoutUndefined } from "../lib/json.ts";
 
-export interface IdentityOptions {
-  readonly files: Files;
-  readonly log: Logger;
+export interface IdentityOptions extends Pick<Edges, "log" | "files"> {
   readonly stateDir: string;
   /** `nodeName` of the configuration. */
   readonly template: string | undefined;

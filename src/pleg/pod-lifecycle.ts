@@ -1,24 +1,21 @@
 // Performs: keeps the pod cache up to date and reports changed pods. A relist is authoritative, events only make it
 // faster. kubelet: PLEG, evented PLEG
 
+import type { Edges } from "../edges.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { RuntimeEvent, RuntimeEvents, TaskEvent } from "../containerd/runtime-events.ts";
-import { deadline, type Clock, type Monotonic } from "../lib/clock.ts";
+import { deadline, type Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import { jitter, type Random } from "../lib/random.ts";
+import { jitter } from "../lib/random.ts";
 import type { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
 import type { PodCache } from "./pod-cache.ts";
 import { changedPods } from "./relist.ts";
 import { RecentExits } from "./recent-exits.ts";
 
-interface PodLifecycleOptions {
+interface PodLifecycleOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly reader: RuntimeReader;
   readonly cache: PodCache;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   readonly onChange: (uid: PodUID) => void;
   /** The worker of a busy pod observes it when it is done. */
   readonly workers: { isBusy(uid: PodUID): boolean };

@@ -1,14 +1,13 @@
 // Performs: checks periodically that the runtime answers; the event stream of a hung runtime stays open. kubelet:
 // updateRuntimeUp
 
+import type { Edges } from "../edges.ts";
 import type { AgentConfig } from "../config/config.ts";
 import { checkVersion } from "../cri/check-version.ts";
-import type { CriClient } from "../cri/cri-client.ts";
 import type { StatusResponse, VersionResponse } from "../cri/gen/runtime/v1/api_pb.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import { jitter, type Random } from "../lib/random.ts";
+import { jitter } from "../lib/random.ts";
 import { findCgroupDriver } from "../runtime/cgroup/cgroup-driver.ts";
 import type { CgroupDriver } from "../runtime/cgroup/cgroup-parent.ts";
 import {
@@ -17,11 +16,7 @@ import {
   type RuntimeFeatures,
 } from "../runtime/cri-config/features.ts";
 
-interface RuntimeWatchOptions {
-  readonly cri: CriClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
+interface RuntimeWatchOptions extends Pick<Edges, "clock" | "random" | "log" | "cri"> {
   readonly config: Pick<AgentConfig, "containerRuntimeEndpoint" | "cgroupDriver">;
   /** Called until it succeeds, then never again; `cgroupDriver` and `features` are set by then. */
   readonly onFirst: (version: VersionResponse) => Promise<void>;

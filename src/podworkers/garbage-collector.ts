@@ -1,23 +1,17 @@
 // Performs: removes old containers and sandboxes of a pod. kubelet: container GC
 
+import type { Edges } from "../edges.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { podName } from "../api/v1/pod.ts";
-import type { CriClient } from "../cri/cri-client.ts";
-import type { Files } from "../host/files.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
 import { planGarbage } from "../runtime/decide/garbage.ts";
 import type { PodConfigs } from "../runtime/decide/action-input.ts";
 import type { PodSyncState } from "./pod-sync-state.ts";
 
-export interface GarbageCollectorOptions {
-  readonly cri: CriClient;
-  readonly files: Files;
+export interface GarbageCollectorOptions extends Pick<Edges, "clock" | "log" | "files" | "cri"> {
   readonly configs: Pick<PodConfigs, "terminationLog">;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 const AGAIN_MS = 60_000;

@@ -1,14 +1,12 @@
 // Performs: polls for devices that a container waits for, so that it starts as soon as they are plugged in.
 
+import type { Edges } from "../edges.ts";
 import { devicesOf } from "../api/resource/devices.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { allContainers, type PodUID } from "../api/v1/pod.ts";
 import type { Files } from "../host/files.ts";
-import type { Clock } from "../lib/clock.ts";
 
-export interface MissingDevicesOptions {
-  readonly clock: Clock;
-  readonly files: Files;
+export interface MissingDevicesOptions extends Pick<Edges, "clock" | "files"> {
   readonly desired: { readonly state: { readonly pods: readonly DesiredPod[] } };
   /** The workers of pods whose device has appeared. */
   readonly workers: { notify(uid: PodUID): void };

@@ -1,10 +1,11 @@
 // Performs: one sync of one pod: observe, decide, publish, act, observe again, publish. kubelet: syncPod, SyncPod
 
+import type { Edges } from "../edges.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { containerEvent, podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
 import { computePodActions, neverAgain } from "../runtime/decide/pod-actions.ts";
 import { isComingBack } from "../runtime/decide/running-restart.ts";
@@ -22,11 +23,9 @@ import type { ActionPerformer } from "./perform-actions.ts";
 import type { PodSyncState } from "./pod-sync-state.ts";
 import type { PodFailure } from "../api/v1/pod-status.ts";
 
-export interface PodSyncerOptions {
+export interface PodSyncerOptions extends Pick<Edges, "clock" | "bootId"> {
   readonly performer: ActionPerformer;
   readonly garbage: GarbageCollector;
-  readonly clock: Clock;
-  readonly bootId: string;
   readonly record: RecordEvent;
   readonly cache: Pick<PodCache, "get">;
   readonly lifecycle: Pick<PodLifecycle, "look">;

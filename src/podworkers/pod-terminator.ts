@@ -1,12 +1,11 @@
 // Performs: removes a pod: stop, remove from the runtime, clean up, delete its rows. Each step may be the last before a
 // power failure, and is harmless to repeat. kubelet: syncTerminatingPod, syncTerminatedPod
 
+import type { Edges } from "../edges.ts";
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { allContainers, type PodUID } from "../api/v1/pod.ts";
-import type { CriClient } from "../cri/cri-client.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import type { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
 import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
@@ -17,11 +16,8 @@ import { nameOf } from "./plan.ts";
 import type { PodCleanup } from "./pod-cleanup.ts";
 import type { StatusPublisher } from "./publish-status.ts";
 
-export interface PodTerminatorOptions {
-  readonly cri: CriClient;
+export interface PodTerminatorOptions extends Pick<Edges, "clock" | "log" | "cri"> {
   readonly killer: PodKiller;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly cache: Pick<PodCache, "get">;
   readonly lifecycle: Pick<PodLifecycle, "look">;
   readonly volumes: Pick<Volumes, "emptyLargeVolumes">;

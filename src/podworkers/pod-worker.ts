@@ -1,20 +1,20 @@
 // Performs: the worker of one pod UID, in three phases: syncing until its removal, terminating until nothing is left,
 // terminated. kubelet: podWorkerLoop
 
+import type { Edges } from "../edges.ts";
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import { jitter, type Random } from "../lib/random.ts";
+import { jitter } from "../lib/random.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodSyncState } from "./pod-sync-state.ts";
 import { retryTime, type PodSyncer, type SyncOutcome } from "./pod-syncer.ts";
 import { nameOf, type WorkerFacts } from "./plan.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
 
-export interface PodWorkerOptions {
+export interface PodWorkerOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly uid: PodUID;
   readonly namespace: string;
   readonly name: string;
@@ -23,9 +23,6 @@ export interface PodWorkerOptions {
   readonly syncState: PodSyncState;
   readonly syncer: PodSyncer;
   readonly terminator: PodTerminator;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   /** Resolves true when nothing of another UID with this name is left; false = this pod must not act. */
   readonly clearName: (worker: PodWorker, signal: AbortSignal) => Promise<boolean>;
 }

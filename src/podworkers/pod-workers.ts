@@ -1,6 +1,7 @@
 // Performs: starts and ends the workers, one per pod UID, from the plan; the newest desired state wins.
 // kubelet: pod workers
 
+import type { Edges } from "../edges.ts";
 import {
   NOTHING_DESIRED,
   type DesiredPod,
@@ -8,10 +9,7 @@ import {
   type Removal,
 } from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
-import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import type { Random } from "../lib/random.ts";
 import { KillMarks, type KilledRows } from "./kill-marks.ts";
 import { nameOf, planWorkers, type WorkerOrder } from "./plan.ts";
 import { PodSyncState } from "./pod-sync-state.ts";
@@ -28,12 +26,12 @@ export interface RemovalRows {
   all(): readonly Removal[];
 }
 
-export interface PodWorkersOptions extends Omit<PodReplacementOptions, "remove" | "syncer"> {
+export interface PodWorkersOptions
+  extends
+    Omit<PodReplacementOptions, "remove" | "syncer">,
+    Pick<Edges, "clock" | "random" | "log"> {
   readonly syncer: PodSyncer;
   readonly terminator: PodTerminator;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
   readonly removals: RemovalRows;
   readonly killed: KilledRows;
   /** The longest pause between two restarts of a crashing container, unless the pod sets one. */

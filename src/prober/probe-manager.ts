@@ -1,6 +1,7 @@
 // Performs: runs the probes of every running container and keeps their verdicts. kubelet: prober.Manager,
 // prober/results
 
+import type { Edges } from "../edges.ts";
 import { containerEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import {
@@ -13,8 +14,6 @@ import {
 import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { ProbeEdge } from "../host/probe/probe-edge.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
-import type { Random } from "../lib/random.ts";
 import { runProbe, type ProbeExec } from "./run-probe.ts";
 import { resultEvent, type ProbeResult } from "./probe-result.ts";
 import {
@@ -40,10 +39,7 @@ import {
   type ProbedInstance,
 } from "./probed-instances.ts";
 
-interface ProbeManagerOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
+interface ProbeManagerOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly edge: ProbeEdge;
   readonly exec: ProbeExec;
   /** A result changed a verdict. Not called for changes by `update` itself: the caller reads them after it. */

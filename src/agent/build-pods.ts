@@ -6,8 +6,7 @@ import { allContainers, type PodUID, type Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { Limiter } from "../lib/limiter.ts";
 import { PodLifecycle } from "../pleg/pod-lifecycle.ts";
-import { ConfigChanges, type PodObjects, podObjects } from "../podworkers/config-changes.ts";
-import { GarbageCollector } from "../podworkers/garbage-collector.ts";
+import { type PodObjects, podObjects, requireConfig } from "../podworkers/config-changes.ts";
 import { ActionPerformer, type ActionPerformerOptions } from "../podworkers/perform-actions.ts";
 import { PodCleanup } from "../podworkers/pod-cleanup.ts";
 import type { FetchImages, PodReplacementOptions } from "../podworkers/pod-replacement.ts";
@@ -35,7 +34,6 @@ import { imageEnsurer } from "../image/ensure-image.ts";
 import type { ImageLedger } from "../image/image-ledger.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { MissingDevices } from "../podworkers/missing-devices.ts";
-import { requireConfig } from "../podworkers/required-config.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import { nodeAllocatable, runtimeHelper } from "../runtime/runtime-helper.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
@@ -88,7 +86,7 @@ const CREATING_AT_ONCE = 4;
 
 export function buildPods(options: PodsOptions): PodRunner {
   const { edges, config, pods, configs, volumes, record, lifecycle, signal } = options;
-  const { cri, clock, log, files, store } = edges;
+  const { clock, files, store } = edges;
   const { cache, statuses, workers } = pods;
   const { onStatusChanged, onPodGone } = options;
   const prober = buildProber(options);
@@ -100,11 +98,11 @@ export function buildPods(options: PodsOptions): PodRunner {
     ...edges,
     ...observing,
     performer,
-    garbage: new GarbageCollector({ cri, files, configs, clock, log }),
+    configs,
     record,
     prober,
     failures: store.failures,
-    config: new ConfigChanges({ objects: options.objects, clock, record }),
+    objects: options.objects,
   });
   const { podLogsDir } = config;
   const cleanup = new PodCleanup({ files, podLogsDir, volumes, cgroups: configs, statuses });

@@ -35,6 +35,12 @@ export function deadline(clock: Clock, ms: number, outer?: AbortSignal): Deadlin
   };
 }
 
+/** undefined = there is none. */
+export function earliest(times: readonly (Monotonic | undefined)[]): Monotonic | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
 /** RFC 3339 in UTC with whole seconds, as Kubernetes prints times. */
 export function rfc3339(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, "Z");

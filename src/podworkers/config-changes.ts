@@ -1,14 +1,19 @@
-// Performs: keeps the volumes of a pod in line with its ConfigMaps and Secrets, and computes what its containers would
-// read if they started now.
+// Performs: keeps the volumes of a pod in line with its ConfigMaps and Secrets, computes what its containers would read if
+// they started now, and checks that all of it exists.
 
+import type { DesiredPods } from "../source/desired-pods.ts";
+import type { WrittenPods } from "../source/written-pods.ts";
+import { requireParts } from "../runtime/cri-config/volume-parts.ts";
+import { resolveEnvironment } from "../runtime/cri-config/environment.ts";
+import { reasonOf, CONFIG_ERROR } from "../lib/errors.ts";
+import { allContainers, type Pod } from "../api/v1/pod.ts";
+import type { NodeAllocatable } from "../api/pod/downward.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
-import type { Pod } from "../api/v1/pod.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Edges } from "../edges.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { configDigests } from "../runtime/decide/config-digests.ts";
-import type { SourceName } from "../api/pod/labels.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
 
 /** The ConfigMaps and Secrets of this node's pods. */
@@ -28,13 +33,7 @@ export interface KnownConfig {
   readonly digests: Readonly<Record<string, string>>;
 }
 
-export interface ConfigChangesOptions {
-  readonly objects: PodObjects;
-  readonly clock: Clock;
-  readonly record: RecordEvent;
-}
-
-export interface ConfigLook {
+interface ConfigLook {
   /** undefined = its volumes are not up to date, so nothing may restart to read them. */
   readonly known: KnownConfig | undefined;
   /** When to retry although nothing has changed. */
@@ -44,35 +43,31 @@ export interface ConfigLook {
 /** A full disk may have room again; an object that is added causes a look by itself. */
 const AGAIN_MS = 60_000;
 
-export class ConfigChanges {
-  readonly #options: ConfigChangesOptions;
-
-  constructor(options: ConfigChangesOptions) {
-    this.#options = options;
-  }
-
-  /** `hasVolumes`: something may run that sees them. */
-  look(desired: DesiredPod, before: KnownConfig | undefined, hasVolumes: boolean): ConfigLook {
-    const { objects, clock, record } = this.#options;
-    const version = objects.version();
-    if (before?.version === version && before.desired === desired)
-      return { known: before, again: undefined };
-    const { pod } = desired;
-    const problems = hasVolumes ? objects.refreshVolumes(pod) : [];
-    for (const message of problems)
-      record(podEvent(pod.metadata, { type: "Warning", reason: "FailedMount", message }));
-    if (problems.length > 0) return { known: undefined, again: clock.monotonic() + AGAIN_MS };
-    return { known: { version, desired, digests: objects.digests(desired) }, again: undefined };
-  }
+interface LookOptions extends Pick<Edges, "clock"> {
+  readonly objects: PodObjects;
+  readonly record: RecordEvent;
+  readonly before: KnownConfig | undefined;
+  /** Something may run that sees them. */
+  readonly hasVolumes: boolean;
 }
 
-export interface PodObjectsOptions {
+export function lookAtConfig(desired: DesiredPod, options: LookOptions): ConfigLook {
+  const { objects, clock, record, before, hasVolumes } = options;
+  const version = objects.version();
+  if (before?.version === version && before.desired === desired)
+    return { known: before, again: undefined };
+  const { pod } = desired;
+  const problems = hasVolumes ? objects.refreshVolumes(pod) : [];
+  for (const message of problems)
+    record(podEvent(pod.metadata, { type: "Warning", reason: "FailedMount", message }));
+  if (problems.length > 0) return { known: undefined, again: clock.monotonic() + AGAIN_MS };
+  return { known: { version, desired, digests: objects.digests(desired) }, again: undefined };
+}
+
+interface PodObjectsOptions {
   readonly edges: Pick<Edges, "store">;
-  readonly desired: {
-    readonly objectVersion: number;
-    objectsFor(desired: DesiredPod): LocalObjects;
-  };
-  readonly written: { isSettledFor(reader: SourceName): boolean };
+  readonly desired: Pick<DesiredPods, "objectVersion" | "objectsFor">;
+  readonly written: Pick<WrittenPods, "isSettledFor">;
   readonly volumes: Pick<Volumes, "refresh">;
 }
 
@@ -88,4 +83,31 @@ export function podObjects({ edges, desired, written, volumes }: PodObjectsOptio
         digest: (text) => secrets.configDigest(text),
       }),
   };
+}
+
+interface RequiredConfigFacts {
+  readonly objects: LocalObjects;
+  readonly allocatable: NodeAllocatable;
+  readonly nodeName: string;
+  readonly volumes: Pick<Volumes, "check">;
+}
+
+/**
+ * Checks, before the pod that this one replaces is stopped, that all objects, keys and files that it reads exist. Throws
+ * AgentError `CreateContainerConfigError` for what is missing; other errors surface when the pod starts.
+ */
+export function requireConfig(pod: Pod, facts: RequiredConfigFacts): void {
+  const { objects, allocatable: node, nodeName, volumes } = facts;
+  // Addresses are always available when a container starts.
+  const downward = { nodeName, hostIPs: [], podIPs: [] };
+  try {
+    const all = allContainers(pod.spec).map((container) => ({
+      container,
+      ...resolveEnvironment(pod, container, { objects, downward, node }),
+    }));
+    volumes.check(pod);
+    for (const { container, env } of all) requireParts(pod, container, { env, objects });
+  } catch (error) {
+    if (reasonOf(error, "") === CONFIG_ERROR) throw error;
+  }
 }

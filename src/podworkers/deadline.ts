@@ -3,7 +3,7 @@
 
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
-import type { Monotonic } from "../lib/clock.ts";
+import { earliest, type Monotonic } from "../lib/clock.ts";
 import type { PodFailure } from "../api/v1/pod-status.ts";
 
 export const DEADLINE_EXCEEDED: PodFailure = {
@@ -16,10 +16,8 @@ export function activeSince(
   observed: ObservedPod | undefined,
   bootId: string,
 ): Monotonic | undefined {
-  const times = (observed?.sandboxes ?? [])
-    .filter((sandbox) => sandbox.bootId === bootId)
-    .flatMap((sandbox) => sandbox.activeSince ?? []);
-  return times.length === 0 ? undefined : Math.min(...times);
+  const own = (observed?.sandboxes ?? []).filter((sandbox) => sandbox.bootId === bootId);
+  return earliest(own.map((sandbox) => sandbox.activeSince));
 }
 
 /** undefined = no deadline. */

@@ -4,19 +4,13 @@
 import { type ObservedPod, type KilledInstances, newestStarted } from "../api/pod/observed-pod.ts";
 import { allContainers, type Pod, type PodUID } from "../api/v1/pod.ts";
 import { exitMayBeLast, restartsAfterKill } from "../api/pod/restart-policy.ts";
+import type { Store } from "../store/store.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 
-export interface KilledRows {
-  get(uid: PodUID): KilledInstances;
-  /** On the disk when it returns. */
-  put(uid: PodUID, killed: KilledInstances): void;
-  settle(uid: PodUID, containers: readonly string[]): void;
-}
-
-export interface KillMarksOptions {
+interface KillMarksOptions {
   readonly uid: PodUID;
-  readonly rows: KilledRows;
+  readonly rows: Pick<Store["killed"], "get" | "put" | "settle">;
   readonly log: Logger;
 }
 
@@ -32,7 +26,10 @@ export class KillMarks {
     return rows.get(uid);
   }
 
-  /** Called before the first stop. Only containers whose restart may depend on the exit code need a row. */
+  /**
+   * Called before the first stop: the next process must know that the containers did not end by themselves. Only those whose
+   * restart may depend on the exit code need a row.
+   */
   write({ spec }: Pod, killed: KilledInstances): void {
     const { rows, uid, log } = this.#options;
     const needed = allContainers(spec).flatMap((container) => {

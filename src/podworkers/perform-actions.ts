@@ -1,7 +1,6 @@
 // Performs: performs what was decided for a pod, in order. A failed start does not keep the other containers from
 // starting, anything else ends the sync.
 
-import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import { type ObservedPod, type KilledInstance, newestStarted } from "../api/pod/observed-pod.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -17,7 +16,7 @@ import type { KillReason, PodAction } from "../runtime/decide/pod-action.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import type { PodRuntime } from "../runtime/pod-runtime.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
-import type { PodSyncState } from "./pod-sync-state.ts";
+import type { PodLook, PodSyncState } from "./pod-sync-state.ts";
 
 export interface ActionPerformerOptions {
   readonly runtime: PodRuntime;
@@ -27,10 +26,7 @@ export interface ActionPerformerOptions {
   readonly record: RecordEvent;
 }
 
-export interface PerformInput {
-  readonly desired: DesiredPod;
-  readonly observed: ObservedPod | undefined;
-  readonly syncState: PodSyncState;
+interface PerformInput extends PodLook {
   /** A hook begins: it may take long, and the status is published before it ends. */
   readonly onHook: () => void;
   /** Stops between two actions, ends waiting, pulling and hooks. */
@@ -231,11 +227,12 @@ function isWithdrawn(action: PodAction, { ordered }: PodSyncState): boolean {
 function note(action: PodAction, { desired, observed, syncState }: PerformInput): void {
   if (action.type === "StartContainer") syncState.noteStart(desired, action.container, observed);
   const killed = new Map(replacedBy(action, observed));
-  syncState.writeKills(desired.pod, killed);
+  syncState.kills.write(desired.pod, killed);
   for (const [container, instance] of killed) {
     if (!startsAnew(action)) syncState.noteKill(container, instance);
-    else if (action.reason === "ConfigChanged") syncState.noteConfigChange(container, instance.id);
-    else syncState.noteOrder(container, instance.id);
+    else syncState.noteRestart(container, instance);
+    if (startsAnew(action) && action.reason === "ConfigChanged")
+      syncState.configRestarting = container;
   }
 }
 

@@ -2,8 +2,10 @@
 
 import type { DesiredPod, DesiredState, SourceName, Removal } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import type { PodUID } from "../api/v1/pod.ts";
 import { outranks } from "../source/merge-sources.ts";
+
+/** One life of a pod, with or without a spec. */
+export type PodIdentity = Pick<Removal, "uid" | "namespace" | "name">;
 
 export type WorkerOrder =
   | { readonly type: "Start"; readonly desired: DesiredPod }
@@ -11,10 +13,7 @@ export type WorkerOrder =
   | { readonly type: "Remove"; readonly removal: Removal };
 
 /** A pod that has a worker. */
-export interface WorkerFacts {
-  readonly uid: PodUID;
-  readonly namespace: string;
-  readonly name: string;
+export interface WorkerFacts extends PodIdentity {
   readonly phase: "Syncing" | "Terminating";
   /** Set if it is being removed. */
   readonly why?: Removal["why"] | undefined;
@@ -39,10 +38,7 @@ export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
   const names = new Set(desired.pods.map(({ pod }) => nameOf(pod.metadata)));
 
   /** Only its own source can orphan a pod, once it has synced; a name that is desired has a successor. */
-  const isOrphan = (
-    pod: { uid: PodUID; namespace: string; name: string },
-    source: SourceName | undefined,
-  ): boolean =>
+  const isOrphan = (pod: PodIdentity, source: SourceName | undefined): boolean =>
     !wanted.has(pod.uid) &&
     !names.has(nameOf(pod)) &&
     !desired.held.has(nameOf(pod)) &&
@@ -85,8 +81,7 @@ function orderFor(
   return worker === undefined && !isBeingRemoved ? { type: "Start", desired } : undefined;
 }
 
-function deleted(pod: { uid: PodUID; namespace: string; name: string }): WorkerOrder {
-  const { uid, namespace, name } = pod;
+function deleted({ uid, namespace, name }: PodIdentity): WorkerOrder {
   return remove({ uid, namespace, name, why: "Deleted" });
 }
 

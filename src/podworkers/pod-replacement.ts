@@ -9,7 +9,6 @@ import { AgentError, messageOf, reasonOf, CONFIG_ERROR } from "../lib/errors.ts"
 import { hasBegun } from "./deadline.ts";
 import { unmetDependency, type DependencyView } from "./dependencies.ts";
 import { mayReplace, nameOf } from "./plan.ts";
-import type { PodSyncState } from "./pod-sync-state.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { PodWorker } from "./pod-worker.ts";
 import {
@@ -71,9 +70,9 @@ export class PodReplacement {
   }
 
   /** A pod stops every other UID of its name before it starts, but not before its own images and objects are here. */
-  async clearName(own: PodWorker, syncState: PodSyncState, signal: AbortSignal): Promise<boolean> {
-    if (!this.#workers.isCurrent(own)) return this.#exists(own) && !this.#mustWait(own, syncState);
-    if (this.#mustWait(own, syncState)) return false;
+  async clearName(own: PodWorker, signal: AbortSignal): Promise<boolean> {
+    if (!this.#workers.isCurrent(own)) return this.#workers.exists(own) && !this.#mustWait(own);
+    if (this.#mustWait(own)) return false;
     const others = this.#others(own);
     if (others.length === 0) {
       this.#workers.clearPending(own.uid);
@@ -83,13 +82,13 @@ export class PodReplacement {
       this.#setPending(own, NOT_SYNCED);
       return false;
     }
-    if (!this.#exists(own)) {
+    if (!this.#workers.exists(own)) {
       // No image is pulled for a pod that misses an object.
-      if (this.#workers.pending(own.uid)?.reason === CONFIG_ERROR) this.#readFirst(own, syncState);
+      if (this.#workers.pending(own.uid)?.reason === CONFIG_ERROR) this.#readFirst(own);
       if ((this.#workers.pending(own.uid) ?? NOT_SYNCED) === NOT_SYNCED)
         this.#setPending(own, PULLING);
-      await this.#pullFirst(own, syncState, signal);
-      this.#readFirst(own, syncState);
+      await this.#pullFirst(own, signal);
+      this.#readFirst(own);
     }
     if (signal.aborted || !this.#workers.isCurrent(own)) return false;
     if (this.#isHeld(own)) {
@@ -110,7 +109,7 @@ export class PodReplacement {
   }
 
   /** A pod that has not begun in this boot waits for its dependencies; until then the pod that runs under its name runs on. */
-  #mustWait(own: PodWorker, syncState: PodSyncState): boolean {
+  #mustWait(own: PodWorker): boolean {
     const { pods, bootId, record, syncer } = this.#options;
     const { desired } = own;
     if (desired === undefined || hasBegun(pods.cache.get(own.uid), bootId)) return false;
@@ -118,13 +117,13 @@ export class PodReplacement {
     if (message === undefined) {
       if (this.#workers.pending(own.uid)?.reason !== DEPENDENCY) return false;
       this.#workers.clearPending(own.uid);
-      syncState.forgetPodFailure();
+      own.syncState.forgetPodFailure();
       return false;
     }
     if (this.#workers.pending(own.uid)?.message === message) return true;
-    this.#note(own, syncState, new AgentError({ reason: DEPENDENCY, message }));
+    this.#note(own, new AgentError({ reason: DEPENDENCY, message }));
     record(podEvent(desired.pod.metadata, { type: "Normal", reason: DEPENDENCY, message }));
-    syncer.publishCached(desired, syncState);
+    syncer.publishCached(desired, own.syncState);
     return true;
   }
 
@@ -137,7 +136,7 @@ export class PodReplacement {
           .list()
           .filter((worker) => nameOf(worker) === name && worker.removal === undefined);
         // While a successor waits, the pod that runs counts.
-        const shown = running.find((worker) => this.#exists(worker)) ?? running[0];
+        const shown = running.find((worker) => this.#workers.exists(worker)) ?? running[0];
         return shown === undefined ? undefined : statuses.status(shown.uid);
       },
     };
@@ -145,23 +144,23 @@ export class PodReplacement {
 
   /** An update that has begun is not held any more: only a rollback ends it. */
   #isHeld(own: PodWorker): boolean {
-    if (own.desired === undefined || this.#exists(own)) return false;
+    if (own.desired === undefined || this.#workers.exists(own)) return false;
     return this.#options.isHeld?.(own.desired) === true;
   }
 
-  async #pullFirst(own: PodWorker, syncState: PodSyncState, signal: AbortSignal): Promise<void> {
+  async #pullFirst(own: PodWorker, signal: AbortSignal): Promise<void> {
     // stop-then-pull: there is no room for both images.
     if (own.desired === undefined || own.desired.stopFirst === true) return;
     try {
       await this.#options.fetchImages(own.desired.pod, signal);
     } catch (error) {
-      if (!signal.aborted) this.#note(own, syncState, error);
+      if (!signal.aborted) this.#note(own, error);
       throw error;
     }
   }
 
   /** A pod that could not start must not stop the one that runs; retried also when an object is added. */
-  #readFirst(own: PodWorker, syncState: PodSyncState): void {
+  #readFirst(own: PodWorker): void {
     if (own.desired === undefined) return;
     const { requireConfig, record, syncer } = this.#options;
     const before = this.#workers.pending(own.uid);
@@ -170,21 +169,21 @@ export class PodReplacement {
     } catch (error) {
       const message = messageOf(error);
       if (before?.message !== message) {
-        this.#note(own, syncState, error);
+        this.#note(own, error);
         const event = { type: "Warning", reason: "Failed", message: `Error: ${message}` } as const;
         record(podEvent(own.desired.pod.metadata, event));
-        syncer.publishCached(own.desired, syncState);
+        syncer.publishCached(own.desired, own.syncState);
       }
       throw error;
     }
     if (before?.reason !== CONFIG_ERROR) return;
-    syncState.forgetPodFailure();
+    own.syncState.forgetPodFailure();
     this.#setPending(own, PULLING);
   }
 
   /** The reason also shows in the status of the pod itself. */
-  #note(own: PodWorker, syncState: PodSyncState, error: unknown): void {
-    if (own.desired !== undefined) syncState.notePodFailure(own.desired.pod, error);
+  #note(own: PodWorker, error: unknown): void {
+    if (own.desired !== undefined) own.syncState.notePodFailure(own.desired.pod, error);
     this.#setPending(own, { reason: reasonOf(error, "ErrImagePull"), message: messageOf(error) });
   }
 
@@ -206,9 +205,5 @@ export class PodReplacement {
     const source = "source" in other ? other.source : other.desired?.source;
     if (isLeaving || own.desired === undefined) return true;
     return mayReplace(source, own.desired.source, this.#ready);
-  }
-
-  #exists(worker: PodWorker): boolean {
-    return this.#options.pods.cache.get(worker.uid) !== undefined;
   }
 }

@@ -2,12 +2,7 @@
 // stores: the rest can be read from the runtime's labels.
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import {
-  type ObservedPod,
-  type KilledInstance,
-  type KilledInstances,
-  newestContainer,
-} from "../api/pod/observed-pod.ts";
+import { type ObservedPod, type KilledInstance, newestContainer } from "../api/pod/observed-pod.ts";
 import { backoffMaxMs } from "../api/pod/pod-annotations.ts";
 import { allContainers, type Pod } from "../api/v1/pod.ts";
 import { restartsAfterKill } from "../api/pod/restart-policy.ts";
@@ -28,11 +23,18 @@ import type { WaitingFact } from "../status/facts.ts";
 import type { KnownConfig } from "./config-changes.ts";
 import type { KillMarks } from "./kill-marks.ts";
 
-export interface PodSyncStateOptions {
+interface PodSyncStateOptions {
   /** The longest pause between two restarts of a crashing container, unless the pod sets one. */
   readonly maxBackoffMs: number;
   readonly clock: Clock;
   readonly kills: KillMarks;
+}
+
+/** One pod at one moment of a sync. */
+export interface PodLook {
+  readonly desired: DesiredPod;
+  readonly observed: ObservedPod | undefined;
+  readonly syncState: PodSyncState;
 }
 
 export class PodSyncState {
@@ -51,11 +53,11 @@ export class PodSyncState {
   configRestarting: string | undefined;
   /** IDs of containers whose restart was ordered; of this process only. */
   readonly ordered = new Set<string>();
+  readonly kills: KillMarks;
   #activeSince: Monotonic | undefined;
 
   readonly #maxBackoffMs: number;
   readonly #clock: Clock;
-  readonly #kills: KillMarks;
   /** Of whatever is being stopped while the pod is not yet to end. */
   readonly #graces = new Set<GracePeriod>();
   #podFact: WaitingFact | undefined;
@@ -63,7 +65,7 @@ export class PodSyncState {
   constructor({ maxBackoffMs, clock, kills }: PodSyncStateOptions) {
     this.#maxBackoffMs = maxBackoffMs;
     this.#clock = clock;
-    this.#kills = kills;
+    this.kills = kills;
     for (const [container, killed] of kills.known) this.noteKill(container, killed);
   }
 
@@ -105,31 +107,13 @@ export class PodSyncState {
     });
   }
 
-  /** Before the containers are stopped: the next process must know that they did not end by themselves. */
-  writeKills(pod: Pod, killed: KilledInstances): void {
-    this.#kills.write(pod, killed);
-  }
-
-  /** Removes the rows of instances that have a successor. */
-  settleKills(observed: ObservedPod | undefined): void {
-    this.#kills.settle(observed);
-  }
-
   /** Another instance follows this one, whatever it exits with. */
   noteKill(container: string, killed: KilledInstance): void {
     this.restarts.set(container, rememberKill(this.restarts.get(container), killed));
   }
 
-  /** The container did not fail: its back-off does not apply to the next instance. */
-  noteConfigChange(container: string, id: string): void {
-    const killed = { id, always: false };
-    this.restarts.set(container, { backoff: undefined, exit: undefined, killed });
-    this.configRestarting = container;
-  }
-
-  /** Restarted at once, whatever the restart policy says. */
-  noteOrder(container: string, id: string): void {
-    const killed = { id, always: true };
+  /** A healthy container is restarted: it did not fail, so its back-off does not apply to the next instance. */
+  noteRestart(container: string, killed: KilledInstance): void {
     this.restarts.set(container, { backoff: undefined, exit: undefined, killed });
   }
 

@@ -2,10 +2,9 @@
 
 import type { Edges } from "../edges.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import { containerEvent, podEvent, type RecordEvent } from "../api/v1/events.ts";
-import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
-import type { Monotonic } from "../lib/clock.ts";
+import { containerEvent, podEvent, type EventType, type RecordEvent } from "../api/v1/events.ts";
+import { podName, type Pod } from "../api/v1/pod.ts";
+import { earliest, type Monotonic } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
 import { computePodActions, neverAgain } from "../runtime/decide/pod-actions.ts";
 import { isComingBack } from "../runtime/decide/running-restart.ts";
@@ -16,30 +15,25 @@ import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import type { ProbeManager } from "../prober/probe-manager.ts";
 import type { PodFacts } from "../status/facts.ts";
 import type { StatusPublisher } from "./publish-status.ts";
-import type { ConfigChanges } from "./config-changes.ts";
+import { lookAtConfig, type PodObjects } from "./config-changes.ts";
 import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./deadline.ts";
-import type { GarbageCollector } from "./garbage-collector.ts";
+import { collectGarbage, type GarbageOptions } from "./garbage-collector.ts";
+import type { Store } from "../store/store.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import type { ActionPerformer } from "./perform-actions.ts";
-import type { PodSyncState } from "./pod-sync-state.ts";
+import type { PodLook, PodSyncState } from "./pod-sync-state.ts";
 import type { PodFailure } from "../api/v1/pod-status.ts";
 
-export interface PodSyncerOptions extends Pick<Edges, "clock" | "bootId"> {
+interface PodSyncerOptions extends GarbageOptions, Pick<Edges, "bootId"> {
   readonly performer: ActionPerformer;
-  readonly garbage: GarbageCollector;
   readonly record: RecordEvent;
   readonly cache: Pick<PodCache, "get">;
   readonly lifecycle: Pick<PodLifecycle, "look">;
   readonly prober: Pick<ProbeManager, "verdicts">;
-  readonly failures: PodFailures;
-  readonly config: ConfigChanges;
+  /** The rows of pods that have failed as a whole. */
+  readonly failures: Pick<Store["failures"], "get" | "put">;
+  readonly objects: PodObjects;
   readonly publisher: StatusPublisher;
-}
-
-/** The rows of pods that have failed as a whole. */
-export interface PodFailures {
-  get(uid: PodUID): PodFailure | undefined;
-  /** On the disk when it returns. */
-  put(uid: PodUID, failure: PodFailure): void;
 }
 
 /** What a sync leaves to be done. */
@@ -65,35 +59,32 @@ export class PodSyncer {
     syncState: PodSyncState,
     signal: AbortSignal,
   ): Promise<SyncOutcome> {
-    const observed = await this.#observe(desired.uid, syncState);
-    syncState.noteExits(desired, observed);
+    const look = await this.#observe(desired, syncState);
     // Also a sandbox that a call made whose answer was lost.
-    if (usableSandbox(desired.pod, observed) !== undefined) syncState.forgetPodFailure();
-    this.#judgeSandbox(desired, syncState, observed);
-    const deadline = this.#judgeDeadline(desired, syncState, observed);
-    const lookAgain = this.#lookAtConfig(desired, syncState, observed);
-    const actions = this.#decide(desired, syncState, observed);
+    if (usableSandbox(desired.pod, look.observed) !== undefined) syncState.forgetPodFailure();
+    this.#judgeSandbox(look);
+    const deadline = this.#judgeDeadline(look);
+    const lookAgain = this.#lookAtConfig(look);
+    const actions = this.#decide(look);
     syncState.noteDecision(actions);
     this.#recordBackOffs(desired.pod, actions);
-    this.#publish(desired, syncState, observed);
-    const wakeAt = earliest(actions, deadline, lookAgain);
+    this.#publish(look);
+    const waits = actions.filter((action) => action.type === "Wait").map(({ until }) => until);
+    const wakeAt = earliest([...waits, deadline, lookAgain]);
     const work = actions.filter(({ type }) => type !== "Wait");
     if (work.length === 0) {
-      const again = await this.#options.garbage.collect(desired, observed, syncState);
+      const again = await collectGarbage(look, this.#options);
       return { progressed: false, wakeAt: wakeAt ?? again, error: undefined };
     }
     const onHook = (): void => void this.#publishFresh(desired, syncState);
-    const input = { desired, observed, syncState, signal, onHook };
-    const error = await this.#options.performer.perform(work, input);
-    const after = await this.#observe(desired.uid, syncState);
-    syncState.noteExits(desired, after);
-    this.#publish(desired, syncState, after);
+    const error = await this.#options.performer.perform(work, { ...look, signal, onHook });
+    this.#publish(await this.#observe(desired, syncState));
     // A call that failed may have taken effect: the retry observes the pod first.
     if (error !== undefined) syncState.unsure = true;
     return { progressed: error === undefined, wakeAt, error };
   }
 
-  #publish(desired: DesiredPod, syncState: PodSyncState, observed: ObservedPod | undefined): void {
+  #publish({ desired, syncState, observed }: PodLook): void {
     const { failures, publisher } = this.#options;
     const failure = failures.get(desired.uid);
     const facts: PodFacts = {
@@ -108,23 +99,21 @@ export class PodSyncer {
 
   /** Publishes the status as of the last observation. */
   publishCached(desired: DesiredPod, syncState: PodSyncState): void {
-    this.#publish(desired, syncState, this.#options.cache.get(desired.uid));
+    this.#publish({ desired, syncState, observed: this.#options.cache.get(desired.uid) });
   }
 
   async #publishFresh(desired: DesiredPod, syncState: PodSyncState): Promise<void> {
     try {
-      this.#publish(desired, syncState, await this.#options.lifecycle.look(desired.uid));
+      const observed = await this.#options.lifecycle.look(desired.uid);
+      this.#publish({ desired, syncState, observed });
     } catch {
       // Nothing depends on it: the sync observes the pod by itself when it is done.
     }
   }
 
-  #decide(
-    desired: DesiredPod,
-    syncState: PodSyncState,
-    observed: ObservedPod | undefined,
-  ): readonly PodAction[] {
+  #decide({ desired, syncState, observed }: PodLook): readonly PodAction[] {
     const { clock, failures, prober } = this.#options;
+    const { configRestarting } = syncState;
     const failed = killReasonOf(failures.get(desired.uid));
     const context: ActionContext = {
       now: clock.monotonic(),
@@ -134,56 +123,51 @@ export class PodSyncer {
       hashes: desired.containerHashes,
       configDigests: syncState.config?.digests ?? {},
       ordered: syncState.ordered,
-      ...(syncState.configRestarting === undefined
-        ? {}
-        : { configRestarting: syncState.configRestarting }),
-      ...(failed === undefined ? {} : { failed }),
+      ...withoutUndefined({ configRestarting, failed }),
     };
     if (!isComingBack(desired.pod, observed, context)) syncState.configRestarting = undefined;
     return computePodActions(desired.pod, observed, context);
   }
 
   /** When to retry, if its volumes could not be refreshed. */
-  #lookAtConfig(
-    desired: DesiredPod,
-    syncState: PodSyncState,
-    observed: ObservedPod | undefined,
-  ): Monotonic | undefined {
+  #lookAtConfig({ desired, syncState, observed }: PodLook): Monotonic | undefined {
     const hasVolumes = usableSandbox(desired.pod, observed) !== undefined;
-    const { known, again } = this.#options.config.look(desired, syncState.config, hasVolumes);
+    const before = syncState.config;
+    const { known, again } = lookAtConfig(desired, { ...this.#options, before, hasVolumes });
     syncState.config = known;
     return again;
   }
 
   /** A pod whose containers may run only once lost its sandbox before all of them had ended. */
-  #judgeSandbox(
-    { uid, pod }: DesiredPod,
-    syncState: PodSyncState,
-    observed: ObservedPod | undefined,
-  ): void {
-    const { failures, record } = this.#options;
-    if (observed?.sandboxes[0]?.state !== "NotReady" || !neverAgain(pod, observed)) return;
-    if (isFinished(pod, observed, Object.fromEntries(syncState.restarts))) return;
-    if (failures.get(uid) !== undefined) return;
-    failures.put(uid, SANDBOX_LOST);
-    record(podEvent(pod.metadata, { type: "Warning", ...SANDBOX_LOST }));
+  #judgeSandbox(look: PodLook): void {
+    const { desired, observed } = look;
+    const isLost = observed?.sandboxes[0]?.state === "NotReady";
+    if (!isLost || !neverAgain(desired.pod, observed) || this.#isOver(look)) return;
+    this.#fail(desired, SANDBOX_LOST, "Warning");
   }
 
   /** When the pod exceeds activeDeadlineSeconds; undefined = never, or it has finished. */
-  #judgeDeadline(
-    { uid, pod }: DesiredPod,
-    syncState: PodSyncState,
-    observed: ObservedPod | undefined,
-  ): Monotonic | undefined {
-    const { bootId, clock, failures, record } = this.#options;
+  #judgeDeadline(look: PodLook): Monotonic | undefined {
+    const { desired, syncState, observed } = look;
+    const { bootId, clock } = this.#options;
     const since = syncState.begin(activeSince(observed, bootId));
-    const at = deadlineOf(pod.spec, since);
-    if (at === undefined || failures.get(uid) !== undefined) return undefined;
-    if (isFinished(pod, observed, Object.fromEntries(syncState.restarts))) return undefined;
+    const at = deadlineOf(desired.pod.spec, since);
+    if (at === undefined || this.#isOver(look)) return undefined;
     if (clock.monotonic() < at) return at;
-    failures.put(uid, DEADLINE_EXCEEDED);
-    record(podEvent(pod.metadata, { type: "Normal", ...DEADLINE_EXCEEDED }));
+    this.#fail(desired, DEADLINE_EXCEEDED, "Normal");
     return undefined;
+  }
+
+  /** Finished, or failed as a whole. */
+  #isOver({ desired: { uid, pod }, syncState, observed }: PodLook): boolean {
+    if (this.#options.failures.get(uid) !== undefined) return true;
+    return isFinished(pod, observed, Object.fromEntries(syncState.restarts));
+  }
+
+  #fail({ uid, pod }: DesiredPod, failure: PodFailure, type: EventType): void {
+    const { failures, record } = this.#options;
+    failures.put(uid, failure);
+    record(podEvent(pod.metadata, { type, ...failure }));
   }
 
   #recordBackOffs(pod: Pod, actions: readonly PodAction[]): void {
@@ -196,12 +180,14 @@ export class PodSyncer {
     }
   }
 
-  async #observe(uid: PodUID, syncState: PodSyncState): Promise<ObservedPod | undefined> {
+  async #observe(desired: DesiredPod, syncState: PodSyncState): Promise<PodLook> {
     const { cache, lifecycle } = this.#options;
+    const { uid } = desired;
     const observed = syncState.unsure ? await lifecycle.look(uid) : cache.get(uid);
     syncState.unsure = false;
-    syncState.settleKills(observed);
-    return observed;
+    syncState.kills.settle(observed);
+    syncState.noteExits(desired, observed);
+    return { desired, syncState, observed };
   }
 }
 
@@ -213,15 +199,6 @@ const SANDBOX_LOST: PodFailure = {
 function killReasonOf(failure: PodFailure | undefined): KillReason | undefined {
   if (failure === undefined) return undefined;
   return failure.reason === DEADLINE_EXCEEDED.reason ? "DeadlineExceeded" : "SandboxChanged";
-}
-
-function earliest(
-  actions: readonly PodAction[],
-  ...others: readonly (Monotonic | undefined)[]
-): Monotonic | undefined {
-  const waits = actions.filter((action) => action.type === "Wait").map(({ until }) => until);
-  const times = [...waits, ...others.filter((time) => time !== undefined)];
-  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 /** When the error says that a retry makes sense. */

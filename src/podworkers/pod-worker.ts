@@ -5,19 +5,16 @@ import type { Edges } from "../edges.ts";
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
-import type { Monotonic } from "../lib/clock.ts";
+import { aborted, type Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import { jitter } from "../lib/random.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodSyncState } from "./pod-sync-state.ts";
 import { retryTime, type PodSyncer, type SyncOutcome } from "./pod-syncer.ts";
-import { nameOf, type WorkerFacts } from "./plan.ts";
+import { nameOf, type PodIdentity, type WorkerFacts } from "./plan.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
 
-export interface PodWorkerOptions extends Pick<Edges, "clock" | "random" | "log"> {
-  readonly uid: PodUID;
-  readonly namespace: string;
-  readonly name: string;
+interface PodWorkerOptions extends PodIdentity, Pick<Edges, "clock" | "random" | "log"> {
   /** undefined for a pod that only the runtime has: it can only be removed. */
   readonly desired: DesiredPod | undefined;
   readonly syncState: PodSyncState;
@@ -27,7 +24,7 @@ export interface PodWorkerOptions extends Pick<Edges, "clock" | "random" | "log"
   readonly clearName: (worker: PodWorker, signal: AbortSignal) => Promise<boolean>;
 }
 
-export type WorkerPhase = "Syncing" | "Terminating" | "Terminated";
+type WorkerPhase = "Syncing" | "Terminating" | "Terminated";
 
 /**
  * The most syncs in a row that may each act, beside two for each init container. More means that the runtime's answers
@@ -41,6 +38,7 @@ export class PodWorker {
   readonly uid: PodUID;
   readonly namespace: string;
   readonly name: string;
+  readonly syncState: PodSyncState;
   /** Nothing of it runs and its network is released: a successor may start. Never rejects. */
   readonly gone: Promise<void>;
 
@@ -63,6 +61,7 @@ export class PodWorker {
     this.uid = options.uid;
     this.namespace = options.namespace;
     this.name = options.name;
+    this.syncState = options.syncState;
     this.#desired = options.desired;
     this.#grace = new GracePeriod(options.desired?.pod.spec.terminationGracePeriodSeconds);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -116,10 +115,10 @@ export class PodWorker {
 
   /** Publishes the pod's status as it is now, also while a sync is under way: probes may change it at any time. */
   publishStatus(): void {
-    const { syncer, terminator, syncState } = this.#options;
+    const { syncer, terminator } = this.#options;
     if (this.#desired === undefined) return;
     if (this.#phase === "Syncing" && this.#removal === undefined)
-      syncer.publishCached(this.#desired, syncState);
+      syncer.publishCached(this.#desired, this.syncState);
     else if (this.#phase === "Terminating") terminator.publishCached(this.#desired);
   }
 
@@ -128,7 +127,7 @@ export class PodWorker {
     if (this.#removal === undefined || removal.why === "Deleted") this.#removal = removal;
     this.#removedAt ??= this.#options.clock.now();
     const seconds = this.#desired?.pod.spec.terminationGracePeriodSeconds;
-    if (seconds !== undefined) this.#options.syncState.shorten(seconds);
+    if (seconds !== undefined) this.syncState.shorten(seconds);
     this.#stopSyncing.abort(new Error("the pod is being removed"));
     this.notify();
   }
@@ -136,7 +135,7 @@ export class PodWorker {
   /** Limits the grace period of a pod that is being stopped. False = it is not being stopped. */
   shortenGrace(seconds: number): boolean {
     if (this.#removal === undefined) return false;
-    this.#options.syncState.shorten(seconds);
+    this.syncState.shorten(seconds);
     this.#grace.shorten(seconds);
     return true;
   }
@@ -144,14 +143,14 @@ export class PodWorker {
   /** Restarts these containers; false = the pod is being removed. */
   orderRestart(ids: readonly string[]): boolean {
     if (this.#phase !== "Syncing" || this.#removal !== undefined) return false;
-    for (const id of ids) this.#options.syncState.ordered.add(id);
+    for (const id of ids) this.syncState.ordered.add(id);
     this.notify();
     return true;
   }
 
   /** Takes an order back for the containers that have not been stopped yet. */
   withdrawRestart(ids: readonly string[]): void {
-    for (const id of ids) this.#options.syncState.ordered.delete(id);
+    for (const id of ids) this.syncState.ordered.delete(id);
   }
 
   /** Resolves when the pod is terminated, or when `signal` aborts, which stops no pod. */
@@ -178,13 +177,13 @@ export class PodWorker {
     try {
       if (!(await this.#options.clearName(this, signal))) return undefined;
       this.#isActing = true;
-      const outcome = await this.#options.syncer.sync(desired, this.#options.syncState, signal);
+      const outcome = await this.#options.syncer.sync(desired, this.syncState, signal);
       if (signal.aborted) return undefined;
       return this.#next(outcome);
     } catch (error) {
       if (signal.aborted) return undefined;
       // Observing failed: the pod's state is unknown until it succeeds.
-      this.#options.syncState.unsure = true;
+      this.syncState.unsure = true;
       return this.#retryAfter(error);
     } finally {
       this.#isActing = false;
@@ -202,35 +201,33 @@ export class PodWorker {
   }
 
   #retryAfter(error: unknown): Monotonic {
+    const own = this.#backOff("sync failed", error, "SyncError");
+    return Math.max(own, retryTime(error) ?? 0);
+  }
+
+  /** Logs one more failure in a row; returns when to try again. */
+  #backOff(message: string, error: unknown, reason: string): Monotonic {
     const { clock, random, log } = this.#options;
     const now = clock.monotonic();
     this.#failures = nextBackoff(this.#failures, now, RETRY);
-    const own = now + jitter(random, this.#failures.delay, 0.2);
-    const retryAt = Math.max(own, retryTime(error) ?? 0);
-    log.warn("sync failed", {
+    log.warn(message, {
       pod: nameOf(this),
-      reason: reasonOf(error, "SyncError"),
+      reason: reasonOf(error, reason),
       error: messageOf(error),
     });
-    return retryAt;
+    return now + jitter(random, this.#failures.delay, 0.2);
   }
 
   async #terminate(removal: Removal, signal: AbortSignal): Promise<boolean> {
-    const { terminator, clock, log, random } = this.#options;
+    const { terminator, clock } = this.#options;
     try {
       const why = (): Removal["why"] => this.#removal?.why ?? removal.why;
       const ending = { removal, why, desired: this.#desired, grace: this.#grace };
       await terminator.terminate(ending, () => this.#resolveGone());
       return true;
     } catch (error) {
-      const now = clock.monotonic();
-      this.#failures = nextBackoff(this.#failures, now, RETRY);
-      log.warn("removal not finished", {
-        pod: nameOf(this),
-        reason: reasonOf(error, "KillPodError"),
-        error: messageOf(error),
-      });
-      await clock.sleep(jitter(random, this.#failures.delay, 0.2), signal);
+      const retryAt = this.#backOff("removal not finished", error, "KillPodError");
+      await clock.sleep(retryAt - clock.monotonic(), signal);
       return false;
     }
   }
@@ -243,11 +240,8 @@ export class PodWorker {
     const wake = (): void => woken.abort();
     this.#wake = wake;
     signal.addEventListener("abort", wake, { once: true });
-    if (until === undefined) {
-      await new Promise<void>((resolve) =>
-        woken.signal.addEventListener("abort", () => resolve(), { once: true }),
-      );
-    } else await clock.sleep(Math.max(0, until - clock.monotonic()), woken.signal);
+    if (until === undefined) await aborted(woken.signal);
+    else await clock.sleep(Math.max(0, until - clock.monotonic()), woken.signal);
     signal.removeEventListener("abort", wake);
     this.#wake = undefined;
   }

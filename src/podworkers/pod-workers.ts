@@ -10,8 +10,9 @@ import {
 } from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import { messageOf } from "../lib/errors.ts";
-import { KillMarks, type KilledRows } from "./kill-marks.ts";
-import { nameOf, planWorkers, type WorkerOrder } from "./plan.ts";
+import type { Store } from "../store/store.ts";
+import { KillMarks } from "./kill-marks.ts";
+import { nameOf, planWorkers, type PodIdentity, type WorkerOrder } from "./plan.ts";
 import { PodSyncState } from "./pod-sync-state.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
@@ -20,20 +21,14 @@ import { PodReplacement, type PodReplacementOptions } from "./pod-replacement.ts
 import type { PodCleanup } from "./pod-cleanup.ts";
 import type { WorkerRegistry } from "./pods.ts";
 
-export interface RemovalRows {
-  /** Committed to disk when it returns; one transaction. */
-  begin(removals: readonly Removal[]): void;
-  all(): readonly Removal[];
-}
-
-export interface PodWorkersOptions
+interface PodWorkersOptions
   extends
     Omit<PodReplacementOptions, "remove" | "syncer">,
     Pick<Edges, "clock" | "random" | "log"> {
   readonly syncer: PodSyncer;
   readonly terminator: PodTerminator;
-  readonly removals: RemovalRows;
-  readonly killed: KilledRows;
+  readonly removals: Pick<Store["removals"], "begin" | "all">;
+  readonly killed: Store["killed"];
   /** The longest pause between two restarts of a crashing container, unless the pod sets one. */
   readonly maxBackoffMs: number;
   /** Removes what an earlier run of the UID left behind. */
@@ -118,18 +113,19 @@ export class PodWorkers {
     }
   }
 
-  #begin(
-    of: { readonly uid: PodUID; readonly namespace: string; readonly name: string },
-    desired: DesiredPod | undefined,
-  ): PodWorker {
-    const { clock, random, log, syncer, terminator, maxBackoffMs, killed } = this.#options;
-    const { uid, namespace, name } = of;
+  #begin(pod: PodIdentity, desired: DesiredPod | undefined): PodWorker {
+    const { clock, log, maxBackoffMs, killed } = this.#options;
+    const { uid, namespace, name } = pod;
     const kills = new KillMarks({ uid, rows: killed, log });
-    const syncState = new PodSyncState({ maxBackoffMs, clock, kills });
-    const clearName = (own: PodWorker, signal: AbortSignal) =>
-      this.#replacement.clearName(own, syncState, signal);
-    const common = { syncState, syncer, terminator, clock, random, log, clearName };
-    const worker = new PodWorker({ uid, namespace, name, desired, ...common });
+    const worker = new PodWorker({
+      ...this.#options,
+      uid,
+      namespace,
+      name,
+      desired,
+      syncState: new PodSyncState({ maxBackoffMs, clock, kills }),
+      clearName: (own, signal) => this.#replacement.clearName(own, signal),
+    });
     this.#workers.add(worker);
     // After this plan, so that a worker without a spec has its removal.
     queueMicrotask(() => void this.#run(worker));

@@ -187,7 +187,7 @@ export class WorkerRegistry {
 
   #entry(workers: readonly PodWorker[]): WorkerEntry | undefined {
     const current = workers.find((worker) => this.isCurrent(worker));
-    const before = workers.find((worker) => worker !== current && this.#exists(worker));
+    const before = workers.find((worker) => worker !== current && this.exists(worker));
     const shown = before ?? current ?? workers[0];
     if (shown?.desired === undefined) return undefined;
     const entry = entryOf(shown, shown.desired);
@@ -196,7 +196,8 @@ export class WorkerRegistry {
     return { ...entry, pendingUpdate: { specHash: current.desired.specHash, ...why } };
   }
 
-  #exists(worker: PodWorker): boolean {
+  /** Whether the runtime has anything of it. */
+  exists(worker: PodWorker): boolean {
     return this.#cache.get(worker.uid) !== undefined;
   }
 }

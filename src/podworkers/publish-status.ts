@@ -63,16 +63,11 @@ export class StatusPublisher {
   }
 }
 
-interface Disruption {
-  readonly reason: "TerminationByKubelet";
-  readonly message: string;
-}
-
 /** The pod is still wanted, but a pod of a higher-ranking source has taken its host port. k8s: DisruptionTarget */
 export function disruptionOf(
   { pod, source }: DesiredPod,
   rejected: readonly Rejection[],
-): Disruption | undefined {
+): PodFacts["disruption"] {
   const { namespace, name } = pod.metadata;
   const why = rejected.find(
     (one) =>

@@ -7,7 +7,7 @@ import type { Failure, PodRolloutStatus } from "../api/pod/rollout.ts";
 import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 import { policyOf } from "../api/pod/update-annotations.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
-import type { Monotonic } from "../lib/clock.ts";
+import { earliest, type Monotonic } from "../lib/clock.ts";
 import { hasFailed, isWell, provenAt, type PodHealth } from "./pod-health.ts";
 
 /** A pod that is not there yet, and how far it is; `health` undefined = it has not been started. */
@@ -113,11 +113,8 @@ function judgePods(document: DocumentPods): DocumentJudgement {
   const proofs = own.map((pod) => proofOf(pod, document));
   const isProven = proofs.every((at) => at !== undefined && at <= now);
   if (leftovers === 0 && isProven) return { health: { type: "Converged" }, reviewAt: undefined };
-  const ahead = proofs.flatMap((at) => (at !== undefined && at > now ? [at] : []));
-  return {
-    health: unconverged(own, document),
-    reviewAt: ahead.length === 0 ? undefined : Math.min(...ahead),
-  };
+  const ahead = proofs.filter((at) => at !== undefined && at > now);
+  return { health: unconverged(own, document), reviewAt: earliest(ahead) };
 }
 
 /** What converged in an earlier life of the agent need not prove itself again. */

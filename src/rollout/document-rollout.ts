@@ -8,7 +8,7 @@ import { policyOf } from "../api/pod/update-annotations.ts";
 import type { LocalObject, LocalObjects } from "../api/v1/object/local-object.ts";
 import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
-import type { Monotonic } from "../lib/clock.ts";
+import { earliest, type Monotonic } from "../lib/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
 import { GoodPods, goodCopy, pinnedObjects, type GoodPod } from "./good-revision.ts";
@@ -156,12 +156,12 @@ export class DocumentRollout {
     const stays = unlisted.flatMap(({ step }) => step ?? []);
     // 4. When to look again.
     const now = edges.clock.monotonic();
-    const times = [
-      ...steps.map(({ reviewAt }) => reviewAt),
-      ...onRollout.map(({ reviewAt }) => reviewAt),
+    const reviewAt = earliest([
+      ...steps.map((step) => step.reviewAt),
+      ...onRollout.map((pod) => pod.reviewAt),
       ...(stays.length === 0 ? [] : [now + HELD_AGAIN_MS]),
       ...(saved.ok ? [] : [now + SAVE_AGAIN_MS]),
-    ].filter((at) => at !== undefined);
+    ]);
     const shadowed = document.pods.filter(({ desired }) => written.isShadowed(desired));
     for (const { desired } of shadowed) this.#pause(podName(desired.pod));
     return {
@@ -170,7 +170,7 @@ export class DocumentRollout {
       held,
       steps: [...steps, ...stays],
       repinned,
-      reviewAt: times.length === 0 ? undefined : Math.max(now, Math.min(...times)),
+      reviewAt: reviewAt === undefined ? undefined : Math.max(now, reviewAt),
       ...(saved.ok ? {} : { trouble: saved.trouble }),
     };
   }

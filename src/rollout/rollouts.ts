@@ -21,7 +21,7 @@ import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { imageProgress, type ImageLedger } from "../image/image-ledger.ts";
 import type { Prefetch } from "../image/prefetch.ts";
-import type { Monotonic } from "../lib/clock.ts";
+import { earliest, type Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import { isSameList } from "../lib/compare.ts";
 import type { DocumentState } from "../protocol/desired-document.ts";
@@ -120,7 +120,7 @@ export class Rollouts implements Disposable {
     const { open, waiting } = this.#events.report(this.#turns());
     this.#open = open;
     this.#options.prefetch.want(waiting);
-    this.#reviewAt(outcomes.flatMap(({ reviewAt }) => reviewAt ?? []));
+    this.#reviewAt(earliest(outcomes.map(({ reviewAt }) => reviewAt)));
     return outcomes.flatMap(({ repinned }) => repinned);
   }
 
@@ -275,12 +275,12 @@ export class Rollouts implements Disposable {
     });
   }
 
-  #reviewAt(times: readonly Monotonic[]): void {
+  #reviewAt(at: Monotonic | undefined): void {
     const { edges, onDue } = this.#options;
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
-    if (times.length === 0) return;
-    const wait = Math.max(SOONEST_MS, Math.min(...times) - edges.clock.monotonic());
+    if (at === undefined) return;
+    const wait = Math.max(SOONEST_MS, at - edges.clock.monotonic());
     this.#timer = edges.clock.after(wait, onDue);
   }
 }

@@ -2,7 +2,7 @@
 // users.
 
 import type { Failure, RolloutState, Trial, WantedRevision } from "../api/pod/rollout.ts";
-import type { Monotonic } from "../lib/clock.ts";
+import { earliest, type Monotonic } from "../lib/clock.ts";
 import { MAX_CRASHES, provenAt, type PodHealth } from "./pod-health.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { allContainers, type Pod } from "../api/v1/pod.ts";
@@ -222,10 +222,7 @@ function reviewTime(
   const { now } = facts;
   const deadline = trial.counts ? deadlineOf(trial, facts) : undefined;
   // A time in the past has had its effect.
-  const times = [deadline, goodAt].filter(
-    (time): time is Monotonic => time !== undefined && time > now,
-  );
-  return times.length === 0 ? undefined : Math.min(...times);
+  return earliest([deadline, goodAt].filter((time) => time !== undefined && time > now));
 }
 
 /** How the new pod does by now. */

@@ -212,7 +212,7 @@ export function ourSelector(instance: string): Record<string, string> {
   {
     name: "nobody waits for those he depends on",
     file: "src/podworkers/pod-replacement.ts",
-    search: "if (this.#mustWait(own, syncState)) return false;",
+    search: "if (this.#mustWait(own)) return false;",
     replacement: "",
   },
   {
@@ -237,14 +237,14 @@ export function ourSelector(instance: string): Record<string, string> {
   {
     name: "a lost sandbox is forgotten",
     file: "src/podworkers/pod-syncer.ts",
-    search: "    failures.put(uid, SANDBOX_LOST);\n",
-    replacement: "",
+    search: "    failures.put(uid, failure);\n",
+    replacement: "    if (failure !== SANDBOX_LOST) failures.put(uid, failure);\n",
   },
   {
     name: "who is replaced waits for nobody",
     file: "src/podworkers/pod-replacement.ts",
-    search: "return this.#exists(own) && !this.#mustWait(own, syncState);",
-    replacement: "return this.#exists(own);",
+    search: "return this.#workers.exists(own) && !this.#mustWait(own);",
+    replacement: "return this.#workers.exists(own);",
   },
   {
     name: "what ran before a reboot is there",

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { ObservedContainer, KilledInstances } from "../../../src/api/pod/observed-pod.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { KillMarks, type KilledRows } from "../../../src/podworkers/kill-marks.ts";
+import { KillMarks } from "../../../src/podworkers/kill-marks.ts";
 import { PodSyncState } from "../../../src/podworkers/pod-sync-state.ts";
 import { aContainer, anInstance, anObservedPod, aPod, aSandbox } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
@@ -13,7 +13,10 @@ import type { Container } from "../../../src/api/v1/container.ts";
 const newDirectory = temporaryDirectories();
 const UID = "web-1";
 
-function marksOn(rows: KilledRows, lines: string[] = []): KillMarks {
+function marksOn(
+  rows: ConstructorParameters<typeof KillMarks>[0]["rows"],
+  lines: string[] = [],
+): KillMarks {
   const clock = new VirtualClock();
   const log = createLogger({ clock, level: "debug", write: (line) => void lines.push(line) });
   return new KillMarks({ uid: UID, rows, log });

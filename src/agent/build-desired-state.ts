@@ -4,7 +4,7 @@
 import type { Edges } from "../edges.ts";
 import { ImageLedger } from "../image/image-ledger.ts";
 import { Prefetch } from "../image/prefetch.ts";
-import { admissionTo, nodeIdentity, type NodeFactsOptions } from "../node/node-facts.ts";
+import { nodeIdentity, nodeInfo, type NodeFactsOptions } from "../node/node-facts.ts";
 import { admissionRank, type Pods } from "../podworkers/pods.ts";
 import { Rollouts, type RolloutsOptions } from "../rollout/rollouts.ts";
 import { HoldRequests, UpdateHolds } from "../rollout/update-holds.ts";
@@ -51,11 +51,13 @@ export function buildDesiredState(options: DesiredStateOptions): NodeDesiredStat
   });
   const desired = new DesiredPods({
     written,
-    maxPods: config.maxPods,
-    admissionRank: (pod) => admissionRank(pods, pod),
-    occupants: () => pods.workers.desiredPods(),
-    admission: admissionTo(options, (uid) => pods.statuses.isOver(uid)),
-    groupPriorities: () => new Map(fleet().groups.map((one) => [one.name, one.priority])),
+    mergeOptions: () => ({
+      node: nodeInfo(options),
+      admissionRank: (pod) => admissionRank(pods, pod),
+      occupants: pods.workers.desiredPods(),
+      isOver: (uid) => pods.statuses.isOver(uid),
+      groupPriorities: new Map(fleet().groups.map((one) => [one.name, one.priority])),
+    }),
     rollouts,
     onObjectsChanged: (changed) => {
       for (const uid of readersOf(pods.workers.desiredPods(), changed)) loop.podChanged(uid);

@@ -2,10 +2,10 @@
 
 import { decodeConfig } from "../config/config.ts";
 import { decodeObject } from "../api/decode/decode-object.ts";
-import type { Rejection } from "../api/pod/desired-pod.ts";
+import { type Rejection, manifestRef } from "../api/pod/desired-pod.ts";
 import { formatPath, type FieldPath } from "../api/decode/field-path.ts";
 import { FindingsBudget } from "../api/decode/field-errors.ts";
-import { claimsConflict, hostPortClaims } from "../api/validation/host-ports.ts";
+import { portConflict } from "../api/validation/host-ports.ts";
 import { objectKey, type LocalObject } from "../api/v1/object/local-object.ts";
 import { NODE_CONFIG_MAP, reservedError } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
@@ -93,7 +93,7 @@ function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFi
   const object = decodeObject(document.value, {
     source: "file",
     ref: file,
-    sourceRef: `${file}#${document.index}`,
+    sourceRef: manifestRef(file, document.index),
     // Offline every node is the right one.
     nodeName: undefined,
     sha256,
@@ -272,11 +272,9 @@ function portConflicts(pods: readonly PlacedPod[]): readonly Clash[] {
   return pods.flatMap((placed, index) =>
     pods.slice(0, index).flatMap((other): readonly Clash[] => {
       if (podName(other.pod) === podName(placed.pod) || !mayMeet(placed, other)) return [];
-      const theirs = hostPortClaims(other.pod);
-      const claim = hostPortClaims(placed.pod).find((mine) =>
-        theirs.some((claimed) => claimsConflict(mine, claimed)),
-      );
-      if (claim === undefined) return [];
+      const conflict = portConflict(placed.pod, [other]);
+      if (conflict === undefined) return [];
+      const { claim } = conflict;
       const port = `host port ${claim.hostPort}/${claim.protocol}`;
       const message = `${port} is also wanted by pod ${podName(other.pod)} in ${placeOf(other)}`;
       return [{ placed, code: "HostPortConflict", path: claim.path, message }];

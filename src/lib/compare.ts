@@ -19,6 +19,24 @@ export function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {
   return a.length === b.length && a.every((one, index) => one === b[index]);
 }
 
+/** The first item of each key, in their order, and the others, each with the first one of its key. */
+export function firstOfEach<T>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+): {
+  readonly firsts: readonly T[];
+  readonly repeats: readonly { readonly item: T; readonly first: T }[];
+} {
+  const firsts = new Map<string, T>();
+  const repeats = items.flatMap((item) => {
+    const first = firsts.get(keyOf(item));
+    if (first !== undefined) return [{ item, first }];
+    firsts.set(keyOf(item), item);
+    return [];
+  });
+  return { firsts: [...firsts.values()], repeats };
+}
+
 /** Order by code units, for `toSorted`: the same on every machine, whatever its language. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);

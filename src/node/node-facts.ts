@@ -9,10 +9,8 @@ import {
   type NodeResources,
 } from "../api/resource/node-resources.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
-import type { PodUID } from "../api/v1/pod.ts";
-import { EMPTY_ROOM, admit, withPod, type NodeFacts, type Room } from "../podworkers/admission.ts";
-import { localLabels } from "../podworkers/node-affinity.ts";
-import type { Admission } from "../source/merge-sources.ts";
+import type { NodeInfo } from "../source/admission/admit-pod.ts";
+import { localLabels } from "../source/admission/node-affinity.ts";
 import type { Edges } from "../edges.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { allocatableOf } from "../runtime/cgroup/pod-cgroups.ts";
@@ -52,7 +50,8 @@ export class NodeAddresses {
   }
 }
 
-export function nodeFacts(options: NodeFactsOptions): NodeFacts {
+/** What admission depends on; the labels are those of this moment. */
+export function nodeInfo(options: NodeFactsOptions): NodeInfo {
   const { edges, config, nodeName } = options;
   const { machine } = edges;
   return {
@@ -65,7 +64,7 @@ export function nodeFacts(options: NodeFactsOptions): NodeFacts {
 }
 
 /** The labels that pods select by. Those of the configuration take precedence over the fleet's. */
-export function nodeLabels(options: NodeFactsOptions): NodeFacts["labels"] {
+export function nodeLabels(options: NodeFactsOptions): NodeInfo["labels"] {
   const { edges, config, nodeName, fleet } = options;
   const { architecture } = edges.machine;
   return localLabels({ nodeName, architecture }, { ...fleet?.().labels, ...config.nodeLabels });
@@ -88,20 +87,6 @@ export function nodeRoom({
     capacity: written(nodeCapacity(resources)),
     allocatable: written(nodeAllocatable(resources, config)),
   };
-}
-
-/** The node's admission with no pod in it. `isOver`: the pod has ended for good and occupies no resources. */
-export function admissionTo(
-  options: NodeFactsOptions,
-  isOver: (uid: PodUID) => boolean,
-): Admission {
-  const facts = nodeFacts(options);
-  const withRoom = (room: Room): Admission => ({
-    // The fleet may have changed the labels since.
-    refusal: ({ pod }) => admit(pod, { ...facts, labels: nodeLabels(options) }, room),
-    with: ({ uid, pod }) => withRoom(isOver(uid) ? room : withPod(room, pod)),
-  });
-  return withRoom(EMPTY_ROOM);
 }
 
 function resourcesOf(machine: Edges["machine"], { maxPods }: AgentConfig): NodeResources {

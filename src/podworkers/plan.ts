@@ -2,7 +2,7 @@
 
 import type { DesiredPod, DesiredState, SourceName, Removal } from "../api/pod/desired-pod.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import { outranks } from "../source/merge-sources.ts";
+import { outranks } from "../source/precedence.ts";
 
 /** One life of a pod, with or without a spec. */
 export type PodIdentity = Pick<Removal, "uid" | "namespace" | "name">;

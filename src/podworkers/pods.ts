@@ -4,7 +4,7 @@
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import { PodCache } from "../pleg/pod-cache.ts";
-import type { AdmissionRank } from "../source/merge-sources.ts";
+import type { AdmissionRank } from "../source/admission/admission.ts";
 import { StatusManager } from "../status/status-manager.ts";
 import { nameOf } from "./plan.ts";
 import type { PodWorker } from "./pod-worker.ts";

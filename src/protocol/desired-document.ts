@@ -91,7 +91,8 @@ export interface ImageProgress {
 /** Where a document arrived. */
 export interface DocumentAddress {
   readonly source: SourceName;
-  readonly topic: string;
+  /** Its topic; the file of a document that is not published yet. */
+  readonly ref: string;
   /** This node's name. */
   readonly node: string;
 }

@@ -6,7 +6,7 @@ import { isMeantToFinish } from "../api/pod/restart-policy.ts";
 import type { RolloutState } from "../api/pod/rollout.ts";
 import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 import { devicesOf } from "../api/resource/devices.ts";
-import { claimsConflict, hostPortClaims } from "../api/validation/host-ports.ts";
+import { portConflict } from "../api/validation/host-ports.ts";
 import { allContainers, podName, type Pod } from "../api/v1/pod.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { GoodPods } from "./good-revision.ts";
@@ -120,9 +120,8 @@ export function podsToRun(
   const back = listed.flatMap(({ step, good }) => (step.run === "Good" ? (good ?? []) : []));
   const chosen = listed.flatMap((pod) => choose(pod, back) ?? []);
   const areThere = listed.every(({ step }) => hasArrived(step));
-  const newcomers = chosen.map(({ pod }) => pod);
   const lingering = unlisted
-    .filter(({ good, isHeld }) => isHeld || !(areThere || isInTheWay(good.pod, newcomers)))
+    .filter(({ good, isHeld }) => isHeld || !(areThere || isInTheWay(good.pod, chosen)))
     .map(({ good }) => good);
   const held = listed
     .filter(({ step, good }) => step.run === "Good" && good === undefined)
@@ -146,11 +145,8 @@ function choose(
 }
 
 function takesPort(newcomer: DesiredPod, back: readonly DesiredPod[]): boolean {
-  const ports = hostPortClaims(newcomer.pod);
   const others = back.filter(({ pod }) => podName(pod) !== podName(newcomer.pod));
-  return others.some(({ pod }) =>
-    hostPortClaims(pod).some((port) => ports.some((own) => claimsConflict(port, own))),
-  );
+  return portConflict(newcomer.pod, others) !== undefined;
 }
 
 /** A pod that was rolled back runs what ran before, and needs no place of another pod. */
@@ -166,12 +162,11 @@ function hasArrived({ status }: ListedPod["step"]): boolean {
   }
 }
 
-function isInTheWay(old: Pod, newcomers: readonly Pod[]): boolean {
-  const ports = hostPortClaims(old);
+function isInTheWay(old: Pod, newcomers: readonly DesiredPod[]): boolean {
+  if (portConflict(old, newcomers) !== undefined) return true;
   const [devices, claims] = [devicePaths(old), claimNames(old)];
   return newcomers.some(
-    (pod) =>
-      hostPortClaims(pod).some((port) => ports.some((held) => claimsConflict(port, held))) ||
+    ({ pod }) =>
       [...devicePaths(pod)].some((path) => devices.has(path)) ||
       [...claimNames(pod)].some((name) => claims.has(name)),
   );

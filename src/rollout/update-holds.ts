@@ -1,7 +1,7 @@
 // Performs: what keeps a pod from being updated: an operator's hold, its own annotation, or a lock of the running
 // application.
 
-import type { DesiredPod } from "../api/pod/desired-pod.ts";
+import { type DesiredPod, manifestPath } from "../api/pod/desired-pod.ts";
 import { allContainers, podName, type NamedPod, type Pod } from "../api/v1/pod.ts";
 import { holdsUpgrade, lockVolumeOf } from "../api/pod/update-annotations.ts";
 import { rfc3339, type Clock, type Monotonic } from "../lib/clock.ts";
@@ -215,7 +215,7 @@ export class HoldRequests {
     const isOrdered = name !== undefined && verb === "release" && holds.isOrdered(name);
     if (name !== undefined && desired === undefined && !isOrdered) return { type: "NotFound" };
     if (desired !== undefined && !desired.source.startsWith("mqtt:"))
-      return { type: "OfFile", file: desired.sourceRef.replace(/#\d+$/, "") };
+      return { type: "OfFile", file: manifestPath(desired.sourceRef) };
     if (verb === "hold") holds.hold(name);
     else {
       holds.release(name, desired);

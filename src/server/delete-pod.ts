@@ -4,6 +4,7 @@
 import { notAllowed, success, text, type Answer } from "./answer.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
 import type { GraceOutcome } from "../node/node-api.ts";
+import { manifestPath } from "../api/pod/desired-pod.ts";
 
 const PARAMETER = "gracePeriodSeconds";
 
@@ -72,7 +73,7 @@ function declaration({
 }: Extract<GraceOutcome, { type: "Wanted" }>): Declaration {
   switch (source) {
     case "file": {
-      const file = sourceRef.replace(/#\d+$/, "");
+      const file = manifestPath(sourceRef);
       return { place: file, remedy: `remove it from ${file}`, kind: "a file" };
     }
     case "http":

@@ -14,14 +14,10 @@ import { mergeSnapshots, type MergeOptions } from "./merge-sources.ts";
 import type { WrittenPods } from "./written-pods.ts";
 import { missingFor } from "./object-changes.ts";
 
-export interface DesiredPodsOptions extends Required<
-  Pick<MergeOptions, "maxPods" | "admissionRank" | "admission">
-> {
+export interface DesiredPodsOptions {
   readonly written: WrittenPods;
-  /** Pods that are there now, desired or not. */
-  readonly occupants: () => readonly DesiredPod[];
-  /** Of the node's present groups; absent = it is in none. */
-  readonly groupPriorities?: () => ReadonlyMap<string, number>;
+  /** As the node is at present. */
+  readonly mergeOptions: () => MergeOptions;
   /** How documents change what runs; absent = they are not judged. */
   readonly rollouts?: JudgedUpdates;
   /**
@@ -69,16 +65,17 @@ export class DesiredPods {
 
   /** Merges again: running pods keep their places, and updates on trial may have converged. */
   merge(): DesiredState {
-    const { written, onObjectsChanged } = this.#options;
+    const { written, mergeOptions, onObjectsChanged } = this.#options;
     const snapshots = written.snapshots();
+    const options = mergeOptions();
     const before = this.#state.ready;
-    const asWritten = this.#merged(snapshots);
+    const asWritten = mergeSnapshots(snapshots, options);
     const changed = written.setMerged(asWritten);
     const repinned = this.#review();
     const effective = this.#effective();
     this.#asked = effective.flatMap(({ pods }) => pods);
     const isAsWritten = effective.every((snapshot, index) => snapshot === snapshots[index]);
-    this.#state = isAsWritten ? asWritten : this.#merged(effective);
+    this.#state = isAsWritten ? asWritten : mergeSnapshots(effective, options);
     const missing = this.#missingSince(before);
     if (missing.length > 0 || repinned.length > 0) this.#late += 1;
     const keys = new Set([...changed, ...missing]);
@@ -135,17 +132,6 @@ export class DesiredPods {
   #effective(): readonly SourceSnapshot[] {
     const { rollouts, written } = this.#options;
     return written.snapshots().map((snapshot) => rollouts?.effective(snapshot) ?? snapshot);
-  }
-
-  #merged(snapshots: readonly SourceSnapshot[]): DesiredState {
-    const { maxPods, admissionRank, occupants, admission, groupPriorities } = this.#options;
-    return mergeSnapshots(snapshots, {
-      groupPriorities: groupPriorities?.() ?? new Map(),
-      maxPods,
-      admissionRank,
-      occupants: occupants(),
-      admission,
-    });
   }
 
   /** After a source has sent its first complete snapshot, objects that no source declares are missing: they cannot still come. */

@@ -6,7 +6,7 @@ const SPEC = "pod.spec";
 const TERMS = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
 const INSIDE = "test/e2e/linux-namespaces.test.ts";
 const ADMISSION_E2E = "test/e2e/linux-admission.test.ts";
-const ADMISSION = "test/unit/podworkers/admission.test.ts";
+const ADMISSION = "test/unit/source/admission/admit-pod.test.ts";
 
 export const NODE_PROOFS: readonly Proof[] = [
   {
@@ -150,7 +150,7 @@ export const NODE_PROOFS: readonly Proof[] = [
   {
     fields: below(SPEC, "affinity", "affinity.nodeAffinity", TERMS, `${TERMS}.*`),
     proof: "here",
-    test: "test/unit/podworkers/node-affinity.test.ts",
+    test: "test/unit/source/admission/node-affinity.test.ts",
     title: "In with one of the values",
   },
   {

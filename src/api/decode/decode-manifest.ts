@@ -7,6 +7,7 @@ import {
   type DecodedObject,
 } from "./decode-context.ts";
 import { decodeObject } from "./decode-object.ts";
+import { manifestRef } from "../pod/desired-pod.ts";
 import { FindingsBudget } from "./field-errors.ts";
 import { readDocuments } from "../yaml/yaml-documents.ts";
 
@@ -18,7 +19,13 @@ export function decodeManifest(text: string, context: ManifestContext): DecodedO
   const { documents, errors } = readDocuments(text);
   const budget = new FindingsBudget();
   const decoded = documents.map(({ value, index: document, locate }) =>
-    decodeObject(value, { ...context, budget, document, sourceRef: `${ref}#${document}`, locate }),
+    decodeObject(value, {
+      ...context,
+      budget,
+      document,
+      sourceRef: manifestRef(ref, document),
+      locate,
+    }),
   );
   const broken = errors.map((error) => ({ source, ref, ...error }));
   return mergeDecoded([{ ...NOTHING_DECODED, errors: broken }, ...decoded]);

@@ -24,6 +24,16 @@ export interface DesiredPod {
   readonly stopFirst?: boolean;
 }
 
+/** The `sourceRef` of what a manifest file declares. */
+export function manifestRef(path: string, document: number): string {
+  return `${path}#${document}`;
+}
+
+/** The manifest file of a `sourceRef`; any other `sourceRef` is returned unchanged. */
+export function manifestPath(sourceRef: string): string {
+  return sourceRef.replace(/#\d+$/, "");
+}
+
 /** One thing a source refused, shadowed or ignored; shown under `get pods` and upstream as `rejected`. */
 export interface Rejection {
   readonly source: SourceName;

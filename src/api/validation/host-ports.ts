@@ -27,7 +27,7 @@ export function portHolders(spec: PodSpec): readonly Container[] {
 }
 
 /** A claim and the list of the spec in which its container stands. */
-export interface PlacedClaim extends HostPortClaim {
+interface PlacedClaim extends HostPortClaim {
   readonly path: "spec.initContainers" | "spec.containers";
 }
 
@@ -42,8 +42,29 @@ export function hostPortClaims({ spec }: Pod): readonly PlacedClaim[] {
   });
 }
 
+/** The claim of `pod` that cannot be had beside `owner`. */
+export interface PortConflict<Owner> {
+  readonly claim: PlacedClaim;
+  readonly owner: Owner;
+}
+
+/** The first of `others` that claims a host port which `pod` claims too. */
+export function portConflict<Owner extends { readonly pod: Pod }>(
+  pod: Pod,
+  others: readonly Owner[],
+): PortConflict<Owner> | undefined {
+  const own = hostPortClaims(pod);
+  if (own.length === 0) return undefined;
+  for (const owner of others) {
+    const theirs = hostPortClaims(owner.pod);
+    const claim = own.find((mine) => theirs.some((other) => claimsConflict(mine, other)));
+    if (claim !== undefined) return { claim, owner };
+  }
+  return undefined;
+}
+
 /** kubelet: PodFitsHostPorts */
-export function claimsConflict(a: HostPortClaim, b: HostPortClaim): boolean {
+function claimsConflict(a: HostPortClaim, b: HostPortClaim): boolean {
   if (a.hostPort !== b.hostPort || a.protocol !== b.protocol) return false;
   return a.hostIP === "" || b.hostIP === "" || a.hostIP === b.hostIP;
 }

@@ -56,20 +56,18 @@ function judgeObjects(apply: ApplyToJudge): {
 } {
   const { target, generation, objects, signed, allowPlainSecrets, sha256 } = apply;
   const source: SourceName = "node" in target ? "mqtt:node" : `mqtt:group/${target.group}`;
-  const nodeName = "node" in target ? target.node : "";
-  const fixed = { source, nodeName, clusterDNS: true, generation, sha256, lenient: false };
-  const context = { ...fixed, signed };
+  const address = { source, ref: targetName(target), node: "node" in target ? target.node : "" };
+  const context = { clusterDNS: true, generation, sha256, lenient: false, signed };
   const decoded = objects.map((object, index) => {
     const resource: WrittenResource = { index, value: object.value, locate: object.locate };
-    return decodeResources([resource], { ...context, ref: object.file });
+    return decodeResources([resource], { ...context, address: { ...address, ref: object.file } });
   });
   const pods = decoded.flatMap((one) => one.pods);
   const local = decoded.flatMap((one) => one.objects);
-  const at = { source, ref: targetName(target) };
   const rejections = [
     ...decoded.flatMap((one) => one.errors),
-    ...conflictsAmong(pods, at),
-    ...refusedAmong(local, [], at),
+    ...conflictsAmong(pods, address),
+    ...refusedAmong(local, [], address),
   ];
   const shared = "group" in target && !allowPlainSecrets;
   const secrets = local

@@ -22,6 +22,7 @@ import {
   refusedAmong,
   type DecodedResources,
 } from "./resources.ts";
+import { rejectionIn } from "../rejections.ts";
 import { forbiddenByPolicy, type PodRules } from "../policy/pod-policy.ts";
 import { documentRejections, refusal, refusalFor, type DocumentRefusal } from "./refusal.ts";
 import { unmetRequirements, type NodeFacts } from "./requirements.ts";
@@ -146,9 +147,7 @@ function judgeEnvelope(
   const unmet = judgeDemands(envelope, arrival);
   if (unmet !== undefined) return refuse(unmet, generation);
   const resources = decodeResources(envelope.resources, {
-    source: address.source,
-    ref: address.topic,
-    nodeName: address.node,
+    address,
     clusterDNS: context.facts.clusterDNS ?? false,
     generation,
     sha256: context.sha256,
@@ -212,20 +211,18 @@ function judgeResources(
   resources: DecodedResources,
   { address, current, context }: Arrival,
 ): DocumentRefusal | undefined {
-  const at = { source: address.source, ref: address.topic };
   const invalid = [
     ...resources.errors,
-    ...conflictsAmong(resources.pods, at),
-    ...refusedAmong(resources.objects, current, at),
+    ...conflictsAmong(resources.pods, address),
+    ...refusedAmong(resources.objects, current, address),
   ];
   if (invalid.length > 0) return refusalFor(400, invalid);
-  const forbidden = resources.pods.flatMap(({ pod }): readonly Rejection[] => {
-    const { namespace, name } = pod.metadata;
-    const object = { ...at, kind: "Pod", namespace, name };
-    const { required } = context.trust.keyring;
-    const errors = forbiddenByPolicy(pod, context.podRules, required);
-    return errors.map((error) => ({ ...object, ...error }));
-  });
+  const { required } = context.trust.keyring;
+  const forbidden = resources.pods.flatMap(({ pod }) =>
+    forbiddenByPolicy(pod, context.podRules, required).map((error) =>
+      rejectionIn(address, pod, error),
+    ),
+  );
   return forbidden.length > 0 ? refusalFor(403, forbidden) : undefined;
 }
 

@@ -139,7 +139,7 @@ export class MqttSource implements Disposable {
 
   #documentSource(source: SourceName, topic: string): DocumentSource {
     const { node } = this.#options;
-    const address = { source, topic, node };
+    const address = { source, ref: topic, node };
     return new DocumentSource({ rules: this.#options, address, host: this.#host });
   }
 

@@ -33,10 +33,9 @@ export function refusalFor(code: RefusalCode, rejections: readonly Rejection[]):
 /** Errors of the envelope as rejections: their path starts at the document. */
 export function documentRejections(
   errors: readonly FieldError[],
-  address: DocumentAddress,
+  { source, ref }: DocumentAddress,
 ): readonly Rejection[] {
-  const at = { source: address.source, ref: address.topic, kind: "DesiredState" };
-  return errors.map((error) => ({ ...at, ...error }));
+  return errors.map((error) => ({ source, ref, kind: "DesiredState", ...error }));
 }
 
 function sentence(rejection: Rejection): string {

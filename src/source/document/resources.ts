@@ -3,13 +3,9 @@
 import { mergeDecoded, type DecodedObject } from "../../api/decode/decode-context.ts";
 import { decodeObject } from "../../api/decode/decode-object.ts";
 import { isList } from "../../api/decode/kinds.ts";
-import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
+import type { DesiredPod, Rejection } from "../../api/pod/desired-pod.ts";
 import { FindingsBudget } from "../../api/decode/field-errors.ts";
-import {
-  claimsConflict,
-  hostPortClaims,
-  type PlacedClaim,
-} from "../../api/validation/host-ports.ts";
+import { portConflict } from "../../api/validation/host-ports.ts";
 import { objectKey, type DesiredObject } from "../../api/v1/object/local-object.ts";
 import { reservedError } from "../../api/pod/node-object.ts";
 import { podName } from "../../api/v1/pod.ts";
@@ -17,17 +13,17 @@ import type { WrittenResource } from "./decode.ts";
 import { immutableErrors } from "../same-object.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 import { unpinnedImages } from "../policy/images.ts";
-import type { DocumentAddress } from "../../protocol/desired-document.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
+import { type DocumentAddress, groupOf } from "../../protocol/desired-document.ts";
+import { rejectionIn } from "../rejections.ts";
+import { firstOfEach } from "../../lib/compare.ts";
+import type { FieldError } from "../../lib/result.ts";
 
 /** Nested lists that are counted; decoding takes no more than two. */
 const MAX_LISTS = 3;
 
-export interface ResourceContext {
-  readonly source: SourceName;
-  /** The document's topic. */
-  readonly ref: string;
-  readonly nodeName: string;
+interface ResourceContext {
+  readonly address: DocumentAddress;
   readonly clusterDNS?: boolean;
   readonly generation: number;
   readonly sha256: Sha256;
@@ -70,12 +66,12 @@ function decodeResource(
   resource: WrittenResource,
   context: ResourceContext & { readonly budget: FindingsBudget },
 ): DecodedObject {
-  const { source, ref, nodeName, clusterDNS = false, sha256, lenient } = context;
+  const { address, clusterDNS = false, sha256, lenient } = context;
   const decoded = decodeObject(resource.value, {
-    source,
-    ref,
+    source: address.source,
+    ref: address.ref,
     sourceRef: `generation ${context.generation}`,
-    nodeName,
+    nodeName: address.node,
     clusterDNS,
     sha256,
     lenient,
@@ -129,97 +125,69 @@ export function isReference(resource: WrittenResource): boolean {
 /** Pods that cannot run beside each other: one name twice, or one host port twice. */
 export function conflictsAmong(
   pods: readonly DesiredPod[],
-  context: Pick<ResourceContext, "source" | "ref">,
+  address: DocumentAddress,
 ): readonly Rejection[] {
-  const conflicts: Rejection[] = [];
-  const before: DesiredPod[] = [];
-  for (const desired of pods) {
-    const { pod } = desired;
-    const { name, namespace } = pod.metadata;
-    const at = { source: context.source, ref: context.ref, kind: "Pod", namespace, name };
-    if (before.some((other) => podName(other.pod) === podName(pod)))
-      conflicts.push({
-        ...at,
-        code: "DuplicatePod",
-        path: "metadata.name",
-        message: `${podName(pod)} stands twice in the document; give one of them another name`,
-      });
-    const [conflict] = before.flatMap((rival) => sharedClaim(desired, rival) ?? []);
-    if (conflict !== undefined)
-      conflicts.push({
-        ...at,
-        code: "HostPortConflict",
-        path: conflict.claim.path,
-        message: `${podName(conflict.rival.pod)} of the same document claims the same hostPort; change one of them`,
-      });
-    before.push(desired);
-  }
-  return conflicts;
+  const { repeats } = firstOfEach(pods, ({ pod }) => podName(pod));
+  const conflicts = pods.flatMap(({ pod }, index): readonly Rejection[] => {
+    const conflict = portConflict(pod, pods.slice(0, index));
+    if (conflict === undefined) return [];
+    const { claim, owner } = conflict;
+    const message = `${podName(owner.pod)} of the same document claims the same hostPort; change one of them`;
+    const why = { code: "HostPortConflict", path: claim.path, message };
+    return [rejectionIn(address, pod, why)];
+  });
+  const duplicates = repeats.map(({ item: { pod } }) =>
+    rejectionIn(address, pod, standsTwice("DuplicatePod", podName(pod))),
+  );
+  return [...duplicates, ...conflicts];
 }
 
 /** Objects that a document may not hold: one name twice, the node's own, an immutable one with other content. */
 export function refusedAmong(
   objects: readonly DesiredObject[],
   current: readonly DesiredObject[],
-  context: Pick<ResourceContext, "source" | "ref">,
+  address: DocumentAddress,
 ): readonly Rejection[] {
-  const before = new Map(current.map((desired) => [objectKey(desired.object), desired.object]));
-  const seen = new Set<string>();
-  return objects.flatMap(({ object }): readonly Rejection[] => {
-    const { kind, metadata } = object;
-    const { namespace, name } = metadata;
-    const key = objectKey(object);
-    const at = { source: context.source, ref: context.ref, kind, namespace, name };
-    if (seen.has(key)) {
-      const message = `${key} stands twice in the document; give one of them another name`;
-      return [{ ...at, code: "DuplicateObject", path: "metadata.name", message }];
-    }
-    seen.add(key);
+  const before = new Map(current.map(({ object }) => [objectKey(object), object]));
+  const { firsts, repeats } = firstOfEach(objects, ({ object }) => objectKey(object));
+  const refused = firsts.flatMap(({ object }) => {
     const reserved = reservedError(object);
-    if (reserved !== undefined) return [{ ...at, ...reserved }];
-    const earlier = before.get(key);
+    const earlier = before.get(objectKey(object));
     const edits = earlier === undefined ? [] : immutableErrors(earlier, object);
-    return edits.map((error) => ({ ...at, ...error }));
+    const errors = reserved === undefined ? edits : [reserved];
+    return errors.map((error) => rejectionIn(address, object, error));
   });
-}
-
-interface SharedClaim {
-  /** As the later of the two has it. */
-  readonly claim: PlacedClaim;
-  readonly rival: DesiredPod;
-}
-
-function sharedClaim(own: DesiredPod, rival: DesiredPod): SharedClaim | undefined {
-  const theirs = hostPortClaims(rival.pod);
-  const claim = hostPortClaims(own.pod).find((mine) =>
-    theirs.some((other) => claimsConflict(mine, other)),
+  const duplicates = repeats.map(({ item: { object } }) =>
+    rejectionIn(address, object, standsTwice("DuplicateObject", objectKey(object))),
   );
-  return claim === undefined ? undefined : { claim, rival };
+  return [...duplicates, ...refused];
+}
+
+function standsTwice(code: string, what: string): FieldError {
+  const message = `${what} stands twice in the document; give one of them another name`;
+  return { code, path: "metadata.name", message };
 }
 
 /** Secrets that every member of the group, and every reader of its topic, gets. */
 export function sharedSecrets(
   objects: readonly DesiredObject[],
-  { source, topic }: DocumentAddress,
+  address: DocumentAddress,
 ): readonly Rejection[] {
-  if (!source.startsWith("mqtt:group/")) return [];
-  return objects.flatMap(({ object: { kind, metadata } }): readonly Rejection[] => {
-    if (kind !== "Secret") return [];
-    const { namespace, name } = metadata;
-    const message = "the whole group can read this Secret; put it into the document of each node";
-    const code = "SecretInSharedDocument";
-    return [{ source, ref: topic, kind, namespace, name, code, path: "", message }];
-  });
+  if (groupOf(address) === undefined) return [];
+  const message = "the whole group can read this Secret; put it into the document of each node";
+  return objects
+    .filter(({ object }) => object.kind === "Secret")
+    .map(({ object }) =>
+      rejectionIn(address, object, { code: "SecretInSharedDocument", path: "", message }),
+    );
 }
 
 /** Images by tag: the signature does not cover what the tag points to later. */
 export function unpinned(
   pods: DecodedResources["pods"],
-  { source, topic }: DocumentAddress,
+  address: DocumentAddress,
 ): readonly Rejection[] {
-  return pods.flatMap(({ pod }) => {
-    const { namespace, name } = pod.metadata;
-    const object = { source, ref: topic, kind: "Pod", namespace, name };
-    return unpinnedImages(pod).map((error) => ({ ...object, ...error }));
-  });
+  return pods.flatMap(({ pod }) =>
+    unpinnedImages(pod).map((error) => rejectionIn(address, pod, error)),
+  );
 }

@@ -32,9 +32,7 @@ export function restoreDocument(
   const read = readCheckpoint(accepted.payload, documentOf(address));
   const { resources, errors } = read;
   const decoded = decodeResources(resources, {
-    source,
-    ref: address.topic,
-    nodeName: address.node,
+    address,
     generation,
     sha256,
     lenient: true,

@@ -10,13 +10,8 @@ import type { Logger } from "../../lib/logger.ts";
 import { Mailbox } from "../../lib/mailbox.ts";
 import { jitter, type Random } from "../../lib/random.ts";
 import { restoreEntries } from "./last-good-entries.ts";
-import {
-  directoryError,
-  joinPath,
-  listManifests,
-  type DirectorySeen,
-  type Entry,
-} from "./manifest-files.ts";
+import { joinPath, listManifests, type DirectorySeen, type Entry } from "./manifest-files.ts";
+import { fileRejection } from "../rejections.ts";
 import { NO_HINTS, sortHints, type Hinted } from "./directory-events.ts";
 import { lastGoodChanges, type LastGoodState } from "./manifest-last-good.ts";
 import { readSettled } from "./manifest-reader.ts";
@@ -226,7 +221,10 @@ export class FileSource {
     // Nothing settles in a missing directory.
     this.#settling = NOTHING_SETTLING;
     this.#departures = new Map();
-    const next = withDirectoryError(this.#state, directoryError(directory, message));
+    const next = withDirectoryError(
+      this.#state,
+      fileRejection(directory, { code: "DirectoryError", message }),
+    );
     if (next !== this.#state)
       log.error("manifest directory cannot be read", { directory, message });
     this.#state = next;

@@ -1,6 +1,7 @@
 // Decodes the checkpoint of manifest files: its pods and objects stand for the files until those are read.
 
 import { decodeObject } from "../../api/decode/decode-object.ts";
+import { manifestRef } from "../../api/pod/desired-pod.ts";
 import type { LastGood, LastGoodCopies, LostGood } from "../../api/pod/last-good.ts";
 import { entriesOf, entryKey, keyOf, type ManifestEntry } from "./manifest-entry.ts";
 import type { LastGoodState } from "./manifest-last-good.ts";
@@ -28,7 +29,7 @@ export function restoreEntries(saved: LastGoodCopies, context: RestoreContext): 
 
 function entryOf(copy: LastGood, { nodeName, sha256 }: RestoreContext): ManifestEntry | undefined {
   const { path, document } = copy;
-  const sourceRef = `${path}#${document}`;
+  const sourceRef = manifestRef(path, document);
   const origin = { source: "file", ref: path, sourceRef } as const;
   const decoded = decodeObject(parseJson(copy.text), {
     ...origin,

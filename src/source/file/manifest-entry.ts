@@ -3,6 +3,7 @@
 import type { DecodedObject } from "../../api/decode/decode-context.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { ManifestKind } from "../../api/pod/last-good.ts";
+import { nameOf as nameOfObject } from "../rejections.ts";
 import type { Look } from "./manifest-settle.ts";
 import { compareText } from "../../lib/compare.ts";
 
@@ -31,9 +32,7 @@ export function entriesOf({ pods, objects }: DecodedObject): readonly ManifestEn
 }
 
 export function nameOf(entry: ManifestEntry): EntryName {
-  const { kind, metadata } = entry.type === "Pod" ? entry.desired.pod : entry.desired.object;
-  const { namespace, name } = metadata;
-  return { kind, namespace, name };
+  return nameOfObject(entry.type === "Pod" ? entry.desired.pod : entry.desired.object);
 }
 
 /** `Pod default/web`: unique among the entries that are in effect. */
@@ -53,13 +52,6 @@ export function rejectedKey({ kind, namespace, name }: Rejection): string | unde
 
 export function isManifestKind(kind: string | undefined): kind is ManifestKind {
   return KINDS.some((known) => known === kind);
-}
-
-/** Keeps the first of several entries with one name. */
-export function firstOfEachName(entries: readonly ManifestEntry[]): readonly ManifestEntry[] {
-  const byName = new Map<string, ManifestEntry>();
-  for (const entry of entries) if (!byName.has(entryKey(entry))) byName.set(entryKey(entry), entry);
-  return [...byName.values()];
 }
 
 export type Reading =

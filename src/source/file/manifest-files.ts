@@ -4,15 +4,16 @@ import { decodeManifest } from "../../api/decode/decode-manifest.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import { FILE_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText } from "../../api/yaml/yaml-documents.ts";
-import type { FileInfo, Files } from "../../host/files.ts";
+import type { FileKind, Files } from "../../host/files.ts";
 import { messageOf } from "../../lib/errors.ts";
+import { fileRejection } from "../rejections.ts";
 import type { Look } from "./manifest-settle.ts";
 import type { Reading } from "./manifest-entry.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 
 export interface Entry extends Look {
   readonly path: string;
-  readonly kind: FileInfo["kind"];
+  readonly kind: FileKind;
 }
 
 export interface ReadContext {
@@ -23,18 +24,14 @@ export interface ReadContext {
   readonly sha256: Sha256;
 }
 
+/** Neither hidden files nor backups such as `web.yaml.bak` or `web.yaml~`. */
 const MANIFEST_NAME = /^[^.].*\.(yaml|yml|json)$/;
-
-/** False for hidden files and backups such as `web.yaml.bak` or `web.yaml~`. */
-function isManifestName(name: string): boolean {
-  return MANIFEST_NAME.test(name);
-}
 
 /** Everything that is named as a manifest, by path. Throws if the directory cannot be listed. */
 export function listManifests(files: Files, directory: string): ReadonlyMap<string, Entry> {
   const entries = files
     .list(directory)
-    .filter((info) => isManifestName(info.name))
+    .filter((info) => MANIFEST_NAME.test(info.name))
     .map(({ name, kind, size, mtimeMs, identity }): [string, Entry] => {
       const path = joinPath(directory, name);
       return [path, { path, kind, size, mtimeMs, identity }];
@@ -71,41 +68,23 @@ export function joinPath(directory: string, name: string): string {
   return directory.endsWith("/") ? `${directory}${name}` : `${directory}/${name}`;
 }
 
-function refusalOf(entry: Entry): Reading | undefined {
-  switch (entry.kind) {
-    case "file":
-      if (entry.size <= FILE_LIMITS.bytes) return undefined;
-      return refuse(entry.path, {
-        code: "TooLarge",
-        message: `has ${entry.size} bytes; a manifest has at most ${FILE_LIMITS.bytes}`,
-      });
-    case "directory":
-      return refuse(entry.path, {
-        code: "NotAFile",
-        message: "is a directory; manifests lie directly in the manifest directory",
-      });
-    case "symlink":
-      return refuse(entry.path, {
-        code: "NotAFile",
-        message: "is a symbolic link; put a regular file here",
-      });
-    case "other":
-      return refuse(entry.path, {
-        code: "NotAFile",
-        message: "is not a regular file (a pipe, a socket or a device)",
-      });
-  }
+const NOT_A_FILE: Readonly<Record<Exclude<FileKind, "file">, string>> = {
+  directory: "is a directory; manifests lie directly in the manifest directory",
+  symlink: "is a symbolic link; put a regular file here",
+  other: "is not a regular file (a pipe, a socket or a device)",
+};
+
+function refusalOf({ path, kind, size }: Entry): Reading | undefined {
+  if (kind !== "file") return refuse(path, { code: "NotAFile", message: NOT_A_FILE[kind] });
+  if (size <= FILE_LIMITS.bytes) return undefined;
+  const message = `has ${size} bytes; a manifest has at most ${FILE_LIMITS.bytes}`;
+  return refuse(path, { code: "TooLarge", message });
 }
 
-function refuse(ref: string, why: Pick<Rejection, "code" | "message">): Reading {
-  const rejection: Rejection = { source: "file", ref, path: "", ...why };
+function refuse(path: string, why: Pick<Rejection, "code" | "message">): Reading {
   // Only a regular file can have contained a pod.
-  return { type: "Refused", rejection, mayHoldPods: why.code !== "NotAFile" };
-}
-
-/** The rejection of a directory that cannot be read. */
-export function directoryError(directory: string, message: string): Rejection {
-  return { source: "file", ref: directory, code: "DirectoryError", path: "", message };
+  const mayHoldPods = why.code !== "NotAFile";
+  return { type: "Refused", rejection: fileRejection(path, why), mayHoldPods };
 }
 
 /** The directory as last seen. */

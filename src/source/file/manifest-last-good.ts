@@ -7,7 +7,6 @@ import type { LastGood, LastGoodChanges, LastGoodKey, LostGood } from "../../api
 import {
   entriesOf,
   entryKey,
-  firstOfEachName,
   isManifestKind,
   keyOf,
   nameOf,
@@ -16,8 +15,10 @@ import {
   type ManifestEntry,
   type ManifestFile,
 } from "./manifest-entry.ts";
+import { rejectionOf } from "../rejections.ts";
 import { immutableErrors } from "../same-object.ts";
 import { canonicalJson } from "../../lib/json.ts";
+import { firstOfEach } from "../../lib/compare.ts";
 
 /** Copies that can no longer be read: their content is known again when the file is valid. */
 export type LostByFile = ReadonlyMap<string, readonly LostGood[]>;
@@ -49,7 +50,7 @@ export function outcomeOf(file: ManifestFile, before: FileBefore): FileOutcome {
   if (file.reading.type === "Refused")
     return { entries: before.lastGood, lost: before.lost, refused: [] };
   const { manifest } = file.reading;
-  const good = firstOfEachName(entriesOf(manifest));
+  const good = firstOfEach(entriesOf(manifest), entryKey).firsts;
   const declared = new Set(good.map(entryKey));
   for (const notice of manifest.notices)
     if (notice.code === "NotForThisNode") declared.add(rejectedKey(notice) ?? "");
@@ -127,10 +128,9 @@ function withoutEdits(
 
 function editsOf(before: ManifestEntry, now: ManifestEntry): readonly Rejection[] {
   if (before.type === "Pod" || now.type === "Pod") return [];
-  const { source, sourceRef, object } = now.desired;
-  const ref = sourceRef.replace(/#\d+$/, "");
+  const { object } = now.desired;
   const errors = immutableErrors(before.desired.object, object);
-  return errors.map((error) => ({ source, ref, ...nameOf(now), ...error }));
+  return errors.map((error) => rejectionOf(now.desired, object, error));
 }
 
 interface Row extends LastGoodKey {

@@ -13,6 +13,7 @@ import {
 } from "../../../src/source/document/mqtt-source.ts";
 import { mergeSnapshots } from "../../../src/source/merge-sources.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { ROOMY } from "../../fakes/a-node.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";
 import { aWrittenPod, bytes, written } from "../../unit/source/desired-arrival.ts";
@@ -90,7 +91,7 @@ export class GroupNode implements Disposable {
   get desired(): DesiredState {
     const newest = new Map(this.snapshots.map((one) => [one.source, one]));
     const priorities = this.source.fleet().groups.map((one) => [one.name, one.priority] as const);
-    return mergeSnapshots([...newest.values()], { groupPriorities: new Map(priorities) });
+    return mergeSnapshots([...newest.values()], { ...ROOMY, groupPriorities: new Map(priorities) });
   }
 
   get pods(): readonly string[] {

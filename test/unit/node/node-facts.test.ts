@@ -1,9 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { admissionTo, nodeIdentity, nodeRoom } from "../../../src/node/node-facts.ts";
+import {
+  nodeIdentity,
+  nodeInfo,
+  nodeRoom,
+  type NodeFactsOptions,
+} from "../../../src/node/node-facts.ts";
 import { CONFIG_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
-import type { DesiredPod } from "../../../src/api/pod/desired-pod.ts";
-import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+import { admit, EMPTY_ROOM } from "../../../src/source/admission/admit-pod.ts";
+import { aContainer, aPod } from "../../fakes/a-pod.ts";
 
 const config: AgentConfig = {
   ...CONFIG_DEFAULTS,
@@ -31,33 +36,24 @@ const edges = {
 };
 const node = { edges, config, nodeName: "pi-1" };
 
-function pod(name: string, cpu: string): DesiredPod {
-  const resources = { requests: { cpu }, limits: {} };
-  return aDesiredPod(aPod({ containers: [aContainer("a", { resources })] }, { name, uid: name }));
+/** The code of a refusal on the empty node. */
+function refusal(nodeSelector: Readonly<Record<string, string>>, options: NodeFactsOptions = node) {
+  return admit(aPod({ nodeSelector }), nodeInfo(options), EMPTY_ROOM)?.code;
 }
 
-describe("admissionTo", () => {
-  test("counts those that are in, but not those that have come to their end", () => {
-    const empty = admissionTo(node, (uid) => uid === "done");
-    const open = [pod("done", "3"), pod("running", "2")].reduce((all, one) => all.with(one), empty);
-    expect(open.refusal(pod("new", "1"))).toBeUndefined();
-    expect(open.refusal(pod("new", "1001m"))).toMatchObject({
+describe("admission", () => {
+  test("counts what is reserved for the system", () => {
+    const resources = { requests: { cpu: "3001m" }, limits: {} };
+    const pod = aPod({ containers: [aContainer("a", { resources })] });
+    expect(admit(pod, nodeInfo(node), EMPTY_ROOM)).toMatchObject({
       code: "OutOfcpu",
-      message: "Node didn't have enough resource: cpu, requested: 1001, used: 2000, capacity: 3000",
+      message: "Node didn't have enough resource: cpu, requested: 3001, used: 0, capacity: 3000",
     });
   });
 
-  test("letting a pod in changes nothing for whoever asked before", () => {
-    const empty = admissionTo(node, () => false);
-    empty.with(pod("running", "3"));
-    expect(empty.refusal(pod("new", "3"))).toBeUndefined();
-  });
-
   test("knows the node by its name and labels", () => {
-    const wants = (nodeSelector: Readonly<Record<string, string>>) =>
-      admissionTo(node, () => false).refusal(aDesiredPod(aPod({ nodeSelector })))?.code;
-    expect(wants({ site: "berlin", "kubernetes.io/hostname": "pi-1" })).toBeUndefined();
-    expect(wants({ "kubernetes.io/hostname": "raspberrypi" })).toBe("NodeAffinity");
+    expect(refusal({ site: "berlin", "kubernetes.io/hostname": "pi-1" })).toBeUndefined();
+    expect(refusal({ "kubernetes.io/hostname": "raspberrypi" })).toBe("NodeAffinity");
   });
 });
 
@@ -79,15 +75,10 @@ describe("what the fleet says of the node", () => {
 
   test("lets in a pod that was refused before it was said", () => {
     let said: Readonly<Record<string, string>> = {};
-    const admission = admissionTo(
-      { ...node, fleet: () => ({ labels: said, groups: [] }) },
-      () => false,
-    );
-    const refusal = (): string | undefined =>
-      admission.refusal(aDesiredPod(aPod({ nodeSelector: { floor: "2" } })))?.code;
-    expect(refusal()).toBe("NodeAffinity");
+    const options = { ...node, fleet: () => ({ labels: said, groups: [] }) };
+    expect(refusal({ floor: "2" }, options)).toBe("NodeAffinity");
     said = labels;
-    expect(refusal()).toBeUndefined();
+    expect(refusal({ floor: "2" }, options)).toBeUndefined();
   });
 });
 

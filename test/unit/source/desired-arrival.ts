@@ -15,7 +15,7 @@ export const NOW = Date.UTC(2026, 10, 21, 8);
 
 export const ADDRESS: DocumentAddress = {
   source: "mqtt:node",
-  topic: "agent/v1/node/pi-1/desired",
+  ref: "agent/v1/node/pi-1/desired",
   node: "pi-1",
 };
 

@@ -106,7 +106,7 @@ describe("objects of a document", () => {
       rejected: [
         {
           source: "mqtt:node",
-          ref: ADDRESS.topic,
+          ref: ADDRESS.ref,
           code: "DocumentLost",
           message:
             "the accepted generation 7 holds Secrets and cannot be opened: it was sealed with another key; publish it again",
@@ -191,7 +191,7 @@ describe("a Secret in a shared document", () => {
   const address = {
     ...ADDRESS,
     source: "mqtt:group/kiosks",
-    topic: "agent/v1/group/kiosks",
+    ref: "agent/v1/group/kiosks",
   } as const;
 
   test("is accepted and listed", () => {

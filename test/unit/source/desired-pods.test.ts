@@ -3,12 +3,10 @@ import { describe, expect, test } from "bun:test";
 import { DesiredPods } from "../../../src/source/desired-pods.ts";
 import { WrittenPods } from "../../../src/source/written-pods.ts";
 import type { DesiredObject } from "../../../src/api/v1/object/local-object.ts";
-import type { Admission } from "../../../src/source/merge-sources.ts";
+import { ROOMY } from "../../fakes/a-node.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../fakes/an-object.ts";
 import type { SourceName } from "../../../src/api/pod/labels.ts";
-
-const everybody: Admission = { refusal: () => undefined, with: () => everybody };
 
 const reader = (source: SourceName) => aDesiredPod(aPod(), { source });
 
@@ -22,11 +20,7 @@ class World {
   });
   readonly desired: DesiredPods = new DesiredPods({
     written: this.written,
-    maxPods: 10,
-    admissionRank: () => 2,
-    occupants: () => [],
-    admission: everybody,
-    groupPriorities: () => this.priorities,
+    mergeOptions: () => ({ ...ROOMY, groupPriorities: this.priorities }),
     onObjectsChanged: (keys) => {
       // Whoever is told can look already.
       this.seen.push(

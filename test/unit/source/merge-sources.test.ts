@@ -4,9 +4,11 @@ import fc from "fast-check";
 import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import { podName } from "../../../src/api/v1/pod.ts";
 import { isShadowed, mergeSnapshots } from "../../../src/source/merge-sources.ts";
+import { aNode, ROOMY } from "../../fakes/a-node.ts";
 import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
 
 const GROUPS = {
+  ...ROOMY,
   groupPriorities: new Map([
     ["kiosks", 10],
     ["all", 1],
@@ -189,7 +191,11 @@ describe("room on the node", () => {
   test("what is over maxPods is refused, newcomers first", () => {
     const three = [snapshot("file", pod("file", "a"), pod("file", "b"), pod("file", "c"))];
     const admissionRank = (one: DesiredPod) => (one.pod.metadata.name === "c" ? 0 : 2);
-    const state = mergeSnapshots(three, { ...GROUPS, admissionRank, maxPods: 2 });
+    const state = mergeSnapshots(three, {
+      ...GROUPS,
+      admissionRank,
+      node: { ...aNode(), maxPods: 2 },
+    });
     expect(names(state.pods)).toEqual(["a", "c"]);
     expect(state.rejected).toMatchObject([{ name: "b", code: "OutOfpods" }]);
   });

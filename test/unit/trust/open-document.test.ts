@@ -62,7 +62,7 @@ const by = (
 
 const KIOSKS: DocumentAddress = {
   source: "mqtt:group/kiosks",
-  topic: "agent/v1/group/kiosks/desired",
+  ref: "agent/v1/group/kiosks/desired",
   node: "pi-1",
 };
 const RUNNING = storedFrom(written({ epoch: "e1" }), { epoch: "e1", signed: true });

@@ -2,12 +2,13 @@ import { describe, expect, test } from "bun:test";
 
 import { nodeConfigMap, reservedError } from "../../../../src/api/pod/node-object.ts";
 import { mayUse } from "../../../../src/source/object-access.ts";
+import { ROOMY } from "../../../fakes/a-node.ts";
 import { mergeSnapshots } from "../../../../src/source/merge-sources.ts";
 import { immutableErrors, sameObject } from "../../../../src/source/same-object.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../../fakes/an-object.ts";
 import type { SourceName } from "../../../../src/api/pod/labels.ts";
 
-const options = { groupPriorities: new Map([["kiosks", 10]]) };
+const options = { ...ROOMY, groupPriorities: new Map([["kiosks", 10]]) };
 
 function snapshot(source: SourceName, ...objects: readonly Parameters<typeof aDesiredObject>[0][]) {
   const sourceRef = source === "file" ? "/m/a.yaml#1" : "generation 7";

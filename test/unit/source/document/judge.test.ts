@@ -467,7 +467,7 @@ describe("a document that is accepted", () => {
 
   test("lists with its path what it ignores", () => {
     const verdict = judge(written({ labels: {}, polcy: {}, policy: { atomik: true } }));
-    const at = { source: "mqtt:node", ref: ADDRESS.topic, kind: "DesiredState", code: "Ignored" };
+    const at = { source: "mqtt:node", ref: ADDRESS.ref, kind: "DesiredState", code: "Ignored" };
     expect(verdict).toMatchObject({
       type: "Accepted",
       notices: [

@@ -101,7 +101,7 @@ describe("the groups and labels in a node document", () => {
 describe("a group document", () => {
   const address = {
     source: "mqtt:group/kiosks",
-    topic: "agent/v1/group/kiosks/desired",
+    ref: "agent/v1/group/kiosks/desired",
     node: "pi-1",
   } as const;
 

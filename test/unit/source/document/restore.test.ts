@@ -75,7 +75,7 @@ resources:
       written({ resources: [aWrittenPod("good"), aWrittenPod("bad", { containers: [] })] }),
     );
     expect(document.pods.map(({ pod }) => pod.metadata.name)).toEqual(["good"]);
-    expect(rejected).toMatchObject([{ source: "mqtt:node", ref: ADDRESS.topic, name: "bad" }]);
+    expect(rejected).toMatchObject([{ source: "mqtt:node", ref: ADDRESS.ref, name: "bad" }]);
     expect(intact).toBe(false);
   });
 

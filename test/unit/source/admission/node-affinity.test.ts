@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
-import type { NodeSelectorRequirement, NodeSelectorTerm } from "../../../src/api/v1/scheduling.ts";
-import { affinityError, localLabels } from "../../../src/podworkers/node-affinity.ts";
-import { aPod } from "../../fakes/a-pod.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
+import type {
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+} from "../../../../src/api/v1/scheduling.ts";
+import { affinityError, localLabels } from "../../../../src/source/admission/node-affinity.ts";
+import { aPod } from "../../../fakes/a-pod.ts";
 
 const node = {
   nodeName: "pi-1",

@@ -1,9 +1,9 @@
 // Decides whether this node matches a pod's nodeSelector and required node affinity. kubelet: GetRequiredNodeAffinity
 
-import { formatPath } from "../api/decode/field-path.ts";
-import type { Pod } from "../api/v1/pod.ts";
-import type { NodeSelectorRequirement, NodeSelectorTerm } from "../api/v1/scheduling.ts";
-import type { FieldError } from "../lib/result.ts";
+import { formatPath } from "../../api/decode/field-path.ts";
+import type { Pod } from "../../api/v1/pod.ts";
+import type { NodeSelectorRequirement, NodeSelectorTerm } from "../../api/v1/scheduling.ts";
+import type { FieldError } from "../../lib/result.ts";
 
 export type NodeLabels = Readonly<Record<string, string>>;
 

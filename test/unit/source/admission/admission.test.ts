@@ -1,41 +1,33 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { DesiredPod, SourceName, SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
-import {
-  mergeSnapshots,
-  type Admission,
-  type AdmissionRank,
-} from "../../../src/source/merge-sources.ts";
-import { aContainer, aDesiredPod, aPod } from "../../fakes/a-pod.ts";
+import type {
+  DesiredPod,
+  SourceName,
+  SourceSnapshot,
+} from "../../../../src/api/pod/desired-pod.ts";
+import type { AdmissionRank } from "../../../../src/source/admission/admission.ts";
+import { mergeSnapshots, type MergeOptions } from "../../../../src/source/merge-sources.ts";
+import { aNode, ROOMY } from "../../../fakes/a-node.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
+import { aContainer, aDesiredPod, aPod } from "../../../fakes/a-pod.ts";
 
 function pod(name: string, cpu: number, source: SourceName = "file"): DesiredPod {
   const spec = {
     containers: [aContainer("a", { resources: { limits: {}, requests: { cpu: String(cpu) } } })],
+    ...(name === "strange" ? STRANGE : {}),
   };
   return aDesiredPod(aPod(spec, { name, uid: `${source}-${name}-${cpu}` }), { source });
 }
+
+/** No node has this label. */
+const STRANGE = { nodeSelector: { site: "elsewhere" } };
 
 function snapshot(source: SourceName, ...pods: readonly DesiredPod[]): SourceSnapshot {
   return { source, ready: true, pods, objects: [], rejected: [] };
 }
 
-/** A node of so many processors, which takes no pod called `strange`. */
-function node(cpus: number, inside: ReadonlyMap<string, number> = new Map()): Admission {
-  const cpuOf = ({ pod: { spec } }: DesiredPod): number =>
-    Number(spec.containers[0]?.resources.requests.cpu ?? 0);
-  const nameOf = ({ pod: { metadata } }: DesiredPod): string => metadata.name;
-  return {
-    refusal: (one) => {
-      if (nameOf(one) === "strange")
-        return { code: "NodeAffinity", path: "spec.nodeSelector", message: "strange" };
-      const others = [...inside].filter(([name]) => name !== nameOf(one));
-      const used = others.reduce((sum, [, cpu]) => sum + cpu, 0);
-      if (used + cpuOf(one) <= cpus) return undefined;
-      return { code: "OutOfcpu", path: "spec", message: `used: ${used}` };
-    },
-    with: (one) => node(cpus, new Map([...inside, [nameOf(one), cpuOf(one)]])),
-  };
-}
+/** A node of four processors. */
+const NODE: MergeOptions = { ...ROOMY, node: aNode({ cpu: "4" }) };
 
 interface Case {
   readonly wanted: readonly DesiredPod[];
@@ -50,18 +42,18 @@ const cases: Readonly<Record<string, Case>> = {
   "those that come first have the room": {
     wanted: [pod("a", 2), pod("b", 2), pod("c", 1)],
     pods: ["a", "b"],
-    refused: ["c OutOfcpu used: 4"],
+    refused: ["c OutOfcpu used: 4000"],
   },
   "a small one passes a big one that does not fit": {
     wanted: [pod("a", 3), pod("b", 2), pod("c", 1)],
     pods: ["a", "c"],
-    refused: ["b OutOfcpu used: 3"],
+    refused: ["b OutOfcpu used: 3000"],
   },
   "what runs is not pushed out by a newcomer of a higher source": {
     wanted: [pod("new", 3), pod("old", 3, "mqtt:node")],
     runs: ["old"],
     pods: ["old"],
-    refused: ["new OutOfcpu used: 3"],
+    refused: ["new OutOfcpu used: 3000"],
   },
   "what runs stays although the node would not take it any more": {
     wanted: [pod("strange", 9)],
@@ -73,7 +65,7 @@ const cases: Readonly<Record<string, Case>> = {
     wanted: [pod("new", 3)],
     occupants: [pod("leaving", 2)],
     pods: [],
-    refused: ["new OutOfcpu used: 2"],
+    refused: ["new OutOfcpu used: 2000"],
   },
   "a pod has the room of the one it replaces": {
     wanted: [pod("a", 4)],
@@ -91,18 +83,19 @@ describe("admission", () => {
     const bySource = Map.groupBy(wanted, ({ source }) => source);
     const state = mergeSnapshots(
       [...bySource].map(([source, pods]) => snapshot(source, ...pods)),
-      { groupPriorities: new Map(), admissionRank, occupants, admission: node(4) },
+      { ...NODE, admissionRank, occupants },
     );
     expect(state.pods.map(({ pod: { metadata } }) => metadata.name)).toEqual([...one.pods]);
-    expect(state.rejected.map(({ name, code, message }) => `${name} ${code} ${message}`)).toEqual([
-      ...one.refused,
-    ]);
+    const refused = state.rejected.map(
+      ({ name, code, message }) => `${name} ${code} ${/used: \d+/.exec(message)?.[0]}`,
+    );
+    expect(refused).toEqual([...one.refused]);
   });
 
   test("whatever runs under the name of a refused pod goes on, and nothing slips into its place", () => {
     const state = mergeSnapshots(
       [snapshot("file", pod("strange", 1)), snapshot("mqtt:node", pod("strange", 2, "mqtt:node"))],
-      { groupPriorities: new Map(), admission: node(4) },
+      NODE,
     );
     expect(state.pods).toEqual([]);
     expect([...state.held]).toEqual(["default/strange"]);
@@ -112,14 +105,29 @@ describe("admission", () => {
     ]);
   });
 
+  test("a pod that has come to its end takes no room, whether it is wanted or leaves", () => {
+    const done = pod("done", 3);
+    const gone = pod("gone", 3);
+    const wanted = [snapshot("file", done), snapshot("mqtt:node", pod("new", 4, "mqtt:node"))];
+    const options = {
+      ...NODE,
+      occupants: [done, gone],
+      admissionRank: ({ uid }: DesiredPod): AdmissionRank => (uid === done.uid ? 0 : 2),
+    };
+    const over = (uid: string): boolean => uid === done.uid || uid === gone.uid;
+    const refused = (isOver: (uid: string) => boolean) =>
+      mergeSnapshots(wanted, { ...options, isOver }).rejected.map(({ code }) => code);
+    expect(refused(over)).toEqual([]);
+    expect(refused((uid) => uid === done.uid)).toEqual(["OutOfcpu"]);
+    expect(refused((uid) => uid === gone.uid)).toEqual(["OutOfcpu"]);
+  });
+
   test("a refused pod claims no host port", () => {
     const ports = [{ containerPort: 80, hostPort: 80, protocol: "TCP" as const }];
-    const withPort = (name: string): DesiredPod =>
-      aDesiredPod(aPod({ containers: [aContainer("a", { ports })] }, { name, uid: name }));
-    const state = mergeSnapshots([snapshot("file", withPort("strange"), withPort("b"))], {
-      groupPriorities: new Map(),
-      admission: node(4),
-    });
+    const withPort = (name: string, more: Partial<PodSpec> = {}): DesiredPod =>
+      aDesiredPod(aPod({ containers: [aContainer("a", { ports })], ...more }, { name, uid: name }));
+    const both = [withPort("strange", STRANGE), withPort("b")];
+    const state = mergeSnapshots([snapshot("file", ...both)], NODE);
     expect(state.pods.map(({ uid }) => uid)).toEqual(["b"]);
   });
 
@@ -128,10 +136,7 @@ describe("admission", () => {
     fc.assert(
       fc.property(anyPods, (sizes) => {
         const wanted = sizes.map((cpu, index) => pod(`p${index}`, cpu));
-        const { pods, rejected } = mergeSnapshots([snapshot("file", ...wanted)], {
-          groupPriorities: new Map(),
-          admission: node(4),
-        });
+        const { pods, rejected } = mergeSnapshots([snapshot("file", ...wanted)], NODE);
         const taken = pods.map(({ uid }) => Number(uid.split("-").at(-1)));
         expect(taken.reduce((sum, cpu) => sum + cpu, 0)).toBeLessThanOrEqual(4);
         expect(pods.length + rejected.length).toBe(wanted.length);

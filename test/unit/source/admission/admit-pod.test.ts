@@ -1,25 +1,26 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { amountsOf } from "../../../src/api/resource/pod-amounts.ts";
-import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
-import type { Pod } from "../../../src/api/v1/pod.ts";
-import type { SecurityProfile } from "../../../src/api/v1/security-context.ts";
+import { amountsOf } from "../../../../src/api/resource/pod-amounts.ts";
+import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
+import type { Pod } from "../../../../src/api/v1/pod.ts";
+import type { SecurityProfile } from "../../../../src/api/v1/security-context.ts";
 import {
   EMPTY_ROOM,
   admit,
   withPod,
-  type NodeFacts,
+  type NodeInfo,
   type Room,
-} from "../../../src/podworkers/admission.ts";
-import { aContainer, aPod } from "../../fakes/a-pod.ts";
-import type { ResourceList } from "../../../src/api/v1/resources.ts";
-import type { Container } from "../../../src/api/v1/container.ts";
+} from "../../../../src/source/admission/admit-pod.ts";
+import { aContainer, aPod } from "../../../fakes/a-pod.ts";
+import type { ResourceList } from "../../../../src/api/v1/resources.ts";
+import type { Container } from "../../../../src/api/v1/container.ts";
 
-const node: NodeFacts = {
+const node: NodeInfo = {
   nodeName: "pi-1",
   labels: {},
   allocatable: amountsOf({ cpu: "2", memory: "1Gi", "hugepages-2Mi": "0", pods: "110" }),
   hasAppArmor: false,
+  maxPods: 110,
   allowedUnsafeSysctls: ["net.core.*"],
   runtimeClasses: { gvisor: "runsc" },
   priorityClasses: { high: 1000 },
@@ -193,19 +194,19 @@ const cases: Readonly<
 describe("admit", () => {
   test.each(Object.entries(cases))("%s", (_sentence, [spec, expected]) => {
     const [code, path, message] = expected ?? [];
-    expect(admit(aPod(spec), node)).toEqual(
+    expect(admit(aPod(spec), node, EMPTY_ROOM)).toEqual(
       expected === undefined ? undefined : ({ code, path, message } as never),
     );
   });
 
   test("a kernel with AppArmor enforces profiles", () => {
     const spec = armoured({ type: "Localhost", localhostProfile: "x" });
-    expect(admit(aPod(spec), { ...node, hasAppArmor: true })).toBeUndefined();
+    expect(admit(aPod(spec), { ...node, hasAppArmor: true }, EMPTY_ROOM)).toBeUndefined();
   });
 
   test("what an edit has to remove is said before what may become free", () => {
     const spec = { nodeSelector: { site: "x" }, containers: [asking({ cpu: "4" })] };
-    expect(admit(aPod(spec), node)?.code).toBe("NodeAffinity");
+    expect(admit(aPod(spec), node, EMPTY_ROOM)?.code).toBe("NodeAffinity");
   });
 });
 

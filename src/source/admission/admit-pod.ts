@@ -1,26 +1,28 @@
-// Decides whether this node admits a pod: classes, node affinity, AppArmor, sysctls, resources. kubelet: canAdmitPod
+// Whether this node can run one pod: classes, node affinity, AppArmor, sysctls, resources. kubelet: canAdmitPod
 
-import { formatPath } from "../api/decode/field-path.ts";
-import { larger, podRequests, type Amounts } from "../api/resource/pod-amounts.ts";
-import { placedContainers, podName, type Pod } from "../api/v1/pod.ts";
-import { priorityOfClass, type PriorityClasses } from "../api/resource/priority.ts";
-import { wholeUnits } from "../api/resource/quantity.ts";
-import type { SecurityProfile } from "../api/v1/security-context.ts";
+import { formatPath } from "../../api/decode/field-path.ts";
+import { larger, podRequests, type Amounts } from "../../api/resource/pod-amounts.ts";
+import { placedContainers, podName, type Pod } from "../../api/v1/pod.ts";
+import { priorityOfClass, type PriorityClasses } from "../../api/resource/priority.ts";
+import { wholeUnits } from "../../api/resource/quantity.ts";
+import type { SecurityProfile } from "../../api/v1/security-context.ts";
 import {
   isAllowedSysctl,
   isSafeSysctl,
   normalSysctl,
   sysctlNamespace,
-} from "../api/validation/sysctls.ts";
+} from "../../api/validation/sysctls.ts";
 import { affinityError, type LabelledNode } from "./node-affinity.ts";
-import type { AdmissionRefusal } from "../source/merge-objects.ts";
+import type { FieldError } from "../../lib/result.ts";
 
-export interface NodeFacts extends LabelledNode {
+/** What admission depends on. kubelet: NodeInfo */
+export interface NodeInfo extends LabelledNode {
   /** Capacity less what is reserved; the node has nothing of a resource that is absent. */
   readonly allocatable: Amounts;
   /** Whether the kernel enforces AppArmor profiles. */
   readonly hasAppArmor: boolean;
   readonly allowedUnsafeSysctls: readonly string[];
+  readonly maxPods: number;
   readonly runtimeClasses: Readonly<Record<string, string>>;
   readonly priorityClasses: PriorityClasses;
 }
@@ -34,11 +36,7 @@ export const EMPTY_ROOM: Room = new Map();
 const COUNTED = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
 /** The first reason for a refusal, permanent ones first; undefined = admitted. */
-export function admit(
-  pod: Pod,
-  node: NodeFacts,
-  taken: Room = EMPTY_ROOM,
-): AdmissionRefusal | undefined {
+export function admit(pod: Pod, node: NodeInfo, taken: Room): FieldError | undefined {
   return (
     classError(pod, node) ??
     affinityError(pod, node) ??
@@ -58,8 +56,8 @@ export function withPod(taken: Room, pod: Pod): Room {
 
 function classError(
   { spec }: Pod,
-  { priorityClasses, runtimeClasses }: NodeFacts,
-): AdmissionRefusal | undefined {
+  { priorityClasses, runtimeClasses }: NodeInfo,
+): FieldError | undefined {
   const { priorityClassName, priority, runtimeClassName } = spec;
   if (runtimeClassName !== undefined && !Object.hasOwn(runtimeClasses, runtimeClassName))
     return {
@@ -83,7 +81,7 @@ function classError(
   };
 }
 
-function appArmorError(pod: Pod, { hasAppArmor }: NodeFacts): AdmissionRefusal | undefined {
+function appArmorError(pod: Pod, { hasAppArmor }: NodeInfo): FieldError | undefined {
   if (hasAppArmor) return undefined;
   const path = appArmorPath(pod);
   if (path === undefined) return undefined;
@@ -108,10 +106,7 @@ function isDemanded(profile: SecurityProfile | undefined): boolean {
   return profile !== undefined && profile.type !== "Unconfined";
 }
 
-function sysctlError(
-  { spec }: Pod,
-  { allowedUnsafeSysctls }: NodeFacts,
-): AdmissionRefusal | undefined {
+function sysctlError({ spec }: Pod, { allowedUnsafeSysctls }: NodeInfo): FieldError | undefined {
   for (const [index, { name }] of spec.securityContext.sysctls.entries()) {
     const why = forbiddenSysctl(name, spec, allowedUnsafeSysctls);
     if (why === undefined) continue;
@@ -136,7 +131,7 @@ function forbiddenSysctl(
   return isShared ? `"${normal}" not allowed with host ${namespace} enabled` : undefined;
 }
 
-function roomError(pod: Pod, node: NodeFacts, taken: Room): AdmissionRefusal | undefined {
+function roomError(pod: Pod, node: NodeInfo, taken: Room): FieldError | undefined {
   const own = podName(pod);
   // Its own predecessor stops before it starts.
   const others = [...taken].filter(([name]) => name !== own).map(([, amounts]) => amounts);

@@ -14,7 +14,7 @@ import {
 } from "../api/schema/codec.ts";
 import { readValue } from "../api/schema/read-value.ts";
 import { anything, exactText } from "../api/schema/values.ts";
-import type { Type } from "../api/schema/type.ts";
+import type { Field, Level, Type } from "../api/schema/type.ts";
 import { type JsonObject, isJsonObject } from "../lib/json.ts";
 
 export interface ObjectView {
@@ -65,96 +65,75 @@ export interface LocalObjectView extends ObjectView {
   };
 }
 
-const text = (about: string) => fieldOf(exactText, "")({ about, required: true });
-const maybeText = (about: string) => fieldOf(exactText)({ about });
-const texts = (about: string) =>
-  fieldOf(listOf(exactText), [])({ about, required: true, keep: true });
-const object = fieldOf(objectType("Object", {}));
-const OBJECT = { about: "An object.", required: true } as const;
+const READ = { about: "Read by this command.", required: true } as const;
+const TEXT = fieldOf(exactText, "")(READ);
+const MAYBE_TEXT = fieldOf(exactText)({ about: READ.about });
+const COUNT = integer(READ);
+const FLAG = boolean(READ);
+const TEXTS = listField(exactText);
+const MAYBE_TEXTS = fieldOf(listOf(exactText))({ about: READ.about, keep: true });
+const MAYBE_OBJECT = fieldOf(objectType("Object", {}))({ about: READ.about });
 
-const NAMED = {
-  metadata: fieldOf(objectType("ObjectMeta", { name: text("Name of the object.") }))(OBJECT),
-};
+function listField<T>(item: Type<T>): Field<readonly T[]> {
+  return fieldOf(listOf(item), [])({ ...READ, keep: true });
+}
 
+function objectField(level: Level): Field {
+  return fieldOf(objectType("Object", level))(READ);
+}
+
+const NAMED = { metadata: objectField({ name: TEXT }) };
 const POD = objectType("Pod", {
   ...NAMED,
-  spec: fieldOf(
-    objectType("PodSpec", {
-      containers: fieldOf(
-        listOf(anything),
-        [],
-      )({ about: "Containers.", required: true, keep: true }),
-    }),
-  )(OBJECT),
-  status: object(OBJECT),
+  spec: objectField({ containers: listField(anything) }),
+  status: objectField({}),
 });
-
-const NODE = objectType("Node", { ...NAMED, status: object(OBJECT) });
-
+const NODE = objectType("Node", { ...NAMED, status: objectField({}) });
 const LOCAL_OBJECT = objectType("LocalObject", {
   ...NAMED,
-  data: object({ about: "Content as text." }),
-  binaryData: object({ about: "Content in base64." }),
-  type: maybeText("Type of a Secret."),
-  status: object({ about: "Status of a claim." }),
+  data: MAYBE_OBJECT,
+  binaryData: MAYBE_OBJECT,
+  type: MAYBE_TEXT,
+  status: MAYBE_OBJECT,
 });
-
 const EVENT = objectType("Event", {
   ...NAMED,
-  involvedObject: fieldOf(
-    objectType("ObjectReference", { kind: text("Kind."), name: text("Name.") }),
-  )(OBJECT),
-  type: text("Normal or Warning."),
-  reason: text("Reason, one word."),
-  message: text("What happened."),
-  firstTimestamp: text("When it happened first."),
-  lastTimestamp: text("When it happened last."),
-  count: integer({ about: "How often.", required: true }),
+  involvedObject: objectField({ kind: TEXT, name: TEXT }),
+  type: TEXT,
+  reason: TEXT,
+  message: TEXT,
+  firstTimestamp: TEXT,
+  lastTimestamp: TEXT,
+  count: COUNT,
 });
-
 const REJECTION = objectType("Rejection", {
-  source: text("Source of the object."),
-  ref: text("File or topic."),
-  code: text("Why, one word."),
-  path: text("Field."),
-  message: text("What is wrong."),
+  source: TEXT,
+  ref: TEXT,
+  code: TEXT,
+  path: TEXT,
+  message: TEXT,
 });
-
+const ROOT_KEY = objectType("RootKey", { keyid: TEXT, file: MAYBE_TEXT, inForce: FLAG });
+const SIGNING_KEY = objectType("SigningKey", {
+  keyid: TEXT,
+  roles: TEXTS,
+  nodes: MAYBE_TEXTS,
+  groups: MAYBE_TEXTS,
+});
+const BUNDLE = objectType("TrustBundle", {
+  version: COUNT,
+  notBefore: MAYBE_TEXT,
+  keys: listField(SIGNING_KEY),
+});
 const TRUST = objectType("Trust", {
-  required: boolean({ about: "Whether signatures are required.", required: true }),
-  why: text("Why they are, or are not."),
-  trustPath: text("Directory of the root keys."),
-  rootKeys: fieldOf(
-    listOf(
-      objectType("RootKey", {
-        keyid: text("Id of the key."),
-        file: maybeText("File of the key."),
-        inForce: boolean({ about: "Whether the key counts.", required: true }),
-      }),
-    ),
-    [],
-  )({ about: "Root keys.", required: true, keep: true }),
-  bundle: fieldOf(
-    objectType("TrustBundle", {
-      version: integer({ about: "Version of the bundle.", required: true }),
-      notBefore: maybeText("What was issued before does not count."),
-      keys: fieldOf(
-        listOf(
-          objectType("SigningKey", {
-            keyid: text("Id of the key."),
-            roles: texts("What it may sign."),
-            nodes: fieldOf(listOf(exactText))({ about: "Nodes it may sign for.", keep: true }),
-            groups: fieldOf(listOf(exactText))({ about: "Groups it may sign for.", keep: true }),
-          }),
-        ),
-        [],
-      )({ about: "Keys that may sign.", required: true, keep: true }),
-    }),
-  )({ about: "TrustBundle in force." }),
-  problems: texts("Problems with the keys."),
+  required: FLAG,
+  why: TEXT,
+  trustPath: TEXT,
+  rootKeys: listField(ROOT_KEY),
+  bundle: fieldOf(BUNDLE)({ about: READ.about }),
+  problems: TEXTS,
 });
-
-const VERSION = objectType("Version", { version: text("Version of the agent.") });
+const VERSION = objectType("Version", { version: TEXT });
 
 export const isPod = isA<PodView>(POD);
 export const isNode = isA<NodeView>(NODE);

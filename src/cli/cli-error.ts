@@ -1,5 +1,8 @@
 // The error of a verb: one sentence with a remedy, and the exit code.
 
+import type { FieldError } from "../lib/result.ts";
+import { errorLine } from "./terminal-text.ts";
+
 export const EXIT_CODES = {
   0: "The verb succeeded.",
   1: "The verb failed: what it asked for is not there, not reachable or refused.",
@@ -15,6 +18,11 @@ export class CliError extends Error {
     this.name = "CliError";
     this.exitCode = exitCode;
   }
+}
+
+/** What is wrong with a file, or with something else that a person wrote: a line for each error. */
+export function invalidInput(file: string, errors: readonly FieldError[]): CliError {
+  return new CliError(2, errors.map((error) => errorLine({ file, ...error })).join("\n"));
 }
 
 /** The `code` of a system error (`ENOENT`, …), if it carries one. */

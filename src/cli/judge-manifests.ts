@@ -61,7 +61,7 @@ export const NOTHING_JUDGED: Judgement = {
 export interface NamedText {
   /** Its path, as a person would write it. */
   readonly file: string;
-  readonly text: string;
+  readonly text: string | Uint8Array;
 }
 
 /** Everything wrong with one file. An agent's own configuration is judged as such. Never throws. */

@@ -40,11 +40,7 @@ export async function findSocket(
   flags: ConnectionFlags,
   environment: Environment,
 ): Promise<string> {
-  const socket = namedSocket(flags, environment);
-  if (socket !== undefined) return socket;
-  const named = given(flags.config) ?? given(environment["AGENT_CONFIG"]);
-  if (named === undefined && !existsSync(CONFIG_FILE)) return decode({}, "").socket;
-  return (await loadConfig(flags, environment)).socket;
+  return namedSocket(flags, environment) ?? (await loadConfig(flags, environment)).socket;
 }
 
 function namedSocket(flags: ConnectionFlags, environment: Environment): string | undefined {
@@ -56,31 +52,26 @@ function given(text: string | undefined): string | undefined {
 }
 
 async function decodeFile(path: string): Promise<AgentConfig> {
-  const bytes = readNamedFile(path);
-  const { decodeText, readDocuments } = await import("../api/yaml/yaml-documents.ts");
-  const text = decodeText(bytes);
-  if (!text.ok) throw invalid(path, text.errors);
-  const { documents, errors } = readDocuments(text.value);
+  const { readDocuments } = await import("../api/yaml/yaml-documents.ts");
+  const { documents, errors } = readDocuments(readNamedFile(path));
   const [document, second] = documents;
-  // A file of comments only means the defaults.
-  if (document === undefined && errors.every((error) => error.code === "Empty"))
-    return decode({}, path);
-  if (document === undefined || errors.length > 0) throw invalid(path, errors);
+  if (errors.some(({ code }) => code !== "Empty")) throw invalid(path, errors);
   if (second !== undefined)
     throw new CliError(
       2,
       `${path} contains several documents; a configuration file has exactly one`,
     );
-  return decode(document.value, path, document.locate);
+  // A file of comments only means the defaults.
+  return decode(document?.value ?? {}, path, document?.locate);
 }
 
 function decode(document: unknown, path: string, locate?: Locate): AgentConfig {
-  const decoded = decodeConfig(document, locate === undefined ? {} : { locate });
+  const decoded = decodeConfig(document, { locate });
   if (!decoded.ok) throw invalid(path, decoded.errors);
   return decoded.value;
 }
 
 function invalid(path: string, errors: readonly FieldError[]): CliError {
-  const lines = errors.map((error) => `  ${errorLine({ file: path, ...error })}`);
-  return new CliError(2, `the configuration is invalid:\n${lines.join("\n")}`);
+  const lines = errors.map((error) => `\n  ${errorLine({ file: path, ...error })}`);
+  return new CliError(2, `the configuration is invalid:${lines.join("")}`);
 }

@@ -24,6 +24,16 @@ export async function printObject(
   terminal.out(terminal.isTerminal ? printableText(text) : text);
 }
 
+/** Prints one of several objects, as a document of its own. */
+export async function printDocument(
+  terminal: Terminal,
+  object: object,
+  format: "json" | "yaml",
+): Promise<void> {
+  if (format === "yaml") terminal.out("---\n");
+  await printObject(terminal, object, format);
+}
+
 /** JSON first: of two references to one object YAML would make an alias. */
 async function yamlOf(object: object): Promise<string> {
   const { stringify } = await import("yaml");

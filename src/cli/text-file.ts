@@ -4,6 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
 import { messageOf } from "../lib/errors.ts";
 import { CliError, systemCode } from "./cli-error.ts";
+import type { Terminal } from "./terminal.ts";
 
 export type ReadFile =
   { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly why: string };
@@ -27,7 +28,24 @@ export function readNamedFile(path: string): Uint8Array {
   throw new CliError(2, `cannot read ${path}: ${read.why}`);
 }
 
-export function tooBig(bytes: number): string {
+export interface ReadInput {
+  /** As errors call it. */
+  readonly file: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What a person named: a file, or `-` for standard input. Throws CliError, exit code 2. */
+export async function readNamedInput(
+  path: string,
+  terminal: Pick<Terminal, "readInput">,
+): Promise<ReadInput> {
+  if (path !== "-") return { file: path, bytes: readNamedFile(path) };
+  const bytes = await terminal.readInput();
+  if (bytes.length <= FILE_LIMITS.bytes) return { file: "stdin", bytes };
+  throw new CliError(2, `cannot read standard input: ${tooBig(bytes.length)}`);
+}
+
+function tooBig(bytes: number): string {
   return `it has ${bytes} bytes; the limit is ${FILE_LIMITS.bytes}`;
 }
 

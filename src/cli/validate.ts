@@ -3,14 +3,11 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Rejection } from "../api/pod/desired-pod.ts";
-import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
-import { decodeText } from "../api/yaml/yaml-documents.ts";
-import { CliError } from "./cli-error.ts";
+import { MANIFEST_NAME } from "../source/file/manifest-files.ts";
 import { NOTHING_JUDGED, judgeText, judgeTogether, type Judgement } from "./judge-manifests.ts";
 import { errorLine } from "./terminal-text.ts";
-import type { Terminal } from "./terminal.ts";
 import type { VerbCall } from "./verb.ts";
-import { readFile, readNamedFile, tooBig } from "./text-file.ts";
+import { readFile, readNamedInput } from "./text-file.ts";
 import { sha256 } from "../lib/system-sha256.ts";
 
 interface ValidateFlags {
@@ -18,23 +15,24 @@ interface ValidateFlags {
   readonly filename: readonly string[];
 }
 
-/** The names the agent reads in a directory of manifests. */
-const MANIFEST_NAME = /^[^.].*\.(?:yaml|yml|json)$/;
-
 /** The exit code: 2 when a node would refuse something. Throws CliError, exit code 2, when a path is not readable. */
 export async function validate({ flags, terminal }: VerbCall): Promise<0 | 2> {
   const alone: Judgement[] = [];
   for (const path of flags<ValidateFlags>().filename) {
-    if (path === "-") alone.push(judgeBytes("stdin", await readStandardInput(terminal)));
-    else if (isDirectory(path)) alone.push(...manifestsIn(path).map(judgeDirectoryEntry));
-    else alone.push(judgeBytes(path, readNamedFile(path)));
+    if (path !== "-" && isDirectory(path)) {
+      alone.push(...manifestsIn(path).map(judgeDirectoryEntry));
+      continue;
+    }
+    const { file, bytes } = await readNamedInput(path, terminal);
+    alone.push(judgeText({ file, text: bytes }, sha256));
   }
   const whole = judgeTogether(alone);
-  for (const error of whole.errors) terminal.err(`${findingLine(error, "")}\n`);
-  for (const warning of whole.warnings) terminal.err(`${findingLine(warning, "warning: ")}\n`);
-  for (const note of whole.notes) terminal.err(`${findingLine(note, "note: ")}\n`);
+  const { errors, warnings, notes } = whole;
+  for (const error of errors) terminal.err(findingLine(error));
+  for (const warning of warnings) terminal.err(findingLine(warning, "warning: "));
+  for (const note of notes) terminal.err(findingLine(note, "note: "));
   terminal.out(`${summary(whole)}\n`);
-  return whole.errors.length > 0 ? 2 : 0;
+  return errors.length > 0 ? 2 : 0;
 }
 
 function summary({ documents, invalid }: Judgement): string {
@@ -43,25 +41,17 @@ function summary({ documents, invalid }: Judgement): string {
   return invalid.size === 0 ? text : `${text}, ${invalid.size} invalid`;
 }
 
-function findingLine({ ref, ...finding }: Rejection, label: string): string {
-  return errorLine({ file: ref, ...finding }, label);
-}
-
-function judgeBytes(file: string, bytes: Uint8Array): Judgement {
-  const text = decodeText(bytes);
-  if (text.ok) return judgeText({ file, text: text.value }, sha256);
-  return refusedFile(file, text.errors.map((error) => error.message).join("; "));
+function findingLine({ ref, ...finding }: Rejection, label = ""): string {
+  return `${errorLine({ file: ref, ...finding }, label)}\n`;
 }
 
 /** One unreadable file of a directory does not hide what is wrong with the others. */
 function judgeDirectoryEntry(path: string): Judgement {
   const read = readFile(path);
-  return read.ok ? judgeBytes(path, read.bytes) : refusedFile(path, `cannot read it: ${read.why}`);
-}
-
-function refusedFile(file: string, message: string): Judgement {
-  const error: Rejection = { source: "file", ref: file, code: "Invalid", path: "", message };
-  return { ...NOTHING_JUDGED, documents: 1, invalid: new Set([file]), errors: [error] };
+  if (read.ok) return judgeText({ file: path, text: read.bytes }, sha256);
+  const message = `cannot read it: ${read.why}`;
+  const error: Rejection = { source: "file", ref: path, code: "Invalid", path: "", message };
+  return { ...NOTHING_JUDGED, documents: 1, invalid: new Set([path]), errors: [error] };
 }
 
 function isDirectory(path: string): boolean {
@@ -73,10 +63,4 @@ function manifestsIn(directory: string): readonly string[] {
     .filter((entry) => !entry.isDirectory() && MANIFEST_NAME.test(entry.name))
     .map((entry) => join(directory, entry.name))
     .toSorted();
-}
-
-async function readStandardInput(terminal: Terminal): Promise<Uint8Array> {
-  const bytes = await terminal.readInput();
-  if (bytes.length <= FILE_LIMITS.bytes) return bytes;
-  throw new CliError(2, `cannot read standard input: ${tooBig(bytes.length)}`);
 }

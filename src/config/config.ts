@@ -1,7 +1,6 @@
 // The agent's configuration: one declaration per field. Names are KubeletConfiguration's where one exists.
 
 import { UNKNOWN_FIELD, type Message } from "../api/decode/field-errors.ts";
-import type { Locate } from "../api/decode/field-path.ts";
 import {
   boolean,
   checked,
@@ -17,7 +16,7 @@ import {
   type Decoded,
 } from "../api/schema/codec.ts";
 import { allFields } from "../api/schema/field-paths.ts";
-import { readValue } from "../api/schema/read-value.ts";
+import { readValue, type ReadOptions } from "../api/schema/read-value.ts";
 import {
   between,
   duration,
@@ -273,7 +272,7 @@ function withoutLastDot(name: string): string {
 /** A parsed configuration file as the agent's configuration; undefined or null = an empty file. */
 export function decodeConfig(
   document: unknown,
-  { locate }: { readonly locate?: Locate } = {},
+  { locate }: Pick<ReadOptions, "locate"> = {},
 ): Result<AgentConfig> {
   const read = readValue(AGENT_CONFIGURATION, document, { locate });
   if (!read.ok) return failed(read.errors.map(withOtherPlace));

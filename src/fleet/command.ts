@@ -13,6 +13,7 @@ import { knownNode } from "./known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
 import { readSigner, signMessage } from "./trust/signing-keys.ts";
 import { ulid } from "./ulid.ts";
+import { jsonBytes } from "../protocol/wire-text.ts";
 import { wireObject } from "./wire-values.ts";
 
 export interface CommandFlags extends BrokerFlags {
@@ -51,7 +52,7 @@ export async function command(
   const now = terminal.clock.now();
   const id = ulid(now, random.hex(10));
   const written = writtenCommand({ fleet, ask, id, now, timeout: flags.timeout });
-  const payload = new TextEncoder().encode(JSON.stringify(written));
+  const payload = jsonBytes(written);
   const message = signers.length === 0 ? payload : signMessage("command", payload, signers);
   const listener = new AnswerListener(parts, { id, root, isLog: ask.verb === "logs" });
   using _ = session.listen((one) => listener.take(one));

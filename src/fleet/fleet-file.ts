@@ -1,7 +1,7 @@
 // fleet.yaml: how to reach the broker, and which nodes and groups there are.
 
 import { checked, fieldOf, list, listOf, map, objectType, text } from "../api/schema/codec.ts";
-import { readValue } from "../api/schema/read-value.ts";
+import { readValue, type ReadOptions } from "../api/schema/read-value.ts";
 import { anything } from "../api/schema/values.ts";
 import { decodeConfig, type MqttConfig } from "../config/config.ts";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
@@ -33,8 +33,8 @@ export interface FleetFile {
 
 export const NO_FLEET_FILE: FleetFile = { mqtt: {}, nodes: undefined, groups: {} };
 
-export function readFleetFile(value: unknown): Result<FleetFile> {
-  const read = readValue(FLEET, value);
+export function readFleetFile(value: unknown, options: ReadOptions = {}): Result<FleetFile> {
+  const read = readValue(FLEET, value, options);
   if (!read.ok) return failed(read.errors);
   const { mqtt, nodes, groups } = read.value;
   const all = [...nodes, ...Object.values(groups).flat()];

@@ -2,16 +2,14 @@
 
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
 import type { MqttConfig } from "../config/config.ts";
-import { CliError } from "../cli/cli-error.ts";
-import { errorLine } from "../cli/terminal-text.ts";
+import { invalidInput } from "../cli/cli-error.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { readNamedFile } from "../cli/text-file.ts";
 import type { Random } from "../lib/random.ts";
-import type { FieldError } from "../lib/result.ts";
 import type { ConnectOptions, MqttLink } from "../mqtt/mqtt-link.ts";
 import { mqttOf, NO_FLEET_FILE, readFleetFile, type FleetFile } from "./fleet-file.ts";
+import { documentsOf } from "./read-input.ts";
 import { OperatorSession } from "./operator-session.ts";
 import { credentials } from "../upstream/link/broker-options.ts";
 import type { JsonObject } from "../lib/json.ts";
@@ -54,7 +52,7 @@ export async function openFleet(parts: FleetParts, flags: BrokerFlags): Promise<
   const isNamed = path !== FLEET_FILE;
   const file = isNamed || existsSync(path) ? readFleet(path) : NO_FLEET_FILE;
   const config = mqttOf(file, writtenFlags(flags));
-  if (!config.ok) throw invalid("the connection to the broker", config.errors);
+  if (!config.ok) throw invalidInput("the connection to the broker", config.errors);
   const connect = connectOptions(config.value, random);
   const session = await OperatorSession.open({ link, clock: terminal.clock, connect });
   const root = config.value.topicRoot;
@@ -62,12 +60,9 @@ export async function openFleet(parts: FleetParts, flags: BrokerFlags): Promise<
 }
 
 function readFleet(path: string): FleetFile {
-  const text = decodeText(readNamedFile(path));
-  if (!text.ok) throw invalid(path, text.errors);
-  const { documents, errors } = readDocuments(text.value);
-  if (errors.length > 0) throw invalid(path, errors);
-  const read = readFleetFile(documents[0]?.value);
-  if (!read.ok) throw invalid(path, read.errors);
+  const [document] = documentsOf({ file: path, bytes: readNamedFile(path) }).documents;
+  const read = readFleetFile(document?.value ?? {}, document);
+  if (!read.ok) throw invalidInput(path, read.errors);
   const { mqtt, ...rest } = read.value;
   return { ...rest, mqtt: withPaths(mqtt, dirname(resolve(path))) };
 }
@@ -103,11 +98,4 @@ function connectOptions(config: MqttConfig, random: Random): ConnectOptions {
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     ...credentials(config, read),
   };
-}
-
-export function invalid(what: string, errors: readonly FieldError[]): CliError {
-  const [only] = errors;
-  if (only !== undefined && errors.length === 1)
-    return new CliError(2, errorLine({ file: what, ...only }));
-  return new CliError(2, errors.map((error) => errorLine({ file: what, ...error })).join("\n"));
 }

@@ -1,12 +1,10 @@
 // Performs: reads the files a person named with -f, `-` for standard input.
 
-import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
-import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
-import { CliError } from "../cli/cli-error.ts";
+import { readDocuments } from "../api/yaml/yaml-documents.ts";
+import { CliError, invalidInput } from "../cli/cli-error.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import { readNamedFile, tooBig } from "../cli/text-file.ts";
+import { readNamedInput, type ReadInput } from "../cli/text-file.ts";
 import { gatherInput, type WrittenFile, type WrittenInput } from "./document/compose-document.ts";
-import { invalid } from "./open-broker.ts";
 
 /** Throws CliError, exit code 2, with file and line. */
 export async function readInput(
@@ -20,19 +18,26 @@ export async function readInput(
   return input.value;
 }
 
-/** One file with everything in it; an empty one holds nothing. */
-export async function readWritten(path: string, terminal: Terminal): Promise<WrittenFile> {
-  const file = path === "-" ? "stdin" : path;
-  const text = decodeText(await readBytes(path, terminal));
-  if (!text.ok) throw invalid(file, text.errors);
-  const { documents, errors } = readDocuments(text.value);
-  if (errors.some(({ code }) => code !== "Empty")) throw invalid(file, errors);
-  return { file, documents };
+/** The only document of a file, and what errors call the file. `kind`: what it must be. */
+export async function readOnly(
+  path: string,
+  kind: string,
+  terminal: Terminal,
+): Promise<{ readonly file: string; readonly value: unknown }> {
+  const { file, documents } = await readWritten(path, terminal);
+  const [document, second] = documents;
+  if (document === undefined || second !== undefined)
+    throw new CliError(2, `${file} must hold exactly one ${kind}`);
+  return { file, value: document.value };
 }
 
-async function readBytes(path: string, terminal: Terminal): Promise<Uint8Array> {
-  if (path !== "-") return readNamedFile(path);
-  const bytes = await terminal.readInput();
-  if (bytes.length <= FILE_LIMITS.bytes) return bytes;
-  throw new CliError(2, `cannot read standard input: ${tooBig(bytes.length)}`);
+async function readWritten(path: string, terminal: Terminal): Promise<WrittenFile> {
+  return documentsOf(await readNamedInput(path, terminal));
+}
+
+/** Everything in one file; an empty one holds nothing. */
+export function documentsOf({ file, bytes }: ReadInput): WrittenFile {
+  const { documents, errors } = readDocuments(bytes);
+  if (errors.some(({ code }) => code !== "Empty")) throw invalidInput(file, errors);
+  return { file, documents };
 }

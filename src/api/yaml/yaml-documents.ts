@@ -48,7 +48,13 @@ export function decodeText(bytes: Uint8Array): Result<string> {
 }
 
 /** Never throws. No document at all is the error `Empty`: an empty file does not ask to stop its pods. */
-export function readDocuments(text: string, limits: TextLimits = FILE_LIMITS): ReadDocuments {
+export function readDocuments(
+  written: string | Uint8Array,
+  limits: TextLimits = FILE_LIMITS,
+): ReadDocuments {
+  const decoded = typeof written === "string" ? ok(written) : decodeText(written);
+  if (!decoded.ok) return { documents: [], errors: decoded.errors };
+  const text = decoded.value;
   const reading = new Reading(text, limits);
   const binary = BINARY.exec(text);
   if (binary !== null) return reading.refused("the file holds binary data", binary.index);

@@ -5,7 +5,7 @@ import { messageOf } from "../../lib/errors.ts";
 import type { ObjectView } from "../api-views.ts";
 import { CliError } from "../cli-error.ts";
 import type { LocalClient } from "../local-client.ts";
-import { listOf, objectName, printObject } from "../output.ts";
+import { listOf, objectName, printDocument, printObject } from "../output.ts";
 import { GrowingTable, errorLine, printable, type Row } from "../terminal-text.ts";
 import type { Terminal } from "../terminal.ts";
 import type { VerbCall } from "../verb.ts";
@@ -115,10 +115,7 @@ class Printer {
   async printChanges(changed: readonly ObjectView[], gone: readonly ObjectView[]): Promise<void> {
     const { output, terminal } = this.#call;
     if (output !== "json" && output !== "yaml") return this.#printLines(changed, gone);
-    for (const object of changed) {
-      if (output === "yaml") terminal.out("---\n");
-      await printObject(terminal, object, output);
-    }
+    for (const object of changed) await printDocument(terminal, object, output);
   }
 
   #printLines(objects: readonly ObjectView[], gone: readonly ObjectView[]): void {

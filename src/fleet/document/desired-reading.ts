@@ -2,7 +2,7 @@
 
 import { isEnvelope, readSignedEnvelope } from "../../protocol/dsse.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
-import { decodeText, readDocuments } from "../../api/yaml/yaml-documents.ts";
+import { readDocuments } from "../../api/yaml/yaml-documents.ts";
 import { fieldOf, listOf, objectType } from "../../api/schema/codec.ts";
 import { readLeniently } from "../../api/schema/read-value.ts";
 import { anything } from "../../api/schema/values.ts";
@@ -52,8 +52,5 @@ export function readRetained(
 }
 
 function firstDocument(bytes: Uint8Array): unknown {
-  const text = decodeText(bytes);
-  if (!text.ok) return undefined;
-  const [first] = readDocuments(text.value, DOCUMENT_LIMITS).documents;
-  return first?.value;
+  return readDocuments(bytes, DOCUMENT_LIMITS).documents[0]?.value;
 }

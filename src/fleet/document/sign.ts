@@ -1,11 +1,12 @@
 // Performs: `agent fleet sign`: a document in YAML → a signed envelope, to publish by other means.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { CliError, systemCode } from "../../cli/cli-error.ts";
+import { CliError, invalidInput, systemCode } from "../../cli/cli-error.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { readEnvelope } from "../../source/document/decode.ts";
-import { readWritten } from "../read-input.ts";
+import { readOnly } from "../read-input.ts";
 import { readSigner, signMessage } from "../trust/signing-keys.ts";
+import { jsonBytes } from "../../protocol/wire-text.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 
 export interface SignFlags {
@@ -16,17 +17,10 @@ export interface SignFlags {
 }
 
 export async function signDocument(terminal: Terminal, flags: SignFlags): Promise<0> {
-  const { file, documents } = await readWritten(flags.filename, terminal);
-  const [document, second] = documents;
-  if (document === undefined || second !== undefined)
-    throw new CliError(2, `${file} must hold exactly one DesiredState`);
-  const payload = new TextEncoder().encode(JSON.stringify(document.value));
+  const { file, value } = await readOnly(flags.filename, "DesiredState", terminal);
+  const payload = jsonBytes(value);
   const read = readEnvelope(payload);
-  if (read.type === "Invalid")
-    throw new CliError(
-      2,
-      read.errors.map(({ path, message }) => `${file}: ${path}: ${message}`).join("\n"),
-    );
+  if (read.type === "Invalid") throw invalidInput(file, read.errors);
   if (read.type !== "Envelope") throw new CliError(2, `${file} is no DesiredState`);
   const { node, group } = read.envelope.target;
   if (node === undefined && group === undefined)

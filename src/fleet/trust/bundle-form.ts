@@ -1,10 +1,11 @@
 // Converts a TrustBundle as written by a person into the payload that root keys sign.
 
 import { base64OfBytes } from "../../api/validation/base64.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { ok, type Result } from "../../lib/result.ts";
 import { decodeTrustBundle } from "../../protocol/trust-bundle.ts";
 import type { PublicKey, TrustBundle } from "../../protocol/trust-bundle.ts";
-import { failed, ok, type Result } from "../../lib/result.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { jsonBytes } from "../../protocol/wire-text.ts";
 
 export interface BundlePayload {
   readonly payload: Uint8Array;
@@ -20,25 +21,25 @@ export interface BundleContext {
 
 /** Checked by the decoder of the nodes. */
 export function writtenBundle(value: unknown, context: BundleContext): Result<BundlePayload> {
-  if (!isJsonObject(value))
-    return failed([{ path: "", code: "Invalid", message: "must be an object {root, keys}" }]);
-  const { root, keys, version } = value as { readonly [key: string]: unknown };
-  const written = {
-    ...value,
-    version: version ?? context.version,
-    root: Array.isArray(root) ? root.map((key: unknown) => keyText(key, context)) : root,
-    keys: Array.isArray(keys) ? keys.map((key: unknown) => withKey(key, context)) : keys,
-  };
-  const payload = new TextEncoder().encode(JSON.stringify(written));
+  const payload = jsonBytes(isJsonObject(value) ? withKeys(value, context) : value);
   const decoded = decodeTrustBundle(payload);
-  return decoded.ok ? ok({ payload, bundle: decoded.value }) : failed(decoded.errors);
+  return decoded.ok ? ok({ payload, bundle: decoded.value }) : decoded;
 }
 
-function withKey(entry: unknown, context: BundleContext): unknown {
-  return isJsonObject(entry) ? { ...entry, pub: keyText(entry["pub"], context) } : entry;
-}
-
-function keyText(written: unknown, { keyOf }: BundleContext): unknown {
-  const key = typeof written === "string" ? keyOf(written) : undefined;
-  return key === undefined ? written : base64OfBytes(key);
+function withKeys(
+  { version, root, keys, ...rest }: JsonObject,
+  context: BundleContext,
+): JsonObject {
+  const keyText = (written: unknown): unknown => {
+    const key = typeof written === "string" ? context.keyOf(written) : undefined;
+    return key === undefined ? written : base64OfBytes(key);
+  };
+  const withKey = (entry: unknown): unknown =>
+    isJsonObject(entry) ? { ...entry, pub: keyText(entry["pub"]) } : entry;
+  return {
+    ...rest,
+    version: version ?? context.version,
+    root: Array.isArray(root) ? root.map(keyText) : root,
+    keys: Array.isArray(keys) ? keys.map(withKey) : keys,
+  };
 }

@@ -3,11 +3,10 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { base64OfBytes } from "../../api/validation/base64.ts";
-import { CliError, systemCode } from "../../cli/cli-error.ts";
+import { CliError, invalidInput, systemCode } from "../../cli/cli-error.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { writtenBundle } from "./bundle-form.ts";
-import { invalid } from "../open-broker.ts";
 import { makeKeyPair, signerOf, signMessage } from "./signing-keys.ts";
 import { withoutUndefined } from "../../lib/json.ts";
 
@@ -39,7 +38,7 @@ export function keygen(terminal: Terminal, { dir, roles, nodeGlobs, groups }: Ke
     keys: [{ pub: base64OfBytes(signing.pub), roles, ...scope }],
   };
   const bundle = writtenBundle(written, { version: 1, keyOf: () => undefined });
-  if (!bundle.ok) throw invalid("the signing key", bundle.errors);
+  if (!bundle.ok) throw invalidInput("the signing key", bundle.errors);
   const signers = [signerOf(path("root.pem"), root.privatePem)];
   const trust = signMessage("trust", bundle.value.payload, signers);
   writeNew(dir, [

@@ -11,22 +11,17 @@ import {
   readSignedEnvelope,
 } from "../../protocol/dsse.ts";
 import { topicFor } from "../../protocol/mqtt-topics.ts";
-import { CliError } from "../../cli/cli-error.ts";
+import { CliError, invalidInput } from "../../cli/cli-error.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { verifyEd25519 } from "../../host/ed25519.ts";
 import { writtenBundle } from "./bundle-form.ts";
 import { HIGHEST_VERSION } from "../document/next-version.ts";
-import {
-  invalid,
-  openFleet,
-  type BrokerFlags,
-  type Fleet,
-  type FleetParts,
-} from "../open-broker.ts";
-import { readWritten } from "../read-input.ts";
+import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
+import { readOnly } from "../read-input.ts";
 import { readPublicKey, readSigner, signMessage, type Signer } from "./signing-keys.ts";
 import { write } from "../document/sign.ts";
 import { wireObject } from "../wire-values.ts";
+import { jsonBytes } from "../../protocol/wire-text.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 
@@ -54,7 +49,7 @@ interface RetainedBundle {
 
 /** Needs no broker. */
 export async function trustSign(terminal: Terminal, flags: TrustSignFlags): Promise<0> {
-  const value = await readOne(flags.filename, terminal);
+  const { value } = await readOnly(flags.filename, "TrustBundle", terminal);
   const signers = rootSigners(flags);
   const { bundle, message } = signBundle(value, { flags, signers, version: flags.bundleVersion });
   write(terminal, flags.output, message);
@@ -65,7 +60,7 @@ export async function trustSign(terminal: Terminal, flags: TrustSignFlags): Prom
 /** Publishes a signed bundle unchanged, or signs one as the successor of the retained one. */
 export async function trustPublish(parts: FleetParts, flags: TrustFlags & BrokerFlags): Promise<0> {
   const { terminal } = parts;
-  const value = await readOne(flags.filename, terminal);
+  const { value } = await readOnly(flags.filename, "TrustBundle", terminal);
   await using fleet = await openFleet(parts, flags);
   const topic = topicFor({ type: "Trust", root: fleet.root });
   await fleet.session.subscribe([topic]);
@@ -82,13 +77,6 @@ export async function trustPublish(parts: FleetParts, flags: TrustFlags & Broker
     );
   terminal.out(`${describe(bundle)} is published\n`);
   return 0;
-}
-
-async function readOne(path: string, terminal: Terminal): Promise<unknown> {
-  const { file, documents } = await readWritten(path, terminal);
-  const [document, second] = documents;
-  if (document !== undefined && second === undefined) return document.value;
-  throw new CliError(2, `${file} must hold exactly one TrustBundle`);
 }
 
 interface Publishing {
@@ -175,7 +163,7 @@ function signBundle(value: unknown, { flags, signers, version }: Signing): Signe
   const keyOf = (written: string): PublicKey | undefined =>
     written.endsWith(".pub") ? readPublicKey(resolve(directory, written)) : undefined;
   const written = writtenBundle(value, { version, keyOf });
-  if (!written.ok) throw invalid(filename, written.errors);
+  if (!written.ok) throw invalidInput(filename, written.errors);
   const { payload, bundle } = written.value;
   refuseTooHigh(bundle);
   return { bundle, message: signMessage("trust", payload, signers) };
@@ -183,13 +171,13 @@ function signBundle(value: unknown, { flags, signers, version }: Signing): Signe
 
 function signedBundle(value: unknown, file: string): SignedBundle {
   const envelope = readSignedEnvelope(value);
-  if (!envelope.ok) throw invalid(file, envelope.errors);
+  if (!envelope.ok) throw invalidInput(file, envelope.errors);
   if (envelope.value.payloadType !== payloadTypeOf("trust"))
     throw new CliError(2, `${file} holds something signed that is no TrustBundle`);
   const bundle = decodeTrustBundle(envelope.value.payload);
-  if (!bundle.ok) throw invalid(file, bundle.errors);
+  if (!bundle.ok) throw invalidInput(file, bundle.errors);
   refuseTooHigh(bundle.value);
-  return { bundle: bundle.value, message: new TextEncoder().encode(JSON.stringify(value)) };
+  return { bundle: bundle.value, message: jsonBytes(value) };
 }
 
 /** undefined = the topic is empty. */

@@ -25,7 +25,7 @@ export interface ReadContext {
 }
 
 /** Neither hidden files nor backups such as `web.yaml.bak` or `web.yaml~`. */
-const MANIFEST_NAME = /^[^.].*\.(yaml|yml|json)$/;
+export const MANIFEST_NAME = /^[^.].*\.(yaml|yml|json)$/;
 
 /** Everything that is named as a manifest, by path. Throws if the directory cannot be listed. */
 export function listManifests(files: Files, directory: string): ReadonlyMap<string, Entry> {

@@ -4,6 +4,7 @@ import { isTopicName, parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { CliError } from "../cli/cli-error.ts";
 import { printable } from "../cli/terminal-text.ts";
 import type { Terminal } from "../cli/terminal.ts";
+import { nodeFilters } from "./fleet-topics.ts";
 import { knownNode } from "./known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
 
@@ -44,11 +45,7 @@ async function isMeant(terminal: Terminal, topics: readonly string[]): Promise<b
 /** Those that hold something. Pods are found by wildcard, and by the node's own list where there is none. */
 async function topicsOf(fleet: Fleet, node: string): Promise<readonly string[]> {
   const { session, root } = fleet;
-  await session.subscribe([
-    topicFor({ type: "NodeState", root, node }),
-    topicFor({ type: "NodeReported", root, node }),
-    topicFor({ type: "NodeDesired", root, node }),
-  ]);
+  await session.subscribe(nodeFilters(root, [node], ["state", "reported", "desired"]));
   const listed = (knownNode(fleet, node).report?.pods ?? []).flatMap(({ namespace, name }) =>
     isTopicName(namespace) && isTopicName(name)
       ? [topicFor({ type: "PodReported", root, node, namespace, pod: name })]

@@ -2,19 +2,20 @@
 
 import { topicFor, isTopicName, parseTopic } from "../protocol/mqtt-topics.ts";
 import type { OutputFormat } from "../cli/get/resource.ts";
-import { printObject } from "../cli/output.ts";
+import { printDocument, printObject } from "../cli/output.ts";
 import { GrowingTable, cellsOf, titlesOf, type Column } from "../cli/terminal-text.ts";
 import type { Terminal } from "../cli/terminal.ts";
-import type { MqttMessage } from "../mqtt/mqtt-link.ts";
 import {
   EVENT_COLUMNS,
   NODE_COLUMNS,
   POD_COLUMNS,
   STATUS_COLUMNS,
   summaryLine,
+  type NodePod,
+  type ReportedEvent,
 } from "./fleet-rows.ts";
 import { knownNodes, subscribeNodes, type KnownNode } from "./known-nodes.ts";
-import { readEvents, type EventReport } from "./node-report.ts";
+import { readEvents } from "./node-report.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
 import { wireObject } from "./wire-values.ts";
 
@@ -22,22 +23,15 @@ export interface GetFlags extends BrokerFlags {
   readonly output?: Exclude<OutputFormat, "name">;
 }
 
-export async function getNodes(parts: FleetParts, flags: GetFlags): Promise<0> {
-  const { terminal } = parts;
-  await using fleet = await openFleet(parts, flags);
-  await subscribeNodes(fleet, ["state", "reported"], terminal);
-  const nodes = knownNodes(fleet);
-  const { output } = flags;
-  if (output === "json" || output === "yaml") {
-    await printObject(terminal, { nodes: nodes.map(nodeObject) }, output);
-    return 0;
-  }
-  printTable(terminal, nodes, {
-    columns: NODE_COLUMNS,
-    isWide: output === "wide",
-    nothing: "No nodes found.",
-  });
-  return 0;
+export function getNodes(parts: FleetParts, flags: GetFlags): Promise<0> {
+  return withNodes(parts, flags, (nodes) =>
+    print(parts.terminal, flags.output, {
+      items: nodes,
+      columns: NODE_COLUMNS,
+      nothing: "No nodes found.",
+      whole: () => ({ nodes: nodes.map(nodeObject) }),
+    }),
+  );
 }
 
 /** The whole report of a node, unchanged. */
@@ -45,42 +39,89 @@ function nodeObject({ name, state, report }: KnownNode): object {
   return { name, state: state ?? null, reported: report?.whole ?? null };
 }
 
-export async function getPods(parts: FleetParts, flags: GetFlags): Promise<0> {
-  const { terminal } = parts;
-  await using fleet = await openFleet(parts, flags);
-  await subscribeNodes(fleet, ["state", "reported"], terminal);
-  const pods = knownNodes(fleet).flatMap((node) =>
-    (node.report?.pods ?? []).map((pod) => ({ node, pod })),
-  );
-  const { output } = flags;
-  if (output === "json" || output === "yaml") {
-    const topics = pods.flatMap(({ node, pod }) => podTopic(fleet.root, node.name, pod) ?? []);
-    if (topics.length > 0) await fleet.session.subscribe(topics);
-    const items = pods.map(({ node, pod }) => {
-      const topic = podTopic(fleet.root, node.name, pod);
-      const whole = topic === undefined ? undefined : fleet.session.latest.get(topic);
-      const reported = whole === undefined ? undefined : wireObject(whole);
-      return { node: node.name, ...pod, status: reported?.["status"] ?? null };
+export function getPods(parts: FleetParts, flags: GetFlags): Promise<0> {
+  return withNodes(parts, flags, (nodes, fleet) => {
+    const pods = nodes.flatMap((node) => (node.report?.pods ?? []).map((pod) => ({ node, pod })));
+    return print(parts.terminal, flags.output, {
+      items: pods,
+      columns: POD_COLUMNS,
+      nothing: "No pods found.",
+      whole: async () => ({ pods: await podObjects(fleet, pods) }),
     });
-    await printObject(terminal, { pods: items }, output);
-    return 0;
-  }
-  printTable(terminal, pods, {
-    columns: POD_COLUMNS,
-    isWide: output === "wide",
-    nothing: "No pods found.",
   });
+}
+
+/** With the status of each pod from its own topic. */
+async function podObjects(
+  { session, root }: Fleet,
+  pods: readonly NodePod[],
+): Promise<readonly object[]> {
+  const placed = pods.map(({ node, pod }) => {
+    const { namespace, name } = pod;
+    // No agent reported a name that no topic can have.
+    const topic = [namespace, name].every(isTopicName)
+      ? topicFor({ type: "PodReported", root, node: node.name, namespace, pod: name })
+      : undefined;
+    return { item: { node: node.name, ...pod }, topic };
+  });
+  const topics = placed.flatMap(({ topic }) => topic ?? []);
+  if (topics.length > 0) await session.subscribe(topics);
+  return placed.map(({ item, topic }) => {
+    const whole = topic === undefined ? undefined : session.latest.get(topic);
+    const reported = whole === undefined ? undefined : wireObject(whole);
+    return { ...item, status: reported?.["status"] ?? null };
+  });
+}
+
+export function status(parts: FleetParts, flags: BrokerFlags): Promise<0> {
+  const { terminal } = parts;
+  return withNodes(parts, flags, (nodes) => {
+    if (nodes.length === 0) return terminal.err("No nodes found.\n");
+    printTable(terminal, STATUS_COLUMNS, nodes);
+    return terminal.out(`${summaryLine(nodes)}\n`);
+  });
+}
+
+/** Reads state and report of every node, and shows them. */
+async function withNodes(
+  parts: FleetParts,
+  flags: BrokerFlags,
+  show: (nodes: readonly KnownNode[], fleet: Fleet) => void | Promise<void>,
+): Promise<0> {
+  await using fleet = await openFleet(parts, flags);
+  await subscribeNodes(fleet, ["state", "reported"], parts.terminal);
+  await show(knownNodes(fleet), fleet);
   return 0;
 }
 
-/** undefined = a name that no topic can have, so no agent reported it. */
-function podTopic(
-  root: string,
-  node: string,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-): string | undefined {
-  if (!isTopicName(namespace) || !isTopicName(name)) return undefined;
-  return topicFor({ type: "PodReported", root, node, namespace, pod: name });
+interface Printed<T> {
+  readonly items: readonly T[];
+  readonly columns: readonly Column<T>[];
+  /** Printed instead of an empty table. */
+  readonly nothing: string;
+  /** Printed as JSON or YAML. */
+  readonly whole: () => object | Promise<object>;
+}
+
+async function print<T>(
+  terminal: Terminal,
+  output: GetFlags["output"],
+  { items, columns, nothing, whole }: Printed<T>,
+): Promise<void> {
+  if (output === "json" || output === "yaml") return printObject(terminal, await whole(), output);
+  if (items.length === 0) return terminal.err(`${nothing}\n`);
+  return printTable(terminal, columns, items, output === "wide");
+}
+
+function printTable<T>(
+  terminal: Terminal,
+  columns: readonly Column<T>[],
+  items: readonly T[],
+  isWide = false,
+): void {
+  const view = { isWide, now: terminal.clock.now() };
+  const rows = items.map((item) => cellsOf(columns, item, view));
+  terminal.out(new GrowingTable(titlesOf(columns, isWide)).add(rows));
 }
 
 export interface GetEventsFlags extends GetFlags {
@@ -92,82 +133,31 @@ export interface GetEventsFlags extends GetFlags {
 /** A broker keeps no events: they are shown as they come. */
 export async function getEvents(parts: FleetParts, flags: GetEventsFlags): Promise<0> {
   const { terminal } = parts;
+  const { output } = flags;
+  const isWide = output === "wide";
   await using fleet = await openFleet(parts, flags);
-  const printer = new EventPrinter(terminal, fleet, flags.output);
-  using _ = fleet.session.listen((message) => printer.print(message));
+  const table = new GrowingTable(titlesOf(EVENT_COLUMNS, isWide));
+  let any = false;
+  /** The order of printing. */
+  let printed = Promise.resolve();
+  const show = (reported: ReportedEvent): void => {
+    any = true;
+    const { node, event } = reported;
+    const view = { isWide, now: terminal.clock.now() };
+    if (output === "json" || output === "yaml")
+      printed = printed.then(() => printDocument(terminal, { node, ...event }, output));
+    else terminal.out(table.add([cellsOf(EVENT_COLUMNS, reported, view)]));
+  };
+  using _ = fleet.session.listen(({ topic, payload }) => {
+    const parsed = parseTopic(fleet.root, topic);
+    if (parsed?.type !== "NodeEvent") return;
+    for (const event of readEvents(payload)) show({ node: parsed.node, event });
+  });
   await subscribeNodes(fleet, ["event"], terminal);
   const signal = terminal.interrupted();
   const limit = flags.watch === true ? {} : { ms: flags.timeout };
   await fleet.session.until((): true | undefined => undefined, { ...limit, signal });
-  await printer.printed;
-  if (!printer.any) terminal.err("No events came; a broker keeps none, -w waits for them.\n");
+  await printed;
+  if (!any) terminal.err("No events came; a broker keeps none, -w waits for them.\n");
   return 0;
-}
-
-class EventPrinter {
-  readonly #terminal: Terminal;
-  readonly #root: string;
-  readonly #output: GetFlags["output"];
-  readonly #table: GrowingTable;
-  any = false;
-  /** The order of printing. */
-  printed: Promise<void> = Promise.resolve();
-
-  constructor(terminal: Terminal, { root }: Fleet, output: GetFlags["output"]) {
-    this.#terminal = terminal;
-    this.#root = root;
-    this.#output = output;
-    this.#table = new GrowingTable(titlesOf(EVENT_COLUMNS, output === "wide"));
-  }
-
-  print({ topic, payload }: MqttMessage): void {
-    const parsed = parseTopic(this.#root, topic);
-    if (parsed?.type !== "NodeEvent") return;
-    for (const event of readEvents(payload)) this.#printOne(parsed.node, event);
-  }
-
-  #printOne(node: string, event: EventReport): void {
-    const output = this.#output;
-    this.any = true;
-    if (output === "json" || output === "yaml") {
-      this.printed = this.printed.then(() => {
-        if (output === "yaml") this.#terminal.out("---\n");
-        return printObject(this.#terminal, { node, ...event }, output);
-      });
-      return;
-    }
-    const view = { isWide: output === "wide", now: this.#terminal.clock.now() };
-    this.#terminal.out(this.#table.add([cellsOf(EVENT_COLUMNS, { node, event }, view)]));
-  }
-}
-
-export async function status(parts: FleetParts, flags: BrokerFlags): Promise<0> {
-  const { terminal } = parts;
-  await using fleet = await openFleet(parts, flags);
-  await subscribeNodes(fleet, ["state", "reported"], terminal);
-  const nodes = knownNodes(fleet);
-  printTable(terminal, nodes, {
-    columns: STATUS_COLUMNS,
-    isWide: false,
-    nothing: "No nodes found.",
-  });
-  if (nodes.length > 0) terminal.out(`${summaryLine(nodes)}\n`);
-  return 0;
-}
-
-function printTable<T>(
-  terminal: Terminal,
-  items: readonly T[],
-  table: {
-    readonly columns: readonly Column<T>[];
-    readonly isWide: boolean;
-    /** Printed instead of an empty table. */
-    readonly nothing: string;
-  },
-): void {
-  const { columns, isWide, nothing } = table;
-  if (items.length === 0) return terminal.err(`${nothing}\n`);
-  const view = { isWide, now: terminal.clock.now() };
-  const rows = items.map((item) => cellsOf(columns, item, view));
-  return terminal.out(new GrowingTable(titlesOf(columns, isWide)).add(rows));
 }

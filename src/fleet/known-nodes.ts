@@ -3,7 +3,6 @@
 import { topicFor } from "../protocol/mqtt-topics.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { nodeFilters, nodesOf, type NodeLeaf } from "./fleet-topics.ts";
-import type { FleetFile } from "./fleet-file.ts";
 import type { Fleet } from "./open-broker.ts";
 import { readReport, readState, type NodeReport, type NodeState } from "./node-report.ts";
 
@@ -30,18 +29,15 @@ export async function subscribeNodes(
 }
 
 /** Sorted by name; includes nodes of the file that have reported nothing. */
-export function knownNodes({ session, root, file }: Fleet): readonly KnownNode[] {
+export function knownNodes(fleet: Fleet): readonly KnownNode[] {
+  const { session, root, file } = fleet;
   const seen = nodesOf(root, session.latest.keys());
   const names = [...new Set([...(file.nodes ?? []), ...seen])].toSorted();
-  return names.map((name) => knownNode({ session, root }, name));
+  return names.map((name) => knownNode(fleet, name));
 }
 
-export function knownNode(
-  { session, root }: Pick<Fleet, "session" | "root">,
-  name: string,
-): KnownNode {
-  const state = session.latest.get(topicFor({ type: "NodeState", root, node: name }));
-  const report = session.latest.get(topicFor({ type: "NodeReported", root, node: name }));
+export function knownNode(fleet: Fleet, name: string): KnownNode {
+  const { state, report } = retainedOf(fleet, name);
   return {
     name,
     state: state === undefined ? undefined : readState(state),
@@ -49,15 +45,24 @@ export function knownNode(
   };
 }
 
-/** Members of a group: those the file names, and those that report its document. */
-export function membersOf(
-  group: string,
-  file: FleetFile,
-  nodes: readonly KnownNode[],
-): readonly string[] {
-  const source = `group/${group}`;
-  const reporting = nodes
-    .filter(({ report }) => report?.desired.some((ack) => ack.source === source) === true)
-    .map(({ name }) => name);
-  return [...new Set([...(file.groups[group] ?? []), ...reporting])].toSorted();
+/** What the broker retains of a node, as it was published. */
+export interface RetainedNode {
+  readonly state: Uint8Array | undefined;
+  readonly report: Uint8Array | undefined;
+}
+
+export function retainedOf({ session: { latest }, root }: Fleet, node: string): RetainedNode {
+  return {
+    state: latest.get(topicFor({ type: "NodeState", root, node })),
+    report: latest.get(topicFor({ type: "NodeReported", root, node })),
+  };
+}
+
+/** Members of a group, sorted by name: those the file names, and those that report its document. */
+export function membersOf(group: string, fleet: Fleet): readonly KnownNode[] {
+  const named = fleet.file.groups[group] ?? [];
+  return knownNodes(fleet).filter(
+    ({ name, report }) =>
+      named.includes(name) || report?.desired.some(({ source }) => source === `group/${group}`),
+  );
 }

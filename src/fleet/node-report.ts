@@ -1,6 +1,7 @@
 // Reads the report of a node from its retained topics. The owner of the broker may have written anything there.
 
 import {
+  converted,
   fieldOf,
   list,
   map,
@@ -8,6 +9,7 @@ import {
   text as textType,
   type Decoded,
 } from "../api/schema/codec.ts";
+import type { Level, Type } from "../api/schema/type.ts";
 import { readLeniently } from "../api/schema/read-value.ts";
 import type { JsonObject } from "../lib/json.ts";
 import {
@@ -52,23 +54,20 @@ const ACK = objectType("Ack", {
   message: maybeText("The same as a sentence."),
   since: text("Time since which phase and code are what they are."),
   lastGood: fieldOf(
-    objectType("LastGood", { generation: maybeCount("Generation of the last good revision.") }),
+    complete(objectType("LastGood", { generation: maybeCount("Generation that runs instead.") })),
   )({ about: "What runs instead." }),
   lastRejected: fieldOf(REJECTED)({ about: "The document that was refused last." }),
   progress: fieldOf(
-    objectType("Progress", {
-      images: maybeCount("Images that the pods need."),
-      imagesDone: maybeCount("Images that are here."),
-    }),
+    complete(
+      objectType("Progress", {
+        images: maybeCount("Images that the pods need."),
+        imagesDone: maybeCount("Images that are here."),
+      }),
+    ),
   )({ about: "Progress of pulling." }),
 });
-type WrittenAck = Decoded<typeof ACK>;
-
 /** An acknowledgement as published: its phase may be one of a newer agent. */
-export type ReportedAck = Omit<WrittenAck, "lastGood" | "progress"> & {
-  readonly lastGood?: { readonly generation: number };
-  readonly progress?: { readonly images: number; readonly imagesDone: number };
-};
+export type ReportedAck = Decoded<typeof ACK>;
 
 const POD_LINE = objectType("PodLine", {
   namespace: text("Namespace of the pod."),
@@ -108,8 +107,7 @@ const REPORT = objectType("ReportedState", {
 });
 type Report = Decoded<typeof REPORT>;
 
-export interface NodeReport extends Pick<Report, "time" | "clockTrusted" | "pods"> {
-  readonly desired: readonly ReportedAck[];
+export interface NodeReport extends Pick<Report, "time" | "clockTrusted" | "desired" | "pods"> {
   /** Status of the condition Ready; "" = not reported. */
   readonly ready: string;
   /** Conditions besides Ready that are true: each of them is trouble. */
@@ -156,7 +154,7 @@ export function readReport(payload: Uint8Array): NodeReport | undefined {
   return {
     time,
     clockTrusted,
-    desired: desired.map(completeAck),
+    desired,
     pods,
     ready: conditions.find(({ type }) => type === "Ready")?.status ?? "",
     troubles: conditions.flatMap(({ type, status: is }) =>
@@ -168,19 +166,6 @@ export function readReport(payload: Uint8Array): NodeReport | undefined {
   };
 }
 
-/** Halves of a pair are as good as none. */
-function completeAck({ lastGood, progress, ...ack }: WrittenAck): ReportedAck {
-  const { images, imagesDone } = progress ?? {};
-  const generation = lastGood?.generation;
-  return {
-    ...ack,
-    ...(generation === undefined ? {} : { lastGood: { generation } }),
-    ...(images === undefined || imagesDone === undefined
-      ? {}
-      : { progress: { images, imagesDone } }),
-  };
-}
-
 export function readEvents(payload: Uint8Array): readonly EventReport[] {
   const { events = [] } = readWire(EVENTS, payload) ?? {};
   return events.map(({ object, ...event }) => ({
@@ -188,4 +173,16 @@ export function readEvents(payload: Uint8Array): readonly EventReport[] {
     object: `${object.kind.toLowerCase()}/${object.name}`,
     namespace: object.namespace,
   }));
+}
+
+/** An object without one of its fields is as good as none. */
+function complete<T extends object>(
+  type: Type<T> & { readonly level: Level },
+): Type<T & Required<T>> {
+  const isComplete = (value: T): value is T & Required<T> =>
+    Object.keys(type.level).every((key) => Object.hasOwn(value, key));
+  return converted(type, {
+    to: (value) => (isComplete(value) ? value : undefined),
+    from: (value: T & Required<T>): T => value,
+  });
 }

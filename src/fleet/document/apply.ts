@@ -19,19 +19,15 @@ import { diffDocuments, diffLines } from "./diff-documents.ts";
 import { readRetained, type RetainedDocument } from "./desired-reading.ts";
 import type { Published } from "./follow-apply.ts";
 import { judgeApply, applyWarnings } from "./judge-apply.ts";
-import {
-  knownNode,
-  knownNodes,
-  membersOf,
-  subscribeNodes,
-  type KnownNode,
-} from "../known-nodes.ts";
+import { knownNode, membersOf, subscribeNodes, type KnownNode } from "../known-nodes.ts";
+import { nodeFilters } from "../fleet-topics.ts";
 import { nextVersion, type NextVersion } from "./next-version.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
 import { readInput } from "../read-input.ts";
 import { RivalWatch } from "./rival-watch.ts";
 import { readSigner, signMessage, type Signer } from "../trust/signing-keys.ts";
 import { waitForNodes } from "./wait-for-nodes.ts";
+import { jsonBytes } from "../../protocol/wire-text.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 
 interface TargetFlags {
@@ -59,36 +55,46 @@ export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1
   const signers = (flags.key ?? []).map(readSigner);
   await using fleet = await openFleet(parts, flags);
   const before = await readTarget(fleet, target, terminal);
-  const version = decideVersion(before, { input, epoch: flags.epoch });
+  const { retained, rivals, nodes } = before;
+  const version = decideVersion(before, target, epochOf(input, flags));
+  const { epoch, generation } = version;
   const allowEmpty = flags.allowEmpty === true;
   const issuedAt = rfc3339(terminal.clock.now());
   const document = composeDocument({ input, target, ...version, issuedAt, allowEmpty });
-  const payload = new TextEncoder().encode(JSON.stringify(document));
-  judge({ terminal, input, target, payload, version, flags });
+  const payload = jsonBytes(document);
+  const judged = judgeApply({
+    target,
+    generation,
+    payload,
+    objects: input.objects,
+    signed: signers.length > 0,
+    allowPlainSecrets: flags.allowPlainSecrets === true,
+    sha256,
+  });
+  warn(terminal, judged.warnings);
+  if (judged.errors.length > 0)
+    throw new CliError(2, `nothing was published:\n  ${judged.errors.join("\n  ")}`);
   const message = signed(payload, signers);
   const digest = `sha256:${sha256(payload)}`;
-  const { epoch, generation } = version;
-  const published: Published = { source: sourceOf(target), epoch, generation, digest };
   const kind = { isSigned: signers.length > 0, isForNode: "node" in target };
-  for (const warning of applyWarnings(before.retained, document, kind))
-    terminal.err(`warning: ${printable(warning)}\n`);
+  warn(terminal, applyWarnings(retained, document, kind));
   if (flags.dryRun === true) {
-    for (const line of changeLines(before.retained, input)) terminal.out(`${printable(line)}\n`);
+    for (const line of changeLines(retained, input)) terminal.out(`${printable(line)}\n`);
     terminal.out(`would be generation ${generation} of ${targetName(target)}, ${digest}\n`);
     return 0;
   }
-  before.rivals.refuseChange();
+  const published: Published = { source: sourceOf(target), epoch, generation, digest };
+  rivals.refuseChange();
   await fleet.session.publish(before.topic, message, true);
-  await before.rivals.readBack(published);
+  await rivals.readBack(published);
   terminal.out(`generation ${generation} of ${targetName(target)} is published, ${digest}\n`);
   if (flags.wait !== true) return 0;
-  return await waitForNodes({
-    fleet,
-    terminal,
-    published,
-    names: before.members,
-    timeout: flags.timeout,
-  });
+  const names = nodes.map(({ name }) => name);
+  return await waitForNodes({ fleet, terminal, published, names, timeout: flags.timeout });
+}
+
+function warn(terminal: Terminal, warnings: readonly string[]): void {
+  for (const warning of warnings) terminal.err(`warning: ${printable(warning)}\n`);
 }
 
 function chooseTarget(input: WrittenInput, flags: TargetFlags): FleetTarget {
@@ -114,9 +120,7 @@ interface TargetBefore {
   readonly retained: RetainedDocument | undefined;
   /** Watches what others publish since then. */
   readonly rivals: RivalWatch;
-  readonly source: string;
-  /** Names of the target nodes, as far as they are known. */
-  readonly members: readonly string[];
+  /** The target nodes, as far as they are known. */
   readonly nodes: readonly KnownNode[];
 }
 
@@ -126,53 +130,34 @@ async function readTarget(
   target: FleetTarget,
   terminal: Terminal,
 ): Promise<TargetBefore> {
-  const { session, root, file } = fleet;
-  const topic = desiredTopic(root, target);
-  const source = sourceOf(target);
-  if ("node" in target) {
-    const { node } = target;
-    await session.subscribe([
-      topic,
-      topicFor({ type: "NodeState", root, node }),
-      topicFor({ type: "NodeReported", root, node }),
-    ]);
-    const retained = readRetained(session.latest.get(topic), sha256);
-    const rivals = new RivalWatch(session, topic);
-    return { topic, retained, rivals, source, members: [node], nodes: [knownNode(fleet, node)] };
-  }
-  await session.subscribe([topic]);
-  const retained = readRetained(session.latest.get(topic), sha256);
-  const rivals = new RivalWatch(session, topic);
-  await subscribeNodes(fleet, ["state", "reported"], terminal);
-  const nodes = knownNodes(fleet);
-  const members = membersOf(target.group, file, nodes);
-  return {
-    topic,
-    retained,
-    rivals,
-    source,
-    members,
-    nodes: nodes.filter(({ name }) => members.includes(name)),
-  };
-}
-
-function desiredTopic(root: string, target: FleetTarget): string {
-  return "node" in target
+  const { session, root } = fleet;
+  const isNode = "node" in target;
+  const topic = isNode
     ? topicFor({ type: "NodeDesired", root, node: target.node })
     : topicFor({ type: "GroupDesired", root, group: target.group });
+  const ofNode = isNode ? nodeFilters(root, [target.node], ["state", "reported"]) : [];
+  await session.subscribe([topic, ...ofNode]);
+  const retained = readRetained(session.latest.get(topic), sha256);
+  const rivals = new RivalWatch(session, topic);
+  if (isNode) return { topic, retained, rivals, nodes: [knownNode(fleet, target.node)] };
+  await subscribeNodes(fleet, ["state", "reported"], terminal);
+  return { topic, retained, rivals, nodes: membersOf(target.group, fleet) };
+}
+
+/** The epoch that a person asks for. */
+function epochOf({ document }: WrittenInput, { epoch }: ApplyFlags): string | undefined {
+  const written = document?.["epoch"];
+  return epoch ?? (typeof written === "string" ? written : undefined);
 }
 
 function decideVersion(
-  { retained, nodes, source }: TargetBefore,
-  { input, epoch }: { readonly input: WrittenInput; readonly epoch: string | undefined },
+  { retained, nodes }: TargetBefore,
+  target: FleetTarget,
+  asked: string | undefined,
 ): Extract<NextVersion, { ok: true }> {
-  const written = input.document?.["epoch"];
-  const asked = epoch ?? (typeof written === "string" ? written : undefined);
   const accepted = nodes.flatMap(({ name, report }) => {
-    const ack = report?.desired.find((one) => one.source === source);
-    return ack === undefined
-      ? []
-      : [{ of: `node ${name}`, epoch: ack.epoch, generation: ack.generation }];
+    const ack = report?.desired.find(({ source }) => source === sourceOf(target));
+    return ack === undefined ? [] : [{ ...ack, of: `node ${name}` }];
   });
   const version = nextVersion({
     retained: retained === undefined ? undefined : { of: "the retained document", ...retained },
@@ -181,29 +166,6 @@ function decideVersion(
   });
   if (!version.ok) throw new CliError(1, version.why);
   return version;
-}
-
-interface Judged {
-  readonly terminal: Terminal;
-  readonly input: WrittenInput;
-  readonly target: FleetTarget;
-  readonly payload: Uint8Array;
-  readonly version: { readonly generation: number };
-  readonly flags: ApplyFlags;
-}
-
-function judge({ terminal, input, target, payload, version, flags }: Judged): void {
-  const { errors, warnings } = judgeApply({
-    target,
-    generation: version.generation,
-    payload,
-    objects: input.objects,
-    signed: flags.key !== undefined,
-    allowPlainSecrets: flags.allowPlainSecrets === true,
-    sha256,
-  });
-  for (const warning of warnings) terminal.err(`warning: ${printable(warning)}\n`);
-  if (errors.length > 0) throw new CliError(2, `nothing was published:\n  ${errors.join("\n  ")}`);
 }
 
 function signed(payload: Uint8Array, signers: readonly Signer[]): Uint8Array {

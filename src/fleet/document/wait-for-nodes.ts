@@ -1,14 +1,12 @@
 // Performs: `--wait`: prints how far each node is, until all are done or time is up.
 
 import { formatDuration } from "../../api/resource/duration.ts";
-import { topicFor } from "../../protocol/mqtt-topics.ts";
 import { CliError } from "../../cli/cli-error.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { followApply, type Published, type Step } from "./follow-apply.ts";
-import { knownNode } from "../known-nodes.ts";
+import { knownNode, retainedOf, type RetainedNode } from "../known-nodes.ts";
 import type { Fleet } from "../open-broker.ts";
-import { withoutUndefined } from "../../lib/json.ts";
 
 export interface WaitOptions {
   readonly fleet: Fleet;
@@ -44,35 +42,25 @@ export async function waitForNodes(options: WaitOptions): Promise<0 | 1> {
 class WatchedNode {
   readonly #name: string;
   readonly #options: WaitOptions;
-  readonly #topics: { readonly state: string; readonly report: string };
   /** Every message of the fleet triggers a look at every node: unchanged payloads are not parsed again. */
-  #seen:
-    { readonly state?: Uint8Array; readonly report?: Uint8Array; readonly step: Step } | undefined;
+  #seen: (RetainedNode & { readonly step: Step }) | undefined;
 
   constructor(name: string, options: WaitOptions) {
-    const { root } = options.fleet;
     this.#name = name;
     this.#options = options;
-    this.#topics = {
-      state: topicFor({ type: "NodeState", root, node: name }),
-      report: topicFor({ type: "NodeReported", root, node: name }),
-    };
   }
 
   look(): Step {
     const { fleet, published, terminal } = this.#options;
-    const state = fleet.session.latest.get(this.#topics.state);
-    const report = fleet.session.latest.get(this.#topics.report);
+    const now = retainedOf(fleet, this.#name);
     const seen = this.#seen;
-    if (seen !== undefined && seen.state === state && seen.report === report) return seen.step;
+    if (seen !== undefined && seen.state === now.state && seen.report === now.report)
+      return seen.step;
     const known = knownNode(fleet, this.#name);
     const step = followApply(published, known.report, known.state);
     if (seen?.step.line !== step.line)
       terminal.out(`${printable(`${this.#name}: ${step.line}`)}\n`);
-    this.#seen = {
-      ...withoutUndefined({ state, report }),
-      step,
-    };
+    this.#seen = { ...now, step };
     return step;
   }
 }

@@ -61,8 +61,8 @@ export function retainedOf({ session: { latest }, root }: Fleet, node: string): 
 /** Members of a group, sorted by name: those the file names, and those that report its document. */
 export function membersOf(group: string, fleet: Fleet): readonly KnownNode[] {
   const named = fleet.file.groups[group] ?? [];
-  return knownNodes(fleet).filter(
-    ({ name, report }) =>
-      named.includes(name) || report?.desired.some(({ source }) => source === `group/${group}`),
-  );
+  return knownNodes(fleet).filter(({ name, report }) => {
+    const sources = (report?.desired ?? []).map(({ source }) => source);
+    return named.includes(name) || sources.includes(`group/${group}`);
+  });
 }

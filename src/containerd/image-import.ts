@@ -1,7 +1,7 @@
 // Performs: stores one small image from memory in containerd, where the CRI plugin finds it; no registry, no file.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { GrpcCode, CriError } from "../cri/cri-error.ts";
+import { hasCode } from "../cri/cri-error.ts";
 import { ignoreNotFound, type CallSettings, type GrpcChannel } from "../cri/grpc.ts";
 import {
   Content,
@@ -12,6 +12,7 @@ import { Images } from "./gen/containerd/services/images/v1/images_pb.ts";
 import { Leases } from "./gen/containerd/services/leases/v1/leases_pb.ts";
 import { CRI_NAMESPACE_HEADERS } from "./containerd.ts";
 import { ociImage, type Blob, type OciImage } from "./oci-image.ts";
+import { GrpcCode } from "../lib/grpc-code.ts";
 
 /** Bytes per message; containerd accepts at most 16 MiB. */
 const CHUNK = 1024 * 1024;
@@ -108,7 +109,7 @@ async function unlessExists(call: Promise<unknown>): Promise<boolean> {
     await call;
     return true;
   } catch (thrown) {
-    if (thrown instanceof CriError && thrown.code === GrpcCode.ALREADY_EXISTS) return false;
+    if (hasCode(thrown, GrpcCode.ALREADY_EXISTS)) return false;
     throw thrown;
   }
 }

@@ -4,12 +4,13 @@
 // delete running task" (measured: 2 of 80 starts cut off 50 ms after the call). The task is deleted through containerd's
 // own service.
 
-import { CriError, GrpcCode } from "../cri/cri-error.ts";
+import { hasCode } from "../cri/cri-error.ts";
 import { grpcCriClient, type GrpcCriClient, type GrpcCriClientOptions } from "../cri/cri-client.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { CallOptions, GrpcChannel } from "../cri/grpc.ts";
 import { CRI_NAMESPACE_HEADERS } from "./containerd.ts";
 import { Tasks } from "./gen/containerd/services/tasks/v1/tasks_pb.ts";
+import { GrpcCode } from "../lib/grpc-code.ts";
 
 const SIGKILL = 9;
 const CALL_MS = 10_000;
@@ -31,7 +32,7 @@ export function strayTaskClient({ channel, ...options }: StrayTaskClientOptions)
     try {
       await attempt();
     } catch (refusal) {
-      if (!isBlocked(refusal)) throw refusal;
+      if (!hasCode(refusal, GrpcCode.FAILED_PRECONDITION)) throw refusal;
       const ids = await containers();
       const deleted = await Promise.all(ids.map((id) => deleteTask(channel, id)));
       if (!deleted.includes(true)) throw refusal;
@@ -76,8 +77,4 @@ async function deleteTask(channel: GrpcChannel, containerId: string): Promise<bo
     // No task, one that takes a moment to end, or no containerd: the refusal is thrown, and the caller retries.
     return false;
   }
-}
-
-function isBlocked(thrown: unknown): thrown is CriError {
-  return thrown instanceof CriError && thrown.code === GrpcCode.FAILED_PRECONDITION;
 }

@@ -2,9 +2,10 @@
 
 import { AgentError, messageOf } from "../lib/errors.ts";
 import type { CriClient } from "./cri-client.ts";
-import { CriError, GrpcCode, isUnimplemented } from "./cri-error.ts";
+import { CriError, isUnimplemented } from "./cri-error.ts";
 import type { CallOptions } from "./grpc.ts";
 import type { VersionResponse } from "./gen/runtime/v1/api_pb.ts";
+import { GrpcCode } from "../lib/grpc-code.ts";
 
 const SUPPORTED = "v1";
 

@@ -1,27 +1,7 @@
 // Errors of calls to the runtime, and whether a failed call may have taken effect.
 
 import { AgentError } from "../lib/errors.ts";
-
-/** The status codes of gRPC. */
-export const GrpcCode = {
-  OK: 0,
-  CANCELLED: 1,
-  UNKNOWN: 2,
-  INVALID_ARGUMENT: 3,
-  DEADLINE_EXCEEDED: 4,
-  NOT_FOUND: 5,
-  ALREADY_EXISTS: 6,
-  PERMISSION_DENIED: 7,
-  RESOURCE_EXHAUSTED: 8,
-  FAILED_PRECONDITION: 9,
-  ABORTED: 10,
-  OUT_OF_RANGE: 11,
-  UNIMPLEMENTED: 12,
-  INTERNAL: 13,
-  UNAVAILABLE: 14,
-  DATA_LOSS: 15,
-  UNAUTHENTICATED: 16,
-} as const;
+import { GrpcCode, codeName } from "../lib/grpc-code.ts";
 
 /**
  * `refused`: the runtime answered with an error. `unknown`: no answer, so the call may have taken effect: list before
@@ -63,7 +43,7 @@ export class CriError extends AgentError {
 // additional list is harmless.
 function outcomeOf(code: number): Outcome {
   switch (code) {
-    case GrpcCode.CANCELLED:
+    case GrpcCode.CANCELED:
     case GrpcCode.DEADLINE_EXCEEDED:
     case GrpcCode.INTERNAL:
     case GrpcCode.UNAVAILABLE:
@@ -73,12 +53,8 @@ function outcomeOf(code: number): Outcome {
   return "refused";
 }
 
-function codeName(code: number): string {
-  const name = Object.entries(GrpcCode).find(([, value]) => value === code)?.[0] ?? "UNKNOWN";
-  return name.toLowerCase().replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
-
-function hasCode(thrown: unknown, code: number): boolean {
+/** Whether the runtime, or the client library, answered a call with this code. */
+export function hasCode(thrown: unknown, code: number): boolean {
   return thrown instanceof CriError && thrown.code === code;
 }
 

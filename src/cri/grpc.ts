@@ -15,7 +15,8 @@ import {
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { deadline, type Clock, type Deadline } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
-import { CriError, GrpcCode, isNotFound } from "./cri-error.ts";
+import { CriError, isNotFound } from "./cri-error.ts";
+import { GrpcCode } from "../lib/grpc-code.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -170,7 +171,7 @@ class CallLimit implements Disposable {
     const error = (code: number, details: string): CriError =>
       new CriError({ call, code, details, cause: thrown });
     if (signal?.aborted === true)
-      return error(GrpcCode.CANCELLED, "cancelled before the runtime answered");
+      return error(GrpcCode.CANCELED, "cancelled before the runtime answered");
     if (timer?.signal.aborted === true)
       return error(GrpcCode.DEADLINE_EXCEEDED, `no answer within ${(timeoutMs ?? 0) / 1000} s`);
     if (!isServiceError(thrown)) return error(GrpcCode.INTERNAL, String(thrown));

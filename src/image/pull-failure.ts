@@ -1,6 +1,7 @@
 // Classifies why a pull failed, from the runtime's error: only for an unreachable registry the local image is used.
 
-import { CriError, GrpcCode } from "../cri/cri-error.ts";
+import { CriError } from "../cri/cri-error.ts";
+import { GrpcCode } from "../lib/grpc-code.ts";
 
 /**
  * `NotFound`, `Denied`: the registry refused. `Unreachable`: it did not answer, or is temporarily unable. `Runtime`: the
@@ -27,7 +28,7 @@ function failureOfCode({ code, details }: CriError): PullFailure | undefined {
     case GrpcCode.UNAUTHENTICATED:
       return "Denied";
     // The runtime itself cancels a pull that has received no byte for a while.
-    case GrpcCode.CANCELLED:
+    case GrpcCode.CANCELED:
     case GrpcCode.DEADLINE_EXCEEDED:
       return "Unreachable";
     case GrpcCode.UNAVAILABLE:

@@ -2,7 +2,6 @@
 // after each answer.
 
 import { describe, expect, test } from "bun:test";
-import { GrpcCode } from "../../src/cri/cri-error.ts";
 import {
   AnswerStage,
   DB,
@@ -16,6 +15,7 @@ import {
   WEB,
 } from "./answer-stage.ts";
 import { writtenPod } from "./sim-manifest.ts";
+import { GrpcCode } from "../../src/lib/grpc-code.ts";
 
 const HOUR_MS = 3_600_000;
 

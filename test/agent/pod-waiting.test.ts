@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { GrpcCode } from "../../src/cri/cri-error.ts";
 import { aContainer } from "../fakes/a-pod.ts";
 import { PodWorld, pod } from "./pod-world.ts";
+import { GrpcCode } from "../../src/lib/grpc-code.ts";
 
 const INIT = { initContainers: [aContainer("setup")], containers: [aContainer("app")] };
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { GrpcCode } from "../../src/cri/cri-error.ts";
 import { aContainer } from "../fakes/a-pod.ts";
 import { IMAGE, PodWorld, pod } from "./pod-world.ts";
+import { GrpcCode } from "../../src/lib/grpc-code.ts";
 
 describe("a pod", () => {
   test("starts when it is desired and ends when its source drops it", async () => {

@@ -1,11 +1,11 @@
 // What may happen to the runtime of a simulated machine, and to what runs in it.
 
-import { GrpcCode } from "../../src/cri/cri-error.ts";
 import type { Fault } from "../fakes/fake-cri-faults.ts";
 import type { FakeContainer } from "../fakes/fake-cri-world.ts";
 import type { SimJudge } from "./sim-judge.ts";
 import type { SimMachine } from "./sim-machine.ts";
 import type { SimAct } from "./sim-steps.ts";
+import { GrpcCode } from "../../src/lib/grpc-code.ts";
 
 export type RuntimeTrouble = Extract<
   SimAct,

@@ -4,11 +4,11 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { CreateContainerArgs } from "../../src/cri/cri-client.ts";
-import { GrpcCode } from "../../src/cri/cri-error.ts";
 import { messageOf } from "../../src/lib/errors.ts";
 import { aContainer } from "../fakes/a-pod.ts";
 import type { FakeRuntimeOptions } from "../fakes/fake-runtime.ts";
 import { PodWorld, pod } from "./pod-world.ts";
+import { GrpcCode } from "../../src/lib/grpc-code.ts";
 
 describe("a removal", () => {
   test("keeps a container that was just made from being started", async () => {

@@ -23,9 +23,10 @@ import {
   EnvelopeSchema,
   type Envelope,
 } from "../../src/containerd/gen/containerd/types/types_pb.ts";
-import { CriError, GrpcCode } from "../../src/cri/cri-error.ts";
+import { CriError } from "../../src/cri/cri-error.ts";
 import type { FakeServer, ServedCall } from "./fake-cri-server.ts";
 import type { FakeRuntime } from "./fake-runtime.ts";
+import { GrpcCode } from "../../src/lib/grpc-code.ts";
 
 export interface StoredBlob {
   readonly data: Uint8Array;

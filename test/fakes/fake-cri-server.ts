@@ -19,11 +19,12 @@ import {
   type ServerWritableStream,
   type sendUnaryData,
 } from "@grpc/grpc-js";
-import { CriError, GrpcCode } from "../../src/cri/cri-error.ts";
+import { CriError } from "../../src/cri/cri-error.ts";
 import type { CallOptions } from "../../src/cri/grpc.ts";
 import { ImageService, RuntimeService } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import { addContainerdServices, type FakeContainerdState } from "./fake-cri-containerd.ts";
 import type { FakeRuntime } from "./fake-runtime.ts";
+import { GrpcCode } from "../../src/lib/grpc-code.ts";
 
 const runtimeMethods = RuntimeService.method;
 const imageMethods = ImageService.method;

@@ -1,7 +1,7 @@
 // The things inside the fake runtime, and the errors containerd has for them.
 
 import { create } from "@bufbuild/protobuf";
-import { CriError, GrpcCode } from "../../src/cri/cri-error.ts";
+import { CriError } from "../../src/cri/cri-error.ts";
 import type { ContainerConfigInit, PodSandboxConfigInit } from "../../src/cri/cri-client.ts";
 import {
   ContainerConfigSchema,
@@ -22,6 +22,7 @@ import {
   type PodSandboxFilter,
   type PodSandboxStatus,
 } from "../../src/cri/gen/runtime/v1/api_pb.ts";
+import { GrpcCode } from "../../src/lib/grpc-code.ts";
 
 export interface FakeSandbox {
   readonly id: string;

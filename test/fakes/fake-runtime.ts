@@ -22,7 +22,7 @@ import {
   type UpdateContainerResourcesArgs,
   type VerboseOptions,
 } from "../../src/cri/cri-client.ts";
-import { CriError, GrpcCode } from "../../src/cri/cri-error.ts";
+import { CriError } from "../../src/cri/cri-error.ts";
 import type { CallOptions } from "../../src/cri/grpc.ts";
 import {
   CgroupDriver,
@@ -87,6 +87,7 @@ import {
   type FakeSandbox,
   type Program,
 } from "./fake-cri-world.ts";
+import { GrpcCode } from "../../src/lib/grpc-code.ts";
 
 export interface RecordedCall {
   readonly call: CallName;
@@ -666,7 +667,7 @@ export class FakeRuntime implements CriClient {
     if (signal.aborted)
       throw new CriError({
         call: "GetContainerEvents",
-        code: GrpcCode.CANCELLED,
+        code: GrpcCode.CANCELED,
         details: "cancelled before the runtime answered",
       });
   }
@@ -776,7 +777,7 @@ export class FakeRuntime implements CriClient {
         signal?.aborted === true
           ? new CriError({
               call,
-              code: GrpcCode.CANCELLED,
+              code: GrpcCode.CANCELED,
               details: "cancelled before the runtime answered",
             })
           : new CriError({

@@ -1,5 +1,6 @@
 // Encodes and decodes the messages of grpc.health.v1.Health/Check.
 
+import { codeName } from "../../lib/grpc-code.ts";
 import type { GrpcHealth } from "./probe-edge.ts";
 
 /** In the order of their numbers. */
@@ -61,7 +62,7 @@ export function judgeEnd(end: GrpcEnd): GrpcHealth | { readonly message: string 
     case undefined:
       return rpcError("Internal", "server closed the stream without sending trailers");
   }
-  return rpcError(CODES[Number(grpcStatus)] ?? "Unknown", unescaped(grpcMessage));
+  return rpcError(codeName(Number(grpcStatus)), unescaped(grpcMessage));
 }
 
 export function rpcError(code: string, description: string): { readonly message: string } {
@@ -69,26 +70,6 @@ export function rpcError(code: string, description: string): { readonly message:
     message: `error: health rpc probe failed: rpc error: code = ${code} desc = ${description}`,
   };
 }
-
-const CODES: readonly string[] = [
-  "OK",
-  "Canceled",
-  "Unknown",
-  "InvalidArgument",
-  "DeadlineExceeded",
-  "NotFound",
-  "AlreadyExists",
-  "PermissionDenied",
-  "ResourceExhausted",
-  "FailedPrecondition",
-  "Aborted",
-  "OutOfRange",
-  "Unimplemented",
-  "Internal",
-  "Unavailable",
-  "DataLoss",
-  "Unauthenticated",
-];
 
 function unescaped(message: string): string {
   try {

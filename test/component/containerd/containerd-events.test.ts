@@ -7,10 +7,10 @@ import {
 } from "../../../src/containerd/gen/containerd/events/task_pb.ts";
 import { EnvelopeSchema } from "../../../src/containerd/gen/containerd/types/types_pb.ts";
 import type { RuntimeEvent } from "../../../src/containerd/runtime-events.ts";
-import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { until } from "../../fakes/fake-cri-clock.ts";
 import { FakeContainerdState, taskEnvelope } from "../../fakes/fake-cri-containerd.ts";
 import { CONTAINER, SANDBOX, serveRuntime, type ServedRuntime } from "../cri/served-runtime.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 interface Subscription {
   readonly seen: RuntimeEvent[];

@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { checkVersion } from "../../../src/cri/check-version.ts";
 import { grpcCriClient } from "../../../src/cri/cri-client.ts";
-import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { VersionResponseSchema } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
 import { until } from "../../fakes/fake-cri-clock.ts";
 import { rejectionOf, serveRuntime } from "./served-runtime.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 test("accepts a runtime that speaks v1", async () => {
   using served = await serveRuntime();

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
 import { grpcCriClient } from "../../../src/cri/cri-client.ts";
-import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import {
   ContainerState,
   ImageService,
@@ -10,6 +9,7 @@ import {
 import { until, ManualClock } from "../../fakes/fake-cri-clock.ts";
 import type { CallName, Fault } from "../../fakes/fake-cri-faults.ts";
 import { CONTAINER, rejectionOf, SANDBOX, serveRuntime } from "./served-runtime.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 const IMAGES = ["local/app:1"];
 const HANG: Fault = { type: "hang" };
@@ -205,7 +205,7 @@ test("a pull has no deadline, only its signal ends it", async () => {
   clock.advance(24 * 3600 * 1000);
   await client.version();
   stop.abort();
-  expect(await rejection).toMatchObject({ code: GrpcCode.CANCELLED, outcome: "unknown" });
+  expect(await rejection).toMatchObject({ code: GrpcCode.CANCELED, outcome: "unknown" });
 });
 
 test("no call outlives its timer: a finished call leaves nothing behind", async () => {
@@ -228,7 +228,7 @@ test("a step of the wall clock ends no call", async () => {
 test("an aborted signal refuses the call before it is sent", async () => {
   using served = await serveRuntime();
   const rejection = await rejectionOf(served.client.version({ signal: AbortSignal.abort() }));
-  expect(rejection).toMatchObject({ code: GrpcCode.CANCELLED });
+  expect(rejection).toMatchObject({ code: GrpcCode.CANCELED });
 });
 
 test("a daemon that dies under a call leaves its outcome unknown; the next call connects again", async () => {

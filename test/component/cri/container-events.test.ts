@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { ContainerEventType } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
 import { until } from "../../fakes/fake-cri-clock.ts";
 import { rejectionOf, SANDBOX, serveRuntime } from "./served-runtime.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 async function collect<T>(stream: AsyncIterable<T>, into: T[]): Promise<void> {
   for await (const item of stream) into.push(item);
@@ -43,7 +43,7 @@ test("an abort and a dead daemon both throw, each with its own code", async () =
   const aborted = rejectionOf(collect(client.getContainerEvents({ signal: stop.signal }), []));
   await until(() => runtime.events.subscribers === 1);
   stop.abort();
-  expect(await aborted).toMatchObject({ code: GrpcCode.CANCELLED });
+  expect(await aborted).toMatchObject({ code: GrpcCode.CANCELED });
 
   const broken = rejectionOf(collect(client.getContainerEvents(), []));
   await until(() => runtime.events.subscribers === 1);

@@ -2,12 +2,12 @@ import { describe, expect, test } from "bun:test";
 import { AgentError } from "../../../src/lib/errors.ts";
 import {
   CriError,
-  GrpcCode,
   isNameReserved,
   isNetworkNotReady,
   isNotFound,
   isUnimplemented,
 } from "../../../src/cri/cri-error.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 function failure(code: number, details = "x"): CriError {
   return new CriError({ call: "RunPodSandbox", code, details });
@@ -15,7 +15,7 @@ function failure(code: number, details = "x"): CriError {
 
 describe("outcome", () => {
   test.each(Object.entries(GrpcCode))("of %s", (name, code) => {
-    const lost = ["CANCELLED", "DEADLINE_EXCEEDED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"];
+    const lost = ["CANCELED", "DEADLINE_EXCEEDED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"];
     expect(failure(code).outcome).toBe(lost.includes(name) ? "unknown" : "refused");
   });
 });

@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
-import { GrpcCode, isNameReserved, isNetworkNotReady } from "../../../src/cri/cri-error.ts";
+import { isNameReserved, isNetworkNotReady } from "../../../src/cri/cri-error.ts";
 import { ContainerState } from "../../../src/cri/gen/runtime/v1/api_pb.ts";
 import { ManualClock } from "../../fakes/fake-cri-clock.ts";
 import { revocable } from "../../fakes/fake-cri-revocable.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../../fakes/fake-runtime.ts";
 import { CONTAINER, rejectionOf, SANDBOX } from "./served-runtime.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 // What a private containerd 1.6.20 was seen to do, asked of the model.
 

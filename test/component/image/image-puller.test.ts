@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import type { EventContent } from "../../../src/api/v1/events.ts";
-import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { ImagePuller, type EnsuredImage } from "../../../src/image/image-puller.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../../fakes/fake-runtime.ts";
 import type { PullPolicy } from "../../../src/api/v1/image.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 const IMAGE = "r.test/app:1";
 const NO_REGISTRY = {

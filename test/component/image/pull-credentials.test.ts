@@ -3,7 +3,6 @@ import type { NewEvent } from "../../../src/api/v1/events.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
 import { ImageLedger } from "../../../src/image/image-ledger.ts";
 import { imageEnsurer } from "../../../src/image/ensure-image.ts";
-import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import type { PullImageArgs } from "../../../src/cri/cri-client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
@@ -11,6 +10,7 @@ import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeRuntime } from "../../fakes/fake-runtime.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
 import { laterRefusal } from "../../fakes/refusal.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 const DENIED = { type: "fail", code: GrpcCode.PERMISSION_DENIED, details: "denied" } as const;
 const NO_REGISTRY = {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { LABEL } from "../../../src/api/pod/labels.ts";
-import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import type { CallName } from "../../fakes/fake-cri-faults.ts";
 import { FULL, NAMES, nameOf, versionOf, WorkerWorld, type Name } from "./worker-world.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 const MINUTE = 60_000;
 

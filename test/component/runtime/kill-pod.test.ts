@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import type { Pod } from "../../../src/api/v1/pod.ts";
-import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { GracePeriod } from "../../../src/runtime/grace-period.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import { KillWorld, outcome, type KillWorldOptions } from "./kill-world.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 const DAY_S = 86_400;
 const STUBBORN = { stopsAfterMs: Number.POSITIVE_INFINITY };

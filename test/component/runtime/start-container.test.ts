@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
-import { GrpcCode } from "../../../src/cri/cri-error.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import type { RuntimeHelper, SubPath } from "../../../src/runtime/decide/action-input.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
@@ -10,6 +9,7 @@ import { laterRefusal } from "../../fakes/refusal.ts";
 import { StartWorld } from "./start-world.ts";
 import type { Container } from "../../../src/api/v1/container.ts";
 import type { VolumeMount } from "../../../src/api/v1/volume-mounts.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 const worldOf = (spec: Partial<PodSpec> = {}, node: Partial<RuntimeHelper> = {}): StartWorld =>
   new StartWorld(aPod(spec), node);

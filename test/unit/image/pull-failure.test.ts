@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { CriError, GrpcCode } from "../../../src/cri/cri-error.ts";
+import { CriError } from "../../../src/cri/cri-error.ts";
 import { pullFailure, type PullFailure } from "../../../src/image/pull-failure.ts";
+import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 const head = 'failed to pull and unpack image "r.test/forbidden/not-found:1": failed to resolve';
 
@@ -52,7 +53,7 @@ const cases: Record<string, readonly [code: number, details: string, PullFailure
     "Unreachable",
   ],
   "the runtime gave up a pull without progress": [
-    GrpcCode.CANCELLED,
+    GrpcCode.CANCELED,
     "context canceled",
     "Unreachable",
   ],

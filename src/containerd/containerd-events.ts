@@ -5,7 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { Events } from "./gen/containerd/services/events/v1/events_pb.ts";
 import type { Envelope } from "./gen/containerd/types/types_pb.ts";
 import { CRI_NAMESPACE, CRI_NAMESPACE_HEADERS } from "./containerd.ts";
-import { untilAborted, type RuntimeEvent, type RuntimeEvents } from "./runtime-events.ts";
+import { subscription, type RuntimeEvent, type RuntimeEvents } from "./runtime-events.ts";
 import { taskEvent } from "./task-event.ts";
 
 const MARKER_TOPIC = "/agent/subscribed";
@@ -26,18 +26,15 @@ interface Containerd {
 }
 
 export function containerdEvents(containerd: Containerd): RuntimeEvents {
-  return { subscribe: (signal) => untilAborted(signal, events(containerd, signal)) };
+  return { subscribe: (signal) => subscription(signal, (own) => events(containerd, own)) };
 }
 
-async function* events(containerd: Containerd, signal: AbortSignal): AsyncGenerator<RuntimeEvent> {
-  // A generator that waits for the server returns only after its call was cancelled.
-  const stop = new AbortController();
-  const settings = { signal: AbortSignal.any([signal, stop.signal]) };
-  const envelopes = containerd.channel.stream(
-    Events.method.subscribe,
-    { filters: FILTERS },
-    settings,
-  );
+async function* events(
+  containerd: Containerd,
+  signal: AbortSignal,
+): AsyncGenerator<RuntimeEvent, void> {
+  const filters = { filters: FILTERS };
+  const envelopes = containerd.channel.stream(Events.method.subscribe, filters, { signal });
   try {
     const first = envelopes.next();
     await provoke(containerd, first, signal);
@@ -48,7 +45,6 @@ async function* events(containerd: Containerd, signal: AbortSignal): AsyncGenera
       if (event !== undefined) yield event;
     }
   } finally {
-    stop.abort();
     await envelopes.return();
   }
 }

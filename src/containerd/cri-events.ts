@@ -3,7 +3,7 @@
 import type { CriClient } from "../cri/cri-client.ts";
 import { ContainerEventType, type ContainerEventResponse } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { Clock } from "../lib/clock.ts";
-import { untilAborted, type RuntimeEvent, type RuntimeEvents } from "./runtime-events.ts";
+import { subscription, type RuntimeEvent, type RuntimeEvents } from "./runtime-events.ts";
 
 /** Longer than any runtime needs to handle a request that it has received. */
 const SETTLED_MS = 2000;
@@ -15,7 +15,7 @@ interface CriRuntime {
 
 /** If the runtime lacks the call, the iteration throws a CriError with `isUnimplemented` (perhaps after a first `Subscribed`). */
 export function criEvents(runtime: CriRuntime): RuntimeEvents {
-  return { subscribe: (signal) => untilAborted(signal, events(runtime, signal)) };
+  return { subscribe: (signal) => subscription(signal, (own) => events(runtime, own)) };
 }
 
 // CRI does not acknowledge a subscription. An answer to Version proves the connection, but the runtime may handle it
@@ -23,16 +23,13 @@ export function criEvents(runtime: CriRuntime): RuntimeEvents {
 async function* events(
   { cri, clock }: CriRuntime,
   signal: AbortSignal,
-): AsyncGenerator<RuntimeEvent> {
-  // A generator that waits for the server returns only after its call was cancelled.
-  const stop = new AbortController();
-  const options = { signal: AbortSignal.any([signal, stop.signal]) };
-  const responses = cri.getContainerEvents(options)[Symbol.asyncIterator]();
+): AsyncGenerator<RuntimeEvent, void> {
+  const responses = cri.getContainerEvents({ signal })[Symbol.asyncIterator]();
   try {
     let next = responses.next();
-    await Promise.race([next, cri.version(options)]);
+    await Promise.race([next, cri.version({ signal })]);
     yield { type: "Subscribed" };
-    const settled = clock.sleep(SETTLED_MS, stop.signal).then(() => "settled" as const);
+    const settled = clock.sleep(SETTLED_MS, signal).then(() => "settled" as const);
     let waiting: Promise<"settled"> | undefined = settled;
     for (;;) {
       const answer = await Promise.race(waiting === undefined ? [next] : [next, waiting]);
@@ -47,7 +44,6 @@ async function* events(
       next = responses.next();
     }
   } finally {
-    stop.abort();
     await responses.return?.();
   }
 }

@@ -29,14 +29,23 @@ export interface RuntimeEvents {
   subscribe(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
 }
 
-/** The same events; an error after `signal` aborted ends them quietly. */
-export async function* untilAborted(
+/**
+ * Iterates a stream whose calls end with the signal that `open` gets: it aborts also when the loop is left, because a
+ * generator that waits for the server returns only then. An error after `signal` aborted ends the iteration quietly.
+ */
+export async function* subscription(
   signal: AbortSignal,
-  events: AsyncIterable<RuntimeEvent>,
-): AsyncGenerator<RuntimeEvent, void, undefined> {
+  open: (signal: AbortSignal) => AsyncGenerator<RuntimeEvent, void>,
+): AsyncGenerator<RuntimeEvent, void> {
+  const stop = new AbortController();
+  const events = open(AbortSignal.any([signal, stop.signal]));
   try {
-    yield* events;
+    let next = await events.next();
+    for (; next.done !== true; next = await events.next()) yield next.value;
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
+  } finally {
+    stop.abort();
+    await events.return();
   }
 }

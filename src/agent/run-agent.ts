@@ -99,9 +99,16 @@ async function live(
     runtimeEvents: (runtime) =>
       isContainerd(runtime) ? containerdEvents({ channel, clock }) : criEvents({ cri, clock }),
     bringPauseImage: (signal) => {
-      const architecture = machine.architecture === "arm64" ? "arm64" : "x64";
-      const random = systemRandom;
-      return bringPauseImage({ cri, channel, clock, random, log, architecture, signal });
+      const { architecture } = machine;
+      return bringPauseImage({
+        cri,
+        channel,
+        clock,
+        random: systemRandom,
+        log,
+        architecture,
+        signal,
+      });
     },
     probes: realProbeEdge(clock),
     mqtt: new MqttjsLink(),

@@ -2,6 +2,7 @@
 
 import type { CriClient } from "../cri/cri-client.ts";
 import type { GrpcChannel } from "../cri/grpc.ts";
+import type { Architecture } from "../host/machine.ts";
 import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -10,8 +11,6 @@ import { importImage, type ImportImageArgs } from "./image-import.ts";
 import { PAUSE_ARM64_BASE64, PAUSE_X64_BASE64 } from "./pause/gen/pause-binaries.ts";
 import { normalizedImageName, sandboxImageName } from "./sandbox-image.ts";
 import { tarOfExecutable } from "./oci-image.ts";
-
-type PauseArchitecture = "x64" | "arm64";
 
 type PauseImageOutcome =
   | { readonly type: "Present"; readonly image: string }
@@ -24,7 +23,7 @@ interface EnsurePauseImageOptions {
   /** To the same containerd. */
   readonly channel: GrpcChannel;
   readonly clock: Clock;
-  readonly architecture: PauseArchitecture;
+  readonly architecture: Architecture;
   /** Used when the runtime's Status does not name it. */
   readonly sandboxImage?: string;
   readonly signal?: AbortSignal;
@@ -74,9 +73,9 @@ export async function ensurePauseImage(
 }
 
 /** The embedded program as layers and config of an image. */
-function pauseImage(architecture: PauseArchitecture): Omit<ImportImageArgs, "name"> {
+function pauseImage(architecture: Architecture): Omit<ImportImageArgs, "name"> {
   const config = {
-    architecture: architecture === "x64" ? "amd64" : "arm64",
+    architecture,
     os: "linux",
     config: { Entrypoint: ["/pause"], Env: [], WorkingDir: "/" },
   };
@@ -84,8 +83,8 @@ function pauseImage(architecture: PauseArchitecture): Omit<ImportImageArgs, "nam
 }
 
 /** The static ELF program. */
-export function pauseProgram(architecture: PauseArchitecture): Uint8Array {
-  return Uint8Array.fromBase64(architecture === "x64" ? PAUSE_X64_BASE64 : PAUSE_ARM64_BASE64);
+export function pauseProgram(architecture: Architecture): Uint8Array {
+  return Uint8Array.fromBase64(architecture === "amd64" ? PAUSE_X64_BASE64 : PAUSE_ARM64_BASE64);
 }
 
 // The CRI plugin learns of an image through containerd's events, shortly after it was stored.

@@ -1,36 +1,26 @@
 // The name of the sandbox image, from the verbose answer of CRI's Status.
 
-import { parseJson } from "../lib/json.ts";
+import { isJsonObject, parseJson, type JsonObject } from "../lib/json.ts";
 
 /**
  * containerd 1.x reports `config.sandboxImage`, 2.x `pinned_images.sandbox`.
  * undefined = this runtime does not report it.
  */
 export function sandboxImageName(info: Readonly<Record<string, string>>): string | undefined {
-  const sections = Object.values(info).map(parseJson);
-  for (const section of sections) {
-    const name = stringAt(section, "sandboxImage") ?? pinnedSandbox(section);
+  for (const section of Object.values(info).map(parseJson).filter(isJsonObject)) {
+    const { sandboxImage } = section;
+    const name = typeof sandboxImage === "string" ? sandboxImage : pinnedSandbox(section);
     if (name !== undefined && name !== "") return name;
   }
   return undefined;
 }
 
-function pinnedSandbox(section: unknown): string | undefined {
+function pinnedSandbox(section: JsonObject): string | undefined {
   for (const key of ["pinned_images", "pinnedImages", "PinnedImages"]) {
-    const name = stringAt(at(section, key), "sandbox");
-    if (name !== undefined) return name;
+    const images = section[key];
+    if (isJsonObject(images) && typeof images["sandbox"] === "string") return images["sandbox"];
   }
   return undefined;
-}
-
-function at(value: unknown, key: string): unknown {
-  if (typeof value !== "object" || value === null) return undefined;
-  return Object.getOwnPropertyDescriptor(value, key)?.value;
-}
-
-function stringAt(value: unknown, key: string): string | undefined {
-  const found = at(value, key);
-  return typeof found === "string" ? found : undefined;
 }
 
 /** The full reference under which containerd stores an image: with registry, `library/` and tag, as Docker does. */

@@ -3,8 +3,9 @@
 import { existsSync, readFileSync, readdirSync, statfsSync } from "node:fs";
 import { availableParallelism, networkInterfaces, type NetworkInterfaceInfo } from "node:os";
 import { join } from "node:path";
+import { quantityText } from "../api/resource/quantity.ts";
 
-type Architecture = "amd64" | "arm64";
+export type Architecture = "amd64" | "arm64";
 
 /** An address of the node. */
 export interface NodeAddress {
@@ -137,14 +138,14 @@ function hugePages(root: string): Readonly<Record<string, number>> {
       const kibibytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0);
       if (kibibytes === 0) return [];
       const pages = Number(readText(join(directory, name, "nr_hugepages")));
-      return [[binarySize(kibibytes), (pages || 0) * kibibytes * 1024] as const];
+      return [
+        [
+          quantityText(BigInt(kibibytes) * 1_024_000n, "Binary"),
+          (pages || 0) * kibibytes * 1024,
+        ] as const,
+      ];
     });
   return Object.fromEntries(sizes);
-}
-
-function binarySize(kibibytes: number): string {
-  if (kibibytes % 1024 ** 2 === 0) return `${kibibytes / 1024 ** 2}Gi`;
-  return kibibytes % 1024 === 0 ? `${kibibytes / 1024}Mi` : `${kibibytes}Ki`;
 }
 
 function prettyName(osRelease: string): string | undefined {

@@ -94,7 +94,7 @@ test("a failed import gives its lease back and leaves no name behind", async () 
 });
 
 describe("ensurePauseImage", () => {
-  test.each(["x64", "arm64"] as const)(
+  test.each(["amd64", "arm64"] as const)(
     "imports the %s program where it is absent",
     async (arch) => {
       const state = new FakeContainerdState();
@@ -105,7 +105,7 @@ describe("ensurePauseImage", () => {
       expect(await ensurePauseImage(options)).toEqual({ type: "Imported", image: PAUSE });
       const { config, layers } = manifestOf(state, PAUSE);
       expect(json(state.blobs.get(config.digest))).toMatchObject({
-        architecture: arch === "x64" ? "amd64" : "arm64",
+        architecture: arch,
         os: "linux",
         config: { Entrypoint: ["/pause"] },
       });
@@ -123,7 +123,7 @@ describe("ensurePauseImage", () => {
     const state = new FakeContainerdState();
     using served = await serveRuntime({}, { containerd: state });
     const { client: cri, channel, clock } = served;
-    expect(await ensurePauseImage({ cri, channel, clock, architecture: "x64" })).toEqual({
+    expect(await ensurePauseImage({ cri, channel, clock, architecture: "amd64" })).toEqual({
       type: "Present",
       image: PAUSE,
     });
@@ -136,7 +136,7 @@ describe("ensurePauseImage", () => {
     using served = await serveRuntime({ sandboxImage }, { containerd: state });
     const { client: cri, channel, clock, runtime } = served;
     runtime.addImage = () => undefined;
-    const outcome = rejectionOf(ensurePauseImage({ cri, channel, clock, architecture: "x64" }));
+    const outcome = rejectionOf(ensurePauseImage({ cri, channel, clock, architecture: "amd64" }));
     let settled = false;
     void outcome.finally(() => (settled = true));
     const looks: number[] = [];
@@ -156,7 +156,7 @@ describe("ensurePauseImage", () => {
     const sandboxImage = { name: "", present: false };
     using served = await serveRuntime({ sandboxImage }, { containerd: state });
     const { client: cri, channel, clock } = served;
-    const options = { cri, channel, clock, architecture: "x64" } as const;
+    const options = { cri, channel, clock, architecture: "amd64" } as const;
     expect(await ensurePauseImage(options)).toEqual({ type: "NameUnknown" });
     expect(state.images.size).toBe(0);
     expect(await ensurePauseImage({ ...options, sandboxImage: "pause" })).toEqual({
@@ -184,7 +184,7 @@ describe("bringPauseImage", () => {
       if (failures-- > 0) throw new Error("no space left on device");
       return put(name, image);
     };
-    const options = { cri, channel, clock, random, log, signal, architecture: "x64" } as const;
+    const options = { cri, channel, clock, random, log, signal, architecture: "amd64" } as const;
     let isDone = false;
     const brought = bringPauseImage(options).finally(() => (isDone = true));
     const waits: number[] = [];
@@ -210,7 +210,7 @@ describe("bringPauseImage", () => {
     const said: string[] = [];
     const log = createLogger({ clock, level: "info", write: (line) => void said.push(line) });
     const signal = AbortSignal.abort();
-    await bringPauseImage({ cri, channel, clock, random, log, signal, architecture: "x64" });
+    await bringPauseImage({ cri, channel, clock, random, log, signal, architecture: "amd64" });
     expect(said).toEqual([]);
   });
 });

@@ -8,8 +8,10 @@ import { pauseProgram } from "../../../src/containerd/pause-image.ts";
 import { until } from "../../fakes/fake-cri-clock.ts";
 
 const BUILD = join(import.meta.dir, "../../../src/containerd/pause/build.sh");
-const MACHINES = { x64: 62, arm64: 183 } as const;
-const TOOLS = { x64: "x86_64-linux-gnu-as", arm64: "aarch64-linux-gnu-as" } as const;
+const MACHINES = { amd64: 62, arm64: 183 } as const;
+const TOOLS = { amd64: "x86_64-linux-gnu-as", arm64: "aarch64-linux-gnu-as" } as const;
+/** As build.sh and the platform name it. */
+const NAMES = { amd64: "x64", arm64: "arm64" } as const;
 
 function inDirectory<T>(run: (directory: string) => T): T {
   const directory = mkdtempSync(join(tmpdir(), "pause-"));
@@ -20,7 +22,7 @@ function inDirectory<T>(run: (directory: string) => T): T {
   return result;
 }
 
-describe.each(["x64", "arm64"] as const)("the embedded %s program", (architecture) => {
+describe.each(["amd64", "arm64"] as const)("the embedded %s program", (architecture) => {
   test("is a small static executable for its machine without an executable stack", () => {
     const bytes = pauseProgram(architecture);
     const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -36,12 +38,12 @@ describe.each(["x64", "arm64"] as const)("the embedded %s program", (architectur
     expect([view.getUint32(120, true), view.getUint32(124, true)]).toEqual([0x6474e551, 6]);
   });
 
-  const native = process.arch === architecture && Bun.which("as") !== null;
+  const native = process.arch === NAMES[architecture] && Bun.which("as") !== null;
   if (native || Bun.which(TOOLS[architecture]) !== null)
     test("is what build.sh makes of its source, byte for byte", () => {
       inDirectory((directory) => {
         const output = join(directory, "pause");
-        const built = spawnSync(BUILD, [architecture, output]);
+        const built = spawnSync(BUILD, [NAMES[architecture], output]);
         expect(built.stderr.toString()).toBe("");
         expect(Buffer.compare(readFileSync(output), pauseProgram(architecture))).toBe(0);
       });
@@ -50,7 +52,7 @@ describe.each(["x64", "arm64"] as const)("the embedded %s program", (architectur
 
 describe.each(["SIGTERM", "SIGINT"] as const)("told to end by %s", (signal) => {
   test("it exits with 0, and until then it waits", async () => {
-    const architecture = process.arch === "arm64" ? "arm64" : "x64";
+    const architecture = process.arch === "arm64" ? "arm64" : "amd64";
     await inDirectory(async (directory) => {
       const file = join(directory, "pause");
       writeFileSync(file, pauseProgram(architecture));

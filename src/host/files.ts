@@ -57,9 +57,7 @@ export interface Files {
   readFrom(path: string, offset: number, maxBytes: number): Uint8Array;
   /** Temp name in the same directory, fsync, rename, fsync of the directory. */
   writeAtomic(path: string, data: Uint8Array | string, mode: number): void;
-  /** Creates an empty file or replaces an existing one, without fsync. */
-  writeEmpty(path: string, mode: number): void;
-  /** Like `writeEmpty`, with content. */
+  /** Creates a file or replaces an existing one, without fsync. */
   writeLazily(path: string, data: Uint8Array | string, mode: number): void;
   /** The target of a symbolic link; undefined when there is nothing, or no link. */
   readLink(path: string): string | undefined;

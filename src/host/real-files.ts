@@ -51,7 +51,6 @@ export function realFiles(): Files {
     readFrom: attempt("read", readPart),
     tail: attempt("read", (path, maxBytes) => readPart(path, undefined, maxBytes)),
     writeAtomic: attempt("write", writeAtomic),
-    writeEmpty: attempt("write", (path, mode) => writeLazily(path, "", mode)),
     writeLazily: attempt("write", writeLazily),
     readLink: attempt("look at", (path) => ignoring(NO_LINK, () => readlinkSync(path))),
     makeLink: attempt("link", (path, target) => symlinkSync(target, path)),

@@ -90,7 +90,7 @@ export class ContainerDrafts {
     const config = configs.container(desired, container, facts);
     // Any user of the container may write its termination message.
     files.makeDirectory(terminationLog.slice(0, terminationLog.lastIndexOf("/")), 0o755);
-    files.writeEmpty(terminationLog, 0o666);
+    files.writeLazily(terminationLog, "", 0o666);
     return config;
   }
 }

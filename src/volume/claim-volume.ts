@@ -87,7 +87,7 @@ export class ClaimVolumes {
     const mark = sharedMarkPath(stateDir, uid, volume.name);
     makePodDirectory(this.#host, uid);
     files.makeDirectory(mark.slice(0, mark.lastIndexOf("/")), POD_DIRECTORY_MODE);
-    files.writeEmpty(mark, 0o640);
+    files.writeLazily(mark, "", 0o640);
   }
 }
 

@@ -1,6 +1,6 @@
 // Performs: one request over one connection with a deadline: however it ends, the connection is closed.
 
-import type { Clock } from "../../lib/clock.ts";
+import { deadline, type Clock } from "../../lib/clock.ts";
 import { AgentError, errorCode, messageOf } from "../../lib/errors.ts";
 import { hostAndPort } from "./http-request.ts";
 import type { Address, ProbeCall } from "./probe-edge.ts";
@@ -18,40 +18,31 @@ interface ExchangeOptions {
 }
 
 /** `begin` opens the connection and returns how to close it; it is closed exactly once, also without a response. */
-export function exchange<T>(
-  { clock, call, late }: ExchangeOptions,
+export async function exchange<T>(
+  { clock, call: { signal, timeoutMs }, late }: ExchangeOptions,
   begin: (settle: Settle<T>) => () => void,
 ): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const { signal, timeoutMs } = call;
-    let close: (() => void) | undefined;
-    let ended = false;
-    const end = (): boolean => {
-      if (ended) return false;
-      ended = true;
-      timer[Symbol.dispose]();
-      signal?.removeEventListener("abort", abort);
-      close?.();
-      return true;
-    };
-    const answer = (value: T): void => {
-      if (end()) resolve(value);
-    };
-    const fail = (error: AgentError): void => {
-      if (end()) reject(error);
-    };
-    const abort = (): void => fail(new AgentError({ reason: "Aborted", message: "cancelled" }));
-    const timer = clock.after(timeoutMs, () => fail(late()));
-    if (signal?.aborted === true) return abort();
-    signal?.addEventListener("abort", abort, { once: true });
-    try {
-      close = begin({ answer, fail });
-    } catch (thrown) {
-      // An invalid host or port.
-      return fail(connectionFailed(messageOf(thrown), thrown));
-    }
-    if (ended) close();
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  using limit = deadline(clock, timeoutMs, signal);
+  const end = (): void => reject(signal?.aborted === true ? cancelled() : late());
+  if (limit.signal.aborted) throw cancelled();
+  limit.signal.addEventListener("abort", end, { once: true });
+  let close: () => void;
+  try {
+    close = begin({ answer: resolve, fail: reject });
+  } catch (thrown) {
+    // An invalid host or port.
+    throw connectionFailed(messageOf(thrown), thrown);
+  }
+  try {
+    return await promise;
+  } finally {
+    close();
+  }
+}
+
+function cancelled(): AgentError {
+  return new AgentError({ reason: "Aborted", message: "cancelled" });
 }
 
 export function connectionFailed(message: string, cause?: unknown): AgentError {

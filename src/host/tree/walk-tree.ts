@@ -13,12 +13,10 @@ export const STEP_ENTRIES = 256;
 /** Entries of a tree that would block the event loop noticeably. */
 const LARGE_ENTRIES = 4 * STEP_ENTRIES;
 
-/** A directory is visited after its content, `path` itself last. Throws when a directory was moved away meanwhile. */
-export function walkTree(path: string, visit: Visit): void {
-  for (const _ of walkInSteps(path, visit));
-}
-
-/** Like `walkTree`, in steps: the caller yields to the event loop in between, or stops. */
+/**
+ * A directory is visited after its content, `path` itself last. In steps: the caller yields to the event loop in between,
+ * or stops. Throws when a directory was moved away meanwhile.
+ */
 export function* walkInSteps(path: string, visit: Visit): Generator<void, void> {
   const walk = new TreeWalk(path, visit);
   try {
@@ -118,13 +116,14 @@ const BLOCK_BYTES = 512;
 export function diskUsage(path: string): number {
   const seen = new Set<string>();
   let blocks = 0;
-  walkTree(path, (_, stats) => {
+  const visit = (_: Buffer, stats: Stats): void => {
     if (stats.nlink > 1 && !stats.isDirectory()) {
       const identity = `${stats.dev}:${stats.ino}`;
       if (seen.has(identity)) return;
       seen.add(identity);
     }
     blocks += stats.blocks;
-  });
+  };
+  for (const _ of walkInSteps(path, visit));
   return blocks * BLOCK_BYTES;
 }

@@ -16,7 +16,7 @@ import {
 import { join } from "node:path";
 import { realMounts } from "../../../src/host/mounts.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
-import { walkTree } from "../../../src/host/tree/walk-tree.ts";
+import { walkInSteps } from "../../../src/host/tree/walk-tree.ts";
 import { temporaryDirectories } from "./temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();
@@ -41,6 +41,10 @@ function aTree(): { tree: string; outside: string } {
 function bind(from: string, to: string): Disposable {
   mounts.bindBeneath({ root: from, path: ".", create: false, target: to });
   return { [Symbol.dispose]: () => mounts.unmount(to) };
+}
+
+function walkTree(path: string, visit: (path: Buffer) => void): void {
+  for (const _ of walkInSteps(path, visit));
 }
 
 const look = (path: string) => [statSync(path).gid, statSync(path).mode & 0o7777];

@@ -1,20 +1,10 @@
-// Performs: the boot id, the time since boot, and the system's wall clock.
+// Performs: the boot id, and the system's wall clock.
 
 import { readFileSync } from "node:fs";
-import type { Monotonic } from "../lib/clock.ts";
-import { bootTimeMs, clockState, setRealTime } from "./libc.ts";
+import { clockState, setRealTime } from "./libc.ts";
 
 const TIME_ERROR = 5;
 const STA_UNSYNC = 0x40;
-
-/** Milliseconds of CLOCK_BOOTTIME, which counts suspend; for `systemClock`. */
-export function sinceBoot(): Monotonic {
-  return bootTimeMs() ?? uptimeMs(readFileSync("/proc/uptime", "utf8"));
-}
-
-function uptimeMs(text: string): number {
-  return Number.parseFloat(text) * 1000;
-}
 
 /** A UUID that changes with every boot. */
 export function bootId(): string {

@@ -1,6 +1,7 @@
 // Performs: calls of the C library that the platform does not offer. They block the event loop, so only quick local ones.
 
 import { dlopen, ptr, read } from "bun:ffi";
+import type { Monotonic } from "../lib/clock.ts";
 
 const LIBC = dlopen("libc.so.6", {
   __errno_location: { args: [], returns: "ptr" },
@@ -31,19 +32,21 @@ const CLOCK_REALTIME = 0;
 const CLOCK_BOOTTIME = 7;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
-const MS_BIND = 0x1000n;
-const MS_REC = 0x4000n;
-const MS_PRIVATE = 0x40000n;
+/** Without the mounts below the source. */
+export const BIND = 0x1000n;
+/** At and below the target: mounts and unmounts no longer propagate, in either direction. */
+export const PRIVATE_BELOW = 0x44000n;
 const UMOUNT_NOFOLLOW = 8;
 export const MNT_DETACH = 2;
 const MADV_DONTNEED = 4;
 const IN_NONBLOCK = 0o4000;
 const IN_CLOEXEC = 0o2000000;
 
-/** Milliseconds since boot, counting suspend; undefined where the kernel has no such clock. */
-export function bootTimeMs(): number | undefined {
+/** Milliseconds of CLOCK_BOOTTIME, which counts suspend; for `systemClock`. */
+export function sinceBoot(): Monotonic {
   const time = new BigInt64Array(2);
-  if (LIBC.symbols.clock_gettime(CLOCK_BOOTTIME, ptr(time)) !== 0) return undefined;
+  const errno = errnoOf(LIBC.symbols.clock_gettime(CLOCK_BOOTTIME, ptr(time)));
+  if (errno !== 0) throw new Error(`cannot read CLOCK_BOOTTIME: errno ${errno}`);
   return Number(time[0] ?? 0n) * 1000 + Number(time[1] ?? 0n) / 1e6;
 }
 
@@ -81,25 +84,18 @@ export function adviseDontNeed(start: bigint, length: bigint): void {
   LIBC.symbols.madvise(start, length, MADV_DONTNEED);
 }
 
-/** mount(2) without flags. */
-export function mount(source: string, target: string, type: string, options: string): Errno {
+interface MountCall {
+  /** Absent = none, for a bind mount or a change of an existing mount. */
+  readonly type?: string;
+  readonly flags?: bigint;
+  readonly options?: string;
+}
+
+/** mount(2). */
+export function mount(source: string, target: string, call: MountCall): Errno {
+  const { type = "", flags = 0n, options = "" } = call;
   const [s, t, k, o] = [cString(source), cString(target), cString(type), cString(options)];
-  return errnoOf(LIBC.symbols.mount(ptr(s), ptr(t), ptr(k), 0n, ptr(o)));
-}
-
-/** Bind mount of `source` at `target`, without the mounts below `source`. */
-export function bindMount(source: string, target: string): Errno {
-  return mountWith(MS_BIND, source, target);
-}
-
-/** Stops the propagation of mounts and unmounts at and below `target`, in both directions. */
-export function makePrivate(target: string): Errno {
-  return mountWith(MS_REC | MS_PRIVATE, "none", target);
-}
-
-function mountWith(flags: bigint, source: string, target: string): Errno {
-  const [s, t, none] = [cString(source), cString(target), cString("")];
-  return errnoOf(LIBC.symbols.mount(ptr(s), ptr(t), ptr(none), flags, ptr(none)));
+  return errnoOf(LIBC.symbols.mount(ptr(s), ptr(t), ptr(k), flags, ptr(o)));
 }
 
 /** umount2(2) that never follows a symlink; `flags` = 0 or MNT_DETACH. */

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { AgentError, messageOf } from "../lib/errors.ts";
-import { ERRNO, MNT_DETACH, bindMount, makePrivate, mount, unmount } from "./libc.ts";
+import { BIND, ERRNO, MNT_DETACH, PRIVATE_BELOW, mount, unmount } from "./libc.ts";
 import { closing } from "./tree/directory-fd.ts";
 import { openBeneath, type BeneathOptions } from "./tree/open-beneath.ts";
 
@@ -65,14 +65,15 @@ export function realMounts(): Mounts {
     tmpfs(path, { sizeBytes, ...root }) {
       const size = sizeBytes === undefined ? "" : `,size=${Math.ceil(sizeBytes)}`;
       const options = `${rootOptions(root)}${size}`;
-      let errno = mount("tmpfs", path, "tmpfs", `${options},noswap`);
+      const type = "tmpfs";
+      let errno = mount(type, path, { type, options: `${options},noswap` });
       // Linux before 6.4 does not know `noswap`.
-      if (errno === ERRNO.EINVAL) errno = mount("tmpfs", path, "tmpfs", options);
+      if (errno === ERRNO.EINVAL) errno = mount(type, path, { type, options });
       if (errno !== 0) throw mountError("mount a tmpfs on", path, errno);
     },
     hugetlbfs(path, { pageBytes, ...root }) {
       const options = `${rootOptions(root)},pagesize=${pageBytes}`;
-      const errno = mount("hugetlbfs", path, "hugetlbfs", options);
+      const errno = mount("hugetlbfs", path, { type: "hugetlbfs", options });
       if (errno === ERRNO.EINVAL || errno === ERRNO.ENODEV) {
         const message = `cannot mount huge pages on ${path}: the kernel has no pages of ${pageBytes} bytes`;
         throw new AgentError({ reason: "MountError", message });
@@ -81,22 +82,20 @@ export function realMounts(): Mounts {
     },
     bindBeneath,
     makePrivate(path) {
-      const errno = makePrivate(path);
-      if (errno === 0 || errno === ERRNO.EINVAL || errno === ERRNO.ENOENT) return;
-      throw mountError("make a private mount of", path, errno);
+      const errno = mount("none", path, { flags: PRIVATE_BELOW });
+      unlessNoMount("make a private mount of", path, errno);
     },
     unmount(path) {
       const errno = unmount(path, 0);
-      if (errno === 0 || errno === ERRNO.EINVAL || errno === ERRNO.ENOENT) return;
-      const again = errno === ERRNO.EBUSY ? unmount(path, MNT_DETACH) : errno;
-      if (again !== 0) throw mountError("unmount", path, again);
+      const isBusy = errno === ERRNO.EBUSY;
+      unlessNoMount("unmount", path, isBusy ? unmount(path, MNT_DETACH) : errno);
     },
-    mountsUnder: (path) => mountPointsUnder(mountPoints(), realPath(path)),
-    boundUnder(path) {
-      const prefix = `${realPath(path)}/`;
-      return readMounts().flatMap(({ point, root }) => (point.startsWith(prefix) ? [root] : []));
+    mountsUnder: (path) => mountsBelow(readMounts(), realPath(path)).map(({ point }) => point),
+    boundUnder: (path) => mountsBelow(readMounts(), realPath(path)).map(({ root }) => root),
+    isMountPoint(path) {
+      const real = realPath(path);
+      return readMounts().some(({ point }) => point === real);
     },
-    isMountPoint: (path) => mountPoints().includes(realPath(path)),
   };
 }
 
@@ -108,7 +107,7 @@ function bindBeneath({ target, ...options }: BindBeneathOptions): void {
   try {
     closing(openBeneath(options), (fd) => {
       makeTarget(target, fstatSync(fd).isDirectory());
-      const errno = bindMount(`/proc/self/fd/${fd}`, target);
+      const errno = mount(`/proc/self/fd/${fd}`, target, { flags: BIND });
       if (errno !== 0) throw mountError("mount", target, errno);
     });
   } catch (cause) {
@@ -131,10 +130,6 @@ function readMounts(): readonly MountLine[] {
   return parseMounts(readFileSync("/proc/self/mountinfo", "utf8"));
 }
 
-function mountPoints(): readonly string[] {
-  return readMounts().map(({ point }) => point);
-}
-
 /** The mount table has no symlinks; the last part of the path is not resolved. */
 function realPath(path: string): string {
   try {
@@ -143,6 +138,12 @@ function realPath(path: string): string {
     // Without a parent directory nothing is mounted there.
     return path;
   }
+}
+
+/** Throws for a failure, except that nothing is mounted there. */
+function unlessNoMount(what: string, path: string, errno: number): void {
+  if (errno !== 0 && errno !== ERRNO.EINVAL && errno !== ERRNO.ENOENT)
+    throw mountError(what, path, errno);
 }
 
 function mountError(what: string, path: string, errno: number): AgentError {
@@ -172,13 +173,13 @@ function unescapeOctal(field: string): string {
   );
 }
 
-/** Mount points strictly below `path`, deepest and newest first: the order of unmounting. */
-export function mountPointsUnder(points: readonly string[], path: string): readonly string[] {
+/** Those strictly below `path`, deepest and newest first: the order of unmounting. */
+export function mountsBelow(mounts: readonly MountLine[], path: string): readonly MountLine[] {
   const prefix = path.endsWith("/") ? path : `${path}/`;
-  return points
-    .filter((point) => point.startsWith(prefix) && point !== path)
+  return mounts
+    .filter(({ point }) => point.startsWith(prefix) && point !== path)
     .toReversed()
-    .toSorted((a, b) => depth(b) - depth(a));
+    .toSorted((a, b) => depth(b.point) - depth(a.point));
 }
 
 function depth(path: string): number {

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { bootId, sinceBoot, clockSynchronised } from "../../../src/host/boot.ts";
+import { bootId, clockSynchronised } from "../../../src/host/boot.ts";
+import { sinceBoot } from "../../../src/host/libc.ts";
 import { systemClock } from "../../../src/lib/system-clock.ts";
 
 test("the system clock counts from the boot", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { mountPointsUnder, parseMounts } from "../../../src/host/mounts.ts";
+import { mountsBelow, parseMounts } from "../../../src/host/mounts.ts";
 
 function line(point: string): string {
   const escaped = point.replace(
@@ -20,6 +20,11 @@ test("every path comes back from the kernel's way of writing it", () => {
     }),
   );
 });
+
+function mountPointsUnder(points: readonly string[], path: string): readonly string[] {
+  const mounts = points.map((point) => ({ point, root: "/" }));
+  return mountsBelow(mounts, path).map(({ point }) => point);
+}
 
 test("only those strictly below count, a common beginning of the name does not", () => {
   const points = ["/", "/pods", "/pods/a", "/pods-b", "/pods/a/c"];

@@ -1,7 +1,12 @@
 // Performs: runs a probe once and classifies the outcome. kubelet: prober.runProbe
 
 import type { HttpGetHandler, Probe } from "../api/v1/probe.ts";
-import { NO_ADDRESS } from "../host/probe/http-request.ts";
+import {
+  addressOf,
+  httpTarget,
+  PROBE_USER_AGENT,
+  type AddressFacts,
+} from "../host/probe/http-request.ts";
 import type { HttpRequest, ProbeCall, ProbeEdge } from "../host/probe/probe-edge.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
@@ -14,7 +19,6 @@ import {
   thrownResult,
   type ProbeResult,
 } from "./probe-result.ts";
-import { probeRequest, tcpTarget } from "./probe-target.ts";
 import type { Container } from "../api/v1/container.ts";
 
 /**
@@ -58,22 +62,22 @@ export async function runProbe(context: ProbeContext, run: ProbeRun): Promise<Pr
 
 async function runOnce(context: ProbeContext, run: ProbeRun): Promise<ProbeResult> {
   const { handler } = run.probe;
-  const { container, podIP } = run;
   switch (handler.type) {
     case "exec":
       return runExec(context, run, handler.command);
     case "httpGet":
       return runHttp(context, run, handler);
     case "tcpSocket": {
-      const address = tcpTarget(handler, container, podIP);
+      const address = addressOf(handler, factsOf(run));
       if (!address.ok) return noTarget(address.message);
       await context.edge.tcpConnect(address.target, callOf(run));
       return SUCCESS;
     }
     case "grpc": {
       const { port, service } = handler;
-      if (podIP === undefined) return noTarget(NO_ADDRESS);
-      return grpcResult(await context.edge.grpcHealth({ host: podIP, port, service }, callOf(run)));
+      const address = addressOf({ port }, factsOf(run));
+      if (!address.ok) return noTarget(address.message);
+      return grpcResult(await context.edge.grpcHealth({ ...address.target, service }, callOf(run)));
     }
   }
 }
@@ -104,7 +108,7 @@ async function runHttp(
   run: ProbeRun,
   handler: HttpGetHandler,
 ): Promise<ProbeResult> {
-  const target = probeRequest(handler, run.container, run.podIP);
+  const target = httpTarget(handler, { ...factsOf(run), userAgent: PROBE_USER_AGENT });
   if (!target.ok) return noTarget(target.message);
   const { timeoutMs, signal } = callOf(run);
   const until = clock.monotonic() + timeoutMs;
@@ -129,6 +133,10 @@ function noTarget(message: string): ProbeResult {
 
 function plainResult(thrown: unknown): ProbeResult {
   return thrownResult(thrown, (message) => message);
+}
+
+function factsOf({ container: { ports }, podIP }: ProbeRun): AddressFacts {
+  return { ports, podIP };
 }
 
 function callOf({ probe, signal }: ProbeRun): ProbeCall {

@@ -2,7 +2,7 @@
 // kubelet: NewRequestForHTTPGetAction, RedirectChecker
 
 import { resolvePort } from "../../api/v1/container-ports.ts";
-import type { HttpGetHandler } from "../../api/v1/probe.ts";
+import type { HttpGetHandler, TcpSocketHandler } from "../../api/v1/probe.ts";
 import type { Address, HttpRequest } from "./probe-edge.ts";
 import type { Container } from "../../api/v1/container.ts";
 
@@ -10,10 +10,13 @@ import type { Container } from "../../api/v1/container.ts";
 export type Target<T> =
   { readonly ok: true; readonly target: T } | { readonly ok: false; readonly message: string };
 
-interface RequestFacts {
+export interface AddressFacts {
   readonly ports: Container["ports"];
   /** Used when the handler names no host; undefined = unknown. */
   readonly podIP: string | undefined;
+}
+
+interface RequestFacts extends AddressFacts {
   readonly userAgent: string;
 }
 
@@ -28,28 +31,33 @@ const SCHEMES: Readonly<Record<string, HttpRequest["scheme"]>> = {
   "https:": "HTTPS",
 };
 
-/** Message while the address of a running pod is unknown. */
-export const NO_ADDRESS = "the pod has no address yet";
+export const PROBE_USER_AGENT = "kube-probe/1.36";
 /** Redirects and the first request together. */
 export const MAX_REQUESTS = 10;
 
 export function httpTarget(handler: HttpGetHandler, facts: RequestFacts): Target<HttpRequest> {
-  const port = resolvePort(handler.port, facts.ports);
-  const host = targetHost(handler.host, facts.podIP);
-  if (port === undefined) return noPort(handler.port);
-  if (host === "") return { ok: false, message: NO_ADDRESS };
+  const address = addressOf(handler, facts);
+  if (!address.ok) return address;
+  const { scheme } = handler;
   const path = escapedPath(handler.path);
   const headers = headersOf(handler.httpHeaders, facts.userAgent);
-  return { ok: true, target: { scheme: handler.scheme, host, port, path, headers } };
+  return { ok: true, target: { scheme, ...address.target, path, headers } };
 }
 
-/** "" = unknown. */
-export function targetHost(host: string | undefined, podIP: string | undefined): string {
-  const chosen = host === undefined || host === "" ? (podIP ?? "") : host;
-  return chosen.replace(/^\[(.*)\]$/, "$1");
+/** The pod's address, unless the handler names another host. */
+export function addressOf(
+  handler: Pick<TcpSocketHandler, "host" | "port">,
+  { ports, podIP = "" }: AddressFacts,
+): Target<Address> {
+  const port = resolvePort(handler.port, ports);
+  if (port === undefined) return noPort(handler.port);
+  const { host = "" } = handler;
+  const chosen = (host === "" ? podIP : host).replace(/^\[(.*)\]$/, "$1");
+  if (chosen === "") return { ok: false, message: "the pod has no address yet" };
+  return { ok: true, target: { host: chosen, port } };
 }
 
-export function noPort<T>(port: number | string): Target<T> {
+function noPort(port: number | string): Target<never> {
   const named = typeof port === "string" ? "with the name" : "with the number";
   return { ok: false, message: `the container has no port ${named} ${JSON.stringify(port)}` };
 }

@@ -9,7 +9,7 @@ import {
 } from "node:http2";
 import { connect } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
-import { hostAndPort } from "./http-request.ts";
+import { PROBE_USER_AGENT, hostAndPort } from "./http-request.ts";
 import type { Address, GrpcHealth, ProbeCall } from "./probe-edge.ts";
 import { encodeRequest, judgeEnd, rpcError } from "./probe-grpc-message.ts";
 import {
@@ -27,7 +27,7 @@ const REQUEST = {
   ":path": "/grpc.health.v1.Health/Check",
   "content-type": "application/grpc",
   te: "trailers",
-  "user-agent": "kube-probe/1.36",
+  "user-agent": PROBE_USER_AGENT,
 } as const;
 /** Longer than any valid response. */
 const MAX_ANSWER = 10 * 1024;

@@ -1,10 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import type { HttpGetHandler } from "../../../src/api/v1/probe.ts";
-import { urlOf } from "../../../src/host/probe/http-request.ts";
-import { probeRequest, tcpTarget } from "../../../src/prober/probe-target.ts";
-import { aContainer } from "../../fakes/a-pod.ts";
+import type { HttpGetHandler } from "../../../../src/api/v1/probe.ts";
+import {
+  addressOf,
+  httpTarget,
+  PROBE_USER_AGENT,
+  urlOf,
+} from "../../../../src/host/probe/http-request.ts";
+import { aContainer } from "../../../fakes/a-pod.ts";
 
 const container = aContainer("a", {
   ports: [
@@ -12,6 +16,11 @@ const container = aContainer("a", {
     { name: "80", containerPort: 81, protocol: "TCP" },
   ],
 });
+
+const { ports } = container;
+
+const requestOf = (handler: HttpGetHandler, podIP: string | undefined) =>
+  httpTarget(handler, { ports, podIP, userAgent: PROBE_USER_AGENT });
 
 function url(more: Partial<HttpGetHandler>, podIP: string | undefined = "10.88.0.2"): string {
   const handler = {
@@ -21,7 +30,7 @@ function url(more: Partial<HttpGetHandler>, podIP: string | undefined = "10.88.0
     scheme: "HTTP",
     httpHeaders: [],
   } as const;
-  const found = probeRequest({ ...handler, ...more }, container, podIP);
+  const found = requestOf({ ...handler, ...more }, podIP);
   return found.ok ? urlOf(found.target) : `error: ${found.message}`;
 }
 
@@ -60,11 +69,11 @@ describe("an httpGet handler", () => {
       scheme: "HTTP",
       httpHeaders: [],
     } as const;
-    expect(probeRequest(handler, container, undefined)).toEqual({
+    expect(requestOf(handler, undefined)).toEqual({
       ok: false,
       message: "the pod has no address yet",
     });
-    expect(probeRequest({ ...handler, host: "a" }, container, undefined).ok).toBe(true);
+    expect(requestOf({ ...handler, host: "a" }, undefined).ok).toBe(true);
   });
 
   test("never makes a path that ends its line", () => {
@@ -78,7 +87,7 @@ describe("an httpGet handler", () => {
   const headers = (...written: [name: string, value: string][]): string[] => {
     const httpHeaders = written.map(([name, value]) => ({ name, value }));
     const handler = { type: "httpGet", path: "/", port: 80, scheme: "HTTP", httpHeaders } as const;
-    const found = probeRequest(handler, container, "10.88.0.2");
+    const found = requestOf(handler, "10.88.0.2");
     return found.ok ? found.target.headers.map(({ name, value }) => `${name}: ${value}`) : [];
   };
   const sent: Readonly<Record<string, readonly [actual: string[], expected: string[]]>> = {
@@ -108,11 +117,7 @@ describe("an httpGet handler", () => {
 
 test("a tcpSocket handler means the pod or its own host", () => {
   const ask = (port: number | string, host?: string) =>
-    tcpTarget(
-      { type: "tcpSocket", port, ...(host === undefined ? {} : { host }) },
-      container,
-      "fd00::2",
-    );
+    addressOf({ port, ...(host === undefined ? {} : { host }) }, { ports, podIP: "fd00::2" });
   expect(ask("web")).toEqual({ ok: true, target: { host: "fd00::2", port: 8080 } });
   expect(ask(1, "::1")).toEqual({ ok: true, target: { host: "::1", port: 1 } });
   expect(ask("no")).toEqual({

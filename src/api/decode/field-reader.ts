@@ -13,6 +13,8 @@ export interface Place {
   readonly findings: Findings;
   readonly path: FieldPath;
   readonly value: unknown;
+  /** What messages show in place of a value that is secret; absent = the value. */
+  readonly shown?: string;
 }
 
 /** The same, where the value is an object. */
@@ -22,12 +24,18 @@ export interface Node extends Place {
 
 /** The place of one field; its value is undefined where it is not written. */
 export function placeOf(node: Node, key: string): Place {
-  return { findings: node.findings, path: [...node.path, key], value: ownValue(node, key) };
+  const value = Object.hasOwn(node.value, key) ? node.value[key] : undefined;
+  return { ...node, path: [...node.path, key], value };
+}
+
+/** Those of the fields that are written. To Kubernetes, null is the same as not written. */
+export function writtenOf(node: Node, keys: readonly string[]): readonly string[] {
+  return keys.filter((key) => (placeOf(node, key).value ?? null) !== null);
 }
 
 /** Reports `Invalid value: …: message`; for readers that then have no value. */
-export function invalidAt({ findings, path, value }: Place, message: Message): undefined {
-  findings.invalid(path, findings.textReadAt(path) ?? value, message);
+export function invalidAt({ findings, path, value, shown }: Place, message: Message): undefined {
+  findings.invalid(path, shown ?? findings.textReadAt(path) ?? value, message);
 }
 
 export function invalid(node: Node, key: string, message: Message): void {
@@ -48,31 +56,17 @@ export function isUnwritten(node: Node, key: string): boolean {
   return (node.value[key] ?? "") === "";
 }
 
+export interface UnknownRules {
+  /** Fields of which exactly one is to be written: where none is, an unknown field is a misspelt one, and refused. */
+  readonly union?: readonly string[];
+  /** Why an unknown field is refused even where others are only warned of. */
+  readonly unknown?: Refusal;
+}
+
 /** Judges every key that is written against the table of this level. */
-export function checkFields(node: Node, level: FieldRules): void {
-  judgeFields(node, level, undefined);
-}
-
-/** The same, where an unknown field is refused even if others are only warned of. */
-export function checkFieldsOnly(node: Node, level: FieldRules, unknown: Refusal): void {
-  judgeFields(node, level, unknown);
-}
-
-/**
- * The same for an object of which exactly one field of `union` is to be written. Where none is, an unknown field is a
- * misspelt one of them, and refused even where unknown fields are only warned of.
- */
-export function checkUnionOf(node: Node, level: FieldRules, union: readonly string[]): void {
-  const isWritten = union.some((key) => (ownValue(node, key) ?? null) !== null);
-  judgeFields(node, level, isWritten ? undefined : UNKNOWN);
-}
-
-function ownValue({ value }: Node, key: string): unknown {
-  return Object.hasOwn(value, key) ? value[key] : undefined;
-}
-
-/** `unknown`: why unknown fields are refused; undefined = as the findings are set up. */
-function judgeFields(node: Node, level: FieldRules, unknown: Refusal | undefined): void {
+export function checkFields(node: Node, level: FieldRules, rules: UnknownRules): void {
+  const isMisspelt = rules.union !== undefined && writtenOf(node, rules.union).length === 0;
+  const unknown = rules.unknown ?? (isMisspelt ? UNKNOWN : undefined);
   for (const [key, value] of Object.entries(node.value)) {
     const path = [...node.path, key];
     const field = Object.hasOwn(level, key) ? level[key] : undefined;
@@ -82,7 +76,6 @@ function judgeFields(node: Node, level: FieldRules, unknown: Refusal | undefined
       else node.findings.fail(path, unknown.code, hinted(unknown.message, hint));
       continue;
     }
-    // To Kubernetes, null is the same as not written.
     if (value === null) continue;
     const verdict = judge(field.rule, value);
     if (verdict.type === "Ignored") node.findings.warn(path, "Ignored", verdict.message);
@@ -90,16 +83,18 @@ function judgeFields(node: Node, level: FieldRules, unknown: Refusal | undefined
   }
 }
 
-/** Text; an unquoted yes or on, which YAML 1.1 reads as a boolean, with a warning. */
-export function asString({ findings, path, value }: Place): string | undefined {
+/** Text; an unquoted yes or on, which YAML 1.1 reads as a boolean, with a warning. `rewrite`: the written object gets the text. */
+export function asString(at: Place, { rewrite = true } = {}): string | undefined {
+  const { findings, path, value, shown } = at;
   if (typeof value === "string") return value;
   const word = typeof value === "boolean" ? findings.wordAt(path) : undefined;
-  if (word === undefined) {
-    findings.invalid(path, value, `must be a string${quoteHint(value)}`);
-    return undefined;
-  }
-  findings.warn(path, "Ignored", `unquoted ${word} is read as text here; write "${word}"`);
-  findings.rewrites.push({ path, text: word });
+  if (word === undefined) return invalidAt(at, `must be a string${quoteHint(value)}`);
+  const message =
+    shown === undefined
+      ? `unquoted ${word} is read as text here; write "${word}"`
+      : "an unquoted word is read as text here; put it in quotes";
+  findings.warn(path, "Ignored", message);
+  if (rewrite) findings.rewrites.push({ path, text: word });
   return word;
 }
 

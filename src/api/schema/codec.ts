@@ -3,8 +3,6 @@
 import {
   asString,
   checkFields,
-  checkFieldsOnly,
-  checkUnionOf,
   invalidAt,
   placeOf,
   required,
@@ -163,7 +161,7 @@ export function judgedOnly(field: Field): Field<never> {
 
 const STRING: Type<string> = {
   name: "string",
-  read: asString,
+  read: (at) => asString(at),
   write: (value) => value,
   schema: () => ({ type: ["string", "null"] }),
   isEmpty: (written) => written === "",
@@ -312,7 +310,7 @@ function mapType<T>(
       const entries = Object.entries(at.value).flatMap(([key, written]) => {
         const place = { ...at, path: [...at.path, key] };
         const error = keyError?.(key);
-        if (error !== undefined) invalidAt({ ...place, value: key }, error);
+        if (error !== undefined) at.findings.invalid(place.path, key, error);
         const value = type.read({ ...place, value: written ?? type.nullItem });
         return value === undefined || error !== undefined ? [] : [[key, value] as const];
       });
@@ -345,9 +343,7 @@ export function objectType<const F extends Level>(
     read(at) {
       if (!isJsonObject(at.value)) return invalidAt(at, "must be an object");
       const node: Node = { ...at, value: at.value };
-      if (options.unknown !== undefined) checkFieldsOnly(node, fields, options.unknown);
-      else if (options.union === undefined) checkFields(node, fields);
-      else checkUnionOf(node, fields, options.union);
+      checkFields(node, fields, options);
       const entries = Object.entries(fields).flatMap(([key, field]) => {
         const value = field.read(node, key);
         return value === undefined ? [] : [[key, value] as const];

@@ -1,16 +1,12 @@
 // The JSON Schema of fields and objects, for editors and CI.
 
 import type { UnknownFields } from "../decode/field-errors.ts";
-import type { Refusal } from "../decode/field-rules.ts";
+import type { UnknownRules } from "../decode/field-reader.ts";
 import type { Field, JsonSchema, Level } from "./type.ts";
 
-export interface ObjectRules {
-  /** Fields of which exactly one is to be written: where none is, an unknown field is a misspelt one, and refused. */
-  readonly union?: readonly string[];
-  /** None of them has to be written. */
+export interface ObjectRules extends UnknownRules {
+  /** None of the fields of the union has to be written. */
   readonly unionOrNone?: true;
-  /** Why an unknown field is refused even where others are only warned of. */
-  readonly unknown?: Refusal;
   /** Of what must fit together, as much as JSON Schema can express. */
   readonly schema?: JsonSchema;
 }

@@ -1,6 +1,6 @@
 // An object of which exactly one field is to be written, as one tagged value.
 
-import { forbidden, placeOf, type Node } from "../decode/field-reader.ts";
+import { forbidden, writtenOf, type Node } from "../decode/field-reader.ts";
 import type { Level } from "./type.ts";
 
 /** Exactly one of some fields, as one value that names it: `{type: "exec", …}`. */
@@ -19,11 +19,6 @@ export function tagged<V extends Readonly<Record<string, object | undefined>>>(
 /** The field that `tagged` has read, for writing. */
 export function untagged<V>({ type, ...value }: { readonly type: string }): V {
   return { [type]: value } as V;
-}
-
-/** The fields of a union that are written. */
-export function writtenOf(node: Node, union: readonly string[]): readonly string[] {
-  return union.filter((key) => (placeOf(node, key).value ?? null) !== null);
 }
 
 /** Whether none of the known fields is written, nor an unknown one, which is reported as a misspelt one. */

@@ -1,6 +1,6 @@
 // Environment variables of a container: literal values, and values that are looked up. k8s: ValidateEnv, ValidateEnvFrom
 
-import { invalidAt, type Node } from "../decode/field-reader.ts";
+import { invalidAt, writtenOf, type Node } from "../decode/field-reader.ts";
 import { refused } from "../decode/field-rules.ts";
 import {
   boolean,
@@ -14,7 +14,7 @@ import {
 } from "../schema/codec.ts";
 import { notTogether } from "../schema/json-schema.ts";
 import type { Type } from "../schema/type.ts";
-import { isEmptyUnion, tagged, untagged, writtenOf, type Tagged } from "../schema/union.ts";
+import { isEmptyUnion, tagged, untagged, type Tagged } from "../schema/union.ts";
 import { textOf } from "../schema/values.ts";
 import { WITHOUT_NUL_SCHEMA } from "../validation/name-schemas.ts";
 import { ENV_NAME, envNameError, nulError } from "../validation/validate-names.ts";

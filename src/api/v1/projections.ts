@@ -18,8 +18,8 @@ import {
   fieldOf,
   boolean,
 } from "../schema/codec.ts";
-import { writtenOf, type Tagged, tagged, untagged, isEmptyUnion } from "../schema/union.ts";
-import type { Node } from "../decode/field-reader.ts";
+import { type Tagged, tagged, untagged, isEmptyUnion } from "../schema/union.ts";
+import { writtenOf, type Node } from "../decode/field-reader.ts";
 import type { Type, Field } from "../schema/type.ts";
 import { refused, needsAPIServer } from "../decode/field-rules.ts";
 

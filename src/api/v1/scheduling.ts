@@ -190,15 +190,7 @@ export const AFFINITY = converted(
  * Text that the first versions of the agent did not read: an unquoted word stays in the hashes of its pod as YAML read it, or
  * the pod would restart with a new UID.
  */
-const frozen = fieldOf({
-  ...text,
-  read(at) {
-    const word = typeof at.value === "boolean" ? at.findings.wordAt(at.path) : undefined;
-    if (word === undefined) return asString(at);
-    at.findings.warn(at.path, "Ignored", `unquoted ${word} is read as text here; write "${word}"`);
-    return word;
-  },
-});
+const frozen = fieldOf({ ...text, read: (at) => asString(at, { rewrite: false }) });
 
 const TOLERATION_FIELDS = {
   key: frozen({ about: "Key of the taint; empty with Exists: every taint.", default: "" }),

@@ -24,32 +24,35 @@ export const immutable: Field<boolean> = boolean({
   default: false,
 });
 
-/** Bytes in base64. Invalid base64 reads as no bytes. */
-const BASE64: Type<Uint8Array> = {
-  ...text,
-  read(at) {
-    const written = text.read(at);
-    const bytes = written === undefined ? undefined : bytesOfBase64(written);
-    if (written !== undefined && bytes === undefined)
-      invalidAt(at, "must be base64; text belongs in data");
-    return written === undefined ? undefined : (bytes ?? new Uint8Array());
-  },
-  write: base64OfBytes,
-  schema: () => ({ ...text.schema(), ...BASE64_SCHEMA }),
-};
+/** Values by key. A checkpoint keeps those whose key is refused by now. */
+export function content<T>(type: Type<T>, about: string): Field<Readonly<Record<string, T>>> {
+  const read: Type<T>["read"] = (at) => {
+    const key = String(at.path.at(-1));
+    const error = configKeyError(key);
+    if (error !== undefined) at.findings.invalid(at.path, key, error);
+    return type.read(at);
+  };
+  return map({ ...type, read }, { about, schema: KEYS_SCHEMA });
+}
+
+/** Bytes in base64. Invalid base64 is reported with `error`, and reads as no bytes. */
+export function base64(error: string): Type<Uint8Array> {
+  return {
+    ...text,
+    read(at) {
+      const written = text.read(at);
+      if (written === undefined) return undefined;
+      return bytesOfBase64(written) ?? invalidAt(at, error) ?? new Uint8Array();
+    },
+    write: base64OfBytes,
+    schema: () => ({ ...text.schema(), ...BASE64_SCHEMA }),
+  };
+}
 
 const FIELDS = {
   ...objectHead("ConfigMap"),
-  data: map(text, {
-    about: "Text by key; together with binaryData at most 1 MiB.",
-    key: configKeyError,
-    schema: KEYS_SCHEMA,
-  }),
-  binaryData: map(BASE64, {
-    about: "Bytes by key, in base64.",
-    key: configKeyError,
-    schema: KEYS_SCHEMA,
-  }),
+  data: content(text, "Text by key; together with binaryData at most 1 MiB."),
+  binaryData: content(base64("must be base64; text belongs in data"), "Bytes by key, in base64."),
   immutable,
 };
 

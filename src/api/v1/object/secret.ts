@@ -1,13 +1,10 @@
 // A Secret: bytes by key. No message contains any of its content. k8s: ValidateSecret
 
-import type { Node, Place } from "../../decode/field-reader.ts";
-import { converted, fieldOf, objectType, string, text, type ObjectOf } from "../../schema/codec.ts";
-import type { JsonSchema, Type } from "../../schema/type.ts";
-import { base64OfBytes, bytesOfBase64 } from "../../validation/base64.ts";
-import { BASE64_SCHEMA, KEYS_SCHEMA } from "../../validation/name-schemas.ts";
-import { configKeyError } from "../../validation/reference-rules.ts";
+import type { Node } from "../../decode/field-reader.ts";
+import { converted, objectType, string, text, type ObjectOf } from "../../schema/codec.ts";
+import type { Field } from "../../schema/type.ts";
 import { isJsonObject } from "../../../lib/json.ts";
-import { MAX_DATA_BYTES, checkSize, immutable } from "./config-map.ts";
+import { base64, checkSize, content, immutable, MAX_DATA_BYTES } from "./config-map.ts";
 import { objectHead } from "../metadata.ts";
 
 const OPAQUE = "Opaque";
@@ -20,54 +17,15 @@ const REDACTED = "<secret contents redacted>";
 
 type Data = Readonly<Record<string, Uint8Array>>;
 
-/** Reports an error at a place whose value must not be shown. */
-function redacted({ findings, path }: Place, message: string): undefined {
-  findings.invalid(path, REDACTED, message);
+/** A field whose values no message shows. */
+function redacted<T>(field: Field<T>): Field<T> {
+  return { ...field, read: (node, key) => field.read({ ...node, shown: REDACTED }, key) };
 }
 
-/** Values by key; `bytesOf` of one text: undefined = invalid, which is reported with `error`. */
-function content(
-  bytesOf: (value: string) => Uint8Array | undefined,
-  { error, schema }: { readonly error: string; readonly schema?: JsonSchema },
-): Type<Data> {
-  return {
-    name: "map[string]string",
-    read(at) {
-      if (!isJsonObject(at.value)) return redacted(at, "must be an object");
-      const entries = Object.entries(at.value).flatMap(([key, value]) => {
-        const place = { ...at, path: [...at.path, key], value };
-        const keyError = configKeyError(key);
-        if (keyError !== undefined) at.findings.invalid(place.path, key, keyError);
-        const written = secretText(place);
-        if (written === undefined) return [];
-        const bytes = bytesOf(written);
-        if (bytes === undefined) redacted(place, error);
-        return [[key, bytes ?? new Uint8Array()] as const];
-      });
-      return Object.fromEntries(entries);
-    },
-    write: (data) =>
-      Object.fromEntries(Object.entries(data).map(([key, bytes]) => [key, base64OfBytes(bytes)])),
-    schema: () => ({
-      type: ["object", "null"],
-      ...KEYS_SCHEMA,
-      additionalProperties: { ...text.schema(), ...schema },
-    }),
-  };
-}
-
-/** As `text` reads it, without the value in any message. */
-function secretText(at: Place): string | undefined {
-  const { findings, path, value } = at;
-  if (typeof value === "string") return value;
-  if (value === null) return "";
-  const word = typeof value === "boolean" ? findings.wordAt(path) : undefined;
-  if (word === undefined)
-    return redacted(at, `must be a string${typeof value === "object" ? "" : "; put it in quotes"}`);
-  findings.warn(path, "Ignored", "an unquoted word is read as text here; put it in quotes");
-  findings.rewrites.push({ path, text: word });
-  return word;
-}
+const TEXT_BYTES = converted(text, {
+  to: (value) => new TextEncoder().encode(value),
+  from: (bytes: Uint8Array) => new TextDecoder().decode(bytes),
+});
 
 const FIELDS = {
   ...objectHead("Secret"),
@@ -76,16 +34,13 @@ const FIELDS = {
     default: OPAQUE,
     schema: { not: { enum: NEEDS_API_SERVER } },
   }),
-  data: fieldOf(
-    content(bytesOfBase64, {
-      error: "must be base64; plain text belongs in stringData",
-      schema: BASE64_SCHEMA,
-    }),
-  )({ about: "Bytes by key, in base64; at most 1 MiB.", default: {} }),
-  stringData: fieldOf(content((value) => new TextEncoder().encode(value), { error: "" }))({
-    about: "Text by key; takes precedence over data.",
-    default: {},
-  }),
+  data: redacted(
+    content(
+      base64("must be base64; plain text belongs in stringData"),
+      "Bytes by key, in base64; at most 1 MiB.",
+    ),
+  ),
+  stringData: redacted(content(TEXT_BYTES, "Text by key; takes precedence over data.")),
   immutable,
 };
 
@@ -157,7 +112,7 @@ function checkJson(root: Node, data: Data, key: string): void {
   if (bytes === undefined) requireKeys(root, data, [key]);
   // A longer one is refused for its size, and parsing it could cost hundreds of MiB.
   else if (bytes.length <= MAX_DATA_BYTES && !isJsonText(bytes))
-    redacted({ ...root, path: ["data", key] }, "must be a JSON object");
+    root.findings.invalid(["data", key], REDACTED, "must be a JSON object");
 }
 
 /** Of an object. */

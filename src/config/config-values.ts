@@ -4,8 +4,8 @@ import { invalidAt } from "../api/decode/field-reader.ts";
 import type { Message } from "../api/decode/field-errors.ts";
 import { fieldOf, listOf } from "../api/schema/codec.ts";
 import { filledText } from "../api/schema/values.ts";
-import { ABSOLUTE_PATH_SCHEMA, LABELS_SCHEMA } from "../api/validation/name-schemas.ts";
-import { labelValueError, pathError } from "../api/validation/validate-names.ts";
+import { ABSOLUTE_PATH_FORM, LABELS } from "../api/validation/text-forms.ts";
+import { pathError } from "../api/validation/validate-names.ts";
 import { isTopicRoot } from "../protocol/mqtt-topics.ts";
 import type { Field, Type } from "../api/schema/type.ts";
 
@@ -13,11 +13,11 @@ import type { Field, Type } from "../api/schema/type.ts";
 const SOCKET_PATH_MAX = 107;
 
 export const text = fieldOf(filledText());
-export const path = fieldOf(filledText(pathError, ABSOLUTE_PATH_SCHEMA));
-export const socketPath = fieldOf(filledText(socketPathError, ABSOLUTE_PATH_SCHEMA));
+export const path = fieldOf(filledText(ABSOLUTE_PATH_FORM.check, ABSOLUTE_PATH_FORM.schema));
+export const socketPath = fieldOf(filledText(socketPathError, ABSOLUTE_PATH_FORM.schema));
 /** `unix:///path`. */
 export const endpoint = fieldOf(filledText(endpointError, { pattern: "^unix:///" }));
-export const labelValue = fieldOf(filledText(labelValueError, LABELS_SCHEMA.additionalProperties));
+export const labelValue = fieldOf(filledText(LABELS.value, LABELS.schema.additionalProperties));
 /** One or two topic levels without wildcards. */
 export const topicRoot = fieldOf(
   filledText((root) =>

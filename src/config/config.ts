@@ -3,7 +3,6 @@
 import { UNKNOWN_FIELD, type Message } from "../api/decode/field-errors.ts";
 import {
   boolean,
-  checked,
   fieldOf,
   integer,
   list,
@@ -27,18 +26,12 @@ import {
 } from "../api/schema/values.ts";
 import { sysctlPatternError } from "../api/validation/sysctls.ts";
 import {
-  DNS_LABEL_SCHEMA,
-  IP_SCHEMA,
-  LABELS_SCHEMA,
-  SUBDOMAIN_SCHEMA,
-} from "../api/validation/name-schemas.ts";
-import {
-  dnsLabelError,
-  ipError,
-  labelValueError,
-  qualifiedNameError,
-  subdomainNameError,
-} from "../api/validation/validate-names.ts";
+  DNS_LABEL_FORM,
+  IP_FORM,
+  itemsOf,
+  LABELS,
+  SUBDOMAIN_FORM,
+} from "../api/validation/text-forms.ts";
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
 import { nearestName, meantText } from "../lib/suggest.ts";
 import { claimRootIn, checkClaimRoot } from "./claim-root.ts";
@@ -88,11 +81,7 @@ const NODE = {
     about: "Separates agents that share one container runtime: each manages only its own pods.",
     default: "default",
   }),
-  nodeLabels: map(checkedText(labelValueError), {
-    about: "Labels of the node.",
-    key: qualifiedNameError,
-    schema: LABELS_SCHEMA,
-  }),
+  nodeLabels: map(exactText, { about: "Labels of the node.", ...LABELS }),
   maxPods: fieldOf(between(1, MAX_INT32))({ about: "Most pods on the node.", default: 110 }),
   cgroupDriver: oneOf(["auto", "systemd", "cgroupfs"], {
     about: "How cgroups are created; auto asks the container runtime.",
@@ -130,13 +119,12 @@ const PODS = {
   clusterDNS: list(text, {
     about:
       "IP addresses of name servers for pods with dnsPolicy ClusterFirst. Default: the node's own.",
-    item: ipError,
-    schema: { items: { type: "string", ...IP_SCHEMA } },
+    ...itemsOf(IP_FORM),
   }),
   clusterDomain: string({
     about: "Search domain of pods with dnsPolicy ClusterFirst. Default: none.",
     default: "",
-    check: (name) => subdomainNameError(withoutLastDot(name)),
+    check: (name) => SUBDOMAIN_FORM.check(withoutLastDot(name)),
   }),
   allowedUnsafeSysctls: list(text, {
     about: "Namespaced sysctls, or prefixes that end in *, that pods may set beyond the safe ones.",
@@ -154,18 +142,19 @@ const PODS = {
     about: "Use claimRoot only while a file system is mounted on it.",
     default: false,
   }),
-  runtimeClasses: map(checkedText(dnsLabelError), {
+  runtimeClasses: map(exactText, {
     about: "RuntimeClass names, each with the handler of the container runtime that it stands for.",
-    key: subdomainNameError,
+    key: SUBDOMAIN_FORM.check,
+    value: DNS_LABEL_FORM.check,
     schema: {
-      propertyNames: SUBDOMAIN_SCHEMA,
-      additionalProperties: { type: "string", ...DNS_LABEL_SCHEMA },
+      propertyNames: SUBDOMAIN_FORM.schema,
+      additionalProperties: { type: "string", ...DNS_LABEL_FORM.schema },
     },
   }),
   priorityClasses: map(between(MIN_INT32, HIGHEST_PRIORITY), {
     about: "PriorityClass names, each with its priority, at most 1000000000.",
     key: priorityClassError,
-    schema: { propertyNames: { ...SUBDOMAIN_SCHEMA, not: { pattern: "^system-" } } },
+    schema: { propertyNames: { ...SUBDOMAIN_FORM.schema, not: { pattern: "^system-" } } },
   }),
   podPidsLimit: integer({
     about: "Most processes and threads of one pod, at least 1; -1 is no limit.",
@@ -225,10 +214,6 @@ function later(type: string, about: string): Field<never> {
   return unread(type, about, NOT_YET);
 }
 
-function checkedText(check: (value: string) => Message | undefined) {
-  return checked(exactText, check);
-}
-
 function reserved(whom: string): Field<ResourceList> {
   return map(quantity, {
     about: `Amounts of cpu, memory and ephemeral-storage that are kept from pods, for ${whom}.`,
@@ -242,7 +227,7 @@ function reserved(whom: string): Field<ResourceList> {
 
 function priorityClassError(name: string): Message | undefined {
   if (name.startsWith("system-")) return 'must not begin with "system-", which is reserved';
-  return subdomainNameError(name);
+  return SUBDOMAIN_FORM.check(name);
 }
 
 /** With the defaults that depend on other fields. */

@@ -150,6 +150,17 @@ export function unread(type: string, about: string, rule: FieldRule): Field<neve
   };
 }
 
+/** Fields that one rule judges: the type and the meaning of each. */
+export function unreadFields<const K extends string>(
+  rule: FieldRule,
+  fields: Readonly<Record<K, readonly [type: string, about: string]>>,
+): { readonly [P in K]: Field<never> } {
+  const entries = Object.entries<readonly [string, string]>(fields).map(
+    ([key, [type, about]]) => [key, unread(type, about, rule)] as const,
+  );
+  return Object.fromEntries(entries) as { readonly [P in K]: Field<never> };
+}
+
 /** A field that is only judged: what it says changes nothing on this node. */
 export function judgedOnly(field: Field): Field<never> {
   return {
@@ -159,7 +170,9 @@ export function judgedOnly(field: Field): Field<never> {
   };
 }
 
-const STRING: Type<string> = {
+// Values: items of lists and maps, and what fields are made of.
+
+export const text: Type<string> = {
   name: "string",
   read: (at) => asString(at),
   write: (value) => value,
@@ -168,7 +181,7 @@ const STRING: Type<string> = {
   nullItem: "",
 };
 
-const BOOLEAN: Type<boolean> = {
+export const flag: Type<boolean> = {
   name: "boolean",
   read(at) {
     if (typeof at.value === "boolean") return at.value;
@@ -178,7 +191,7 @@ const BOOLEAN: Type<boolean> = {
   schema: () => ({ type: ["boolean", "null"] }),
 };
 
-const INTEGER: Type<number> = {
+export const number: Type<number> = {
   name: "integer",
   read(at) {
     if (typeof at.value === "number" && Number.isSafeInteger(at.value)) return at.value;
@@ -188,14 +201,9 @@ const INTEGER: Type<number> = {
   schema: () => ({ type: ["integer", "null"] }),
 };
 
-export const string = fieldOf(STRING, "");
-export const boolean = fieldOf(BOOLEAN, false);
-export const integer = fieldOf(INTEGER, 0);
-
-/** An item of a list or a map that is text, or a number. */
-export const text: Type<string> = STRING;
-export const number: Type<number> = INTEGER;
-export const flag: Type<boolean> = BOOLEAN;
+export const string = textField(text);
+export const boolean = fieldOf(flag, false);
+export const integer = numberField(number);
 
 /** The same type; `judge` reports what is wrong with a value that was read. */
 export function judged<T>(type: Type<T>, judge: (value: T, at: Place) => void): Type<T> {

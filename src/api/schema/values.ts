@@ -5,6 +5,7 @@ import { invalidAt } from "../decode/field-reader.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { canonicalQuantity, QUANTITY_FORM, quantityError } from "../resource/quantity.ts";
 import { base64OfBytes, bytesOfBase64 } from "../validation/base64.ts";
+import type { Form } from "../validation/text-forms.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { checked, converted, number, text } from "./codec.ts";
 import type { JsonSchema, Type } from "./type.ts";
@@ -13,14 +14,21 @@ export const MAX_INT32 = 2 ** 31 - 1;
 export const MIN_INT32 = -(2 ** 31);
 const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
+/** Options of a field whose number is within bounds, both included. */
+export function within(
+  minimum: number,
+  maximum: number,
+  message = `must be between ${minimum} and ${maximum}, inclusive`,
+) {
+  const check = (value: number): string | undefined =>
+    value < minimum || value > maximum ? message : undefined;
+  return { check, schema: { minimum, maximum } };
+}
+
 /** A whole number within bounds, both included. */
-export function between(minimum: number, maximum: number): Type<number> {
-  const type = checked(number, (value) =>
-    value < minimum || value > maximum
-      ? `must be between ${minimum} and ${maximum}, inclusive`
-      : undefined,
-  );
-  return { ...type, schema: () => ({ ...number.schema(), minimum, maximum }) };
+export function between(minimum: number, maximum: number, message?: string): Type<number> {
+  const { check, schema } = within(minimum, maximum, message);
+  return { ...checked(number, check), schema: () => ({ ...number.schema(), ...schema }) };
 }
 
 export function atLeast(minimum: number): Type<number> {
@@ -33,12 +41,9 @@ export function atLeast(minimum: number): Type<number> {
 /** Text of which "" is a value as well, and mostly a wrong one. */
 export const exactText: Type<string> = { ...text, isEmpty: () => false };
 
-/** Text of a certain form: what is wrong with it, and as much of that as JSON Schema can express. */
-export function textOf(
-  errorOf: (value: string) => Message | undefined,
-  schema: JsonSchema,
-): Type<string> {
-  return { ...checked(text, errorOf), schema: () => ({ ...text.schema(), ...schema }) };
+/** Text of a certain form. */
+export function textOf({ check, schema }: Form): Type<string> {
+  return { ...checked(text, check), schema: () => ({ ...text.schema(), ...schema }) };
 }
 
 /** An amount of zero or more, in canonical text; written as text or as a number. */

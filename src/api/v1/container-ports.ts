@@ -1,43 +1,18 @@
 // The ports of a container, and which of them a probe or hook means by a number or a name. kubelet: ResolveContainerPort
 
-import {
-  checked,
-  fieldOf,
-  numberField,
-  number,
-  objectType,
-  oneOf,
-  type Decoded,
-} from "../schema/codec.ts";
-import type { Type } from "../schema/type.ts";
-import { textOf, unless } from "../schema/values.ts";
-import { ipError, portNameError, portNumberError } from "../validation/validate-names.ts";
+import { fieldOf, numberField, objectType, oneOf, type Decoded } from "../schema/codec.ts";
+import { between, textOf, unless } from "../schema/values.ts";
+import { IP_FORM, PORT_NAME_FORM } from "../validation/text-forms.ts";
 import type { PortReference } from "./probe.ts";
 
 const MAX_PORT = 65_535;
-
-const PORT_NUMBER: Type<number> = {
-  ...checked(number, portNumberError),
-  schema: () => ({ ...number.schema(), minimum: 1, maximum: MAX_PORT }),
-};
-
+const PORT_ERROR = `must be between 1 and ${MAX_PORT}`;
+export const PORT_NUMBER = between(1, MAX_PORT, PORT_ERROR);
 /** 0 is the same as not written. */
-const HOST_PORT: Type<number> = {
-  ...unless(
-    checked(number, (port) => (port === 0 ? undefined : portNumberError(port))),
-    0,
-  ),
-  schema: () => ({ ...number.schema(), minimum: 0, maximum: MAX_PORT }),
-};
-
-const PORT_NAME = textOf(portNameError, {
-  pattern: "^([a-z0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$",
-  maxLength: 15,
-});
-const ADDRESS = textOf(ipError, { pattern: "^[0-9a-fA-F.:]+$" });
+const HOST_PORT = unless(between(0, MAX_PORT, PORT_ERROR), 0);
 
 export const CONTAINER_PORT = objectType("ContainerPort", {
-  name: fieldOf(PORT_NAME)({
+  name: fieldOf(textOf(PORT_NAME_FORM))({
     about: "Name of the port, to which probes and hooks may refer. Unique in the container.",
   }),
   containerPort: numberField(PORT_NUMBER)({
@@ -48,7 +23,7 @@ export const CONTAINER_PORT = objectType("ContainerPort", {
     about:
       "Port of this node that is forwarded to it. Only one pod of the node can have it. Default: none.",
   }),
-  hostIP: fieldOf(ADDRESS)({
+  hostIP: fieldOf(textOf(IP_FORM))({
     about: "Address of this node on which hostPort listens. Default: every address.",
   }),
   protocol: oneOf(["TCP", "UDP", "SCTP"], { about: "TCP, UDP or SCTP.", default: "TCP" }),
@@ -69,5 +44,5 @@ export function resolvePort(
 }
 
 function isPort(port: number): boolean {
-  return Number.isInteger(port) && port > 0 && port < 65_536;
+  return Number.isInteger(port) && port > 0 && port <= MAX_PORT;
 }

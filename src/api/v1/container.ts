@@ -18,8 +18,7 @@ import {
 import { conditional } from "../schema/json-schema.ts";
 import type { Field, JsonSchema, Type } from "../schema/type.ts";
 import { textOf } from "../schema/values.ts";
-import { ARGUMENTS_SCHEMA } from "../validation/name-schemas.ts";
-import { DNS_LABEL, dnsLabelError, MAX_NAME, nulError } from "../validation/validate-names.ts";
+import { ARGUMENTS, DNS_LABEL_FORM } from "../validation/text-forms.ts";
 import { CONTAINER_PORT } from "./container-ports.ts";
 import { ENV_FROM, ENV_VAR } from "./environment.ts";
 import { defaultPullPolicy, imageReference, pullPolicy, type PullPolicy } from "./image.ts";
@@ -32,21 +31,20 @@ import { refuseBidirectional, volumeMounts } from "./volume-mounts.ts";
 /** A container runs beside the others, or an init container before them. */
 type Kind = "app" | "init";
 
-const NAME = textOf(dnsLabelError, { pattern: DNS_LABEL.source, maxLength: MAX_NAME });
-
 const FIELDS = {
-  name: textField(NAME)({ about: "Name of the container, unique in the pod.", required: true }),
+  name: textField(textOf(DNS_LABEL_FORM))({
+    about: "Name of the container, unique in the pod.",
+    required: true,
+  }),
   image: imageReference("Image that the container runs."),
   imagePullPolicy: pullPolicy,
   command: list(text, {
     about: "Program to run, in place of the image's entrypoint. $(VAR) is replaced by a variable.",
-    item: nulError,
-    schema: ARGUMENTS_SCHEMA,
+    ...ARGUMENTS,
   }),
   args: list(text, {
     about: "Arguments, in place of the image's. $(VAR) is replaced by a variable.",
-    item: nulError,
-    schema: ARGUMENTS_SCHEMA,
+    ...ARGUMENTS,
   }),
   workingDir: string({ about: "Working directory. Default: the image's." }),
   env: list(ENV_VAR, { about: "Environment variables." }),

@@ -2,8 +2,13 @@
 
 import { invalid, type Node } from "../decode/field-reader.ts";
 import { list, objectType, string, text, type Decoded, type ObjectOf } from "../schema/codec.ts";
-import { IP_SCHEMA, SUBDOMAIN_SCHEMA } from "../validation/name-schemas.ts";
-import { ipError, searchPathError, subdomainNameError } from "../validation/validate-names.ts";
+import {
+  IP_FORM,
+  itemsOf,
+  SEARCH_PATH_FORM,
+  SUBDOMAIN_FORM,
+  type Form,
+} from "../validation/text-forms.ts";
 
 const MAX_NAMESERVERS = 3;
 const MAX_SEARCH_PATHS = 32;
@@ -14,53 +19,39 @@ export const HOST_ALIAS = objectType("HostAlias", {
   ip: string({
     about: "IP address of the line in the hosts file.",
     required: true,
-    check: ipError,
-    schema: IP_SCHEMA,
+    ...IP_FORM,
   }),
-  hostnames: list(text, {
-    about: "Host names of the address.",
-    item: subdomainNameError,
-    schema: { items: { type: "string", ...SUBDOMAIN_SCHEMA } },
-  }),
+  hostnames: list(text, { about: "Host names of the address.", ...itemsOf(SUBDOMAIN_FORM) }),
 });
 export type HostAlias = Decoded<typeof HOST_ALIAS>;
 
-const WORD_SCHEMA = { pattern: "^[^\\s\\x00]*$" };
+/** It becomes a word of resolv.conf: with a line break it would become another line. */
+const WORD_FORM: Form = {
+  check: (word) => (/[\s\0]/.test(word) ? "must not contain white space" : undefined),
+  schema: { pattern: "^[^\\s\\x00]*$" },
+};
 
 const DNS_OPTION = objectType("PodDNSConfigOption", {
   name: string({
     about: "Name of the option, such as ndots.",
     required: "must not be empty",
-    check: wordError,
-    schema: WORD_SCHEMA,
+    ...WORD_FORM,
   }),
   value: string({
     about: "Value of the option, if it has one.",
     keep: true,
-    check: wordError,
-    schema: WORD_SCHEMA,
+    ...WORD_FORM,
   }),
 });
-
-/** It becomes a word of resolv.conf: with a line break it would become another line. */
-function wordError(word: string): string | undefined {
-  return /[\s\0]/.test(word) ? "must not contain white space" : undefined;
-}
-
-const SEARCH_SCHEMA = {
-  pattern: "^(\\.|[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\\.?)$",
-};
 
 const DNS_CONFIG_FIELDS = {
   nameservers: list(text, {
     about: "Name servers to add, at most three in all.",
-    item: ipError,
-    schema: { items: { type: "string", ...IP_SCHEMA }, maxItems: MAX_NAMESERVERS },
+    ...itemsOf(IP_FORM, { maxItems: MAX_NAMESERVERS }),
   }),
   searches: list(text, {
     about: "Search domains to add.",
-    item: searchPathError,
-    schema: { items: { type: "string", ...SEARCH_SCHEMA }, maxItems: MAX_SEARCH_PATHS },
+    ...itemsOf(SEARCH_PATH_FORM, { maxItems: MAX_SEARCH_PATHS }),
   }),
   options: list(DNS_OPTION, { about: "Resolver options to add or to change." }),
 };

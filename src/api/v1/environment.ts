@@ -16,8 +16,7 @@ import { notTogether } from "../schema/json-schema.ts";
 import type { Type } from "../schema/type.ts";
 import { isEmptyUnion, tagged, untagged, type Tagged } from "../schema/union.ts";
 import { textOf } from "../schema/values.ts";
-import { WITHOUT_NUL_SCHEMA } from "../validation/name-schemas.ts";
-import { ENV_NAME, envNameError, nulError } from "../validation/validate-names.ts";
+import { ENV_NAME_FORM, WITHOUT_NUL_FORM } from "../validation/text-forms.ts";
 import {
   CONFIG_MAP_KEY,
   FIELD_REF,
@@ -27,7 +26,7 @@ import {
 } from "./references.ts";
 
 const ONE_ONLY = "may not have more than one field specified at a time";
-const VARIABLE_NAME = textOf(envNameError, { pattern: ENV_NAME.source });
+const VARIABLE_NAME = textOf(ENV_NAME_FORM);
 
 const SOURCES = {
   fieldRef: fieldOf(FIELD_REF.env)({ about: "Field of the pod or of this node." }),
@@ -86,8 +85,7 @@ const VARIABLE = objectType(
       about:
         "Value of the variable. $(VAR) is replaced by the value of an earlier variable; $$(VAR) becomes $(VAR). Default: empty.",
       keep: true,
-      check: nulError,
-      schema: WITHOUT_NUL_SCHEMA,
+      ...WITHOUT_NUL_FORM,
     }),
     valueFrom: fieldOf(ENV_SOURCE)({
       about: "Source of the value. Not allowed together with a value that is not empty.",

@@ -1,15 +1,13 @@
 // The image of a container or a volume, and when it is pulled.
 
-import type { Message } from "../decode/field-errors.ts";
 import { textField, oneOf } from "../schema/codec.ts";
 import type { Field } from "../schema/type.ts";
 import { textOf } from "../schema/values.ts";
 
-function referenceError(reference: string): Message | undefined {
-  return reference === reference.trim() ? undefined : "must not begin or end with white space";
-}
-
-const REFERENCE = textOf(referenceError, { pattern: "^\\S([\\s\\S]*\\S)?$" });
+const REFERENCE = textOf({
+  check: (text) => (text === text.trim() ? undefined : "must not begin or end with white space"),
+  schema: { pattern: "^\\S([\\s\\S]*\\S)?$" },
+});
 
 export function imageReference(about: string): Field<string> {
   return textField(REFERENCE)({ about, required: true });

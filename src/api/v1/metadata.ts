@@ -3,7 +3,15 @@
 import { invalidValue } from "../decode/field-errors.ts";
 import { invalid, type Node } from "../decode/field-reader.ts";
 import { harmless } from "../decode/field-rules.ts";
-import { fieldOf, map, objectType, string, text, unread, type ObjectOf } from "../schema/codec.ts";
+import {
+  fieldOf,
+  map,
+  objectType,
+  string,
+  text,
+  unreadFields,
+  type ObjectOf,
+} from "../schema/codec.ts";
 import {
   dnsLabelError,
   dnsSubdomainError,
@@ -18,25 +26,20 @@ import type { Field, JsonSchema } from "../schema/type.ts";
 import { ANNOTATION_SCHEMAS } from "../pod/annotation-schemas.ts";
 import {
   ANNOTATION_NAME_SCHEMA,
-  DNS_LABEL_SCHEMA,
-  SUBDOMAIN_SCHEMA,
-} from "../validation/name-schemas.ts";
+  DNS_LABEL_FORM,
+  SUBDOMAIN_FORM,
+} from "../validation/text-forms.ts";
 import { labels } from "./scheduling.ts";
 
 export const DEFAULT_NAMESPACE = "default";
 /** Bytes of all annotation keys and values. k8s: TotalAnnotationSizeLimitB */
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 
-/** Written by `kubectl get -o yaml`; means nothing to this node. */
-function ofServer(type: string, about: string) {
-  return unread(type, about, harmless);
-}
-
 function nameField(maxLength: number): Field<string> {
   return string({
     about: `Name of the object, unique in its namespace among objects of its kind. At most ${maxLength} characters.`,
     required: true,
-    schema: { ...SUBDOMAIN_SCHEMA, maxLength },
+    schema: { ...SUBDOMAIN_FORM.schema, maxLength },
   });
 }
 
@@ -53,27 +56,27 @@ const METADATA_FIELDS = {
   namespace: string({
     about: "Namespace of the object.",
     default: DEFAULT_NAMESPACE,
-    schema: DNS_LABEL_SCHEMA,
+    schema: DNS_LABEL_FORM.schema,
   }),
   labels: labels("Key-value pairs for selecting and grouping. A change restarts nothing."),
   annotations: annotationsField(
     "Key-value pairs for tools. This node reads agent/unknown-fields.",
     {},
   ),
-  generateName: ofServer("string", "Prefix of a name that an API server generates."),
-  uid: ofServer("string", "Set by an API server. This node derives its own from the manifest."),
-  creationTimestamp: ofServer("Time", "When an API server created the object."),
-  deletionTimestamp: ofServer("Time", "When an API server will remove the object."),
-  deletionGracePeriodSeconds: ofServer(
-    "integer",
-    "Grace period that an API server gives a removal.",
-  ),
-  resourceVersion: ofServer("string", "Version of the object inside an API server."),
-  generation: ofServer("integer", "How often the spec changed inside an API server."),
-  managedFields: ofServer("[]ManagedFieldsEntry", "Which tool wrote which field."),
-  ownerReferences: ofServer("[]OwnerReference", "Objects that own this one."),
-  finalizers: ofServer("[]string", "Controllers that an API server waits for before a removal."),
-  selfLink: ofServer("string", "Former address of the object in an API server."),
+  // Written by `kubectl get -o yaml`; means nothing to this node.
+  ...unreadFields(harmless, {
+    generateName: ["string", "Prefix of a name that an API server generates."],
+    uid: ["string", "Set by an API server. This node derives its own from the manifest."],
+    creationTimestamp: ["Time", "When an API server created the object."],
+    deletionTimestamp: ["Time", "When an API server will remove the object."],
+    deletionGracePeriodSeconds: ["integer", "Grace period that an API server gives a removal."],
+    resourceVersion: ["string", "Version of the object inside an API server."],
+    generation: ["integer", "How often the spec changed inside an API server."],
+    managedFields: ["[]ManagedFieldsEntry", "Which tool wrote which field."],
+    ownerReferences: ["[]OwnerReference", "Objects that own this one."],
+    finalizers: ["[]string", "Controllers that an API server waits for before a removal."],
+    selfLink: ["string", "Former address of the object in an API server."],
+  }),
 };
 export type WrittenMetadata = ObjectOf<typeof METADATA_FIELDS>;
 

@@ -19,20 +19,19 @@ import {
   objectType,
   oneOf,
   string,
-  unread,
+  unreadFields,
   type Decoded,
 } from "../schema/codec.ts";
 import { conditional, notTogether } from "../schema/json-schema.ts";
 import type { JsonSchema } from "../schema/type.ts";
-import { DNS_LABEL_SCHEMA, SUBDOMAIN_SCHEMA } from "../validation/name-schemas.ts";
-import { dnsLabelError, subdomainNameError } from "../validation/validate-names.ts";
+import { DNS_LABEL_FORM, SUBDOMAIN_FORM } from "../validation/text-forms.ts";
 import { CONTAINER, INIT_CONTAINER } from "./container.ts";
 import { DNS_CONFIG, HOST_ALIAS } from "./dns.ts";
 import { NO_RESOURCES, OVERHEAD, POD_RESOURCES } from "./resources.ts";
 import { POD_SECURITY_CONTEXT } from "./security-context.ts";
 import { volumes } from "./volumes.ts";
 import { AFFINITY, POD_OS, TOLERATION, labels } from "./scheduling.ts";
-import { MAX_INT32, MIN_INT32 } from "../schema/values.ts";
+import { MAX_INT32, MIN_INT32, within } from "../schema/values.ts";
 
 /** The name of a Secret; one without a name is dropped with a warning, as it names nothing. */
 const PULL_SECRET = converted(
@@ -40,8 +39,7 @@ const PULL_SECRET = converted(
     name: string({
       about: "Name of a Secret in the pod's namespace.",
       default: "",
-      check: subdomainNameError,
-      schema: SUBDOMAIN_SCHEMA,
+      ...SUBDOMAIN_FORM,
     }),
   }),
   {
@@ -65,11 +63,6 @@ const SECONDS = converted(number, {
   to: (seconds) => (seconds < 0 ? 1 : seconds),
   from: (seconds: number) => seconds,
 });
-
-function between(min: number, max: number): (value: number) => string | undefined {
-  return (value) =>
-    value >= min && value <= max ? undefined : `must be between ${min} and ${max}, inclusive`;
-}
 
 /** Of the rules that relate several fields. k8s: ValidatePodSpec */
 function namespacesSchema(): JsonSchema {
@@ -111,8 +104,7 @@ const FIELDS = {
   }),
   activeDeadlineSeconds: integer({
     about: "Seconds since the pod's start, within one boot, after which it fails.",
-    check: between(1, MAX_INT32),
-    schema: { minimum: 1, maximum: MAX_INT32 },
+    ...within(1, MAX_INT32),
   }),
   hostNetwork: boolean({ about: "Whether it shares the node's network.", default: false }),
   hostPID: boolean({ about: "Whether it shares the node's process namespace.", default: false }),
@@ -128,22 +120,19 @@ const FIELDS = {
   }),
   hostname: string({
     about: "Host name. Default: the pod's name.",
-    check: dnsLabelError,
-    schema: DNS_LABEL_SCHEMA,
+    ...DNS_LABEL_FORM,
   }),
   subdomain: string({
     about: "Subdomain of its fully qualified name. No DNS record is created.",
-    check: dnsLabelError,
-    schema: DNS_LABEL_SCHEMA,
+    ...DNS_LABEL_FORM,
   }),
   setHostnameAsFQDN: boolean({
     about: "Whether the host name is the fully qualified one.",
     default: false,
   }),
-  hostnameOverride: unread(
-    "string",
-    "Host name that replaces every other.",
+  ...unreadFields(
     refused({ code: "Unsupported", message: "does not work on this node; use hostname" }, ""),
+    { hostnameOverride: ["string", "Host name that replaces every other."] },
   ),
   hostAliases: list(HOST_ALIAS, { about: "Lines added to its hosts file." }),
   dnsPolicy: oneOf(["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], {
@@ -155,21 +144,18 @@ const FIELDS = {
   imagePullSecrets: list(PULL_SECRET, { about: "Secrets with registry credentials." }),
   priority: integer({
     about: "Priority of the pod: pods of higher priority are evicted later.",
-    check: between(MIN_INT32, MAX_INT32),
-    schema: { minimum: MIN_INT32, maximum: MAX_INT32 },
+    ...within(MIN_INT32, MAX_INT32),
   }),
   priorityClassName: string({
     about: "system-node-critical, system-cluster-critical, or a class of the node's configuration.",
-    check: subdomainNameError,
-    schema: SUBDOMAIN_SCHEMA,
+    ...SUBDOMAIN_FORM,
   }),
   preemptionPolicy: oneOf(["PreemptLowerPriority", "Never"], {
     about: "PreemptLowerPriority or Never. Default: PreemptLowerPriority.",
   }),
   runtimeClassName: string({
     about: "Runtime class of the node's configuration.",
-    check: subdomainNameError,
-    schema: SUBDOMAIN_SCHEMA,
+    ...SUBDOMAIN_FORM,
   }),
   overhead: fieldOf(OVERHEAD)({
     about: "Resources that the pod needs beside its containers.",
@@ -193,61 +179,43 @@ const FIELDS = {
   nodeName: judgedOnly(
     string({ about: "Node that the pod is for. Any other node ignores the pod." }),
   ),
-  topologySpreadConstraints: unread(
-    "[]TopologySpreadConstraint",
-    "Spread of pods over nodes. This node is the only one.",
-    harmless,
-  ),
-  schedulerName: unread("string", "Scheduler that places the pod; there is none.", harmless),
-  schedulingGroup: unread(
-    "PodSchedulingGroup",
-    "Pods that a scheduler places together.",
-    refused(NO_SCHEDULER),
-  ),
-  workloadRef: unread(
-    "WorkloadReference",
-    "Pods that a scheduler places together.",
-    refused(NO_SCHEDULER),
-  ),
-  schedulingGates: unread(
-    "[]PodSchedulingGate",
-    "Conditions that a scheduler waits for.",
-    refused(NO_SCHEDULER, []),
-  ),
-  resourceClaims: unread(
-    "[]PodResourceClaim",
-    "Devices that a cluster's driver allocates.",
-    refused(NO_SCHEDULER, []),
-  ),
-  serviceAccountName: unread(
-    "string",
-    "Service account, the pod's identity to an API server: default.",
-    refused(NO_SERVICE_ACCOUNTS, "default", ""),
-  ),
-  serviceAccount: unread(
-    "string",
-    "Former name of serviceAccountName.",
-    refused(NO_SERVICE_ACCOUNTS, "default", ""),
-  ),
-  automountServiceAccountToken: unread(
-    "boolean",
-    "Whether it gets a token for an API server.",
-    ignored("there are no service account tokens without an API server", false),
-  ),
-  enableServiceLinks: unread(
-    "boolean",
-    "Whether it gets variables of a cluster's services.",
-    ignored("there are no services without an API server", false),
-  ),
-  readinessGates: unread(
-    "[]PodReadinessGate",
-    "Conditions that controllers set before the pod is Ready.",
-    ignored("no controller sets their conditions without an API server", []),
-  ),
-  ephemeralContainers: unread(
-    "[]EphemeralContainer",
-    "Containers that kubectl debug adds.",
+  ...unreadFields(harmless, {
+    topologySpreadConstraints: [
+      "[]TopologySpreadConstraint",
+      "Spread of pods over nodes. This node is the only one.",
+    ],
+    schedulerName: ["string", "Scheduler that places the pod; there is none."],
+  }),
+  ...unreadFields(refused(NO_SCHEDULER), {
+    schedulingGroup: ["PodSchedulingGroup", "Pods that a scheduler places together."],
+    workloadRef: ["WorkloadReference", "Pods that a scheduler places together."],
+  }),
+  ...unreadFields(refused(NO_SCHEDULER, []), {
+    schedulingGates: ["[]PodSchedulingGate", "Conditions that a scheduler waits for."],
+    resourceClaims: ["[]PodResourceClaim", "Devices that a cluster's driver allocates."],
+  }),
+  ...unreadFields(refused(NO_SERVICE_ACCOUNTS, "default", ""), {
+    serviceAccountName: [
+      "string",
+      "Service account, the pod's identity to an API server: default.",
+    ],
+    serviceAccount: ["string", "Former name of serviceAccountName."],
+  }),
+  ...unreadFields(ignored("there are no service account tokens without an API server", false), {
+    automountServiceAccountToken: ["boolean", "Whether it gets a token for an API server."],
+  }),
+  ...unreadFields(ignored("there are no services without an API server", false), {
+    enableServiceLinks: ["boolean", "Whether it gets variables of a cluster's services."],
+  }),
+  ...unreadFields(ignored("no controller sets their conditions without an API server", []), {
+    readinessGates: [
+      "[]PodReadinessGate",
+      "Conditions that controllers set before the pod is Ready.",
+    ],
+  }),
+  ...unreadFields(
     refused({ code: "Unsupported", message: "cannot be written in a manifest; leave it out" }, []),
+    { ephemeralContainers: ["[]EphemeralContainer", "Containers that kubectl debug adds."] },
   ),
 };
 

@@ -10,6 +10,7 @@ import {
   integer,
   list,
   number,
+  numberField,
   objectType,
   oneOf,
   string,
@@ -19,8 +20,8 @@ import {
   type ObjectOf,
 } from "../schema/codec.ts";
 import { exactlyOne, tagged, untagged, type Tagged } from "../schema/union.ts";
-import { ARGUMENTS_SCHEMA, PORT_NAME_SCHEMA } from "../validation/name-schemas.ts";
-import { nulError, portNameError, portNumberError } from "../validation/validate-names.ts";
+import { ARGUMENTS, PORT_NAME_FORM } from "../validation/text-forms.ts";
+import { PORT_NUMBER } from "./container-ports.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { MAX_INT32 } from "../schema/values.ts";
@@ -33,27 +34,24 @@ export type PortReference = number | string;
 const PORT_REFERENCE: Type<PortReference> = {
   name: "IntOrString",
   read(at) {
-    if (typeof at.value === "number") return checked(number, portNumberError).read(at);
+    if (typeof at.value === "number") return PORT_NUMBER.read(at);
     if (typeof at.value !== "string")
       return invalidAt(at, "must be a port number or the name of a port");
-    const error = portNameError(at.value);
+    const error = PORT_NAME_FORM.check(at.value);
     const hint = /^\d+$/.test(at.value) ? "; write a port number without quotes" : "";
     if (error !== undefined) invalidAt(at, `${error}${hint}`);
     return at.value;
   },
   write: (value) => value,
   schema: () => ({
+    ...PORT_NUMBER.schema(),
+    ...PORT_NAME_FORM.schema,
     type: ["integer", "string"],
-    minimum: 1,
-    maximum: 65_535,
-    ...PORT_NAME_SCHEMA,
   }),
 };
 
-const port = fieldOf(
-  PORT_REFERENCE,
-  0,
-)({
+const portReference = fieldOf(PORT_REFERENCE, 0);
+const port = portReference({
   about: "Port number 1 to 65535, or the name of a port of the container.",
   required: true,
 });
@@ -74,8 +72,8 @@ const EXEC = objectType("ExecAction", {
     about:
       "Program and arguments, run inside the container without a shell. Exit code 0 is success.",
     required: true,
-    item: nulError,
-    schema: { ...ARGUMENTS_SCHEMA, minItems: 1 },
+    ...ARGUMENTS,
+    schema: { ...ARGUMENTS.schema, minItems: 1 },
   }),
 });
 
@@ -108,11 +106,9 @@ function checkHeaders(
 const TCP_SOCKET = objectType("TCPSocketAction", { port, host });
 
 const GRPC = objectType("GRPCAction", {
-  port: integer({
+  port: numberField(PORT_NUMBER)({
     about: "Port number 1 to 65535 of a gRPC health service.",
     required: true,
-    check: portNumberError,
-    schema: { minimum: 1, maximum: 65_535 },
   }),
   service: string({
     about: "Service to ask about. Default: the server as a whole.",

@@ -99,27 +99,16 @@ const PROJECTED_SOURCES = {
 };
 export type ProjectedSource = Tagged<ObjectOf<typeof PROJECTED_SOURCES>>;
 
-function ofCluster(key: string, type: string, about: string): Field<never> {
+function ofCluster(key: string, about: string): Field<never> {
+  const type = `${key.charAt(0).toUpperCase()}${key.slice(1)}Projection`;
   return unread(type, about, refused(needsAPIServer(key, "configMap, secret or downwardAPI")));
 }
 
 const PROJECTED_FIELDS = {
   ...PROJECTED_SOURCES,
-  serviceAccountToken: ofCluster(
-    "serviceAccountToken",
-    "ServiceAccountTokenProjection",
-    "A token for an API server.",
-  ),
-  clusterTrustBundle: ofCluster(
-    "clusterTrustBundle",
-    "ClusterTrustBundleProjection",
-    "Certificates of a cluster.",
-  ),
-  podCertificate: ofCluster(
-    "podCertificate",
-    "PodCertificateProjection",
-    "A certificate that a cluster issues.",
-  ),
+  serviceAccountToken: ofCluster("serviceAccountToken", "A token for an API server."),
+  clusterTrustBundle: ofCluster("clusterTrustBundle", "Certificates of a cluster."),
+  podCertificate: ofCluster("podCertificate", "A certificate that a cluster issues."),
 };
 
 const PROJECTED_SOURCE: Type<ProjectedSource> = converted(

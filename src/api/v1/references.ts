@@ -15,44 +15,22 @@ import {
   type Decoded,
 } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
-import { quantity, textOf, unless } from "../schema/values.ts";
-import {
-  configKeyError,
-  filePathError,
-  MAX_CONFIG_KEY,
-  MAX_MODE,
-  modeError,
-  tidyPath,
-} from "../validation/reference-rules.ts";
-import {
-  CLIMBING_PATH,
-  DNS_SUBDOMAIN,
-  MAX_SUBDOMAIN,
-  qualifiedNameError,
-  subdomainNameError,
-} from "../validation/validate-names.ts";
+import { quantity, textOf, unless, within } from "../schema/values.ts";
+import { filePathError, tidyPath } from "../validation/reference-rules.ts";
+import { CONFIG_KEY_FORM, SUBDOMAIN_FORM } from "../validation/text-forms.ts";
+import { CLIMBING_PATH, qualifiedNameError } from "../validation/validate-names.ts";
 
 /** Which object holds a reference to the pod's own fields: not every field is available in both. */
 export type ReferencePlace = "env" | "volume";
 
-const OBJECT_NAME = textOf(subdomainNameError, {
-  pattern: DNS_SUBDOMAIN.source,
-  maxLength: MAX_SUBDOMAIN,
-});
-
 /** The required name of an object that the pod refers to. */
 export function objectName(kind: string): Field<string> {
   const about = `Name of a ${kind} in the pod's namespace.`;
-  return textField(OBJECT_NAME)({ about, required: true });
+  return textField(textOf(SUBDOMAIN_FORM))({ about, required: true });
 }
 
-const CONFIG_KEY_TEXT = textOf(configKeyError, {
-  pattern: "^\\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$",
-  maxLength: MAX_CONFIG_KEY,
-});
-
 function configKey(about: string): Field<string> {
-  return textField(CONFIG_KEY_TEXT)({ about, required: true });
+  return textField(textOf(CONFIG_KEY_FORM))({ about, required: true });
 }
 
 function keySelectorType(kind: "ConfigMap" | "Secret") {
@@ -89,19 +67,20 @@ const FILE_PATH: Type<string> = {
   }),
 };
 
-export const filePath = fieldOf(
-  FILE_PATH,
-  "",
-)({
+export const filePath = textField(FILE_PATH)({
   about: "Relative path of the file inside the volume, without `..`.",
   required: true,
 });
 
-/** Permission bits of a file. */
+/** 0777 */
+const MAX_MODE = 511;
+
+/** Permission bits of a file. k8s: fileModeErrorMsg */
 export function fileMode(about: string, byDefault: number): Field<number>;
 export function fileMode(about: string): Field<number | undefined>;
 export function fileMode(about: string, byDefault?: number): Field<number | undefined> {
-  const options = { about, check: modeError, schema: { minimum: 0, maximum: MAX_MODE } };
+  const message = "must be a number between 0 and 0777 (octal), both inclusive";
+  const options = { about, ...within(0, MAX_MODE, message) };
   return integer(byDefault === undefined ? options : { ...options, default: byDefault });
 }
 

@@ -13,11 +13,12 @@ import {
   string,
   text,
   unread,
+  unreadFields,
   type Decoded,
   type ObjectOf,
 } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
-import { LABELS_SCHEMA } from "../validation/name-schemas.ts";
+import { LABELS } from "../validation/text-forms.ts";
 import {
   dnsSubdomainError,
   labelValueError,
@@ -30,12 +31,7 @@ const OPERATORS = ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"] as const
 
 /** Labels that an object has or requires. */
 export function labels(about: string): Field<Readonly<Record<string, string>>> {
-  return map(text, {
-    about,
-    key: qualifiedNameError,
-    value: labelValueError,
-    schema: LABELS_SCHEMA,
-  });
+  return map(text, { about, ...LABELS });
 }
 
 const REQUIREMENT = {
@@ -170,12 +166,10 @@ const NODE_AFFINITY = objectType("NodeAffinity", {
 export const AFFINITY = converted(
   objectType("Affinity", {
     nodeAffinity: fieldOf(NODE_AFFINITY)({ about: "Nodes on which the pod may run." }),
-    podAffinity: unread("PodAffinity", "Pods to run beside. This node is the only one.", harmless),
-    podAntiAffinity: unread(
-      "PodAntiAffinity",
-      "Pods to keep away from. This node is the only one.",
-      harmless,
-    ),
+    ...unreadFields(harmless, {
+      podAffinity: ["PodAffinity", "Pods to run beside. This node is the only one."],
+      podAntiAffinity: ["PodAntiAffinity", "Pods to keep away from. This node is the only one."],
+    }),
   }),
   {
     to: ({ nodeAffinity }) =>

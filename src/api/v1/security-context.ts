@@ -17,19 +17,20 @@ import {
 import { notTogether } from "../schema/json-schema.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { between, MAX_INT32, textOf } from "../schema/values.ts";
-import {
-  CAPABILITY,
-  capabilityError,
-  CLIMBING_PATH,
-  descendingPathError,
-  MAX_NAME,
-} from "../validation/validate-names.ts";
+import { CAPABILITY_FORM, DESCENDING_PATH_FORM, type Form } from "../validation/text-forms.ts";
 
 /** PATH_MAX without its end. */
 const MAX_APP_ARMOR_PROFILE = 4095;
 const MAX_SYSCTL_NAME = 253;
 const SYSCTL_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
 const SYSCTL_NAME = new RegExp(`^(${SYSCTL_SEGMENT}[./])*${SYSCTL_SEGMENT}$`);
+const SYSCTL_FORM: Form = {
+  check: (name) =>
+    name.length <= MAX_SYSCTL_NAME && SYSCTL_NAME.test(name)
+      ? undefined
+      : `must have at most ${MAX_SYSCTL_NAME} characters and match regex ${SYSCTL_NAME.source}`,
+  schema: { pattern: SYSCTL_NAME.source, maxLength: MAX_SYSCTL_NAME },
+};
 
 const WINDOWS_OPTIONS = unread(
   "WindowsSecurityContextOptions",
@@ -41,10 +42,7 @@ const WINDOWS_OPTIONS = unread(
 const ID = between(0, MAX_INT32);
 const id = fieldOf(ID);
 
-const CAPABILITY_NAME = textOf(capabilityError, {
-  pattern: CAPABILITY.source,
-  maxLength: MAX_NAME,
-});
+const CAPABILITY_NAME = textOf(CAPABILITY_FORM);
 
 /** Names as written: with or without `CAP_`, or `ALL`, in capital or small letters. */
 const CAPABILITIES = objectType("Capabilities", {
@@ -137,9 +135,9 @@ const SECCOMP_PROFILE = profileType("SeccompProfile", {
   localhostProfile: string({
     about: "File below the node's directory of seccomp profiles. Only with type Localhost.",
     keep: true,
-    schema: { not: { type: "string", pattern: `^/|${CLIMBING_PATH}` } },
+    schema: DESCENDING_PATH_FORM.schema,
   }),
-  errorOf: descendingPathError,
+  errorOf: DESCENDING_PATH_FORM.check,
 });
 
 const APP_ARMOR_PROFILE = profileType("AppArmorProfile", {
@@ -161,15 +159,8 @@ const SELINUX_OPTIONS = objectType("SELinuxOptions", {
 });
 export type SELinuxOptions = Decoded<typeof SELINUX_OPTIONS>;
 
-function sysctlNameError(name: string): string | undefined {
-  if (name.length <= MAX_SYSCTL_NAME && SYSCTL_NAME.test(name)) return undefined;
-  return `must have at most ${MAX_SYSCTL_NAME} characters and match regex ${SYSCTL_NAME.source}`;
-}
-
 const SYSCTL = objectType("Sysctl", {
-  name: textField(
-    textOf(sysctlNameError, { pattern: SYSCTL_NAME.source, maxLength: MAX_SYSCTL_NAME }),
-  )({
+  name: textField(textOf(SYSCTL_FORM))({
     about: "Name of the kernel parameter, such as net.ipv4.ip_local_port_range.",
     required: true,
   }),
@@ -186,7 +177,7 @@ export type Sysctl = Decoded<typeof SYSCTL>;
 function judgeSysctls(sysctls: readonly Sysctl[], { findings, path }: Node): void {
   const seen = new Set<string>();
   for (const [index, { name }] of sysctls.entries()) {
-    if (seen.has(name) && sysctlNameError(name) === undefined)
+    if (seen.has(name) && SYSCTL_FORM.check(name) === undefined)
       findings.duplicate([...path, "sysctls", index, "name"], name);
     seen.add(name);
   }

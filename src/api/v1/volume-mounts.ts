@@ -15,7 +15,8 @@ import {
 import { notTogether } from "../schema/json-schema.ts";
 import type { Type } from "../schema/type.ts";
 import { textOf, unless } from "../schema/values.ts";
-import { CLIMBING_PATH, descendingPathError, pathError } from "../validation/validate-names.ts";
+import { DESCENDING_PATH_FORM } from "../validation/text-forms.ts";
+import { CLIMBING_PATH, pathError } from "../validation/validate-names.ts";
 import { isJsonObject } from "../../lib/json.ts";
 
 /** Read as an absolute path: a relative one starts at the root, and two mounts compare by one spelling. kubelet: makeAbsolutePath */
@@ -33,9 +34,7 @@ const MOUNT_PATH: Type<string> = {
   schema: () => ({ ...text.schema(), not: { type: "string", pattern: `:|${CLIMBING_PATH}` } }),
 };
 
-const INNER_PATH = textOf(descendingPathError, {
-  not: { type: "string", pattern: `^/|${CLIMBING_PATH}` },
-});
+const INNER_PATH = textOf(DESCENDING_PATH_FORM);
 
 const VOLUME_MOUNT = objectType(
   "VolumeMount",

@@ -18,8 +18,7 @@ import {
 import type { Field, Type } from "../schema/type.ts";
 import { isEmptyUnion, only, type Only } from "../schema/union.ts";
 import { quantity, unless } from "../schema/values.ts";
-import { ABSOLUTE_PATH_SCHEMA, DNS_LABEL_SCHEMA } from "../validation/name-schemas.ts";
-import { dnsLabelError, pathError } from "../validation/validate-names.ts";
+import { ABSOLUTE_PATH_FORM, DNS_LABEL_FORM } from "../validation/text-forms.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { objectName } from "./references.ts";
 import {
@@ -45,12 +44,7 @@ const HOST_PATH_TYPES = [
 ] as const;
 
 const HOST_PATH = objectType("HostPathVolumeSource", {
-  path: string({
-    about: "Path on this node.",
-    required: true,
-    check: pathError,
-    schema: ABSOLUTE_PATH_SCHEMA,
-  }),
+  path: string({ about: "Path on this node.", required: true, ...ABSOLUTE_PATH_FORM }),
   type: fieldOf<HostPathType>(word<HostPathType>(HOST_PATH_TYPES))({
     about: `What the path must be, or is created as: ${HOST_PATH_TYPES.join(", ")}. Default: anything.`,
     default: "",
@@ -173,8 +167,7 @@ const VOLUME_FIELDS = {
   name: string({
     about: "Name of the volume, unique in the pod.",
     required: true,
-    check: dnsLabelError,
-    schema: DNS_LABEL_SCHEMA,
+    ...DNS_LABEL_FORM,
   }),
   ...SOURCES,
 };

@@ -2,7 +2,7 @@
 
 import { descendingPathError } from "./validate-names.ts";
 
-export const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
+const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
 export const MAX_CONFIG_KEY = 253;
 /** Of one name in a path, in bytes. Linux: NAME_MAX */
 const MAX_PATH_NAME = 255;
@@ -10,8 +10,6 @@ const MAX_PATH = 4096;
 /** What may be one of more bytes. */
 const LONG_NAME = /[^/]{86}/;
 const UNTIDY = /(?:^|\/)\.?(?:\/|$)/;
-/** 0777 */
-export const MAX_MODE = 511;
 
 /** A key of a ConfigMap or a Secret. k8s: IsConfigMapKey */
 export function configKeyError(key: string): string | undefined {
@@ -53,10 +51,4 @@ export function tidyPath(path: string): string {
 /** Whether a tidy path is `top` or below it; "" is above all. */
 export function isWithin(path: string, top: string): boolean {
   return top === "" || path === top || path.startsWith(`${top}/`);
-}
-
-/** The permissions of a file. k8s: fileModeErrorMsg */
-export function modeError(mode: number): string | undefined {
-  if (mode >= 0 && mode <= MAX_MODE) return undefined;
-  return "must be a number between 0 and 0777 (octal), both inclusive";
 }

@@ -13,6 +13,7 @@ import {
   oneOf,
   text,
   unread,
+  unreadFields,
   type ObjectOf,
 } from "../../schema/codec.ts";
 import { quantity } from "../../schema/values.ts";
@@ -53,16 +54,16 @@ const SPEC = {
       ),
     }),
   ),
-  storageClassName: unread(
-    "string",
-    "Storage class in a cluster; this node provides it.",
-    harmless,
-  ),
-  volumeAttributesClassName: unread("string", "Storage parameters in a cluster.", harmless),
+  ...unreadFields(harmless, {
+    storageClassName: ["string", "Storage class in a cluster; this node provides it."],
+    volumeAttributesClassName: ["string", "Storage parameters in a cluster."],
+  }),
   volumeName: unread("string", "A certain PersistentVolume.", ignored(NO_VOLUMES, "")),
   selector: unread("LabelSelector", "Labels of a PersistentVolume.", ignored(NO_VOLUMES, {})),
-  dataSource: unread("TypedLocalObjectReference", "Initial content.", refused(NO_COPY)),
-  dataSourceRef: unread("TypedObjectReference", "Initial content.", refused(NO_COPY)),
+  ...unreadFields(refused(NO_COPY), {
+    dataSource: ["TypedLocalObjectReference", "Initial content."],
+    dataSourceRef: ["TypedObjectReference", "Initial content."],
+  }),
 };
 
 const CLAIM_SPEC = objectType("PersistentVolumeClaimSpec", SPEC, { check: checkSpec });

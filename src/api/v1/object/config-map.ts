@@ -12,8 +12,7 @@ import {
 } from "../../schema/codec.ts";
 import type { Field, Type } from "../../schema/type.ts";
 import { base64OfBytes, bytesOfBase64 } from "../../validation/base64.ts";
-import { BASE64_SCHEMA, KEYS_SCHEMA } from "../../validation/name-schemas.ts";
-import { configKeyError } from "../../validation/reference-rules.ts";
+import { BASE64_SCHEMA, CONFIG_KEY_FORM } from "../../validation/text-forms.ts";
 import { objectHead } from "../metadata.ts";
 
 /** Of all values of one ConfigMap or Secret together. k8s: MaxSecretSize */
@@ -28,11 +27,11 @@ export const immutable: Field<boolean> = boolean({
 export function content<T>(type: Type<T>, about: string): Field<Readonly<Record<string, T>>> {
   const read: Type<T>["read"] = (at) => {
     const key = String(at.path.at(-1));
-    const error = configKeyError(key);
+    const error = CONFIG_KEY_FORM.check(key);
     if (error !== undefined) at.findings.invalid(at.path, key, error);
     return type.read(at);
   };
-  return map({ ...type, read }, { about, schema: KEYS_SCHEMA });
+  return map({ ...type, read }, { about, schema: { propertyNames: CONFIG_KEY_FORM.schema } });
 }
 
 /** Bytes in base64. Invalid base64 is reported with `error`, and reads as no bytes. */

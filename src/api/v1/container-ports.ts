@@ -3,7 +3,6 @@
 import { fieldOf, numberField, objectType, oneOf, type Decoded } from "../schema/codec.ts";
 import { between, textOf, unless } from "../schema/values.ts";
 import { IP_FORM, PORT_NAME_FORM } from "../validation/text-forms.ts";
-import type { PortReference } from "./probe.ts";
 
 const MAX_PORT = 65_535;
 const PORT_ERROR = `must be between 1 and ${MAX_PORT}`;
@@ -30,6 +29,9 @@ export const CONTAINER_PORT = objectType("ContainerPort", {
 });
 export type ContainerPort = Decoded<typeof CONTAINER_PORT>;
 export type PortProtocol = ContainerPort["protocol"];
+
+/** A number, or the name of one of the container's ports, which need not exist. k8s: ValidatePortNumOrName */
+export type PortReference = number | string;
 
 /** undefined = no port of that name, or a number that is no port. Digits in quotes are a number unless a port is called so. */
 export function resolvePort(

@@ -25,11 +25,9 @@ import { PORT_NUMBER } from "./container-ports.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { MAX_INT32 } from "../schema/values.ts";
+import { type PortReference } from "./container-ports.ts";
 
 const HEADER_NAME = /^[-A-Za-z0-9]+$/;
-
-/** A number, or the name of one of the container's ports, which need not exist. k8s: ValidatePortNumOrName */
-export type PortReference = number | string;
 
 const PORT_REFERENCE: Type<PortReference> = {
   name: "IntOrString",

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { resolvePort, type ContainerPort } from "../../../../src/api/v1/container-ports.ts";
-import type { PortReference } from "../../../../src/api/v1/probe.ts";
+import { type PortReference } from "../../../../src/api/v1/container-ports.ts";
 
 const ports: readonly ContainerPort[] = [
   { name: "http", containerPort: 8080, protocol: "TCP" },

@@ -6,7 +6,7 @@ import { allContainers, type PodUID, type Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { Limiter } from "../lib/limiter.ts";
 import { PodLifecycle } from "../pleg/pod-lifecycle.ts";
-import { type PodObjects, podObjects, requireConfig } from "../podworkers/config-changes.ts";
+import { type PodObjects, podObjects, requireConfig } from "../podworkers/refresh-config.ts";
 import { ActionPerformer, type ActionPerformerOptions } from "../podworkers/perform-actions.ts";
 import { PodCleanup } from "../podworkers/pod-cleanup.ts";
 import type { FetchImages, PodReplacementOptions } from "../podworkers/pod-replacement.ts";

@@ -1,6 +1,6 @@
 // `agent explain`: what the fields of a manifest mean on this node, in the form of `kubectl explain`; needs no agent.
 
-import { classText, fieldClass } from "../api/schema/field-class.ts";
+import { classText, fieldClass } from "../api/schema/explain-field.ts";
 import { allFields, findField, pathsEndingIn } from "../api/schema/field-paths.ts";
 import type { Field, Level } from "../api/schema/type.ts";
 import { SCHEMA_KINDS, findSchemaKind, type SchemaKind } from "../api/schema/kinds.ts";

@@ -20,7 +20,7 @@ import { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodAction } from "../runtime/decide/pod-action.ts";
 import type { ReservedAttempts } from "../runtime/decide/action-input.ts";
 import type { WaitingFact } from "../status/facts.ts";
-import type { KnownConfig } from "./config-changes.ts";
+import type { KnownConfig } from "./refresh-config.ts";
 import type { KillMarks } from "./kill-marks.ts";
 
 interface PodSyncStateOptions {

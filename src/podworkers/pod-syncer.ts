@@ -15,7 +15,7 @@ import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import type { ProbeManager } from "../prober/probe-manager.ts";
 import type { PodFacts } from "../status/facts.ts";
 import type { StatusPublisher } from "./publish-status.ts";
-import { lookAtConfig, type PodObjects } from "./config-changes.ts";
+import { lookAtConfig, type PodObjects } from "./refresh-config.ts";
 import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./deadline.ts";
 import { collectGarbage, type GarbageOptions } from "./garbage-collector.ts";
 import type { Store } from "../store/store.ts";

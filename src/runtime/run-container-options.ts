@@ -12,7 +12,7 @@ import type {
   SandboxRef,
   SubPath,
 } from "./decide/action-input.ts";
-import { configText } from "./decide/config-digests.ts";
+import { configText } from "./decide/config-changes.ts";
 import { resolveEnvironment, type EnvEntry } from "./cri-config/environment.ts";
 import { asWritten } from "./cri-config/expansion.ts";
 import { podHostname } from "./cri-config/hostname.ts";

@@ -42,7 +42,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "what goes restarts its readers",
-    file: "src/runtime/decide/config-digests.ts",
+    file: "src/runtime/decide/config-changes.ts",
     search: `  if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};
   return Object.fromEntries(
     allContainers(pod.spec).flatMap((container) => {
@@ -58,13 +58,13 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "what is late is taken for missing",
-    file: "src/runtime/decide/config-digests.ts",
+    file: "src/runtime/decide/config-changes.ts",
     search: "if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};",
     replacement: "if (missing.some(({ optional }) => !optional)) return {};",
   },
   {
     name: "files wait for documents that never come",
-    file: "src/podworkers/config-changes.ts",
+    file: "src/podworkers/refresh-config.ts",
     search: "isSettled: written.isSettledFor(",
     replacement: "isSettled: written.isSettled(",
   },

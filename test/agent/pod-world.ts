@@ -26,7 +26,7 @@ import { realFiles } from "../../src/host/real-files.ts";
 import { AgentError } from "../../src/lib/errors.ts";
 import { createLogger, type Logger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
-import type { PodObjects } from "../../src/podworkers/config-changes.ts";
+import type { PodObjects } from "../../src/podworkers/refresh-config.ts";
 import type {
   RuntimeHelper,
   LocalImage,

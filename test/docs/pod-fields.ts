@@ -1,7 +1,7 @@
 // docs/reference/pod-fields.md: every field of the kinds that pods need, and how this node treats it.
 
 import list from "../fixtures/pod-api/v1-pod-fields.json" with { type: "json" };
-import { classText, fieldClass } from "../../src/api/schema/field-class.ts";
+import { classText, fieldClass } from "../../src/api/schema/explain-field.ts";
 import type { FieldAt } from "../../src/api/schema/field-paths.ts";
 import { documentedFields } from "../pod-spec/documented-fields.ts";
 import { code, meaning, page, table } from "./markdown.ts";

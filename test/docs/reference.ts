@@ -6,7 +6,7 @@ import { AGENT_CONFIGURATION } from "../../src/config/config.ts";
 import { NODE_DOCUMENT } from "../../src/protocol/desired-state.ts";
 import { DOCUMENT_REFUSALS, PHASES, RESPONSE_PHASES } from "../../src/protocol/status-codes.ts";
 import { TRUST_BUNDLE } from "../../src/protocol/trust-bundle.ts";
-import { fieldClass } from "../../src/api/schema/field-class.ts";
+import { fieldClass } from "../../src/api/schema/explain-field.ts";
 import { allFields } from "../../src/api/schema/field-paths.ts";
 import type { Level } from "../../src/api/schema/type.ts";
 import { commandLinePage } from "./command-line.ts";

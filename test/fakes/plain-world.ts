@@ -1,7 +1,7 @@
 // A node that has nothing for its pods but itself.
 
 import { NO_OBJECTS } from "../../src/api/v1/object/local-object.ts";
-import type { PodObjects } from "../../src/podworkers/config-changes.ts";
+import type { PodObjects } from "../../src/podworkers/refresh-config.ts";
 import type { RuntimeHelper } from "../../src/runtime/decide/action-input.ts";
 
 export const PLAIN_WORLD: RuntimeHelper = {

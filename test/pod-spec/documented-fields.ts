@@ -1,6 +1,6 @@
 // Every field of the kinds that pods need, and the tests that show that it works.
 
-import { fieldClass } from "../../src/api/schema/field-class.ts";
+import { fieldClass } from "../../src/api/schema/explain-field.ts";
 import { allFields, type FieldAt } from "../../src/api/schema/field-paths.ts";
 import { SCHEMA_KINDS, type SchemaKind } from "../../src/api/schema/kinds.ts";
 import { PROOFS } from "./proofs.ts";

@@ -17,8 +17,8 @@ import {
 } from "./compose-document.ts";
 import { diffDocuments, diffLines } from "./diff-documents.ts";
 import { readRetained, type RetainedDocument } from "./desired-reading.ts";
-import type { Published } from "./follow-apply.ts";
-import { judgeApply, applyWarnings } from "./judge-apply.ts";
+import type { Published } from "./rollout-status.ts";
+import { judgeApply, applyWarnings } from "./validate-document.ts";
 import { knownNode, membersOf, subscribeNodes, type KnownNode } from "../known-nodes.ts";
 import { nodeFilters } from "../fleet-topics.ts";
 import { nextVersion, type NextVersion } from "./next-version.ts";

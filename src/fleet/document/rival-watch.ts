@@ -4,7 +4,7 @@
 import { CliError } from "../../cli/cli-error.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import { readRetained, type RetainedDocument } from "./desired-reading.ts";
-import type { Published } from "./follow-apply.ts";
+import type { Published } from "./rollout-status.ts";
 import type { OperatorSession } from "../operator-session.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 

@@ -4,7 +4,7 @@ import { formatDuration } from "../../api/resource/duration.ts";
 import { CliError } from "../../cli/cli-error.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { followApply, type Published, type Step } from "./follow-apply.ts";
+import { followApply, type Published, type Step } from "./rollout-status.ts";
 import { knownNode, retainedOf, type RetainedNode } from "../known-nodes.ts";
 import type { Fleet } from "../open-broker.ts";
 

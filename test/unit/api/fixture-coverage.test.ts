@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 
-import { fieldClass } from "../../../src/api/schema/field-class.ts";
+import { fieldClass } from "../../../src/api/schema/explain-field.ts";
 import { allFields } from "../../../src/api/schema/field-paths.ts";
 import type { Field, Level } from "../../../src/api/schema/type.ts";
 import { SCHEMA_KINDS } from "../../../src/api/schema/kinds.ts";

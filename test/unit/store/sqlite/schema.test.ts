@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import list from "../../../fixtures/pod-api/v1-pod-fields.json" with { type: "json" };
-import { classText, fieldClass } from "../../../../src/api/schema/field-class.ts";
+import { classText, fieldClass } from "../../../../src/api/schema/explain-field.ts";
 import { allFields, type FieldAt } from "../../../../src/api/schema/field-paths.ts";
 import type { Field } from "../../../../src/api/schema/type.ts";
 import { SCHEMA_KINDS, type SchemaKind } from "../../../../src/api/schema/kinds.ts";

@@ -1,4 +1,4 @@
-// Classifies a field as docs/pod-spec.md does: supported, refused, ignored or harmless, with the sentence for it.
+// Classifies a field as docs/reference/pod-fields.md does: supported, refused, ignored or harmless, with the sentence for it.
 
 import type { Exception, FieldRule, Verdict } from "../decode/field-rules.ts";
 

@@ -13,7 +13,7 @@ import { podEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { LocalObjects } from "../api/v1/object/local-object.ts";
 import type { Edges } from "../edges.ts";
 import type { Monotonic } from "../lib/clock.ts";
-import { configDigests } from "../runtime/decide/config-digests.ts";
+import { configDigests } from "../runtime/decide/config-changes.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
 
 /** The ConfigMaps and Secrets of this node's pods. */

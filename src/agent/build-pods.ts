@@ -165,7 +165,7 @@ function buildProber({ edges, pods, addresses, record, onPodChanged }: PodsOptio
     hostIP: () => addresses.hostIPs()[0],
     onChange: (uid) => {
       // The status shows the verdict at once; the worker acts on it when it is its turn.
-      pods.workers.publishStatus(uid);
+      pods.workers.get(uid)?.publishStatus();
       onPodChanged(uid);
     },
     record,

@@ -65,7 +65,7 @@ async function restart(
   if (running.length === 0)
     return failure(409, "NotRunning", "no container of the pod runs, so there is none to restart");
   const ids = running.map(({ id }) => id);
-  if (!workers.orderRestart(uid, ids))
+  if (workers.get(uid)?.orderRestart(ids) !== true)
     return failure(409, "Terminating", "the pod waits for its turn or is being stopped");
   progress({ containers: running.map((one) => one.name) });
   const grace = desired.pod.spec.terminationGracePeriodSeconds * 1_000 * running.length;
@@ -89,7 +89,7 @@ async function restart(
     return failure(504, "Timeout", `not restarted in time: ${which}; the verb explain shows why`);
   } finally {
     // The order ends with the command: containers that have not been stopped stay.
-    workers.withdrawRestart(uid, ids);
+    workers.get(uid)?.withdrawRestart(ids);
   }
 }
 

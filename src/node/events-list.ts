@@ -1,6 +1,6 @@
 // The recent events of this node as a v1 EventList.
 
-import type { EventObject, EventType, RecordedEvent } from "../api/v1/events.ts";
+import type { RecordedEvent } from "../api/v1/events.ts";
 import { rfc3339 } from "../lib/clock.ts";
 
 /** An event with the name of this node. */
@@ -8,37 +8,12 @@ export interface EventEntry extends RecordedEvent {
   readonly host: string;
 }
 
-export interface V1EventList {
-  readonly kind: "EventList";
-  readonly apiVersion: "v1";
-  readonly metadata: object;
-  readonly items: readonly V1Event[];
-}
-
-export interface V1Event {
-  readonly kind: "Event";
-  readonly apiVersion: "v1";
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace: string;
-    readonly creationTimestamp: string;
-  };
-  readonly involvedObject: EventObject & { readonly apiVersion: "v1" };
-  readonly reason: string;
-  readonly message: string;
-  readonly source: { readonly component: string; readonly host: string };
-  readonly firstTimestamp: string;
-  readonly lastTimestamp: string;
-  readonly count: number;
-  readonly type: EventType;
-}
-
 /** In the order given. */
-export function eventList(entries: readonly EventEntry[]): V1EventList {
+export function eventList(entries: readonly EventEntry[]) {
   return { kind: "EventList", apiVersion: "v1", metadata: {}, items: entries.map(v1Event) };
 }
 
-function v1Event(entry: EventEntry): V1Event {
+function v1Event(entry: EventEntry) {
   const { id, object, type, reason, message, count, first, last, host } = entry;
   return {
     kind: "Event",

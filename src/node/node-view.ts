@@ -34,8 +34,8 @@ import type { WrittenPods } from "../source/written-pods.ts";
 import type { Trust } from "../trust/trust.ts";
 import { trustView, type TrustRequests, type TrustView } from "../trust/trust-view.ts";
 import type { NodeTruth, ReportedPod } from "../upstream/report/acknowledge.ts";
-import type { GraceOutcome, NodeEntry, ServerFacts, VersionInfo } from "./node-api.ts";
 import type { Pods, WorkerEntry } from "../podworkers/pods.ts";
+import type { SourceName } from "../api/pod/labels.ts";
 
 export interface NodeViewOptions {
   readonly edges: Edges;
@@ -68,7 +68,24 @@ export interface NodeViewOptions {
   readonly health: readonly { unhealthy(): string | undefined }[];
 }
 
-export class NodeView implements ServerFacts {
+/** The result of shortening a grace period. */
+export type GraceOutcome =
+  | { readonly type: "Shortened" }
+  /** The pod is not being stopped, because this source declares it. */
+  | { readonly type: "Wanted"; readonly source: SourceName; readonly sourceRef: string }
+  | { readonly type: "NotFound" };
+
+export interface NodeEntry {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly status: NodeStatus;
+  /** Wall-clock milliseconds of the agent's first start on this node, if known. */
+  readonly createdAt?: number;
+  /** MQTT packet bytes since the agent started, by purpose; absent = no MQTT. */
+  readonly mqttBytes?: Readonly<Record<string, { readonly in: number; readonly out: number }>>;
+}
+
+export class NodeView {
   readonly #options: NodeViewOptions;
   #status: NodeStatus | undefined;
 
@@ -76,10 +93,12 @@ export class NodeView implements ServerFacts {
     this.#options = options;
   }
 
+  /** Problems as sentences; empty = healthy. */
   healthProblems(): readonly string[] {
     return this.#options.health.flatMap((one) => one.unhealthy() ?? []);
   }
 
+  /** One per namespace/name: the running pod while a replacement waits. */
   pods(): readonly PodEntry[] {
     return this.#options.pods.workers.entries().flatMap((entry) => {
       const status = this.#statusOf(entry);
@@ -93,6 +112,7 @@ export class NodeView implements ServerFacts {
     });
   }
 
+  /** The effective objects of one namespace, or of all; the node's own ConfigMap is in each. */
   objects(namespace: string | undefined): readonly ObjectEntry[] {
     const { desired, pods } = this.#options;
     const running = pods.workers.desiredPods().map(({ pod }) => pod);
@@ -100,6 +120,7 @@ export class NodeView implements ServerFacts {
     return objectEntries(namespace, { desired: desired.state, running, node });
   }
 
+  /** Removes the directory of a claim that no pod uses. */
   removeClaimData(claim: ClaimName): ClaimOutcome {
     const { claims, edges } = this.#options;
     return removeClaimData(claim, { claims, users: this.#claimUsers(), log: edges.log });
@@ -118,6 +139,7 @@ export class NodeView implements ServerFacts {
     return this.#options.desired.state.rejected;
   }
 
+  /** Oldest occurrence first. */
   events(): readonly EventEntry[] {
     const { events, nodeName } = this.#options;
     return events.list().map((event) => ({ ...event, host: nodeName }));
@@ -137,17 +159,18 @@ export class NodeView implements ServerFacts {
     return identity === undefined ? node : { ...node, createdAt: identity.mtimeMs };
   }
 
-  version(): VersionInfo {
+  version(): { readonly version: string } {
     return { version: this.#options.version };
   }
 
+  /** Shortens the grace period of a pod that is being stopped. */
   shortenGrace(pod: NamedPod, seconds: number): GraceOutcome {
     const { pods, desired, edges } = this.#options;
     const name = nameOf(pod);
     const leaving = pods.workers.leaving().filter((removal) => nameOf(removal) === name);
     for (const { uid } of leaving) {
       edges.log.info("ShortenGrace", { pod: name, uid, seconds });
-      pods.workers.shortenGrace(uid, seconds);
+      pods.workers.get(uid)?.shortenGrace(seconds);
     }
     if (leaving.length > 0) return { type: "Shortened" };
     // A pod that lacks room may run on although it is not among the desired ones.
@@ -162,10 +185,12 @@ export class NodeView implements ServerFacts {
     return trustView({ ...edges, config, trust: trustRequests.current() });
   }
 
+  /** Throws if the change cannot be stored: then signatures are required as before. */
   resetTrust(): void {
     this.#options.trustRequests.reset();
   }
 
+  /** `pod` undefined = the whole node. Throws if the change cannot be stored. */
   changeHold(verb: HoldVerb, pod: NamedPod | undefined): HoldOutcome {
     return this.#options.holds.change(verb, pod);
   }

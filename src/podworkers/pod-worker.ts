@@ -132,12 +132,11 @@ export class PodWorker {
     this.notify();
   }
 
-  /** Limits the grace period of a pod that is being stopped. False = it is not being stopped. */
-  shortenGrace(seconds: number): boolean {
-    if (this.#removal === undefined) return false;
+  /** Limits the grace period, if the pod is being stopped. */
+  shortenGrace(seconds: number): void {
+    if (this.#removal === undefined) return;
     this.syncState.shorten(seconds);
     this.#grace.shorten(seconds);
-    return true;
   }
 
   /** Restarts these containers; false = the pod is being removed. */

@@ -165,26 +165,6 @@ export class WorkerRegistry {
     for (const [uid, { reason }] of this.#pending) if (reason === DEPENDENCY) this.notify(uid);
   }
 
-  /** Publishes the pod's status as it is now, also while its worker is busy. */
-  publishStatus(uid: PodUID): void {
-    this.#workers.get(uid)?.publishStatus();
-  }
-
-  /** Limits the grace period of a pod that is being stopped. False = it is not being stopped. */
-  shortenGrace(uid: PodUID, seconds: number): boolean {
-    return this.#workers.get(uid)?.shortenGrace(seconds) ?? false;
-  }
-
-  /** Restarts these containers of a pod. False = there is no such pod, or it is being stopped. */
-  orderRestart(uid: PodUID, ids: readonly string[]): boolean {
-    return this.#workers.get(uid)?.orderRestart(ids) ?? false;
-  }
-
-  /** Takes an order back for the containers that have not been stopped yet. */
-  withdrawRestart(uid: PodUID, ids: readonly string[]): void {
-    this.#workers.get(uid)?.withdrawRestart(ids);
-  }
-
   #entry(workers: readonly PodWorker[]): WorkerEntry | undefined {
     const current = workers.find((worker) => this.isCurrent(worker));
     const before = workers.find((worker) => worker !== current && this.exists(worker));

@@ -3,7 +3,7 @@
 
 import { notAllowed, success, text, type Answer } from "./answer.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
-import type { GraceOutcome } from "../node/node-api.ts";
+import type { GraceOutcome } from "../node/node-view.ts";
 import { manifestPath } from "../api/pod/desired-pod.ts";
 
 const PARAMETER = "gracePeriodSeconds";

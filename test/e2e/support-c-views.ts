@@ -2,9 +2,12 @@
 
 import type { ContainerStatus, PodCondition } from "../../src/api/v1/pod-status.ts";
 import { isListOf, isPod, type PodView } from "../../src/cli/api-views.ts";
-import type { V1Event, V1EventList } from "../../src/node/events-list.ts";
+import type { eventList } from "../../src/node/events-list.ts";
 import type { AgentProcess } from "../harness/agent-process.ts";
 import { eventually } from "../harness/eventually.ts";
+
+type V1EventList = ReturnType<typeof eventList>;
+type V1Event = V1EventList["items"][number];
 
 /** What an event has to be like; what is absent does not matter. */
 export interface WantedEvent {

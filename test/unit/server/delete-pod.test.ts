@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { answerForPod, podOfPath } from "../../../src/server/delete-pod.ts";
-import type { GraceOutcome } from "../../../src/node/node-api.ts";
+import type { GraceOutcome } from "../../../src/node/node-view.ts";
 
 const pod = { namespace: "shop", name: "web" };
 

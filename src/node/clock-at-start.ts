@@ -4,7 +4,7 @@ import type { Edges } from "../edges.ts";
 import { rfc3339, ClockFloor } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { ClockMark } from "../store/meta.ts";
-import { clockFloor, markIsDue, stepTo } from "./clock-floor.ts";
+import { markIsDue } from "./clock-floor.ts";
 
 export interface ClockAtStartOptions extends Pick<Edges, "clock" | "log"> {
   readonly mark: ClockMark;
@@ -21,11 +21,11 @@ export interface ClockAtStartOptions extends Pick<Edges, "clock" | "log"> {
 export function settleClock(options: ClockAtStartOptions): ClockFloor {
   const { clock, log, mark, mayStep, built, synchronised, set } = options;
   const now = clock.now();
-  const floor = clockFloor({ built, marked: mark.marked });
-  const to = stepTo({ mayStep, synchronised: synchronised(), now, floor });
-  if (to !== undefined) {
-    const errno = set(to);
-    const times = { from: rfc3339(now), to: rfc3339(to) };
+  const floor = Math.max(built, mark.marked ?? 0);
+  // Never backwards, and never while something else keeps it in step.
+  if (mayStep && !synchronised() && now < floor) {
+    const errno = set(floor);
+    const times = { from: rfc3339(now), to: rfc3339(floor) };
     if (errno === 0) log.warn("the system clock was behind and is stepped forward", times);
     else log.error("cannot step the system clock forward", { ...times, errno });
   }

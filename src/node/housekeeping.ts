@@ -2,27 +2,23 @@
 // was deleted while the agent did not run. kubelet: cleanupOrphanedPodDirs
 
 import type { Edges } from "../edges.ts";
+import type { Store } from "../store/store.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import { messageOf } from "../lib/errors.ts";
 import { jitter } from "../lib/random.ts";
 import type { PodCleanup } from "../podworkers/pod-cleanup.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
 
-export interface HousekeepingOptions extends Pick<Edges, "clock" | "random" | "log"> {
+interface HousekeepingOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly volumes: Volumes;
   readonly cleanup: PodCleanup;
-  readonly killed: KilledPods;
+  /** Rows of the containers that were killed to be replaced, by pod. */
+  readonly killed: Pick<Store["killed"], "pods" | "forget">;
   readonly isInUse: (uid: PodUID) => boolean;
   /** Whether a pod of this namespace/name is desired, or still exists. */
   readonly isNamed: (name: string) => boolean;
   /** Every source has synced and the runtime's pods are known. */
   readonly isSettled: () => boolean;
-}
-
-/** Rows of the containers that were killed to be replaced, by pod. */
-export interface KilledPods {
-  pods(): readonly PodUID[];
-  forget(uid: PodUID): void;
 }
 
 const EVERY_MS = 600_000;

@@ -19,6 +19,7 @@ import {
   type ClaimUsers,
   type ClaimOutcome,
 } from "../volume/claims.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import type { Edges } from "../edges.ts";
 import { timeConditions } from "./clock-floor.ts";
 import type { EventRecorder } from "./event-recorder.ts";
@@ -106,8 +107,7 @@ export class NodeView {
       const { desired, ...more } = entry;
       const { pod, source, sourceRef, specHash } = desired;
       const { nodeName } = this.#options;
-      const condition = this.#updateCondition(desired);
-      const update = condition === undefined ? {} : { updateCondition: condition };
+      const update = withoutUndefined({ updateCondition: this.#updateCondition(desired) });
       return { ...update, pod, status, source, sourceRef, specHash, nodeName, ...more };
     });
   }
@@ -146,17 +146,14 @@ export class NodeView {
   }
 
   node(): NodeEntry {
-    const { nodeName, config } = this.#options;
-    const identity = this.#options.edges.files.info(`${config.stateDir}/identity.json`);
-    const labels = nodeLabels(this.#options);
-    const mqttBytes = this.#options.upstream.bytes();
-    const node = {
+    const { nodeName, config, edges, upstream } = this.#options;
+    const identity = edges.files.info(`${config.stateDir}/identity.json`);
+    return {
       name: nodeName,
-      labels,
+      labels: nodeLabels(this.#options),
       status: this.#nodeStatus(),
-      ...(mqttBytes === undefined ? {} : { mqttBytes }),
+      ...withoutUndefined({ mqttBytes: upstream.bytes(), createdAt: identity?.mtimeMs }),
     };
-    return identity === undefined ? node : { ...node, createdAt: identity.mtimeMs };
   }
 
   version(): { readonly version: string } {
@@ -217,26 +214,17 @@ export class NodeView {
   #reported(entry: WorkerEntry, secrets: ReadonlySet<string>): ReportedPod {
     const { desired, pendingUpdate } = entry;
     const known = this.#statusOf(entry);
-    const status = known === undefined ? undefined : redactStatus(known, secrets);
-    return {
-      desired,
-      status: status === undefined ? undefined : this.#withUpdate(status, desired, pendingUpdate),
-    };
+    if (known === undefined) return { desired, status: undefined };
+    const status = redactStatus(known, secrets);
+    const update = this.#updateCondition(desired);
+    const conditions = withUpdateConditions(status.conditions, pendingUpdate, update);
+    return { desired, status: { ...status, conditions } };
   }
 
   #updateCondition({ pod, source }: DesiredPod): PodCondition | undefined {
     const statuses = this.#options.rollouts.statuses(source);
     const own = statuses.find(({ name }) => name === podName(pod));
     return own === undefined ? undefined : updateCondition(own);
-  }
-
-  #withUpdate(
-    status: PodStatus,
-    desired: DesiredPod,
-    pending: WorkerEntry["pendingUpdate"],
-  ): PodStatus {
-    const update = this.#updateCondition(desired);
-    return { ...status, conditions: withUpdateConditions(status.conditions, pending, update) };
   }
 
   #statusOf({ desired }: WorkerEntry): PodStatus | undefined {

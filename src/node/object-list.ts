@@ -2,12 +2,13 @@
 
 import type { DesiredState, SourceName } from "../api/pod/desired-pod.ts";
 import { ANNOTATION } from "../api/pod/labels.ts";
-import type { LocalObject, LocalObjectKind } from "../api/v1/object/local-object.ts";
+import {
+  writeObject,
+  type LocalObject,
+  type LocalObjectKind,
+} from "../api/v1/object/local-object.ts";
 import { list, map, type V1Object, writtenObject } from "./v1-shape.ts";
 import { compareText } from "../lib/compare.ts";
-import { CONFIG_MAP } from "../api/v1/object/config-map.ts";
-import { SECRET } from "../api/v1/object/secret.ts";
-import { CLAIM } from "../api/v1/object/claim.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import { type NodeIdentity, nodeConfigMap } from "../api/pod/node-object.ts";
 
@@ -43,13 +44,16 @@ function placeOf({ object }: ObjectEntry): string {
 
 export function v1Object(entry: ObjectEntry, showSecrets: boolean): V1Object {
   const { object } = entry;
-  const head = { metadata: metadataOf(entry) };
+  const written = { ...writtenObject(writeObject(object)), metadata: metadataOf(entry) };
   switch (object.kind) {
     case "ConfigMap":
-      return { ...writtenObject(CONFIG_MAP.write(object)), ...head };
+      return written;
     case "Secret": {
-      const content = showSecrets ? {} : map("data", mapped(object.data, hidden));
-      return { ...writtenObject(SECRET.write(object)), ...content, ...head };
+      if (showSecrets) return written;
+      const sizes = Object.entries(object.data).map(
+        ([key, bytes]) => [key, hidden(bytes)] as const,
+      );
+      return { ...written, ...map("data", Object.fromEntries(sizes)) };
     }
     case "PersistentVolumeClaim": {
       const { accessModes, storage } = object;
@@ -59,7 +63,7 @@ export function v1Object(entry: ObjectEntry, showSecrets: boolean): V1Object {
         ...list("accessModes", accessModes),
         ...map("capacity", storage === undefined ? {} : { storage }),
       };
-      return { ...writtenObject(CLAIM.write(object)), ...head, status };
+      return { ...written, status };
     }
   }
 }
@@ -78,13 +82,6 @@ function metadataOf({ object, source, sourceRef }: ObjectEntry): V1Object {
 /** Not valid base64: applying it by mistake fails. */
 function hidden(bytes: Uint8Array): string {
   return `<hidden: ${bytes.length} bytes>`;
-}
-
-function mapped(
-  content: Readonly<Record<string, Uint8Array>>,
-  show: (bytes: Uint8Array) => string,
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(content).map(([key, bytes]) => [key, show(bytes)]));
 }
 
 interface ObjectEntriesFacts {

@@ -7,7 +7,7 @@ import type { PodUID } from "../api/v1/pod.ts";
 import type { StatusManager } from "../status/status-manager.ts";
 import type { Volumes } from "../volume/volume-manager.ts";
 import type { FileInfo, Files } from "../host/files.ts";
-import { nameOf } from "./plan.ts";
+import { nameOf, type PodIdentity } from "./plan.ts";
 
 export interface PodCleanupOptions {
   readonly files: Files;
@@ -33,8 +33,9 @@ export class PodCleanup {
     const { files, volumes, cgroups } = this.#options;
     volumes.tearDown(removal.uid);
     cgroups.removeCgroup(removal.uid);
-    const own = this.#directory(removal, removal.uid);
-    for (const other of this.#retainedOf(removal)) if (other !== own) files.removeTree(other);
+    const own = this.#directory(removal);
+    const retained = this.#retained((pod) => nameOf(pod) === nameOf(removal));
+    for (const other of retained) if (other !== own) files.removeTree(other);
     if (removal.why === "Deleted") {
       files.removeTree(own);
       return;
@@ -53,15 +54,7 @@ export class PodCleanup {
 
   /** Retained logs whose name is unused: its removal, which deletes them, was missed. */
   leftovers(isUsed: (name: string) => boolean): readonly string[] {
-    const { files, podLogsDir } = this.#options;
-    if (files.info(podLogsDir)?.kind !== "directory") return [];
-    return files
-      .list(podLogsDir)
-      .filter(({ kind }) => kind === "directory")
-      .flatMap(({ name }) => parsePodLogDirectory(name) ?? [])
-      .filter((pod) => !isUsed(nameOf(pod)))
-      .map((pod) => this.#directory(pod, pod.uid))
-      .filter((directory) => this.#isRetained(directory));
+    return this.#retained((pod) => !isUsed(nameOf(pod)));
   }
 
   /** One of `leftovers`. */
@@ -71,12 +64,11 @@ export class PodCleanup {
 
   /** Retained logs of the same UID are of an earlier run: their attempt numbers must not count. */
   beginLife({ uid, pod }: DesiredPod): void {
-    const own = this.#directory(pod.metadata, uid);
+    const own = this.#directory({ ...pod.metadata, uid });
     if (this.#isRetained(own)) this.#options.files.removeTree(own);
   }
 
-  #directory(pod: { readonly namespace: string; readonly name: string }, uid: PodUID): string {
-    const { namespace, name } = pod;
+  #directory({ namespace, name, uid }: PodIdentity): string {
     return podLogDirectory(this.#options.podLogsDir, { namespace, name, uid });
   }
 
@@ -84,14 +76,15 @@ export class PodCleanup {
     return this.#options.files.info(`${directory}/${MARK}`) !== undefined;
   }
 
-  #retainedOf(pod: { readonly namespace: string; readonly name: string }): readonly string[] {
+  #retained(isMeant: (pod: PodIdentity) => boolean): readonly string[] {
     const { files, podLogsDir } = this.#options;
     if (files.info(podLogsDir)?.kind !== "directory") return [];
-    const prefix = `${pod.namespace}_${pod.name}_`;
     return files
       .list(podLogsDir)
-      .filter(({ kind, name }) => kind === "directory" && name.startsWith(prefix))
-      .map(({ name }) => `${podLogsDir}/${name}`)
+      .filter(({ kind }) => kind === "directory")
+      .flatMap(({ name }) => parsePodLogDirectory(name) ?? [])
+      .filter(isMeant)
+      .map((pod) => this.#directory(pod))
       .filter((directory) => this.#isRetained(directory));
   }
 

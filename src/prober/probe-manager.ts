@@ -4,16 +4,11 @@
 import type { Edges } from "../edges.ts";
 import { containerEvent, type RecordEvent } from "../api/v1/events.ts";
 import type { ObservedPod } from "../api/pod/observed-pod.ts";
-import {
-  type Probe,
-  NO_VERDICTS,
-  type ContainerVerdicts,
-  type ProbeKind,
-  type ProbeVerdicts,
-} from "../api/v1/probe.ts";
+import { type Probe, NO_VERDICTS, type ProbeKind, type ProbeVerdicts } from "../api/v1/probe.ts";
 import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { ProbeEdge } from "../host/probe/probe-edge.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
+import { sameValue } from "../lib/compare.ts";
 import { runProbe, type ProbeExec } from "./run-probe.ts";
 import { resultEvent, type ProbeResult } from "./probe-result.ts";
 import {
@@ -277,7 +272,7 @@ export class ProbeManager implements Disposable {
 
   #refresh(probed: ProbedPod): void {
     const verdicts = verdictsOf(probed.workers);
-    if (!sameVerdicts(verdicts, probed.verdicts)) probed.verdicts = verdicts;
+    if (!sameValue(verdicts, probed.verdicts)) probed.verdicts = verdicts;
   }
 }
 
@@ -292,14 +287,6 @@ function verdictsOf(workers: readonly Worker[]): ProbeVerdicts {
   for (const { containerId, kind, state } of workers)
     (verdicts[containerId] ??= {})[kind] = state.outcome;
   return verdicts;
-}
-
-function sameVerdicts(a: ProbeVerdicts, b: ProbeVerdicts): boolean {
-  const ids = Object.keys(a);
-  if (ids.length !== Object.keys(b).length) return false;
-  const same = (x: ContainerVerdicts = {}, y: ContainerVerdicts = {}): boolean =>
-    PROBE_KINDS.every((kind) => x[kind] === y[kind]);
-  return ids.every((id) => b[id] !== undefined && same(a[id], b[id]));
 }
 
 /**

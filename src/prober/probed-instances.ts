@@ -30,7 +30,7 @@ export function probeOf(container: Container, kind: ProbeKind): Probe | undefine
 }
 
 export function hasProbes(spec: PodSpec): boolean {
-  return spec.containers.some(isProbed) || spec.initContainers.some(isProbed);
+  return allContainers(spec).some(isProbed);
 }
 
 /** Containers and sidecars with a probe whose newest instance runs; plain init containers are not probed. */

@@ -10,9 +10,10 @@ import {
 import type { HttpRequest, ProbeCall, ProbeEdge } from "../host/probe/probe-edge.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
-import { getFailed, judgeHttp } from "./http-judgement.ts";
 import {
   execTimeout,
+  getFailed,
+  judgeHttp,
   failure,
   grpcResult,
   SUCCESS,

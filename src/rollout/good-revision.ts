@@ -1,13 +1,13 @@
 // Performs: the last good revisions of one document's pods: made into a copy for the disk (the pod as written, the objects
 // that it read, the images that it ran), read back, and looked up.
 
-import { base64Values } from "../api/validation/base64.ts";
 import type { DecodeContext } from "../api/decode/decode-context.ts";
 import { decodeObject } from "../api/decode/decode-object.ts";
 import type { DesiredPod, SourceName } from "../api/pod/desired-pod.ts";
 import {
   findObject,
   objectKey,
+  writeObject,
   type LocalObject,
   type LocalObjects,
 } from "../api/v1/object/local-object.ts";
@@ -35,7 +35,7 @@ export function goodCopy(
     return isOwn ? (findObject(found.objects, { kind, namespace, name }) ?? []) : [];
   });
   const byKey = new Map(
-    read.map((object) => [objectKey(object), JSON.stringify(manifestOf(object))]),
+    read.map((object) => [objectKey(object), JSON.stringify(writeObject(object))]),
   );
   return { pod: JSON.stringify(written), objects: [...byKey.values()], images: found.images };
 }
@@ -77,21 +77,6 @@ export function pinnedObjects({ objects }: GoodPod, live: LocalObjects): LocalOb
       return object?.kind === "PersistentVolumeClaim" ? object : undefined;
     },
   };
-}
-
-function manifestOf(object: LocalObject): JsonObject {
-  const { kind, metadata } = object;
-  const { name, namespace, labels, annotations } = metadata;
-  const named = { apiVersion: "v1", kind, metadata: { name, namespace, labels, annotations } };
-  if (object.kind === "PersistentVolumeClaim") {
-    const { accessModes, storage } = object;
-    const resources = storage === undefined ? {} : { resources: { requests: { storage } } };
-    return { ...named, spec: { accessModes, ...resources } };
-  }
-  const common = { ...named, immutable: object.immutable };
-  if (object.kind === "Secret")
-    return { ...common, type: object.type, data: base64Values(object.data) };
-  return { ...common, data: object.data, binaryData: base64Values(object.binaryData) };
 }
 
 interface GoodPodsOptions {

@@ -20,7 +20,7 @@ interface UpdateHoldsOptions {
   readonly stateDir: string;
   readonly rows: Holds;
   readonly pods: {
-    readonly workers: Pick<WorkerRegistry, "entries">;
+    readonly workers: Pick<WorkerRegistry, "shown">;
     readonly cache: Pick<PodCache, "get">;
   };
 }
@@ -44,13 +44,13 @@ export class UpdateHolds {
 
   /** For the pod as its document wants it. */
   of(desired: DesiredPod, maxLockSeconds: number): Hold {
-    const { clock, rows } = this.#options;
+    const { clock, rows, pods } = this.#options;
     const name = podName(desired.pod);
     const ordered = this.#ordered(name);
     if (ordered !== undefined) return { hold: ordered };
     if (holdsUpgrade(desired.pod) && !rows.isReleased(name, desired.uid))
       return { hold: "held by its annotation agent/hold-upgrade; agent release ends it" };
-    const runs = this.#running(name);
+    const runs = pods.workers.shown(name);
     const hold = runs === undefined ? undefined : this.#locked(runs, maxLockSeconds);
     return hold === undefined ? {} : { hold, holdReviewAt: clock.monotonic() + LOOK_AGAIN_MS };
   }
@@ -76,12 +76,6 @@ export class UpdateHolds {
     if (name !== undefined && wanted !== undefined && holdsUpgrade(wanted.pod))
       rows.overrule(name, wanted.uid, clock.now());
     else rows.release(name ?? NODE);
-  }
-
-  /** The pod that runs under `namespace/name` at this moment. */
-  #running(name: string): DesiredPod | undefined {
-    const entries = this.#options.pods.workers.entries();
-    return entries.find(({ desired }) => podName(desired.pod) === name)?.desired;
   }
 
   #locked(running: DesiredPod, maxSeconds: number): string | undefined {

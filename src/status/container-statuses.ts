@@ -13,7 +13,6 @@ import type {
 } from "../api/v1/pod-status.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { allContainers, isSidecar, type Pod } from "../api/v1/pod.ts";
-import { sharedMessage } from "./termination-share.ts";
 import { containerID, containerState, lostContainer, statusNamed } from "./container-state.ts";
 import { type PodFacts, isEnding, startsAgain } from "./facts.ts";
 import type { Container } from "../api/v1/container.ts";
@@ -72,6 +71,20 @@ function statusOf(
   const { spec } = input.pod;
   const verdicts = newest === undefined ? undefined : input.facts.probes?.[newest.id];
   return { ...status, ...startedAndReady({ spec, container, state: status.state, verdicts }) };
+}
+
+/** Of all containers of a pod together. kubelet: MaxPodTerminationMessageLogLength */
+const POD_BYTES = 12 * 1024;
+
+/** The beginning of `message` that fits if `containers` (init containers too) share the room evenly. kubelet: normalizeStatus */
+export function sharedMessage(message: string, containers: number): string {
+  const share = Math.floor(POD_BYTES / Math.max(1, containers));
+  const bytes = new TextEncoder().encode(message);
+  if (bytes.length <= share) return message;
+  // A character that is cut in two is left out.
+  let end = share;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return new TextDecoder().decode(bytes.subarray(0, end));
 }
 
 interface Instances {

@@ -64,6 +64,29 @@ test("a boot in 1970 begins at the build", () => {
   expect(machine.lines.join("")).toContain("stepped forward");
 });
 
+interface Start {
+  readonly wall: number;
+  readonly synchronised?: boolean;
+  readonly built?: number;
+  readonly marked?: number;
+}
+
+test.each<[string, Start, number[]]>([
+  ["a moment behind", { wall: BUILT - 1 }, [BUILT]],
+  ["at the floor", { wall: BUILT }, []],
+  ["ahead of the floor: never back", { wall: BUILT + HOUR }, []],
+  ["something keeps it in step", { wall: 0, synchronised: true }, []],
+  ["neither build nor mark is known", { wall: 0, built: 0 }, []],
+  ["marked before the build", { wall: 0, marked: BUILT - 1 }, [BUILT]],
+  ["marked after the build", { wall: 0, marked: BUILT + 1 }, [BUILT + 1]],
+])("steps the clock: %s", (_, { wall, synchronised = false, built = BUILT, marked }, steps) => {
+  const machine = new Machine(newDirectory(), wall);
+  if (marked !== undefined) machine.store.clockMark.write(marked);
+  machine.synchronised = synchronised;
+  settleClock({ ...machine.options, built });
+  expect(machine.steps).toEqual(steps);
+});
+
 test("a machine that lets nobody set its clock goes on with it", () => {
   const machine = new Machine(newDirectory(), 0);
   machine.answer = 1;

@@ -62,7 +62,7 @@ class World {
   #boot(): UpdateHolds {
     const { clock } = this;
     const pods = {
-      workers: { entries: () => [{ desired: this.old }] },
+      workers: { shown: () => this.old },
       cache: { get: () => anObservedPod([], [anInstance("app", this.container)]) },
     };
     const { path: stateDir } = this.temp;

@@ -1,8 +1,8 @@
 // ConfigMaps, Secrets and claims: objects of this node, that pods of any source may use.
 
-import type { PersistentVolumeClaim } from "./claim.ts";
-import type { ConfigMap } from "./config-map.ts";
-import type { Secret } from "./secret.ts";
+import { CLAIM, type PersistentVolumeClaim } from "./claim.ts";
+import { CONFIG_MAP, type ConfigMap } from "./config-map.ts";
+import { SECRET, type Secret } from "./secret.ts";
 import type { SourceName } from "../../pod/labels.ts";
 
 export type LocalObject = ConfigMap | Secret | PersistentVolumeClaim;
@@ -33,6 +33,18 @@ export const NO_OBJECTS: LocalObjects = {
 /** `ConfigMap default/name`: unique among the objects of a node. */
 export function objectKey({ kind, metadata }: LocalObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
+}
+
+/** The object as a manifest that reads as the same object. */
+export function writeObject(object: LocalObject): unknown {
+  switch (object.kind) {
+    case "ConfigMap":
+      return CONFIG_MAP.write(object);
+    case "Secret":
+      return SECRET.write(object);
+    case "PersistentVolumeClaim":
+      return CLAIM.write(object);
+  }
 }
 
 /** Of any kind; undefined = it is not there, or not for the pod that looks. */

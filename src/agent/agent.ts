@@ -25,7 +25,6 @@ import { Redactor } from "../node/redact.ts";
 import { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { noPods } from "../podworkers/pods.ts";
 import { NO_FLEET_FACTS } from "../protocol/groups.ts";
-import { trustRequests } from "../trust/trust-view.ts";
 import { UpstreamPort } from "../upstream/upstream.ts";
 import { Claims } from "../volume/claims.ts";
 import { Volumes } from "../volume/volume-manager.ts";
@@ -146,7 +145,6 @@ export class Agent {
       upstream,
       loop,
       claims: new Claims({ ...config, ...edges }),
-      trustRequests: trustRequests(trust, documents),
       health: [runtime, lifecycle, loop],
     });
     const reports = buildUpstream({

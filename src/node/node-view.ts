@@ -33,7 +33,7 @@ import type { MqttSource } from "../source/document/mqtt-source.ts";
 import type { FileSource } from "../source/file/file-source.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
 import type { Trust } from "../trust/trust.ts";
-import { trustView, type TrustRequests, type TrustView } from "../trust/trust-view.ts";
+import { resetTrust, trustView, type TrustView } from "../trust/trust-view.ts";
 import type { NodeTruth, ReportedPod } from "../upstream/report/acknowledge.ts";
 import type { Pods, WorkerEntry } from "../podworkers/pods.ts";
 import type { SourceName } from "../api/pod/labels.ts";
@@ -59,9 +59,8 @@ export interface NodeViewOptions {
   readonly events: Pick<EventRecorder, "list">;
   readonly files: Pick<FileSource, "digest">;
   /** undefined = no broker is configured. */
-  readonly documents: Pick<MqttSource, "states"> | undefined;
-  readonly trust: Pick<Trust, "conditions">;
-  readonly trustRequests: TrustRequests;
+  readonly documents: Pick<MqttSource, "states" | "forgetVersion" | "judgeAgain"> | undefined;
+  readonly trust: Pick<Trust, "conditions" | "look" | "lastRejected" | "reset">;
   readonly upstream: Pick<UpstreamPort, "bytes" | "conditions">;
   /** `hasApplied`: every desired pod, and every pod of the runtime, has its worker. */
   readonly loop: { readonly hasApplied: boolean };
@@ -178,13 +177,13 @@ export class NodeView {
   }
 
   trust(): TrustView {
-    const { edges, config, trustRequests } = this.#options;
-    return trustView({ ...edges, config, trust: trustRequests.current() });
+    const { edges, config, trust } = this.#options;
+    return trustView({ ...edges, config, trust });
   }
 
   /** Throws if the change cannot be stored: then signatures are required as before. */
   resetTrust(): void {
-    this.#options.trustRequests.reset();
+    resetTrust(this.#options.trust, this.#options.documents);
   }
 
   /** `pod` undefined = the whole node. Throws if the change cannot be stored. */

@@ -5,37 +5,29 @@ import { keyIdOf } from "../protocol/dsse.ts";
 import type { Files } from "../host/files.ts";
 import { readTrustDirectory } from "../host/trust-keys.ts";
 import { rfc3339 } from "../lib/clock.ts";
-import type { Trust, TrustState } from "./trust.ts";
+import type { RefusedDocument } from "../protocol/desired-document.ts";
+import type { SigningKey } from "../protocol/trust-bundle.ts";
+import type { Keyring } from "./keyring.ts";
+import type { Trust } from "./trust.ts";
 import type { Sha256 } from "../lib/system-sha256.ts";
 
-export interface TrustRequests {
-  /** Reads the keys again. */
-  readonly current: () => TrustState;
-  /** Throws when it cannot be stored. */
-  readonly reset: () => void;
-}
-
-/** After a reset, refused documents are judged again: their version or signature may count now. */
-export function trustRequests(
-  trust: Pick<Trust, "current" | "reset">,
+/** Trust as it was at first. Refused documents are judged again: their version or signature may count now. Throws when it
+ * cannot be stored. */
+export function resetTrust(
+  trust: Pick<Trust, "reset">,
   documents: { forgetVersion(): void; judgeAgain(): void } | undefined,
-): TrustRequests {
-  return {
-    current: () => trust.current(),
-    reset: () => {
-      // In this order: forgetting the version while keys stay in force would accept an older document.
-      trust.reset();
-      documents?.forgetVersion();
-      documents?.judgeAgain();
-    },
-  };
+): void {
+  // In this order: forgetting the version while keys stay in force would accept an older document.
+  trust.reset();
+  documents?.forgetVersion();
+  documents?.judgeAgain();
 }
 
 export interface TrustViewOptions {
   readonly files: Files;
   readonly sha256: Sha256;
   readonly config: Pick<AgentConfig, "trustPath" | "mqtt">;
-  readonly trust: TrustState;
+  readonly trust: Pick<Trust, "look" | "lastRejected">;
 }
 
 interface KeyFile {
@@ -45,21 +37,22 @@ interface KeyFile {
 
 export function trustView({ files, sha256, config, trust }: TrustViewOptions): TrustView {
   const { trustPath } = config;
+  const keyring = trust.look();
   const directory = readTrustDirectory(files, trustPath);
   const keyFiles = directory.keys.map(({ key, path }) => ({ keyid: keyIdOf(key, sha256), path }));
   return {
-    required: trust.required,
-    why: whyOf(config, trust, keyFiles),
+    required: keyring.required,
+    why: whyOf(config, keyring, keyFiles),
     trustPath,
-    rootKeys: rootKeysOf(keyFiles, trust),
-    ...bundleOf(trust),
-    problems: [...new Set([...directory.problems, ...problemsOf(trust)])],
+    rootKeys: rootKeysOf(keyFiles, keyring),
+    ...bundleOf(keyring),
+    problems: [...new Set([...directory.problems, ...problemsOf(keyring, trust.lastRejected())])],
   };
 }
 
 function whyOf(
   { trustPath, mqtt }: TrustViewOptions["config"],
-  { required }: TrustState,
+  { required }: Keyring,
   keyFiles: readonly KeyFile[],
 ): string {
   if (!required) return `there has never been a key in ${trustPath}`;
@@ -69,8 +62,8 @@ function whyOf(
 }
 
 /** Keys in force first. */
-function rootKeysOf(files: readonly KeyFile[], { rootKeyIds }: TrustState): readonly RootKeyView[] {
-  const inForce = new Set(rootKeyIds);
+function rootKeysOf(files: readonly KeyFile[], { roots }: Keyring): readonly RootKeyView[] {
+  const inForce = new Set(roots.map(({ id }) => id));
   const known = files.map(({ keyid, path }) => ({
     keyid,
     file: path,
@@ -84,14 +77,17 @@ function rootKeysOf(files: readonly KeyFile[], { rootKeyIds }: TrustState): read
   ];
 }
 
-function bundleOf({ bundleVersion, notBefore, keys }: TrustState): Pick<TrustView, "bundle"> {
+function bundleOf({ bundleVersion, notBefore, signers = [] }: Keyring): Pick<TrustView, "bundle"> {
   if (bundleVersion === 0) return {};
   const from = notBefore === undefined ? {} : { notBefore: rfc3339(notBefore) };
-  const shown = keys.map(({ keyId, ...scope }) => ({ keyid: keyId, ...scope }));
+  const shown = signers.map(({ id, pub: _pub, ...scope }) => ({ keyid: id, ...scope }));
   return { bundle: { version: bundleVersion, ...from, keys: shown } };
 }
 
-function problemsOf({ required, unusable, lastRejected }: TrustState): readonly string[] {
+function problemsOf(
+  { required, unusable }: Keyring,
+  lastRejected: RefusedDocument | undefined,
+): readonly string[] {
   const why = required && unusable !== undefined ? [`no document is accepted: ${unusable}`] : [];
   if (lastRejected === undefined) return why;
   const { code, message } = lastRejected;
@@ -106,12 +102,9 @@ export interface RootKeyView {
   readonly inForce: boolean;
 }
 
-export interface SigningKeyView {
+/** Absent scopes mean all, empty ones none. */
+export interface SigningKeyView extends Omit<SigningKey, "pub"> {
   readonly keyid: string;
-  readonly roles: readonly string[];
-  /** Absent = all, empty = none. */
-  readonly nodes?: readonly string[];
-  readonly groups?: readonly string[];
 }
 
 /** Plain data. */

@@ -5,7 +5,6 @@ import type { RefusedDocument } from "../protocol/desired-document.ts";
 import type { SignedEnvelope } from "../protocol/dsse.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type {
-  SigningRole,
   RootKeys,
   TrustRecord,
   TrustStore,
@@ -37,28 +36,6 @@ export interface TrustOptions {
   /** `mqtt.requireSignature`. */
   readonly requireSignature: boolean;
   readonly onConditions: () => void;
-}
-
-/** What is in force at present. */
-export interface TrustState {
-  readonly required: boolean;
-  /** Why no key can be used; absent = at least one can. */
-  readonly unusable?: string;
-  readonly rootKeyIds: readonly string[];
-  /** 0 = there is no bundle; root keys sign everything. */
-  readonly bundleVersion: number;
-  /** Wall-clock milliseconds. */
-  readonly notBefore?: number;
-  readonly keys: readonly {
-    readonly keyId: string;
-    readonly roles: readonly SigningRole[];
-    readonly nodes?: readonly string[];
-    readonly groups?: readonly string[];
-  }[];
-  /** Problems of `trustPath`, in sentences. */
-  readonly problems: readonly string[];
-  /** The newest TrustBundle that was refused. */
-  readonly lastRejected?: RefusedDocument;
 }
 
 /** Interval for noticing a repaired directory or a disk with room again, ms. */
@@ -126,19 +103,9 @@ export class Trust implements Disposable {
     return this.look().required;
   }
 
-  current(): TrustState {
-    const { required, unusable, roots, signers = [], bundleVersion, notBefore } = this.look();
-    const lastRejected = this.#refusals.last();
-    return {
-      required,
-      ...(unusable === undefined ? {} : { unusable }),
-      rootKeyIds: roots.map(({ id }) => id),
-      bundleVersion,
-      ...(notBefore === undefined ? {} : { notBefore }),
-      keys: signers.map(({ id, pub: _pub, ...scope }) => ({ keyId: id, ...scope })),
-      problems: this.#found.problems,
-      ...(lastRejected === undefined ? {} : { lastRejected }),
-    };
+  /** The newest TrustBundle that was refused since one was accepted. */
+  lastRejected(): RefusedDocument | undefined {
+    return this.#refusals.last();
   }
 
   /** At most one, as of the last look. */

@@ -11,7 +11,7 @@ import { verifyEd25519 } from "../../../src/host/ed25519.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { MqttSource } from "../../../src/source/document/mqtt-source.ts";
 import type { Trust } from "../../../src/trust/trust.ts";
-import { trustRequests } from "../../../src/trust/trust-view.ts";
+import { resetTrust } from "../../../src/trust/trust-view.ts";
 import { aSigner, signed } from "../../fakes/a-signer.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";
@@ -170,7 +170,7 @@ describe("trust", () => {
     const by = (changes: object): string => signed("desired", written({ ...changes }), root);
     expect(world.answer(by({ epoch: "e1" }))).toMatchObject({ document: { epoch: "e1" } });
     expect(world.answer(by({ epoch: "e2" }))).toMatchObject({ lastRejected: { code: 409 } });
-    trustRequests(world.trust, world.documents).reset();
+    resetTrust(world.trust, world.documents);
     expect(world.documents.states()[0]).toMatchObject({ document: { epoch: "e2", signed: true } });
   });
 });

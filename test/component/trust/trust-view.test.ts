@@ -59,7 +59,7 @@ function entry(requireSignature = false): TrustView {
     onConditions: () => undefined,
   });
   if (arrived !== undefined) trust.receive(arrived);
-  return trustView({ files, sha256, config: { trustPath }, trust: trust.current() });
+  return trustView({ files, sha256, config: { trustPath }, trust });
 }
 
 function bundle(version: number, fields: object): NonNullable<TrustRecord["bundle"]> {

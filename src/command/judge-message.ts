@@ -7,7 +7,7 @@ import {
   type CommandError,
 } from "./decode-command.ts";
 import { isEnvelope, readSignedEnvelope } from "../protocol/dsse.ts";
-import { withoutUndefined } from "../lib/json.ts";
+import { withoutUndefined, parseJson } from "../lib/json.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import {
   expiry,
@@ -124,7 +124,7 @@ function readMessage(
   { topic, payload }: CommandMessage,
   facts: CommandFacts,
 ): Reading | Extract<CommandJudgement, { type: "Ignore" }> {
-  const written = parsed(payload);
+  const written = parseJson(payload);
   if (!isEnvelope(written)) {
     if (written === undefined) return ignore("it is no JSON");
     return { type: "Read", value: written, signed: false, distrust: undefined };
@@ -135,19 +135,10 @@ function readMessage(
   const group = of?.type === "GroupCommand" ? of.group : undefined;
   return {
     type: "Read",
-    value: parsed(envelope.value.payload),
+    value: parseJson(envelope.value.payload),
     signed: true,
     distrust: facts.verify(envelope.value, group),
   };
-}
-
-function parsed(payload: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload)) as unknown;
-  } catch {
-    // Not JSON: it has no id and cannot be answered.
-    return undefined;
-  }
 }
 
 function replyTopic(

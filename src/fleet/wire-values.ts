@@ -3,17 +3,12 @@
 import { boolean, integer, string } from "../api/schema/codec.ts";
 import { readLeniently } from "../api/schema/read-value.ts";
 import type { Field, Type } from "../api/schema/type.ts";
-import { type JsonObject, isJsonObject } from "../lib/json.ts";
+import { type JsonObject, isJsonObject, parseJson } from "../lib/json.ts";
 
 /** A JSON object in UTF-8; undefined = anything else. */
 export function wireObject(payload: Uint8Array): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(payload));
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    // Not JSON: as good as no document.
-    return undefined;
-  }
+  const value = parseJson(payload);
+  return isJsonObject(value) ? value : undefined;
 }
 
 /** What is unusable in it is as good as absent; undefined = no JSON object. */

@@ -13,10 +13,11 @@ export function memberOf(value: unknown, name: string): unknown {
   return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** undefined = not JSON. */
-export function parseJson(text: string): unknown {
+/** undefined = not JSON, or bytes that are not UTF-8. */
+export function parseJson(written: string | Uint8Array): unknown {
   try {
-    return JSON.parse(text);
+    const isText = typeof written === "string";
+    return JSON.parse(isText ? written : new TextDecoder("utf-8", { fatal: true }).decode(written));
   } catch {
     // The error would quote the text, which may hold secrets.
     return undefined;

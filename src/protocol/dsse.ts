@@ -1,9 +1,10 @@
 // Signed messages: the DSSE envelope, and the bytes that are signed. No signature is verified here.
 // https://github.com/secure-systems-lab/dsse
 
-import { fieldOf, listOf, objectType, type Decoded } from "../api/schema/codec.ts";
+import { fieldOf, list, objectType, type Decoded } from "../api/schema/codec.ts";
 import { readValue } from "../api/schema/read-value.ts";
 import { base64, exactText } from "../api/schema/values.ts";
+import { isJsonObject, parseJson, type JsonObject } from "../lib/json.ts";
 import { failed, type FieldError, type Result } from "../lib/result.ts";
 import type { Sha256 } from "../lib/system-sha256.ts";
 
@@ -21,19 +22,16 @@ const MAX_SIGNATURES = 16;
 const SIGNATURE_BYTES = 64;
 const KEY_ID = /^[0-9a-f]{16}$/;
 
+const exact = fieldOf(exactText, "");
+const bytes = fieldOf(base64, new Uint8Array());
+
 const SIGNATURE = objectType("Signature", {
-  keyid: fieldOf(
-    exactText,
-    "",
-  )({
+  keyid: exact({
     about: "First 16 hex digits of the sha256 of the raw public key.",
     required: true,
     check: (id) => (KEY_ID.test(id) ? undefined : "must be 16 hex digits"),
   }),
-  sig: fieldOf(
-    base64,
-    new Uint8Array(),
-  )({
+  sig: bytes({
     about: "Ed25519 signature in base64.",
     required: true,
     check: ({ length }) =>
@@ -42,18 +40,9 @@ const SIGNATURE = objectType("Signature", {
 });
 
 const SIGNED_ENVELOPE = objectType("SignedEnvelope", {
-  payloadType: fieldOf(
-    exactText,
-    "",
-  )({ about: "What the payload is.", required: true, keep: true }),
-  payload: fieldOf(
-    base64,
-    new Uint8Array(),
-  )({ about: "The message, in base64.", required: true, keep: true }),
-  signatures: fieldOf(
-    listOf(SIGNATURE),
-    [],
-  )({
+  payloadType: exact({ about: "What the payload is.", required: true, keep: true }),
+  payload: bytes({ about: "The message, in base64.", required: true, keep: true }),
+  signatures: list(SIGNATURE, {
     about: `Signatures, 1 to ${MAX_SIGNATURES}.`,
     required: true,
     check: ({ length }) =>
@@ -71,12 +60,17 @@ export function payloadTypeOf(kind: SignedKind): string {
 
 /** `DSSEv1 LEN(type) type LEN(payload) payload`: the bytes that are signed. */
 export function preAuthEncoding(payloadType: string, payload: Uint8Array): Uint8Array {
-  const type = new TextEncoder().encode(payloadType);
-  const head = new TextEncoder().encode(`DSSEv1 ${type.length} ${payloadType} ${payload.length} `);
-  const bytes = new Uint8Array(head.length + payload.length);
-  bytes.set(head);
-  bytes.set(payload, head.length);
-  return bytes;
+  const length = new TextEncoder().encode(payloadType).length;
+  const head = new TextEncoder().encode(`DSSEv1 ${length} ${payloadType} ${payload.length} `);
+  const signed = new Uint8Array(head.length + payload.length);
+  signed.set(head);
+  signed.set(payload, head.length);
+  return signed;
+}
+
+/** `sha256:` + the sha256 of a payload. */
+export function digestOf(payload: Uint8Array, sha256: Sha256): string {
+  return `sha256:${sha256(payload)}`;
 }
 
 /** `publicKey` raw, 32 bytes. */
@@ -85,14 +79,8 @@ export function keyIdOf(publicKey: Uint8Array, sha256: Sha256): string {
 }
 
 /** Whether a parsed message is meant as an envelope, even an invalid one. */
-export function isEnvelope(value: unknown): value is Readonly<Record<string, unknown>> {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "payload" in value &&
-    "payloadType" in value &&
-    !("kind" in value)
-  );
+export function isEnvelope(value: unknown): value is JsonObject {
+  return isJsonObject(value) && "payload" in value && "payloadType" in value && !("kind" in value);
 }
 
 /** The payload is not parsed. Never throws. */
@@ -112,24 +100,12 @@ export type ReadMessage =
   | { readonly type: "Broken"; readonly errors: readonly FieldError[] }
   | { readonly type: "Plain" };
 
-const OBJECT = /^[ \t\r\n]*\{/;
-
 /** Reads only the outer envelope. Never throws. */
 export function readSignedMessage(payload: Uint8Array): ReadMessage {
-  const value = jsonObject(payload);
+  const value = parseJson(payload);
   if (!isEnvelope(value)) return { type: "Plain" };
   const read = readSignedEnvelope(value);
   return read.ok
     ? { type: "Signed", envelope: read.value }
     : { type: "Broken", errors: read.errors };
-}
-
-function jsonObject(payload: Uint8Array): unknown {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(payload);
-    return OBJECT.test(text) ? (JSON.parse(text) as unknown) : undefined;
-  } catch {
-    // Not JSON, or nested too deeply: not an envelope.
-    return undefined;
-  }
 }

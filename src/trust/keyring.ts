@@ -7,7 +7,7 @@ import {
   type TrustRecord,
 } from "../protocol/trust-bundle.ts";
 import { rootKeysOf, signersOf, type Keys } from "./signature-judge.ts";
-import { readSignedMessage } from "../protocol/dsse.ts";
+import { digestOf, readSignedMessage } from "../protocol/dsse.ts";
 import type { Sha256 } from "../lib/system-sha256.ts";
 
 /** Everything about trust that judging a message needs. */
@@ -60,7 +60,7 @@ export function keyringOf({ record, found, trustPath, sha256 }: KeyringInput): K
     signers: signersOf(bundle.keys, sha256),
     ...(bundle.notBefore === undefined ? {} : { notBefore: bundle.notBefore }),
     bundleVersion,
-    bundleDigest: `sha256:${sha256(payload)}`,
+    bundleDigest: digestOf(payload, sha256),
     ...(bundle.keys.length > 0
       ? {}
       : {

@@ -5,7 +5,12 @@ import {
   groupOf,
   type DocumentAddress,
 } from "../protocol/desired-document.ts";
-import { payloadTypeOf, type SignedEnvelope, readSignedMessage } from "../protocol/dsse.ts";
+import {
+  digestOf,
+  payloadTypeOf,
+  type SignedEnvelope,
+  readSignedMessage,
+} from "../protocol/dsse.ts";
 import { judgeSignature } from "./signature-judge.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
 import type { VerifySignature } from "../protocol/trust-bundle.ts";
@@ -83,11 +88,6 @@ function openEnvelope(
   const verdict = judgeSignature(message, keyring, verify);
   if (verdict.type === "Refused") return { type: "Unauthorized", digest, message: verdict.message };
   return { type: "Opened", payload, digest, signature: { byRoot: verdict.byRoot } };
-}
-
-/** `sha256:` + the sha256 of the payload. */
-export function digestOf(payload: Uint8Array, sha256: Sha256): string {
-  return `sha256:${sha256(payload)}`;
 }
 
 function addresseeOf(address: DocumentAddress): Addressee {

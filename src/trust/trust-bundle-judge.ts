@@ -5,7 +5,7 @@ import {
   type TrustBundle,
   type VerifySignature,
 } from "../protocol/trust-bundle.ts";
-import { type SignedEnvelope, readSignedMessage } from "../protocol/dsse.ts";
+import { digestOf, type SignedEnvelope, readSignedMessage } from "../protocol/dsse.ts";
 import { rootKeysOf, typeError, verifiedBy } from "./signature-judge.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
 import { DOCUMENT_LIMITS } from "../api/yaml/text-limits.ts";
@@ -37,7 +37,7 @@ export interface BundleRefusal {
 /** The payload is parsed only after the signature of a root key in force was verified. Never throws. */
 export function judgeTrustBundle(arrival: BundleArrival): BundleVerdict {
   const { message, sha256 } = arrival;
-  const refuse = refusalOf(`sha256:${sha256(message)}`);
+  const refuse = refusalOf(digestOf(message, sha256));
   if (message.length > DOCUMENT_LIMITS.bytes)
     return refuse(
       413,
@@ -62,7 +62,7 @@ export function judgeTrustBundle(arrival: BundleArrival): BundleVerdict {
 function judgeEnvelope(envelope: SignedEnvelope, arrival: BundleArrival): BundleVerdict {
   const { keyring, verify, sha256 } = arrival;
   const { payload } = envelope;
-  const digest = `sha256:${sha256(payload)}`;
+  const digest = digestOf(payload, sha256);
   // It was verified when it was accepted; its signers may have been removed since.
   if (digest === keyring.bundleDigest) return { type: "Unchanged" };
   const refuse = refusalOf(digest);

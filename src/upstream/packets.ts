@@ -2,6 +2,7 @@
 
 import type { ConnectAck, MqttMessage } from "../mqtt/mqtt-link.ts";
 import type { OutboxRow } from "../store/outbox/outbox.ts";
+import { parseJson, isJsonObject } from "../lib/json.ts";
 
 /** One PUBLISH and the rows it settles. */
 export interface Packet {
@@ -70,13 +71,8 @@ function eventPacket(rows: readonly OutboxRow[], { incarnation, session }: Event
 
 /** A damaged row still counts as an event, so that numbers have no hole. */
 function eventOf(n: number, payload: Uint8Array): object {
-  try {
-    const event: unknown = JSON.parse(new TextDecoder().decode(payload));
-    return typeof event === "object" && event !== null ? { n, ...event } : { n };
-  } catch {
-    // Not JSON: only the number is known.
-    return { n };
-  }
+  const event = parseJson(payload);
+  return isJsonObject(event) ? { n, ...event } : { n };
 }
 
 /** The message with the QoS and retain flag that this broker supports. */

@@ -26,12 +26,8 @@ import { rejectionIn } from "../rejections.ts";
 import { forbiddenByPolicy, type PodRules } from "../policy/pod-policy.ts";
 import { documentRejections, refusal, refusalFor, type DocumentRefusal } from "./refusal.ts";
 import { unmetRequirements, type NodeFacts } from "./requirements.ts";
-import {
-  digestOf,
-  openDocument,
-  type OpenedDocument,
-  type Trusted,
-} from "../../trust/open-document.ts";
+import { digestOf } from "../../protocol/dsse.ts";
+import { openDocument, type OpenedDocument, type Trusted } from "../../trust/open-document.ts";
 import { documentOf, judgeAge, judgeTarget, judgeVersion, type VersionVerdict } from "./version.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 

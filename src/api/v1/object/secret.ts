@@ -3,7 +3,7 @@
 import type { Node } from "../../decode/field-reader.ts";
 import { converted, objectType, string, text, type ObjectOf } from "../../schema/codec.ts";
 import type { Field } from "../../schema/type.ts";
-import { isJsonObject } from "../../../lib/json.ts";
+import { isJsonObject, parseJson } from "../../../lib/json.ts";
 import { base64, checkSize, content, immutable, MAX_DATA_BYTES } from "./config-map.ts";
 import { objectHead } from "../metadata.ts";
 
@@ -111,16 +111,9 @@ function checkJson(root: Node, data: Data, key: string): void {
   const bytes = data[key];
   if (bytes === undefined) requireKeys(root, data, [key]);
   // A longer one is refused for its size, and parsing it could cost hundreds of MiB.
-  else if (bytes.length <= MAX_DATA_BYTES && !isJsonText(bytes))
+  else if (
+    bytes.length <= MAX_DATA_BYTES &&
+    !isJsonObject(parseJson(new TextDecoder().decode(bytes)))
+  )
     root.findings.invalid(["data", key], REDACTED, "must be a JSON object");
-}
-
-/** Of an object. */
-function isJsonText(bytes: Uint8Array): boolean {
-  try {
-    return isJsonObject(JSON.parse(new TextDecoder().decode(bytes)));
-  } catch {
-    // The parser's message would show content.
-    return false;
-  }
 }

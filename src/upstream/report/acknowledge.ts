@@ -4,7 +4,11 @@
 import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
 import { failureWords, takenBack } from "../../api/pod/update-condition.ts";
 import { rfc3339, type Monotonic } from "../../lib/clock.ts";
-import type { DocumentState, ImageProgress } from "../../protocol/desired-document.ts";
+import type {
+  DocumentState,
+  ImageProgress,
+  DocumentVersion,
+} from "../../protocol/desired-document.ts";
 import type { Ack, LastRejected } from "../../protocol/reported-state.ts";
 import { reportedSource } from "../../protocol/wire-text.ts";
 import {
@@ -17,6 +21,7 @@ import type { PodUID } from "../../api/v1/pod.ts";
 import type { NodeStatus, PodStatus } from "../../api/v1/pod-status.ts";
 import type { PodHealth } from "../../rollout/pod-health.ts";
 import { isShadowed } from "../../source/merge-sources.ts";
+import type { Phase } from "../../protocol/status-codes.ts";
 
 /** What the node knows of the pods, and when. */
 export interface RunningFacts extends Pick<
@@ -54,6 +59,7 @@ interface Images {
 }
 
 type Verdict = Pick<Ack, "phase" | "code" | "message" | "lastGood" | "progress">;
+type Version = Omit<Ack, keyof Verdict | "since" | "lastRejected">;
 
 /** The acknowledgement of one MQTT source; undefined = it has neither accepted nor refused anything. */
 export function acknowledge(
@@ -65,10 +71,10 @@ export function acknowledge(
   const rejected = lastRejected && { ...lastRejected, at: rfc3339(lastRejected.at) };
   if (document === undefined)
     return rejected === undefined ? undefined : onlyRejected(source, rejected, facts);
-  const { epoch, generation, digest, policy, pods, signed = false } = document;
+  const { generation, policy, pods } = document;
   const { observedGeneration, rollout = [] } = state;
   const hasConverged = observedGeneration === generation;
-  const version = { source, epoch, generation, observedGeneration, digest, signed };
+  const version = versionOf({ ...document, observedGeneration }, source);
   const judged = { pods, policy, rollout, hasConverged, images };
   const { ack, ...answer } = acknowledgePods(version, judged, facts);
   return {
@@ -76,6 +82,11 @@ export function acknowledge(
     ack: { ...ack, ...(rejected === undefined ? {} : { lastRejected: rejected }) },
     ...(hasConverged ? {} : overtaken(state, source)),
   };
+}
+
+function versionOf(document: DocumentVersion, source: string): Version {
+  const { epoch, generation, observedGeneration, digest, signed = false } = document;
+  return { source, epoch, generation, observedGeneration, digest, signed };
 }
 
 const NO_VERSION = { epoch: "", generation: 0, observedGeneration: 0, digest: "", signed: false };
@@ -91,7 +102,7 @@ export function acknowledgeStatic(files: StaticFiles, facts: RunningFacts): Ackn
 }
 
 function acknowledgePods(
-  version: Omit<Ack, keyof Verdict | "since" | "lastRejected">,
+  version: Version,
   document: Pick<DocumentPods, "pods" | "policy" | "rollout" | "hasConverged"> & Images,
   facts: RunningFacts,
 ): Acknowledgement {
@@ -122,11 +133,9 @@ function overtaken(
   source: string,
 ): Pick<Acknowledgement, "superseded"> {
   if (superseded === undefined) return {};
-  const { epoch, generation, observedGeneration, digest, signed = false } = superseded;
-  const version = { source, epoch, generation, observedGeneration, digest, signed };
   const message = `generation ${document?.generation} took its place before it had converged`;
   const verdict = { phase: "Superseded", code: 410, message, since: rfc3339(acceptedAt) } as const;
-  return { superseded: { ...version, ...verdict } };
+  return { superseded: { ...versionOf(superseded, source), ...verdict } };
 }
 
 function verdictOf(
@@ -135,74 +144,68 @@ function verdictOf(
 ): Verdict {
   switch (health.type) {
     case "Converged":
-      return { phase: "Healthy", code: 200 };
+      return verdict("Healthy", 200);
     case "RolledBack": {
       const why = takenBack(health, failureWords(health.why));
-      const message = `pod ${health.name} was taken back: ${why}`;
-      const verdict = { phase: "RolledBack", code: 424, message } as const;
-      const { lastGood: generation } = health;
-      return generation === undefined ? verdict : { ...verdict, lastGood: { generation } };
+      const generation = health.lastGood;
+      return {
+        ...verdict("RolledBack", 424, `pod ${health.name} was taken back: ${why}`),
+        ...(generation === undefined ? {} : { lastGood: { generation } }),
+      };
     }
-    case "Failed": {
-      const message = `pod ${health.name}: ${failureWords(health.why)}`;
-      return { phase: "Degraded", code: 424, message };
-    }
+    case "Failed":
+      return verdict("Degraded", 424, `pod ${health.name}: ${failureWords(health.why)}`);
     case "Held":
-      return { phase: "Held", code: 423, message: `pod ${health.name}: ${health.why}` };
+      return verdict("Held", 423, `pod ${health.name}: ${health.why}`);
     case "Degraded":
-      return { phase: "Degraded", code: 424, ...degradedMessage(health.pod, previous) };
+      // While the pod is well again, the message of its failure stays.
+      return verdict("Degraded", 424, lateMessage(health.pod) ?? previous?.message);
     case "Received":
-      return { phase: "Received", code: 202 };
-    case "Downloading": {
-      const progress = images === undefined ? {} : { progress: images };
-      return { phase: "Downloading", code: 202, ...messageOf(health.pod), ...progress };
-    }
+      return verdict("Received", 202);
+    case "Downloading":
+      return {
+        ...verdict("Downloading", 202, lateMessage(health.pod)),
+        ...(images === undefined ? {} : { progress: images }),
+      };
     case "Applying":
-      return { phase: "Applying", code: 202, ...messageOf(health.pod) };
+      return verdict("Applying", 202, lateMessage(health.pod));
     case "Stopping": {
       const { leftovers } = health;
       const pods = leftovers === 1 ? "1 pod of before is" : `${leftovers} pods of before are`;
-      return { phase: "Applying", code: 202, message: `${pods} still stopping` };
+      return verdict("Applying", 202, `${pods} still stopping`);
     }
     case "Progressing":
-      return { phase: "Progressing", code: 202, ...messageOf(health.pod) };
-    case "Unproven": {
-      const message = "its pods are ready, and have yet to prove themselves";
-      return { phase: "Progressing", code: 202, message };
-    }
+      return verdict("Progressing", 202, lateMessage(health.pod));
+    case "Unproven":
+      return verdict("Progressing", 202, "its pods are ready, and have yet to prove themselves");
   }
 }
 
-/** While the pod is well again, the message of its failure stays. */
-function degradedMessage(pod: LatePod | undefined, previous: Ack | undefined) {
-  if (pod !== undefined) return messageOf(pod);
-  return previous?.message === undefined ? {} : { message: previous.message };
+function verdict(phase: Phase, code: number, message?: string): Verdict {
+  return message === undefined ? { phase, code } : { phase, code, message };
 }
 
 /** A sentence on the pod that everything waits for. */
-function messageOf(pod: LatePod | undefined): { readonly message?: string } {
-  if (pod === undefined) return {};
+function lateMessage(pod: LatePod | undefined): string | undefined {
+  if (pod === undefined) return undefined;
   const { name, health } = pod;
   const why = [health?.reason, health?.message].filter((part) => part !== undefined);
-  const sentence = `pod ${name} is ${health?.stage ?? "not started yet"}`;
-  return { message: [sentence, ...why].join(": ") };
+  return [`pod ${name} is ${health?.stage ?? "not started yet"}`, ...why].join(": ");
 }
 
 function sameVersion(
   ack: Ack | undefined,
   version: Pick<Ack, "epoch" | "generation" | "digest">,
 ): Ack | undefined {
-  if (ack === undefined) return undefined;
   const { epoch, generation, digest } = version;
-  const isSame = ack.epoch === epoch && ack.generation === generation && ack.digest === digest;
+  const isSame = ack?.epoch === epoch && ack.generation === generation && ack.digest === digest;
   return isSame ? ack : undefined;
 }
 
 /** `since` stays while version, phase and code stay. */
 function dated(verdict: Omit<Ack, "since">, facts: Pick<RunningFacts, "wall" | "previous">): Ack {
   const before = sameVersion(facts.previous, verdict);
-  const isSame =
-    before !== undefined && before.phase === verdict.phase && before.code === verdict.code;
+  const isSame = before?.phase === verdict.phase && before.code === verdict.code;
   return { ...verdict, since: isSame ? before.since : rfc3339(facts.wall) };
 }
 

@@ -1,6 +1,8 @@
 // Decides what one PUBLISH contains: one row of the outbox as the broker accepts it, or several events.
 
 import type { ConnectAck, MqttMessage } from "../mqtt/mqtt-link.ts";
+import { byteLength, jsonBytes } from "../protocol/wire-text.ts";
+import type { EventOrigin } from "./report/event-batch.ts";
 import type { OutboxRow } from "../store/outbox/outbox.ts";
 import { parseJson, isJsonObject } from "../lib/json.ts";
 
@@ -8,11 +10,6 @@ import { parseJson, isJsonObject } from "../lib/json.ts";
 export interface Packet {
   readonly message: MqttMessage;
   readonly ids: readonly number[];
-}
-
-export interface EventOrigin {
-  readonly incarnation: string;
-  readonly session: number;
 }
 
 /** Largest payload in bytes that joins several events. */
@@ -61,11 +58,10 @@ function plainPacket({ id, topic, payload, qos, retain, correlation }: OutboxRow
   return { message: { ...message, correlationData: correlation }, ids: [id] };
 }
 
-function eventPacket(rows: readonly OutboxRow[], { incarnation, session }: EventOrigin): Packet {
+function eventPacket(rows: readonly OutboxRow[], origin: EventOrigin): Packet {
   const { topic = "", qos = 1 } = rows[0] ?? {};
   const events = rows.map(({ id, payload }) => eventOf(id, payload));
-  const text = JSON.stringify({ incarnation, session, events });
-  const message = { topic, payload: new TextEncoder().encode(text), qos, retain: false };
+  const message = { topic, payload: jsonBytes({ ...origin, events }), qos, retain: false };
   return { message, ids: rows.map(({ id }) => id) };
 }
 
@@ -85,7 +81,7 @@ export function allowed(message: MqttMessage, ack: ConnectAck): MqttMessage {
 export function excess(message: MqttMessage, ack: ConnectAck): number {
   if (ack.maximumPacketSize === undefined) return 0;
   const { topic, payload, correlationData } = message;
-  const written = new TextEncoder().encode(topic).length + payload.length;
+  const written = byteLength(topic) + payload.length;
   const bytes = written + (correlationData?.length ?? 0) + OVERHEAD_BYTES;
   return Math.max(0, bytes - ack.maximumPacketSize);
 }

@@ -13,11 +13,11 @@ import type { MqttMessage, MqttSession, SessionEnd } from "../../mqtt/mqtt-link.
 import { brokerOptions } from "./broker-options.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
 import { allowedBy, lowered, type ConnectLimits } from "./connect-limits.ts";
-import { firstConnectDelay } from "./first-connect.ts";
 import { allowed } from "../packets.ts";
 import {
   decideReconnect,
   duplicateCondition,
+  firstConnectDelay,
   remember,
   STABLE_MS,
   type Attempt,
@@ -108,18 +108,17 @@ export class UpstreamConnection {
 
   async #stayConnected(signal: AbortSignal): Promise<void> {
     const { clock, random, config } = this.#options;
-    const first = { uptime: clock.monotonic(), max: config.reconnectMaxMs, dice: random.next() };
-    await clock.sleep(firstConnectDelay(first), signal);
+    const moment = () => ({
+      now: clock.monotonic(),
+      max: config.reconnectMaxMs,
+      dice: random.next(),
+    });
+    await clock.sleep(firstConnectDelay(moment()), signal);
     while (!signal.aborted) {
       const attempt = await this.#attempt(signal);
       if (attempt === undefined || signal.aborted) continue;
       this.#history = remember(this.#history, attempt);
-      const { delay, duplicateIdentity } = decideReconnect({
-        history: this.#history,
-        now: clock.monotonic(),
-        max: config.reconnectMaxMs,
-        dice: random.next(),
-      });
+      const { delay, duplicateIdentity } = decideReconnect({ ...moment(), history: this.#history });
       this.#setDuplicate(duplicateIdentity);
       await clock.sleep(delay, signal);
     }

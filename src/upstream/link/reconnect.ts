@@ -1,8 +1,8 @@
-// Decides from the history of attempts when to connect again, and whether another device uses the node's name.
+// Decides when to connect for the first time and again, and whether another device uses the node's name. After a power
+// cut a whole fleet boots in the same second.
 
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import type { Monotonic } from "../../lib/clock.ts";
-import { fleetPeriod } from "./first-connect.ts";
 
 /** One attempt to connect, successful or not. */
 export interface Attempt {
@@ -16,21 +16,25 @@ export interface Attempt {
   readonly code?: number;
 }
 
-export interface Reconnect {
+interface Reconnect {
   /** Ms to wait from now on. */
   readonly delay: number;
   /** Two devices seem to use one client id. */
   readonly duplicateIdentity: boolean;
 }
 
-export interface ReconnectInput {
-  /** As returned by `remember`. */
-  readonly history: readonly Attempt[];
+interface ConnectMoment {
+  /** Ms since the machine booted. */
   readonly now: Monotonic;
-  /** Longest back-off in ms (`mqtt.reconnectMax`). */
+  /** Longest wait between two attempts in ms (`mqtt.reconnectMax`). */
   readonly max: number;
   /** Uniform in [0, 1). */
   readonly dice: number;
+}
+
+interface ReconnectInput extends ConnectMoment {
+  /** As returned by `remember`. */
+  readonly history: readonly Attempt[];
 }
 
 /** A session of this many ms is stable: back-off and suspicion start again from zero. */
@@ -43,6 +47,25 @@ const KICKS = 3;
 const WINDOW_MS = 60_000;
 const PER_WINDOW = 2;
 const REMEMBERED = 32;
+/** A machine that booted more recently may have been switched on together with its whole fleet. */
+const JUST_BOOTED_MS = 5 * 60_000;
+/** A fleet that boots at once is spread over this many ms: 3.3 % of it in a second. */
+const FLEET_SPREAD_MS = 30_000;
+/** For an agent that started without a boot, ms. */
+const START_SPREAD_MS = 1_000;
+
+/** Ms to wait before the first attempt. */
+export function firstConnectDelay({ now, max, dice }: ConnectMoment): number {
+  return Math.max(START_SPREAD_MS, fleetPeriod(now, max)) * dice;
+}
+
+/**
+ * Least ms from a failed attempt to the next, while there has been no session since the start. Each node keeps its place
+ * in the half minute, so equally many connect in each second once the broker is back; random waits would bunch.
+ */
+export function fleetPeriod(uptime: Monotonic, max: number): number {
+  return uptime < JUST_BOOTED_MS ? Math.min(FLEET_SPREAD_MS, max) : 0;
+}
 
 /** The history with one more attempt; attempts before a stable session are dropped. */
 export function remember(history: readonly Attempt[], attempt: Attempt): readonly Attempt[] {

@@ -1,28 +1,27 @@
 // Which parts of an event are published; its number and the rest of the batch are added when it is sent.
 
-import type { EventObject, EventType, NewEvent, RecordedEvent } from "../../api/v1/events.ts";
+import type { EventContent, EventObject, NewEvent, RecordedEvent } from "../../api/v1/events.ts";
+import type { MessageNumber } from "../../protocol/reported-state.ts";
+import type { DroppedEvents } from "../../store/outbox/event-ring.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { jsonBytes, wireText } from "../../protocol/wire-text.ts";
 
 /** One of `events` in an EventBatch. */
-export interface WireEvent {
+export interface WireEvent extends EventContent {
   /** Only grows inside one incarnation. */
   readonly n: number;
   readonly time: string;
   /** The boot in which it happened: within one, the order of `n` is the order in time. */
   readonly boot: string;
-  readonly type: EventType;
-  readonly reason: string;
   readonly object: Pick<EventObject, "kind" | "namespace" | "name">;
-  readonly message: string;
   /** Absent = once. */
   readonly count?: number;
 }
 
+export type EventOrigin = Pick<MessageNumber, "incarnation" | "session">;
+
 /** What is published on `<R>/node/<n>/event`. */
-export interface EventBatch {
-  readonly incarnation: string;
-  readonly session: number;
+export interface EventBatch extends EventOrigin {
   readonly events: readonly WireEvent[];
 }
 
@@ -42,16 +41,9 @@ export function eventPayload(event: RecordedEvent, boot: string): Uint8Array {
   return jsonBytes(wire);
 }
 
-/** How many events of each type never reached the broker. */
-export type Lost = Readonly<Record<EventType, number>>;
-
 /** Reports how many events were dropped. */
-export function gapEvent({ Normal, Warning }: Lost, node: string): NewEvent {
+export function gapEvent({ Normal, Warning }: DroppedEvents, node: string): NewEvent {
   const message = `${Normal} Normal and ${Warning} Warning events were dropped before they were published`;
-  return {
-    type: "Warning",
-    reason: "EventsDropped",
-    object: { kind: "Node", name: node },
-    message,
-  };
+  const object = { kind: "Node", name: node };
+  return { type: "Warning", reason: "EventsDropped", object, message };
 }

@@ -158,8 +158,7 @@ function verdictOf(
     case "Held":
       return verdict("Held", 423, `pod ${health.name}: ${health.why}`);
     case "Degraded":
-      // While the pod is well again, the message of its failure stays.
-      return verdict("Degraded", 424, lateMessage(health.pod) ?? previous?.message);
+      return verdict("Degraded", 424, lateMessage(health.pod, previous));
     case "Received":
       return verdict("Received", 202);
     case "Downloading":
@@ -185,9 +184,9 @@ function verdict(phase: Phase, code: number, message?: string): Verdict {
   return message === undefined ? { phase, code } : { phase, code, message };
 }
 
-/** A sentence on the pod that everything waits for. */
-function lateMessage(pod: LatePod | undefined): string | undefined {
-  if (pod === undefined) return undefined;
+/** A sentence on the pod that everything waits for; while a failed pod is well again, the message of its failure. */
+function lateMessage(pod: LatePod | undefined, failure?: Ack): string | undefined {
+  if (pod === undefined) return failure?.message;
   const { name, health } = pod;
   const why = [health?.reason, health?.message].filter((part) => part !== undefined);
   return [`pod ${name} is ${health?.stage ?? "not started yet"}`, ...why].join(": ");

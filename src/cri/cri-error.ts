@@ -63,6 +63,14 @@ export function isNotFound(thrown: unknown): boolean {
   return hasCode(thrown, GrpcCode.NOT_FOUND);
 }
 
+/** undefined = the container, sandbox or image does not exist. */
+export function ifFound<T>(call: Promise<T>): Promise<T | undefined> {
+  return call.catch((thrown: unknown) => {
+    if (isNotFound(thrown)) return undefined;
+    throw thrown;
+  });
+}
+
 /** The runtime does not implement this call. */
 export function isUnimplemented(thrown: unknown): boolean {
   return hasCode(thrown, GrpcCode.UNIMPLEMENTED);

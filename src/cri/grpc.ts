@@ -15,7 +15,7 @@ import {
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { deadline, type Clock, type Deadline } from "../lib/clock.ts";
 import { AgentError } from "../lib/errors.ts";
-import { CriError, isNotFound } from "./cri-error.ts";
+import { CriError, ifFound } from "./cri-error.ts";
 import { GrpcCode } from "../lib/grpc-code.ts";
 
 export interface CallOptions {
@@ -187,11 +187,7 @@ class CallLimit implements Disposable {
 
 /** What does not exist counts as stopped, or as removed. */
 export async function ignoreNotFound(call: Promise<unknown>): Promise<void> {
-  try {
-    await call;
-  } catch (thrown) {
-    if (!isNotFound(thrown)) throw thrown;
-  }
+  await ifFound(call);
 }
 
 function isServiceError(thrown: unknown): thrown is ServiceError {

@@ -12,27 +12,17 @@ export function changedPods(
   const changed: PodUID[] = [];
   for (const [uid, summary] of listed) {
     const known = observed.get(uid);
-    if (known === undefined || fingerprint(summary) !== fingerprintOf(known)) changed.push(uid);
+    if (known === undefined || fingerprint(summary) !== fingerprint(known)) changed.push(uid);
   }
   for (const uid of observed.keys()) if (!listed.has(uid)) changed.push(uid);
   return changed;
 }
 
-function fingerprint(summary: PodSummary): string {
-  return [
-    ...summary.sandboxes.map((sandbox) => `${sandbox.id} ${sandbox.ready ? "Ready" : "NotReady"}`),
-    ...summary.containers.map((container) => `${container.id} ${container.state}`),
-  ]
-    .toSorted()
-    .join("\n");
-}
-
-function fingerprintOf(pod: ObservedPod): string {
-  return [
-    ...pod.sandboxes.map((sandbox) => `${sandbox.id} ${sandbox.state}`),
-    // A presumed exit differs from every list until the pod is observed again.
-    ...pod.containers.map(({ id, state, presumed }) => `${id} ${presumed === true ? "" : state}`),
-  ]
-    .toSorted()
-    .join("\n");
+/** A presumed exit differs from every list until the pod is observed again. */
+function fingerprint({ sandboxes, containers }: PodSummary | ObservedPod): string {
+  const states = [
+    ...sandboxes.map(({ id, state }) => `${id} ${state}`),
+    ...containers.map((one) => `${one.id} ${"presumed" in one ? "" : one.state}`),
+  ];
+  return states.toSorted().join("\n");
 }

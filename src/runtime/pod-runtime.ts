@@ -9,7 +9,7 @@ import {
   type RecordEvent,
 } from "../api/v1/events.ts";
 import type { CriClient } from "../cri/cri-client.ts";
-import { CriError, isNameReserved, isNetworkNotReady, isNotFound } from "../cri/cri-error.ts";
+import { CriError, ifFound, isNameReserved, isNetworkNotReady } from "../cri/cri-error.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
 import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf, type Reason, configError } from "../lib/errors.ts";
@@ -130,7 +130,8 @@ export class PodRuntime {
   /** A start whose answer was lost may have happened since the decision: then the next decision handles it. */
   async #removeUnstarted(id: string): Promise<undefined> {
     const { cri } = this.#options;
-    const state = await stateOf(cri, id);
+    const found = await ifFound(cri.containerStatus(id));
+    const state = found?.status?.state;
     if (state === undefined) return;
     if (state !== ContainerState.CONTAINER_CREATED)
       throw new AgentError({
@@ -248,16 +249,6 @@ function killMessage(reason: KillReason, name: string): string {
     case "Finished":
     case "DeadlineExceeded":
       return `Stopping container ${name}`;
-  }
-}
-
-/** undefined = does not exist. */
-async function stateOf(cri: CriClient, id: string): Promise<ContainerState | undefined> {
-  try {
-    return (await cri.containerStatus(id)).status?.state;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
   }
 }
 

@@ -7,6 +7,7 @@ import { ContainerState } from "../../src/cri/gen/runtime/v1/api_pb.ts";
 import { planGarbage } from "../../src/runtime/decide/garbage.ts";
 import { RuntimeReader } from "../../src/runtime/observe/runtime-reader.ts";
 import type { FakeContainer, FakeSandbox } from "../fakes/fake-cri-world.ts";
+import { NO_TERMINATION_FILES } from "../fakes/plain-world.ts";
 import type { SimAgent } from "./sim-agent.ts";
 import { podEnd, wrongContainer } from "./sim-final-container.ts";
 import { wrongKills } from "./sim-final-kills.ts";
@@ -150,7 +151,11 @@ export function strayVolumes(world: SimWorld): string | undefined {
 /** As the agent would see it if it looked now. */
 export async function wrongGarbage(world: SimWorld): Promise<string | undefined> {
   const { runtime, clock } = world.machine;
-  const reader = new RuntimeReader({ cri: runtime, instance: "default" });
+  const reader = new RuntimeReader({
+    cri: runtime,
+    instance: "default",
+    files: NO_TERMINATION_FILES,
+  });
   const looks = world.desired().map(({ uid }) => reader.inspectPod(uid, undefined));
   await clock.advance(1_000);
   for (const pod of await Promise.all(looks)) {

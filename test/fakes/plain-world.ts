@@ -2,6 +2,7 @@
 
 import { NO_OBJECTS } from "../../src/api/v1/object/local-object.ts";
 import type { PodObjects } from "../../src/podworkers/refresh-config.ts";
+import type { TerminationFiles } from "../../src/runtime/observe/termination-reader.ts";
 import type { RuntimeHelper } from "../../src/runtime/decide/action-input.ts";
 
 export const PLAIN_WORLD: RuntimeHelper = {
@@ -15,6 +16,12 @@ export const PLAIN_WORLD: RuntimeHelper = {
   mountsImages: () => false,
   refreshVolumes: () => [],
   prepareSubPath: (_pod, { volumePath, subPath }) => `${volumePath}/${subPath}`,
+};
+
+/** No container wrote a termination message or a log. */
+export const NO_TERMINATION_FILES: TerminationFiles = {
+  info: () => undefined,
+  tail: () => new Uint8Array(),
 };
 
 /** Nothing ever changes. */

@@ -1,7 +1,6 @@
 // Converts CRI's messages to plain data, for sandboxes and containers of this agent only.
 
 import type {
-  IdRange,
   ObservedContainer,
   ObservedContainerState,
   ObservedSandbox,
@@ -48,38 +47,30 @@ export function ourSelector(instance: string): Record<string, string> {
 }
 
 /** A sandbox from a list, which has no addresses. */
-export interface ListedSandbox {
-  readonly id: string;
-  readonly attempt: number;
-  readonly ready: boolean;
-  readonly createdAt: number;
+export interface ListedSandbox extends Omit<ObservedSandbox, "ips" | "hostNetwork"> {
   readonly identity: RuntimeIdentity;
   readonly source: SourceName | undefined;
-  readonly bootId?: string;
-  readonly activeSince?: number;
-  readonly userNamespace?: IdRange;
 }
 
 /** A container from a list, which has no times and exit codes. */
-export interface ListedContainer {
-  readonly id: string;
-  readonly name: string;
-  readonly attempt: number;
-  readonly sandboxId: string;
-  readonly state: ObservedContainerState;
+export interface ListedContainer extends Pick<
+  ObservedContainer,
+  "id" | "name" | "attempt" | "sandboxId" | "state"
+> {
   readonly identity: RuntimeIdentity;
 }
 
 export function listedSandbox(sandbox: PodSandbox, instance: string): ListedSandbox | undefined {
   const identity = identityOf(sandbox.labels, instance);
   if (identity === undefined) return undefined;
+  const source = sandbox.annotations[ANNOTATION.source];
   return {
     id: sandbox.id,
     attempt: sandbox.metadata?.attempt ?? 0,
-    ready: sandbox.state === PodSandboxState.SANDBOX_READY,
+    state: sandbox.state === PodSandboxState.SANDBOX_READY ? "Ready" : "NotReady",
     createdAt: milliseconds(sandbox.createdAt),
     identity,
-    source: sourceOf(sandbox.annotations[ANNOTATION.source]),
+    source: isSourceName(source) ? source : undefined,
     ...lifeOf(sandbox.annotations),
   };
 }
@@ -102,23 +93,12 @@ export function listedContainer(
 
 /** `status` undefined = not requested: a sandbox that is down has no addresses. */
 export function observedSandbox(
-  listed: ListedSandbox,
+  { identity: _identity, source: _source, ...listed }: ListedSandbox,
   status: PodSandboxStatus | undefined,
 ): ObservedSandbox {
   const mode = status?.linux?.namespaces?.options?.network;
-  return {
-    id: listed.id,
-    attempt: listed.attempt,
-    state: listed.ready ? "Ready" : "NotReady",
-    createdAt: listed.createdAt,
-    ips: sandboxAddresses(status),
-    hostNetwork: mode === NamespaceMode.NODE,
-    ...withoutUndefined({
-      bootId: listed.bootId,
-      activeSince: listed.activeSince,
-      userNamespace: listed.userNamespace,
-    }),
-  };
+  const hostNetwork = mode === NamespaceMode.NODE;
+  return { ...listed, ips: sandboxAddresses(status), hostNetwork };
 }
 
 /** The primary address first. */
@@ -130,20 +110,17 @@ export function sandboxAddresses(status: PodSandboxStatus | undefined): readonly
 
 /** `terminationMessage` of a container that has exited; "" = none. */
 export function observedContainer(
-  listed: ListedContainer,
+  { identity: _, ...listed }: ListedContainer,
   status: ContainerStatus,
   terminationMessage = "",
 ): ObservedContainer {
-  const digest = status.annotations[ANNOTATION.configDigest];
+  const configDigest = status.annotations[ANNOTATION.configDigest];
   const grace = Number.parseInt(status.annotations[ANNOTATION.gracePeriod] ?? "", 10);
+  const gracePeriodSeconds = Number.isSafeInteger(grace) && grace >= 0 ? grace : undefined;
   return {
-    id: listed.id,
-    name: listed.name,
-    attempt: listed.attempt,
-    sandboxId: listed.sandboxId,
+    ...listed,
     state: stateOf(status.state),
     hash: status.annotations[ANNOTATION.containerHash] ?? "",
-    ...(digest === undefined ? {} : { configDigest: digest }),
     image: firstText(status.image?.userSpecifiedImage, status.image?.image),
     imageID: firstText(status.imageId, status.imageRef),
     createdAt: milliseconds(status.createdAt),
@@ -153,7 +130,7 @@ export function observedContainer(
     reason: status.reason,
     message: joinedMessage(status.message, terminationMessage),
     ...stopFactsOf(status.annotations),
-    ...(Number.isSafeInteger(grace) && grace >= 0 ? { gracePeriodSeconds: grace } : {}),
+    ...withoutUndefined({ configDigest, gracePeriodSeconds }),
   };
 }
 
@@ -178,17 +155,12 @@ function lifeOf(
 ): Pick<ListedSandbox, "bootId" | "activeSince" | "userNamespace"> {
   const bootId = annotations[ANNOTATION.bootId] ?? "";
   const since = annotations[ANNOTATION.activeSince] ?? "";
-  const userNamespace = parseIdRange(annotations[ANNOTATION.userNamespace]);
   const isTime = /^[0-9]{1,15}(?:\.[0-9]{1,20})?$/.test(since);
-  return {
-    ...(bootId === "" ? {} : { bootId }),
-    ...(isTime ? { activeSince: Number(since) } : {}),
-    ...(userNamespace === undefined ? {} : { userNamespace }),
-  };
-}
-
-function sourceOf(text: string | undefined): SourceName | undefined {
-  return isSourceName(text) ? text : undefined;
+  return withoutUndefined({
+    bootId: bootId === "" ? undefined : bootId,
+    activeSince: isTime ? Number(since) : undefined,
+    userNamespace: parseIdRange(annotations[ANNOTATION.userNamespace]),
+  });
 }
 
 /** The first text that is not empty: older runtimes leave newer fields empty. */

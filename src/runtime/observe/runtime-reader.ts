@@ -8,8 +8,8 @@ import type {
 import { LABEL } from "../../api/pod/labels.ts";
 import type { PodUID } from "../../api/v1/pod.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
-import { isNotFound } from "../../cri/cri-error.ts";
-import { ContainerState, type ContainerStatus } from "../../cri/gen/runtime/v1/api_pb.ts";
+import { ifFound } from "../../cri/cri-error.ts";
+import { ContainerState } from "../../cri/gen/runtime/v1/api_pb.ts";
 import {
   listedContainer,
   listedSandbox,
@@ -33,24 +33,20 @@ export interface PodSummary {
 export interface RuntimeReaderOptions {
   readonly cri: CriClient;
   readonly instance: string;
-  /** For termination messages and logs; absent = they are not read. */
-  readonly files?: TerminationFiles;
+  /** For termination messages and logs. */
+  readonly files: TerminationFiles;
 }
 
 export class RuntimeReader {
-  readonly #cri: CriClient;
-  readonly #instance: string;
-  readonly #files: TerminationFiles | undefined;
+  readonly #options: RuntimeReaderOptions;
 
   constructor(options: RuntimeReaderOptions) {
-    this.#cri = options.cri;
-    this.#instance = options.instance;
-    this.#files = options.files;
+    this.#options = options;
   }
 
   /** All pods of this agent, by UID: two calls. */
   async listPods(signal?: AbortSignal): Promise<ReadonlyMap<PodUID, PodSummary>> {
-    return this.#list(ourSelector(this.#instance), signal);
+    return this.#list(ourSelector(this.#options.instance), signal);
   }
 
   /**
@@ -61,7 +57,8 @@ export class RuntimeReader {
     uid: PodUID,
     before: ObservedPod | undefined,
   ): Promise<Omit<ObservedPod, "observedAt"> | undefined> {
-    const pods = await this.#list({ ...ourSelector(this.#instance), [LABEL.podUID]: uid });
+    const ours = ourSelector(this.#options.instance);
+    const pods = await this.#list({ ...ours, [LABEL.podUID]: uid });
     const summary = pods.get(uid);
     return summary === undefined ? undefined : this.inspect(summary, before);
   }
@@ -87,10 +84,11 @@ export class RuntimeReader {
     selector: Record<string, string>,
     signal?: AbortSignal,
   ): Promise<ReadonlyMap<PodUID, PodSummary>> {
+    const { cri, instance } = this.#options;
     const filter = { labelSelector: selector };
     const [sandboxes, containers] = await Promise.all([
-      this.#cri.listPodSandbox(filter, { signal }),
-      this.#cri.listContainers(filter, { signal }),
+      cri.listPodSandbox(filter, { signal }),
+      cri.listContainers(filter, { signal }),
     ]);
     const pods = new Map<
       PodUID,
@@ -102,11 +100,11 @@ export class RuntimeReader {
       return known;
     };
     for (const sandbox of sandboxes) {
-      const listed = listedSandbox(sandbox, this.#instance);
+      const listed = listedSandbox(sandbox, instance);
       if (listed !== undefined) of(listed.identity).sandboxes.push(listed);
     }
     for (const container of containers) {
-      const listed = listedContainer(container, this.#instance);
+      const listed = listedContainer(container, instance);
       if (listed !== undefined) of(listed.identity).containers.push(listed);
     }
     return pods;
@@ -117,13 +115,11 @@ export class RuntimeReader {
     before: ObservedPod | undefined,
   ): Promise<ObservedSandbox | undefined> {
     const known = before?.sandboxes.find((sandbox) => sandbox.id === listed.id);
-    if (known !== undefined && !listed.ready) return { ...known, state: "NotReady" };
+    if (known !== undefined && listed.state === "NotReady") return { ...known, state: "NotReady" };
     const isSettled = known?.state === "Ready" && (known.hostNetwork || known.ips.length > 0);
     if (isSettled) return known;
-    return ifFound(async () => {
-      const { status } = await this.#cri.podSandboxStatus(listed.id);
-      return observedSandbox(listed, status);
-    });
+    const answer = await ifFound(this.#options.cri.podSandboxStatus(listed.id));
+    return answer && observedSandbox(listed, answer.status);
   }
 
   async #container(
@@ -133,26 +129,13 @@ export class RuntimeReader {
     const known = before?.containers.find((container) => container.id === listed.id);
     const isSettled = known?.state === listed.state && known.presumed !== true;
     if (isSettled && listed.state !== "Unknown") return known;
-    return ifFound(async () => {
-      const { status } = await this.#cri.containerStatus(listed.id);
-      if (status === undefined) return undefined;
-      const hasExited = status.state === ContainerState.CONTAINER_EXITED;
-      return observedContainer(listed, status, hasExited ? this.#terminationMessage(status) : "");
-    });
-  }
-
-  #terminationMessage(status: ContainerStatus): string {
-    return this.#files === undefined ? "" : readTerminationMessage(this.#files, status);
-  }
-}
-
-/** undefined = it vanished between the list and this call. */
-async function ifFound<T>(look: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await look();
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
+    const { cri, files } = this.#options;
+    // It may vanish between the list and this call.
+    const status = (await ifFound(cri.containerStatus(listed.id)))?.status;
+    if (status === undefined) return undefined;
+    const hasExited = status.state === ContainerState.CONTAINER_EXITED;
+    const message = hasExited ? readTerminationMessage(files, status) : "";
+    return observedContainer(listed, status, message);
   }
 }
 

@@ -15,6 +15,7 @@ import { containerFacts, sandboxFacts } from "../../fakes/config-facts.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import type { Program } from "../../fakes/fake-cri-world.ts";
 import { FakeRuntime, type FakeRuntimeOptions } from "../../fakes/fake-runtime.ts";
+import { NO_TERMINATION_FILES } from "../../fakes/plain-world.ts";
 
 const IMAGE = "local/busybox:1";
 const SHOWN: ReadonlySet<string> = new Set([
@@ -100,7 +101,11 @@ export class KillWorld {
   }
 
   async look(): Promise<ObservedPod> {
-    const reader = new RuntimeReader({ cri: this.runtime, instance: "default" });
+    const reader = new RuntimeReader({
+      cri: this.runtime,
+      instance: "default",
+      files: NO_TERMINATION_FILES,
+    });
     const [uid = ""] = (await reader.listPods()).keys();
     const observed = await reader.inspectPod(uid, undefined);
     if (observed === undefined) throw new Error("the runtime has nothing of the pod");

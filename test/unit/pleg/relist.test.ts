@@ -10,9 +10,10 @@ function summary(
   ready: boolean,
   containers: Partial<PodSummary["containers"][number]>[] = [],
 ): PodSummary {
+  const state = ready ? "Ready" : "NotReady";
   return {
     identity,
-    sandboxes: [{ id: "sandbox-0", attempt: 0, ready, createdAt: 1, identity, source: "file" }],
+    sandboxes: [{ id: "sandbox-0", attempt: 0, state, createdAt: 1, identity, source: "file" }],
     containers: containers.map((more) => ({
       id: "a-0",
       name: "a",

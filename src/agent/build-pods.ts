@@ -18,11 +18,12 @@ import { StatusPublisher, type StatusPublisherOptions } from "../podworkers/publ
 import type { ProbeExec } from "../prober/run-probe.ts";
 import { ProbeManager } from "../prober/probe-manager.ts";
 import { ContainerDrafts } from "../runtime/container-draft.ts";
-import type { EnsureImage, RuntimeHelper } from "../runtime/decide/action-input.ts";
+import type { EnsureImage } from "../runtime/decide/action-input.ts";
+import type { RuntimeHelper } from "../runtime/runtime-helper.ts";
 import { PodKiller } from "../runtime/kill-pod.ts";
 import { LifecycleRunner } from "../runtime/lifecycle.ts";
 import { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
-import { type NodePodConfigs, podConfigs } from "../runtime/pod-configs.ts";
+import { type PodConfigs, podConfigs } from "../runtime/pod-configs.ts";
 import { PodRuntime } from "../runtime/pod-runtime.ts";
 import { RunOptionsGenerator } from "../runtime/run-container-options.ts";
 import { ContainerStarter } from "../runtime/start-container.ts";
@@ -63,7 +64,7 @@ export interface PodsOptions
     Pick<ActionPerformerOptions, "network">,
     Pick<StatusPublisherOptions, "addresses" | "desired" | "onStatusChanged" | "onPodGone"> {
   readonly lifecycle: PodLifecycle;
-  readonly configs: NodePodConfigs;
+  readonly configs: PodConfigs;
   readonly helper: RuntimeHelper;
   readonly objects: PodObjects;
   readonly volumes: Pick<
@@ -239,7 +240,7 @@ export function buildNodePods(options: NodePodsOptions): PodRunner {
 }
 
 /** A volume's path is checked again right before a container mounts it. */
-function checkingPaths(configs: NodePodConfigs, volumes: Volumes): NodePodConfigs {
+function checkingPaths(configs: PodConfigs, volumes: Volumes): PodConfigs {
   return {
     ...configs,
     container: (wanted, container, found) => {

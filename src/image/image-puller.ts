@@ -9,7 +9,7 @@ import type { Monotonic } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
 import { Limiter } from "../lib/limiter.ts";
 import { jitter } from "../lib/random.ts";
-import type { LocalImage } from "../runtime/decide/action-input.ts";
+import type { LocalImage } from "../runtime/cri-config/security-context.ts";
 import { alreadyPresent, pulled, pullFailed, pulling, refused } from "./image-events.ts";
 import { normalizedName, parseImageReference, type ImageReference } from "./image-reference.ts";
 import type { PullCredentials } from "./pull-secrets.ts";

@@ -5,7 +5,7 @@ import { podName } from "../api/v1/pod.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import { planGarbage } from "../runtime/decide/garbage.ts";
-import type { PodConfigs } from "../runtime/decide/action-input.ts";
+import type { PodConfigs } from "../runtime/pod-configs.ts";
 import type { PodLook } from "./pod-sync-state.ts";
 
 const AGAIN_MS = 60_000;

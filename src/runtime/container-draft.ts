@@ -10,10 +10,10 @@ import type {
   ContainerDraft,
   ContainerFacts,
   ContainerImages,
-  RuntimeHelper,
   EnsureImage,
-  PodConfigs,
 } from "./decide/action-input.ts";
+import type { RuntimeHelper } from "./runtime-helper.ts";
+import type { PodConfigs } from "./pod-configs.ts";
 import {
   type RunOptionsGenerator,
   type RunContainerFacts,

@@ -10,7 +10,7 @@ import type { Files } from "../host/files.ts";
 import { cgroupParent } from "./cgroup/cgroup-parent.ts";
 import { containerConfig, type ContainerConfigFacts } from "./cri-config/container-config.ts";
 import type { RuntimeFeatures } from "./cri-config/features.ts";
-import type { PodConfigs } from "./decide/action-input.ts";
+import type { ContainerFacts, SandboxAttempt } from "./decide/action-input.ts";
 import { etcHostsPath } from "./cri-config/hosts-file.ts";
 import { podDns, type DnsConfig, isOnlyStub, parseResolvConf } from "./cri-config/pod-dns.ts";
 import { sandboxConfig, runtimeHandlerOf } from "./cri-config/sandbox-config.ts";
@@ -32,16 +32,13 @@ export interface PodConfigsOptions extends PodCgroupsOptions {
   readonly devices: { has(path: string): boolean };
 }
 
-export interface NodePodConfigs extends PodConfigs {
-  /** Removes what the runtime leaves of a pod's cgroup. Never throws. */
-  removeCgroup(uid: PodUID): void;
-}
+export type PodConfigs = ReturnType<typeof podConfigs>;
 
 /** Exists only while SELinux is enabled in the kernel. */
 const SELINUX = "/sys/fs/selinux/enforce";
 const CPUS = "/sys/devices/system/cpu";
 
-export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
+export function podConfigs(options: PodConfigsOptions) {
   const { edges, config } = options;
   const { files, machine } = edges;
   const { instance, podLogsDir } = config;
@@ -61,8 +58,9 @@ export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
     ...(pod.spec.hostUsers ? {} : { userNamespace: idRanges.of(uid) }),
   });
   return {
-    runtimeHandler: ({ pod }) => runtimeHandlerOf(pod, config.runtimeClasses),
-    sandbox: (desired, { attempt, activeSince }) =>
+    /** The runtime handler that runs the pod; "" = the default. Throws AgentError. */
+    runtimeHandler: ({ pod }: DesiredPod) => runtimeHandlerOf(pod, config.runtimeClasses),
+    sandbox: (desired: DesiredPod, { attempt, activeSince }: SandboxAttempt) =>
       sandboxConfig(desired, {
         ...security,
         ...ofPod(desired),
@@ -76,9 +74,11 @@ export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
         clusterDomain: config.clusterDomain,
         cgroupParent: cgroupParent(cgroups.place(desired.uid, qosClass(desired.pod.spec))),
       }),
-    prepareCgroup: (desired) => cgroups.prepare(desired),
-    settleCgroup: (desired) => cgroups.settle(desired),
-    container: (desired, container, facts) => {
+    /** Called before the sandbox is created: sets the limits of the pod as a whole. Throws AgentError. */
+    prepareCgroup: (desired: DesiredPod) => cgroups.prepare(desired),
+    /** Called after the sandbox, before any container: the same where only the runtime can create cgroups. Throws AgentError. */
+    settleCgroup: (desired: DesiredPod) => cgroups.settle(desired),
+    container: (desired: DesiredPod, container: Container, facts: ContainerFacts) => {
       requireMemoryCgroup(container, cgroupFacts);
       return containerConfig(desired, container, {
         ...facts,
@@ -92,12 +92,16 @@ export function podConfigs(options: PodConfigsOptions): NodePodConfigs {
         limitsSwap: cgroupFacts.hasSwap,
       });
     },
-    containerLogDirectory: ({ pod }, container) =>
+    /** Directory of one container's logs. */
+    containerLogDirectory: ({ pod }: DesiredPod, container: string) =>
       `${podLogDirectory(podLogsDir, pod.metadata)}/${container}`,
-    terminationLog: ({ uid }, container, attempt) =>
+    /** Host path of one instance's termination message. */
+    terminationLog: ({ uid }: DesiredPod, container: string, attempt: number) =>
       terminationLogPath(config.stateDir, { uid, container, attempt }),
-    etcHosts: ({ uid }) => etcHostsPath(config.stateDir, uid),
-    removeCgroup: (uid) => {
+    /** Host path of the file that is /etc/hosts in every container of the pod. */
+    etcHosts: ({ uid }: DesiredPod) => etcHostsPath(config.stateDir, uid),
+    /** Removes what the runtime leaves of a pod's cgroup. Never throws. */
+    removeCgroup: (uid: PodUID) => {
       idRanges.forget(uid);
       cgroups.remove(uid);
     },

@@ -20,9 +20,9 @@ import type {
   EarlyStart,
   EnsureImage,
   ImageRefs,
-  PodConfigs,
   SandboxRef,
 } from "./decide/action-input.ts";
+import type { PodConfigs } from "./pod-configs.ts";
 import type { PodKiller } from "./kill-pod.ts";
 import { sandboxAddresses } from "./observe/observe.ts";
 import type { KillReason, PodAction } from "./decide/pod-action.ts";

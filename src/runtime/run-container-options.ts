@@ -4,14 +4,9 @@
 import type { EventContent } from "../api/v1/events.ts";
 import type { Files } from "../host/files.ts";
 import { AgentError, messageOf, reasonOf, configError, CONFIG_ERROR } from "../lib/errors.ts";
-import type {
-  ActionInput,
-  ContainerFacts,
-  RuntimeHelper,
-  PodConfigs,
-  SandboxRef,
-  SubPath,
-} from "./decide/action-input.ts";
+import type { ActionInput, ContainerFacts, SandboxRef, SubPath } from "./decide/action-input.ts";
+import type { RuntimeHelper } from "./runtime-helper.ts";
+import type { PodConfigs } from "./pod-configs.ts";
 import { configText } from "./decide/config-changes.ts";
 import { resolveEnvironment, type EnvEntry } from "./cri-config/environment.ts";
 import { asWritten } from "./cri-config/expansion.ts";

@@ -8,7 +8,7 @@ import type { Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { allocatableOf } from "./cgroup/pod-cgroups.ts";
 import type { RuntimeFeatures } from "./cri-config/features.ts";
-import type { RuntimeHelper, SubPath } from "./decide/action-input.ts";
+import type { SubPath } from "./decide/action-input.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface RuntimeHelperOptions {
@@ -16,7 +16,7 @@ export interface RuntimeHelperOptions {
   readonly config: Pick<AgentConfig, "clusterDomain">;
   readonly nodeName: string;
   readonly allocatable: NodeAllocatable;
-  readonly addresses: Pick<RuntimeHelper, "hostIPs">;
+  readonly addresses: { hostIPs(): readonly string[] };
   readonly desired: { objectsFor(pod: DesiredPod): LocalObjects };
   readonly runtime: { readonly features: RuntimeFeatures };
   readonly volumes: {
@@ -28,23 +28,34 @@ export interface RuntimeHelperOptions {
 const ETC_HOSTS = "/etc/hosts";
 const ETC_HOSTS_BYTES = 1024 * 1024;
 
-export function runtimeHelper(options: RuntimeHelperOptions): RuntimeHelper {
+export type RuntimeHelper = ReturnType<typeof runtimeHelper>;
+
+export function runtimeHelper(options: RuntimeHelperOptions) {
   const { edges, config, nodeName, allocatable, addresses, desired, runtime, volumes } = options;
   const { files, store } = edges;
   return {
     nodeName,
+    /** "" = none. */
     clusterDomain: config.clusterDomain,
+    /** The limits of a container without its own. */
     allocatable,
+    /** The primary address first; also the addresses of a pod with hostNetwork. */
     hostIPs: () => addresses.hostIPs(),
+    /** Text of the node's own /etc/hosts; "" = none. */
     nodeHosts: () =>
       files.target(ETC_HOSTS) === undefined
         ? ""
         : new TextDecoder().decode(files.readFollowing(ETC_HOSTS, ETC_HOSTS_BYTES)),
-    objects: (pod) => desired.objectsFor(pod),
-    configDigest: (text) => store.secrets.configDigest(text),
+    /** The current ConfigMaps and Secrets that this pod may read. */
+    objects: (pod: DesiredPod) => desired.objectsFor(pod),
+    /** `v1:<key>:<hmac>` of what a container reads. */
+    configDigest: (text: string) => store.secrets.configDigest(text),
+    /** Whether the runtime can mount images as volumes. */
     mountsImages: () => runtime.features.imageVolumes,
-    refreshVolumes: (pod, starting) => volumes.refresh(pod, starting).problems,
-    prepareSubPath: (pod, part) => volumes.prepareSubPath(pod, part),
+    /** Brings volumes whose changes `starting` would not see (subPath) up to date; returns the problems as sentences. */
+    refreshVolumes: (pod: Pod, starting: Container) => volumes.refresh(pod, starting).problems,
+    /** The host path to mount for a part of a volume, protected against symbolic links out of it. Throws AgentError. */
+    prepareSubPath: (pod: Pod, part: SubPath) => volumes.prepareSubPath(pod, part),
   };
 }
 

@@ -12,13 +12,8 @@ import { isNameReserved } from "../cri/cri-error.ts";
 import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Limiter } from "../lib/limiter.ts";
-import type {
-  ActionInput,
-  ContainerDraft,
-  EarlyStart,
-  PodConfigs,
-  SandboxRef,
-} from "./decide/action-input.ts";
+import type { ActionInput, ContainerDraft, EarlyStart, SandboxRef } from "./decide/action-input.ts";
+import type { PodConfigs } from "./pod-configs.ts";
 import { canBeDraftedEarly, type ContainerDrafts } from "./container-draft.ts";
 import type { RunOptionsGenerator } from "./run-container-options.ts";
 import { asWritten } from "./cri-config/expansion.ts";

@@ -27,11 +27,9 @@ import { AgentError } from "../../src/lib/errors.ts";
 import { createLogger, type Logger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
 import type { PodObjects } from "../../src/podworkers/refresh-config.ts";
-import type {
-  RuntimeHelper,
-  LocalImage,
-  PodConfigs,
-} from "../../src/runtime/decide/action-input.ts";
+import type { LocalImage } from "../../src/runtime/cri-config/security-context.ts";
+import type { RuntimeHelper } from "../../src/runtime/runtime-helper.ts";
+import type { PodConfigs } from "../../src/runtime/pod-configs.ts";
 import { addonPath } from "#sqlite-addon";
 import type { Removals } from "../../src/store/pod-records.ts";
 import { Store } from "../../src/store/store.ts";
@@ -246,7 +244,7 @@ export function bootPods(options: PodProcessOptions): PodProcess {
   const runner = buildPods({
     ...common,
     lifecycle,
-    configs: { ...plainConfigs(logs), removeCgroup: () => undefined },
+    configs: plainConfigs(logs),
     ensureImage: options.ensureImage,
     record: options.record ?? (() => undefined),
     helper: { ...PLAIN_WORLD, ...options.world },
@@ -314,6 +312,7 @@ function plainConfigs(logs: string): PodConfigs {
     runtimeHandler: () => "",
     prepareCgroup: () => undefined,
     settleCgroup: () => undefined,
+    removeCgroup: () => undefined,
     sandbox: (desired, { attempt }) => ({
       metadata: {
         name: desired.pod.metadata.name,

@@ -3,7 +3,7 @@
 import { NO_OBJECTS } from "../../src/api/v1/object/local-object.ts";
 import type { PodObjects } from "../../src/podworkers/refresh-config.ts";
 import type { TerminationFiles } from "../../src/runtime/observe/termination-reader.ts";
-import type { RuntimeHelper } from "../../src/runtime/decide/action-input.ts";
+import type { RuntimeHelper } from "../../src/runtime/runtime-helper.ts";
 
 export const PLAIN_WORLD: RuntimeHelper = {
   nodeName: "node",

@@ -5,7 +5,6 @@ import { ANNOTATION, LABEL } from "../../api/pod/labels.ts";
 import { containerLogPath } from "../../api/pod/log-paths.ts";
 import type { ContainerConfigInit } from "../../cri/cri-client.ts";
 import { Signal } from "../../cri/gen/runtime/v1/api_pb.ts";
-import type { LocalImage } from "../decide/action-input.ts";
 import { cdiAnnotations, containerDevices, type DeviceFacts } from "./container-devices.ts";
 import { containerMounts, type MountFacts } from "./container-mounts.ts";
 import { valuesOf, type EnvEntry } from "./environment.ts";
@@ -13,7 +12,11 @@ import { expand } from "./expansion.ts";
 import { unsupported } from "./features.ts";
 import { linuxResources, type ResourcePolicy } from "../cgroup/linux-resources.ts";
 import { identityLabels } from "./sandbox-config.ts";
-import { containerSecurityContext, type SecurityFacts } from "./security-context.ts";
+import {
+  containerSecurityContext,
+  type LocalImage,
+  type SecurityFacts,
+} from "./security-context.ts";
 import { stopAnnotations } from "./stop-annotations.ts";
 import type { Container } from "../../api/v1/container.ts";
 import { configError } from "../../lib/errors.ts";

@@ -16,13 +16,21 @@ import {
   SecurityProfile_ProfileType as ProfileType,
   SupplementalGroupsPolicy,
 } from "../../cri/gen/runtime/v1/api_pb.ts";
-import type { LocalImage } from "../decide/action-input.ts";
 import { unsupported, type RuntimeFeatures } from "./features.ts";
 import { appArmorProfile, seccompProfile, type SeccompFacts } from "./seccomp.ts";
 import type { Container } from "../../api/v1/container.ts";
 import { namespaceOptions } from "./namespaces.ts";
 import { configError } from "../../lib/errors.ts";
 import { withoutUndefined } from "../../lib/json.ts";
+
+/** An image on this node and its user; neither uid nor name = root. */
+export interface LocalImage {
+  /** The runtime's reference. */
+  readonly ref: string;
+  readonly uid?: number;
+  /** "" = none, or `uid` is set. */
+  readonly username: string;
+}
 
 export interface SandboxSecurityFacts {
   readonly features: RuntimeFeatures;

@@ -110,7 +110,7 @@ export function sandboxAddresses(status: PodSandboxStatus | undefined): readonly
 
 /** `terminationMessage` of a container that has exited; "" = none. */
 export function observedContainer(
-  { identity: _, ...listed }: ListedContainer,
+  { identity: _identity, ...listed }: ListedContainer,
   status: ContainerStatus,
   terminationMessage = "",
 ): ObservedContainer {

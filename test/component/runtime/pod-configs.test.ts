@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Edges } from "../../../src/edges.ts";
 import { isDevice } from "../../../src/podworkers/missing-devices.ts";
-import { podConfigs, type NodePodConfigs } from "../../../src/runtime/pod-configs.ts";
+import { podConfigs, type PodConfigs } from "../../../src/runtime/pod-configs.ts";
 import { CONFIG_DEFAULTS } from "../../fakes/config-defaults.ts";
 import type { AgentConfig } from "../../../src/config/config.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
@@ -31,7 +31,7 @@ function configsOf(
   more: Partial<AgentConfig> = {},
   features: RuntimeFeatures = NO_FEATURES,
   files?: Files,
-): NodePodConfigs {
+): PodConfigs {
   const cgroups = {
     facts: { version: 2, controllers: ["memory"], mountPoint: "/", hasSwap: false },
   };
@@ -61,11 +61,7 @@ const facts: ContainerFacts = {
   subPaths: new Map(),
 };
 
-function containerOf(
-  configs: NodePodConfigs,
-  more: Partial<Container>,
-  spec: Partial<PodSpec> = {},
-) {
+function containerOf(configs: PodConfigs, more: Partial<Container>, spec: Partial<PodSpec> = {}) {
   const container = aContainer("a", more);
   const desired = aDesiredPod(aPod({ containers: [container], ...spec }));
   return configs.container(desired, container, facts);
@@ -156,7 +152,7 @@ describe("the name servers of the node", () => {
       readFollowing: (path) => new TextEncoder().encode(texts.get(path)),
     };
   }
-  const serversOf = (configs: NodePodConfigs): readonly string[] | undefined =>
+  const serversOf = (configs: PodConfigs): readonly string[] | undefined =>
     configs.sandbox(aDesiredPod(aPod()), { attempt: 0, activeSince: 0 }).dnsConfig?.servers;
 
   test("are looked up for each sandbox: a resolver may start after the agent", () => {

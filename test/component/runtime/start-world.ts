@@ -12,11 +12,11 @@ import { systemClock } from "../../../src/lib/system-clock.ts";
 import type {
   ActionInput,
   ContainerFacts,
-  RuntimeHelper,
   EarlyStart,
-  PodConfigs,
   SandboxRef,
 } from "../../../src/runtime/decide/action-input.ts";
+import type { RuntimeHelper } from "../../../src/runtime/runtime-helper.ts";
+import type { PodConfigs } from "../../../src/runtime/pod-configs.ts";
 import { ContainerDrafts } from "../../../src/runtime/container-draft.ts";
 import { RunOptionsGenerator } from "../../../src/runtime/run-container-options.ts";
 import { valuesOf } from "../../../src/runtime/cri-config/environment.ts";
@@ -165,6 +165,7 @@ export class StartWorld implements Disposable {
       terminationLog: (_desired, container, attempt) =>
         join(this.directory, "pod", container, String(attempt)),
       etcHosts: () => this.etcHosts,
+      removeCgroup: () => undefined,
     };
   }
 }

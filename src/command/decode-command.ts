@@ -3,9 +3,9 @@
 import { Findings } from "../api/decode/field-errors.ts";
 import { fieldOf, map, objectType, type Decoded } from "../api/schema/codec.ts";
 import { anything, atLeast, between, exactText, time } from "../api/schema/values.ts";
-import type { CommandResponse } from "../protocol/command.ts";
 import { TARGET } from "../protocol/desired-state.ts";
 import { MAX_TOPIC_BYTES } from "../protocol/mqtt-topics.ts";
+import { denied, type Denial } from "./denial.ts";
 import { COMMAND_VERBS, isCommandVerb, LATER_VERBS, type CommandVerb } from "./verbs.ts";
 
 export type ReadCommand =
@@ -14,11 +14,8 @@ export type ReadCommand =
       readonly type: "Invalid";
       /** Absent = it has no usable id, so that it cannot be answered. */
       readonly id?: string;
-      readonly code: 400 | 501;
-      readonly error: CommandError;
+      readonly denial: Denial;
     };
-
-export type CommandError = NonNullable<CommandResponse["error"]>;
 
 /** Bytes of a whole message; the envelope of a signed one adds a third to the command. */
 export const MAX_COMMAND_BYTES = 32 * 1024;
@@ -60,7 +57,7 @@ export const COMMAND = objectType("Command", {
   replyTo: text({
     about: "Topic of the answers, the node's response topic or below it.",
     check: (topic) =>
-      topic.length <= MAX_TOPIC_BYTES && TOPIC.test(topic)
+      isPlainTopic(topic)
         ? undefined
         : `must be a topic of at most ${MAX_TOPIC_BYTES} characters of ASCII without + and #`,
   }),
@@ -73,27 +70,21 @@ export function decodeCommand(value: unknown): ReadCommand {
   const findings = new Findings({ unknownFields: "warn" });
   const command = COMMAND.read({ findings, path: [], value });
   const [first] = findings.errors;
-  const error = wrong(first?.path ?? "", first?.message ?? "");
-  if (command === undefined || !ULID.test(command.id)) return { type: "Invalid", code: 400, error };
+  const wrong = denied(400, first?.message ?? "", first?.path ?? "");
+  if (command === undefined || !ULID.test(command.id)) return { type: "Invalid", denial: wrong };
   const { id, verb } = command;
-  if (isLater(verb)) return { type: "Invalid", id, code: 501, error: notSupported(verb) };
-  if (first !== undefined || !isCommandVerb(verb)) return { type: "Invalid", id, code: 400, error };
+  if (isLater(verb)) {
+    const denial = denied(501, `${verb} is not supported yet`, "verb");
+    return { type: "Invalid", id, denial };
+  }
+  if (first !== undefined || !isCommandVerb(verb)) return { type: "Invalid", id, denial: wrong };
   return { type: "Command", command: { ...command, verb } };
+}
+
+export function isPlainTopic(topic: string): boolean {
+  return topic.length <= MAX_TOPIC_BYTES && TOPIC.test(topic);
 }
 
 function isLater(verb: string): boolean {
   return LATER_VERBS.some((one) => one === verb);
-}
-
-function notSupported(verb: string): CommandError {
-  return {
-    category: "NotImplemented",
-    component: "commands",
-    element: "verb",
-    message: `${verb} is not supported yet`,
-  };
-}
-
-function wrong(element: string, message: string): CommandError {
-  return { category: "Invalid", component: "commands", element, message };
 }

@@ -4,13 +4,16 @@ import type { CommandMoment, CommandResponse, TakenCommand } from "../protocol/c
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import { RefusalLog } from "../lib/refusal-log.ts";
+import { jsonBytes } from "../protocol/wire-text.ts";
 import { CommandLimits } from "./limits.ts";
 import type { Command } from "./decode-command.ts";
+import { denied } from "./denial.ts";
 import { VERBS } from "./verbs.ts";
 import { judgeCommand, type CommandJudgement, type CommandRefusal } from "./judge-message.ts";
-import type { ExecuteCommand, ResponseRows, TakenCommands } from "./executor.ts";
-import { failure, onWire, responsePayload, responsesOf, type CommandOutcome } from "./response.ts";
+import type { Run, ResponseRows, TakenCommands } from "./executor.ts";
+import { failure, onWire, responsesOf, type CommandOutcome } from "./response.ts";
 import type { CommandFacts, CommandMessage } from "./judge-command.ts";
 
 export interface CommandsOptions {
@@ -19,7 +22,7 @@ export interface CommandsOptions {
   readonly taken: TakenCommands;
   readonly responses: ResponseRows;
   readonly facts: () => Omit<CommandFacts, "codeOf">;
-  readonly execute: ExecuteCommand;
+  readonly execute: Run;
   /** Commits everything that `run` writes, or nothing. */
   readonly atomically: (run: () => void) => void;
   /** The outbox has a new answer. */
@@ -99,8 +102,7 @@ export class Commands {
     this.#open.has(id) ? 0 : this.#options.taken.codeOf(id);
 
   #handle(message: CommandMessage, judgement: CommandJudgement): void {
-    const correlation =
-      message.correlationData === undefined ? {} : { correlation: message.correlationData };
+    const correlation = withoutUndefined({ correlation: message.correlationData });
     switch (judgement.type) {
       case "Ignore":
         return this.#refusalLog.warn("a command is ignored", { why: judgement.why });
@@ -145,11 +147,10 @@ export class Commands {
   #refuse(refusal: CommandRefusal, correlation: Pick<TakenCommand, "correlation">): void {
     const { id, phase, code, error, replyTo, untrusted } = refusal;
     if (phase !== "duplicate")
-      this.#refusalLog.warn("a command is refused", { code, why: error?.message ?? phase });
+      this.#refusalLog.warn("a command is refused", { code, why: error.message });
     if (!this.#limits.answers(untrusted)) return;
-    const details = error === undefined ? {} : { error: onWire(error) };
     const to = { id, replyTo, ...correlation, forgetAt: 0 };
-    this.#answer(to, [{ id, phase, code, ...details }]);
+    this.#answer(to, [{ id, phase, code, error: onWire(error) }]);
   }
 
   #take(work: Work): void {
@@ -243,11 +244,11 @@ export class Commands {
     const now = clock.now();
     const common = {
       topic,
-      ...(correlation === undefined ? {} : { correlation }),
+      ...withoutUndefined({ correlation }),
       expiresAt: Math.max(to.forgetAt - DAY_MS, now) + ANSWER_MS,
     };
     rows.add(
-      responses.map((response) => ({ ...common, payload: responsePayload(response) })),
+      responses.map((response) => ({ ...common, payload: jsonBytes(response) })),
       now,
     );
     onResponse();
@@ -268,17 +269,6 @@ function isQuick({ command }: Work): boolean {
 }
 
 function tooMany({ command, replyTo, statusOnly }: Runnable, message: string): CommandRefusal {
-  return {
-    type: "Refuse",
-    id: command.id,
-    replyTo,
-    untrusted: statusOnly,
-    phase: "denied",
-    code: 429,
-    error: {
-      category: "TooManyRequests",
-      component: "commands",
-      message,
-    },
-  };
+  const { id } = command;
+  return { type: "Refuse", id, replyTo, untrusted: statusOnly, ...denied(429, message) };
 }

@@ -1,7 +1,8 @@
 // The interfaces for carrying out commands: stores of answers and ids, and one function for each verb.
 
 import { readValue } from "../api/schema/read-value.ts";
-import type { CommandMoment, TakenCommand } from "../protocol/command.ts";
+import type { Commands as StoredCommands } from "../store/commands.ts";
+import type { Responses } from "../store/outbox/responses.ts";
 import type { Command } from "./decode-command.ts";
 import { refusedArgs, type CommandOutcome } from "./response.ts";
 import type { CommandVerb, Verb } from "./verbs.ts";
@@ -9,29 +10,14 @@ import type { CommandVerb, Verb } from "./verbs.ts";
 /** Characters of an argument's name in an answer. */
 const MAX_ELEMENT = 63;
 
-/** The accepted commands by id; implemented by store/commands. */
-export interface TakenCommands {
-  codeOf(id: string): number | undefined;
-  /** Number of ids held for this session. */
-  heldIn(session: number): number;
-  begin(command: TakenCommand, at: CommandMoment): void;
-  finish(command: TakenCommand, code: number, at: CommandMoment): void;
-  unfinished(): readonly TakenCommand[];
-}
+/** The accepted commands by id. */
+export type TakenCommands = Pick<
+  StoredCommands,
+  "codeOf" | "heldIn" | "begin" | "finish" | "unfinished"
+>;
 
-/** Answers that wait for the broker; implemented by store/responses. */
-export interface ResponseRows {
-  add(
-    responses: readonly {
-      readonly topic: string;
-      readonly payload: Uint8Array;
-      readonly correlation?: Uint8Array;
-      readonly expiresAt: number;
-    }[],
-    now: number,
-  ): void;
-  forgetExpired(now: number): void;
-}
+/** Answers that wait for the broker. */
+export type ResponseRows = Pick<Responses, "add" | "forgetExpired">;
 
 /** A command to carry out. */
 export interface CommandOrder {
@@ -46,17 +32,14 @@ export interface CommandOrder {
   readonly release: () => void;
 }
 
-/** Rejects on unexpected errors. */
-export type ExecuteCommand = Run;
-
-/** Carries one verb out. */
+/** Carries one verb out; rejects on unexpected errors. */
 export type Run = (order: CommandOrder) => CommandOutcome | Promise<CommandOutcome>;
 export type Runs = { readonly [verb in CommandVerb]: Run };
 
 /** Reads the arguments as the table of verbs declares them; others are refused. */
 export function running<A>(
   { arguments: type }: Verb<A>,
-  run: (args: A, order: CommandOrder) => CommandOutcome | Promise<CommandOutcome>,
+  run: (args: A, order: CommandOrder) => ReturnType<Run>,
 ): Run {
   return (order) => {
     const read = readValue(type, order.command.args);

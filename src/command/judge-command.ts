@@ -1,8 +1,9 @@
 // The reasons for which a readable command is denied.
 
-import type { ResponsePhase } from "../protocol/status-codes.ts";
 import { parseTopic } from "../protocol/mqtt-topics.ts";
 import type { Command } from "./decode-command.ts";
+import { denied, type Denial } from "./denial.ts";
+import { commandError } from "./response.ts";
 import { VERBS, verbsWhere } from "./verbs.ts";
 import type { SignedEnvelope } from "../protocol/dsse.ts";
 
@@ -34,8 +35,6 @@ export interface CommandFacts {
   readonly codeOf: (id: string) => number | undefined;
 }
 
-export type DenialPhase = Extract<ResponsePhase, "failed" | "expired" | "denied" | "duplicate">;
-
 const MAX_GROUP_TTL_SECONDS = 600;
 /** How far another trusted clock may be ahead. */
 const CLOCK_SKEW_MS = 60_000;
@@ -46,14 +45,6 @@ export interface CommandCase {
   readonly facts: CommandFacts;
   readonly signed: boolean;
   readonly signaturesRequired: boolean;
-}
-
-export interface Denial {
-  readonly phase: DenialPhase;
-  readonly code: number;
-  readonly category: string;
-  readonly element?: string;
-  readonly message: string;
 }
 
 /** Every name in the target must match. A signed command must also name the node or group of its topic, so that it cannot
@@ -67,11 +58,11 @@ function nameDenial(
   facts: CommandFacts,
 ): Denial | undefined {
   if (node !== undefined && node !== facts.node)
-    return otherTarget("node", `this node is ${facts.node}`);
+    return denied(403, `this node is ${facts.node}`, "target.node");
   if (group !== undefined && !facts.groups.includes(group))
-    return otherTarget("group", "this node is not in that group");
+    return denied(403, "this node is not in that group", "target.group");
   if (fleet !== undefined && facts.fleet !== undefined && fleet !== facts.fleet)
-    return otherTarget("fleet", "this node belongs to another fleet");
+    return denied(403, "this node belongs to another fleet", "target.fleet");
   return undefined;
 }
 
@@ -84,21 +75,11 @@ function topicDenial(
   const topic = parseTopic(facts.root, message.topic);
   if (topic?.type !== "GroupCommand")
     return node === undefined
-      ? otherTarget("node", "a command for one node must name the node")
+      ? denied(403, "a command for one node must name the node", "target.node")
       : undefined;
   return group === topic.group
     ? undefined
-    : otherTarget("group", "a command for a group must name the group of its topic");
-}
-
-function otherTarget(element: string, message: string): Denial {
-  return {
-    phase: "denied",
-    code: 403,
-    category: "Forbidden",
-    element: `target.${element}`,
-    message,
-  };
+    : denied(403, "a command for a group must name the group of its topic", "target.group");
 }
 
 export function unsignedDenial(
@@ -108,7 +89,7 @@ export function unsignedDenial(
   if (signed || !signaturesRequired || VERBS[verb].open) return undefined;
   const allowed = verbsWhere(({ open }) => open).join(" and ");
   const message = `this node requires signatures: without one, only ${allowed} are allowed; sign the command`;
-  return { phase: "denied", code: 401, category: "Unauthorized", element: "verb", message };
+  return denied(401, message, "verb");
 }
 
 export function expiry(
@@ -116,18 +97,12 @@ export function expiry(
   { message, facts, signed }: CommandCase,
 ): Denial | undefined {
   const { session, issuedAt, ttl, verb } = command;
-  const expired = (element: string, text: string): Denial => ({
-    phase: "expired",
-    code: 408,
-    category: "Expired",
-    element,
-    message: text,
-  });
   const ofGroup = parseTopic(facts.root, message.topic)?.type === "GroupCommand";
   if (session !== undefined ? session !== facts.session : signed && !ofGroup)
-    return expired(
-      "session",
+    return denied(
+      408,
       `the present session of this node is ${facts.session ?? "not begun"}`,
+      "session",
     );
   const changesGroup = ofGroup && VERBS[verb].changes;
   if (changesGroup) {
@@ -136,9 +111,9 @@ export function expiry(
   }
   if (issuedAt === undefined || !facts.clockTrusted) return undefined;
   if (facts.now > issuedAt + ttl * 1_000)
-    return expired("ttl", `it was issued more than ${ttl} s ago`);
+    return denied(408, `it was issued more than ${ttl} s ago`, "ttl");
   if (changesGroup && issuedAt > facts.now + CLOCK_SKEW_MS)
-    return expired("issuedAt", "it was issued in the future");
+    return denied(408, "it was issued in the future", "issuedAt");
   return undefined;
 }
 
@@ -147,24 +122,19 @@ function groupProblem(
   { ttl, issuedAt }: Command,
   { clockTrusted }: CommandFacts,
 ): Denial | undefined {
-  const denied = (element: string, message: string): Denial => ({
-    phase: "denied",
-    code: 403,
-    category: "Forbidden",
-    element,
-    message,
-  });
   if (ttl > MAX_GROUP_TTL_SECONDS)
     return denied(
-      "ttl",
+      403,
       `must be at most ${MAX_GROUP_TTL_SECONDS} s in a command that changes a group`,
+      "ttl",
     );
   if (issuedAt === undefined)
-    return denied("issuedAt", "is required in a command that changes a group");
+    return denied(403, "is required in a command that changes a group", "issuedAt");
   if (!clockTrusted)
     return denied(
-      "issuedAt",
+      403,
       "the clock of this node is not synchronised, so the age of the command is unknown",
+      "issuedAt",
     );
   return undefined;
 }
@@ -173,11 +143,6 @@ export function repetition({ id }: Command, { codeOf }: CommandFacts): Denial | 
   const code = codeOf(id);
   if (code === undefined) return undefined;
   const message = code === 0 ? "the command is running" : `the command was answered with ${code}`;
-  return {
-    phase: "duplicate",
-    code: code === 0 ? 202 : code,
-    category: "Duplicate",
-    element: "id",
-    message,
-  };
+  const error = commandError("Duplicate", message, "id");
+  return { phase: "duplicate", code: code === 0 ? 202 : code, error };
 }

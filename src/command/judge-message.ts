@@ -1,11 +1,7 @@
 // Judges one message on a command topic: carried out, answered with a refusal, or ignored.
 
-import {
-  decodeCommand,
-  MAX_COMMAND_BYTES,
-  type Command,
-  type CommandError,
-} from "./decode-command.ts";
+import { decodeCommand, isPlainTopic, MAX_COMMAND_BYTES, type Command } from "./decode-command.ts";
+import { denied, type Denial } from "./denial.ts";
 import { isEnvelope, readSignedEnvelope } from "../protocol/dsse.ts";
 import { withoutUndefined, parseJson } from "../lib/json.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
@@ -15,19 +11,14 @@ import {
   targetDenial,
   unsignedDenial,
   type CommandCase,
-  type Denial,
-  type DenialPhase,
   type CommandFacts,
   type CommandMessage,
 } from "./judge-command.ts";
 import { VERBS } from "./verbs.ts";
 
-export interface CommandRefusal {
+export interface CommandRefusal extends Denial {
   readonly type: "Refuse";
   readonly id: string;
-  readonly phase: DenialPhase;
-  readonly code: number;
-  readonly error?: CommandError;
   readonly replyTo: string;
   /** Unsigned, or its signature does not count, on a node that requires signatures. */
   readonly untrusted: boolean;
@@ -65,23 +56,12 @@ export function judgeCommand(message: CommandMessage, facts: CommandFacts): Comm
   if (id === undefined) return ignore("it has no ULID as its id");
   // An untrusted sender learns only that it is untrusted.
   if (distrust !== undefined)
-    return refuse(
-      { id, replyTo: own, untrusted: true },
-      { phase: "denied", code: 401, category: "Unauthorized", message: distrust },
-    );
+    return { type: "Refuse", id, replyTo: own, untrusted: true, ...denied(401, distrust) };
   const signaturesRequired = facts.signaturesRequired();
   if (read.type === "Command")
     return judgeRead(read.command, { message, facts, signed, signaturesRequired }, own);
-  const { code, error } = read;
-  return {
-    type: "Refuse",
-    id,
-    replyTo: own,
-    untrusted: signaturesRequired && !signed,
-    phase: code === 501 ? "denied" : "failed",
-    code,
-    error,
-  };
+  const untrusted = signaturesRequired && !signed;
+  return { type: "Refuse", id, replyTo: own, untrusted, ...read.denial };
 }
 
 /** Judges a readable command whose signature, if any, counts. */
@@ -90,23 +70,16 @@ function judgeRead(command: Command, of: CommandCase, own: string): CommandJudge
   const { id, verb } = command;
   const untrusted = signaturesRequired && !signed;
   const replyTo = replyTopic(command, message, own);
-  if (replyTo === undefined)
-    return refuse(
-      { id, replyTo: own, untrusted },
-      {
-        phase: "denied",
-        code: 403,
-        category: "Forbidden",
-        element: "replyTo",
-        message: `answers go to ${own} and below it only`,
-      },
-    );
+  if (replyTo === undefined) {
+    const elsewhere = denied(403, `answers go to ${own} and below it only`, "replyTo");
+    return { type: "Refuse", id, replyTo: own, untrusted, ...elsewhere };
+  }
   const denial =
     targetDenial(command, of) ??
     unsignedDenial(command, of) ??
     expiry(command, of) ??
     repetition(command, facts);
-  if (denial !== undefined) return refuse({ id, replyTo, untrusted }, denial);
+  if (denial !== undefined) return { type: "Refuse", id, replyTo, untrusted, ...denial };
   const replayable = signed && VERBS[verb].changes;
   const proven = withoutUndefined({ provenAt: signed ? command.issuedAt : undefined });
   return { type: "Run", command, statusOnly: untrusted, replayable, ...proven, replyTo };
@@ -149,29 +122,11 @@ function replyTopic(
   // Both must be below the node's response topic, so that neither can redirect answers.
   const asked = [replyTo, responseTopic].filter((topic) => topic !== undefined);
   const allowed = asked.every(
-    (topic) => topic === own || (topic.startsWith(`${own}/`) && isPlain(topic)),
+    (topic) =>
+      topic === own ||
+      (topic.startsWith(`${own}/`) && isPlainTopic(topic) && !topic.includes("//")),
   );
   return allowed ? (asked[0] ?? own) : undefined;
-}
-
-function isPlain(topic: string): boolean {
-  return topic.length <= 256 && /^[!-"$-*,-~]+$/.test(topic) && !topic.includes("//");
-}
-
-interface To {
-  readonly id: string;
-  readonly replyTo: string;
-  readonly untrusted: boolean;
-}
-
-function refuse(to: To, { phase, code, category, element, message }: Denial): CommandRefusal {
-  const error = {
-    category,
-    component: "commands",
-    ...(element === undefined ? {} : { element }),
-    message,
-  };
-  return { type: "Refuse", ...to, phase, code, error };
 }
 
 function ignore(why: string): Extract<CommandJudgement, { type: "Ignore" }> {

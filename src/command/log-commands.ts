@@ -14,7 +14,7 @@ import {
   METERED_LEASE_BYTES,
   runLogLease,
 } from "./log-lease.ts";
-import { VERBS } from "./verbs.ts";
+import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
 import { LogFollower } from "./log-follower.ts";
 
@@ -37,20 +37,10 @@ export interface LogOf {
   readonly container: string;
 }
 
+type LogsArguments = ArgumentsOf<"logs">;
+
 const TAIL_BYTES = 512 * 1024;
 const MAX_LEASES = 8;
-
-interface LogsArguments {
-  readonly namespace: string;
-  readonly pod: string;
-  readonly container?: string;
-  /** Lines. */
-  readonly tail: number;
-  readonly previous: boolean;
-  readonly follow: boolean;
-  readonly seconds?: number;
-  readonly bytes?: number;
-}
 
 export class LogCommands {
   readonly #options: LogCommandsOptions;
@@ -66,20 +56,20 @@ export class LogCommands {
   }
 
   async #logs(args: LogsArguments, order: CommandOrder): Promise<CommandOutcome> {
-    const { namespace, pod: name, previous, tail } = args;
+    const { namespace, pod: name } = args;
     const pod = this.#options.podOf(namespace, name);
     if (pod === undefined) return unknownPod(namespace, name);
     const container = containerOf(pod, args.container);
     if (typeof container !== "string") return container;
     const of = { namespace, pod: name, container };
     if (args.follow) return this.#follow(order, { of, pod }, args);
-    return this.#tail(of, pod, { previous, tail });
+    return this.#tail(of, pod, args);
   }
 
   #tail(
     { container }: LogOf,
     pod: Pod,
-    { previous, tail }: { readonly previous: boolean; readonly tail: number },
+    { previous, tail }: Pick<LogsArguments, "previous" | "tail">,
   ): CommandOutcome {
     const { files, metered } = this.#options;
     const path = this.#path(pod, container, previous ? 1 : 0);
@@ -99,7 +89,7 @@ export class LogCommands {
   async #follow(
     { command, signal, progress, release }: CommandOrder,
     { of, pod }: { readonly of: LogOf; readonly pod: Pod },
-    asked: { readonly seconds?: number; readonly bytes?: number },
+    asked: Pick<LogsArguments, "seconds" | "bytes">,
   ): Promise<CommandOutcome> {
     const { clock, files, metered, publish, session } = this.#options;
     const connected = session();

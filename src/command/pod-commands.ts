@@ -14,7 +14,7 @@ import type { FetchImages } from "../podworkers/pod-replacement.ts";
 import type { Pods } from "../podworkers/pods.ts";
 import { running, type CommandOrder, type Runs } from "./executor.ts";
 import { failure, refusedArgs, type CommandOutcome } from "./response.ts";
-import { VERBS } from "./verbs.ts";
+import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { unknownPod } from "./read-commands.ts";
 import { restartable } from "../runtime/decide/running-restart.ts";
 
@@ -43,14 +43,8 @@ export function podCommands(
   };
 }
 
-interface RestartArguments {
-  readonly namespace: string;
-  readonly pod: string;
-  readonly container?: string;
-}
-
 async function restart(
-  { namespace, pod: name, container }: RestartArguments,
+  { namespace, pod: name, container }: ArgumentsOf<"restart">,
   { pods: { cache, workers }, clock, signal, progress }: Context,
 ): Promise<CommandOutcome> {
   const desired = workers.shown(`${namespace}/${name}`);
@@ -109,15 +103,8 @@ function successorOf(
   return isOther && newest.startedAt > 0 ? newest : undefined;
 }
 
-interface PullArguments {
-  readonly namespace: string;
-  /** Either this or `image` is there. */
-  readonly pod?: string;
-  readonly image?: string;
-}
-
 async function pull(
-  { namespace, pod: name, image }: PullArguments,
+  { namespace, pod: name, image }: ArgumentsOf<"pull">,
   { pods: { workers }, fetchImages, clock, signal, progress }: Context,
 ): Promise<CommandOutcome> {
   const matching = workers
@@ -131,6 +118,7 @@ async function pull(
     );
   const [pod] = matching;
   if (pod === undefined) {
+    // Either a pod or an image is named.
     if (image === undefined) return unknownPod(namespace, name ?? "");
     return failure(404, "NotFound", "no pod of this node asks for that image");
   }
@@ -157,15 +145,9 @@ function withImage(pod: Pod, image: string): readonly Pod[] {
   return allContainers(spec).length === 0 ? [] : [{ ...pod, spec }];
 }
 
-interface HoldArguments {
-  readonly namespace: string;
-  /** undefined = all of the node. */
-  readonly pod?: string;
-}
-
 function changeHold(
   verb: HoldVerb,
-  { namespace, pod: name }: HoldArguments,
+  { namespace, pod: name }: ArgumentsOf<"hold">,
   facts: HoldFacts,
 ): CommandOutcome {
   const pod = name === undefined ? undefined : { namespace, name };

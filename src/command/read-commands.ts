@@ -7,7 +7,7 @@ import { podList, v1Pod, type PodEntry } from "../node/pod-list.ts";
 import { running, type Runs } from "./executor.ts";
 import { failure, type CommandOutcome } from "./response.ts";
 import { explainPod } from "./explain.ts";
-import { VERBS } from "./verbs.ts";
+import { VERBS, type ArgumentsOf } from "./verbs.ts";
 import { redactValue, secretTexts, withoutValues } from "../node/redact.ts";
 import { v1Node, type ServerFacts } from "../node/node-api.ts";
 
@@ -24,11 +24,6 @@ export interface ReadOptions {
   readonly session: number | undefined;
   /** Wall-clock milliseconds. */
   readonly now: number;
-}
-
-interface PodName {
-  readonly namespace: string;
-  readonly pod: string;
 }
 
 export function readCommands(
@@ -48,15 +43,9 @@ function ping({ version, nodeName, session, now }: ReadOptions): CommandOutcome 
   return { code: 200, data: session === undefined ? data : { ...data, session } };
 }
 
-interface GetArguments {
-  readonly kind: "pods" | "pod" | "node" | "events" | "event" | "rejected";
-  readonly namespace?: string;
-  readonly name?: string;
-}
-
 /** `statusOnly`: no more than the reports contain. */
 function get(
-  { kind, namespace, name }: GetArguments,
+  { kind, namespace, name }: ArgumentsOf<"get">,
   statusOnly: boolean,
   facts: ReadFacts,
 ): CommandOutcome {
@@ -68,7 +57,7 @@ function get(
     case "pods": {
       const pods = facts.pods().filter(({ pod }) => matches(pod.metadata));
       if (pods.length === 0 && name !== undefined) return unknownPod(namespace, name);
-      const items = statusOnly ? pods.map(statusOf) : itemsOf(podList(pods.map(withoutValues)));
+      const items = statusOnly ? pods.map(statusOf) : podList(pods.map(withoutValues)).items;
       return list(facts, "PodList", items);
     }
     case "node": {
@@ -92,22 +81,24 @@ function get(
   }
 }
 
-function describe({ namespace, pod: name }: PodName, facts: ReadFacts): CommandOutcome {
+function describe(
+  { namespace, pod: name }: ArgumentsOf<"describe">,
+  facts: ReadFacts,
+): CommandOutcome {
   const entry = entryOf(facts, namespace, name);
   if (entry === undefined) return unknownPod(namespace, name);
   const events = facts
     .events()
     .filter(({ object }) => object.kind === "Pod" && isNamed(object, namespace, name));
   const rejected = facts.rejected().filter((one) => isNamed(one, namespace, name));
-  const pod = redactMembers(facts, { pod: v1Pod(withoutValues(entry)), rejected });
-  return {
-    code: 200,
-    data: pod,
-    list: { name: "events", items: redactAll(facts, eventList(events).items) },
-  };
+  const data = { pod: v1Pod(withoutValues(entry)), rejected };
+  return redacted(facts, data, { name: "events", items: eventList(events).items });
 }
 
-function explain({ namespace, pod: name }: PodName, facts: ReadFacts): CommandOutcome {
+function explain(
+  { namespace, pod: name }: ArgumentsOf<"explain">,
+  facts: ReadFacts,
+): CommandOutcome {
   const shown = entryOf(facts, namespace, name);
   const explanation = explainPod({
     namespace,
@@ -117,7 +108,7 @@ function explain({ namespace, pod: name }: PodName, facts: ReadFacts): CommandOu
     events: facts.events(),
   });
   if (explanation === undefined) return unknownPod(namespace, name);
-  return { code: 200, data: redactMembers(facts, { ...explanation }) };
+  return redacted(facts, { ...explanation });
 }
 
 function entryOf(facts: ReadFacts, namespace: string, name: string): PodEntry | undefined {
@@ -138,36 +129,28 @@ function statusOf(entry: PodEntry): object {
   return { kind: "Pod", metadata: { namespace, name, uid }, status: withoutValues(entry).status };
 }
 
-function itemsOf(value: Readonly<Record<string, unknown>>): readonly unknown[] {
-  const { items } = value as { readonly items?: unknown };
-  return Array.isArray(items) ? items : [];
-}
-
 function list(facts: ReadFacts, kind: string, items: readonly unknown[]): CommandOutcome {
-  return { code: 200, data: { kind }, list: { name: "items", items: redactAll(facts, items) } };
+  return { ...redacted(facts, {}, { name: "items", items }), data: { kind } };
 }
 
-function redactMembers(
+/** The answer without the texts of Secrets. */
+function redacted(
   facts: ReadFacts,
-  value: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  const secrets = secretsOf(facts);
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key, redactValue(member, secrets)]),
-  );
-}
-
-function redactAll(facts: ReadFacts, items: readonly unknown[]): readonly unknown[] {
-  const secrets = secretsOf(facts);
-  return items.map((item) => redactValue(item, secrets));
-}
-
-function secretsOf(facts: ReadFacts): ReadonlySet<string> {
+  data: Readonly<Record<string, unknown>>,
+  list?: CommandOutcome["list"],
+): CommandOutcome {
   const objects = facts.objects(undefined).map(({ object }) => object);
-  return secretTexts(
+  const secrets = secretTexts(
     objects,
     facts.pods().map(({ pod }) => pod),
   );
+  const hide = (value: unknown): unknown => redactValue(value, secrets);
+  const members = Object.entries(data).map(([key, one]): [string, unknown] => [key, hide(one)]);
+  return {
+    code: 200,
+    data: Object.fromEntries(members),
+    ...(list === undefined ? {} : { list: { ...list, items: list.items.map(hide) } }),
+  };
 }
 
 function unsigned(kind: string): CommandOutcome {

@@ -1,8 +1,8 @@
 // The answers to a command as they are published: bounded in bytes, in several parts if needed.
 
 import type { CommandResponse } from "../protocol/command.ts";
-import type { CommandError } from "./decode-command.ts";
-import { byteLength, jsonBytes, wireText } from "../protocol/wire-text.ts";
+import { withoutUndefined } from "../lib/json.ts";
+import { byteLength, wireText } from "../protocol/wire-text.ts";
 
 /** Most bytes of `data` in one part. */
 export const MAX_PART_BYTES = 32 * 1024;
@@ -22,12 +22,19 @@ export interface CommandOutcome {
   readonly error?: CommandError;
 }
 
+export type CommandError = NonNullable<CommandResponse["error"]>;
+
+/** `element`: the field, or the name, that is wrong. */
+export function commandError(category: string, message: string, element?: string): CommandError {
+  return { category, component: "commands", ...withoutUndefined({ element }), message };
+}
+
 export function failure(code: number, category: string, message: string): CommandOutcome {
-  return { code, error: { category, component: "commands", message } };
+  return { code, error: commandError(category, message) };
 }
 
 export function refusedArgs(element: string, message: string): CommandOutcome {
-  return { code: 400, error: { category: "Invalid", component: "commands", element, message } };
+  return { code: 400, error: commandError("Invalid", message, element) };
 }
 
 /** The messages of an outcome, in order. */
@@ -107,15 +114,10 @@ function tooLarge(item: unknown, bytes: number): Readonly<Record<string, unknown
   };
 }
 
-export function onWire({ category, component, element, message }: CommandError): CommandError {
-  return {
+export function onWire({ category, element, message }: CommandError): CommandError {
+  return commandError(
     category,
-    component,
-    ...(element === undefined ? {} : { element: wireText(element) }),
-    message: wireText(message),
-  };
-}
-
-export function responsePayload(response: CommandResponse): Uint8Array {
-  return jsonBytes(response);
+    wireText(message),
+    element === undefined ? undefined : wireText(element),
+  );
 }

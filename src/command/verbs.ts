@@ -1,7 +1,7 @@
 // The table of commands: the verbs that a node carries out, their arguments, and whether they change the node. The
 // `…-commands.ts` files implement them; the compiler requires an implementation of each verb.
 
-import { boolean, fieldOf, objectType, oneOf } from "../api/schema/codec.ts";
+import { boolean, fieldOf, objectType, oneOf, type Decoded } from "../api/schema/codec.ts";
 import { atLeast, between, filledText } from "../api/schema/values.ts";
 import type { Node } from "../api/decode/field-reader.ts";
 import type { Type } from "../api/schema/type.ts";
@@ -122,6 +122,8 @@ export const VERBS = {
 };
 
 export type CommandVerb = keyof typeof VERBS;
+/** What the arguments of a verb decode to. */
+export type ArgumentsOf<V extends CommandVerb> = Decoded<(typeof VERBS)[V]["arguments"]>;
 
 /** Defined in docs/mqtt-api.md and not implemented yet: answered with 501. */
 export const LATER_VERBS = ["exec", "reboot", "support-bundle", "agent-update"] as const;

@@ -27,7 +27,9 @@ export interface PodEntry {
   readonly deletedAt?: number;
 }
 
-export function podList(entries: readonly PodEntry[]): V1Object {
+export function podList(
+  entries: readonly PodEntry[],
+): V1Object & { readonly items: readonly V1Object[] } {
   return {
     kind: "PodList",
     apiVersion: "v1",

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import {
-  MAX_PART_BYTES,
-  MAX_PARTS,
-  responsePayload,
-  responsesOf,
-} from "../../../src/command/response.ts";
+import { MAX_PART_BYTES, MAX_PARTS, responsesOf } from "../../../src/command/response.ts";
+import { jsonBytes } from "../../../src/protocol/wire-text.ts";
 import { ulid } from "../upstream/a-command.ts";
 
 const list = (items: readonly unknown[]) => ({ name: "items", items });
@@ -80,8 +76,8 @@ describe("an answer", () => {
     const error = { category: "A", component: "b", message };
     const [one] = responsesOf(ulid(1), { code: 500, error });
     expect(one?.error?.message.length).toBeLessThanOrEqual(256);
-    expect(
-      new TextDecoder().decode(one === undefined ? undefined : responsePayload(one)),
-    ).not.toContain("u001b");
+    expect(new TextDecoder().decode(one === undefined ? undefined : jsonBytes(one))).not.toContain(
+      "u001b",
+    );
   });
 });

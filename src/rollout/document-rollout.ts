@@ -31,7 +31,8 @@ import {
   type RolloutPod,
 } from "./pods-to-run.ts";
 import type { PodsOnNode, PodsOnNodeOptions } from "./pods-on-node.ts";
-import { trialFacts, withStrategy, type UpstreamFacts } from "./trial.ts";
+import type { UpstreamFacts } from "./require-upstream.ts";
+import { trialFacts, withStrategy } from "./trial.ts";
 import type { UpdateHolds } from "./update-holds.ts";
 
 /** The checkpoint. What `save` has returned from is on the disk; when it throws, nothing is. */

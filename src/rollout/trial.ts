@@ -5,9 +5,14 @@ import type { Failure, RolloutState, Trial, WantedRevision } from "../api/pod/ro
 import { earliest, type Monotonic } from "../lib/clock.ts";
 import { MAX_CRASHES, provenAt, type PodHealth } from "./pod-health.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import { allContainers, type Pod } from "../api/v1/pod.ts";
 import { policyOf } from "../api/pod/update-annotations.ts";
 import type { UpdatePolicy } from "../api/pod/update-policy.ts";
+import {
+  mayCutOff,
+  upstreamProof,
+  type UpstreamFacts,
+  type UpstreamProof,
+} from "./require-upstream.ts";
 
 /** How the new pod does. */
 export type TrialHealth = Pick<
@@ -44,7 +49,7 @@ export interface TrialFacts {
   /** A trial that begins now could cut the node off from a broker that it is connected to; absent = no. */
   readonly needsUpstream?: boolean;
   /** Whether it must prove that it has not cut the node off, and whether it has. */
-  readonly upstream: "NotNeeded" | "Awaited" | "Confirmed";
+  readonly upstream: "NotNeeded" | UpstreamProof;
 }
 
 export type Judgement =
@@ -236,14 +241,6 @@ export type PodProgress = Pick<
   readonly holdReviewAt?: Monotonic;
 };
 
-/** The connection to the broker. */
-export interface UpstreamFacts {
-  /** There is a connection now. */
-  readonly isConnected: boolean;
-  /** Last round trip, in this life of the agent. */
-  readonly reachedAt: Monotonic | undefined;
-}
-
 interface TrialInput extends Pick<TrialFacts, "wanted" | "watchedSince" | "now" | "bootId"> {
   readonly desired: DesiredPod;
   /** What runs until it has proved itself, if anything. */
@@ -263,6 +260,7 @@ export function trialFacts(input: TrialInput): TrialFacts {
   const both = before === undefined ? [desired] : [desired, before];
   const begins = connection.isConnected && mayCutOff(both, policy);
   const needsUpstream = trial === undefined ? begins : trial.needsUpstream === true;
+  const provenFrom = trial && Math.max(progress.health?.readySince ?? trial.since, trial.since);
   const { minReadySeconds, retryFailed } = policy;
   const { fatal, fatalAt, ...known } = progress;
   // What was found before the trial proves nothing about it.
@@ -277,7 +275,7 @@ export function trialFacts(input: TrialInput): TrialFacts {
     retryFailed,
     stopsFirst: policy.strategy === "stop-then-pull",
     needsUpstream,
-    upstream: needsUpstream ? reached(input, trial) : "NotNeeded",
+    upstream: needsUpstream ? upstreamProof(connection, provenFrom) : "NotNeeded",
   };
 }
 
@@ -285,32 +283,4 @@ export function trialFacts(input: TrialInput): TrialFacts {
 export function withStrategy(desired: DesiredPod, policy: UpdatePolicy): DesiredPod {
   const { strategy } = policyOf(desired.pod, policy);
   return strategy === "stop-then-pull" ? { ...desired, stopFirst: true } : desired;
-}
-
-/** Only a round trip after the switch proves anything. */
-function reached({ progress, connection }: TrialInput, trial: Trial | undefined) {
-  const { reachedAt } = connection;
-  if (trial === undefined || reachedAt === undefined) return "Awaited";
-  const since = Math.max(progress.health?.readySince ?? trial.since, trial.since);
-  return reachedAt > since ? "Confirmed" : "Awaited";
-}
-
-/** Also for the pod that goes: the connection may have depended on it. */
-function mayCutOff(pods: readonly DesiredPod[], { requireUpstream }: UpdatePolicy): boolean {
-  switch (requireUpstream) {
-    case "always":
-      return true;
-    case "never":
-      return false;
-    case "auto":
-      return pods.some(({ pod }) => isClose(pod));
-  }
-}
-
-/** It has access to the node's own network, or to all of the node. */
-function isClose({ spec }: Pod): boolean {
-  return (
-    spec.hostNetwork ||
-    allContainers(spec).some(({ securityContext }) => securityContext.privileged === true)
-  );
 }

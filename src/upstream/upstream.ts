@@ -6,7 +6,7 @@ import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttSession } from "../mqtt/mqtt-link.ts";
-import type { UpstreamFacts } from "../rollout/trial.ts";
+import type { UpstreamFacts } from "../rollout/require-upstream.ts";
 import { Acknowledgements, type NodeTruth } from "./report/acknowledge.ts";
 import { connectScope, refreshScope, larger, type Refresh } from "./report/coalesce.ts";
 import { UpstreamConnection, type UpstreamConnectionOptions } from "./link/connection.ts";

@@ -1,17 +1,11 @@
 // Performs: the file system as the agent uses it. Synchronous, so that no call of the agent runs between the steps of another.
 
+import type { PlainFileInfo, PlainFiles } from "../lib/plain-files.ts";
 import type { ShareOptions } from "./tree/share-tree.ts";
 
-export type FileKind = "file" | "directory" | "symlink" | "other";
-
-/** The result of lstat; sizes in bytes, times in ms. */
-export interface FileInfo {
-  readonly name: string;
-  readonly kind: FileKind;
-  readonly size: number;
+/** The result of lstat; times in ms. */
+export interface FileInfo extends PlainFileInfo {
   readonly mtimeMs: number;
-  /** Permission bits, with setuid, setgid and sticky. */
-  readonly mode: number;
   /** `dev:ino`: differs when a file or directory was recreated. */
   readonly identity: string;
   /** The kind of `other`; absent = another one, e.g. a FIFO. */
@@ -38,43 +32,31 @@ export interface DirectoryWatch extends Disposable {
 }
 
 /** Every method throws AgentError `FileError` with the path in its message, unless it says otherwise. */
-export interface Files {
-  /** Entries of a directory by lstat (symlinks are not followed), sorted by name. */
+export interface Files extends PlainFiles {
   list(directory: string): readonly FileInfo[];
-  /** lstat of one path; undefined when there is nothing. */
   info(path: string): FileInfo | undefined;
   /** stat (follows symlinks); undefined when there is nothing or the link is broken or a loop. */
   target(path: string): FileInfo | undefined;
   /** The path with every link resolved; undefined when there is nothing or a link is broken or a loop. */
   realPath(path: string): string | undefined;
-  /** Bytes of a regular file of at most `maxBytes`, opened with O_NOFOLLOW | O_NONBLOCK; an oversize or special file throws. */
-  read(path: string, maxBytes: number): Uint8Array;
   /** Like `read`, but follows symbolic links, which the system's configuration files often are. */
   readFollowing(path: string, maxBytes: number): Uint8Array;
   /** The last `maxBytes` bytes of a regular file, or all of it. */
   tail(path: string, maxBytes: number): Uint8Array;
   /** At most `maxBytes` bytes of a regular file from `offset` on; none at its end. */
   readFrom(path: string, offset: number, maxBytes: number): Uint8Array;
-  /** Temp name in the same directory, fsync, rename, fsync of the directory. */
-  writeAtomic(path: string, data: Uint8Array | string, mode: number): void;
   /** Creates a file or replaces an existing one, without fsync. */
   writeLazily(path: string, data: Uint8Array | string, mode: number): void;
   /** The target of a symbolic link; undefined when there is nothing, or no link. */
   readLink(path: string): string | undefined;
   /** Creates a symbolic link; fails if the path exists. */
   makeLink(path: string, target: string): void;
-  makeDirectory(path: string, mode: number): void;
   /**
    * Creates an empty file, or a directory with its missing parents, unless the path exists, whatever it is then. Throws
    * when a symbolic link is on the way.
    */
   createFile(path: string, mode: number): void;
   createDirectory(path: string, mode: number): void;
-  /** chmod, not subject to the umask. */
-  setMode(path: string, mode: number): void;
-  rename(from: string, to: string): void;
-  /** Removes a file if it is there. */
-  remove(path: string): void;
   /** Removes a directory if it exists, is empty and not busy. */
   removeEmptyDirectory(path: string): void;
   /** Removes a tree without following symlinks or crossing a mount point; a missing path is ignored. */

@@ -9,61 +9,42 @@ import type {
   LostGood,
 } from "../api/pod/last-good.ts";
 import type { LocalObjectKind } from "../api/v1/object/local-object.ts";
-import type { Database, Query } from "./sqlite/database.ts";
+import type { Database } from "./sqlite/database.ts";
+import { Table } from "./sqlite/table.ts";
 import type { SecretBox } from "./secret-box.ts";
+
+type PodRow = Omit<LastGood, "kind">;
 
 interface ObjectRow extends Omit<LastGood, "kind" | "text"> {
   readonly kind: string;
   readonly text: Uint8Array;
 }
 
-const POD_COLUMNS = "path, document, 'Pod' AS kind, namespace, name, text";
-const OBJECT_KEYS = ["path", "kind", "namespace", "name"] as const;
-const OBJECT_KEY = OBJECT_KEYS.map((column) => `${column} = ?`).join(" AND ");
-
 export class LastGoodManifests implements LastGoodStore {
   readonly #database: Database;
   readonly #secrets: SecretBox;
-  readonly #pods: Query<[], LastGood>;
-  readonly #objects: Query<[], ObjectRow>;
-  readonly #object: Query<[string, string, string, string], ObjectRow>;
-  readonly #putPod: Query<[string, number, string, string, string], unknown>;
-  readonly #putObject: (row: ObjectRow) => void;
-  readonly #deletePod: Query<[string, string, string], unknown>;
-  readonly #deleteObject: Query<[string, string, string, string], unknown>;
+  readonly #pods: Table<PodRow, "path" | "namespace" | "name">;
+  readonly #objects: Table<ObjectRow, "path" | "kind" | "namespace" | "name">;
 
   constructor(database: Database, secrets: SecretBox) {
     this.#database = database;
     this.#secrets = secrets;
-    this.#pods = database.query(
-      `SELECT ${POD_COLUMNS} FROM last_good ORDER BY path, document, namespace, name`,
-    );
-    this.#objects = database.query(
-      "SELECT * FROM last_good_object ORDER BY path, document, kind, namespace, name",
-    );
-    this.#object = database.query(`SELECT * FROM last_good_object WHERE ${OBJECT_KEY}`);
-    this.#putPod = database.query(
-      `INSERT INTO last_good (path, document, namespace, name, text) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (path, namespace, name) DO UPDATE SET document = excluded.document, text = excluded.text
-       WHERE document <> excluded.document OR text <> excluded.text`,
-    );
     const values = ["document", "text"] as const;
-    this.#putObject = database.upsert<ObjectRow>("last_good_object", { key: OBJECT_KEYS, values });
-    this.#deletePod = database.query(
-      "DELETE FROM last_good WHERE path = ? AND namespace = ? AND name = ?",
-    );
-    this.#deleteObject = database.query(`DELETE FROM last_good_object WHERE ${OBJECT_KEY}`);
+    const podKey = ["path", "namespace", "name"] as const;
+    this.#pods = new Table(database, "last_good", { key: podKey, values });
+    const objectKey = ["path", "kind", "namespace", "name"] as const;
+    this.#objects = new Table(database, "last_good_object", { key: objectKey, values });
   }
 
-  /** Pods first; each by path, then by place in the file. */
+  /** Pods first. */
   load(): LastGoodCopies {
-    const copies: LastGood[] = [...this.#pods.all()];
+    const copies: LastGood[] = this.#pods.all().map((row) => ({ ...row, kind: "Pod" }));
     const lost: LostGood[] = [];
     for (const row of this.#objects.all()) {
       // Kinds of a newer agent are ignored.
       if (!isObjectKind(row.kind)) continue;
-      const { path, kind, namespace, name, document } = { ...row, kind: row.kind };
-      const at = { path, kind, namespace, name, document };
+      const { path, document, namespace, name } = row;
+      const at = { path, kind: row.kind, namespace, name, document };
       const opened = this.#open(row, at);
       if (typeof opened === "string") copies.push({ ...at, text: opened });
       else lost.push({ ...at, ...opened });
@@ -75,25 +56,25 @@ export class LastGoodManifests implements LastGoodStore {
   save({ put, removed }: LastGoodChanges): void {
     if (put.length === 0 && removed.length === 0) return;
     this.#database.transaction(() => {
-      for (const { path, kind, namespace, name } of removed)
-        if (kind === "Pod") this.#deletePod.run(path, namespace, name);
-        else this.#deleteObject.run(path, kind, namespace, name);
+      for (const key of removed)
+        if (key.kind === "Pod") this.#pods.remove(key);
+        else this.#objects.remove(key);
       for (const row of put) this.#put(row);
     });
   }
 
   #put(row: LastGood): void {
-    const { path, kind, document, namespace, name, text } = row;
+    const { kind, document, text } = row;
     if (kind === "Pod") {
-      this.#putPod.run(path, document, namespace, name, text);
+      this.#pods.put(row);
       return;
     }
-    const known = this.#object.get(path, kind, namespace, name);
+    const known = this.#objects.get(row);
     // Sealing the same text twice gives different bytes, so the plain texts are compared.
     if (known?.document === document && this.#open(known, row) === text) return;
     const plain = new TextEncoder().encode(text);
     const kept = kind === "Secret" ? this.#secrets.seal(plain, labelOf(row)) : plain;
-    this.#putObject({ path, kind, namespace, name, document, text: kept });
+    this.#objects.put({ ...row, text: kept });
   }
 
   /** The text, or why it cannot be read. */

@@ -11,16 +11,16 @@ import { MemoryTable } from "./sqlite/memory-table.ts";
 
 /** From before the first stop until everything is gone: a restart resumes them. */
 export class Removals {
-  readonly #table: MemoryTable<Removal>;
+  readonly #table: MemoryTable<Removal, "uid">;
 
   constructor(database: Database) {
     const values = ["namespace", "name", "why"] as const;
-    this.#table = new MemoryTable<Removal>(database, "removal", { key: ["uid"], values });
+    this.#table = new MemoryTable(database, "removal", { key: ["uid"], values });
   }
 
   /** `Deleted` is never weakened to `Replaced`. */
   begin(removals: readonly Removal[]): void {
-    this.#table.put(removals.filter(({ uid }) => this.#table.get(uid)?.why !== "Deleted"));
+    this.#table.put(removals.filter((removal) => this.#table.get(removal)?.why !== "Deleted"));
   }
 
   /**
@@ -32,7 +32,7 @@ export class Removals {
   }
 
   has(uid: PodUID): boolean {
-    return this.#table.get(uid) !== undefined;
+    return this.#table.get({ uid }) !== undefined;
   }
 
   all(): readonly Removal[] {
@@ -42,7 +42,7 @@ export class Removals {
 
 /** Pods that failed as a whole (activeDeadlineSeconds, …): a failed pod stays failed over restarts and reboots. */
 export class Failures {
-  readonly #table: MemoryTable<PodFailure & { readonly uid: PodUID }>;
+  readonly #table: MemoryTable<PodFailure & { readonly uid: PodUID }, "uid">;
 
   constructor(database: Database) {
     this.#table = new MemoryTable(database, "failure", {
@@ -52,13 +52,13 @@ export class Failures {
   }
 
   get(uid: PodUID): PodFailure | undefined {
-    const row = this.#table.get(uid);
+    const row = this.#table.get({ uid });
     return row === undefined ? undefined : { reason: row.reason, message: row.message };
   }
 
   /** The first failure of a UID stays. */
   put(uid: PodUID, { reason, message }: PodFailure): void {
-    if (this.#table.get(uid) === undefined) this.#table.put([{ uid, reason, message }]);
+    if (this.#table.get({ uid }) === undefined) this.#table.put([{ uid, reason, message }]);
   }
 
   /** After the pod's end; not durable. An unknown UID is ignored. */
@@ -76,10 +76,10 @@ interface KilledRow {
 
 /** Containers that the agent stops in order to replace them: their exit codes count as no failure. */
 export class KilledContainers {
-  readonly #table: MemoryTable<KilledRow>;
+  readonly #table: MemoryTable<KilledRow, "uid" | "container">;
 
   constructor(database: Database) {
-    this.#table = new MemoryTable<KilledRow>(database, "killed", {
+    this.#table = new MemoryTable(database, "killed", {
       key: ["uid", "container"],
       values: ["id", "always"],
     });
@@ -128,22 +128,22 @@ interface HoldRow {
  * "" is the whole node.
  */
 export class Holds {
-  readonly #table: MemoryTable<HoldRow>;
+  readonly #table: MemoryTable<HoldRow, "name">;
 
   constructor(database: Database) {
     const values = ["since", "released"] as const;
-    this.#table = new MemoryTable<HoldRow>(database, "hold", { key: ["name"], values });
+    this.#table = new MemoryTable(database, "hold", { key: ["name"], values });
   }
 
   /** Wall ms of the order, for display only; undefined = not held. */
   since(name: string): number | undefined {
-    const row = this.#table.get(name);
+    const row = this.#table.get({ name });
     return row === undefined || row.released !== "" ? undefined : row.since;
   }
 
   /** Whether this UID's own request to delay replacing its predecessor was overruled. */
   isReleased(name: string, uid: PodUID): boolean {
-    return this.#table.get(name)?.released === uid;
+    return this.#table.get({ name })?.released === uid;
   }
 
   /** An existing hold keeps its time. */

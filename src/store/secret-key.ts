@@ -3,14 +3,14 @@
 import { join } from "node:path";
 import { messageOf } from "../lib/errors.ts";
 import type { Random } from "../lib/random.ts";
-import type { StoreFileInfo, StoreFiles } from "./store-files.ts";
+import type { PlainFileInfo, PlainFiles } from "../lib/plain-files.ts";
 
 const KEY_BYTES = 32;
 const MODE = 0o600;
 
 interface SecretKeyOptions {
   readonly stateDir: string;
-  readonly files: StoreFiles;
+  readonly files: PlainFiles;
   readonly random: Random;
 }
 
@@ -46,8 +46,8 @@ export function loadSecretKey(options: SecretKeyOptions): SecretKey {
 /** Throws when the file cannot be read reliably. */
 function readKey(
   path: string,
-  { kind, size }: StoreFileInfo,
-  files: StoreFiles,
+  { kind, size }: PlainFileInfo,
+  files: PlainFiles,
 ): { readonly bytes: Uint8Array } | { readonly damage: string } {
   if (kind === "directory") return { damage: "is a directory" };
   if (kind !== "file") throw new Error(`${path} is a ${kind}, not a regular file`);
@@ -60,8 +60,8 @@ function readKey(
 
 function closeToOthers(
   path: string,
-  { mode }: StoreFileInfo,
-  files: StoreFiles,
+  { mode }: PlainFileInfo,
+  files: PlainFiles,
 ): Pick<SecretKey, "warning"> {
   if (mode === MODE) return {};
   try {
@@ -84,7 +84,7 @@ function replace(path: string, why: string, options: SecretKeyOptions): SecretKe
 }
 
 /** Never overwrites an earlier damaged key: that one may be repairable. */
-function freeName(name: string, files: StoreFiles): string {
+function freeName(name: string, files: PlainFiles): string {
   for (let number = 1; ; number += 1) {
     const path = number === 1 ? name : `${name}.${number}`;
     if (files.info(path) === undefined) return path;

@@ -18,12 +18,12 @@ import { Responses } from "./outbox/responses.ts";
 import { Rollouts } from "./document/rollouts.ts";
 import { SecretBox } from "./secret-box.ts";
 import { loadSecretKey } from "./secret-key.ts";
-import type { StoreFiles } from "./store-files.ts";
+import type { PlainFiles } from "../lib/plain-files.ts";
 import { TrustFile } from "./trust.ts";
 
 export interface StoreOptions {
   readonly stateDir: string;
-  readonly files: StoreFiles;
+  readonly files: PlainFiles;
   readonly random: Random;
   /** Path of SQLite's addon; absent = the embedded one, unpacked to stateDir. */
   readonly nativeBinding?: string;

@@ -7,12 +7,12 @@ import { sha256 } from "../lib/system-sha256.ts";
 import { textOf } from "./checked-file.ts";
 import { readCheckedTrust, readTrustRecord } from "./checkpoint-schemas.ts";
 import type { Meta } from "./meta.ts";
-import type { StoreFiles } from "./store-files.ts";
+import type { PlainFiles } from "../lib/plain-files.ts";
 import type { TrustRecord, TrustStore } from "../protocol/trust-bundle.ts";
 
 interface TrustFileOptions {
   readonly meta: Meta;
-  readonly files: StoreFiles;
+  readonly files: PlainFiles;
   /** `stateDir/trust.json`. */
   readonly path: string;
 }

@@ -56,14 +56,14 @@ const POD_MUTATIONS: readonly Mutation[] = [
   {
     name: "no row of a removal",
     file: "src/store/sqlite/memory-table.ts",
-    search: "for (const row of changed) this.#upsert(row);",
-    replacement: 'for (const row of changed) if (!("why" in row)) this.#upsert(row);',
+    search: "for (const row of changed) this.#table.put(row);",
+    replacement: 'for (const row of changed) if (!("why" in row)) this.#table.put(row);',
   },
   {
     name: "no row of a failure",
     file: "src/store/sqlite/memory-table.ts",
-    search: "for (const row of changed) this.#upsert(row);",
-    replacement: 'for (const row of changed) if (!("reason" in row)) this.#upsert(row);',
+    search: "for (const row of changed) this.#table.put(row);",
+    replacement: 'for (const row of changed) if (!("reason" in row)) this.#table.put(row);',
   },
   {
     name: "no accepted document",

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import type { AcceptedDocument } from "../../protocol/desired-document.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Database, Query } from "../sqlite/database.ts";
+import { Table } from "../sqlite/table.ts";
 import type { Meta } from "../meta.ts";
 import { isSealed, type SecretBox } from "../secret-box.ts";
-import type { StoreFiles } from "../store-files.ts";
+import type { PlainFiles } from "../../lib/plain-files.ts";
 import {
   DOCUMENT_COLUMNS,
   decodeDocumentFile,
@@ -24,7 +25,7 @@ import { isSourceName, type SourceName } from "../../api/pod/labels.ts";
 interface DocumentsOptions {
   readonly database: Database;
   readonly meta: Meta;
-  readonly files: StoreFiles;
+  readonly files: PlainFiles;
   readonly secrets: SecretBox;
   /** `stateDir/desired`. */
   readonly directory: string;
@@ -47,30 +48,24 @@ export class Documents {
   /** Made at the start. */
   readonly repairs: readonly DocumentRepair[];
   readonly #options: DocumentsOptions;
-  readonly #select: Query<[string], DocumentRow>;
-  readonly #selectAll: Query<[], DocumentRow>;
-  readonly #upsert: (row: DocumentRow) => void;
+  readonly #table: Table<DocumentRow, "source">;
   readonly #observe: Query<[number, string, number], unknown>;
   readonly #forget: Query<[string], unknown>;
-  readonly #delete: Query<[string], unknown>;
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
     const { database, files, directory } = options;
-    this.#select = database.query("SELECT * FROM document WHERE source = ?");
-    this.#selectAll = database.query("SELECT * FROM document ORDER BY source");
-    this.#upsert = database.upsert<DocumentRow>("document", DOCUMENT_COLUMNS);
+    this.#table = new Table(database, "document", DOCUMENT_COLUMNS);
     this.#observe = database.query(
       "UPDATE document SET observed_generation = ? WHERE source = ? AND observed_generation <> ?",
     );
     this.#forget = database.query("UPDATE document SET forgotten_digest = digest WHERE source = ?");
-    this.#delete = database.query("DELETE FROM document WHERE source = ?");
     files.makeDirectory(directory, 0o700);
     this.repairs = this.#reconcile();
   }
 
   get(source: SourceName): AcceptedDocument | undefined {
-    const row = this.#select.get(source);
+    const row = this.#table.get({ source });
     return row === undefined ? undefined : this.#opened(storedDocument(row).document);
   }
 
@@ -81,7 +76,7 @@ export class Documents {
 
   /** By source. */
   all(): readonly AcceptedDocument[] {
-    return this.#selectAll.all().map((row) => this.#opened(storedDocument(row).document));
+    return this.#table.all().map((row) => this.#opened(storedDocument(row).document));
   }
 
   /**
@@ -101,7 +96,7 @@ export class Documents {
    * stored (same epoch, generation, digest, signed or not) writes nothing, unless its payload cannot be decrypted.
    */
   accept(document: AcceptedDocument): void {
-    const row = this.#select.get(document.source);
+    const row = this.#table.get(document);
     const before = row === undefined ? undefined : storedDocument(row);
     if (before !== undefined && isSameDocument(before.document, document) && this.#opens(before))
       return;
@@ -129,8 +124,8 @@ export class Documents {
     // Files first: the next start writes the missing file of a row, and would adopt a file without a row.
     const { database, files } = this.#options;
     for (const suffix of ["doc", "prev"] as const) files.remove(this.#path(source, suffix));
-    if (this.#select.get(source) === undefined) return;
-    database.transaction(() => this.#delete.run(source), "full");
+    if (this.#table.get({ source }) === undefined) return;
+    database.transaction(() => this.#table.remove({ source }), "full");
   }
 
   /** As stored in row and file: sealed if it holds a Secret, else plain, so that any version of the agent reads it. */
@@ -154,7 +149,7 @@ export class Documents {
   }
 
   #write(stored: StoredDocument): void {
-    this.#upsert(documentRow(stored));
+    this.#table.put(documentRow(stored));
     this.#options.meta.set(SYNCED + stored.document.source, "1");
   }
 
@@ -182,7 +177,7 @@ export class Documents {
     const found = this.#readFiles();
     const repairs = [...found.damaged];
     for (const { path, file } of found.newest.values()) {
-      const row = this.#select.get(file.document.source);
+      const row = this.#table.get(file.document);
       if (row !== undefined && !this.#isBetter(file, storedDocument(row))) continue;
       const known = row === undefined ? undefined : storedDocument(row).document;
       database.transaction(() => this.#write(withObserved(file, known)), "full");
@@ -190,7 +185,7 @@ export class Documents {
       const message = `generation ${generation} of ${source} was restored from its file`;
       repairs.push({ type: "Restored", path, message });
     }
-    for (const row of this.#selectAll.all()) {
+    for (const row of this.#table.all()) {
       const repair = this.#rewrite(storedDocument(row));
       if (repair !== undefined) repairs.push(repair);
     }

@@ -2,7 +2,8 @@
 // needs no network.
 
 import type { GoodCopy, PodOfSource, RolloutState } from "../../api/pod/rollout.ts";
-import type { Database, Query } from "../sqlite/database.ts";
+import type { Database } from "../sqlite/database.ts";
+import { Table } from "../sqlite/table.ts";
 import {
   readGoodCopy,
   readRolloutRows,
@@ -14,7 +15,7 @@ import {
 } from "../checkpoint-schemas.ts";
 import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
 import type { SecretBox } from "../secret-box.ts";
-import type { StoreFiles } from "../store-files.ts";
+import type { PlainFiles } from "../../lib/plain-files.ts";
 import type { SourceName } from "../../api/pod/labels.ts";
 
 interface RolloutChange extends PodOfSource {
@@ -30,7 +31,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 interface RolloutsOptions {
   readonly database: Database;
   readonly secrets: SecretBox;
-  readonly files: StoreFiles;
+  readonly files: PlainFiles;
   /**
    * A copy of the rows that can be read without the database: a node that lost its database must not try again what it
    * has rolled back.
@@ -48,14 +49,9 @@ type FoundCopy =
 export class Rollouts {
   readonly #database: Database;
   readonly #secrets: SecretBox;
-  readonly #upsert: (row: RolloutRow) => void;
-  readonly #upsertCopy: (row: CopyRow) => void;
-  readonly #copy: Query<[string, string, string], { readonly content: Uint8Array }>;
-  readonly #delete: Query<[string, string], unknown>;
-  readonly #deleteCopy: Query<[string, string], unknown>;
-  readonly #allStates: Query<[], RolloutRow>;
-  readonly #allCopies: Query<[], CopyRow>;
-  readonly #files: StoreFiles;
+  readonly #states: Table<RolloutRow, "source" | "name">;
+  readonly #copies: Table<CopyRow, "source" | "name">;
+  readonly #files: PlainFiles;
   readonly #path: string;
   /** The table in memory: reads cost no query. */
   readonly #known = new Map<SourceName, Map<string, RolloutState>>();
@@ -66,18 +62,10 @@ export class Rollouts {
     this.#files = files;
     this.#path = path;
     const key = ["source", "name"] as const;
-    this.#upsert = database.upsert<RolloutRow>("rollout", { key, values: ["state"] });
-    const values = ["revision", "content"] as const;
-    this.#upsertCopy = database.upsert<CopyRow>("good_copy", { key, values });
-    this.#copy = database.query(
-      "SELECT content FROM good_copy WHERE source = ? AND name = ? AND revision = ?",
-    );
-    this.#delete = database.query("DELETE FROM rollout WHERE source = ? AND name = ?");
-    this.#deleteCopy = database.query("DELETE FROM good_copy WHERE source = ? AND name = ?");
-    this.#allStates = database.query("SELECT source, name, state FROM rollout");
-    this.#allCopies = database.query("SELECT source, name, revision, content FROM good_copy");
+    this.#states = new Table(database, "rollout", { key, values: ["state"] });
+    this.#copies = new Table(database, "good_copy", { key, values: ["revision", "content"] });
     if (isNew) this.#restore();
-    for (const { source, name, state } of this.#allStates.all()) {
+    for (const { source, name, state } of this.#states.all()) {
       const read = readRolloutState(state);
       if (read !== undefined) this.#of(source).set(name, read);
     }
@@ -89,14 +77,12 @@ export class Rollouts {
   }
 
   /** The copy of this pod's `state.good`. */
-  copy({ source, name }: PodOfSource): FoundCopy {
-    const good = this.of(source).get(name)?.good;
-    const row = good === undefined ? undefined : this.#copy.get(source, name, good.revision);
-    if (good === undefined || row === undefined) return { type: "Lost", why: "there is none" };
-    const opened = this.#secrets.open(
-      new Uint8Array(row.content),
-      labelOf({ source, name }, good.revision),
-    );
+  copy(pod: PodOfSource): FoundCopy {
+    const good = this.of(pod.source).get(pod.name)?.good;
+    const row = this.#copies.get(pod);
+    if (good === undefined || row?.revision !== good.revision)
+      return { type: "Lost", why: "there is none" };
+    const opened = this.#secrets.open(new Uint8Array(row.content), labelOf(row));
     if (!opened.ok) return { type: "Lost", why: opened.why };
     const copy = readGoodCopy(new TextDecoder().decode(opened.plain));
     return copy === undefined ? { type: "Lost", why: "it is damaged" } : { type: "Found", copy };
@@ -110,9 +96,13 @@ export class Rollouts {
     if (changes.length === 0) return;
     this.#database.transaction(() => {
       for (const { source, name, state, copy } of changes) {
-        this.#upsert({ source, name, state: JSON.stringify(state) });
-        if (state.good === undefined) this.#deleteCopy.run(source, name);
-        else if (copy !== undefined) this.#writeCopy({ source, name }, state.good.revision, copy);
+        this.#states.put({ source, name, state: JSON.stringify(state) });
+        if (state.good === undefined) this.#copies.remove({ source, name });
+        else if (copy !== undefined) {
+          const key = { source, name, revision: state.good.revision };
+          const plain = new TextEncoder().encode(JSON.stringify(copy));
+          this.#copies.put({ ...key, content: this.#secrets.seal(plain, labelOf(key)) });
+        }
       }
     }, "full");
     for (const { source, name, state } of changes) this.#of(source).set(name, state);
@@ -125,8 +115,8 @@ export class Rollouts {
     if (known.length === 0) return;
     this.#database.transaction(() => {
       for (const { source, name } of known) {
-        this.#delete.run(source, name);
-        this.#deleteCopy.run(source, name);
+        this.#states.remove({ source, name });
+        this.#copies.remove({ source, name });
       }
     });
     for (const { source, name } of known) this.#of(source).delete(name);
@@ -135,7 +125,7 @@ export class Rollouts {
 
   /** Best effort: the rows are in the database, and the next change writes the file again. */
   #mirror(): void {
-    const rows = { states: this.#allStates.all(), copies: this.#allCopies.all() };
+    const rows = { states: this.#states.all(), copies: this.#copies.all() };
     const text = `${JSON.stringify(writeRolloutRows(rows))}\n`;
     try {
       if (rows.states.length === 0) this.#files.remove(this.#path);
@@ -162,15 +152,9 @@ export class Rollouts {
     const rows = this.#readFile();
     if (rows === undefined) return;
     this.#database.transaction(() => {
-      for (const row of rows.states) this.#upsert(row);
-      for (const row of rows.copies) this.#upsertCopy(row);
+      for (const row of rows.states) this.#states.put(row);
+      for (const row of rows.copies) this.#copies.put(row);
     }, "full");
-  }
-
-  #writeCopy({ source, name }: PodOfSource, revision: string, copy: GoodCopy): void {
-    const plain = new TextEncoder().encode(JSON.stringify(copy));
-    const content = this.#secrets.seal(plain, labelOf({ source, name }, revision));
-    this.#upsertCopy({ source, name, revision, content });
   }
 
   #of(source: SourceName): Map<string, RolloutState> {
@@ -181,6 +165,6 @@ export class Rollouts {
 }
 
 /** Binds a sealed copy to its pod and revision: it cannot be opened under another label. */
-function labelOf({ source, name }: PodOfSource, revision: string): string {
+function labelOf({ source, name, revision }: Omit<CopyRow, "content">): string {
   return JSON.stringify(["good_copy", source, name, revision]);
 }

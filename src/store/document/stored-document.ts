@@ -3,7 +3,7 @@
 
 import type { AcceptedDocument } from "../../protocol/desired-document.ts";
 import { withoutUndefined } from "../../lib/json.ts";
-import type { Columns } from "../sqlite/database.ts";
+import type { Columns } from "../sqlite/table.ts";
 import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
 import { readDocumentHeader, readSuperseded } from "../checkpoint-schemas.ts";
 import type { SourceName } from "../../api/pod/labels.ts";
@@ -30,7 +30,7 @@ export interface DocumentRow {
   readonly superseded: string;
 }
 
-export const DOCUMENT_COLUMNS: Columns<DocumentRow> = {
+export const DOCUMENT_COLUMNS: Columns<DocumentRow, "source"> = {
   key: ["source"],
   values: [
     "serial",

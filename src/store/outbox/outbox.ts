@@ -2,6 +2,7 @@
 // ring.
 
 import type { Database, Query } from "../sqlite/database.ts";
+import { Table } from "../sqlite/table.ts";
 import { EventRing, type EventCaps } from "./event-ring.ts";
 import type { Meta } from "../meta.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
@@ -35,6 +36,9 @@ export interface OutboxRow {
   readonly correlation?: Uint8Array;
 }
 
+/** What the broker acknowledged last on a topic. */
+type PublishedRow = Pick<Row, "topic" | "kind" | "content">;
+
 interface OutboxOptions {
   readonly database: Database;
   readonly meta: Meta;
@@ -42,13 +46,8 @@ interface OutboxOptions {
   readonly caps?: EventCaps;
 }
 
-interface Row {
-  readonly id: number;
+interface Row extends Omit<OutboxRow, "retain" | "correlation"> {
   readonly rank: number;
-  readonly kind: OutboxRow["kind"];
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly qos: 0 | 1;
   readonly retain: 0 | 1;
   readonly content: string;
   readonly correlation?: Uint8Array | null;
@@ -72,9 +71,7 @@ export class Outbox {
   readonly #delete: Query<[number], unknown>;
   readonly #next: Query<[string, string, string, number], Row>;
   readonly #superseded: Query<[string, string], unknown>;
-  readonly #published: Query<[string], { readonly content: string }>;
-  readonly #setPublished: Query<[string, string, string], unknown>;
-  readonly #unsetPublished: Query<[string], unknown>;
+  readonly #published: Table<PublishedRow, "topic">;
   readonly #topics: Query<[string, string], { readonly topic: string }>;
 
   constructor(options: OutboxOptions) {
@@ -101,12 +98,8 @@ export class Outbox {
       `DELETE FROM outbox WHERE topic = ? AND ${OF_TOPIC}
          AND id < (SELECT max(id) FROM outbox WHERE topic = ? AND ${OF_TOPIC})`,
     );
-    this.#published = database.query("SELECT content FROM published WHERE topic = ?");
-    this.#setPublished = database.query(
-      `INSERT INTO published (topic, kind, content) VALUES (?, ?, ?)
-       ON CONFLICT (topic) DO UPDATE SET content = excluded.content WHERE content <> excluded.content`,
-    );
-    this.#unsetPublished = database.query("DELETE FROM published WHERE topic = ?");
+    const values = ["kind", "content"] as const;
+    this.#published = new Table(database, "published", { key: ["topic"], values });
     this.#topics = database.query(
       "SELECT topic FROM published WHERE kind = ? UNION SELECT topic FROM outbox WHERE kind = ? ORDER BY topic",
     );
@@ -131,7 +124,7 @@ export class Outbox {
       if (newest.content === content) return false;
       return this.#write(message, content, waiting);
     }
-    const published = this.#published.get(topic)?.content;
+    const published = this.#published.get({ topic })?.content;
     if (published === content) return message.refresh === true && this.#refresh(message, content);
     // Nothing was ever published on this topic, so nothing to clear.
     if (published === undefined && payload.length === 0) return false;
@@ -150,20 +143,11 @@ export class Outbox {
   }
 
   #refresh(message: OutboxMessage, content: string): true {
-    const { kind, topic, payload, qos } = message;
+    const { kind, topic } = message;
     this.#lastRefresh -= 1;
-    const id = this.#lastRefresh;
+    const rank = RANK[kind];
     const retain = message.retain ? 1 : 0;
-    this.#refreshes.set(topic, {
-      id,
-      rank: RANK[kind],
-      kind,
-      topic,
-      payload,
-      qos,
-      retain,
-      content,
-    });
+    this.#refreshes.set(topic, { ...message, id: this.#lastRefresh, rank, retain, content });
     return true;
   }
 
@@ -209,8 +193,8 @@ export class Outbox {
   #acknowledge(row: Row): boolean {
     const wasThere = this.#delete.run(row.id) > 0;
     if (!isOfTopic(row)) return wasThere;
-    if (row.payload.length === 0) this.#unsetPublished.run(row.topic);
-    else this.#setPublished.run(row.topic, row.kind, row.content);
+    if (row.payload.length === 0) this.#published.remove(row);
+    else this.#published.put(row);
     return wasThere;
   }
 

@@ -17,15 +17,6 @@ export interface Query<P extends readonly Value[], Row> {
   all(...values: P): Row[];
 }
 
-/** A row whose columns all have a type that SQLite stores. */
-export type Storable<Row> = { readonly [Column in keyof Row]: Value };
-
-export interface Columns<Row> {
-  /** The primary key. */
-  readonly key: readonly (keyof Row & string)[];
-  readonly values: readonly (keyof Row & string)[];
-}
-
 export interface DatabasePaths {
   readonly database: string;
   /** Deleted when the disk is full, to free space for the next writes. */
@@ -60,20 +51,6 @@ export class Database implements Disposable {
       get: (...values) => this.#guard(() => statement.get(...values)),
       all: (...values) => this.#guard(() => statement.all(...values)),
     };
-  }
-
-  /** Inserts a row, or updates the one with the same key. */
-  upsert<Row extends Storable<Row>>(
-    table: string,
-    { key, values }: Columns<Row>,
-  ): (row: Row) => void {
-    const columns = [...key, ...values];
-    const updates = values.map((column) => `${column} = excluded.${column}`);
-    const query = this.query<readonly Value[]>(
-      `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})
-       ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${updates.join(", ")}`,
-    );
-    return (row) => void query.run(...columns.map((column) => row[column]));
   }
 
   #prepare<Row>(sql: string): Sqlite.Statement<Value[], Row> {

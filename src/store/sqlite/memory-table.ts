@@ -1,30 +1,23 @@
 // Performs: a small table whose rows are also in memory: reads cost no query.
 
-import type { Columns, Database, Durability, Query, Storable, Value } from "./database.ts";
+import type { Database, Durability } from "./database.ts";
+import { Table, type Columns, type Storable } from "./table.ts";
 
-export class MemoryTable<Row extends Storable<Row>> {
+export class MemoryTable<Row extends Storable<Row>, Key extends keyof Row> {
   readonly #database: Database;
-  readonly #columns: Columns<Row>;
-  readonly #upsert: (row: Row) => void;
-  readonly #delete: Query<readonly Value[], unknown>;
+  readonly #columns: Columns<Row, Key>;
+  readonly #table: Table<Row, Key>;
   readonly #rows = new Map<string, Row>();
 
-  constructor(database: Database, table: string, columns: Columns<Row>) {
+  constructor(database: Database, name: string, columns: Columns<Row, Key>) {
     this.#database = database;
     this.#columns = columns;
-    this.#upsert = database.upsert<Row>(table, columns);
-    const isKey = columns.key.map((column) => `${column} = ?`);
-    this.#delete = database.query(`DELETE FROM ${table} WHERE ${isKey.join(" AND ")}`);
-    const all = [...columns.key, ...columns.values].join(", ");
-    const rows = database.query<[], Row>(
-      `SELECT ${all} FROM ${table} ORDER BY ${columns.key.join(", ")}`,
-    );
-    for (const row of rows.all()) this.#remember(row);
+    this.#table = new Table(database, name, columns);
+    for (const row of this.#table.all()) this.#rows.set(this.#keyOf(row), row);
   }
 
-  /** By the columns of the key. */
-  get(...key: readonly Value[]): Row | undefined {
-    return this.#rows.get(key.join("\0"));
+  get(key: Pick<Row, Key>): Row | undefined {
+    return this.#rows.get(this.#keyOf(key));
   }
 
   all(): readonly Row[] {
@@ -36,33 +29,27 @@ export class MemoryTable<Row extends Storable<Row>> {
     const changed = rows.filter((row) => this.#isChanged(row));
     if (changed.length === 0) return;
     this.#database.transaction(() => {
-      for (const row of changed) this.#upsert(row);
+      for (const row of changed) this.#table.put(row);
     }, "full");
-    for (const row of changed) this.#remember(row);
+    for (const row of changed) this.#rows.set(this.#keyOf(row), row);
   }
 
   /** Deletes the rows that match. */
   remove(matches: (row: Row) => boolean, durability: Durability = "normal"): void {
-    const removed = this.all()
-      .filter(matches)
-      .map((row) => this.#keyOf(row));
+    const removed = this.all().filter(matches);
     if (removed.length === 0) return;
     this.#database.transaction(() => {
-      for (const key of removed) this.#delete.run(...key);
+      for (const row of removed) this.#table.remove(row);
     }, durability);
-    for (const key of removed) this.#rows.delete(key.join("\0"));
+    for (const row of removed) this.#rows.delete(this.#keyOf(row));
   }
 
   #isChanged(row: Row): boolean {
-    const before = this.get(...this.#keyOf(row));
+    const before = this.get(row);
     return this.#columns.values.some((column) => before?.[column] !== row[column]);
   }
 
-  #remember(row: Row): void {
-    this.#rows.set(this.#keyOf(row).join("\0"), row);
-  }
-
-  #keyOf(row: Row): readonly Value[] {
-    return this.#columns.key.map((column) => row[column]);
+  #keyOf(key: Pick<Row, Key>): string {
+    return this.#columns.key.map((column) => key[column]).join("\0");
   }
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { addonPath } from "#sqlite-addon";
 import { AgentError, messageOf } from "../../lib/errors.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
-import type { StoreFiles } from "../store-files.ts";
+import type { PlainFiles } from "../../lib/plain-files.ts";
 
 const PREFIX = "better-sqlite3-";
 /** Larger than any addon; bounds what a verification reads. */
@@ -17,7 +17,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * root only. A torn or changed copy is rewritten, copies of other versions are removed.
  * Throws AgentError `SqliteAddonUnusable`.
  */
-export function unpackAddon(stateDir: string, files: StoreFiles): string {
+export function unpackAddon(stateDir: string, files: PlainFiles): string {
   const directory = join(stateDir, "lib");
   try {
     const bytes = readFileSync(addonPath);
@@ -37,7 +37,7 @@ export function unpackAddon(stateDir: string, files: StoreFiles): string {
   }
 }
 
-function holds(files: StoreFiles, path: string, bytes: Uint8Array): boolean {
+function holds(files: PlainFiles, path: string, bytes: Uint8Array): boolean {
   if (files.info(path)?.kind !== "file") return false;
   try {
     return Buffer.compare(files.read(path, MAX_BYTES), bytes) === 0;
@@ -47,7 +47,7 @@ function holds(files: StoreFiles, path: string, bytes: Uint8Array): boolean {
   }
 }
 
-function removeOthers(files: StoreFiles, directory: string, keep: string): void {
+function removeOthers(files: PlainFiles, directory: string, keep: string): void {
   for (const { name } of files.list(directory)) {
     if (name !== keep && name.includes(PREFIX)) files.remove(join(directory, name));
   }

@@ -2,7 +2,7 @@
 
 import type { ObservedSandbox } from "../api/pod/observed-pod.ts";
 import type { HttpGetHandler, LifecycleHandler } from "../api/v1/probe.ts";
-import { httpTarget, isRedirect, redirected, withoutHeader } from "../host/probe/http-request.ts";
+import { httpTarget, nextRequest, withoutHeader } from "../host/probe/http-request.ts";
 import type { HttpAnswer, HttpRequest } from "../host/probe/probe-edge.ts";
 import { AgentError } from "../lib/errors.ts";
 import type { ContainerPort } from "../api/v1/container-ports.ts";
@@ -33,17 +33,15 @@ export function hookRequest(handler: HttpGetHandler, target: HookTarget): HttpRe
 
 /**
  * The redirect in an answer to the newest of `asked`; undefined = the answer is final: only redirects to the same host are
- * followed. Throws AgentError `LifecycleHookFailed` for a redirect that cannot be parsed.
+ * followed. Throws AgentError `LifecycleHookFailed` for a redirect that cannot be parsed, or one too many.
  */
 export function followed(
   asked: readonly HttpRequest[],
   answer: HttpAnswer,
 ): HttpRequest | undefined {
-  if (!isRedirect(answer.status, answer.location)) return undefined;
-  const next = redirected(asked, answer.location);
-  if (next === undefined)
-    throw failed(`failed to parse Location header ${JSON.stringify(answer.location)}`);
-  return next === "elsewhere" ? undefined : next;
+  const next = nextRequest(asked, answer);
+  if (next.type === "Failed") throw failed(next.message);
+  return next.type === "Follow" ? next.request : undefined;
 }
 
 /** The same request without TLS, and without credentials meant for an encrypted connection. */

@@ -7,7 +7,6 @@ import type {
   SleepHandler,
 } from "../api/v1/probe.ts";
 import type { CriClient } from "../cri/cri-client.ts";
-import { MAX_REQUESTS } from "../host/probe/http-request.ts";
 import type { HttpRequest, ProbeEdge } from "../host/probe/probe-edge.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
@@ -99,7 +98,6 @@ export class LifecycleRunner {
     const asked: HttpRequest[] = [];
     let next: HttpRequest | undefined = hookRequest(handler, target);
     while (next !== undefined) {
-      if (asked.length >= MAX_REQUESTS) throw new Error(`stopped after ${MAX_REQUESTS} redirects`);
       asked.push(next);
       next = await this.#ask(asked, limits);
     }

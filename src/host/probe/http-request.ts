@@ -3,7 +3,7 @@
 
 import { resolvePort } from "../../api/v1/container-ports.ts";
 import type { HttpGetHandler, TcpSocketHandler } from "../../api/v1/probe.ts";
-import type { Address, HttpRequest } from "./probe-edge.ts";
+import type { Address, HttpAnswer, HttpRequest } from "./probe-edge.ts";
 import type { Container } from "../../api/v1/container.ts";
 
 /** `message`: why there is no target. */
@@ -33,7 +33,7 @@ const SCHEMES: Readonly<Record<string, HttpRequest["scheme"]>> = {
 
 export const PROBE_USER_AGENT = "kube-probe/1.36";
 /** Redirects and the first request together. */
-export const MAX_REQUESTS = 10;
+const MAX_REQUESTS = 10;
 
 export function httpTarget(handler: HttpGetHandler, facts: RequestFacts): Target<HttpRequest> {
   const address = addressOf(handler, facts);
@@ -71,29 +71,36 @@ export function hostAndPort({ host, port }: Address): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-export function isRedirect(status: number, location: string): boolean {
-  return REDIRECTS.includes(status) && location !== "";
-}
+export type NextRequest =
+  /** No redirect, or one to another host, which is not followed. */
+  | { readonly type: "None" }
+  | { readonly type: "Follow"; readonly request: HttpRequest }
+  /** `request`: the one that `message` is about. */
+  | { readonly type: "Failed"; readonly request: HttpRequest; readonly message: string };
 
-/** The request after the newest of `sent`; "elsewhere" = to another host, undefined = an unusable location. */
-export function redirected(
-  sent: readonly HttpRequest[],
-  location: string,
-): HttpRequest | "elsewhere" | undefined {
+/** `sent`: every request so far, the newest last; `answer` is to that one. */
+export function nextRequest(sent: readonly HttpRequest[], answer: HttpAnswer): NextRequest {
+  const { status, location } = answer;
   const [first] = sent;
   const from = sent.at(-1);
-  if (first === undefined || from === undefined) return undefined;
+  const isRedirect = REDIRECTS.includes(status) && location !== "";
+  if (first === undefined || from === undefined || !isRedirect) return { type: "None" };
   const url = URL.parse(location, urlOf(from));
   const scheme = url === null ? undefined : SCHEMES[url.protocol];
-  if (url === null || scheme === undefined) return undefined;
-  if (url.hostname !== URL.parse(urlOf(first))?.hostname) return "elsewhere";
-  return {
+  if (url === null || scheme === undefined) {
+    const message = `failed to parse Location header ${JSON.stringify(location)}`;
+    return { type: "Failed", request: from, message };
+  }
+  if (url.hostname !== URL.parse(urlOf(first))?.hostname) return { type: "None" };
+  const request = {
     scheme,
     host: first.host,
     port: url.port === "" ? DEFAULT_PORT[scheme] : Number(url.port),
     path: url.pathname + url.search,
     headers: isAbsolute(location) ? withoutHeader(from.headers, "host") : from.headers,
   };
+  if (sent.length < MAX_REQUESTS) return { type: "Follow", request };
+  return { type: "Failed", request, message: `stopped after ${MAX_REQUESTS} redirects` };
 }
 
 export function withoutHeader(headers: readonly Header[], unwanted: string): readonly Header[] {

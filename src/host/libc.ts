@@ -30,6 +30,8 @@ type Errno = number;
 
 const CLOCK_REALTIME = 0;
 const CLOCK_BOOTTIME = 7;
+const TIME_ERROR = 5;
+const STA_UNSYNC = 0x40;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 /** Without the mounts below the source. */
@@ -56,11 +58,18 @@ export function setRealTime(seconds: bigint, nanoseconds: bigint): Errno {
   return errnoOf(LIBC.symbols.clock_settime(CLOCK_REALTIME, ptr(time)));
 }
 
-/** adjtimex: the clock's state (5 = TIME_ERROR, -1 = failed) and its STA_ bits. */
-export function clockState(): { readonly state: number; readonly status: number } {
+/** Steps the system clock to these wall ms. */
+export function setSystemClock(wall: number): Errno {
+  const seconds = Math.floor(wall / 1000);
+  return setRealTime(BigInt(seconds), BigInt(Math.round((wall - seconds * 1000) * 1e6)));
+}
+
+/** Whether the kernel reports the wall clock as synchronised (by NTP, PTP, GPS). */
+export function clockSynchronised(): boolean {
   const timex = new Uint8Array(256);
   const state = LIBC.symbols.adjtimex(ptr(timex));
-  return { state, status: new DataView(timex.buffer).getInt32(40, true) };
+  const status = new DataView(timex.buffer).getInt32(40, true);
+  return state >= 0 && state !== TIME_ERROR && (status & STA_UNSYNC) === 0;
 }
 
 /** Takes the exclusive lock of an open file without waiting. */

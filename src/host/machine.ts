@@ -63,6 +63,11 @@ export function readMachineFacts(root = "/"): MachineFacts {
   };
 }
 
+/** A UUID that changes with every boot. */
+export function bootId(): string {
+  return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+}
+
 /** Size of the file system that holds `path`. */
 export function readDiskFacts(path: string): DiskFacts {
   const { blocks, bavail, bsize } = statfsSync(path);

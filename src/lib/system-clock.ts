@@ -6,7 +6,7 @@ import type { Random } from "./random.ts";
 /** The platform fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** `monotonic` = `sinceBoot` of `host/boot`; the default is process time, enough for measuring durations. */
+/** `monotonic` = `sinceBoot` of `host/libc`; the default is process time, enough for measuring durations. */
 export function systemClock(monotonic: () => Monotonic = () => performance.now()): Clock {
   return {
     now: () => Date.now(),

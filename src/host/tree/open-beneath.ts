@@ -36,15 +36,11 @@ const MAX_DEPTH = 200;
 
 /** Returns an O_PATH descriptor, which the caller closes. Throws an Error with a readable message. */
 export function openBeneath(options: BeneathOptions): number {
-  const walk = new Walk(options);
-  try {
-    return walk.run();
-  } finally {
-    walk.close();
-  }
+  using walk = new Walk(options);
+  return walk.run();
 }
 
-class Walk {
+class Walk implements Disposable {
   readonly #path: string;
   readonly #create: boolean;
   readonly #refuseLinks: boolean;
@@ -68,7 +64,7 @@ class Walk {
     this.#mode = mode ?? fstatSync(fd).mode & 0o2777;
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     for (const fd of this.#way.splice(0)) closeSync(fd);
   }
 

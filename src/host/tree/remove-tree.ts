@@ -34,15 +34,11 @@ export function* emptyLargeTree(path: string): Generator<void, void> {
 }
 
 function* emptyInSteps(path: string): Generator<void, void> {
-  const removal = new TreeRemoval(path);
-  try {
-    yield* removal.run();
-  } finally {
-    removal.close();
-  }
+  using removal = new TreeRemoval(path);
+  yield* removal.run();
 }
 
-class TreeRemoval {
+class TreeRemoval implements Disposable {
   readonly #path: string;
   readonly #top: number;
   readonly #mount: string;
@@ -54,12 +50,12 @@ class TreeRemoval {
     this.#top = openSync(path, OPEN_DIRECTORY);
     this.#mount = mountOf(this.#top);
     if (this.#mount !== mountOfParent(path)) {
-      this.close();
+      this[Symbol.dispose]();
       throw new Error("it is a mount point");
     }
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     closeSync(this.#top);
   }
 

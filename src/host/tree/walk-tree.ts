@@ -18,12 +18,8 @@ const LARGE_ENTRIES = 4 * STEP_ENTRIES;
  * or stops. Throws when a directory was moved away meanwhile.
  */
 export function* walkInSteps(path: string, visit: Visit): Generator<void, void> {
-  const walk = new TreeWalk(path, visit);
-  try {
-    yield* walk.run();
-  } finally {
-    walk.close();
-  }
+  using walk = new TreeWalk(path, visit);
+  yield* walk.run();
 }
 
 /** Visits at most as many entries as needed to decide. */
@@ -44,7 +40,7 @@ const PARENT = Buffer.from("..");
 /** Removed or replaced since its name was read. */
 const REPLACED: readonly string[] = ["ENOENT", "ENOTDIR", "ELOOP"];
 
-class TreeWalk {
+class TreeWalk implements Disposable {
   readonly #visit: Visit;
   readonly #mount: string;
   readonly #levels: Level[] = [];
@@ -58,7 +54,7 @@ class TreeWalk {
     this.#levels.push(levelOf(this.#fd));
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     closeSync(this.#fd);
   }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { bootId, clockSynchronised } from "../../../src/host/boot.ts";
-import { sinceBoot } from "../../../src/host/libc.ts";
+import { clockSynchronised, sinceBoot } from "../../../src/host/libc.ts";
+import { bootId } from "../../../src/host/machine.ts";
 import { systemClock } from "../../../src/lib/system-clock.ts";
 
 test("the system clock counts from the boot", () => {

@@ -1,6 +1,6 @@
 // The result of running a probe once, with the kubelet's messages. kubelet: pkg/probe, prober.runProbe
 
-import { isRedirect, MAX_REQUESTS, redirected, urlOf } from "../host/probe/http-request.ts";
+import { nextRequest, urlOf } from "../host/probe/http-request.ts";
 import type { GrpcHealth, HttpAnswer, HttpRequest } from "../host/probe/probe-edge.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { ProbeKind } from "../api/v1/probe.ts";
@@ -97,24 +97,20 @@ type HttpStep =
 
 /** kubelet: DoHTTPProbe. `sent`: every request of this probe so far, the newest last; `response` is to that one. */
 export function judgeHttp(sent: readonly HttpRequest[], response: HttpAnswer): HttpStep {
-  const newest = sent.at(-1);
-  if (newest === undefined || !isRedirect(response.status, response.location))
-    return { type: "Result", result: byStatus(response) };
-  const next = redirected(sent, response.location);
-  if (next === undefined)
-    return failed(newest, `failed to parse Location header ${JSON.stringify(response.location)}`);
-  if (next === "elsewhere") return { type: "Result", result: byStatus(response) };
-  if (sent.length >= MAX_REQUESTS) return failed(next, "stopped after 10 redirects");
-  return { type: "Follow", request: next };
+  const next = nextRequest(sent, response);
+  switch (next.type) {
+    case "None":
+      return { type: "Result", result: byStatus(response) };
+    case "Failed":
+      return { type: "Result", result: failure(getFailed(next.request, next.message)) };
+    case "Follow":
+      return next;
+  }
 }
 
 /** The error of a request without response, as Go words it. */
 export function getFailed(request: HttpRequest, message: string): string {
   return `Get ${JSON.stringify(urlOf(request))}: ${message}`;
-}
-
-function failed(request: HttpRequest, message: string): HttpStep {
-  return { type: "Result", result: failure(getFailed(request, message)) };
 }
 
 // The body of a failure stays out of the message: it may contain secrets, and events leave the node.

@@ -4,10 +4,10 @@ import { applyRewrites } from "../yaml/apply-rewrites.ts";
 import type { PodContext } from "./decode-context.ts";
 import { invalid, placeOf, required, type Node } from "./field-reader.ts";
 import { Findings } from "./field-errors.ts";
-import { annotationErrors, unknownFieldsOf } from "../pod/pod-annotations.ts";
+import { judgeAnnotations, unknownFieldsOf } from "../pod/pod-annotations.ts";
 import { podUID } from "../pod/pod-identity.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
-import { allContainers, POD, type ObjectMeta, type Pod } from "../v1/pod.ts";
+import { allContainers, POD, type Pod } from "../v1/pod.ts";
 import { DEVICES_ANNOTATION } from "../resource/devices.ts";
 import { defaultPodResources } from "../validation/pod-level-resources.ts";
 import type { Container } from "../v1/container.ts";
@@ -69,11 +69,6 @@ function judgeNodeName(root: Node, nodeName: string | undefined): void {
   if (written === "" || written === nodeName) return;
   const message = `the pod is for node ${JSON.stringify(shortText(written, MAX_SHOWN))}; this node is ${JSON.stringify(nodeName)}`;
   root.findings.fail(["spec", "nodeName"], "NotForThisNode", message);
-}
-
-function judgeAnnotations(meta: Omit<ObjectMeta, "uid">, findings: Findings): void {
-  for (const { key, value, message } of annotationErrors(meta))
-    findings.invalid(["metadata", "annotations", key], value, message);
 }
 
 /** The kernel bounds a host name that is fully qualified. */

@@ -195,11 +195,3 @@ function byPlace(a: FieldError, b: FieldError): number {
   if (distance !== 0 || a.path === b.path) return distance;
   return a.path < b.path ? -1 : 1;
 }
-
-export interface AnnotationError {
-  /** Of the annotation. */
-  readonly key: string;
-  /** What is wrong in it. */
-  readonly value: string;
-  readonly message: Message;
-}

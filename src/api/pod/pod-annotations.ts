@@ -1,57 +1,157 @@
-// The annotations by which a pod's author controls what v1 has no field for.
+// The annotations by which a pod's author controls what v1 has no field for, each as a field of its own.
 
+import { Findings, hinted, type Message } from "../decode/field-errors.ts";
+import { invalidAt } from "../decode/field-reader.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { DEVICES_ANNOTATION, deviceErrors } from "../resource/devices.ts";
-import type { ObjectMeta, Pod } from "../v1/pod.ts";
-import { hinted, type Message, type AnnotationError } from "../decode/field-errors.ts";
-import { didYouMean } from "../../lib/suggest.ts";
-import { updateAnnotationErrors } from "./update-annotations.ts";
+import { fieldOf, judged } from "../schema/codec.ts";
+import type { Field, JsonSchema, Type } from "../schema/type.ts";
+import { exactText } from "../schema/values.ts";
 import { dnsLabelError, dnsSubdomainError, isTooLong } from "../validation/validate-names.ts";
+import { ON_FAILURE, STRATEGIES } from "./update-policy.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
+import { didYouMean } from "../../lib/suggest.ts";
 
-const BACKOFF_MAX = "agent/backoff-max";
-const DEPENDS_ON = "agent/depends-on";
-const PULL_STRICT = "agent/pull-strict";
-const RESTART_ON_CONFIG_CHANGE = "agent/restart-on-config-change";
-export const UNKNOWN_FIELDS = "agent/unknown-fields";
 const MIN_BACKOFF_MS = 1000;
 const MAX_BACKOFF_MS = 3_600_000;
+const MAX_SECONDS = 366 * 24 * 3600;
 /** Keeps the reading short, also where every pod of a long file has as many. */
 const MAX_DEPENDENCIES = 20;
 const STATES: readonly DependencyState[] = ["Ready", "Running", "Succeeded"];
+const DEPENDS_ON = "agent/depends-on";
+export const UNKNOWN_FIELDS = "agent/unknown-fields";
+export const UPDATE_LOCK = "agent/update-lock";
 
-type DependencyState = "Ready" | "Running" | "Succeeded";
+type Annotations = Readonly<Record<string, string>>;
 
-/** Another pod of this node that has to reach a state before the first container starts. */
-export interface Dependency {
-  readonly namespace: string;
-  readonly name: string;
-  readonly state: DependencyState;
+interface Annotated {
+  readonly metadata: { readonly annotations: Annotations };
 }
 
-type Annotated = Pick<ObjectMeta, "namespace" | "name" | "annotations">;
+/** One of a few words. */
+function choice<const T extends string>(words: readonly T[]): Type<T> {
+  const quoted = words.map((one) => JSON.stringify(one));
+  const message = `must be ${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1) ?? ""}`;
+  return {
+    name: "string",
+    read: (at) => words.find((one) => one === at.value) ?? invalidAt(at, message),
+    write: (value) => value,
+    schema: () => ({ enum: words }),
+  };
+}
+
+const FLAG = choice(["true", "false"]);
+
+function seconds(least: number, pattern: string): Type<number> {
+  return {
+    name: "string",
+    read(at) {
+      const read = /^[0-9]{1,9}$/.test(String(at.value)) ? Number(at.value) : -1;
+      if (read >= least && read <= MAX_SECONDS) return read;
+      const message = `must be a number of seconds between ${least} and ${MAX_SECONDS}, such as "30"`;
+      return invalidAt(at, message);
+    },
+    write: String,
+    schema: () => ({ type: "string", pattern }),
+  };
+}
+
+/** Milliseconds; outside of the bounds the nearest one. */
+const BACKOFF: Type<number> = {
+  name: "string",
+  read(at) {
+    const ms = parseDuration(String(at.value).trim());
+    if (ms === undefined || ms < MIN_BACKOFF_MS || ms > MAX_BACKOFF_MS) {
+      const [least, most] = [MIN_BACKOFF_MS, MAX_BACKOFF_MS].map(formatDuration);
+      invalidAt(at, `must be a duration between ${least} and ${most}, such as "90s" or "5m"`);
+    }
+    if (ms === undefined) return undefined;
+    return Math.round(Math.min(MAX_BACKOFF_MS, Math.max(MIN_BACKOFF_MS, ms)));
+  },
+  write: formatDuration,
+  schema: () => ({ type: "string", pattern: "^\\s*[0-9.][0-9.a-zµμ]*\\s*$" }),
+};
+
+const DEVICES = judged(exactText, (text, { findings, path }) => {
+  for (const { value, message } of deviceErrors(text)) findings.invalid(path, value, message);
+});
+
+/** By the whole name of the annotation. */
+const FIELDS = {
+  [DEPENDS_ON]: fieldOf(exactText)({
+    about:
+      'Pods that must have come so far before this one starts, such as "shop/db:Ready". States: Ready, Running, Succeeded.',
+  }),
+  "agent/backoff-max": fieldOf(BACKOFF)({
+    about: "Longest pause between two restarts of a crashing container, 1s to 1h.",
+  }),
+  [DEVICES_ANNOTATION]: fieldOf(DEVICES)({
+    about: 'Devices without privileged, such as "/dev/ttyUSB0, /dev/i2c-1:/dev/i2c-0".',
+  }),
+  "agent/pull-strict": fieldOf(FLAG)({
+    about:
+      "true: a registry that cannot be reached keeps the pod waiting, with imagePullPolicy Always.",
+  }),
+  "agent/restart-on-config-change": fieldOf(FLAG)({
+    about: "false: a changed ConfigMap or Secret restarts no container.",
+  }),
+  [UNKNOWN_FIELDS]: fieldOf(choice(["warn", "refuse"]))({
+    about: "warn: an unknown field is a warning, not an error.",
+  }),
+  "agent/min-ready-seconds": fieldOf(seconds(0, "^[0-9]{1,9}$"))({
+    about: "Seconds that the changed pod must stay ready to count as good.",
+  }),
+  "agent/progress-deadline-seconds": fieldOf(seconds(1, "^[0-9]*[1-9][0-9]*$"))({
+    about: "Seconds, at least 1, after which the changed pod that is not good has failed.",
+  }),
+  "agent/on-failure": fieldOf(choice(ON_FAILURE))({
+    about: "What follows a failed update of the pod.",
+  }),
+  "agent/update-strategy": fieldOf(choice(STRATEGIES))({
+    about: "Order of pulling new images and stopping the old pod.",
+  }),
+  "agent/hold-upgrade": fieldOf(FLAG)({
+    about: "true: the pod replaces no other until it is released.",
+  }),
+  [UPDATE_LOCK]: fieldOf(exactText)({
+    about: "Volume in which containers lock updates out: emptyDir with medium Memory.",
+  }),
+};
+type Values = { readonly [K in keyof typeof FIELDS]: ReturnType<(typeof FIELDS)[K]["read"]> };
+const READERS: { readonly [K in keyof Values]: Field<Values[K]> } = FIELDS;
+
+export const ANNOTATION_SCHEMAS: Readonly<Record<string, JsonSchema>> = Object.fromEntries(
+  Object.entries(FIELDS).map(([key, field]) => [key, field.schema()]),
+);
+
+/** Of an accepted pod: one that is invalid counts as not written. */
+export function annotationOf<K extends keyof Values>({ metadata }: Annotated, key: K): Values[K] {
+  const node = { findings: new Findings(), path: [], value: metadata.annotations };
+  return READERS[key].read(node, key);
+}
+
+/** Everything wrong with our own annotations of a pod as written. */
+export function judgeAnnotations(metadata: NamedMetadata, findings: Findings): void {
+  const node = { findings, path: ["metadata", "annotations"], value: metadata.annotations };
+  readDependencies(metadata, (value, message) =>
+    findings.invalid([...node.path, DEPENDS_ON], value, message),
+  );
+  for (const [key, field] of Object.entries(FIELDS)) field.read(node, key);
+}
 
 /** Longest wait in ms between two starts of a crashing container, 1 s to 1 h; undefined = the node's. */
-export function backoffMaxMs(pod: Pod): number | undefined {
-  const text = pod.metadata.annotations[BACKOFF_MAX];
-  const ms = text === undefined ? undefined : parseDuration(text.trim());
-  if (ms === undefined) return undefined;
-  return Math.round(Math.min(MAX_BACKOFF_MS, Math.max(MIN_BACKOFF_MS, ms)));
+export function backoffMaxMs(pod: Annotated): number | undefined {
+  return annotationOf(pod, "agent/backoff-max");
 }
 
 /** Whether containers that read a ConfigMap or Secret through env or subPath restart when it changes. */
-export function restartsOnConfigChange(pod: Pod): boolean {
-  return pod.metadata.annotations[RESTART_ON_CONFIG_CHANGE] !== "false";
+export function restartsOnConfigChange(pod: Annotated): boolean {
+  return annotationOf(pod, "agent/restart-on-config-change") !== "false";
 }
 
 /** Whether `imagePullPolicy: Always` means that no image of this node stands in for a registry out of reach. */
-export function pullsStrictly(pod: Pod): boolean {
-  return pod.metadata.annotations[PULL_STRICT] === "true";
-}
-
-/** In the order they are written, each pod once. Invalid entries of an accepted pod are ignored. */
-export function dependenciesOf(pod: Pod): readonly Dependency[] {
-  return readDependencies(pod.metadata).dependencies;
+export function pullsStrictly(pod: Annotated): boolean {
+  return annotationOf(pod, "agent/pull-strict") === "true";
 }
 
 /**
@@ -64,77 +164,49 @@ export function unknownFieldsOf(written: JsonObject): "refuse" | "warn" {
   return isJsonObject(annotations) && annotations[UNKNOWN_FIELDS] === "warn" ? "warn" : "refuse";
 }
 
-/** Everything wrong with our own annotations of a pod as written. */
-export function annotationErrors(metadata: Annotated): readonly AnnotationError[] {
-  return [
-    ...readDependencies(metadata).errors,
-    ...backoffErrors(metadata.annotations[BACKOFF_MAX]),
-    ...CHOICES.flatMap((choice) => choiceErrors(metadata, choice)),
-    ...updateAnnotationErrors(metadata.annotations),
-    ...deviceErrors(metadata.annotations[DEVICES_ANNOTATION] ?? "").map((error) => ({
-      key: DEVICES_ANNOTATION,
-      ...error,
-    })),
-  ];
+type DependencyState = "Ready" | "Running" | "Succeeded";
+
+/** Another pod of this node that has to reach a state before the first container starts. */
+export interface Dependency {
+  readonly namespace: string;
+  readonly name: string;
+  readonly state: DependencyState;
 }
 
-function backoffErrors(text: string | undefined): readonly AnnotationError[] {
-  if (text === undefined) return [];
-  const ms = parseDuration(text.trim());
-  if (ms !== undefined && ms >= MIN_BACKOFF_MS && ms <= MAX_BACKOFF_MS) return [];
-  const [least, most] = [MIN_BACKOFF_MS, MAX_BACKOFF_MS].map(formatDuration);
-  const message = `must be a duration between ${least} and ${most}, such as "90s" or "5m"`;
-  return [{ key: BACKOFF_MAX, value: text, message }];
+interface NamedMetadata {
+  readonly namespace: string;
+  readonly name: string;
+  readonly annotations: Annotations;
 }
 
-interface Choice {
-  readonly key: string;
-  readonly words: readonly [string, string];
-  readonly note?: string;
+/** In the order they are written, each pod once. Invalid entries of an accepted pod are ignored. */
+export function dependenciesOf(pod: { readonly metadata: NamedMetadata }): readonly Dependency[] {
+  return readDependencies(pod.metadata, () => {});
 }
 
-const CHOICES: readonly Choice[] = [
-  { key: UNKNOWN_FIELDS, words: ["warn", "refuse"], note: " (the default)" },
-  { key: RESTART_ON_CONFIG_CHANGE, words: ["true", "false"] },
-  { key: PULL_STRICT, words: ["true", "false"] },
-];
-
-function choiceErrors(
-  { annotations }: Annotated,
-  { key, words, note = "" }: Choice,
-): readonly AnnotationError[] {
-  const value = annotations[key];
-  if (value === undefined || words.includes(value)) return [];
-  return [{ key, value, message: `must be "${words[0]}" or "${words[1]}"${note}` }];
-}
-
-interface ReadDependencies {
-  readonly dependencies: readonly Dependency[];
-  readonly errors: readonly AnnotationError[];
-}
-
-function readDependencies(metadata: Annotated): ReadDependencies {
+/** `report`: of what is wrong with an entry. */
+function readDependencies(
+  metadata: NamedMetadata,
+  report: (value: string, message: Message) => void,
+): readonly Dependency[] {
   const text = metadata.annotations[DEPENDS_ON] ?? "";
-  if (text.trim() === "") return { dependencies: [], errors: [] };
+  if (text.trim() === "") return [];
   const dependencies = new Map<string, Dependency>();
-  const errors: AnnotationError[] = [];
   const entries = text.split(",").map((entry) => entry.trim());
-  if (entries.length > MAX_DEPENDENCIES) {
-    const message = `must name at most ${MAX_DEPENDENCIES} pods, not ${entries.length}`;
-    errors.push({ key: DEPENDS_ON, value: text, message });
-  }
+  if (entries.length > MAX_DEPENDENCIES)
+    report(text, `must name at most ${MAX_DEPENDENCIES} pods, not ${entries.length}`);
   for (const value of entries.slice(0, MAX_DEPENDENCIES)) {
     const read = readDependency(value, metadata.namespace);
     if (!("name" in read)) {
-      errors.push({ key: DEPENDS_ON, value, message: read.wrong });
+      report(value, read.wrong);
       continue;
     }
     const name = `${read.namespace}/${read.name}`;
     const message = misfit(name, { isThere: dependencies.has(name), of: metadata });
-    if (message !== undefined) errors.push({ key: DEPENDS_ON, value, message });
+    if (message !== undefined) report(value, message);
     else dependencies.set(name, read);
   }
-  return { dependencies: [...dependencies.values()], errors };
+  return [...dependencies.values()];
 }
 
 /** One entry, or what is wrong with it. */
@@ -163,7 +235,7 @@ function isNamespace(namespace: string): boolean {
 /** What is wrong with a dependency that is well written. */
 function misfit(
   podName: string,
-  { isThere, of }: { readonly isThere: boolean; readonly of: Annotated },
+  { isThere, of }: { readonly isThere: boolean; readonly of: NamedMetadata },
 ): string | undefined {
   if (podName === `${of.namespace}/${of.name}`)
     return "is the pod itself, which would wait for ever; leave it out";

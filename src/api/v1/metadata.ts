@@ -23,7 +23,7 @@ import {
 } from "../validation/validate-names.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import type { Field, JsonSchema } from "../schema/type.ts";
-import { ANNOTATION_SCHEMAS } from "../pod/annotation-schemas.ts";
+import { ANNOTATION_SCHEMAS } from "../pod/pod-annotations.ts";
 import {
   ANNOTATION_NAME_SCHEMA,
   DNS_LABEL_FORM,

@@ -46,7 +46,7 @@ describe("agent/unknown-fields", () => {
     const { errors } = decode(misspelt("Warn"));
     expect(errors).toHaveLength(FINDINGS.length + 1);
     expect(texts(errors)).toContain(
-      'metadata.annotations[agent/unknown-fields]: Invalid value: "Warn": must be "warn" or "refuse" (the default)',
+      'metadata.annotations[agent/unknown-fields]: Invalid value: "Warn": must be "warn" or "refuse"',
     );
   });
 

@@ -3,7 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 import { aPod } from "../../fakes/a-pod.ts";
-import { updateAnnotationErrors, policyOf } from "../../../src/api/pod/update-annotations.ts";
+import { Findings } from "../../../src/api/decode/field-errors.ts";
+import { judgeAnnotations } from "../../../src/api/pod/pod-annotations.ts";
+import { policyOf } from "../../../src/api/pod/update-annotations.ts";
 import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
 import { CONTEXT, judge } from "../source/desired-arrival.ts";
 
@@ -48,9 +50,11 @@ test("the table of annotations has the ones that are read, and only values that 
     "agent/update-lock",
   ]);
   const annotations = Object.fromEntries(values);
-  expect(updateAnnotationErrors(annotations)).toEqual([]);
   const base = aPod();
   const pod = { ...base, metadata: { ...base.metadata, annotations } };
+  const findings = new Findings();
+  judgeAnnotations(pod.metadata, findings);
+  expect(findings.errors).toEqual([]);
   expect(policyOf(pod, DEFAULT_POLICY)).toMatchObject({
     minReadySeconds: 0,
     progressDeadlineSeconds: 1,

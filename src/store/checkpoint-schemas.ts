@@ -12,7 +12,7 @@ import {
   objectType,
   type Decoded,
 } from "../api/schema/codec.ts";
-import { readValue } from "../api/schema/read-value.ts";
+import { readStored } from "../api/schema/read-value.ts";
 import { anything, atLeast, base64, exactText, realNumber } from "../api/schema/values.ts";
 import type { Type } from "../api/schema/type.ts";
 import { invalidAt } from "../api/decode/field-reader.ts";
@@ -134,7 +134,7 @@ export const readCheckedTrust = readerOf(CHECKED_TRUST);
 
 /** The replaced document; undefined = unreadable, or replaced by another one than `digest`. */
 export function readSuperseded(json: string, digest: string): DocumentVersion | undefined {
-  const { by, ...version } = stored(SUPERSEDED, parseJson(json)) ?? {};
+  const { by, ...version } = readStored(SUPERSEDED, parseJson(json)) ?? {};
   return by === digest && "epoch" in version ? version : undefined;
 }
 
@@ -143,16 +143,9 @@ export function writeRolloutRows(rows: RolloutRows): unknown {
 }
 
 export function readTrustRecord(record: unknown): TrustRecord | undefined {
-  return stored(TRUST_RECORD, record);
+  return readStored(TRUST_RECORD, record);
 }
 
 function readerOf<T>(type: Type<T>): (json: string) => T | undefined {
-  return (json) => stored(type, parseJson(json));
-}
-
-/** undefined if anything in it cannot be read. */
-function stored<T>(type: Type<T>, value: unknown): T | undefined {
-  if (value === undefined || value === null) return undefined;
-  const read = readValue(type, value, { unknownFields: "warn" });
-  return read.ok ? read.value : undefined;
+  return (json) => readStored(type, parseJson(json));
 }

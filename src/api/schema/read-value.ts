@@ -30,6 +30,13 @@ export function readLeniently<T>(type: Type<T>, value: unknown): T | undefined {
   return readAt(type, { findings, path: [], value });
 }
 
+/** For what a version of the agent has written: unknown fields are passed over. undefined if any known one cannot be read. */
+export function readStored<T>(type: Type<T>, value: unknown): T | undefined {
+  if (value === undefined || value === null) return undefined;
+  const read = readValue(type, value, { unknownFields: "warn" });
+  return read.ok ? read.value : undefined;
+}
+
 /** Types are never asked about undefined and null. */
 function readAt<T>(type: Type<T>, at: Place): T | undefined {
   return type.read({ ...at, value: at.value ?? type.nullItem ?? null });

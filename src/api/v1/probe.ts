@@ -213,7 +213,7 @@ export function probeType(kind: ProbeKind): Type<Probe> {
   });
 }
 
-const HOOK: Type<LifecycleHandler> = converted(
+export const LIFECYCLE_HANDLER: Type<LifecycleHandler> = converted(
   objectType(
     "LifecycleHandler",
     {
@@ -259,10 +259,10 @@ function signalError(signal: string): Message | undefined {
 }
 
 export const LIFECYCLE = objectType("Lifecycle", {
-  postStart: fieldOf(HOOK)({
+  postStart: fieldOf(LIFECYCLE_HANDLER)({
     about: "Runs right after the container's start; if it fails, the container is stopped.",
   }),
-  preStop: fieldOf(HOOK)({
+  preStop: fieldOf(LIFECYCLE_HANDLER)({
     about: "Runs before the container is stopped, within the grace period.",
   }),
   stopSignal: string({

@@ -3,11 +3,14 @@
 
 import { ANNOTATION } from "../../api/pod/labels.ts";
 import type { ContainerRole, ObservedContainer } from "../../api/pod/observed-pod.ts";
-import type { ExecHandler, HttpGetHandler, LifecycleHandler } from "../../api/v1/probe.ts";
+import { LIFECYCLE_HANDLER, type LifecycleHandler } from "../../api/v1/probe.ts";
 import { isSidecar } from "../../api/v1/pod.ts";
-import { isJsonObject, type JsonObject, parseJson, withoutUndefined } from "../../lib/json.ts";
+import { isJsonObject, parseJson, withoutUndefined } from "../../lib/json.ts";
 import type { PodSpec } from "../../api/v1/pod-spec.ts";
-import type { ContainerPort } from "../../api/v1/container-ports.ts";
+import { CONTAINER_PORT } from "../../api/v1/container-ports.ts";
+import { listOf } from "../../api/schema/codec.ts";
+import { readStored } from "../../api/schema/read-value.ts";
+import { untagged } from "../../api/schema/union.ts";
 import type { Container } from "../../api/v1/container.ts";
 
 /** The container's role in its pod; undefined = not in the spec. */
@@ -39,7 +42,8 @@ export function stopFactsOf(
 ): Pick<ObservedContainer, "role" | "preStop" | "ports"> {
   const role = readRole(annotations[ANNOTATION.containerRole]);
   const preStop = readHandler(parseJson(annotations[ANNOTATION.preStopHandler] ?? ""));
-  const ports = readPorts(parseJson(annotations[ANNOTATION.ports] ?? ""));
+  // All or nothing: a partial list could resolve a name to another port.
+  const ports = readStored(listOf(CONTAINER_PORT), parseJson(annotations[ANNOTATION.ports] ?? ""));
   return withoutUndefined({ role, preStop, ports });
 }
 
@@ -61,67 +65,10 @@ function readRole(text = ""): ContainerRole | undefined {
   return position === undefined ? undefined : { type: "Sidecar", position: Number(position) };
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
-
-function isPort(value: unknown): value is number {
-  return Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;
-}
-
 function readHandler(value: unknown): LifecycleHandler | undefined {
   if (!isJsonObject(value)) return undefined;
-  switch (value["type"]) {
-    case "exec":
-      return readExec(value);
-    case "httpGet":
-      return readHttpGet(value);
-    case "sleep": {
-      const seconds = value["seconds"];
-      const isTime = typeof seconds === "number" && Number.isSafeInteger(seconds) && seconds >= 0;
-      return isTime ? { type: "sleep", seconds } : undefined;
-    }
-  }
-  return undefined;
-}
-
-function readExec({ command }: JsonObject): ExecHandler | undefined {
-  if (!Array.isArray(command) || command.length === 0 || !command.every(isText)) return undefined;
-  return { type: "exec", command };
-}
-
-function readHttpGet(value: JsonObject): HttpGetHandler | undefined {
-  const { path, port, host, scheme, httpHeaders } = value;
-  if (!isText(path) || !(isPort(port) || isText(port))) return undefined;
-  if (scheme !== "HTTP" && scheme !== "HTTPS") return undefined;
-  if (!Array.isArray(httpHeaders) || !httpHeaders.every(isHeader)) return undefined;
-  const headers = httpHeaders.map((header) => ({ name: header.name, value: header.value }));
-  const base = { type: "httpGet", path, port, scheme, httpHeaders: headers } as const;
-  if (host === undefined) return base;
-  return isText(host) ? { ...base, host } : undefined;
-}
-
-function isHeader(value: unknown): value is { readonly name: string; readonly value: string } {
-  return isJsonObject(value) && isText(value["name"]) && isText(value["value"]);
-}
-
-/** All or nothing: a partial list could resolve a name to another port. */
-function readPorts(value: unknown): readonly ContainerPort[] | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const ports = value.map(readPort);
-  return ports.every((port) => port !== undefined) ? ports : undefined;
-}
-
-function readPort(value: unknown): ContainerPort | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const { name, containerPort, hostPort, hostIP, protocol } = value;
-  if (!isPort(containerPort)) return undefined;
-  if (protocol !== "TCP" && protocol !== "UDP" && protocol !== "SCTP") return undefined;
-  return {
-    containerPort,
-    protocol,
-    ...(isText(name) ? { name } : {}),
-    ...(isPort(hostPort) ? { hostPort } : {}),
-    ...(isText(hostIP) ? { hostIP } : {}),
-  };
+  const { type, ...action } = value;
+  const handler = readStored(LIFECYCLE_HANDLER, untagged({ type: String(type), ...action }));
+  // The grace period, which bounds a sleep, is not part of the annotation.
+  return handler?.type === "sleep" && handler.seconds < 0 ? undefined : handler;
 }

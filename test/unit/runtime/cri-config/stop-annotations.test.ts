@@ -33,7 +33,9 @@ test("the part that each container plays", () => {
   ]);
 });
 
-const text = fc.string({ maxLength: 20 });
+// What a manifest may contain: nothing else is written to an annotation.
+const text = fc.string({ minLength: 1, maxLength: 20 });
+const portName = fc.stringMatching(/^[a-z]{1,15}$/);
 const port = fc.integer({ min: 1, max: 65_535 });
 const handlers: fc.Arbitrary<LifecycleHandler> = fc.oneof(
   fc.record({ type: fc.constant("exec" as const), command: fc.array(text, { minLength: 1 }) }),
@@ -42,27 +44,29 @@ const handlers: fc.Arbitrary<LifecycleHandler> = fc.oneof(
     {
       type: fc.constant("httpGet" as const),
       path: text,
-      port: fc.oneof(port, text),
+      port: fc.oneof(port, portName),
       host: text,
       scheme: fc.constantFrom("HTTP" as const, "HTTPS" as const),
-      httpHeaders: fc.array(fc.record({ name: text, value: text })),
+      httpHeaders: fc.array(
+        fc.record({ name: fc.stringMatching(/^[-A-Za-z0-9]{1,20}$/), value: fc.string() }),
+      ),
     },
     { requiredKeys: ["type", "path", "port", "scheme", "httpHeaders"] },
   ),
 );
 const ports: fc.Arbitrary<ContainerPort> = fc.record(
   {
-    name: text,
+    name: portName,
     containerPort: port,
     hostPort: port,
-    hostIP: text,
+    hostIP: fc.oneof(fc.ipV4(), fc.ipV6()),
     protocol: fc.constantFrom("TCP" as const, "UDP" as const, "SCTP" as const),
   },
   { requiredKeys: ["containerPort", "protocol"] },
 );
 
 describe("stopFactsOf", () => {
-  test("reads back whatever was written", () => {
+  test("reads back whatever was written of a valid pod", () => {
     fc.assert(
       fc.property(handlers, fc.array(ports, { minLength: 1 }), (preStop, list) => {
         const sidecar = aContainer("s", {
@@ -95,9 +99,13 @@ describe("stopFactsOf", () => {
     "an empty command": { [ANNOTATION.preStopHandler]: '{"type":"exec","command":[]}' },
     "a sleep into the past": { [ANNOTATION.preStopHandler]: '{"type":"sleep","seconds":-1}' },
     "a sleep without end": { [ANNOTATION.preStopHandler]: '{"type":"sleep","seconds":1e999}' },
-    "a request without headers": {
-      [ANNOTATION.preStopHandler]: '{"type":"httpGet","path":"/","port":80,"scheme":"HTTP"}',
+    "a request without a port": {
+      [ANNOTATION.preStopHandler]: '{"type":"httpGet","path":"/","scheme":"HTTP"}',
     },
+    "a request with another scheme": {
+      [ANNOTATION.preStopHandler]: '{"type":"httpGet","path":"/","port":80,"scheme":"FTP"}',
+    },
+    "a handler of no known type": { [ANNOTATION.preStopHandler]: '{"type":"__proto__"}' },
     "ports of which one is none": {
       [ANNOTATION.ports]:
         '[{"containerPort":80,"protocol":"TCP"},{"containerPort":0,"protocol":"TCP"}]',
@@ -109,6 +117,17 @@ describe("stopFactsOf", () => {
   };
   test.each(Object.entries(hostile))("takes %s for nothing", (_, annotations) => {
     expect(stopFactsOf(annotations)).toEqual({});
+  });
+
+  test("a request without headers, and fields of a newer version, are read", () => {
+    const json = '{"type":"httpGet","path":"/","port":80,"scheme":"HTTP","retries":3}';
+    expect(stopFactsOf({ [ANNOTATION.preStopHandler]: json }).preStop).toEqual({
+      type: "httpGet",
+      path: "/",
+      port: 80,
+      scheme: "HTTP",
+      httpHeaders: [],
+    });
   });
 
   test("never throws", () => {

@@ -174,7 +174,7 @@ test("Answers: every code of a refusal is in the table, and no other", () => {
   expect([...new Set(written)].toSorted()).toEqual(Object.keys(codes).toSorted());
 });
 
-test("How an accepted document runs: every phase has its row", () => {
+test("Rollout of an accepted document: every phase has its row", () => {
   const phases = {
     Received: 1,
     Rejected: 1,
@@ -187,7 +187,7 @@ test("How an accepted document runs: every phase has its row", () => {
     RolledBack: 1,
     Superseded: 1,
   } satisfies Readonly<Record<Phase, 1>>;
-  const written = coded(table("How an accepted document runs").map(([cell]) => cell));
+  const written = coded(table("Rollout of an accepted document").map(([cell]) => cell));
   expect(written.toSorted()).toEqual(Object.keys(phases).toSorted());
 });
 

@@ -85,7 +85,7 @@ export class EventRecorder implements Disposable {
   }
 
   #node(type: "Normal" | "Warning", reason: string, message: string): void {
-    this.record(nodeEvent(this.#options.nodeName, { type, reason, message }));
+    this.record({ type, reason, message, object: { kind: "Node", name: this.#options.nodeName } });
   }
 }
 
@@ -111,14 +111,6 @@ function uplinkOf({
     redact,
     onFlushed,
   });
-}
-
-/** An event about the node. */
-export function nodeEvent(
-  node: string,
-  event: Pick<NewEvent, "type" | "reason" | "message">,
-): NewEvent {
-  return { ...event, object: { kind: "Node", name: node } };
 }
 
 /** One event for each new rejection; none for what stays or goes. */

@@ -3,18 +3,13 @@
 import type { AgentConfig } from "../config/config.ts";
 import type { FleetFacts } from "../protocol/groups.ts";
 import type { NodeIdentity } from "../api/pod/node-object.ts";
-import {
-  nodeAllocatable,
-  nodeCapacity,
-  type NodeResources,
-} from "../api/resource/node-resources.ts";
+import { nodeAllocatable, nodeCapacity } from "../api/resource/node-resources.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { NodeInfo } from "../source/admission/admit-pod.ts";
 import { localLabels } from "../source/admission/node-affinity.ts";
 import type { Edges } from "../edges.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { allocatableOf } from "../runtime/cgroup/pod-cgroups.ts";
-import type { ResourceList } from "../api/v1/resources.ts";
 
 export interface NodeFactsOptions {
   readonly edges: Pick<Edges, "machine">;
@@ -82,20 +77,9 @@ export function nodeRoom({
   edges,
   config,
 }: Omit<NodeFactsOptions, "nodeName">): Pick<NodeStatus, "capacity" | "allocatable"> {
-  const resources = resourcesOf(edges.machine, config);
+  const resources = { ...edges.machine, maxPods: config.maxPods };
   return {
-    capacity: written(nodeCapacity(resources)),
-    allocatable: written(nodeAllocatable(resources, config)),
+    capacity: nodeCapacity(resources),
+    allocatable: nodeAllocatable(resources, config),
   };
-}
-
-function resourcesOf(machine: Edges["machine"], { maxPods }: AgentConfig): NodeResources {
-  return { ...machine, maxPods };
-}
-
-function written(list: ResourceList): Readonly<Record<string, string>> {
-  const entries = Object.entries(list).flatMap(([name, amount]) =>
-    amount === undefined ? [] : [[name, amount] as const],
-  );
-  return Object.fromEntries(entries);
 }

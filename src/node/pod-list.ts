@@ -3,7 +3,7 @@
 import { ANNOTATION } from "../api/pod/labels.ts";
 import type { SourceName } from "../api/pod/desired-pod.ts";
 import type { PodCondition, PodStatus } from "../api/v1/pod-status.ts";
-import { podName, type Pod } from "../api/v1/pod.ts";
+import type { Pod } from "../api/v1/pod.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import { POD_SPEC } from "../api/v1/pod-spec.ts";
 import { map, type V1Object, writtenObject } from "./v1-shape.ts";
@@ -27,6 +27,7 @@ export interface PodEntry {
   readonly deletedAt?: number;
 }
 
+/** Sorted by namespace and name. */
 export function podList(
   entries: readonly PodEntry[],
 ): V1Object & { readonly items: readonly V1Object[] } {
@@ -34,18 +35,8 @@ export function podList(
     kind: "PodList",
     apiVersion: "v1",
     metadata: {},
-    items: onePerName(entries).map(v1Pod),
+    items: entries.toSorted((a, b) => order(a.pod, b.pod)).map(v1Pod),
   };
-}
-
-/** The first pod of each name, sorted by namespace and name. */
-function onePerName(entries: readonly PodEntry[]): readonly PodEntry[] {
-  const byName = new Map<string, PodEntry>();
-  for (const entry of entries) {
-    const name = podName(entry.pod);
-    if (!byName.has(name)) byName.set(name, entry);
-  }
-  return [...byName.values()].toSorted((a, b) => order(a.pod, b.pod));
 }
 
 function order({ metadata: a }: Pod, { metadata: b }: Pod): number {

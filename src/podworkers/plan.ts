@@ -7,10 +7,13 @@ import { outranks } from "../source/precedence.ts";
 /** One life of a pod, with or without a spec. */
 export type PodIdentity = Pick<Removal, "uid" | "namespace" | "name">;
 
-export type WorkerOrder =
-  | { readonly type: "Start"; readonly desired: DesiredPod }
-  | { readonly type: "Update"; readonly desired: DesiredPod }
-  | { readonly type: "Remove"; readonly removal: Removal };
+/** What brings the workers in line with the desired state. */
+interface WorkerPlan {
+  readonly removals: readonly Removal[];
+  readonly starts: readonly DesiredPod[];
+  /** Pods whose worker gets a newer version of the same UID. */
+  readonly updates: readonly DesiredPod[];
+}
 
 /** A pod that has a worker. */
 export interface WorkerFacts extends PodIdentity {
@@ -29,8 +32,8 @@ export interface PlanInput {
   readonly removals: readonly Removal[];
 }
 
-/** Idempotent: performed orders are not repeated. A predecessor is removed by its successor's worker, not here. */
-export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
+/** Idempotent: what was done is not planned again. A predecessor is removed by its successor's worker, not here. */
+export function planWorkers(input: PlanInput): WorkerPlan {
   const { desired, workers, observed, removals } = input;
   const working = new Map(workers.map((worker) => [worker.uid, worker]));
   const unsettled = new Set(removals.map(({ uid }) => uid));
@@ -45,7 +48,7 @@ export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
     source !== undefined &&
     desired.ready.has(source);
 
-  const settle = removals.filter(({ uid }) => !working.has(uid)).map(remove);
+  const settle = removals.filter(({ uid }) => !working.has(uid));
   const sources = new Map(observed.map(({ uid, source }) => [uid, source]));
   // A replaced pod that still stops becomes deleted when its name is removed too: its logs are not kept.
   const drop = workers
@@ -56,10 +59,10 @@ export function planWorkers(input: PlanInput): readonly WorkerOrder[] {
     .filter((pod) => !working.has(pod.uid) && !unsettled.has(pod.uid))
     .filter((pod) => isOrphan(pod, pod.source))
     .map(deleted);
-  const run = desired.pods
-    .map((pod) => orderFor(pod, working.get(pod.uid), unsettled.has(pod.uid)))
-    .filter((order) => order !== undefined);
-  return [...settle, ...drop, ...orphans, ...run];
+  const updates = desired.pods.filter(({ uid }) => working.get(uid)?.phase === "Syncing");
+  // A UID that is being removed starts again with the plan after its end.
+  const starts = desired.pods.filter(({ uid }) => !working.has(uid) && !unsettled.has(uid));
+  return { removals: [...settle, ...drop, ...orphans], starts, updates };
 }
 
 /** Whether a pod of source `ended` may be stopped for one of `successor`: not before `ended` has synced. */
@@ -71,22 +74,8 @@ export function mayReplace(
   return ended === undefined || ready.has(ended) || !outranks(ended, successor);
 }
 
-function orderFor(
-  desired: DesiredPod,
-  worker: WorkerFacts | undefined,
-  isBeingRemoved: boolean,
-): WorkerOrder | undefined {
-  if (worker?.phase === "Syncing") return { type: "Update", desired };
-  // The UID is being removed: the plan after that starts it again.
-  return worker === undefined && !isBeingRemoved ? { type: "Start", desired } : undefined;
-}
-
-function deleted({ uid, namespace, name }: PodIdentity): WorkerOrder {
-  return remove({ uid, namespace, name, why: "Deleted" });
-}
-
-function remove(removal: Removal): WorkerOrder {
-  return { type: "Remove", removal };
+function deleted({ uid, namespace, name }: PodIdentity): Removal {
+  return { uid, namespace, name, why: "Deleted" };
 }
 
 /** `namespace/name`, under which only one pod may run at a time. */

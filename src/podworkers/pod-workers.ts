@@ -12,7 +12,7 @@ import type { PodUID } from "../api/v1/pod.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Store } from "../store/store.ts";
 import { KillMarks } from "./kill-marks.ts";
-import { nameOf, planWorkers, type PodIdentity, type WorkerOrder } from "./plan.ts";
+import { nameOf, planWorkers, type PodIdentity } from "./plan.ts";
 import { PodSyncState } from "./pod-sync-state.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
@@ -59,14 +59,15 @@ export class PodWorkers {
   apply(desired: DesiredState): void {
     this.#desired = desired;
     this.#replacement.update(desired);
-    const orders = planWorkers({
+    const { removals, starts, updates } = planWorkers({
       desired,
       workers: this.#workers.list().map(({ facts }) => facts),
       observed: [...this.#options.pods.cache.all().values()],
       removals: this.#options.removals.all(),
     });
-    this.#remove(orders.filter((order) => order.type === "Remove").map((order) => order.removal));
-    for (const order of orders) this.#perform(order);
+    this.#remove(removals);
+    for (const pod of starts) this.#start(pod);
+    for (const pod of updates) this.#workers.get(pod.uid)?.update(pod);
     // Pods that wait, and pods that share their name with another, must sync again.
     const workers = this.#workers.list();
     const others = [
@@ -86,19 +87,10 @@ export class PodWorkers {
     else worker.notify();
   }
 
-  #perform(order: WorkerOrder): void {
-    switch (order.type) {
-      case "Start":
-        if (this.#options.pods.cache.get(order.desired.uid) === undefined)
-          this.#options.cleanup.beginLife(order.desired);
-        this.#begin({ ...order.desired.pod.metadata, uid: order.desired.uid }, order.desired);
-        return;
-      case "Update":
-        this.#workers.get(order.desired.uid)?.update(order.desired);
-        return;
-      case "Remove":
-        return;
-    }
+  #start(desired: DesiredPod): void {
+    const { pods, cleanup } = this.#options;
+    if (pods.cache.get(desired.uid) === undefined) cleanup.beginLife(desired);
+    this.#begin({ ...desired.pod.metadata, uid: desired.uid }, desired);
   }
 
   /** The rows are committed first: a removal that is not stored does not begin. */

@@ -13,6 +13,7 @@ import {
 } from "../api/pod/rollout.ts";
 import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 import type { Monotonic } from "../lib/clock.ts";
+import { sameValue } from "../lib/compare.ts";
 import { elapsedOf, judgeTrial, type Judgement, type TrialFacts } from "./trial.ts";
 
 export interface PodOnRollout {
@@ -234,7 +235,7 @@ function isOf({ revision }: BadRevision, { wanted }: TrialFacts): boolean {
 /** Only a trial's clock may lag behind on the disk. */
 function mustSave(state: RolloutState, saved: RolloutState | undefined): boolean {
   if (saved === undefined) return state.good !== undefined || state.trial !== undefined;
-  if (!isSameGood(state, saved) || !isSameBad(state, saved)) return true;
+  if (!isSameGood(state, saved) || !sameValue(state.bad, saved.bad)) return true;
   const { trial } = state;
   if (trial === undefined || saved.trial === undefined) return trial !== saved.trial;
   return differs(trial, saved.trial);
@@ -255,13 +256,4 @@ export function isSameGood(
   { good: b }: RolloutState = NO_ROLLOUT,
 ): boolean {
   return a?.revision === b?.revision && a?.generation === b?.generation;
-}
-
-function isSameBad({ bad: a }: RolloutState, { bad: b }: RolloutState): boolean {
-  return (
-    a.length === b.length &&
-    a.every(
-      (one, index) => one.revision === b[index]?.revision && one.generation === b[index].generation,
-    )
-  );
 }

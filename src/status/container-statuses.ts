@@ -271,19 +271,15 @@ interface StartedInput {
 }
 
 /** A plain init container is ready when it has completed; a sidecar behaves like an app container. */
-export function startedAndReady(input: StartedInput): Pick<ContainerStatus, "started" | "ready"> {
-  const { spec, container, state } = input;
-  const started = isStarted(input);
-  if (spec.initContainers.includes(container) && !isSidecar(spec, container))
-    return { started, ready: state.terminated?.exitCode === 0 };
-  return { started, ready: started && isReady(input) };
-}
-
-function isStarted({ container, state, verdicts }: StartedInput): boolean {
-  if (state.running === undefined) return false;
-  return container.startupProbe === undefined || verdicts?.startup === "Success";
-}
-
-function isReady({ container, verdicts }: StartedInput): boolean {
-  return container.readinessProbe === undefined || verdicts?.readiness === "Success";
+export function startedAndReady({
+  spec,
+  container,
+  state,
+  verdicts,
+}: StartedInput): Pick<ContainerStatus, "started" | "ready"> {
+  const hasStarted = container.startupProbe === undefined || verdicts?.startup === "Success";
+  const started = state.running !== undefined && hasStarted;
+  if (isPlainInit(spec, container)) return { started, ready: state.terminated?.exitCode === 0 };
+  const serves = container.readinessProbe === undefined || verdicts?.readiness === "Success";
+  return { started, ready: started && serves };
 }

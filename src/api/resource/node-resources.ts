@@ -20,7 +20,7 @@ interface Reserves {
   readonly kubeReserved: ResourceList;
 }
 
-export function nodeCapacity(node: NodeResources): ResourceList {
+export function nodeCapacity(node: NodeResources): Readonly<Record<string, string>> {
   const { storageBytes, hugePages } = node;
   return {
     cpu: String(node.cpus),
@@ -45,7 +45,10 @@ export function allocatableAmounts(node: NodeResources, reserves: Reserves): Amo
 }
 
 /** The same as Kubernetes writes it in a node's status. */
-export function nodeAllocatable(node: NodeResources, reserves: Reserves): ResourceList {
+export function nodeAllocatable(
+  node: NodeResources,
+  reserves: Reserves,
+): Readonly<Record<string, string>> {
   return Object.fromEntries(
     [...allocatableAmounts(node, reserves)].map(([resource, milli]) => [
       resource,

@@ -296,12 +296,6 @@ describe("podList", () => {
     expect(names(entries)).toEqual(["a/b10", "a/b2", "a/z", "b/a"]);
   });
 
-  test("has one entry per name: the first", () => {
-    const old = entry(aPod({}, { uid: "old" }));
-    const next = entry(aPod({}, { uid: "new" }));
-    expect(podList([old, next])["items"]).toEqual([v1Pod(old)]);
-  });
-
   test("shows a waiting update on the pod that goes on", () => {
     const pendingUpdate = { specHash: "fedcba", reason: "ErrImagePull", message: "no such host" };
     expect(v1Pod(entry(aPod(), { pendingUpdate }))["status"]).toEqual({

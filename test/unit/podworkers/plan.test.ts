@@ -24,41 +24,43 @@ const worker = (more: Partial<WorkerFacts> = {}): WorkerFacts => ({
   ...more,
 });
 const running = anObservedPod([aSandbox()], []);
-const remove = { type: "Remove", removal: deleted } as const;
 
-const cases: Record<string, Partial<PlanInput> & { orders: readonly unknown[] }> = {
-  "a new pod gets a worker": { desired: desired([web]), orders: [{ type: "Start", desired: web }] },
+const cases: Record<
+  string,
+  Partial<PlanInput> & { plan: Partial<ReturnType<typeof planWorkers>> }
+> = {
+  "a new pod gets a worker": { desired: desired([web]), plan: { starts: [web] } },
   "a pod that runs since before the start gets a worker": {
     desired: desired([web]),
     observed: [running],
-    orders: [{ type: "Start", desired: web }],
+    plan: { starts: [web] },
   },
   "a worker learns of newer labels": {
     desired: desired([web]),
     workers: [worker()],
-    orders: [{ type: "Update", desired: web }],
+    plan: { updates: [web] },
   },
   "a pod whose source dropped it is removed": {
     desired: desired([]),
     workers: [worker()],
     observed: [running],
-    orders: [remove],
+    plan: { removals: [deleted] },
   },
   "a pod that only the runtime knows is removed when its source has spoken": {
     desired: desired([]),
     observed: [running],
-    orders: [remove],
+    plan: { removals: [deleted] },
   },
   "nothing is removed before its own source has spoken": {
     desired: desired([], ["mqtt:node"]),
     observed: [running],
     workers: [worker({ uid: "other", name: "other" })],
-    orders: [],
+    plan: {},
   },
   "a pod whose source cannot be read is left alone": {
     desired: desired([]),
     observed: [{ ...running, source: undefined }],
-    orders: [],
+    plan: {},
   },
   "another source's silence does not protect a pod": {
     desired: desired([], ["file"]),
@@ -66,55 +68,60 @@ const cases: Record<string, Partial<PlanInput> & { orders: readonly unknown[] }>
       { ...running, source: "mqtt:node" },
       { ...running, uid: "uid-3", name: "x" },
     ],
-    orders: [{ type: "Remove", removal: { ...names, uid: "uid-3", name: "x", why: "Deleted" } }],
+    plan: { removals: [{ ...names, uid: "uid-3", name: "x", why: "Deleted" }] },
   },
   "what runs under a name that is asked for and has no room goes on": {
     desired: { ...desired([]), held: new Set(["default/web"]) },
     workers: [worker()],
     observed: [running],
-    orders: [],
+    plan: {},
   },
   "a predecessor is not ended by the plan but by its successor": {
     desired: desired([newWeb]),
     workers: [worker()],
     observed: [running],
-    orders: [{ type: "Start", desired: newWeb }],
+    plan: { starts: [newWeb] },
   },
   "a predecessor that only the runtime knows neither": {
     desired: desired([newWeb]),
     observed: [running],
-    orders: [{ type: "Start", desired: newWeb }],
+    plan: { starts: [newWeb] },
   },
   "a removal begun before the restart is finished before the same pod starts anew": {
     desired: desired([web]),
     observed: [running],
     removals: [deleted],
-    orders: [remove],
+    plan: { removals: [deleted] },
   },
   "a removal begun before the restart is settled even if nothing is left of it": {
     desired: desired([]),
     removals: [deleted],
-    orders: [remove],
+    plan: { removals: [deleted] },
   },
   "a pod added again while it terminates waits for its end": {
     desired: desired([web]),
     workers: [worker({ phase: "Terminating" })],
     removals: [deleted],
     observed: [running],
-    orders: [],
+    plan: {},
   },
   "a removal under way is not ordered again": {
     desired: desired([]),
     workers: [worker({ phase: "Terminating" })],
     removals: [deleted],
     observed: [running],
-    orders: [],
+    plan: {},
   },
 };
 
 describe("planWorkers", () => {
-  test.each(Object.entries(cases))("%s", (_, { orders, ...input }) => {
+  test.each(Object.entries(cases))("%s", (_, { plan, ...input }) => {
     const base: PlanInput = { desired: desired([]), workers: [], observed: [], removals: [] };
-    expect(planWorkers({ ...base, ...input })).toEqual(orders as never);
+    expect(planWorkers({ ...base, ...input })).toEqual({
+      removals: [],
+      starts: [],
+      updates: [],
+      ...plan,
+    });
   });
 });

@@ -54,22 +54,25 @@ export interface Explanation {
 }
 
 const WARNINGS = 5;
-const PULLS = [
-  "ErrImagePull",
-  "ImagePullBackOff",
-  "InvalidImageName",
-  "ErrImageNeverPull",
-  "ImageInspectError",
-  "RegistryUnavailable",
-];
-const CONFIGS = [
-  "CreateContainerConfigError",
-  "CreateContainerError",
-  "RunContainerError",
-  "PostStartHookError",
-];
-const VOLUMES = ["FailedMount", "FailedAttachVolume"];
-const SANDBOX = ["CreatePodSandboxError", "FailedCreatePodSandBox", "NetworkNotReady"];
+/** By the reason for which a container waits. */
+const CATEGORIES = new Map<string, Cause["category"]>([
+  ["CrashLoopBackOff", "back-off"],
+  ["ErrImagePull", "pull"],
+  ["ImagePullBackOff", "pull"],
+  ["InvalidImageName", "pull"],
+  ["ErrImageNeverPull", "pull"],
+  ["ImageInspectError", "pull"],
+  ["RegistryUnavailable", "pull"],
+  ["CreateContainerConfigError", "config"],
+  ["CreateContainerError", "config"],
+  ["RunContainerError", "config"],
+  ["PostStartHookError", "config"],
+  ["FailedMount", "volume"],
+  ["FailedAttachVolume", "volume"],
+  ["CreatePodSandboxError", "sandbox"],
+  ["FailedCreatePodSandBox", "sandbox"],
+  ["NetworkNotReady", "sandbox"],
+]);
 
 /** undefined = the pod is unknown here. */
 export function explainPod(question: PodQuestion): Explanation | undefined {
@@ -79,8 +82,7 @@ export function explainPod(question: PodQuestion): Explanation | undefined {
   );
   if (entry === undefined && refused.length === 0) return undefined;
   const sources = refused.map(({ source, ref, code, path, message }) => ({
-    category:
-      code === "Shadowed" || code === "Invalid" ? ("source" as const) : sourceCategory(code),
+    category: sourceCategory(code),
     element: path === "" ? `${source} ${ref}` : path,
     reason: code,
     message,
@@ -202,11 +204,7 @@ function waitingCauses(
 function categoryOf(reason: string, message: string): Cause["category"] {
   if (message.startsWith("waiting for pod ") || message.startsWith("the pods wait for each other"))
     return "dependency";
-  if (reason === "CrashLoopBackOff") return "back-off";
-  if (PULLS.includes(reason)) return "pull";
-  if (CONFIGS.includes(reason)) return "config";
-  if (VOLUMES.includes(reason)) return "volume";
-  return SANDBOX.includes(reason) ? "sandbox" : "waiting";
+  return CATEGORIES.get(reason) ?? "waiting";
 }
 
 function endOf({

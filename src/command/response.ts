@@ -1,7 +1,7 @@
 // The answers to a command as they are published: bounded in bytes, in several parts if needed.
 
 import type { CommandResponse } from "../protocol/command.ts";
-import { withoutUndefined } from "../lib/json.ts";
+import { memberOf, withoutUndefined } from "../lib/json.ts";
 import { byteLength, wireText } from "../protocol/wire-text.ts";
 
 /** Most bytes of `data` in one part. */
@@ -99,14 +99,8 @@ function groups(
 
 /** Stands for an item that is larger than a part: its kind and name. */
 function tooLarge(item: unknown, bytes: number): Readonly<Record<string, unknown>> {
-  const { kind, metadata } = (item ?? {}) as {
-    readonly kind?: unknown;
-    readonly metadata?: unknown;
-  };
-  const { namespace, name } = (metadata ?? {}) as {
-    readonly namespace?: unknown;
-    readonly name?: unknown;
-  };
+  const [kind, metadata] = [memberOf(item, "kind"), memberOf(item, "metadata")];
+  const [namespace, name] = [memberOf(metadata, "namespace"), memberOf(metadata, "name")];
   return {
     ...(typeof kind === "string" ? { kind } : {}),
     ...(typeof name === "string" ? { metadata: { namespace, name } } : {}),

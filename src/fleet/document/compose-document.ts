@@ -3,7 +3,7 @@
 import type { FieldPath, Locate } from "../../api/decode/field-path.ts";
 import type { YamlDocument } from "../../api/yaml/yaml-documents.ts";
 import { failed, ok, type Result } from "../../lib/result.ts";
-import { type JsonObject, isJsonObject } from "../../lib/json.ts";
+import { type JsonObject, isJsonObject, memberOf } from "../../lib/json.ts";
 
 export type FleetTarget = { readonly node: string } | { readonly group: string };
 
@@ -28,7 +28,7 @@ export interface WrittenFile {
 
 export function gatherInput(files: readonly WrittenFile[]): Result<WrittenInput> {
   const all = files.flatMap(({ file, documents }) => documents.map((one) => ({ file, one })));
-  const whole = all.filter(({ one }) => isDesiredState(one.value));
+  const whole = all.filter(({ one }) => memberOf(one.value, "kind") === "DesiredState");
   const [first] = whole;
   if (first === undefined) {
     const objects = all.map(({ file, one }) => ({ file, value: one.value, locate: one.locate }));
@@ -50,15 +50,10 @@ export function gatherInput(files: readonly WrittenFile[]): Result<WrittenInput>
   return ok({ document, objects });
 }
 
-function isDesiredState(value: unknown): boolean {
-  return isJsonObject(value) && value["kind"] === "DesiredState";
-}
-
 /** The target that a whole document names. */
 export function targetOf(document: JsonObject | undefined): FleetTarget | undefined {
   const target = document?.["target"];
-  if (!isJsonObject(target)) return undefined;
-  const { node, group } = target as { readonly node?: unknown; readonly group?: unknown };
+  const [node, group] = [memberOf(target, "node"), memberOf(target, "group")];
   if (typeof node === "string") return { node };
   return typeof group === "string" ? { group } : undefined;
 }

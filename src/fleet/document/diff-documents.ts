@@ -2,7 +2,7 @@
 
 import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
 import { shortText } from "../../lib/short-text.ts";
-import { isJsonObject, canonicalJson } from "../../lib/json.ts";
+import { isJsonObject, canonicalJson, memberOf } from "../../lib/json.ts";
 
 export interface FieldChange {
   /** Kubernetes' field path. */
@@ -61,8 +61,7 @@ function byName(resources: readonly unknown[]): ReadonlyMap<string, unknown> {
 
 /** A list of any kind is what it holds: nothing of a Secret is shown because it came in a list. */
 function members(resource: unknown): readonly unknown[] {
-  if (!isJsonObject(resource)) return [resource];
-  const { kind, items } = resource as { readonly kind?: unknown; readonly items?: unknown };
+  const [kind, items] = [memberOf(resource, "kind"), memberOf(resource, "items")];
   if (typeof kind !== "string" || !kind.endsWith("List") || !Array.isArray(items))
     return [resource];
   const of = kind.slice(0, -"List".length);
@@ -74,17 +73,12 @@ function members(resource: unknown): readonly unknown[] {
 }
 
 function nameOf(object: unknown): string {
-  const { kind, metadata } = (isJsonObject(object) ? object : {}) as {
-    readonly kind?: unknown;
-    readonly metadata?: unknown;
-  };
-  const { name, namespace } = (isJsonObject(metadata) ? metadata : {}) as {
-    readonly name?: unknown;
-    readonly namespace?: unknown;
-  };
+  const metadata = memberOf(object, "metadata");
   const text = (value: unknown, fallback: string): string =>
     typeof value === "string" && value !== "" ? value : fallback;
-  return `${text(kind, "object")} ${text(namespace, "default")}/${text(name, "?")}`;
+  const namespace = text(memberOf(metadata, "namespace"), "default");
+  const name = text(memberOf(metadata, "name"), "?");
+  return `${text(memberOf(object, "kind"), "object")} ${namespace}/${name}`;
 }
 
 interface Place {
@@ -118,8 +112,7 @@ function commonKeys(before: unknown, after: unknown): readonly (string | number)
 
 function member(value: unknown, key: string | number): unknown {
   if (Array.isArray(value)) return typeof key === "number" ? (value[key] as unknown) : undefined;
-  if (!isJsonObject(value)) return undefined;
-  return Object.hasOwn(value, key) ? value[key] : undefined;
+  return memberOf(value, `${key}`);
 }
 
 function shown(value: unknown, isSecret: boolean): string {

@@ -11,7 +11,7 @@ import {
 } from "../../source/document/resources.ts";
 import { targetName, type FleetTarget, type WrittenObject } from "./compose-document.ts";
 import type { RetainedDocument } from "./desired-reading.ts";
-import { type JsonObject, isJsonObject } from "../../lib/json.ts";
+import { type JsonObject, memberOf } from "../../lib/json.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 
 export interface ApplyToJudge {
@@ -121,7 +121,7 @@ function groupsOf(document: JsonObject): readonly string[] {
   const groups: unknown = document["groups"];
   if (!Array.isArray(groups)) return [];
   return groups.flatMap((group: unknown) => {
-    const name = isJsonObject(group) ? group["name"] : undefined;
+    const name = memberOf(group, "name");
     return typeof name === "string" ? [name] : [];
   });
 }

@@ -22,7 +22,7 @@ import { readPublicKey, readSigner, signMessage, type Signer } from "./signing-k
 import { write } from "../document/sign.ts";
 import { wireObject } from "../wire-values.ts";
 import { jsonBytes } from "../../protocol/wire-text.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { memberOf } from "../../lib/json.ts";
 import { sha256 } from "../../lib/system-sha256.ts";
 
 export interface TrustFlags {
@@ -126,7 +126,7 @@ function nextBundleVersion(value: unknown, before: RetainedBundle | undefined): 
 }
 
 function isVersioned(value: unknown): boolean {
-  return isJsonObject(value) && value["version"] !== undefined;
+  return memberOf(value, "version") !== undefined;
 }
 
 function refuseOlder({ version }: TrustBundle, before: RetainedBundle): void {

@@ -1,35 +1,20 @@
 // `DELETE /pods/<namespace>/<name>`: shortens the grace period of a pod that is stopping. It stops no pod: that happens
 // when the source of the pod no longer declares it.
 
-import { notAllowed, success, text, type Answer } from "./answer.ts";
+import { success, text, type Answer, type LocalRequest } from "./route.ts";
 import type { NamedPod } from "../api/v1/pod.ts";
 import type { GraceOutcome } from "../node/node-view.ts";
 import { manifestPath } from "../api/pod/desired-pod.ts";
 
 const PARAMETER = "gracePeriodSeconds";
 
-/** undefined = another path. */
-export function podOfPath(path: string): NamedPod | undefined {
-  const [, namespace, name] = /^\/pods\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
-  return namespace === undefined || name === undefined ? undefined : { namespace, name };
-}
-
-export interface PodRequest {
-  readonly method: string;
-  readonly pod: NamedPod;
-  readonly query: URLSearchParams;
-}
-
-/** `shorten` sets how many seconds are left at most; it never makes the grace period longer. */
-export function answerForPod(
-  { method, pod, query }: PodRequest,
-  shorten: (seconds: number) => GraceOutcome,
-): Answer {
-  if (method !== "DELETE")
-    return notAllowed("DELETE", "a single pod supports DELETE only; GET /pods lists all pods");
+/** It never makes the grace period longer. */
+export function shortenGrace({ facts, parts, query }: LocalRequest): Answer {
+  const [namespace = "", name = ""] = parts;
+  const pod = { namespace, name };
   const seconds = secondsOf(query.getAll(PARAMETER));
   if (typeof seconds === "string") return text(400, seconds);
-  const outcome = shorten(seconds);
+  const outcome = facts.shortenGrace(pod, seconds);
   switch (outcome.type) {
     case "Shortened":
       return success(

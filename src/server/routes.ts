@@ -1,23 +1,38 @@
-// Performs: the paths of the local API and their answers. A new resource to read is an entry of ROUTES, or of
-// OBJECT_RESOURCES if it has namespaces.
+// Performs: the paths of the local API and their answers. A new resource to read is a row of ROUTES.
 
-import { json, notAllowed, text, type Answer } from "./answer.ts";
-import { answerForPod, podOfPath } from "./delete-pod.ts";
-import { eventList } from "../node/events-list.ts";
-import { OBJECT_RESOURCES, answerForObjects, objectsOfPath } from "./object-routes.ts";
-import { HOLD_PATHS, answerForHold, holdOfPath } from "./hold-routes.ts";
+import { messageOf } from "../lib/errors.ts";
 import { podList } from "../node/pod-list.ts";
-import { TRUST_PATHS, answerForTrust } from "./trust-routes.ts";
-import { type ServerFacts, v1Node } from "../node/node-api.ts";
+import { eventList } from "../node/events-list.ts";
+import { v1Node, type HoldFacts, type ServerFacts, type TrustFacts } from "../node/node-api.ts";
+import { holdRefusal, type HoldVerb } from "../rollout/update-holds.ts";
+import { json, success, text, type Answer } from "./route.ts";
+import { shortenGrace } from "./delete-pod.ts";
+import { OBJECT_ROUTES } from "./object-routes.ts";
+import { namedPod, type LocalRequest, type Route } from "./route.ts";
 
-const ROUTES: ReadonlyMap<string, (facts: ServerFacts) => Answer> = new Map([
-  ["/healthz", health],
-  ["/pods", (facts) => json(podList(facts.pods()))],
-  ["/rejected", (facts) => json(facts.rejected())],
-  ["/events", (facts) => json(eventList(facts.events()))],
-  ["/node", (facts) => json(v1Node(facts.node()))],
-  ["/version", (facts) => json(facts.version())],
-]);
+const ROUTES: readonly Route[] = [
+  reading("/healthz", health),
+  reading("/pods", (facts) => json(podList(facts.pods()))),
+  reading("/rejected", (facts) => json(facts.rejected())),
+  reading("/events", (facts) => json(eventList(facts.events()))),
+  reading("/node", (facts) => json(v1Node(facts.node()))),
+  reading("/version", (facts) => json(facts.version())),
+  reading("/trust", shownTrust, ", or POST /trust/reset"),
+  {
+    listed: "/trust/reset",
+    path: /^\/trust\/reset$/,
+    methods: { POST: ({ facts }) => resetTrust(facts) },
+    refusal: "/trust/reset deletes the trust state of the node: use POST",
+  },
+  holding("hold", "wait"),
+  holding("release", "go on"),
+  {
+    path: /^\/pods\/([^/]+)\/([^/]+)$/,
+    methods: { DELETE: shortenGrace },
+    refusal: "a single pod supports DELETE only; GET /pods lists all pods",
+  },
+  ...OBJECT_ROUTES,
+];
 
 export function respond(request: Request, facts: ServerFacts): Response {
   const answer = answerTo(request.method, new URL(request.url), facts);
@@ -30,33 +45,69 @@ export function respond(request: Request, facts: ServerFacts): Response {
   return new Response(body, { status: answer.status, headers });
 }
 
-function answerTo(method: string, url: URL, facts: ServerFacts): Answer {
+export function answerTo(method: string, url: URL, facts: ServerFacts): Answer {
   const { pathname: path, searchParams: query } = url;
-  const hold = holdOfPath(path);
-  if (hold !== undefined) return answerForHold(method, hold, facts);
-  const pod = podOfPath(path);
-  if (pod !== undefined)
-    return answerForPod({ method, pod, query }, (seconds) => facts.shortenGrace(pod, seconds));
-  const objects = objectsOfPath(path);
-  if (objects !== undefined) return answerForObjects({ method, path: objects, query }, facts);
-  const trust = answerForTrust(method, path, facts);
-  if (trust !== undefined) return trust;
-  const route = ROUTES.get(path);
-  if (route === undefined)
-    return text(
-      404,
-      `unknown path ${path}; the paths are ${[...ROUTES.keys(), ...TRUST_PATHS, ...HOLD_PATHS, ...objectPaths()].join(", ")}`,
-    );
-  if (method !== "GET" && method !== "HEAD")
-    return notAllowed("GET, HEAD", `${path} can only be read: use GET or HEAD`);
-  return route(facts);
+  for (const { path: pattern, methods, refusal } of ROUTES) {
+    const match = pattern.exec(path);
+    if (match === null) continue;
+    const answers = new Map(Object.entries(methods));
+    const answer = answers.get(method === "HEAD" ? "GET" : method);
+    if (answer !== undefined) return answer({ facts, parts: match.slice(1), query });
+    const allow = [...answers.keys()].map((one) => (one === "GET" ? "GET, HEAD" : one)).join(", ");
+    return { ...text(405, refusal), allow };
+  }
+  const known = ROUTES.flatMap(({ listed }) => listed ?? []).join(", ");
+  return text(404, `unknown path ${path}; the paths are ${known}`);
 }
 
-function objectPaths(): readonly string[] {
-  return Object.keys(OBJECT_RESOURCES).map((resource) => `/api/v1/${resource}`);
+/** A path that can only be read. `instead`: what else there is to use. */
+function reading(path: string, read: (facts: ServerFacts) => Answer, instead = ""): Route {
+  return {
+    listed: path,
+    path: new RegExp(`^${path}$`),
+    methods: { GET: ({ facts }) => read(facts) },
+    refusal: `${path} can only be read: use GET or HEAD${instead}`,
+  };
 }
 
 function health(facts: ServerFacts): Answer {
   const problems = facts.healthProblems();
   return problems.length === 0 ? text(200, "ok") : text(503, problems.join("\n"));
+}
+
+/** Which keys may sign documents for this node. */
+function shownTrust(facts: TrustFacts): Answer {
+  return json({ apiVersion: "agent/v1", kind: "Trust", ...facts.trust() });
+}
+
+function resetTrust(facts: TrustFacts): Answer {
+  try {
+    facts.resetTrust();
+  } catch (error) {
+    return text(500, `trust was not reset: ${messageOf(error)}; try again`);
+  }
+  return shownTrust(facts);
+}
+
+/** Pauses or resumes the updates of a pod, or of all pods of this node. */
+function holding(verb: HoldVerb, effect: string): Route {
+  return {
+    listed: `/${verb}`,
+    path: new RegExp(`^(?:/pods/([^/]+)/([^/]+))?/${verb}$`),
+    methods: { POST: (request) => changeHold(verb, request) },
+    refusal: `this makes updates ${effect}: use POST`,
+  };
+}
+
+function changeHold(verb: HoldVerb, { facts, parts }: LocalRequest<HoldFacts>): Answer {
+  const pod = namedPod(parts);
+  try {
+    const outcome = facts.changeHold(verb, pod);
+    if (outcome.type !== "Done")
+      return text(outcome.type === "NotFound" ? 404 : 409, holdRefusal(outcome, pod));
+    const what = pod === undefined ? "all updates" : `updates of pod ${pod.namespace}/${pod.name}`;
+    return success(`${what} ${verb === "hold" ? "wait until they are released" : "go on"}`);
+  } catch (error) {
+    return text(500, `nothing was changed: ${messageOf(error)}; try again`);
+  }
 }

@@ -3,7 +3,7 @@ import { existsSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { Rejection } from "../../../src/api/pod/desired-pod.ts";
-import type { NodeStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
+import type { PodStatus } from "../../../src/api/v1/pod-status.ts";
 import {
   isEvent,
   isListOf,
@@ -17,6 +17,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { LocalServer } from "../../../src/server/local-server.ts";
 import { aPod } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
+import { NODE_STATUS, someFacts } from "../../unit/server/some-facts.ts";
 import { temporaryDirectories } from "../host/temporary-directories.ts";
 import type { ServerFacts } from "../../../src/node/node-api.ts";
 
@@ -30,13 +31,6 @@ const status: PodStatus = {
   initContainerStatuses: [],
   containerStatuses: [],
   qosClass: "BestEffort",
-};
-const node: NodeStatus = {
-  conditions: [],
-  addresses: [],
-  capacity: {},
-  allocatable: {},
-  nodeInfo: {},
 };
 const rejection: Rejection = {
   source: "file",
@@ -63,21 +57,7 @@ function open(
     files: realFiles(),
     clock,
     log: createLogger({ clock, level: "info", write: (line) => lines.push(line) }),
-    facts: {
-      healthProblems: () => [],
-      pods: () => [],
-      rejected: () => [],
-      events: () => [],
-      node: () => ({ name: "pi-1", labels: {}, status: node }),
-      version: () => ({ version: "v0.1.0" }),
-      shortenGrace: () => ({ type: "NotFound" }),
-      objects: () => [],
-      removeClaimData: () => ({ type: "NotFound" }),
-      trust: () => ({ required: false, why: "", trustPath: "/t", rootKeys: [], problems: [] }),
-      changeHold: () => ({ type: "NotFound" }),
-      resetTrust: () => undefined,
-      ...facts,
-    },
+    facts: someFacts(facts),
   });
   return {
     socket,
@@ -147,7 +127,7 @@ describe("an answer", () => {
   test("/node, /rejected and /version are what the command line understands", async () => {
     await using door = open({
       rejected: () => [rejection],
-      node: () => ({ name: "pi-1", labels: { site: "b" }, status: node, createdAt: 0 }),
+      node: () => ({ name: "pi-1", labels: { site: "b" }, status: NODE_STATUS, createdAt: 0 }),
     });
     const bodies: unknown[] = [];
     for (const path of ["/node", "/rejected", "/version"])
@@ -161,7 +141,7 @@ describe("an answer", () => {
           labels: { site: "b" },
           creationTimestamp: "1970-01-01T00:00:00Z",
         },
-        status: node,
+        status: NODE_STATUS,
       },
       [rejection],
       { version: "v0.1.0" },

@@ -1,16 +1,27 @@
 import { describe, expect, test } from "bun:test";
-import { answerForPod, podOfPath } from "../../../src/server/delete-pod.ts";
+import { answerTo } from "../../../src/server/routes.ts";
+import type { Answer } from "../../../src/server/route.ts";
 import type { GraceOutcome } from "../../../src/node/node-view.ts";
+import { someFacts } from "./some-facts.ts";
 
 const pod = { namespace: "shop", name: "web" };
 
-function ask(query: string, outcome: GraceOutcome = { type: "Shortened" }, method = "DELETE") {
+function ask(
+  query: string,
+  outcome: GraceOutcome = { type: "Shortened" },
+  { method = "DELETE", path = "/pods/shop/web" } = {},
+): { readonly orders: readonly number[]; readonly pods: readonly unknown[]; answer: Answer } {
   const orders: number[] = [];
-  const answer = answerForPod({ method, pod, query: new URLSearchParams(query) }, (seconds) => {
-    orders.push(seconds);
-    return outcome;
+  const pods: unknown[] = [];
+  const facts = someFacts({
+    shortenGrace: (named, seconds) => {
+      orders.push(seconds);
+      pods.push(named);
+      return outcome;
+    },
   });
-  return { orders, answer };
+  const url = new URL(`http://agent${path}?${query}`);
+  return { orders, pods, answer: answerTo(method, url, facts) };
 }
 
 describe("the path of a pod", () => {
@@ -24,7 +35,8 @@ describe("the path of a pod", () => {
     ["/pods/shop/web/log", undefined],
     ["/x/pods/shop/web", undefined],
   ])("%s", (path, expected) => {
-    expect(podOfPath(path)).toEqual(expected);
+    const { pods } = ask("gracePeriodSeconds=1", { type: "Shortened" }, { path });
+    expect(pods).toEqual(expected === undefined ? [] : [expected]);
   });
 });
 
@@ -64,7 +76,7 @@ describe("a pod that is being stopped", () => {
   });
 
   test.each(["GET", "HEAD", "POST", "PATCH"])("is not for %s", (method) => {
-    const { orders, answer } = ask("gracePeriodSeconds=1", { type: "Shortened" }, method);
+    const { orders, answer } = ask("gracePeriodSeconds=1", { type: "Shortened" }, { method });
     expect([answer.status, answer.allow, orders]).toEqual([405, "DELETE", []]);
   });
 });

@@ -9,13 +9,9 @@ import type { DocumentTerms } from "../api/pod/update-policy.ts";
 const GROUP = "mqtt:group/";
 
 /** A document after all checks. Its payload is checkpointed, and this is read from it. */
-export interface DesiredDocument extends DocumentTerms {
+export interface DesiredDocument
+  extends DocumentTerms, Omit<DocumentVersion, "observedGeneration"> {
   readonly source: SourceName;
-  readonly epoch: string;
-  /** sha256 of the payload bytes, lower-case hex with the prefix `sha256:`. */
-  readonly digest: string;
-  /** A signature was verified when it was accepted; absent = no. */
-  readonly signed?: boolean;
   /** Wall-clock milliseconds of the signature; absent = no signature that counts has a time. */
   readonly issuedAt?: number;
   /** Wall-clock milliseconds from which on it is no longer accepted; what runs continues to run. */
@@ -32,6 +28,7 @@ export interface DesiredDocument extends DocumentTerms {
 export interface DocumentVersion {
   readonly epoch: string;
   readonly generation: number;
+  /** sha256 of the payload bytes, lower-case hex with the prefix `sha256:`. */
   readonly digest: string;
   /** A signature was verified when it was accepted; absent = no. */
   readonly signed?: boolean;
@@ -67,14 +64,12 @@ export interface RefusedDocument {
 }
 
 /** What `upstream/report` needs of one document source. */
-export interface DocumentState {
-  readonly source: SourceName;
+export interface DocumentState extends Pick<
+  AcceptedDocument,
+  "source" | "observedGeneration" | "acceptedAt" | "superseded"
+> {
   /** undefined = nothing accepted yet. */
   readonly document: DesiredDocument | undefined;
-  readonly observedGeneration: number;
-  readonly acceptedAt: number;
-  /** As in the checkpoint. */
-  readonly superseded?: DocumentVersion;
   readonly lastRejected: RefusedDocument | undefined;
   /** Rollout status of its pods; pods that are absent were not judged. */
   readonly rollout?: readonly PodRolloutStatus[];
@@ -95,11 +90,6 @@ export interface DocumentAddress {
   readonly ref: string;
   /** This node's name. */
   readonly node: string;
-}
-
-/** `node`, `group/<g>`: how reports and `requires.documents` call a document source. */
-export function documentName(source: SourceName): string {
-  return source.startsWith("mqtt:") ? source.slice("mqtt:".length) : source;
 }
 
 /** undefined = it is the node's own topic. */

@@ -35,7 +35,7 @@ export function jsonBytes(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }
 
-/** How reports call a source: `static`, `http`, `node`, `group/<g>`. */
+/** How reports and `requires.documents` call a source: `static`, `http`, `node`, `group/<g>`. */
 export function reportedSource(source: SourceName): string {
   if (source === "file") return "static";
   return source.startsWith("mqtt:") ? source.slice("mqtt:".length) : source;

@@ -1,10 +1,10 @@
 // Performs: publishes the outbox in one session after the other. Only the outbox resends; a row is removed at its PUBACK.
 
 import type { NodeCondition } from "../api/v1/pod-status.ts";
+import type { Edges } from "../edges.ts";
 import { nextBackoff, retryAt, type BackoffEntry } from "../lib/backoff.ts";
-import { deadline, type Clock, type Monotonic } from "../lib/clock.ts";
+import { deadline, type Monotonic } from "../lib/clock.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
 import { LatestBox } from "../lib/mailbox.ts";
 import type { MqttSession } from "../mqtt/mqtt-link.ts";
 import type { Outbox } from "../store/outbox/outbox.ts";
@@ -23,14 +23,12 @@ import {
 
 export type OutboxRows = Pick<Outbox, "nextBatch" | "sent" | "retry" | "released">;
 
-export interface PublisherOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
+interface PublisherOptions extends Pick<Edges, "clock" | "log"> {
   readonly outbox: OutboxRows;
   /** Part of every batch of events. */
   readonly incarnation: string;
-  /** All conditions of the publisher that are true; called when they change. */
-  readonly onConditions: (conditions: readonly NodeCondition[]) => void;
+  /** `conditions()` has changed. */
+  readonly onChange: () => void;
   /** Nothing is sent on this topic for an hour; called once until the broker accepts the topic again. */
   readonly onSetAside?: (topic: string, why: string) => void;
   /** The broker has accepted a message. */
@@ -66,6 +64,10 @@ export class Publisher {
 
   constructor(options: PublisherOptions) {
     this.#options = options;
+  }
+
+  conditions(): readonly NodeCondition[] {
+    return topicsCondition("PublishDenied", "TopicRefused", this.#denied);
   }
 
   /** The outbox may have new rows. */
@@ -186,7 +188,7 @@ export class Publisher {
       this.#options.onTaken?.();
       drain.quota = undefined;
       this.#suspects = afterSuccess(this.#suspects, topic);
-      if (this.#denied.delete(topic)) this.#emitConditions();
+      if (this.#denied.delete(topic)) this.#options.onChange();
       this.#strikeOut(drain, packet.ids);
       return;
     }
@@ -251,10 +253,6 @@ export class Publisher {
     const isKnown = this.#denied.has(topic);
     this.#denied.set(topic, why);
     if (!isKnown) onSetAside?.(topic, why);
-    this.#emitConditions();
-  }
-
-  #emitConditions(): void {
-    this.#options.onConditions(topicsCondition("PublishDenied", "TopicRefused", this.#denied));
+    this.#options.onChange();
   }
 }

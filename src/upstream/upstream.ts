@@ -53,8 +53,6 @@ export class Upstream {
   #session: number;
   #seq = 0;
   #reachedAt: Monotonic | undefined;
-  #connectionConditions: readonly NodeCondition[] = [];
-  #publisherConditions: readonly NodeCondition[] = [];
 
   constructor(options: UpstreamOptions) {
     const { edges } = options;
@@ -62,6 +60,7 @@ export class Upstream {
     const { incarnation, outbox } = edges.store;
     this.#options = options;
     this.#meter = new LinkMeter(options.config.topicRoot);
+    const onChange = (): void => this.changed();
     this.#publisher = new Publisher({
       clock,
       log,
@@ -69,10 +68,7 @@ export class Upstream {
       incarnation: incarnation.id,
       onSetAside: options.onSetAside,
       onTaken: () => this.#reached(),
-      onConditions: (conditions) => {
-        this.#publisherConditions = conditions;
-        this.changed();
-      },
+      onChange,
     });
     this.#connection = new UpstreamConnection({
       ...edges,
@@ -80,10 +76,7 @@ export class Upstream {
       mqtt: this.#meter.metered(edges.mqtt),
       incarnation: incarnation.id,
       nextSession: () => incarnation.nextSession(),
-      onConditions: (conditions) => {
-        this.#connectionConditions = conditions;
-        this.changed();
-      },
+      onChange,
       publish: (session, number, signal) => {
         this.#reached();
         options.onSession(session, number);
@@ -106,9 +99,8 @@ export class Upstream {
     });
   }
 
-  /** `DuplicateIdentity`, `SubscribeDenied`, … */
   conditions(): readonly NodeCondition[] {
-    return [...this.#connectionConditions, ...this.#publisherConditions];
+    return [...this.#connection.conditions(), ...this.#publisher.conditions()];
   }
 
   /** Bytes on the wire so far. */

@@ -1,11 +1,10 @@
 // What the node answers to a desired document: it adopts it, changes nothing, or refuses it with a code (the codes stand
 // in docs/mqtt-api.md).
 
-import {
-  type AcceptedDocument,
-  type DesiredDocument,
-  documentName,
-  type DocumentAddress,
+import type {
+  AcceptedDocument,
+  DesiredDocument,
+  DocumentAddress,
 } from "../../protocol/desired-document.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { DesiredObject } from "../../api/v1/object/local-object.ts";
@@ -30,6 +29,7 @@ import { digestOf } from "../../protocol/dsse.ts";
 import { openDocument, type OpenedDocument, type Trusted } from "../../trust/open-document.ts";
 import { documentOf, judgeAge, judgeTarget, judgeVersion, type VersionVerdict } from "./version.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
+import { reportedSource } from "../../protocol/wire-text.ts";
 
 /** What judging depends on beside the message; `now` is in wall-clock milliseconds and counts only with `clockTrusted`. */
 export interface JudgeContext {
@@ -184,7 +184,7 @@ function judgeDemands(
     const message = `the document expired at ${at}; publish a new generation with a later expiresAt`;
     return refusal(408, message);
   }
-  const accepted = { ...context.accepted, [documentName(address.source)]: generation };
+  const accepted = { ...context.accepted, [reportedSource(address.source)]: generation };
   const references = envelope.resources.filter(isReference).map(({ index }): FieldError => ({
     path: `resources[${index}].ref`,
     code: "NotSupported",

@@ -1,7 +1,7 @@
 // Performs: the documents that reach a node over MQTT: routes each message to the node's own document or to that of a
 // group, and keeps the groups in step with the configuration and the node's document.
 
-import { type DocumentState, documentName, groupOf } from "../../protocol/desired-document.ts";
+import { type DocumentState, groupOf } from "../../protocol/desired-document.ts";
 import type { Rejection, SourceName, SourceSnapshot } from "../../api/pod/desired-pod.ts";
 import {
   DEFAULT_GROUP_PRIORITY,
@@ -19,6 +19,7 @@ import {
 } from "./document-source.ts";
 import { membership, type Membership } from "./membership.ts";
 import type { Trust } from "../../trust/trust.ts";
+import { reportedSource } from "../../protocol/wire-text.ts";
 
 export interface DocumentStores extends DocumentStore {
   /** Every source that ever had a document. */
@@ -146,7 +147,7 @@ export class MqttSource implements Disposable {
   #generations(): JudgeContext["accepted"] {
     return Object.fromEntries(
       this.#all().flatMap(({ source, generation }) =>
-        generation === undefined ? [] : [[documentName(source), generation]],
+        generation === undefined ? [] : [[reportedSource(source), generation]],
       ),
     );
   }

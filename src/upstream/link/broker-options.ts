@@ -5,8 +5,9 @@ import type { MqttConfig } from "../../config/config.ts";
 import type { Files } from "../../host/files.ts";
 import type { ConnectOptions, MqttMessage } from "../../mqtt/mqtt-link.ts";
 import { willWithin, type ConnectLimits } from "./connect-limits.ts";
+import { withoutUndefined } from "../../lib/json.ts";
 
-export interface BrokerOptionsInput {
+interface BrokerOptionsInput {
   readonly config: MqttConfig;
   readonly files: Files;
   readonly clientId: string;
@@ -42,15 +43,16 @@ type Credentials = Pick<ConnectOptions, "username" | "password" | "ca" | "cert" 
 /** What identifies the client and the broker to each other; `read` reads a password or PEM file. */
 export function credentials(config: MqttConfig, read: (path: string) => string): Credentials {
   const { username, passwordFile, caFile, certFile, keyFile, alpn } = config;
-  return {
-    ...(username === undefined ? {} : { username }),
+  const content = (path: string | undefined) => (path === undefined ? undefined : read(path));
+  return withoutUndefined({
+    username,
     // Editors add a line end to a password.
-    ...(passwordFile === undefined ? {} : { password: read(passwordFile).replace(/\r?\n$/, "") }),
-    ...(caFile === undefined ? {} : { ca: read(caFile) }),
-    ...(certFile === undefined ? {} : { cert: read(certFile) }),
-    ...(keyFile === undefined ? {} : { key: read(keyFile) }),
-    ...(alpn === undefined ? {} : { alpn }),
-  };
+    password: content(passwordFile)?.replace(/\r?\n$/, ""),
+    ca: content(caFile),
+    cert: content(certFile),
+    key: content(keyFile),
+    alpn,
+  });
 }
 
 /** A password or PEM file; symbolic links are followed, as renewal of certificates often replaces links. Throws AgentError

@@ -43,8 +43,8 @@ export interface UpstreamConnectionOptions extends Pick<
   readonly nextSession: () => number;
   /** Called with every message, also before birth; what it throws is logged, and the message is dropped. */
   readonly onMessage: (message: MqttMessage) => void;
-  /** All conditions of the connection that are true; called when they change. */
-  readonly onConditions: (conditions: readonly NodeCondition[]) => void;
+  /** `conditions()` has changed. */
+  readonly onChange: () => void;
   /** Called after birth. Publishes until its signal aborts, when the session is over or is about to end. */
   readonly publish: (session: MqttSession, number: number, signal: AbortSignal) => Promise<void>;
 }
@@ -76,14 +76,21 @@ export class UpstreamConnection {
     this.#options = options;
     this.#limits = { protocolVersion: config.protocolVersion, willRetain: true, willQos: 1 };
     this.#stateTopic = topicFor({ type: "NodeState", root, node: nodeName });
-    const onChange = (): void => this.#emitConditions();
     this.#subscriptions = new Subscriptions({
       ...options,
       filters: () => subscriptionsFor(root, nodeName, groups?.().wanted ?? []),
       unwanted: () => (groups?.().left ?? []).flatMap((group) => groupTopics(root, group)),
-      onChange,
     });
-    this.#certificates = new CertificateWatch({ ...options, onChange });
+    this.#certificates = new CertificateWatch(options);
+  }
+
+  /** `DuplicateIdentity`, `SubscribeDenied`, … */
+  conditions(): readonly NodeCondition[] {
+    return [
+      ...(this.#duplicate ? [duplicateCondition(this.#options.nodeName)] : []),
+      ...this.#subscriptions.conditions(),
+      ...this.#certificates.conditions(),
+    ];
   }
 
   /** Number of the present session; undefined = there is none. */
@@ -264,15 +271,6 @@ export class UpstreamConnection {
       this.#options.log.warn("another device seems to use this node's name", {
         reason: "DuplicateIdentity",
       });
-    this.#emitConditions();
-  }
-
-  #emitConditions(): void {
-    const { nodeName, onConditions } = this.#options;
-    onConditions([
-      ...(this.#duplicate ? [duplicateCondition(nodeName)] : []),
-      ...this.#subscriptions.conditions(),
-      ...this.#certificates.conditions(),
-    ]);
+    this.#options.onChange();
   }
 }

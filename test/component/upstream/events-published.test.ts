@@ -46,7 +46,7 @@ class Life {
       ...common,
       outbox,
       incarnation: incarnation.id,
-      onConditions: () => undefined,
+      onChange: () => undefined,
     });
     this.uplink = new EventUplink({
       ...common,
@@ -81,7 +81,7 @@ class Life {
       bootId: "boot-1",
       agentVersion: "0.1.0",
       onMessage: () => undefined,
-      onConditions: () => undefined,
+      onChange: () => undefined,
       publish: (session, number, signal) => {
         this.uplink.connected();
         return publisher.run(session, number, signal);

@@ -36,7 +36,7 @@ test("drains the outbox in SQLite: newest wins while offline, a row in flight is
     log: createLogger({ clock, level: "error", write: () => undefined }),
     outbox: store.outbox,
     incarnation: store.incarnation.id,
-    onConditions: () => undefined,
+    onChange: () => undefined,
   });
   const session = async (number: number, work: () => Promise<void>): Promise<void> => {
     const over = new AbortController();

@@ -60,7 +60,7 @@ export class StrictNode implements Disposable {
       log,
       outbox,
       incarnation: incarnation.id,
-      onConditions: (conditions) => (this.publishConditions = conditions),
+      onChange: () => (this.publishConditions = this.#publisher.conditions()),
       onSetAside: (topic) => void this.setAside.push(topic),
     });
     this.#uplink = new EventUplink({
@@ -90,7 +90,7 @@ export class StrictNode implements Disposable {
       agentVersion: "0.1.0",
       onMessage: ({ topic, payload }) =>
         void this.heard.push({ topic, text: new TextDecoder().decode(payload) }),
-      onConditions: (conditions) => (this.connectionConditions = conditions),
+      onChange: () => (this.connectionConditions = this.#connection.conditions()),
       publish: (session, number, signal) => {
         if (!session.ack.sessionPresent) this.freshSessions += 1;
         this.#uplink.connected();

@@ -7,12 +7,11 @@ import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { Random } from "../../../src/lib/random.ts";
 import { UpstreamConnection } from "../../../src/upstream/link/connection.ts";
-import { Publisher } from "../../../src/upstream/publisher.ts";
+import { Publisher, type OutboxRows } from "../../../src/upstream/publisher.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { FakeBroker } from "../../fakes/fake-mqtt-broker.ts";
 import type { FakeMqttLink } from "../../fakes/fake-mqtt-link.ts";
 import type { OutboxRow } from "../../../src/store/outbox/outbox.ts";
-import type { OutboxRows } from "../../../src/upstream/publisher.ts";
 
 export const STATE = "agent/v1/node/pi-1/state";
 export const DESIRED = "agent/v1/node/pi-1/desired";
@@ -124,7 +123,7 @@ export class UpstreamNode {
       log,
       outbox: this.outbox,
       incarnation: "cafe",
-      onConditions: (conditions) => (this.publishConditions = conditions),
+      onChange: () => (this.publishConditions = this.publisher.conditions()),
     });
     this.connection = new UpstreamConnection({
       clock,
@@ -144,7 +143,7 @@ export class UpstreamNode {
         if (this.stumbles) throw new Error("stumbled");
         this.received.push({ topic, text: new TextDecoder().decode(payload), retained });
       },
-      onConditions: (conditions) => (this.conditions = conditions),
+      onChange: () => (this.conditions = this.connection.conditions()),
       publish: (session, number, signal) => {
         if (!session.ack.sessionPresent) this.freshSessions += 1;
         return this.publisher.run(session, number, signal);

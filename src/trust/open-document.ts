@@ -47,20 +47,16 @@ interface Received {
 
 export function openDocument(received: Received, trusted: Trusted): Opening {
   const { message, sha256 } = received;
+  const { keyring } = trusted;
   const digest = digestOf(message, sha256);
-  const { required, unusable } = trusted.keyring;
   const read = readSignedMessage(message);
   switch (read.type) {
-    case "Plain": {
-      if (!required) return { type: "Opened", payload: message, digest };
-      const why = unusable === undefined ? PLAIN : noTrustedKey(unusable);
-      return { type: "Unauthorized", digest, message: why };
-    }
+    case "Plain":
+      if (!keyring.required) return { type: "Opened", payload: message, digest };
+      return unauthorized(digest, keyring, PLAIN);
     case "Broken": {
       const errors = read.errors.map(({ path, message: text }) => `${path} ${text}`).join("; ");
-      const broken = `the signed envelope cannot be read: ${errors}`;
-      const why = unusable === undefined ? broken : noTrustedKey(unusable);
-      return { type: "Unauthorized", digest, message: why };
+      return unauthorized(digest, keyring, `the signed envelope cannot be read: ${errors}`);
     }
     case "Signed":
       return openEnvelope(read.envelope, received, trusted);
@@ -70,6 +66,12 @@ export function openDocument(received: Received, trusted: Trusted): Opening {
 const PLAIN =
   'the document is not signed, and this node accepts signed documents only; sign it, or run "agent trust reset" on the node';
 
+/** Without a key that can be used, that is the reason. */
+function unauthorized(digest: string, { unusable }: Keyring, why: string): Opening {
+  const message = unusable === undefined ? why : noTrustedKey(unusable);
+  return { type: "Unauthorized", digest, message };
+}
+
 function openEnvelope(
   envelope: SignedEnvelope,
   { address, stored, sha256 }: Received,
@@ -77,16 +79,14 @@ function openEnvelope(
 ): Opening {
   const { payload, payloadType } = envelope;
   const digest = digestOf(payload, sha256);
-  const { unusable } = keyring;
-  if (unusable !== undefined)
-    return { type: "Unauthorized", digest, message: noTrustedKey(unusable) };
+  if (keyring.unusable !== undefined) return unauthorized(digest, keyring, "");
   // Verified once, at acceptance. If its key was revoked since, the accepted document continues to count.
   const isWhole = stored?.lost === undefined && stored?.versionForgotten !== true;
   const isKept = stored?.signed === true && stored.digest === digest && isWhole;
   if (isKept && payloadType === payloadTypeOf("desired")) return { type: "Unchanged" };
   const message = { envelope, role: "desired", to: addresseeOf(address) } as const;
   const verdict = judgeSignature(message, keyring, verify);
-  if (verdict.type === "Refused") return { type: "Unauthorized", digest, message: verdict.message };
+  if (verdict.type === "Refused") return unauthorized(digest, keyring, verdict.message);
   return { type: "Opened", payload, digest, signature: { byRoot: verdict.byRoot } };
 }
 

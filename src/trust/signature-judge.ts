@@ -39,7 +39,6 @@ export interface SignedMessage {
 export type SignatureVerdict =
   | {
       readonly type: "Signed";
-      readonly keyId: string;
       /** One of the signatures is of a root key: the document may name a predecessor of its epoch. */
       readonly byRoot: boolean;
     }
@@ -64,24 +63,24 @@ export function judgeSignature(
 ): SignatureVerdict {
   const { envelope, role, to } = message;
   const wrongType = typeError(envelope, role);
-  if (wrongType !== undefined) return { type: "Refused", message: wrongType };
-  const rootIds = verifiedBy(envelope, keys.roots, verify).map(({ id }) => id);
-  const [root] = rootIds;
-  const byRoot = root !== undefined;
+  if (wrongType !== undefined) return refused(wrongType);
+  const [root] = verifiedBy(envelope, keys.roots, verify);
+  const good: SignatureVerdict = { type: "Signed", byRoot: root !== undefined };
   if (keys.signers === undefined)
-    return byRoot
-      ? { type: "Signed", keyId: root, byRoot }
-      : { type: "Refused", message: unverified(envelope, keys.roots) };
-  const verified = verifiedBy(envelope, keys.signers, verify);
-  const entitled = verified.find((key) => scopeError(key, role, to) === undefined);
-  if (entitled !== undefined) return { type: "Signed", keyId: entitled.id, byRoot };
-  const [outOfScope] = verified.flatMap((key) => scopeError(key, role, to) ?? []);
-  if (outOfScope !== undefined) return { type: "Refused", message: outOfScope };
-  if (byRoot) {
-    const text = `key ${root} is a root key, which signs only the next TrustBundle; sign with a key that the present TrustBundle names`;
-    return { type: "Refused", message: text };
-  }
-  return { type: "Refused", message: unverified(envelope, keys.signers) };
+    return root === undefined ? refused(unverified(envelope, keys.roots)) : good;
+  const errors = verifiedBy(envelope, keys.signers, verify).map((key) => scopeError(key, role, to));
+  if (errors.includes(undefined)) return good;
+  const [outOfScope] = errors;
+  if (outOfScope !== undefined) return refused(outOfScope);
+  return refused(root === undefined ? unverified(envelope, keys.signers) : onlyRoot(root));
+}
+
+function onlyRoot({ id }: RootKey): string {
+  return `key ${id} is a root key, which signs only the next TrustBundle; sign with a key that the present TrustBundle names`;
+}
+
+function refused(message: string): SignatureVerdict {
+  return { type: "Refused", message };
 }
 
 /** Why the payload type is wrong: the signer meant it for another purpose. */

@@ -10,25 +10,18 @@ import type {
   TrustStore,
   VerifySignature,
 } from "../protocol/trust-bundle.ts";
-import type { Clock } from "../lib/clock.ts";
 import { sameValue } from "../lib/compare.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
 import { RefusalMemory } from "./refusal-report.ts";
 import { RefusalLog } from "../lib/refusal-log.ts";
 import { judgeSignature } from "./signature-judge.ts";
 import { judgeTrustBundle } from "./trust-bundle-judge.ts";
 import { keyringOf, noTrustedKey, type Keyring } from "./keyring.ts";
-import type { Sha256 } from "../lib/system-sha256.ts";
+import type { Edges } from "../edges.ts";
 
-export interface TrustOptions {
+interface TrustOptions extends Pick<Edges, "clock" | "log" | "sha256" | "rootKeys"> {
   readonly store: TrustStore;
-  /** Reads the keys in `trustPath`. */
-  readonly rootKeys: () => RootKeys;
   readonly verify: VerifySignature;
-  readonly sha256: Sha256;
-  readonly clock: Clock;
-  readonly log: Logger;
   /** This node's name. */
   readonly node: string;
   /** Shown in messages. */

@@ -30,23 +30,22 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   {
     name: "roots sign on beside a bundle",
     file: SIGNATURE,
-    search: "  if (byRoot) {\n    const text",
-    replacement:
-      '  if (byRoot) return { type: "Signed", keyId: root, byRoot };\n  if (byRoot) {\n    const text',
+    search: "if (errors.includes(undefined)) return good;",
+    replacement: "if (root !== undefined || errors.includes(undefined)) return good;",
   },
   {
     name: "plain documents count beside keys",
     file: "src/trust/open-document.ts",
-    search: 'if (!required) return { type: "Opened", payload: message, digest };',
+    search: 'if (!keyring.required) return { type: "Opened", payload: message, digest };',
     replacement:
-      'if (!required || unusable === undefined) return { type: "Opened", payload: message, digest };',
+      'if (!keyring.required || keyring.unusable === undefined) return { type: "Opened", payload: message, digest };',
   },
   {
     name: "plain documents count while no key can be used",
     file: "src/trust/open-document.ts",
-    search: 'if (!required) return { type: "Opened", payload: message, digest };',
+    search: 'if (!keyring.required) return { type: "Opened", payload: message, digest };',
     replacement:
-      'if (!required || unusable !== undefined) return { type: "Opened", payload: message, digest };',
+      'if (!keyring.required || keyring.unusable !== undefined) return { type: "Opened", payload: message, digest };',
   },
   {
     name: "signatures are required while there are keys",

@@ -4,44 +4,44 @@ import type { Mutation } from "./mutations.ts";
 
 export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
-    name: "a config restart waits for nobody",
+    name: "config restarts do not wait for each other",
     file: "src/runtime/decide/running-restart.ts",
     search: "if (waits && container.name !== context.configRestarting) continue;",
     replacement: "",
   },
   {
-    name: "config restarts in any order",
+    name: "config restarts run in reverse order",
     file: "src/runtime/decide/running-restart.ts",
     search: "for (const container of readers(pod)) {",
     replacement: "for (const container of readers(pod).toReversed()) {",
   },
   {
-    name: "a config restart keeps the number",
+    name: "a config restart reuses the attempt number",
     file: "src/runtime/decide/running-restart.ts",
     search: 'return [killOf(running, "ConfigChanged"), startAction(container, observed)];',
     replacement:
       'return [killOf(running, "ConfigChanged"), { ...startAction(container, observed), attempt: running.attempt }];',
   },
   {
-    name: "digests of two keys are compared",
+    name: "config digests of different keys are compared",
     file: "src/runtime/decide/running-restart.ts",
     search: "return maker !== undefined && maker === makerOf(current);",
     replacement: "return maker !== undefined;",
   },
   {
-    name: "who may run once restarts for his config",
+    name: "a config change restarts containers with restartPolicy Never",
     file: "src/runtime/decide/running-restart.ts",
     search: 'restartPolicyOf(pod.spec, container) !== "Never"',
     replacement: "restartPolicyOf(pod.spec, container) !== undefined",
   },
   {
-    name: "nobody may keep his config",
+    name: "the annotation that disables config restarts is ignored",
     file: "src/runtime/decide/running-restart.ts",
     search: "if (!restartsOnConfigChange(pod)) return [];",
     replacement: "",
   },
   {
-    name: "what goes restarts its readers",
+    name: "deleting an object restarts its readers",
     file: "src/runtime/decide/config-changes.ts",
     search: `  if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};
   return Object.fromEntries(
@@ -57,19 +57,19 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
 `,
   },
   {
-    name: "what is late is taken for missing",
+    name: "an optional object that is not loaded yet counts as missing",
     file: "src/runtime/decide/config-changes.ts",
     search: "if (missing.some(({ optional }) => !optional || !facts.isSettled)) return {};",
     replacement: "if (missing.some(({ optional }) => !optional)) return {};",
   },
   {
-    name: "files wait for documents that never come",
+    name: "pods from files wait for documents",
     file: "src/podworkers/refresh-config.ts",
     search: "isSettled: written.isSettledFor(",
     replacement: "isSettled: written.isSettled(",
   },
   {
-    name: "an empty part of a volume is not a missing one",
+    name: "an empty object and a missing object have different digests",
     file: "src/api/pod/object-references.ts",
     search: "    const files = filesOf(lookUp(kind, projection.name) ?? {}, projection.items);\n",
     replacement: `    const content = lookUp(kind, projection.name);
@@ -78,88 +78,88 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
 `,
   },
   {
-    name: "an edit is told to nobody",
+    name: "readers are not notified of edits",
     file: "src/agent/build-desired-state.ts",
     search:
       "for (const uid of readersOf(pods.workers.desiredPods(), changed)) loop.podChanged(uid);",
     replacement: "void [changed, readersOf];",
   },
   {
-    name: "a missing object is an empty one",
+    name: "a missing object counts as empty",
     file: "src/runtime/cri-config/environment.ts",
     search: "if (data !== undefined || optional) return data;",
     replacement: "if (data !== undefined || optional || name !== namespace) return data;",
   },
   {
-    name: "a volume does without what is missing",
+    name: "a volume omits missing objects",
     file: "src/volume/projection.ts",
     search:
       "if (!optional) this.#missing.push(notFound(kind, name, this.#pod.metadata.namespace));",
     replacement: "void [optional, notFound];",
   },
   {
-    name: "volumes change in place",
+    name: "volume content is changed in place",
     file: "src/volume/atomic-directory.ts",
     search: 'const version = `..${Number(VERSION.exec(current ?? "")?.[1] ?? 0) + 1}`;',
     replacement: 'const version = current ?? "..1";',
   },
   {
-    name: "volumes stay as they were",
+    name: "volume content is never updated",
     file: "src/volume/content-volume.ts",
     search: "  return shown.write(this.#contentOf(volume, files));\n",
     replacement: "  return files === undefined;\n",
   },
   {
-    name: "Secrets lie on the disk",
+    name: "Secret volumes are on the disk",
     file: "src/volume/content-volume.ts",
     search: "if (!this.#isSetUp()) this.#mount();",
     replacement: "void this.#mount;",
   },
   {
-    name: "Secrets of documents lie open",
+    name: "Secrets of documents are stored unencrypted",
     file: "src/store/document/documents.ts",
     search: "if (!holdsSecrets && !isSealed(payload)) return document;",
     replacement: "if (!isSealed(payload) || holdsSecrets) return document;",
   },
   {
-    name: "Secrets of files lie open",
+    name: "Secrets of files are stored unencrypted",
     file: "src/store/last-good-manifests.ts",
     search: 'kind === "Secret" ? this.#secrets.seal(plain, labelOf(row)) : plain',
     replacement: "plain",
   },
   {
-    name: "what is good goes with an invalid edit",
+    name: "an invalid edit discards the last good object",
     file: "src/source/file/manifest-last-good.ts",
     search: "return lastGood.filter((entry) => errors.some((error) => mayMean(error, entry)));",
     replacement:
       'return lastGood.filter((entry) => entry.type === "Pod" && errors.some((error) => mayMean(error, entry)));',
   },
   {
-    name: "immutable objects change in their files",
+    name: "immutable objects can be edited in files",
     file: "src/source/file/manifest-last-good.ts",
     search: "return earlier === undefined || errors.length === 0 ? entry : earlier;",
     replacement: "return entry;",
   },
   {
-    name: "a document that cannot be opened is known already",
+    name: "a document that cannot be decrypted counts as unchanged",
     file: "src/source/document/version.ts",
     search: 'if (isSame && stored.lost !== undefined) return "Newer";',
     replacement: 'if (isSame && stored.lost !== undefined) return "Same";',
   },
   {
-    name: "documents read the Secrets of files",
+    name: "pods of documents can read Secrets of files",
     file: "src/source/object-access.ts",
     search: 'object.kind === "ConfigMap" || ',
     replacement: 'object.kind !== "PersistentVolumeClaim" || ',
   },
   {
-    name: "mounts stay",
+    name: "volumes are not unmounted",
     file: "src/volume/volume-directory.ts",
     search: "for (const path of mounted) mounts.unmount(path);",
     replacement: "",
   },
   {
-    name: "volumes are removed through their mounts",
+    name: "mounted volumes are removed with their content",
     file: "src/volume/volume-manager.ts",
     search: `    unmountAll(this.#options, directory);
     const [left] = mounts.mountsUnder(directory);
@@ -192,14 +192,14 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
 `,
   },
   {
-    name: "a missing disk of claims is a directory",
+    name: "claims are created although their disk is not mounted",
     file: "src/volume/claims.ts",
     search: "if (!claimRootMustBeMount || mounts.isMountPoint(this.#root)) return path;",
     replacement:
       "if (!claimRootMustBeMount || !mounts.isMountPoint(`${this.#root}/.`)) return path;",
   },
   {
-    name: "each pod gets its claim anew",
+    name: "a claim is recreated for each pod",
     file: "src/volume/claims.ts",
     search: "if (!this.#isDirectory(path)) this.#finish(parent, path);",
     replacement: "this.#options.files.removeTree(path);\n    this.#finish(parent, path);",

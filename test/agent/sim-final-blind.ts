@@ -39,7 +39,7 @@ export async function startsBlind(world: SimWorld): Promise<string | undefined> 
   world.process.start();
   await clock.advance(BLIND_MS);
   const early = moved(world, before);
-  if (early !== undefined) return `${early} restarts while nobody can read the files`;
+  if (early !== undefined) return `${early} restarts while the files are unreadable`;
   await world.perform({ type: "Directory", there: true, how: "rename", pause: SEES_MS });
   const late = moved(world, before);
   return late === undefined ? world.judge.violation : `${late} restarts when the files are back`;

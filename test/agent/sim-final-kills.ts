@@ -64,7 +64,7 @@ function wrongRow(
   if (spec === undefined || !world.desired().includes(spec)) {
     // Rows of pods that only an agent before this one knew are swept when every source has spoken.
     const isSilent = world.setup.protocolVersion !== undefined && world.authority.generation === 0;
-    return isSilent ? undefined : `${name} is gone and still written down as killed: ${id}`;
+    return isSilent ? undefined : `${name} is gone and still recorded as killed: ${id}`;
   }
   const newest = ledger
     .containersOf(uid)
@@ -73,5 +73,5 @@ function wrongRow(
         config.metadata?.name === container && state !== ContainerState.CONTAINER_CREATED,
     );
   if (newest?.id === id) return undefined;
-  return `${name} is still written down as killed: ${id}, though ${newest?.id} is the newest`;
+  return `${name} is still recorded as killed: ${id}, though ${newest?.id} is the newest`;
 }

@@ -174,9 +174,10 @@ export function wrongForeigners(world: SimWorld): string | undefined {
   for (const id of world.judge.foreign) {
     const container = containers.get(id);
     const isWell = container?.state === ContainerState.CONTAINER_RUNNING || sandboxes.has(id);
-    if (!isWell && world.machine.boots === 1) return `${id}, which is somebody else's, is gone`;
+    if (!isWell && world.machine.boots === 1)
+      return `${id}, which belongs to another owner, is gone`;
     if (container === undefined && !sandboxes.has(id))
-      return `${id}, which is somebody else's, is gone`;
+      return `${id}, which belongs to another owner, is gone`;
   }
   return undefined;
 }

@@ -273,7 +273,7 @@ function startedWithout(world: SimWorld, spec: SimSpec, object: ObjectName): str
   );
   return says
     ? undefined
-    : `${spec.key} does not say that ${object} is missing: ${JSON.stringify(waiting)}`;
+    : `${spec.key} does not report that ${object} is missing: ${JSON.stringify(waiting)}`;
 }
 
 /** It begins at once, and nothing ends it. */

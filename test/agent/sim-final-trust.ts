@@ -137,7 +137,7 @@ async function forges(world: SimWorld, how: Forgery): Promise<string | undefined
   await world.machine.clock.advance(REPORT_MS);
   const { lastRejected } = ackOf(world) ?? {};
   if (lastRejected?.digest === forged.digest && lastRejected.code === forged.code) return undefined;
-  return `what is forged (${how}) is told as ${JSON.stringify(lastRejected)}, not with ${forged.code}`;
+  return `a forged document (${how}) is answered ${JSON.stringify(lastRejected)}, not ${forged.code}`;
 }
 
 /** Others sign from now on, which a node that is away hears together with, or after, what they have signed. */

@@ -168,7 +168,7 @@ async function idles(
   if (database.totalChanges !== before.changes && mayBeLate && said.includes(TOPIC.event))
     return idles(world, agent, false);
   if (database.totalChanges !== before.changes)
-    return `writes rows while nothing happens, and says ${said.join()}`;
+    return `writes rows while nothing happens, and publishes ${said.join()}`;
   if (world.process.filesWritten !== before.files) return "writes files while nothing happens";
   const often = said.find((topic) => said.filter((one) => one === topic).length > REFRESHES);
   if (often !== undefined) return `publishes ${often} again and again while nothing happens`;

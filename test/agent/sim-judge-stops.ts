@@ -82,8 +82,7 @@ export class StopJudge {
     const reason = this.#reasonFor(spec, container);
     if (!this.#stoppingSince.has(spec.uid)) this.#stoppingSince.set(spec.uid, ledger.now);
     if (reason === undefined) {
-      if (ledger.isGood(container))
-        ledger.accuse(`${name} is stopped without a removal written down`);
+      if (ledger.isGood(container)) ledger.accuse(`${name} is stopped without a recorded removal`);
       return;
     }
     if (!wasTold) this.#noteCause(container, reason);

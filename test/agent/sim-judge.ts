@@ -163,7 +163,7 @@ export class SimJudge {
       if (view.pods.some((pod) => pod.uid === uid))
         this.accuse(`removal of ${key} begun although it is wanted`);
       else if (this.#options.wanted().has(uid) && !hasSpoken)
-        this.accuse(`removal of ${key} begun before its source has spoken`);
+        this.accuse(`removal of ${key} begun before its source has synced`);
     }
   }
 
@@ -188,7 +188,8 @@ export class SimJudge {
     if (call === "createContainer") this.#onCreate(args[0] as CreateContainerArgs);
     const [id] = args;
     if (typeof id !== "string" || !CHANGING.has(call)) return;
-    if (this.foreign.has(id)) return this.accuse(`${call} on ${id}, which is somebody else's`);
+    if (this.foreign.has(id))
+      return this.accuse(`${call} on ${id}, which belongs to another owner`);
     if (call === "stopPodSandbox" || call === "removePodSandbox")
       return this.#stops.onSandboxEnd(call, id);
     const container = this.ledger.container(id);

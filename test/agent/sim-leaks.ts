@@ -13,11 +13,11 @@ export function leak({ machine }: SimWorld): string | undefined {
   const { mounts, state, logs, broker } = machine;
   const inMemory = (path: string): boolean => mounts.isMemory(path);
   const path = [state, logs].flatMap((root) => [...filesOn(root, inMemory)]).find(tells);
-  if (path !== undefined) return `${path} tells a Secret`;
+  if (path !== undefined) return `${path} contains a Secret`;
   const said = broker.publications.find(
     ({ clientId, payload }) => clientId === NODE && holds(Buffer.from(payload)),
   );
-  return said === undefined ? undefined : `${said.topic} tells a Secret`;
+  return said === undefined ? undefined : `${said.topic} contains a Secret`;
 }
 
 function tells(path: string): boolean {

@@ -139,14 +139,14 @@ export class SimProcess implements Disposable {
         reports.onAccepted(generation, digest);
         this.#options.onAccepted(digest);
       },
-      onFall: (why) => judge.accuse(`the agent fell: ${why}`),
+      onFall: (why) => judge.accuse(`the agent crashed: ${why}`),
     });
   }
 
   #onLine(line: string): void {
     const judge = this.#options.judge();
     if (line.includes("set aside")) this.setAside = true;
-    if (line.includes(MARK)) judge.accuse(`a log line tells a Secret: ${line.trim()}`);
+    if (line.includes(MARK)) judge.accuse(`a log line contains a Secret: ${line.trim()}`);
     if (process.env["AGENT_SIM_LOG"] !== undefined) judge.say(`    ${line.trim()}`);
   }
 

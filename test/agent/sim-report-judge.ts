@@ -127,6 +127,6 @@ export class ReportJudge {
     const [last, more] = superseded;
     if (last === undefined) return;
     if (more !== undefined || last.phase !== "Superseded" || last.digest === ack.digest)
-      accuse(`generation ${last.generation} is told as ${last.phase} beside ${ack.generation}`);
+      accuse(`generation ${last.generation} is reported as ${last.phase} beside ${ack.generation}`);
   }
 }

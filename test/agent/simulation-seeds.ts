@@ -2,12 +2,12 @@
 // `mutations.ts` keeps the bugs, `bun test/agent/mutate.ts NAME --first SEED --seeds 1` puts one back.
 
 export const FOUND: readonly { readonly seed: number; readonly mutation: string }[] = [
-  { seed: 103, mutation: "a full disk ends the publisher" },
-  { seed: 235, mutation: "what a full disk kept stays in flight" },
-  { seed: 75, mutation: "one that never started is a restart" },
-  { seed: 144, mutation: "a lost sandbox is forgotten" },
-  { seed: 158, mutation: "who is replaced waits for nobody" },
-  { seed: 179, mutation: "what ran before a reboot is there" },
-  { seed: 102, mutation: "a bundle that comes before the root keys is lost" },
-  { seed: 263, mutation: "an order outlives its answer" },
+  { seed: 103, mutation: "a full disk crashes the publisher" },
+  { seed: 235, mutation: "messages that a full disk rejects stay in flight" },
+  { seed: 75, mutation: "a container that never started counts as a restart" },
+  { seed: 144, mutation: "the loss of a sandbox is not persisted" },
+  { seed: 158, mutation: "a replacement does not wait for its dependencies" },
+  { seed: 179, mutation: "a dependency that ran before the reboot counts as running" },
+  { seed: 102, mutation: "a TrustBundle that arrives before the root keys is dropped" },
+  { seed: 263, mutation: "a withdrawn command is performed" },
 ];

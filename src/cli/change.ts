@@ -3,7 +3,7 @@
 // them any more. `agent hold` and `agent release` pause and resume updates.
 
 import type { HoldVerb } from "../rollout/update-holds.ts";
-import { CliError } from "./cli-error.ts";
+import { UsageError } from "./cli-error.ts";
 import { bareName } from "./get/query.ts";
 import { CLAIMS, PODS } from "./get/resources.ts";
 import { printable } from "./terminal-text.ts";
@@ -20,32 +20,31 @@ interface GraceFlags {
   readonly force?: boolean;
 }
 
-/** The exit code. Throws CliError for flags that exclude each other and for a pod that is not stopping. */
+/** The exit code. Throws UsageError for flags that exclude each other, CliError for a pod that is not stopping. */
 export async function deletePod(call: VerbCall): Promise<0> {
   const { args, flags, terminal, connect } = call;
   const { namespace, ...grace } = flags<NamespaceFlag & GraceFlags>();
   const seconds = graceSeconds(grace);
   const name = bareName(PODS, args[0] ?? "");
-  if (name === "") throw new CliError(2, "name a pod: agent delete pod NAME");
+  if (name === "") throw new UsageError("name a pod: agent delete pod NAME");
   const client = await connect();
   await client.shortenGrace({ namespace, name }, seconds);
   terminal.out(`pod/${printable(name)} has at most ${seconds} s to stop\n`);
   return 0;
 }
 
-/** As in kubectl, `--now` is one second and `--force` none. Throws CliError, exit code 2. */
+/** As in kubectl, `--now` is one second and `--force` none. Throws UsageError. */
 function graceSeconds({ gracePeriod, now = false, force = false }: GraceFlags): number {
   const seconds = gracePeriod === undefined ? undefined : secondsOf(gracePeriod);
   if (now && seconds !== undefined)
-    throw new CliError(2, "--now and --grace-period cannot be specified together");
-  if (now && force) throw new CliError(2, "--now and --force cannot be specified together");
+    throw new UsageError("--now and --grace-period cannot be specified together");
+  if (now && force) throw new UsageError("--now and --force cannot be specified together");
   if (force && seconds !== undefined && seconds > 0)
-    throw new CliError(2, "--force and --grace-period greater than 0 cannot be specified together");
+    throw new UsageError("--force and --grace-period greater than 0 cannot be specified together");
   if (now) return 1;
   if (force) return 0;
   if (seconds !== undefined) return seconds;
-  throw new CliError(
-    2,
+  throw new UsageError(
     "give --grace-period SECONDS, --now or --force: this only shortens the stop of a pod; to delete the pod, remove it from its file or document",
   );
 }
@@ -53,8 +52,7 @@ function graceSeconds({ gracePeriod, now = false, force = false }: GraceFlags): 
 function secondsOf(text: string): number {
   const seconds = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(seconds)) return seconds;
-  throw new CliError(
-    2,
+  throw new UsageError(
     `--grace-period must be a whole number of seconds, 0 or more, not ${JSON.stringify(text)}`,
   );
 }
@@ -63,10 +61,9 @@ function secondsOf(text: string): number {
 export async function deleteClaim({ args, flags, terminal, connect }: VerbCall): Promise<0> {
   const { namespace, data } = flags<NamespaceFlag & { readonly data?: boolean }>();
   const name = bareName(CLAIMS, args[0] ?? "");
-  if (name === "") throw new CliError(2, "name a claim: agent delete pvc NAME --data");
+  if (name === "") throw new UsageError("name a claim: agent delete pvc NAME --data");
   if (data !== true)
-    throw new CliError(
-      2,
+    throw new UsageError(
       `this deletes all data of the claim ${namespace}/${name} for good: add --data to confirm; to delete the claim itself, remove it from its file or document`,
     );
   const client = await connect();
@@ -81,7 +78,7 @@ export async function changeHold(verb: HoldVerb, call: VerbCall): Promise<0> {
   const { namespace, all = false } = flags<NamespaceFlag & { readonly all?: boolean }>();
   const name = bareName(PODS, args[0] ?? "");
   if ((name === "") !== all)
-    throw new CliError(2, `give either a pod name or --all: agent ${verb} NAME`);
+    throw new UsageError(`give either a pod name or --all: agent ${verb} NAME`);
   const client = await connect();
   await client.changeHold(verb, all ? undefined : { namespace, name });
   const what = all ? "all pods" : `pod/${printable(name)}`;

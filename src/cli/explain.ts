@@ -5,7 +5,7 @@ import { allFields, findField, pathsEndingIn } from "../api/schema/field-paths.t
 import type { Field, Level } from "../api/schema/type.ts";
 import { SCHEMA_KINDS, findSchemaKind, type SchemaKind } from "../api/schema/kinds.ts";
 import { meantText, suggest } from "../lib/suggest.ts";
-import { CliError } from "./cli-error.ts";
+import { UsageError } from "./cli-error.ts";
 import { columnWidths, formatRows } from "./terminal-text.ts";
 import type { VerbCall } from "./verb.ts";
 import { compareText } from "../lib/compare.ts";
@@ -16,7 +16,7 @@ const WIDTH = 80;
 export type Explanation =
   { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };
 
-/** The exit code. Throws CliError, exit code 2, for an unknown kind or field. */
+/** The exit code. Throws UsageError for an unknown kind or field. */
 export function explain({ args: [asked], flags, terminal }: VerbCall): 0 {
   const { recursive = false } = flags<{ readonly recursive?: boolean }>();
   terminal.out(explanation(asked, recursive));
@@ -28,12 +28,11 @@ function explanation(asked: string | undefined, recursive: boolean): string {
   if (asked === undefined) return explainUsage();
   if (asked === "fields") return everyField();
   if (asked.includes("/"))
-    throw new CliError(
-      2,
+    throw new UsageError(
       `${asked} is an object, and only kinds and fields can be explained; for its state see agent get events --for ${asked}`,
     );
   const explained = explainField(asked, recursive);
-  if (!explained.ok) throw new CliError(2, explained.message);
+  if (!explained.ok) throw new UsageError(explained.message);
   return explained.text;
 }
 

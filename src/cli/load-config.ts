@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import type { Locate } from "../api/decode/field-path.ts";
 import { decodeConfig, type AgentConfig } from "../config/config.ts";
 import type { FieldError } from "../lib/result.ts";
-import { CliError } from "./cli-error.ts";
+import { UsageError } from "./cli-error.ts";
 import { errorLine } from "./terminal-text.ts";
 import { readNamedFile } from "./text-file.ts";
 
@@ -22,7 +22,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The configuration of `--config`, else AGENT_CONFIG, else /etc/agent/agent.yaml if there is one, else the defaults.
- * Throws CliError, exit code 2, with every error on a line of its own: `file:line:column: field: message`.
+ * Throws UsageError with every error on a line of its own: `file:line:column: field: message`.
  */
 export async function loadConfig(
   flags: ConnectionFlags,
@@ -57,8 +57,7 @@ async function decodeFile(path: string): Promise<AgentConfig> {
   const [document, second] = documents;
   if (errors.some(({ code }) => code !== "Empty")) throw invalid(path, errors);
   if (second !== undefined)
-    throw new CliError(
-      2,
+    throw new UsageError(
       `${path} contains several documents; a configuration file has exactly one`,
     );
   // A file of comments only means the defaults.
@@ -71,7 +70,7 @@ function decode(document: unknown, path: string, locate?: Locate): AgentConfig {
   return decoded.value;
 }
 
-function invalid(path: string, errors: readonly FieldError[]): CliError {
+function invalid(path: string, errors: readonly FieldError[]): UsageError {
   const lines = errors.map((error) => `\n  ${errorLine({ file: path, ...error })}`);
-  return new CliError(2, `the configuration is invalid:${lines.join("")}`);
+  return new UsageError(`the configuration is invalid:${lines.join("")}`);
 }

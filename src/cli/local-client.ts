@@ -5,7 +5,8 @@ import type { HoldVerb } from "../rollout/update-holds.ts";
 import { deadline, type Clock } from "../lib/clock.ts";
 import type { TrustView } from "../trust/trust-view.ts";
 import { isListOf, isRejections, isTrust, isVersion } from "./api-views.ts";
-import { CliError, systemCode } from "./cli-error.ts";
+import { CliError } from "./cli-error.ts";
+import { errorCode } from "../lib/errors.ts";
 import { parseJson } from "../lib/json.ts";
 
 export interface LocalClientOptions {
@@ -27,7 +28,7 @@ interface NamedObject {
   readonly name: string;
 }
 
-/** Every method throws CliError (exit code 1). */
+/** Every method throws CliError. */
 export class LocalClient {
   readonly #socket: string;
   readonly #clock: Clock;
@@ -100,7 +101,7 @@ export class LocalClient {
   /** The body of the answer; a refusal that concerns the object itself is the agent's own sentence. */
   async #change(method: "DELETE" | "POST", path: string, query = ""): Promise<string> {
     const { status, text } = await this.#ask(`${path}${query}`, { method });
-    if (status === 404 || status === 409) throw new CliError(1, text.trim());
+    if (status === 404 || status === 409) throw new CliError(text.trim());
     if (status !== 200) throw this.#refused(path, status, text);
     return text;
   }
@@ -109,7 +110,6 @@ export class LocalClient {
     const value = parseJson(text);
     if (is(value)) return value;
     throw new CliError(
-      1,
       `${this.#socket} answered ${path} in an unknown form: check that it is the agent's socket, and that this binary is as new as the running agent`,
     );
   }
@@ -132,34 +132,28 @@ export class LocalClient {
   }
 
   #unreachable(thrown: unknown, aborted: boolean): CliError {
+    const [socket, code] = [this.#socket, errorCode(thrown)];
     if (aborted) {
+      const seconds = this.#timeoutMs / 1000;
       return new CliError(
-        1,
-        `the agent did not answer on ${this.#socket} within ${this.#timeoutMs / 1000} s; see its log (journalctl -u agent)`,
+        `the agent did not answer on ${socket} within ${seconds} s; see its log (journalctl -u agent)`,
         thrown,
       );
     }
-    const code = systemCode(thrown);
     if (code === "EACCES" || code === "EPERM")
-      return new CliError(1, `permission denied on ${this.#socket}: try again with sudo`, thrown);
-    if (code === "ENOENT" || code === "ECONNREFUSED") {
+      return new CliError(`permission denied on ${socket}: try again with sudo`, thrown);
+    if (code === "ENOENT" || code === "ECONNREFUSED")
       return new CliError(
-        1,
-        `no agent is listening on ${this.#socket}: start it (sudo agent run), or name its socket with --socket or AGENT_SOCKET`,
+        `no agent is listening on ${socket}: start it (sudo agent run), or name its socket with --socket or AGENT_SOCKET`,
         thrown,
       );
-    }
-    return new CliError(
-      1,
-      `cannot talk to the agent on ${this.#socket}: ${code ?? "unknown error"}`,
-      thrown,
-    );
+    const why = code === "" ? "unknown error" : code;
+    return new CliError(`cannot talk to the agent on ${socket}: ${why}`, thrown);
   }
 
   #refused(path: string, status: number, text: string): CliError {
     const reason = text.trim().slice(0, 500);
     return new CliError(
-      1,
       `the agent on ${this.#socket} answered ${path} with HTTP ${status}${reason === "" ? "" : `: ${reason}`}`,
     );
   }

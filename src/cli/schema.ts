@@ -6,7 +6,7 @@ import type { JsonSchema } from "../api/schema/type.ts";
 import { AGENT_CONFIGURATION } from "../config/config.ts";
 import { meantText, suggest } from "../lib/suggest.ts";
 import { desiredStateSchema } from "../protocol/desired-state.ts";
-import { CliError } from "./cli-error.ts";
+import { UsageError } from "./cli-error.ts";
 import type { VerbCall } from "./verb.ts";
 
 interface Described {
@@ -46,14 +46,14 @@ const DESCRIBED: readonly Described[] = [
 
 export const SCHEMA_WORDS: readonly string[] = DESCRIBED.map(({ words }) => words[0]);
 
-/** Throws CliError, exit code 2, for anything else than a described kind. */
+/** Throws UsageError for anything else than a described kind. */
 export function jsonSchema(asked: string): JsonSchema {
   const word = asked.toLowerCase();
   const found = DESCRIBED.find(({ words }) => words.includes(word));
   if (found !== undefined) return schemaDocument(found.title, found.about, found.schema());
   const known = `${SCHEMA_WORDS.slice(0, -1).join(", ")} or ${SCHEMA_WORDS.at(-1) ?? ""}`;
   const hint = meantText(suggest(word, SCHEMA_WORDS));
-  throw new CliError(2, `there is no schema of ${JSON.stringify(asked)}; ask for ${known}${hint}`);
+  throw new UsageError(`there is no schema of ${JSON.stringify(asked)}; ask for ${known}${hint}`);
 }
 
 /** The exit code. */

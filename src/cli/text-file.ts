@@ -2,8 +2,8 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { FILE_LIMITS } from "../api/yaml/text-limits.ts";
-import { messageOf } from "../lib/errors.ts";
-import { CliError, systemCode } from "./cli-error.ts";
+import { errorCode, messageOf } from "../lib/errors.ts";
+import { UsageError } from "./cli-error.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type ReadFile =
@@ -21,11 +21,11 @@ export function readFile(path: string): ReadFile {
   }
 }
 
-/** The bytes of `path`. Throws CliError, exit code 2. */
+/** The bytes of `path`. Throws UsageError. */
 export function readNamedFile(path: string): Uint8Array {
   const read = readFile(path);
   if (read.ok) return read.bytes;
-  throw new CliError(2, `cannot read ${path}: ${read.why}`);
+  throw new UsageError(`cannot read ${path}: ${read.why}`);
 }
 
 export interface ReadInput {
@@ -34,7 +34,7 @@ export interface ReadInput {
   readonly bytes: Uint8Array;
 }
 
-/** What a person named: a file, or `-` for standard input. Throws CliError, exit code 2. */
+/** What a person named: a file, or `-` for standard input. Throws UsageError. */
 export async function readNamedInput(
   path: string,
   terminal: Pick<Terminal, "readInput">,
@@ -42,7 +42,7 @@ export async function readNamedInput(
   if (path !== "-") return { file: path, bytes: readNamedFile(path) };
   const bytes = await terminal.readInput();
   if (bytes.length <= FILE_LIMITS.bytes) return { file: "stdin", bytes };
-  throw new CliError(2, `cannot read standard input: ${tooBig(bytes.length)}`);
+  throw new UsageError(`cannot read standard input: ${tooBig(bytes.length)}`);
 }
 
 function tooBig(bytes: number): string {
@@ -50,8 +50,8 @@ function tooBig(bytes: number): string {
 }
 
 function reading(thrown: unknown): string {
-  const code = systemCode(thrown);
+  const code = errorCode(thrown);
   if (code === "ENOENT") return "there is no such file";
   if (code === "EACCES") return "permission denied; try again with sudo";
-  return code ?? messageOf(thrown);
+  return code === "" ? messageOf(thrown) : code;
 }

@@ -1,7 +1,7 @@
 // Performs: `agent trust show` and `agent trust reset`: which keys may sign documents for this node.
 
 import type { SigningKeyView, TrustView } from "../trust/trust-view.ts";
-import { CliError } from "./cli-error.ts";
+import { UsageError } from "./cli-error.ts";
 import { printObject } from "./output.ts";
 import { columnWidths, formatRows, printable, type Row } from "./terminal-text.ts";
 import type { Terminal } from "./terminal.ts";
@@ -25,8 +25,7 @@ export async function showTrust({ flags, terminal, connect }: VerbCall): Promise
 export async function resetTrust({ flags, terminal, connect }: VerbCall): Promise<0 | 1> {
   const { yes = false } = flags<{ /** Without confirmation. */ readonly yes?: boolean }>();
   if (!yes && !terminal.isInteractive)
-    throw new CliError(
-      2,
+    throw new UsageError(
       "this resets which keys may sign documents, and there is no terminal to confirm it on: add --yes",
     );
   const client = await connect();

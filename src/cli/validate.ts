@@ -15,7 +15,7 @@ interface ValidateFlags {
   readonly filename: readonly string[];
 }
 
-/** The exit code: 2 when a node would refuse something. Throws CliError, exit code 2, when a path is not readable. */
+/** The exit code: 2 when a node would refuse something. Throws UsageError when a path is not readable. */
 export async function validate({ flags, terminal }: VerbCall): Promise<0 | 2> {
   const alone: Judgement[] = [];
   for (const path of flags<ValidateFlags>().filename) {

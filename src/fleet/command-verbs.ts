@@ -3,7 +3,7 @@
 import { readValue } from "../api/schema/read-value.ts";
 import { VERBS, verbsWhere, type CommandVerb } from "../command/verbs.ts";
 import { isTopicName } from "../protocol/mqtt-topics.ts";
-import { CliError } from "../cli/cli-error.ts";
+import { UsageError } from "../cli/cli-error.ts";
 import { namespaceFlag, type Flags } from "../cli/flags.ts";
 import type { Verb } from "../cli/verb.ts";
 import type { CommandAsk, CommandFlags } from "./command.ts";
@@ -51,7 +51,7 @@ function verbOf(parts: FleetParts, verb: CommandVerb): Verb {
       };
       const judged = readValue<unknown>(type, args);
       if (!judged.ok)
-        throw new CliError(2, `${judged.errors[0]?.message ?? ""}; see agent fleet ${verb} --help`);
+        throw new UsageError(`${judged.errors[0]?.message ?? ""}; see agent fleet ${verb} --help`);
       return send(parts, flags, () => ({ node: named(node), verb, args }));
     },
   };
@@ -71,7 +71,7 @@ function logsVerb(parts: FleetParts): Verb {
       const flags = read<LogFlags>();
       const { container, tail, follow = false, namespace } = flags;
       if (follow && tail !== undefined)
-        throw new CliError(2, "--tail and --follow exclude each other: give one of them");
+        throw new UsageError("--tail and --follow exclude each other: give one of them");
       const args = {
         ...podArgs(pod, namespace),
         ...(container === undefined ? {} : { container: named(container) }),
@@ -114,5 +114,5 @@ function podArgs(pod: string, namespace: string): Readonly<Record<string, string
 
 function named(name: string): string {
   if (isTopicName(name)) return name;
-  throw new CliError(2, `${JSON.stringify(name)} cannot be a name`);
+  throw new UsageError(`${JSON.stringify(name)} cannot be a name`);
 }

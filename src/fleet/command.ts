@@ -67,7 +67,6 @@ export async function command(
   if (answer === undefined && signal.aborted) return isLease ? 0 : 1;
   if (answer === undefined)
     throw new CliError(
-      1,
       first === undefined
         ? `${node} did not answer within ${formatDuration(flags.timeout)}`
         : `${node} has not reported the end of its lease within ${formatDuration(ms)}; repeat the command to continue`,
@@ -89,12 +88,9 @@ function writtenCommand({ fleet, ask, id, now, timeout }: CommandToWrite): objec
   const { node, verb, args } = ask;
   const { state } = knownNode(fleet, node);
   if (state === undefined)
-    throw new CliError(1, `nothing is known of node ${node}: it has never been on this broker`);
+    throw new CliError(`nothing is known of node ${node}: it has never been on this broker`);
   if (state.state !== "online")
-    throw new CliError(
-      1,
-      `node ${node} is ${state.state}; commands reach only nodes that are online`,
-    );
+    throw new CliError(`node ${node} is ${state.state}; commands reach only nodes that are online`);
   const ttl = Math.min(MAX_TTL_SECONDS, Math.max(1, Math.ceil(timeout / 1000)));
   const { session } = state;
   return { id, verb, target: { node }, session, args, issuedAt: rfc3339(now), ttl };
@@ -160,5 +156,5 @@ function printAnswer({ terminal }: FleetParts, { node, verb }: CommandAsk, answe
   if (isDone && verb !== "logs") terminal.out(`${verb} on ${node}: done\n`);
   if (isDone) return 0;
   const reason = error === "" ? "" : `: ${error}`;
-  throw new CliError(1, printable(`${node} answered ${phase} ${code}${reason}`));
+  throw new CliError(printable(`${node} answered ${phase} ${code}${reason}`));
 }

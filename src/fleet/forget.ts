@@ -1,7 +1,7 @@
 // Performs: `agent fleet forget`: clears what a node that is gone has left on the broker.
 
 import { isTopicName, parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
-import { CliError } from "../cli/cli-error.ts";
+import { CliError, UsageError } from "../cli/cli-error.ts";
 import { printable } from "../cli/terminal-text.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { nodeFilters } from "./fleet-topics.ts";
@@ -18,13 +18,13 @@ const NOTHING = new Uint8Array();
 /** The exit code: 1 when nothing was cleared because the question was not answered with yes. */
 export async function forget(parts: FleetParts, node: string, flags: ForgetFlags): Promise<0 | 1> {
   const { terminal } = parts;
-  if (!isTopicName(node)) throw new CliError(2, `${JSON.stringify(node)} cannot be a name`);
+  if (!isTopicName(node)) throw new UsageError(`${JSON.stringify(node)} cannot be a name`);
   await using fleet = await openFleet(parts, flags);
   const topics = await topicsOf(fleet, node);
-  if (topics.length === 0) throw new CliError(1, `the broker holds nothing of node ${node}`);
+  if (topics.length === 0) throw new CliError(`the broker holds nothing of node ${node}`);
   const { state } = knownNode(fleet, node);
   if (state?.state === "online" && flags.force !== true)
-    throw new CliError(1, `node ${node} is online; stop its agent first, or add --force`);
+    throw new CliError(`node ${node} is online; stop its agent first, or add --force`);
   if (flags.yes !== true && !(await isMeant(terminal, topics))) {
     terminal.err("nothing was cleared; add --yes if it is meant\n");
     return 1;

@@ -45,7 +45,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_S = 60;
 const FILE_FIELDS = ["passwordFile", "caFile", "certFile", "keyFile"];
 
-/** Throws CliError: exit code 2 for what was written wrong, 1 for a broker that does not answer. */
+/** Throws UsageError for what was written wrong, CliError for a broker that does not answer. */
 export async function openFleet(parts: FleetParts, flags: BrokerFlags): Promise<Fleet> {
   const { terminal, link, random } = parts;
   const path = flags.nodes ?? terminal.environment["AGENT_FLEET"] ?? FLEET_FILE;

@@ -34,7 +34,7 @@ export class OperatorSession implements AsyncDisposable {
     this.#session = session;
   }
 
-  /** Throws CliError, exit code 1, when the broker refuses the connection. */
+  /** Throws CliError, when the broker refuses the connection. */
   static async open({ link, clock, connect }: OperatorOptions): Promise<OperatorSession> {
     const early: MqttMessage[] = [];
     let receive = (message: MqttMessage): void => void early.push(message);
@@ -86,13 +86,11 @@ export class OperatorSession implements AsyncDisposable {
   async publish(topic: string, payload: Uint8Array, retain: boolean): Promise<void> {
     if (retain && !this.#session.ack.retainAvailable)
       throw new CliError(
-        1,
         "this broker does not support retained messages, which are required; use another broker",
       );
     const { maximumPacketSize = Infinity, maximumQos } = this.#session.ack;
     if (payload.length + topic.length + 16 > maximumPacketSize)
       throw new CliError(
-        1,
         `the message has ${payload.length} bytes, more than this broker accepts; make it smaller`,
       );
     const qos = maximumQos === 0 ? 0 : 1;
@@ -101,7 +99,6 @@ export class OperatorSession implements AsyncDisposable {
     if (code < REFUSED) return;
     const hex = code.toString(16).padStart(2, "0");
     throw new CliError(
-      1,
       `the broker refused to publish on ${topic} (0x${hex}); check the permissions of this user`,
     );
   }
@@ -173,14 +170,14 @@ export class OperatorSession implements AsyncDisposable {
     const late = Promise.withResolvers<never>();
     using _limit = this.#clock.after(ANSWER_MS, () => {
       const seconds = ANSWER_MS / 1_000;
-      late.reject(new CliError(1, `the broker has not answered ${what} within ${seconds} s`));
+      late.reject(new CliError(`the broker has not answered ${what} within ${seconds} s`));
     });
     return await this.#orGone(Promise.race([answer, late.promise]));
   }
 
   async #orGone<T>(answer: Promise<T>): Promise<T> {
     const gone = this.#session.ended.then((end): never => {
-      throw new CliError(1, `the connection to the broker is over: ${end.message}`);
+      throw new CliError(`the connection to the broker is over: ${end.message}`);
     });
     gone.catch(() => undefined);
     return Promise.race([answer, gone]);
@@ -190,7 +187,6 @@ export class OperatorSession implements AsyncDisposable {
 function refuse(denied: readonly string[]): void {
   if (denied.length > 0)
     throw new CliError(
-      1,
       `the broker refused the subscription to ${denied.join(", ")}; check the permissions of this user`,
     );
 }
@@ -205,7 +201,6 @@ async function firstSession(
     if (reasonOf(thrown, "") === "ProtocolUnsupported" && options.protocolVersion === 5)
       return firstSession(attempt, { ...options, protocolVersion: 4 });
     throw new CliError(
-      1,
       `${messageOf(thrown)}; check the address of the broker and the credentials`,
       thrown,
     );

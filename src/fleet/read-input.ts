@@ -1,12 +1,12 @@
 // Performs: reads the files a person named with -f, `-` for standard input.
 
 import { readDocuments } from "../api/yaml/yaml-documents.ts";
-import { CliError, invalidInput } from "../cli/cli-error.ts";
+import { UsageError, invalidInput } from "../cli/cli-error.ts";
 import type { Terminal } from "../cli/terminal.ts";
 import { readNamedInput, type ReadInput } from "../cli/text-file.ts";
 import { gatherInput, type WrittenFile, type WrittenInput } from "./document/compose-document.ts";
 
-/** Throws CliError, exit code 2, with file and line. */
+/** Throws UsageError with file and line. */
 export async function readInput(
   paths: readonly string[],
   terminal: Terminal,
@@ -14,7 +14,7 @@ export async function readInput(
   const files: WrittenFile[] = [];
   for (const path of paths) files.push(await readWritten(path, terminal));
   const input = gatherInput(files);
-  if (!input.ok) throw new CliError(2, input.errors.map(({ message }) => message).join("\n"));
+  if (!input.ok) throw new UsageError(input.errors.map(({ message }) => message).join("\n"));
   return input.value;
 }
 
@@ -27,7 +27,7 @@ export async function readOnly(
   const { file, documents } = await readWritten(path, terminal);
   const [document, second] = documents;
   if (document === undefined || second !== undefined)
-    throw new CliError(2, `${file} must hold exactly one ${kind}`);
+    throw new UsageError(`${file} must hold exactly one ${kind}`);
   return { file, value: document.value };
 }
 

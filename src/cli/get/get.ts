@@ -85,10 +85,7 @@ function notFound({ resource, query }: GetCall, refusals: readonly string[]): Cl
   const refused = lines === "" ? "" : `; these were refused and may be it:${lines}`;
   const name = printable(query.name ?? "");
   const namespace = printable(query.namespace ?? "");
-  return new CliError(
-    1,
-    `${resource.name} "${name}" not found in namespace "${namespace}"${refused}`,
-  );
+  return new CliError(`${resource.name} "${name}" not found in namespace "${namespace}"${refused}`);
 }
 
 /** Prints objects in the format asked for. */

@@ -2,7 +2,7 @@
 
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { ObjectView } from "../api-views.ts";
-import { CliError } from "../cli-error.ts";
+import { UsageError } from "../cli-error.ts";
 import { matchesSelector, parseSelector } from "./label-selector.ts";
 import {
   namespaceOf,
@@ -26,7 +26,7 @@ export interface GetFlags {
 }
 
 /**
- * `name` as written: `web` or `pod/web`. Throws CliError, exit code 2, for flags that exclude each other and for
+ * `name` as written: `web` or `pod/web`. Throws UsageError for flags that exclude each other and for
  * what cannot be parsed.
  */
 export function readQuery(
@@ -37,11 +37,11 @@ export function readQuery(
   const bare = name === undefined ? undefined : bareName(resource, name);
   const { allNamespaces = false, selector: labels } = flags;
   if (bare !== undefined && allNamespaces)
-    throw new CliError(2, "a name and --all-namespaces exclude each other; use -n NAMESPACE");
+    throw new UsageError("a name and --all-namespaces exclude each other; use -n NAMESPACE");
   if (bare !== undefined && labels !== undefined)
-    throw new CliError(2, "a name and --selector exclude each other; give one of them");
+    throw new UsageError("a name and --selector exclude each other; give one of them");
   const selector = parseSelector(labels ?? "");
-  if (!selector.ok) throw new CliError(2, selector.errors.map((error) => error.message).join("; "));
+  if (!selector.ok) throw new UsageError(selector.errors.map((error) => error.message).join("; "));
   const about = flags.for === undefined ? undefined : readReference(flags.for);
   // A node has no namespace; its events are stored in this one.
   const namespace = about?.kind === "Node" ? "default" : (flags.namespace ?? "default");
@@ -64,7 +64,7 @@ function readReference(text: string): ObjectReference {
   const [, word = "", name = ""] = /^([^/]*)\/(.+)$/.exec(text) ?? [];
   const resource = [PODS, NODE].find((one) => wordsOf(one).includes(word.toLowerCase()));
   if (resource !== undefined) return { kind: resource.kind, name };
-  throw new CliError(2, `--for ${text}: it must be pod/NAME or node/NAME`);
+  throw new UsageError(`--for ${text}: it must be pod/NAME or node/NAME`);
 }
 
 /** The objects of a query, in the order given. */

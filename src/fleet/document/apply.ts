@@ -3,7 +3,7 @@
 
 import type { Terminal } from "../../cli/terminal.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
-import { CliError } from "../../cli/cli-error.ts";
+import { CliError, UsageError } from "../../cli/cli-error.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { isTopicName, topicFor } from "../../protocol/mqtt-topics.ts";
@@ -73,7 +73,7 @@ export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1
   });
   warn(terminal, judged.warnings);
   if (judged.errors.length > 0)
-    throw new CliError(2, `nothing was published:\n  ${judged.errors.join("\n  ")}`);
+    throw new UsageError(`nothing was published:\n  ${judged.errors.join("\n  ")}`);
   const message = signed(payload, signers);
   const digest = `sha256:${sha256(payload)}`;
   const kind = { isSigned: signers.length > 0, isForNode: "node" in target };
@@ -101,17 +101,16 @@ function chooseTarget(input: WrittenInput, flags: TargetFlags): FleetTarget {
   const { node, group } = flags;
   const own = targetOf(input.document);
   if (node !== undefined && group !== undefined)
-    throw new CliError(2, "--node and --group exclude each other: a document has one target");
+    throw new UsageError("--node and --group exclude each other: a document has one target");
   const asked = node !== undefined ? { node } : group !== undefined ? { group } : own;
   if (asked === undefined)
-    throw new CliError(
-      2,
+    throw new UsageError(
       "the document has no target; name a node with --node or a group with --group",
     );
   const name = "node" in asked ? asked.node : asked.group;
-  if (!isTopicName(name)) throw new CliError(2, `${JSON.stringify(name)} cannot be a name`);
+  if (!isTopicName(name)) throw new UsageError(`${JSON.stringify(name)} cannot be a name`);
   if (own !== undefined && targetName(own) !== targetName(asked))
-    throw new CliError(2, `the document is for ${targetName(own)}, not for ${targetName(asked)}`);
+    throw new UsageError(`the document is for ${targetName(own)}, not for ${targetName(asked)}`);
   return asked;
 }
 
@@ -164,7 +163,7 @@ function decideVersion(
     nodes: accepted,
     ...(asked === undefined ? {} : { epoch: asked }),
   });
-  if (!version.ok) throw new CliError(1, version.why);
+  if (!version.ok) throw new CliError(version.why);
   return version;
 }
 
@@ -172,8 +171,7 @@ function signed(payload: Uint8Array, signers: readonly Signer[]): Uint8Array {
   const message = signers.length === 0 ? payload : signMessage("desired", payload, signers);
   if (message.length <= DOCUMENT_LIMITS.bytes) return message;
   const how = signers.length === 0 ? "" : " once signed";
-  throw new CliError(
-    2,
+  throw new UsageError(
     `the document has ${message.length} bytes${how}, at most ${DOCUMENT_LIMITS.bytes} are accepted; make it smaller`,
   );
 }

@@ -36,7 +36,6 @@ export class RivalWatch {
         ? "cleared the document"
         : `published generation ${now.generation}: ${described(now)}`;
     throw new CliError(
-      1,
       `another operator has just ${what}; nothing was published, check that change and apply again`,
     );
   }
@@ -54,16 +53,12 @@ export class RivalWatch {
     );
     if (rival !== undefined)
       throw new CliError(
-        1,
         `another operator published generation ${rival.generation} at the same time: ${described(rival)}; agree with them, then apply again`,
       );
     const found = this.#held();
     if (found?.digest === digest) return;
     const holds = found === undefined ? "nothing" : `generation ${found.generation}`;
-    throw new CliError(
-      1,
-      `the broker holds ${holds} on ${this.#topic} instead of what was published`,
-    );
+    throw new CliError(`the broker holds ${holds} on ${this.#topic} instead of what was published`);
   }
 
   #held(): RetainedDocument | undefined {

@@ -1,7 +1,8 @@
 // Performs: `agent fleet sign`: a document in YAML → a signed envelope, to publish by other means.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { CliError, invalidInput, systemCode } from "../../cli/cli-error.ts";
+import { CliError, UsageError, invalidInput } from "../../cli/cli-error.ts";
+import { errorCode } from "../../lib/errors.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { readEnvelope } from "../../source/document/decode.ts";
 import { readOnly } from "../read-input.ts";
@@ -21,10 +22,10 @@ export async function signDocument(terminal: Terminal, flags: SignFlags): Promis
   const payload = jsonBytes(value);
   const read = readEnvelope(payload);
   if (read.type === "Invalid") throw invalidInput(file, read.errors);
-  if (read.type !== "Envelope") throw new CliError(2, `${file} is no DesiredState`);
+  if (read.type !== "Envelope") throw new UsageError(`${file} is no DesiredState`);
   const { node, group } = read.envelope.target;
   if (node === undefined && group === undefined)
-    throw new CliError(2, `${file}: target: a signed document must name its node or group`);
+    throw new UsageError(`${file}: target: a signed document must name its node or group`);
   const signers = flags.key.map(readSigner);
   const signed = signMessage("desired", payload, signers);
   write(terminal, flags.output, signed);
@@ -40,10 +41,10 @@ export function write(terminal: Terminal, path: string | undefined, bytes: Uint8
     return terminal.out(`${new TextDecoder().decode(bytes)}\n`);
   try {
     if (existsSync(path) && readFileSync(path, "utf8").includes("PRIVATE KEY-----"))
-      throw new CliError(2, `${path} holds a private key, which is never overwritten`);
+      throw new UsageError(`${path} holds a private key, which is never overwritten`);
     writeFileSync(path, bytes);
   } catch (thrown) {
-    const why = systemCode(thrown);
-    throw why === undefined ? thrown : new CliError(1, `cannot write ${path}: ${why}`, thrown);
+    const why = errorCode(thrown);
+    throw why === "" ? thrown : new CliError(`cannot write ${path}: ${why}`, thrown);
   }
 }

@@ -22,7 +22,6 @@ export async function waitForNodes(options: WaitOptions): Promise<0 | 1> {
   const { fleet, terminal, names, timeout } = options;
   if (names.length === 0)
     throw new CliError(
-      1,
       "no node is known to be in this group, so there is nothing to wait for; name its members in fleet.yaml",
     );
   const watched = names.map((name) => new WatchedNode(name, options));

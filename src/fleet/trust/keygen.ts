@@ -3,9 +3,9 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { base64OfBytes } from "../../api/validation/base64.ts";
-import { CliError, invalidInput, systemCode } from "../../cli/cli-error.ts";
+import { CliError, invalidInput } from "../../cli/cli-error.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { messageOf } from "../../lib/errors.ts";
+import { errorCode, messageOf } from "../../lib/errors.ts";
 import { writtenBundle } from "./bundle-form.ts";
 import { makeKeyPair, signerOf, signMessage } from "./signing-keys.ts";
 import { withoutUndefined } from "../../lib/json.ts";
@@ -69,14 +69,14 @@ function writeNew(directory: string, files: readonly NewFile[]): void {
   const there = files.find(({ path }) => existsSync(path));
   if (there !== undefined)
     throw new CliError(
-      1,
       `${there.path} exists already; keys are never overwritten, choose another --dir`,
     );
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     for (const { path, content, mode } of files) writeFileSync(path, content, { flag: "wx", mode });
   } catch (thrown) {
-    const why = systemCode(thrown) ?? messageOf(thrown);
-    throw new CliError(1, `cannot write to ${directory}: ${why}`, thrown);
+    const code = errorCode(thrown);
+    const why = code === "" ? messageOf(thrown) : code;
+    throw new CliError(`cannot write to ${directory}: ${why}`, thrown);
   }
 }

@@ -2,7 +2,7 @@
 
 import { createPrivateKey, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { CliError } from "../../cli/cli-error.ts";
+import { CliError, UsageError } from "../../cli/cli-error.ts";
 import { readNamedFile } from "../../cli/text-file.ts";
 import {
   keyIdOf,
@@ -33,12 +33,12 @@ export function makeKeyPair(): SigningKeyPair {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const publicPem = publicKey.export({ type: "spki", format: "pem" }).toString();
   const pub = publicKeyOfPem(publicPem);
-  if (pub === undefined) throw new CliError(1, "the system generated an unusable key");
+  if (pub === undefined) throw new CliError("the system generated an unusable key");
   const privatePem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   return { privatePem, publicPem, pub, keyid: keyIdOf(pub, sha256) };
 }
 
-/** The private key in a PEM file. Throws CliError, exit code 2. */
+/** The private key in a PEM file. Throws UsageError. */
 export function readSigner(path: string): Signer {
   return signerOf(path, new TextDecoder().decode(readNamedFile(path)));
 }
@@ -48,7 +48,7 @@ export function signerOf(path: string, pem: string): Signer {
   const key = privateKeyOf(path, pem);
   const raw = key.export({ format: "jwk" }).x;
   if (key.asymmetricKeyType !== "ed25519" || raw === undefined)
-    throw new CliError(2, `${path} is no Ed25519 key; make one with agent fleet keygen`);
+    throw new UsageError(`${path} is no Ed25519 key; make one with agent fleet keygen`);
   const pub = Uint8Array.fromBase64(raw, { alphabet: "base64url" });
   return {
     keyid: keyIdOf(pub, sha256),
@@ -62,7 +62,7 @@ function privateKeyOf(path: string, pem: string): KeyObject {
     return createPrivateKey(pem);
   } catch (thrown) {
     const what = pem.includes("PUBLIC KEY") ? "holds a public key" : "holds no private key in PEM";
-    throw new CliError(2, `${path} ${what}; name the private key`, thrown);
+    throw new UsageError(`${path} ${what}; name the private key`, thrown);
   }
 }
 

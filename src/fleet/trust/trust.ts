@@ -11,7 +11,7 @@ import {
   readSignedEnvelope,
 } from "../../protocol/dsse.ts";
 import { topicFor } from "../../protocol/mqtt-topics.ts";
-import { CliError, invalidInput } from "../../cli/cli-error.ts";
+import { CliError, UsageError, invalidInput } from "../../cli/cli-error.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { verifyEd25519 } from "../../host/ed25519.ts";
 import { writtenBundle } from "./bundle-form.ts";
@@ -72,7 +72,6 @@ export async function trustPublish(parts: FleetParts, flags: TrustFlags & Broker
   const held = fleet.session.latest.get(topic);
   if (held === undefined || !Buffer.from(held).equals(message))
     throw new CliError(
-      1,
       `the broker does not retain version ${bundle.version} on ${topic}; another operator published at the same time, check and publish again`,
     );
   terminal.out(`${describe(bundle)} is published\n`);
@@ -120,7 +119,6 @@ function nextBundleVersion(value: unknown, before: RetainedBundle | undefined): 
   if (before?.isVerified === true) return before.version + 1;
   if (before === undefined || isVersioned(value)) return undefined;
   throw new CliError(
-    1,
     "what the broker holds as TrustBundle is signed by none of the keys named with --key, so its version is not believed; name the version with --bundle-version",
   );
 }
@@ -132,22 +130,20 @@ function isVersioned(value: unknown): boolean {
 function refuseOlder({ version }: TrustBundle, before: RetainedBundle): void {
   if (version <= before.version)
     throw new CliError(
-      1,
       `version ${version} is not newer than version ${before.version} on the broker; nodes would refuse it`,
     );
 }
 
 function refuseTooHigh({ version }: TrustBundle): void {
   if (version > HIGHEST_VERSION)
-    throw new CliError(
-      2,
+    throw new UsageError(
       `version ${version} is too high: it leaves no room for successors; at most ${HIGHEST_VERSION} is accepted`,
     );
 }
 
 function rootSigners({ filename, key = [] }: TrustFlags): readonly Signer[] {
   if (key.length === 0)
-    throw new CliError(2, `${filename} is not signed; name the root key with --key`);
+    throw new UsageError(`${filename} is not signed; name the root key with --key`);
   return key.map(readSigner);
 }
 
@@ -173,7 +169,7 @@ function signedBundle(value: unknown, file: string): SignedBundle {
   const envelope = readSignedEnvelope(value);
   if (!envelope.ok) throw invalidInput(file, envelope.errors);
   if (envelope.value.payloadType !== payloadTypeOf("trust"))
-    throw new CliError(2, `${file} holds something signed that is no TrustBundle`);
+    throw new UsageError(`${file} holds something signed that is no TrustBundle`);
   const bundle = decodeTrustBundle(envelope.value.payload);
   if (!bundle.ok) throw invalidInput(file, bundle.errors);
   refuseTooHigh(bundle.value);

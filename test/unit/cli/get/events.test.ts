@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { CliError } from "../../../../src/cli/cli-error.ts";
+import { UsageError } from "../../../../src/cli/cli-error.ts";
 import { readQuery, selectObjects } from "../../../../src/cli/get/query.ts";
 import { headerOf, rowOf } from "../../../../src/cli/get/resource.ts";
 import { EVENTS } from "../../../../src/cli/get/resources.ts";
@@ -89,10 +89,10 @@ describe("a query", () => {
   });
 
   test.each(["web", "pod/", "/web", "service/web"])("for %s is refused", (text) => {
-    expect(() => readQuery(EVENTS, undefined, { for: text })).toThrow(CliError);
+    expect(() => readQuery(EVENTS, undefined, { for: text })).toThrow(UsageError);
   });
 
   test("for a name in all namespaces is refused", () => {
-    expect(() => readQuery(EVENTS, "web.1", { allNamespaces: true })).toThrow(CliError);
+    expect(() => readQuery(EVENTS, "web.1", { allNamespaces: true })).toThrow(UsageError);
   });
 });

@@ -1,17 +1,13 @@
 // What the directory events since the last scan mean for each manifest file.
 
 import type { DirectoryHint, NameHint } from "../../host/files.ts";
+import type { Arrival } from "./manifest-settle.ts";
 
 /** How a file left its name: deleted, or renamed, as editors do while they save. */
 export type Departure = "Deleted" | "MovedOut";
 
 export interface Hinted {
-  /** Files that were renamed into place and not changed since. */
-  readonly whole: ReadonlySet<string>;
-  /** Files whose name has appeared or disappeared in an unknown way. */
-  readonly maybeWhole: ReadonlySet<string>;
-  /** Files that were written to. */
-  readonly written: ReadonlySet<string>;
+  readonly arrivals: ReadonlyMap<string, Arrival>;
   /** Names that were left, even briefly; a deletion outweighs renames. */
   readonly left: ReadonlyMap<string, Departure>;
   /** The watched directory itself was removed or renamed, or the watch has ended. */
@@ -19,9 +15,7 @@ export interface Hinted {
 }
 
 export const NO_HINTS: Hinted = {
-  whole: new Set(),
-  maybeWhole: new Set(),
-  written: new Set(),
+  arrivals: new Map(),
   left: new Map(),
   directory: false,
 };
@@ -33,7 +27,7 @@ export function sortHints(
 ): Hinted {
   // Files that disappeared with their directory were not deleted, and the name now means another directory.
   if (hints.some((hint) => hint.type === "SelfGone")) return { ...NO_HINTS, directory: true };
-  const arrivals = new Map<string, "whole" | "maybeWhole" | "written">();
+  const arrivals = new Map<string, Arrival>();
   const left = new Map<string, Departure>();
   for (const hint of hints) {
     if (hint.type === "SelfGone" || hint.type === "Unknown") continue;
@@ -42,34 +36,26 @@ export function sortHints(
     if (hint.type === "Deleted") left.set(path, "Deleted");
     if (hint.type === "MovedOut" && !left.has(path)) left.set(path, "MovedOut");
   }
-  const having = (wanted: string): ReadonlySet<string> =>
-    new Set([...arrivals].flatMap(([path, arrival]) => (arrival === wanted ? [path] : [])));
-  return {
-    whole: having("whole"),
-    maybeWhole: having("maybeWhole"),
-    written: having("written"),
-    left,
-    directory: false,
-  };
+  return { arrivals, left, directory: false };
 }
 
 function arrive(
-  arrivals: Map<string, "whole" | "maybeWhole" | "written">,
+  arrivals: Map<string, Arrival>,
   { path, type }: { readonly path: string; readonly type: NameHint },
 ): void {
   switch (type) {
     case "MovedIn":
-      arrivals.set(path, "whole");
+      arrivals.set(path, "Whole");
       return;
     case "Written":
-      arrivals.set(path, "written");
+      arrivals.set(path, "Written");
       return;
     case "CameOrWent":
-      if (!arrivals.has(path)) arrivals.set(path, "maybeWhole");
+      if (!arrivals.has(path)) arrivals.set(path, "MaybeWhole");
       return;
     case "Closed":
       // Moved in while open for writing, so not known to be whole. After a write, the close adds nothing.
-      if (arrivals.get(path) !== "written") arrivals.delete(path);
+      if (arrivals.get(path) !== "Written") arrivals.delete(path);
       return;
     case "Created":
     case "Deleted":

@@ -1,7 +1,7 @@
 // Performs: watches the directory of manifests as a source of pods and objects. Directory events make it fast, a slow
 // rescan makes it correct.
 
-import type { SourceSnapshot } from "../../api/pod/desired-pod.ts";
+import { manifestRef, type SourceSnapshot } from "../../api/pod/desired-pod.ts";
 import type { LastGoodStore } from "../../api/pod/last-good.ts";
 import type { DirectoryHint, DirectoryWatch, Files } from "../../host/files.ts";
 import { deadline, type Clock, type Monotonic } from "../../lib/clock.ts";
@@ -13,7 +13,7 @@ import { restoreEntries } from "./last-good-entries.ts";
 import { joinPath, listManifests, type DirectorySeen, type Entry } from "./manifest-files.ts";
 import { fileRejection } from "../rejections.ts";
 import { NO_HINTS, sortHints, type Hinted } from "./directory-events.ts";
-import { lastGoodChanges, type LastGoodState } from "./manifest-last-good.ts";
+import { lastGoodChanges, lostCopies, type Outcomes } from "./manifest-last-good.ts";
 import { readSettled } from "./manifest-reader.ts";
 import {
   certainlyDeleted,
@@ -55,14 +55,13 @@ const MISSING_RESCAN_MS = 2000;
 const FIRST_SNAPSHOT_MS = 1000;
 /** Delay of a second look after an event, ms: an event that follows closely may be merged into the first and lost. */
 const RECHECK_MS = 5;
-const NOTHING_STORED: LastGoodState = { lastGood: new Map(), lost: new Map() };
 
 export class FileSource {
   readonly #options: FileSourceOptions;
   readonly #hints = new Mailbox<DirectoryHint>();
-  #state: ManifestState = initialState(NOTHING_STORED);
   /** The content of the checkpoint. */
-  #stored: LastGoodState = NOTHING_STORED;
+  #stored: Outcomes = new Map();
+  #state: ManifestState = initialState(this.#stored);
   #settling: Settling = NOTHING_SETTLING;
   #departures: Departures = new Map();
   #watch: DirectoryWatch | undefined;
@@ -129,11 +128,9 @@ export class FileSource {
   #restore(): void {
     const { lastGood, log } = this.#options;
     this.#stored = restoreEntries(lastGood.load(), this.#options);
-    for (const { path, document, kind, namespace, name, why } of [
-      ...this.#stored.lost.values(),
-    ].flat())
+    for (const { path, document, kind, namespace, name, why } of lostCopies(this.#stored))
       log.error("last good manifest cannot be read", {
-        ref: `${path}#${document}`,
+        ref: manifestRef(path, document),
         object: `${kind} ${namespace}/${name}`,
         why,
       });
@@ -154,7 +151,7 @@ export class FileSource {
       return;
     }
     const held = this.#heldFiles(seen, replaced);
-    const { left, ...arrived } = replaced ? NO_HINTS : hinted;
+    const { left, arrivals } = replaced ? NO_HINTS : hinted;
     const departures = this.#departuresNow(left, replaced);
     const deleted = certainlyDeleted(departures);
     const known = [...this.#state.files].filter(([path]) => !deleted.has(path));
@@ -163,7 +160,7 @@ export class FileSource {
       seen,
       read: new Map(known.map(([path, file]) => [path, file.look])),
       expected: new Set([...this.#known()].filter((path) => !held.has(path))),
-      ...arrived,
+      arrivals,
     });
     const { read, settling } = readSettled(this.#options, { seen, plan, state: this.#state });
     this.#settling = settling;
@@ -238,8 +235,7 @@ export class FileSource {
 
   /** Files that were read, or have a last good copy. */
   #known(): ReadonlySet<string> {
-    const { files, lastGood, lost } = this.#state;
-    return new Set([...files.keys(), ...lastGood.keys(), ...lost.keys()]);
+    return new Set([...this.#state.files.keys(), ...this.#state.outcomes.keys()]);
   }
 
   #publish(): void {
@@ -254,11 +250,11 @@ export class FileSource {
 
   /** A checkpoint that cannot be written is written with the next change. */
   #save(store: LastGoodStore): void {
-    const changes = lastGoodChanges(this.#stored, this.#state);
+    const changes = lastGoodChanges(this.#stored, this.#state.outcomes);
     if (changes.put.length === 0 && changes.removed.length === 0) return;
     try {
       store.save(changes);
-      this.#stored = this.#state;
+      this.#stored = this.#state.outcomes;
     } catch (thrown) {
       const message = messageOf(thrown);
       this.#options.log.error("last good manifests not saved", { message });

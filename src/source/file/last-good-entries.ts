@@ -3,8 +3,8 @@
 import { decodeObject } from "../../api/decode/decode-object.ts";
 import { manifestRef } from "../../api/pod/desired-pod.ts";
 import type { LastGood, LastGoodCopies, LostGood } from "../../api/pod/last-good.ts";
-import { entriesOf, entryKey, keyOf, type ManifestEntry } from "./manifest-entry.ts";
-import type { LastGoodState } from "./manifest-last-good.ts";
+import { byPlace, entriesOf, entryKey, keyOf, type ManifestEntry } from "./manifest-entry.ts";
+import type { Outcomes } from "./manifest-last-good.ts";
 import { parseJson } from "../../lib/json.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 
@@ -14,17 +14,17 @@ export interface RestoreContext {
 }
 
 /** Lenient: what was accepted once is not judged again (boring-restart). */
-export function restoreEntries(saved: LastGoodCopies, context: RestoreContext): LastGoodState {
-  const lastGood = new Map<string, ManifestEntry[]>();
-  const lost = new Map<string, LostGood[]>();
+export function restoreEntries(saved: LastGoodCopies, context: RestoreContext): Outcomes {
+  const outcomes = new Map<string, { entries: ManifestEntry[]; lost: LostGood[]; refused: [] }>();
+  const of = (path: string) => outcomes.getOrInsert(path, { entries: [], lost: [], refused: [] });
   for (const copy of saved.copies) {
     const entry = entryOf(copy, context);
-    if (entry === undefined) add(lost, copy.path, lostCopy(copy));
-    else add(lastGood, copy.path, entry);
+    if (entry === undefined) of(copy.path).lost.push(lostCopy(copy));
+    else of(copy.path).entries.push(entry);
   }
-  for (const copy of saved.lost) add(lost, copy.path, copy);
-  for (const entries of lastGood.values()) entries.sort((a, b) => a.document - b.document);
-  return { lastGood, lost };
+  for (const copy of saved.lost) of(copy.path).lost.push(copy);
+  for (const { entries } of outcomes.values()) entries.sort(byPlace);
+  return outcomes;
 }
 
 function entryOf(copy: LastGood, { nodeName, sha256 }: RestoreContext): ManifestEntry | undefined {
@@ -43,10 +43,4 @@ function entryOf(copy: LastGood, { nodeName, sha256 }: RestoreContext): Manifest
 
 function lostCopy({ path, kind, namespace, name, document }: LastGood): LostGood {
   return { path, kind, namespace, name, document, why: "it is damaged" };
-}
-
-function add<T>(map: Map<string, T[]>, path: string, item: T): void {
-  const known = map.get(path);
-  if (known === undefined) map.set(path, [item]);
-  else known.push(item);
 }

@@ -11,9 +11,6 @@ export type ManifestEntry =
   | ({ readonly type: "Pod" } & DecodedObject["pods"][number])
   | ({ readonly type: "Object" } & DecodedObject["objects"][number]);
 
-/** The valid entries of each file, or the last good ones. */
-export type EntriesByFile = ReadonlyMap<string, readonly ManifestEntry[]>;
-
 export interface EntryName {
   readonly kind: ManifestKind;
   readonly namespace: string;
@@ -28,7 +25,12 @@ export function entriesOf({ pods, objects }: DecodedObject): readonly ManifestEn
     ...pods.map((pod) => ({ type: "Pod" as const, ...pod })),
     ...objects.map((object) => ({ type: "Object" as const, ...object })),
   ];
-  return entries.toSorted((a, b) => a.document - b.document);
+  return entries.toSorted(byPlace);
+}
+
+/** For `toSorted`: the order of the documents in the file. */
+export function byPlace(a: ManifestEntry, b: ManifestEntry): number {
+  return a.document - b.document;
 }
 
 export function nameOf(entry: ManifestEntry): EntryName {

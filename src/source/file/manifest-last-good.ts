@@ -5,13 +5,13 @@ import type { DecodedObject } from "../../api/decode/decode-context.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { LastGood, LastGoodChanges, LastGoodKey, LostGood } from "../../api/pod/last-good.ts";
 import {
+  byPlace,
   entriesOf,
   entryKey,
   isManifestKind,
   keyOf,
   nameOf,
   rejectedKey,
-  type EntriesByFile,
   type ManifestEntry,
   type ManifestFile,
 } from "./manifest-entry.ts";
@@ -20,48 +20,40 @@ import { immutableErrors } from "../same-object.ts";
 import { canonicalJson } from "../../lib/json.ts";
 import { firstOfEach } from "../../lib/compare.ts";
 
-/** Copies that can no longer be read: their content is known again when the file is valid. */
-export type LostByFile = ReadonlyMap<string, readonly LostGood[]>;
-
-/** The content of the checkpoint of manifest files. */
-export interface LastGoodState {
-  readonly lastGood: EntriesByFile;
-  readonly lost: LostByFile;
-}
-
-/** The state of the file before it was read. */
-export interface FileBefore {
-  readonly lastGood: readonly ManifestEntry[];
-  readonly lost: readonly LostGood[];
-  /** It was deleted in between: its content is new, not an edit. */
-  readonly isNew: boolean;
-}
-
 export interface FileOutcome {
-  /** In effect. */
+  /** In effect: the valid ones, or the last good ones. */
   readonly entries: readonly ManifestEntry[];
-  /** Copies that the file has not replaced yet. */
+  /** Copies that can no longer be read: their content is known again when the file is valid. */
   readonly lost: readonly LostGood[];
   /** Edits of immutable objects: the former content stays in effect. */
   readonly refused: readonly Rejection[];
 }
 
-export function outcomeOf(file: ManifestFile, before: FileBefore): FileOutcome {
-  if (file.reading.type === "Refused")
-    return { entries: before.lastGood, lost: before.lost, refused: [] };
+/** By path: every file with an entry or a lost copy. The checkpoint holds their entries. */
+export type Outcomes = ReadonlyMap<string, FileOutcome>;
+
+const NOTHING: FileOutcome = { entries: [], lost: [], refused: [] };
+
+/** `isNew`: the file was deleted in between, so its content is no edit. */
+export function outcomeOf(
+  file: ManifestFile,
+  before: FileOutcome = NOTHING,
+  isNew = false,
+): FileOutcome {
+  if (file.reading.type === "Refused") return { ...before, refused: [] };
   const { manifest } = file.reading;
   const good = firstOfEach(entriesOf(manifest), entryKey).firsts;
   const declared = new Set(good.map(entryKey));
   for (const notice of manifest.notices)
     if (notice.code === "NotForThisNode") declared.add(rejectedKey(notice) ?? "");
-  const kept = keptBy(manifest.errors, before.lastGood).filter(
+  const kept = keptBy(manifest.errors, before.entries).filter(
     (entry) => !declared.has(entryKey(entry)),
   );
-  const { entries, refused } = before.isNew
+  const { entries, refused } = isNew
     ? { entries: good, refused: [] }
-    : withoutEdits(good, before.lastGood);
+    : withoutEdits(good, before.entries);
   return {
-    entries: [...entries, ...kept].toSorted((a, b) => a.document - b.document),
+    entries: [...entries, ...kept].toSorted(byPlace),
     lost:
       manifest.errors.length === 0 ? [] : before.lost.filter((one) => !declared.has(keyOf(one))),
     refused,
@@ -79,21 +71,23 @@ export function equalsLastGood(
 }
 
 /** The changes that bring the checkpoint from `before` to `after`. */
-export function lastGoodChanges(before: LastGoodState, after: LastGoodState): LastGoodChanges {
-  if (before.lastGood === after.lastGood && before.lost === after.lost)
-    return { put: [], removed: [] };
-  const old = new Map(rows(before.lastGood).map((row) => [rowKey(row), row]));
-  const now = new Map(rows(after.lastGood).map((row) => [rowKey(row), row]));
+export function lastGoodChanges(before: Outcomes, after: Outcomes): LastGoodChanges {
+  if (before === after) return { put: [], removed: [] };
+  const [old, now] = [rowsOf(before), rowsOf(after)];
   const put = [...now.values()].filter((row) => hasChanged(row, old.get(rowKey(row)))).map(copyOf);
   // A lost copy stays until its file is valid: it is readable again when its key is found.
-  const lost = new Set([...after.lost.values()].flat().map(rowKey));
-  const removed = [...old.values(), ...[...before.lost.values()].flat()].filter(
+  const lost = new Set(lostCopies(after).map(rowKey));
+  const removed = [...old.values(), ...lostCopies(before)].filter(
     (row) => !now.has(rowKey(row)) && !lost.has(rowKey(row)),
   );
   return {
     put,
     removed: removed.map(({ path, kind, namespace, name }) => ({ path, kind, namespace, name })),
   };
+}
+
+export function lostCopies(outcomes: Outcomes): readonly LostGood[] {
+  return [...outcomes.values()].flatMap(({ lost }) => lost);
 }
 
 /** The last good entries that an invalid file may still contain. */
@@ -137,10 +131,11 @@ interface Row extends LastGoodKey {
   readonly entry: ManifestEntry;
 }
 
-function rows(entries: EntriesByFile): readonly Row[] {
-  return [...entries].flatMap(([path, ofFile]) =>
-    ofFile.map((entry) => ({ path, ...nameOf(entry), entry })),
+function rowsOf(outcomes: Outcomes): ReadonlyMap<string, Row> {
+  const rows = [...outcomes].flatMap(([path, { entries }]) =>
+    entries.map((entry) => ({ path, ...nameOf(entry), entry })),
   );
+  return new Map(rows.map((row) => [rowKey(row), row]));
 }
 
 /** Texts are compared only if the file was read again: an object may have a megabyte. */

@@ -59,7 +59,7 @@ function readUnchanged(
   state: ManifestState,
 ): ManifestFile | undefined {
   if (entry === undefined || state.files.has(entry.path)) return undefined;
-  const lastGood = state.lastGood.get(entry.path);
+  const lastGood = state.outcomes.get(entry.path)?.entries;
   if (lastGood === undefined) return undefined;
   const file = readFile(options, entry);
   const same = file?.reading.type === "Decoded" && equalsLastGood(file.reading.manifest, lastGood);

@@ -24,6 +24,10 @@ export interface Settling {
   readonly vanished: { readonly paths: ReadonlySet<string>; readonly since: Monotonic };
 }
 
+/** What has just happened to a file. `Whole`: it was renamed into place and not changed since; `MaybeWhole`: its name has
+ * appeared or disappeared in an unknown way; `Written`: it was written to. */
+export type Arrival = "Whole" | "MaybeWhole" | "Written";
+
 export interface ScanFacts {
   readonly now: Monotonic;
   /** Every file of this scan. */
@@ -32,12 +36,8 @@ export interface ScanFacts {
   readonly read: ReadonlyMap<string, Look>;
   /** Files that were read before or have a last good copy. */
   readonly expected: ReadonlySet<string>;
-  /** Files that were just renamed into place and not changed since. */
-  readonly whole: ReadonlySet<string>;
-  /** Files whose name has just appeared or disappeared in an unknown way. */
-  readonly maybeWhole: ReadonlySet<string>;
-  /** Files that were just written to. */
-  readonly written: ReadonlySet<string>;
+  /** By path, since the last scan. */
+  readonly arrivals: ReadonlyMap<string, Arrival>;
 }
 
 export interface ScanPlan {
@@ -108,14 +108,15 @@ function settle(
   facts: ScanFacts,
 ): Pending {
   const { path, look } = file;
+  const arrival = facts.arrivals.get(path);
   const rest = (quiet: number): Pending => ({ look, since: facts.now, quiet });
   // An empty file is incomplete: its content is still to be written.
-  if (look.size > 0 && facts.whole.has(path)) return rest(0);
-  if (look.size > 0 && facts.maybeWhole.has(path)) return rest(MAYBE_WHOLE_MS);
+  if (look.size > 0 && arrival === "Whole") return rest(0);
+  if (look.size > 0 && arrival === "MaybeWhole") return rest(MAYBE_WHOLE_MS);
   if (before === undefined) return rest(SETTLE_MS);
   if (isSameLook(before.look, look)) {
     // The last look may have been taken after this write.
-    return facts.written.has(path) ? rest(Math.max(before.quiet, SETTLE_MS)) : before;
+    return arrival === "Written" ? rest(Math.max(before.quiet, SETTLE_MS)) : before;
   }
   // The first bytes of a new file do not indicate a slow writer.
   return rest(before.look.size === 0 ? SETTLE_MS : longer(before.quiet));

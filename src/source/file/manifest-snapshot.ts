@@ -14,12 +14,13 @@ import {
 import type { ManifestState } from "./manifest-state.ts";
 import { compareText, firstOfEach } from "../../lib/compare.ts";
 import { fileRejection } from "../rejections.ts";
+import { lostCopies } from "./manifest-last-good.ts";
 
 export function snapshotOf(state: ManifestState): SourceSnapshot {
-  const byPathName = [...state.lastGood].toSorted(([a], [b]) => compareText(a, b));
+  const byPathName = [...state.outcomes].toSorted(([a], [b]) => compareText(a, b));
   // The first file by path wins, then the first document.
   const { firsts, repeats } = firstOfEach(
-    byPathName.flatMap(([, entries]) => entries),
+    byPathName.flatMap(([, { entries }]) => entries),
     entryKey,
   );
   const files = [...state.files.values()].toSorted(byPath);
@@ -31,8 +32,11 @@ export function snapshotOf(state: ManifestState): SourceSnapshot {
     rejected: [
       ...(state.directoryError === undefined ? [] : [state.directoryError]),
       ...[...state.held].toSorted().map(heldRejection),
-      ...[...state.lost.values()].flat().map(lostRejection),
-      ...files.flatMap((file) => [...rejectionsOf(file), ...(state.refused.get(file.path) ?? [])]),
+      ...lostCopies(state.outcomes).map(lostRejection),
+      ...files.flatMap((file) => [
+        ...rejectionsOf(file),
+        ...(state.outcomes.get(file.path)?.refused ?? []),
+      ]),
       ...repeats.map(({ item, first }) => duplicate(item, first)),
     ],
   };

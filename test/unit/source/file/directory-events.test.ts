@@ -26,35 +26,33 @@ function hints(words: string): readonly DirectoryHint[] {
 }
 
 const cases: readonly (readonly [hints: string, meaning: string])[] = [
-  ["MovedIn a", "whole a"],
+  ["MovedIn a", "Whole a"],
   ["Created a", ""],
-  ["Created a, Written a, Closed a", "written a"],
-  ["MovedIn a, Written a", "written a"],
-  ["Written a, Closed a, MovedIn a", "whole a"],
+  ["Created a, Written a, Closed a", "Written a"],
+  ["MovedIn a, Written a", "Written a"],
+  ["Written a, Closed a, MovedIn a", "Whole a"],
   ["MovedIn a, Closed a", ""],
-  ["MovedIn a, Created b, Written b", "whole a; written b"],
-  ["Created b, Written b, Closed b, MovedOut b, MovedIn a", "whole a; left b MovedOut"],
+  ["MovedIn a, Created b, Written b", "Whole a; Written b"],
+  ["Created b, Written b, Closed b, MovedOut b, MovedIn a", "Whole a; left b MovedOut"],
   ["MovedIn a, Deleted a", "left a Deleted"],
-  ["Deleted a, MovedIn a", "whole a; left a Deleted"],
-  ["Deleted a, Created a, Written a, Closed a", "written a; left a Deleted"],
-  ["MovedOut a, Created a, Written a", "written a; left a MovedOut"],
+  ["Deleted a, MovedIn a", "Whole a; left a Deleted"],
+  ["Deleted a, Created a, Written a, Closed a", "Written a; left a Deleted"],
+  ["MovedOut a, Created a, Written a", "Written a; left a MovedOut"],
   ["MovedOut a, MovedIn a, Deleted a, Created a", "left a Deleted"],
-  ["Deleted a, MovedIn a, MovedOut a, MovedIn a", "whole a; left a Deleted"],
+  ["Deleted a, MovedIn a, MovedOut a, MovedIn a", "Whole a; left a Deleted"],
   ["Deleted a, Deleted b, SelfGone", "directory"],
-  ["CameOrWent a", "maybeWhole a"],
-  ["CameOrWent a, Written a", "written a"],
-  ["Written a, CameOrWent a", "written a"],
+  ["CameOrWent a", "MaybeWhole a"],
+  ["CameOrWent a, Written a", "Written a"],
+  ["Written a, CameOrWent a", "Written a"],
   ["Unknown", ""],
-  ["MovedIn a, Unknown", "whole a"],
+  ["MovedIn a, Unknown", "Whole a"],
 ];
 
 describe("hints say", () => {
   test.each(cases)("%s: %s", (words, meaning) => {
-    const { whole, maybeWhole, written, left, directory } = sortHints(hints(words), (name) => name);
+    const { arrivals, left, directory } = sortHints(hints(words), (name) => name);
     const said = [
-      ...[...whole].map((path) => `whole ${path}`),
-      ...[...maybeWhole].map((path) => `maybeWhole ${path}`),
-      ...[...written].map((path) => `written ${path}`),
+      ...[...arrivals].map(([path, arrival]) => `${arrival} ${path}`),
       ...[...left].map(([path, how]) => `left ${path} ${how}`),
       ...(directory ? ["directory"] : []),
     ];

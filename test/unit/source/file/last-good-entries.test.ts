@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 
 import type { LastGood } from "../../../../src/api/pod/last-good.ts";
 import { restoreEntries } from "../../../../src/source/file/last-good-entries.ts";
+import { lostCopies } from "../../../../src/source/file/manifest-last-good.ts";
 import { entryKey } from "../../../../src/source/file/manifest-entry.ts";
 import { sha256 } from "../../api/digest.ts";
 
@@ -34,9 +35,9 @@ test("a checkpoint becomes pods and objects again, by their place in the file", 
       kind: "PersistentVolumeClaim",
     }),
   ];
-  const { lastGood, lost } = restoreEntries({ copies, lost: [] }, context);
-  expect(lost.size).toBe(0);
-  const names = [...lastGood].map(([path, entries]) => [
+  const outcomes = restoreEntries({ copies, lost: [] }, context);
+  expect(lostCopies(outcomes)).toEqual([]);
+  const names = [...outcomes].map(([path, { entries }]) => [
     path,
     entries.map((entry) => `${entryKey(entry)} ${entry.desired.sourceRef}`),
   ]);
@@ -69,13 +70,17 @@ test("a damaged row, or one that is somebody else, is lost and spoils nothing", 
     row("d", pod),
     row("web", pod, { kind: "Secret" }),
   ];
-  const { lastGood, lost } = restoreEntries({ copies, lost: [gone] }, context);
-  expect([...lastGood].map(([path, entries]) => [path, entries.map(entryKey)])).toEqual([
+  const outcomes = restoreEntries({ copies, lost: [gone] }, context);
+  expect([...outcomes].map(([path, { entries }]) => [path, entries.map(entryKey)])).toEqual([
     ["/m/a.yaml", ["Pod default/web"]],
+    ["/m/b.yaml", []],
   ]);
   const damaged = (name: string, kind = "Pod") => [kind, name, "it is damaged"];
   expect(
-    [...lost].map(([path, rows]) => [path, rows.map(({ kind, name, why }) => [kind, name, why])]),
+    [...outcomes].map(([path, { lost }]) => [
+      path,
+      lost.map(({ kind, name, why }) => [kind, name, why]),
+    ]),
   ).toEqual([
     ["/m/a.yaml", [damaged("b"), damaged("c"), damaged("d"), damaged("web", "Secret")]],
     ["/m/b.yaml", [["Secret", "s", "another key"]]],

@@ -22,8 +22,8 @@ function countingOf(...documents: readonly string[]): readonly string[] {
   const manifest = decoded(...documents);
   const look = { size: 1, modified: 1, changed: 1, inode: 1 } as never;
   const reading = { type: "Decoded", digest: "d", manifest } as const;
-  const lastGood = entriesOf(decoded(pod("a"), pod("b")));
-  const word = outcomeOf({ path: PATH, look, reading }, { lastGood, lost: [], isNew: false });
+  const entries = entriesOf(decoded(pod("a"), pod("b")));
+  const word = outcomeOf({ path: PATH, look, reading }, { entries, lost: [], refused: [] });
   return word.entries.map(entryKey);
 }
 

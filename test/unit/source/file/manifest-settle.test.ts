@@ -5,6 +5,7 @@ import {
   lookAgainAt,
   planScan,
   unsettle,
+  type Arrival,
   type Look,
   type ScanFacts,
   type Settling,
@@ -32,9 +33,11 @@ function play(known: readonly string[], steps: readonly Step[]): readonly string
       seen,
       read,
       expected: new Set(read.keys()),
-      whole: new Set(whole),
-      maybeWhole: new Set(maybeWhole),
-      written: new Set(written),
+      arrivals: new Map<string, Arrival>([
+        ...written.map((path) => [path, "Written"] as const),
+        ...maybeWhole.map((path) => [path, "MaybeWhole"] as const),
+        ...whole.map((path) => [path, "Whole"] as const),
+      ]),
     };
     const plan = planScan(settling, facts);
     settling = plan.settling;

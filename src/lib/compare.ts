@@ -1,13 +1,18 @@
 // Equality and order of plain values.
 
-/** Deep equality of JSON values; a member that is undefined counts as absent. */
+/** Deep equality of JSON values and bytes; a member that is undefined counts as absent. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return isSameBytes(a, b);
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const [one, other] = [membersOf(a), membersOf(b)];
   if (one.size !== other.size) return false;
   return [...one].every(([key, value]) => other.has(key) && sameValue(value, other.get(key)));
+}
+
+function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
 function membersOf(value: object): ReadonlyMap<string, unknown> {

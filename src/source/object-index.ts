@@ -10,8 +10,7 @@ import {
 } from "../api/v1/object/local-object.ts";
 import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/pod/node-object.ts";
 import { mayUse, type Reader } from "./object-access.ts";
-import { sameObject } from "./same-object.ts";
-import { isSameList } from "../lib/compare.ts";
+import { isSameList, sameValue } from "../lib/compare.ts";
 
 export class ObjectIndex {
   readonly #node: () => NodeIdentity;
@@ -94,6 +93,6 @@ export class ObjectIndex {
     if (was === is) return false;
     if (was === undefined || is === undefined) return true;
     // An object of another source may be visible to other pods.
-    return was.source !== is.source || !sameObject(was.object, is.object);
+    return was.source !== is.source || !sameValue(was.object, is.object);
   }
 }

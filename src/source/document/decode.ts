@@ -7,7 +7,7 @@ import { withoutUndefined } from "../../lib/json.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { decodeText, readDocuments, type YamlDocument } from "../../api/yaml/yaml-documents.ts";
 import type { FieldError } from "../../lib/result.ts";
-import type { DesiredDocument } from "../../protocol/desired-document.ts";
+import type { AcceptedDocument, DesiredDocument } from "../../protocol/desired-document.ts";
 import {
   NOT_SUPPORTED,
   readDesiredState,
@@ -49,12 +49,8 @@ export type ReadEnvelope =
 
 /** Never throws, whatever the bytes are. */
 export function readEnvelope(payload: Uint8Array, of: DocumentOf = "node"): ReadEnvelope {
-  const text = decodeText(payload);
-  if (!text.ok) return { type: "Invalid", errors: text.errors.map(asDocumentError) };
-  const { documents, errors } = readDocuments(text.value, DOCUMENT_LIMITS);
-  if (errors.length > 0 && errors.every((error) => error.code === "Empty"))
-    return { type: "Empty" };
-  if (errors.length > 0) return { type: "Invalid", errors: errors.map(asDocumentError) };
+  const { documents, errors } = readYaml(payload);
+  if (errors.some(({ code }) => code !== "Empty")) return { type: "Invalid", errors };
   const [first, second] = documents;
   if (first === undefined) return { type: "Empty" };
   if (second !== undefined) {
@@ -68,11 +64,9 @@ export function readEnvelope(payload: Uint8Array, of: DocumentOf = "node"): Read
 /** The part of an accepted document that defines what runs. Whatever a newer agent would refuse is passed over;
  * `errors` = the list of resources itself cannot be read. */
 export function readCheckpoint(payload: Uint8Array, of: DocumentOf): Checkpoint {
-  const text = decodeText(payload);
-  if (!text.ok) return { ...NOTHING, errors: text.errors.map(asDocumentError) };
-  const { documents, errors } = readDocuments(text.value, DOCUMENT_LIMITS);
+  const { documents, errors } = readYaml(payload);
   const [document] = documents;
-  if (document === undefined) return { ...NOTHING, errors: errors.map(asDocumentError) };
+  if (document === undefined) return { ...NOTHING, errors };
   const { state, findings } = readState(document, { of, lenient: true });
   if (state === undefined) return { ...NOTHING, errors: findings.errors };
   return {
@@ -82,13 +76,41 @@ export function readCheckpoint(payload: Uint8Array, of: DocumentOf): Checkpoint 
   };
 }
 
-/** What a document contains beside its objects; empty groups and labels are absent. */
-export function documentTerms(
+function readYaml(payload: Uint8Array): ReturnType<typeof readDocuments> {
+  const text = decodeText(payload);
+  const { documents, errors } = text.ok
+    ? readDocuments(text.value, DOCUMENT_LIMITS)
+    : { documents: [], errors: text.errors };
+  const named = errors.map((error) => {
+    return { ...error, message: error.message.replace(/^the file /, "the document ") };
+  });
+  return { documents, errors: named };
+}
+
+type Content = Pick<DesiredDocument, "pods" | "written" | "objects">;
+
+/** The document without its payload; empty groups and labels are absent. */
+export function desiredDocument(
+  {
+    source,
+    epoch,
+    generation,
+    digest,
+    signed = false,
+  }: Omit<AcceptedDocument, "payload" | "observedGeneration" | "acceptedAt">,
   { issuedAt, expiresAt, groups, labels, policy }: Terms,
-  signed: boolean,
-): Pick<DesiredDocument, "issuedAt" | "expiresAt" | "groups" | "labels" | "policy"> {
+  { pods, written, objects }: Content,
+): DesiredDocument {
   return {
+    source,
+    epoch,
+    generation,
+    digest,
+    ...(signed ? { signed } : {}),
     policy,
+    pods,
+    written,
+    objects,
     // Without a signature, anyone can have written the time.
     ...withoutUndefined({ issuedAt: signed ? issuedAt : undefined, expiresAt }),
     ...(groups.length === 0 ? {} : { groups }),
@@ -129,8 +151,4 @@ function resourcesOf({ resources }: DesiredState, { locate }: YamlDocument): Wri
     value,
     locate: (path: FieldPath) => locate(["resources", index, ...path]),
   }));
-}
-
-function asDocumentError(error: FieldError): FieldError {
-  return { ...error, message: error.message.replace(/^the file /, "the document ") };
 }

@@ -103,26 +103,19 @@ export class DocumentSource implements Disposable {
 
   /** Restores the accepted document and publishes nothing yet. Throws what the checkpoint throws. */
   restore(): void {
-    this.#stored = this.#rules.documents.get(this.source);
-    if (this.#stored !== undefined) this.#restore(this.#stored);
-  }
-
-  #restore(stored: AcceptedDocument): void {
-    const { log, sha256 } = this.#rules;
+    const { documents, log, sha256 } = this.#rules;
     const { source } = this;
-    const { generation } = stored;
+    const stored = documents.get(source);
+    this.#stored = stored;
+    if (stored === undefined) return;
+    const { generation, lost } = stored;
     const { document, rejected, intact } = restoreDocument(stored, this.#options.address, sha256);
     this.#notices = rejected;
     this.#ready = intact;
-    if (stored.lost !== undefined) {
-      log.error(
-        "the desired document cannot be opened; it counts again when it is published again",
-        {
-          source,
-          generation,
-          why: stored.lost,
-        },
-      );
+    if (lost !== undefined) {
+      const message =
+        "the desired document cannot be opened; it counts again when it is published again";
+      log.error(message, { source, generation, why: lost });
       return;
     }
     this.#document = document;

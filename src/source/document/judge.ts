@@ -10,7 +10,7 @@ import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { DesiredObject } from "../../api/v1/object/local-object.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import type { FieldError } from "../../lib/result.ts";
-import { documentTerms, readEnvelope, type Envelope } from "./decode.ts";
+import { desiredDocument, readEnvelope, type Envelope } from "./decode.ts";
 import {
   sharedSecrets,
   unpinned,
@@ -238,17 +238,11 @@ function accept(
   const observedGeneration = isComparable ? stored.observedGeneration : 0;
   const signed = signature === undefined ? {} : { signed: true };
   const version = { source: address.source, epoch, generation, digest, ...signed };
-  const { pods, written, objects, notices } = resources;
+  const { pods, objects, notices } = resources;
   const holdsSecrets = objects.some(({ object }) => object.kind === "Secret");
   return {
     type: "Accepted",
-    document: {
-      ...version,
-      ...documentTerms(envelope, signature !== undefined),
-      pods,
-      written,
-      objects,
-    },
+    document: desiredDocument(version, envelope, resources),
     accepted: {
       ...version,
       payload,

@@ -10,7 +10,7 @@ import { objectKey, type DesiredObject } from "../../api/v1/object/local-object.
 import { reservedError } from "../../api/pod/node-object.ts";
 import { podName } from "../../api/v1/pod.ts";
 import type { WrittenResource } from "./decode.ts";
-import { immutableErrors } from "../same-object.ts";
+import { immutableErrors } from "../object-changes.ts";
 import { type JsonObject, isJsonObject } from "../../lib/json.ts";
 import { unpinnedImages } from "../policy/images.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";

@@ -7,7 +7,7 @@ import type {
 } from "../../protocol/desired-document.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { FieldError } from "../../lib/result.ts";
-import { documentTerms, readCheckpoint } from "./decode.ts";
+import { desiredDocument, readCheckpoint } from "./decode.ts";
 import { documentRejections } from "./refusal.ts";
 import { decodeResources } from "./resources.ts";
 import { documentOf } from "./version.ts";
@@ -28,7 +28,7 @@ export function restoreDocument(
   address: DocumentAddress,
   sha256: Sha256,
 ): RestoredDocument {
-  const { source, epoch, generation, digest, signed = false, lost } = accepted;
+  const { generation, signed = false, lost } = accepted;
   const read = readCheckpoint(accepted.payload, documentOf(address));
   const { resources, errors } = read;
   const decoded = decodeResources(resources, {
@@ -41,17 +41,7 @@ export function restoreDocument(
   const unread = lost === undefined ? errors : [lostError(generation, lost)];
   const rejected = [...documentRejections(unread, address), ...decoded.errors];
   return {
-    document: {
-      source,
-      epoch,
-      generation,
-      digest,
-      ...(signed ? { signed } : {}),
-      ...documentTerms(read, signed),
-      pods: decoded.pods,
-      written: decoded.written,
-      objects: decoded.objects,
-    },
+    document: desiredDocument(accepted, read, decoded),
     rejected,
     intact: rejected.length === 0,
   };

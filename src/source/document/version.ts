@@ -9,8 +9,10 @@ import {
   type DocumentState,
 } from "../../protocol/desired-document.ts";
 import type { FieldError } from "../../lib/result.ts";
-import type { DocumentOf, Target } from "../../protocol/desired-state.ts";
+import type { DesiredState, DocumentOf, Target } from "../../protocol/desired-state.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
+import { withoutUndefined } from "../../lib/json.ts";
+import { shortText } from "../../lib/short-text.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 
 export interface TargetRules {
@@ -61,12 +63,8 @@ export function documentOf(address: Pick<DocumentAddress, "source">): DocumentOf
   return groupOf(address) === undefined ? "node" : "group";
 }
 
-export interface ArrivedVersion {
-  readonly epoch: string;
-  readonly previousEpoch?: string;
-  readonly generation: number;
-  readonly digest: string;
-}
+type ArrivedVersion = Pick<DesiredState, "epoch" | "previousEpoch" | "generation"> &
+  Pick<DocumentVersion, "digest">;
 
 export type VersionVerdict =
   "Newer" | "Same" | { readonly code: 409 | 410; readonly message: string };
@@ -132,8 +130,7 @@ function epochConflict(arrived: ArrivedVersion, stored: AcceptedDocument): Versi
 }
 
 function quoted(text: string): string {
-  const short = text.length <= 64 ? text : `${text.slice(0, 63)}…`;
-  return JSON.stringify(short);
+  return JSON.stringify(shortText(text, 64));
 }
 
 /** The version that `next` supersedes. `hasFailed`: `before` was judged and has failed. undefined = `before` had come to an
@@ -148,8 +145,7 @@ export function supersededBy(
   if (before === undefined || hasFailed || before.lost !== undefined) return undefined;
   const { epoch, generation, digest, signed, observedGeneration } = before;
   if (observedGeneration === generation) return undefined;
-  const version = { epoch, generation, digest, observedGeneration };
-  return signed === undefined ? version : { ...version, signed };
+  return { epoch, generation, digest, observedGeneration, ...withoutUndefined({ signed }) };
 }
 
 /** Documents that run although they have expired: nothing stops, but it is reported. `now`: wall-clock milliseconds, if

@@ -16,7 +16,7 @@ import {
   type ManifestFile,
 } from "./manifest-entry.ts";
 import { rejectionOf } from "../rejections.ts";
-import { immutableErrors } from "../same-object.ts";
+import { immutableErrors } from "../object-changes.ts";
 import { canonicalJson } from "../../lib/json.ts";
 import { firstOfEach } from "../../lib/compare.ts";
 

@@ -4,7 +4,8 @@ import { nodeConfigMap, reservedError } from "../../../../src/api/pod/node-objec
 import { mayUse } from "../../../../src/source/object-access.ts";
 import { ROOMY } from "../../../fakes/a-node.ts";
 import { mergeSnapshots } from "../../../../src/source/merge-sources.ts";
-import { immutableErrors, sameObject } from "../../../../src/source/same-object.ts";
+import { sameValue } from "../../../../src/lib/compare.ts";
+import { immutableErrors } from "../../../../src/source/object-changes.ts";
 import { aClaim, aConfigMap, aDesiredObject, aSecret, named } from "../../../fakes/an-object.ts";
 import type { SourceName } from "../../../../src/api/pod/labels.ts";
 
@@ -93,7 +94,7 @@ describe("who may use what", () => {
   });
 });
 
-describe("sameObject", () => {
+describe("equality of objects", () => {
   const binaryData = { b: new Uint8Array([1, 2]) };
   test.each([
     ["another value", aConfigMap({ a: "1" }), aConfigMap({ a: "2" })],
@@ -116,12 +117,12 @@ describe("sameObject", () => {
     ["the flag", aSecret({}), aSecret({}, { immutable: true })],
     ["the size", aClaim(), aClaim({ storage: "2Gi" })],
   ])("sees %s", (_, one, other) => {
-    expect([sameObject(one, other), sameObject(other, one)]).toEqual([false, false]);
+    expect([sameValue(one, other), sameValue(other, one)]).toEqual([false, false]);
   });
 
   test("takes copies for the same", () => {
     for (const object of [aConfigMap({ a: "1" }, { binaryData }), aSecret({ a: "1" }), aClaim()])
-      expect(sameObject(object, structuredClone(object))).toBe(true);
+      expect(sameValue(object, structuredClone(object))).toBe(true);
   });
 });
 

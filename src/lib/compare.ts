@@ -42,6 +42,11 @@ export function firstOfEach<T>(
   return { firsts: [...firsts.values()], repeats };
 }
 
+/** The items whose key an earlier one has. */
+export function repeated<T>(items: readonly T[], keyOf: (item: T) => string): readonly T[] {
+  return firstOfEach(items, keyOf).repeats.map(({ item }) => item);
+}
+
 /** Order by code units, for `toSorted`: the same on every machine, whatever its language. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);

@@ -225,16 +225,17 @@ export function checked<T>(type: Type<T>, check: (value: T) => Message | undefin
   });
 }
 
-/** One of a few words. */
-export function word<const T extends string>(choices: readonly T[]): Type<T> {
+/** One of a few words. `error`: what any other is reported with, in place of the words. */
+export function word<const T extends string>(choices: readonly T[], error?: string): Type<T> {
   return {
     name: "string",
     read(at) {
       const written = asString(at);
       const choice = choices.find((one) => one === written);
-      if (written !== undefined && choice === undefined)
-        at.findings.unsupported(at.path, written, choices);
-      return choice;
+      if (written === undefined || choice !== undefined) return choice;
+      if (error !== undefined) return invalidAt(at, error);
+      at.findings.unsupported(at.path, written, choices);
+      return undefined;
     },
     write: (value) => value,
     schema: () => ({ enum: [...choices, "", null] }),

@@ -1,14 +1,14 @@
 // Types of values that several declarations share: numbers within bounds, text of a form, quantities, durations, points in time, anything.
 
 import type { Message } from "../decode/field-errors.ts";
-import { invalidAt } from "../decode/field-reader.ts";
+import { invalidAt, isUnwritten, placeOf } from "../decode/field-reader.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { canonicalQuantity, QUANTITY_FORM, quantityError } from "../resource/quantity.ts";
 import { base64OfBytes, bytesOfBase64 } from "../validation/base64.ts";
 import type { Form } from "../validation/text-forms.ts";
 import { rfc3339 } from "../../lib/clock.ts";
-import { checked, converted, number, text } from "./codec.ts";
-import type { JsonSchema, Type } from "./type.ts";
+import { checked, converted, fieldOf, listOf, number, text } from "./codec.ts";
+import type { Field, JsonSchema, Type } from "./type.ts";
 
 export const MAX_INT32 = 2 ** 31 - 1;
 export const MIN_INT32 = -(2 ** 31);
@@ -65,6 +65,33 @@ export const quantity: Type<string> = {
     minimum: 0,
   }),
 };
+
+/** A required word, whose absence is reported like any other wrong word. */
+export function requiredWord<T>(type: Type<T>, about: string): Field<T | undefined> {
+  const field = fieldOf(type)({ about, required: true });
+  return {
+    ...field,
+    read(node, key) {
+      if (!isUnwritten(node, key)) return field.read(node, key);
+      return type.read({ ...placeOf(node, key), value: "" });
+    },
+  };
+}
+
+/** A list of at most so many items as written. */
+export function shortList<T>(item: Type<T>, maxItems: number): Type<readonly T[]> {
+  const whole = listOf(item);
+  return {
+    ...whole,
+    read(at) {
+      const count = Array.isArray(at.value) ? at.value.length : 0;
+      const message = `Too many: ${count}: must have at most ${maxItems} items`;
+      if (count > maxItems) at.findings.fail(at.path, "Invalid", message);
+      return whole.read(at);
+    },
+    schema: (unknownFields) => ({ ...whole.schema(unknownFields), maxItems }),
+  };
+}
 
 /** The same type; `absent` is the same as not written. */
 export function unless<T, const D extends T>(type: Type<T>, absent: D): Type<Exclude<T, D>> {

@@ -24,7 +24,7 @@ import { ENV_FROM, ENV_VAR } from "./environment.ts";
 import { defaultPullPolicy, imageReference, pullPolicy, type PullPolicy } from "./image.ts";
 import { LIFECYCLE, probeType } from "./probe.ts";
 import { CONTAINER_RESOURCES, NO_RESOURCES } from "./resources.ts";
-import { countRules, restartPolicyRules } from "./restart-rules.ts";
+import { restartPolicyRules } from "./restart-rules.ts";
 import { SECURITY_CONTEXT } from "./security-context.ts";
 import { refuseBidirectional, volumeMounts } from "./volume-mounts.ts";
 
@@ -187,7 +187,8 @@ function judgeRestart(
   { restartPolicy }: Pick<Written, "restartPolicy">,
   { node, kind }: { readonly node: Node; readonly kind: Kind },
 ): void {
-  if (countRules(node) === 0) return;
+  const rules = placeOf(node, "restartPolicyRules").value;
+  if (!Array.isArray(rules) || rules.length === 0) return;
   if (isUnwritten(node, "restartPolicy"))
     required(node, "restartPolicy", "must specify restartPolicy when restart rules are used");
   if (kind === "init" && restartPolicy === "Always")

@@ -22,6 +22,7 @@ import { type Tagged, tagged, untagged, isEmptyUnion } from "../schema/union.ts"
 import { writtenOf, type Node } from "../decode/field-reader.ts";
 import type { Type, Field } from "../schema/type.ts";
 import { refused, needsAPIServer } from "../decode/field-rules.ts";
+import { repeated } from "../../lib/compare.ts";
 
 /** 0644 */
 const DEFAULT_FILE_MODE = 420;
@@ -136,11 +137,9 @@ export const PROJECTED_VOLUME = objectType(
   },
   {
     check({ sources }, { findings, path }) {
-      const claimed = new Set<string>();
-      for (const { path: file } of sources.flatMap(({ items }) => [...items])) {
-        if (claimed.has(file)) findings.invalid(path, file, "conflicting duplicate paths");
-        claimed.add(file);
-      }
+      const files = sources.flatMap(({ items }) => items.map((file) => file.path));
+      for (const file of repeated(files, (one) => one))
+        findings.invalid(path, file, "conflicting duplicate paths");
     },
   },
 );

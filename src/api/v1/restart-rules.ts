@@ -1,72 +1,53 @@
 // Rules by which the exit code of a container decides whether it is restarted. k8s: validateContainerRestartRules
 
-import { invalidAt, isUnwritten, placeOf, type Node } from "../decode/field-reader.ts";
+import { invalidAt, placeOf } from "../decode/field-reader.ts";
 import { supportedBut } from "../decode/field-rules.ts";
-import { converted, fieldOf, list, objectType, oneOf } from "../schema/codec.ts";
-import type { Field, Type } from "../schema/type.ts";
+import { converted, fieldOf, judged, objectType, word } from "../schema/codec.ts";
+import type { Type } from "../schema/type.ts";
+import { requiredWord, shortList } from "../schema/values.ts";
+import { repeated } from "../../lib/compare.ts";
 
 const MAX_RULES = 20;
 const MAX_VALUES = 255;
 const MAX_EXIT_CODE = 255;
 
-/** A word whose absence is reported like any other wrong word. */
-function requiredWord<const T extends string>(
-  choices: readonly T[],
-  about: string,
-): Field<T | undefined> {
-  const field = oneOf(choices, { about, required: true });
-  return {
-    ...field,
-    read(node, key) {
-      if (!isUnwritten(node, key)) return field.read(node, key);
-      node.findings.unsupported([...node.path, key], "", choices);
-      return undefined;
-    },
-  };
+function isExitCode(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_EXIT_CODE;
 }
 
 const EXIT_CODE: Type<number> = {
   name: "integer",
   read(at) {
-    const { value } = at;
-    const isCode =
-      typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_EXIT_CODE;
-    if (isCode) return value;
+    if (isExitCode(at.value)) return at.value;
     return invalidAt(at, `must be an integer between 0 and ${MAX_EXIT_CODE}, inclusive`);
   },
   write: (value) => value,
   schema: () => ({ type: "integer", minimum: 0, maximum: MAX_EXIT_CODE }),
 };
 
-const EXIT_CODES = objectType(
-  "ContainerRestartRuleOnExitCodes",
-  {
-    operator: requiredWord(
-      ["In", "NotIn"],
-      "Whether the exit code must be in values: In or NotIn.",
-    ),
-    // Without one, `In` never holds and `NotIn` always: not what was meant.
-    values: list(EXIT_CODE, {
-      about: `Exit codes 0 to ${MAX_EXIT_CODE}, each once.`,
-      required: "must have at least 1 exit code",
-      schema: { minItems: 1, maxItems: MAX_VALUES, uniqueItems: true },
-    }),
+const EXIT_CODE_LIST = judged(
+  shortList(EXIT_CODE, MAX_VALUES),
+  (_codes, { findings, path, value }) => {
+    const written = Array.isArray(value) ? [...value.entries()] : [];
+    const codes = written.filter(([, code]) => isExitCode(code));
+    for (const [index, code] of repeated(codes, ([, one]) => String(one)))
+      findings.duplicate([...path, index], code);
   },
-  { check: judgeValues },
 );
 
-function judgeValues(_: unknown, node: Node): void {
-  const written = placeOf(node, "values").value;
-  if (!Array.isArray(written)) return;
-  if (written.length > MAX_VALUES)
-    tooMany(node, "values", { count: written.length, atMost: MAX_VALUES });
-  const seen = new Set<unknown>();
-  for (const [index, value] of written.entries()) {
-    const isCode = typeof value === "number" && value >= 0 && value <= MAX_EXIT_CODE;
-    if (isCode && seen.has(value)) node.findings.duplicate([...node.path, "values", index], value);
-    seen.add(value);
-  }
-}
+const EXIT_CODES = objectType("ContainerRestartRuleOnExitCodes", {
+  operator: requiredWord(
+    word(["In", "NotIn"]),
+    "Whether the exit code must be in values: In or NotIn.",
+  ),
+  // Without one, `In` never holds and `NotIn` always: not what was meant.
+  values: fieldOf(EXIT_CODE_LIST)({
+    about: `Exit codes 0 to ${MAX_EXIT_CODE}, each once.`,
+    default: [],
+    required: "must have at least 1 exit code",
+    schema: { uniqueItems: true },
+  }),
+});
 
 export interface RestartRule {
   readonly action: "Restart";
@@ -74,7 +55,7 @@ export interface RestartRule {
 }
 
 const ALL_CONTAINERS = "RestartAllContainers";
-const action = requiredWord(["Restart"], "What is done if the rule matches: Restart.");
+const action = requiredWord(word(["Restart"]), "What is done if the rule matches: Restart.");
 
 const RESTART_RULE = converted(
   objectType("ContainerRestartRule", {
@@ -107,25 +88,7 @@ const RESTART_RULE = converted(
   },
 );
 
-export const restartPolicyRules = list(RESTART_RULE, {
+export const restartPolicyRules = fieldOf(shortList(RESTART_RULE, MAX_RULES))({
   about: "Exit codes that decide before restartPolicy; the first rule that matches counts.",
-  schema: { maxItems: MAX_RULES },
+  default: [],
 });
-
-/** The number of rules of a container as written, which is reported if it is too large. */
-export function countRules(container: Node): number {
-  const key = "restartPolicyRules";
-  const written = placeOf(container, key).value;
-  const count = Array.isArray(written) ? written.length : 0;
-  if (count > MAX_RULES) tooMany(container, key, { count, atMost: MAX_RULES });
-  return count;
-}
-
-function tooMany(
-  node: Node,
-  key: string,
-  { count, atMost }: { readonly count: number; readonly atMost: number },
-): void {
-  const message = `Too many: ${count}: must have at most ${atMost} items`;
-  node.findings.fail([...node.path, key], "Invalid", message);
-}

@@ -14,10 +14,12 @@ import {
   text,
   unread,
   unreadFields,
+  word,
   type Decoded,
   type ObjectOf,
 } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
+import { requiredWord } from "../schema/values.ts";
 import { LABELS } from "../validation/text-forms.ts";
 import {
   dnsSubdomainError,
@@ -36,51 +38,27 @@ export function labels(about: string): Field<Readonly<Record<string, string>>> {
 
 const REQUIREMENT = {
   key: string({ about: "The label, or the field, to compare.", default: "", marked: true }),
-  operator: string({
-    about: "In, NotIn, Exists, DoesNotExist, Gt or Lt.",
-    default: "",
-    marked: true,
-    schema: { enum: OPERATORS },
-  }),
+  operator: requiredWord(
+    word(OPERATORS, "not a valid selector operator"),
+    "In, NotIn, Exists, DoesNotExist, Gt or Lt.",
+  ),
   values: list(text, { about: "Values to compare with: none for Exists, one for Gt and Lt." }),
 };
 
 export type NodeSelectorOperator = (typeof OPERATORS)[number];
-export interface NodeSelectorRequirement extends ObjectOf<typeof REQUIREMENT> {
+type WrittenRequirement = ObjectOf<typeof REQUIREMENT>;
+export type NodeSelectorRequirement = WrittenRequirement & {
   readonly operator: NodeSelectorOperator;
-}
-interface WrittenRequirement extends Omit<NodeSelectorRequirement, "operator"> {
-  /** undefined where an unknown one is written. */
-  readonly operator: NodeSelectorOperator | undefined;
-}
+};
 
 /** `check`: of a requirement on labels, or on fields. */
 function requirement(
   check: (written: WrittenRequirement, node: Node) => void,
 ): Type<NodeSelectorRequirement> {
-  const type = objectType("NodeSelectorRequirement", REQUIREMENT, {
-    check(written, node) {
-      const operator = operatorOf(written.operator);
-      if (operator === undefined)
-        node.findings.invalid(
-          [...node.path, "operator"],
-          written.operator,
-          "not a valid selector operator",
-        );
-      check({ ...written, operator }, node);
-    },
+  return converted(objectType("NodeSelectorRequirement", REQUIREMENT, { check }), {
+    to: ({ operator, ...rest }) => (operator === undefined ? undefined : { ...rest, operator }),
+    from: (value) => value,
   });
-  return converted(type, {
-    to({ operator: written, ...rest }) {
-      const operator = operatorOf(written);
-      return operator === undefined ? undefined : { ...rest, operator };
-    },
-    from: (value: NodeSelectorRequirement) => value,
-  });
-}
-
-function operatorOf(written: string): NodeSelectorOperator | undefined {
-  return OPERATORS.find((operator) => operator === written);
 }
 
 /** k8s: ValidateNodeSelectorRequirement */

@@ -18,6 +18,7 @@ import { notTogether } from "../schema/json-schema.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { between, MAX_INT32, textOf } from "../schema/values.ts";
 import { CAPABILITY_FORM, DESCENDING_PATH_FORM, type Form } from "../validation/text-forms.ts";
+import { repeated } from "../../lib/compare.ts";
 
 /** PATH_MAX without its end. */
 const MAX_APP_ARMOR_PROFILE = 4095;
@@ -175,12 +176,11 @@ export type Sysctl = Decoded<typeof SYSCTL>;
 
 /** k8s: validateSysctls; which of them the pod's namespaces allow is judged with the whole spec. */
 function judgeSysctls(sysctls: readonly Sysctl[], { findings, path }: Node): void {
-  const seen = new Set<string>();
-  for (const [index, { name }] of sysctls.entries()) {
-    if (seen.has(name) && SYSCTL_FORM.check(name) === undefined)
-      findings.duplicate([...path, "sysctls", index, "name"], name);
-    seen.add(name);
-  }
+  const valid = [...sysctls.entries()].filter(
+    ([, { name }]) => SYSCTL_FORM.check(name) === undefined,
+  );
+  for (const [index, { name }] of repeated(valid, ([, sysctl]) => sysctl.name))
+    findings.duplicate([...path, "sysctls", index, "name"], name);
 }
 
 interface IdentityTexts {

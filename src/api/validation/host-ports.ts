@@ -68,16 +68,3 @@ function claimsConflict(a: HostPortClaim, b: HostPortClaim): boolean {
   if (a.hostPort !== b.hostPort || a.protocol !== b.protocol) return false;
   return a.hostIP === "" || b.hostIP === "" || a.hostIP === b.hostIP;
 }
-
-/** Ports of one pod, of which no two may be the same. Kubernetes compares what is written: every address and one of them are two ports. k8s: AccumulateUniqueHostPorts */
-export class HostPortClaims {
-  readonly #claimed = new Set<string>();
-
-  /** False if it is there already. */
-  add({ hostPort, protocol, hostIP = "" }: ContainerPort): boolean {
-    const key = `${protocol}/${hostIP}/${hostPort}`;
-    const isNew = !this.#claimed.has(key);
-    this.#claimed.add(key);
-    return isNew;
-  }
-}

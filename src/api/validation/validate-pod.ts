@@ -2,13 +2,14 @@
 
 import type { Findings } from "../decode/field-errors.ts";
 import type { FieldPath } from "../decode/field-path.ts";
-import { HostPortClaims } from "./host-ports.ts";
+import type { ContainerPort } from "../v1/container-ports.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
-import { placedContainers } from "../v1/pod.ts";
+import { placedContainers, type PlacedContainer } from "../v1/pod.ts";
 import { validatePodResources } from "./pod-level-resources.ts";
 import { normalSysctl, sysctlNamespace } from "./sysctls.ts";
 import { writtenIndex, type Written } from "../decode/written-index.ts";
 import type { Container } from "../v1/container.ts";
+import { repeated } from "../../lib/compare.ts";
 
 /** `spec` after defaults; findings name positions in the written lists. */
 export function validateSpec(spec: PodSpec, findings: Findings): void {
@@ -22,17 +23,16 @@ export function validateSpec(spec: PodSpec, findings: Findings): void {
   );
   reportDuplicates(findings, placed(spec.volumes, ["spec", "volumes"], "name"));
   const volumes = new Set(spec.volumes.map((volume) => volume.name));
-  const claims = new HostPortClaims();
-  for (const { container, list, path } of containers) {
+  for (const { container, path } of containers) {
     const at = { findings, path };
     validateMounts(container, volumes, at);
-    // Init containers run one after the other, so each is judged alone, and Kubernetes lets their host ports differ from
-    // containerPort also on the host's network. k8s: checkHostPortConflicts, validateHostNetwork
-    if (list === "containers")
-      validatePorts(container, { claims, hostNetwork: spec.hostNetwork, ...at });
-    else validatePorts(container, { claims: new HostPortClaims(), hostNetwork: false, ...at });
+    reportDuplicates(findings, placed(container.ports, [...path, "ports"], "name"));
     validateSleeps(container, spec.terminationGracePeriodSeconds, at);
   }
+  // Init containers run one after the other, so each is judged alone, and Kubernetes lets their host ports differ from
+  // containerPort also on the host's network. k8s: checkHostPortConflicts, validateHostNetwork
+  for (const together of [apps, ...inits.map((one) => [one])]) validatePorts(together, findings);
+  if (spec.hostNetwork) validateHostNetwork(apps, findings);
   validateHostNamespaces(spec, findings);
   validatePodResources(spec, findings);
 }
@@ -65,21 +65,26 @@ function validateMounts(container: Container, volumes: ReadonlySet<string>, at: 
   }
 }
 
-function validatePorts(
-  container: Container,
-  at: At & { readonly claims: HostPortClaims; readonly hostNetwork: boolean },
-): void {
-  const path = [...at.path, "ports"];
-  reportDuplicates(at.findings, placed(container.ports, path, "name"));
-  for (const [index, port] of container.ports.entries()) {
-    const place = [...path, index, "hostPort"];
-    if (at.hostNetwork && port.hostPort !== port.containerPort) {
-      const message = "must match `containerPort` when `hostNetwork` is true";
-      at.findings.invalid(place, port.hostPort, message);
-    }
-    if (port.hostPort === undefined || port.hostPort === 0) continue;
-    if (!at.claims.add(port)) at.findings.duplicate(place, `${port.hostPort}/${port.protocol}`);
-  }
+/** Kubernetes compares what is written: every address and one of them are two ports. k8s: AccumulateUniqueHostPorts */
+function validatePorts(containers: readonly PlacedContainer[], findings: Findings): void {
+  const ports = placedPorts(containers).filter(({ port }) => (port.hostPort ?? 0) !== 0);
+  const keyOf = ({ protocol, hostIP = "", hostPort }: ContainerPort): string =>
+    `${protocol}/${hostIP}/${hostPort}`;
+  for (const { port, path } of repeated(ports, (one) => keyOf(one.port)))
+    findings.duplicate(path, `${port.hostPort}/${port.protocol}`);
+}
+
+function validateHostNetwork(containers: readonly PlacedContainer[], findings: Findings): void {
+  const message = "must match `containerPort` when `hostNetwork` is true";
+  for (const { port, path } of placedPorts(containers))
+    if (port.hostPort !== port.containerPort) findings.invalid(path, port.hostPort, message);
+}
+
+/** Each port with the place of its hostPort. */
+function placedPorts(containers: readonly PlacedContainer[]) {
+  return containers.flatMap(({ container, path }) =>
+    container.ports.map((port, index) => ({ port, path: [...path, "ports", index, "hostPort"] })),
+  );
 }
 
 /** What a pod may not have together because of what it shares with the node. k8s: validateHostUsers, ValidateHostSysctl */
@@ -129,9 +134,6 @@ function placed<K extends string>(
 
 /** Reports each later occurrence; "" is no name and may repeat. */
 function reportDuplicates(findings: Findings, names: readonly Named[]): void {
-  const seen = new Set<string>();
-  for (const [name = "", path] of names) {
-    if (name !== "" && seen.has(name)) findings.duplicate(path, name);
-    seen.add(name);
-  }
+  const named = names.filter(([name = ""]) => name !== "");
+  for (const [name, path] of repeated(named, ([one = ""]) => one)) findings.duplicate(path, name);
 }

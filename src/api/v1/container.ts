@@ -4,7 +4,6 @@ import { forbidden, isUnwritten, placeOf, required, type Node } from "../decode/
 import { ignored } from "../decode/field-rules.ts";
 import {
   boolean,
-  converted,
   fieldOf,
   textField,
   list,
@@ -21,7 +20,7 @@ import { textOf } from "../schema/values.ts";
 import { ARGUMENTS, DNS_LABEL_FORM } from "../validation/text-forms.ts";
 import { CONTAINER_PORT } from "./container-ports.ts";
 import { ENV_FROM, ENV_VAR } from "./environment.ts";
-import { defaultPullPolicy, imageReference, pullPolicy, type PullPolicy } from "./image.ts";
+import { imageReference, pullPolicy } from "./image.ts";
 import { LIFECYCLE, probeType } from "./probe.ts";
 import { CONTAINER_RESOURCES, NO_RESOURCES } from "./resources.ts";
 import { restartPolicyRules } from "./restart-rules.ts";
@@ -37,7 +36,7 @@ const FIELDS = {
     required: true,
   }),
   image: imageReference("Image that the container runs."),
-  imagePullPolicy: pullPolicy,
+  imagePullPolicy: pullPolicy("image"),
   command: list(text, {
     about: "Program to run, in place of the image's entrypoint. $(VAR) is replaced by a variable.",
     ...ARGUMENTS,
@@ -135,27 +134,17 @@ const ATTENDANCE_OF: Readonly<Record<Kind, typeof ATTENDANCE>> = {
   },
 };
 
-type Written = ObjectOf<typeof FIELDS & typeof ATTENDANCE>;
-export interface Container extends Omit<Written, "imagePullPolicy"> {
-  readonly imagePullPolicy: PullPolicy;
-}
+export type Container = ObjectOf<typeof FIELDS & typeof ATTENDANCE>;
 
 function containerType(kind: Kind): Type<Container> {
   const fields = { ...FIELDS, ...ATTENDANCE_OF[kind] };
-  const type = objectType("Container", fields, {
+  return objectType("Container", fields, {
     schema: restartSchema(kind),
     check(container, node) {
       judgeRestart(container, { node, kind });
       if (container.securityContext.privileged !== true)
         refuseBidirectional(container.volumeMounts, node);
     },
-  });
-  return converted(type, {
-    to: ({ imagePullPolicy, ...container }): Container => ({
-      ...container,
-      imagePullPolicy: imagePullPolicy ?? defaultPullPolicy(container.image),
-    }),
-    from: (container) => container,
   });
 }
 
@@ -184,7 +173,7 @@ function restartSchema(kind: Kind): JsonSchema {
 
 /** k8s: validateContainerRestartPolicy */
 function judgeRestart(
-  { restartPolicy }: Pick<Written, "restartPolicy">,
+  { restartPolicy }: Pick<Container, "restartPolicy">,
   { node, kind }: { readonly node: Node; readonly kind: Kind },
 ): void {
   const rules = placeOf(node, "restartPolicyRules").value;

@@ -15,16 +15,23 @@ export function imageReference(about: string): Field<string> {
 
 export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 
-export const pullPolicy: Field<PullPolicy | undefined> = oneOf(
-  ["Always", "IfNotPresent", "Never"],
-  {
+/** Its default depends on the image, which stands in another field of the object. */
+export function pullPolicy(imageField: string): Field<PullPolicy> {
+  const field = oneOf<PullPolicy>(["Always", "IfNotPresent", "Never"], {
     about:
       "When the image is pulled. Default: Always for the tag latest and for no tag, else IfNotPresent.",
-  },
-);
+  });
+  return {
+    ...field,
+    read(node, key) {
+      const image = node.value[imageField];
+      return field.read(node, key) ?? defaultPullPolicy(typeof image === "string" ? image : "");
+    },
+  };
+}
 
 /** `:latest`, or neither tag nor digest, is looked up at each start; anything else only if it is missing. */
-export function defaultPullPolicy(image: string): PullPolicy {
+function defaultPullPolicy(image: string): PullPolicy {
   const [name = "", digest] = image.split("@", 2);
   const tag = /:([^/:]*)$/.exec(name)?.[1];
   if (digest !== undefined && tag === undefined) return "IfNotPresent";

@@ -29,7 +29,7 @@ import {
   PROJECTED_VOLUME,
   refuseSeveral,
 } from "./projections.ts";
-import { defaultPullPolicy, imageReference, pullPolicy, type PullPolicy } from "./image.ts";
+import { imageReference, pullPolicy } from "./image.ts";
 
 /** "" = anything. */
 export type HostPathType = "" | (typeof HOST_PATH_TYPES)[number];
@@ -92,23 +92,10 @@ const CLAIM_VOLUME = objectType("PersistentVolumeClaimVolumeSource", {
   readOnly: boolean({ about: "Whether every mount of it is read-only.", default: false }),
 });
 
-const IMAGE_VOLUME = converted(
-  objectType("ImageVolumeSource", {
-    reference: imageReference("Image whose files are mounted, read-only."),
-    pullPolicy,
-  }),
-  {
-    to: ({ reference, pullPolicy: policy = defaultPullPolicy(reference) }) => ({
-      reference,
-      pullPolicy: policy,
-    }),
-    from: (image: ImageSource) => image,
-  },
-);
-interface ImageSource {
-  readonly reference: string;
-  readonly pullPolicy: PullPolicy;
-}
+const IMAGE_VOLUME = objectType("ImageVolumeSource", {
+  reference: imageReference("Image whose files are mounted, read-only."),
+  pullPolicy: pullPolicy("reference"),
+});
 
 const SOURCES = {
   hostPath: fieldOf(HOST_PATH)({ about: "A file or directory of this node." }),

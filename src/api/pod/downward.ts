@@ -1,6 +1,7 @@
 // The values behind fieldRef and resourceFieldRef. kubelet: fieldpath, ExtractContainerResourceValue
 
 import { findContainer, type Pod } from "../v1/pod.ts";
+import { amountIn } from "../resource/pod-amounts.ts";
 import { parseQuantity, wholeUnits } from "../resource/quantity.ts";
 import {
   PLAIN_POD_FIELDS,
@@ -8,7 +9,7 @@ import {
   type PlainField,
   type ResourceFieldRef,
 } from "../v1/references.ts";
-import type { ResourceList } from "../v1/resources.ts";
+import { compareText } from "../../lib/compare.ts";
 
 /** What only the node knows. */
 export interface DownwardFacts {
@@ -84,7 +85,7 @@ export function containerResource(
   const container = findContainer(pod.spec, name);
   const [, kind, resource = ""] = /^(limits|requests)\.(.+)$/.exec(ref.resource) ?? [];
   if (container === undefined || (kind !== "limits" && kind !== "requests")) return undefined;
-  const written = amountOf(container.resources[kind], resource);
+  const written = amountIn(container.resources[kind], resource);
   const milli = kind === "limits" && written === 0n ? mostOf(pod, resource, node) : written;
   const divisor = parseQuantity(ref.divisor ?? "") ?? 0n;
   const one = divisor > 0n ? divisor : 1000n;
@@ -93,16 +94,10 @@ export function containerResource(
   return String(divideUp(wholeUnits(milli), wholeUnits(one)));
 }
 
-/** Thousandths; 0 = not written. */
-function amountOf(list: ResourceList, resource: string): bigint {
-  const text = Object.hasOwn(list, resource) ? list[resource] : undefined;
-  return parseQuantity(text ?? "") ?? 0n;
-}
-
 /** What a container without a limit may take: the whole pod's limit, else the node's. */
 function mostOf(pod: Pod, resource: string, node: NodeAllocatable): bigint {
   const ofPod = resource === "cpu" || resource === "memory" ? pod.spec.resources.limits : {};
-  const limit = amountOf(ofPod, resource);
+  const limit = amountIn(ofPod, resource);
   return limit === 0n ? allocatable(resource, node) : limit;
 }
 
@@ -121,21 +116,9 @@ function divideUp(value: bigint, by: bigint): bigint {
 /** One `key="value"` a line, sorted by key. k8s: fieldpath.FormatMap */
 function formatMap(map: Readonly<Record<string, string>>): string {
   const lines = Object.keys(map)
-    .toSorted(byCodePoint)
+    .toSorted(compareText)
     .map((key) => `${key}=${goQuote(map[key] ?? "")}`);
   return lines.join("\n");
-}
-
-/** The order of UTF-8 bytes. */
-function byCodePoint(a: string, b: string): number {
-  const encoder = new TextEncoder();
-  const [left, right] = [encoder.encode(a), encoder.encode(b)];
-  const length = Math.min(left.length, right.length);
-  for (let index = 0; index < length; index++) {
-    const difference = (left[index] ?? 0) - (right[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return left.length - right.length;
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -47,8 +47,8 @@ export function containerLimits(spec: Spec): Amounts {
 
 /** Thousandths; what is absent or negative is 0. */
 export function amountIn(list: ResourceList, resource: string): bigint {
-  const text = list[resource];
-  const milli = text === undefined ? 0n : (parseQuantity(text) ?? 0n);
+  const text = Object.hasOwn(list, resource) ? list[resource] : undefined;
+  const milli = parseQuantity(text ?? "") ?? 0n;
   return milli > 0n ? milli : 0n;
 }
 

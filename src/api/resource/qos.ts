@@ -2,14 +2,12 @@
 
 import type { PodSpec } from "../v1/pod-spec.ts";
 import { hasPodLevelResources } from "../validation/pod-level-resources.ts";
-import { exactQuantity } from "./quantity.ts";
+import { amountIn } from "./pod-amounts.ts";
 import type { ResourceRequirements } from "../v1/resources.ts";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
 const RESOURCES = ["cpu", "memory"] as const;
-
-type Kind = "requests" | "limits";
 
 /**
  * Of the pod's own resources if it has any, else of its containers', init containers as much as the others. BestEffort: nothing is asked for
@@ -24,8 +22,8 @@ export function qosClass(
     : [...spec.initContainers, ...spec.containers].map((container) => container.resources);
   const amounts = parts.flatMap((part) =>
     RESOURCES.flatMap((resource) => [
-      amount(part, "requests", resource),
-      amount(part, "limits", resource),
+      amountIn(part.requests, resource),
+      amountIn(part.limits, resource),
     ]),
   );
   if (amounts.every((value) => value === 0n)) return "BestEffort";
@@ -35,16 +33,7 @@ export function qosClass(
 // Kubernetes compares sums over the pod; as no request may exceed its limit, that is the same.
 function isGuaranteed(resources: ResourceRequirements): boolean {
   return RESOURCES.every((resource) => {
-    const limit = amount(resources, "limits", resource);
-    return limit > 0n && amount(resources, "requests", resource) === limit;
+    const limit = amountIn(resources.limits, resource);
+    return limit > 0n && amountIn(resources.requests, resource) === limit;
   });
-}
-
-function amount(
-  resources: ResourceRequirements,
-  kind: Kind,
-  resource: (typeof RESOURCES)[number],
-): bigint {
-  const exact = exactQuantity(resources[kind][resource] ?? "0") ?? 0n;
-  return exact > 0n ? exact : 0n;
 }

@@ -11,13 +11,7 @@ import { decodePod, type DecodedPodObject } from "./decode-pod.ts";
 import type { LocalObject, LocalObjectKind } from "../v1/object/local-object.ts";
 import type { DesiredPod, Rejection } from "../pod/desired-pod.ts";
 import { required, type Node } from "./field-reader.ts";
-import {
-  Findings,
-  FindingsBudget,
-  invalidValue,
-  locatedError,
-  type ReadContext,
-} from "./field-errors.ts";
+import { Findings, FindingsBudget, invalidValue, locatedError } from "./field-errors.ts";
 import type { FieldPath } from "./field-path.ts";
 import { isList, itemKind, LATER_KINDS, LIST, misspeltKind } from "./kinds.ts";
 import { CLAIM } from "../v1/object/claim.ts";
@@ -28,7 +22,7 @@ import { applyRewrites } from "../yaml/apply-rewrites.ts";
 import { unknownFieldsOf } from "../pod/pod-annotations.ts";
 import { containerHash, specHash } from "../pod/pod-identity.ts";
 import { meantText } from "../../lib/suggest.ts";
-import { failed, ok, type FieldError, type Result } from "../../lib/result.ts";
+import type { FieldError } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
 import { type JsonObject, isJsonObject, withoutUndefined } from "../../lib/json.ts";
 import type { Type } from "../schema/type.ts";
@@ -112,25 +106,14 @@ function decodeLocalObject(
   kind: LocalObjectKind,
   context: DecodeContext,
 ): DecodedObject {
-  const result = readLocalObject(value, LOCAL_TYPES[kind], context);
-  if (!result.ok) return rejected(value, context, result.errors);
-  const { object, written } = result.value;
-  const desired = { object, source: context.source, sourceRef: context.sourceRef };
-  const objects = [decodedItem(desired, written, context)];
-  return { ...NOTHING_DECODED, objects, notices: notices(value, context, result.warnings) };
-}
-
-function readLocalObject(
-  value: JsonObject,
-  type: Type<LocalObject>,
-  { locate, lenient, budget }: ReadContext,
-): Result<{ readonly object: LocalObject; readonly written: JsonObject }> {
-  const unknownFields = unknownFieldsOf(value);
-  const findings = new Findings({ locate, lenient, budget, unknownFields });
-  const object = type.read({ findings, path: [], value });
+  const { locate, lenient, budget } = context;
+  const findings = new Findings({ locate, lenient, budget, unknownFields: unknownFieldsOf(value) });
+  const object = LOCAL_TYPES[kind].read({ findings, path: [], value });
   const isUsable = lenient === true ? object?.metadata.name !== "" : findings.errors.length === 0;
-  if (object === undefined || !isUsable) return failed(findings.errors);
-  return ok({ object, written: applyRewrites(value, findings) }, findings.warnings);
+  if (object === undefined || !isUsable) return rejected(value, context, findings.errors);
+  const desired = { object, source: context.source, sourceRef: context.sourceRef };
+  const objects = [decodedItem(desired, applyRewrites(value, findings), context)];
+  return { ...NOTHING_DECODED, objects, notices: notices(value, context, findings.warnings) };
 }
 
 function decodeList(value: JsonObject, kind: string, context: DecodeContext): DecodedObject {

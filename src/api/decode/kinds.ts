@@ -4,24 +4,17 @@ import { harmless } from "./field-rules.ts";
 import { invalidAt } from "./field-reader.ts";
 import { fieldOf, objectType, unread } from "../schema/codec.ts";
 import type { Type } from "../schema/type.ts";
+import { MANIFEST_KINDS } from "../pod/last-good.ts";
 import { typeFields } from "../v1/metadata.ts";
 import { abbreviated, nearestName } from "../../lib/suggest.ts";
 
 /** Lists, each with the kind of its items that name none: an API server leaves it out. */
 const LISTS: Readonly<Record<string, string | undefined>> = {
   List: undefined,
-  PodList: "Pod",
-  ConfigMapList: "ConfigMap",
-  SecretList: "Secret",
-  PersistentVolumeClaimList: "PersistentVolumeClaim",
+  ...Object.fromEntries(MANIFEST_KINDS.map((kind) => [`${kind}List`, kind])),
 };
-const OWN_KINDS: readonly string[] = [
-  "Pod",
-  "ConfigMap",
-  "Secret",
-  "PersistentVolumeClaim",
-  ...Object.keys(LISTS),
-];
+export const LIST_KINDS: readonly string[] = Object.keys(LISTS);
+const OWN_KINDS: readonly string[] = [...MANIFEST_KINDS, ...LIST_KINDS];
 
 /** Items of any kind: each is read as if it were alone. */
 const ITEMS: Type<readonly unknown[]> = {

@@ -1,6 +1,6 @@
 // Lists of which some entries are left out: findings name the index that was written.
 
-import { invalidAt, type Place } from "./field-reader.ts";
+import { invalidAt } from "./field-reader.ts";
 import { listOf } from "../schema/codec.ts";
 import { conditional, itemSchema } from "../schema/json-schema.ts";
 import type { JsonSchema, Type } from "../schema/type.ts";
@@ -9,24 +9,6 @@ import type { JsonSchema, Type } from "../schema/type.ts";
 export interface Written {
   /** Index in the written list; absent = its index now. */
   readonly writtenIndex?: number;
-}
-
-interface Entry<T> {
-  readonly node: Pick<Place, "path">;
-  /** Undefined = it is left out. */
-  readonly value: T | undefined;
-}
-
-/** The entries that are kept, those that moved up with their written place. */
-function keptEntries<T extends object>(entries: readonly Entry<T>[]): readonly (T & Written)[] {
-  const kept: (T & Written)[] = [];
-  for (const { node, value } of entries) {
-    if (value === undefined) continue;
-    const writtenIndex = node.path.at(-1);
-    const isMoved = typeof writtenIndex === "number" && writtenIndex !== kept.length;
-    kept.push(isMoved ? { ...value, writtenIndex } : value);
-  }
-  return kept;
 }
 
 interface LeftOut {
@@ -45,11 +27,16 @@ export function keptList<T extends object>(
     ...whole,
     read(at) {
       if (!Array.isArray(at.value)) return invalidAt(at, "must be a list");
-      const entries = at.value.map((written: unknown, index) => {
-        const node = { ...at, path: [...at.path, index], value: written ?? item.nullItem };
-        return { node, value: isLeftOut(written) ? undefined : item.read(node) };
-      });
-      return keptEntries(entries);
+      const list: readonly unknown[] = at.value;
+      const kept: (T & Written)[] = [];
+      for (const [index, written] of list.entries()) {
+        if (isLeftOut(written)) continue;
+        const place = { ...at, path: [...at.path, index], value: written ?? item.nullItem };
+        const value = item.read(place);
+        if (value === undefined) continue;
+        kept.push(index === kept.length ? value : { ...value, writtenIndex: index });
+      }
+      return kept;
     },
     schema: () =>
       schema === undefined

@@ -4,6 +4,7 @@ import type { DesiredObject } from "../v1/object/local-object.ts";
 import type { Pod, PodUID } from "../v1/pod.ts";
 import type { DocumentTerms } from "./update-policy.ts";
 import type { SourceName } from "./labels.ts";
+import type { FieldError } from "../../lib/result.ts";
 
 export type { SourceName };
 
@@ -35,21 +36,13 @@ export function manifestPath(sourceRef: string): string {
 }
 
 /** One thing a source refused, shadowed or ignored; shown under `get pods` and upstream as `rejected`. */
-export interface Rejection {
+export interface Rejection extends FieldError {
   readonly source: SourceName;
   /** Where it stands: file path, or topic. */
   readonly ref: string;
   readonly kind?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** `Invalid`, `UnknownField`, `NotSupported`, `Syntax`, `DuplicatePod`, `Shadowed`, `Ignored`, … */
-  readonly code: string;
-  /** Kubernetes' field path within the object; "" = the object or file itself. */
-  readonly path: string;
-  readonly message: string;
-  /** 1-based, in a file. */
-  readonly line?: number;
-  readonly column?: number;
 }
 
 /** All that one source says at this moment; the newest snapshot replaces the one before. */

@@ -3,7 +3,13 @@
 
 import type { LocalObjectKind } from "../v1/object/local-object.ts";
 
-export type ManifestKind = "Pod" | LocalObjectKind;
+export const MANIFEST_KINDS = [
+  "Pod",
+  "ConfigMap",
+  "Secret",
+  "PersistentVolumeClaim",
+] as const satisfies readonly ("Pod" | LocalObjectKind)[];
+export type ManifestKind = (typeof MANIFEST_KINDS)[number];
 
 /** Where an object of a manifest file is kept. */
 export interface LastGoodKey {

@@ -4,13 +4,14 @@ import { UNKNOWN_FIELDS } from "../pod/pod-annotations.ts";
 import { CLAIM } from "../v1/object/claim.ts";
 import { CONFIG_MAP } from "../v1/object/config-map.ts";
 import { SECRET } from "../v1/object/secret.ts";
-import { LIST } from "../decode/kinds.ts";
+import { LIST, LIST_KINDS } from "../decode/kinds.ts";
+import { MANIFEST_KINDS, type ManifestKind } from "../pod/last-good.ts";
 import { POD } from "../v1/pod.ts";
 import { conditional, objectSchema, presentSchema } from "./json-schema.ts";
 import type { JsonSchema, Level, Type } from "./type.ts";
 
 export interface SchemaKind {
-  readonly kind: "Pod" | "ConfigMap" | "Secret" | "PersistentVolumeClaim";
+  readonly kind: ManifestKind;
   /** In lower case; the first is the one that paths begin with. */
   readonly words: readonly [string, ...string[]];
   readonly about: string;
@@ -78,9 +79,6 @@ export function kindSchema({ kind, type }: SchemaKind): JsonSchema {
   return { type: "object", ...conditional(WARNS_ONLY, identity, presentSchema(type.schema())) };
 }
 
-const KINDS = SCHEMA_KINDS.map(({ kind }) => kind);
-const LIST_KINDS = ["List", ...KINDS.map((kind) => `${kind}List`)];
-
 /** The JSON Schema of whatever a document of a manifest may contain: an object of any kind, or a list of them. */
 export function manifestSchema(): JsonSchema {
   const objects = SCHEMA_KINDS.map((kind) =>
@@ -90,7 +88,7 @@ export function manifestSchema(): JsonSchema {
     // A document may be empty.
     type: ["object", "null"],
     required: ["kind"],
-    properties: { kind: { enum: [...KINDS, ...LIST_KINDS] } },
+    properties: { kind: { enum: [...MANIFEST_KINDS, ...LIST_KINDS] } },
     allOf: [...objects, conditional(within("kind", { enum: LIST_KINDS }), listSchema())],
   };
 }

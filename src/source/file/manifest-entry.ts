@@ -2,7 +2,7 @@
 
 import type { DecodedObject } from "../../api/decode/decode-context.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
-import type { ManifestKind } from "../../api/pod/last-good.ts";
+import { MANIFEST_KINDS, type ManifestKind } from "../../api/pod/last-good.ts";
 import { nameOf as nameOfObject } from "../rejections.ts";
 import type { Look } from "./manifest-settle.ts";
 import { compareText } from "../../lib/compare.ts";
@@ -16,8 +16,6 @@ export interface EntryName {
   readonly namespace: string;
   readonly name: string;
 }
-
-const KINDS: readonly ManifestKind[] = ["Pod", "ConfigMap", "Secret", "PersistentVolumeClaim"];
 
 /** Ordered by their place in the file. */
 export function entriesOf({ pods, objects }: DecodedObject): readonly ManifestEntry[] {
@@ -53,7 +51,7 @@ export function rejectedKey({ kind, namespace, name }: Rejection): string | unde
 }
 
 export function isManifestKind(kind: string | undefined): kind is ManifestKind {
-  return KINDS.some((known) => known === kind);
+  return MANIFEST_KINDS.some((known) => known === kind);
 }
 
 export type Reading =

@@ -2,6 +2,7 @@
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { podEvent, type RecordEvent } from "../api/v1/events.ts";
+import { etcHostsPath, terminationLogPath } from "../api/pod/pod-directory.ts";
 import { podLogDirectory } from "../api/pod/log-paths.ts";
 import type { IdRange, ObservedPod } from "../api/pod/observed-pod.ts";
 import { qosClass } from "../api/resource/qos.ts";
@@ -11,10 +12,8 @@ import { cgroupParent } from "./cgroup/cgroup-parent.ts";
 import { containerConfig, type ContainerConfigFacts } from "./cri-config/container-config.ts";
 import type { RuntimeFeatures } from "./cri-config/features.ts";
 import type { ContainerFacts, SandboxAttempt } from "./decide/action-input.ts";
-import { etcHostsPath } from "./cri-config/hosts-file.ts";
 import { podDns, type DnsConfig, isOnlyStub, parseResolvConf } from "./cri-config/pod-dns.ts";
 import { sandboxConfig, runtimeHandlerOf } from "./cri-config/sandbox-config.ts";
-import { terminationLogPath } from "./observe/termination-message.ts";
 import type { Edges } from "../edges.ts";
 import { PodCgroups, hugePageSizes, type PodCgroupsOptions } from "./cgroup/pod-cgroups.ts";
 import { freeIdRange } from "./cri-config/namespaces.ts";

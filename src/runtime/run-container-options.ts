@@ -1,21 +1,21 @@
 // Performs: resolves what a container gets at its start in addition to images and whole volumes: environment, hosts file,
 // parts of volumes, and the digest of what it reads. kubelet: GenerateRunContainerOptions, makeMounts
 
+import { POD_DIRECTORY_MODE } from "../api/pod/pod-directory.ts";
 import type { EventContent } from "../api/v1/events.ts";
 import type { Files } from "../host/files.ts";
 import { AgentError, messageOf, reasonOf, configError, CONFIG_ERROR } from "../lib/errors.ts";
-import type { ActionInput, ContainerFacts, SandboxRef, SubPath } from "./decide/action-input.ts";
+import type { ActionInput, ContainerFacts, SandboxRef } from "./decide/action-input.ts";
 import type { RuntimeHelper } from "./runtime-helper.ts";
 import type { PodConfigs } from "./pod-configs.ts";
 import { configText } from "./decide/config-changes.ts";
 import { resolveEnvironment, type EnvEntry } from "./cri-config/environment.ts";
 import { asWritten } from "./cri-config/expansion.ts";
-import { podHostname } from "./cri-config/hostname.ts";
-import { hostNetworkHostsFile, podHostsFile } from "./cri-config/hosts-file.ts";
+import { hostNetworkHostsFile, podHostname, podHostsFile } from "./cri-config/pod-hosts.ts";
 import { subPathOf } from "./cri-config/volume-parts.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { Pod } from "../api/v1/pod.ts";
-import type { VolumeMount } from "../api/v1/volume-mounts.ts";
+import type { VolumeMount, SubPath } from "../api/v1/volume-mounts.ts";
 
 export interface RunOptionsGeneratorOptions {
   readonly helper: RuntimeHelper;
@@ -41,7 +41,6 @@ interface Starting {
 }
 
 const HOSTS_MODE = 0o644;
-const POD_DIRECTORY_MODE = 0o750;
 /** A larger hosts file was not written by the agent. */
 const HOSTS_BYTES = 1024 * 1024;
 

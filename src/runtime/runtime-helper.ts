@@ -8,7 +8,7 @@ import type { Pod } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { allocatableOf } from "./cgroup/pod-cgroups.ts";
 import type { RuntimeFeatures } from "./cri-config/features.ts";
-import type { SubPath } from "./decide/action-input.ts";
+import type { SubPath } from "../api/v1/volume-mounts.ts";
 import type { Container } from "../api/v1/container.ts";
 
 export interface RuntimeHelperOptions {

@@ -1,18 +1,14 @@
 // Performs: volumes of persistentVolumeClaims: a directory that outlives its pods; its group is that of each pod that
 // writes to it.
 
+import { POD_DIRECTORY_MODE } from "../api/pod/pod-directory.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { ClaimVolume } from "../api/v1/volumes.ts";
 import type { ShareOptions } from "../host/tree/share-tree.ts";
-import { AgentError } from "../lib/errors.ts";
+import { configError } from "../lib/errors.ts";
 import type { ClaimName, Claims } from "./claims.ts";
 import { notFound, type ProjectionFacts } from "./projection.ts";
-import {
-  POD_DIRECTORY_MODE,
-  makePodDirectory,
-  type VolumeHost,
-  sharedMarkPath,
-} from "./volume-directory.ts";
+import { makePodDirectory, type VolumeHost, sharedMarkPath } from "./volume-directory.ts";
 
 export class ClaimVolumes {
   readonly #host: VolumeHost & Pick<ProjectionFacts, "objects">;
@@ -55,8 +51,7 @@ export class ClaimVolumes {
     const claim = nameOf(volume, pod);
     const { namespace, name } = claim;
     if (this.#host.objects(pod).claim(namespace, name) !== undefined) return claim;
-    const message = notFound("persistentvolumeclaim", name, namespace);
-    throw new AgentError({ reason: "CreateContainerConfigError", message });
+    throw configError(notFound("persistentvolumeclaim", name, namespace));
   }
 
   /** undefined = it cannot be set up now. */

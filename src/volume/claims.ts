@@ -2,17 +2,15 @@
 // removed explicitly.
 
 import { dnsLabelError, subdomainNameError } from "../api/validation/validate-names.ts";
-import type { FileInfo, Files } from "../host/files.ts";
-import type { Mounts } from "../host/mounts.ts";
-import { AgentError, messageOf } from "../lib/errors.ts";
+import type { Edges } from "../edges.ts";
+import type { FileInfo } from "../host/files.ts";
+import { AgentError, configError, messageOf } from "../lib/errors.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
 import { podName } from "../api/v1/pod.ts";
 import type { Logger } from "../lib/logger.ts";
 
-interface ClaimsOptions {
-  readonly files: Files;
-  readonly mounts: Mounts;
+interface ClaimsOptions extends Pick<Edges, "files" | "mounts"> {
   readonly claimRoot: string;
   /** Without a mount nothing is created there: data for a missing disk must not fill the root disk. */
   readonly claimRootMustBeMount: boolean;
@@ -56,10 +54,9 @@ export class Claims {
     const { mounts, claimRootMustBeMount } = this.#options;
     const path = this.path(claim);
     if (!claimRootMustBeMount || mounts.isMountPoint(this.#root)) return path;
-    throw new AgentError({
-      reason: "CreateContainerConfigError",
-      message: `persistentvolumeclaim "${claim.name}" waits for ${this.#root} to be a mount point (claimRootMustBeMount): check that its disk is connected and mounted`,
-    });
+    throw configError(
+      `persistentvolumeclaim "${claim.name}" waits for ${this.#root} to be a mount point (claimRootMustBeMount): check that its disk is connected and mounted`,
+    );
   }
 
   /** Throws what `check` does, and AgentError `FailedMount` unless its directory exists. */

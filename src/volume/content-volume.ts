@@ -3,7 +3,7 @@
 
 import { nestedMountPoints } from "../api/validation/nested-mounts.ts";
 import type { Pod } from "../api/v1/pod.ts";
-import { AgentError } from "../lib/errors.ts";
+import { configError } from "../lib/errors.ts";
 import { type AtomicContent, AtomicDirectory } from "./atomic-directory.ts";
 import {
   projectVolume,
@@ -139,6 +139,5 @@ export function isMountedInPart({ volumeMounts }: Container, { name }: ContentVo
 }
 
 function requireNothingMissing(missing: readonly string[]): void {
-  if (missing.length === 0) return;
-  throw new AgentError({ reason: "CreateContainerConfigError", message: missing.join("; ") });
+  if (missing.length > 0) throw configError(missing.join("; "));
 }

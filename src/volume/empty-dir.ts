@@ -1,12 +1,13 @@
 // Performs: emptyDir volumes: a directory with the lifetime of its pod, on disk, in memory, or in huge pages. kubelet:
 // emptydir
 
+import { POD_DIRECTORY_MODE } from "../api/pod/pod-directory.ts";
 import { type Pod, allContainers } from "../api/v1/pod.ts";
 import { podLimits } from "../api/resource/pod-amounts.ts";
 import { parseQuantity, wholeUnits } from "../api/resource/quantity.ts";
 import type { EmptyDirVolume, EmptyDirMedium } from "../api/v1/volumes.ts";
 import { AgentError } from "../lib/errors.ts";
-import { POD_DIRECTORY_MODE, type VolumeHost, emptyDirsDirectory } from "./volume-directory.ts";
+import { type VolumeHost, emptyDirsDirectory } from "./volume-directory.ts";
 
 /** Any user of any container of the pod may write. */
 const MODE = 0o777;

@@ -1,26 +1,17 @@
 // Performs: bind mounts a path inside a volume for one container, without following a link out of the volume: later
 // changes by a pod cannot redirect it. kubelet: subpath
 
-import type { PodUID } from "../api/v1/pod.ts";
-import { AgentError, messageOf } from "../lib/errors.ts";
+import { POD_DIRECTORY_MODE } from "../api/pod/pod-directory.ts";
+import type { SubPath } from "../api/v1/volume-mounts.ts";
+import { configError, messageOf } from "../lib/errors.ts";
 import {
-  POD_DIRECTORY_MODE,
   makePodDirectory,
   unmountAll,
   type VolumeHost,
   subPathsDirectory,
 } from "./volume-directory.ts";
 
-export interface SubPathRequest {
-  readonly uid: PodUID;
-  readonly container: string;
-  /** Of the container's volumeMounts. */
-  readonly index: number;
-  readonly volumeName: string;
-  /** The volume on the host. */
-  readonly volumePath: string;
-  /** Inside the volume; a `subPathExpr` is expanded already. */
-  readonly subPath: string;
+export interface SubPathRequest extends SubPath {
   /** The volume itself is read-only (`isReadOnlyVolume`), not only the mount: missing directories are not created. */
   readonly readOnly: boolean;
 }
@@ -35,7 +26,7 @@ export function prepareSubPath(host: VolumeHost, request: SubPathRequest): strin
   } catch (cause) {
     const { volumeName, container } = request;
     const message = `failed to prepare subPath for volumeMount "${volumeName}" of container "${container}": ${messageOf(cause)}`;
-    throw new AgentError({ reason: "CreateContainerConfigError", message, cause });
+    throw configError(message, cause);
   }
 }
 
@@ -54,8 +45,7 @@ function bindSubPath(host: VolumeHost, request: SubPathRequest): string {
 /** kubelet: makeMounts */
 function mustStayInside(subPath: string): void {
   const refuse = (why: string): never => {
-    const message = `subPath "${subPath}" ${why}`;
-    throw new AgentError({ reason: "CreateContainerConfigError", message });
+    throw configError(`subPath "${subPath}" ${why}`);
   };
   if (subPath.startsWith("/")) refuse("must not be an absolute path");
   if (subPath.split("/").includes("..")) refuse("must not contain '..'");

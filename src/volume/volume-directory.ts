@@ -1,17 +1,11 @@
 // Performs: the directory of a pod, and the mounts below it.
 
-import type { Files } from "../host/files.ts";
-import type { Mounts } from "../host/mounts.ts";
-import { AgentError } from "../lib/errors.ts";
+import { POD_DIRECTORY_MODE, podDirectory } from "../api/pod/pod-directory.ts";
+import type { Edges } from "../edges.ts";
 
-export interface VolumeHost {
-  readonly files: Files;
-  readonly mounts: Mounts;
+export interface VolumeHost extends Pick<Edges, "files" | "mounts"> {
   readonly stateDir: string;
 }
-
-/** Only root may enter. */
-export const POD_DIRECTORY_MODE = 0o750;
 
 export function makePodDirectory({ files, stateDir }: VolumeHost, uid: string): void {
   files.makeDirectory(podDirectory(stateDir, uid), POD_DIRECTORY_MODE);
@@ -28,19 +22,6 @@ export function unmountAll({ mounts }: Pick<VolumeHost, "mounts">, directory: st
     for (const path of mounted) mounts.makePrivate(path);
     for (const path of mounted) mounts.unmount(path);
   }
-}
-
-export function podsDirectory(stateDir: string): string {
-  return `${stateDir.replace(/\/+$/, "")}/pods`;
-}
-
-/** Everything of one pod. Throws AgentError `InvalidUID` for a text that could lead to another directory. */
-export function podDirectory(stateDir: string, uid: string): string {
-  if (!isPodUID(uid)) {
-    const message = `"${uid}" is not a pod UID: only letters, digits and dashes are allowed`;
-    throw new AgentError({ reason: "InvalidUID", message });
-  }
-  return `${podsDirectory(stateDir)}/${uid}`;
 }
 
 /** `<stateDir>/pods/<uid>/volumes/kubernetes.io~empty-dir`, as in the kubelet. */
@@ -74,9 +55,4 @@ export function subPathsDirectory(
   of: { readonly volumeName: string; readonly container: string },
 ): string {
   return `${partsDirectory(stateDir, uid)}/${of.volumeName}/${of.container}`;
-}
-
-/** The agent's UIDs are UUIDs; a forged label must not lead to another path. */
-export function isPodUID(text: string): boolean {
-  return /^[0-9A-Za-z][0-9A-Za-z-]{0,127}$/.test(text);
 }

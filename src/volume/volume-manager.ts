@@ -1,25 +1,21 @@
 // Performs: sets up the volumes of a pod on the host and removes them afterwards. Every call may be repeated, also after a
 // crash in the middle. kubelet: volume manager
 
+import { isPodUID, podDirectory, podsDirectory } from "../api/pod/pod-directory.ts";
 import { NO_OBJECTS } from "../api/v1/object/local-object.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { Volume } from "../api/v1/volumes.ts";
-import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
+import { AgentError, CONFIG_ERROR, messageOf, reasonOf } from "../lib/errors.ts";
 import { ClaimVolumes } from "./claim-volume.ts";
 import { Claims } from "./claims.ts";
 import { ContentVolumes, isMountedInPart } from "./content-volume.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
 import { type ProjectionFacts, isContentVolume, isReadOnlyVolume } from "./projection.ts";
 import { checkHostPath, checkStillThere, setUpHostPath, type HostPathHost } from "./host-path.ts";
-import {
-  unmountAll,
-  emptyDirPath,
-  isPodUID,
-  podDirectory,
-  podsDirectory,
-} from "./volume-directory.ts";
+import { unmountAll, emptyDirPath } from "./volume-directory.ts";
 import type { Container } from "../api/v1/container.ts";
-import { prepareSubPath, type SubPathRequest } from "./sub-path.ts";
+import type { SubPath } from "../api/v1/volume-mounts.ts";
+import { prepareSubPath } from "./sub-path.ts";
 
 export interface VolumesOptions extends EmptyDirHost, Partial<ProjectionFacts> {
   /** Judges what hostPaths of the pod lead to; undefined = they are taken as written. */
@@ -91,7 +87,7 @@ export class Volumes {
   }
 
   /** Throws AgentError `CreateContainerConfigError`, or what `checkPaths` throws. */
-  prepareSubPath(pod: Pod, part: Omit<SubPathRequest, "readOnly">): string {
+  prepareSubPath(pod: Pod, part: SubPath): string {
     this.checkPaths(pod, new Map([[part.volumeName, part.volumePath]]));
     const volume = pod.spec.volumes.find(({ name }) => name === part.volumeName);
     const readOnly = volume !== undefined && isReadOnlyVolume(volume);
@@ -209,8 +205,6 @@ function forEach(volumes: readonly Volume[], run: (volume: Volume) => void): voi
   const message = problems.map((problem) => problem.message).join("; ");
   throw new AgentError({ reason: first.reason, message, cause: first.cause });
 }
-
-const CONFIG_ERROR = "CreateContainerConfigError";
 
 /** Keeps the reason of missing objects, any other failure is `FailedMount`; the message names the volume. */
 function problemOf(volume: Volume, cause: unknown): AgentError {

@@ -123,3 +123,16 @@ export function refuseBidirectional(
 export function isPart({ subPath, subPathExpr }: VolumeMount): boolean {
   return (subPath ?? subPathExpr) !== undefined;
 }
+
+/** A part of a volume that a container mounts. */
+export interface SubPath {
+  readonly uid: string;
+  readonly container: string;
+  /** In volumeMounts. */
+  readonly index: number;
+  readonly volumeName: string;
+  /** The volume on the host. */
+  readonly volumePath: string;
+  /** Inside the volume; a `subPathExpr` is expanded already. */
+  readonly subPath: string;
+}

@@ -10,7 +10,7 @@ import type { PodSecurityContext } from "../../api/v1/security-context.ts";
 import { normalSysctl } from "../../api/validation/sysctls.ts";
 import type { PodSandboxConfigInit } from "../../cri/cri-client.ts";
 import { Protocol } from "../../cri/gen/runtime/v1/api_pb.ts";
-import { kernelHostname } from "./hostname.ts";
+import { kernelHostname } from "./pod-hosts.ts";
 import { sandboxSecurityContext, type SandboxSecurityFacts } from "./security-context.ts";
 import type { ContainerPort, PortProtocol } from "../../api/v1/container-ports.ts";
 import { idRangeText, requireUserNamespaces } from "./namespaces.ts";

@@ -3,7 +3,7 @@
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import type { EventContent } from "../../api/v1/events.ts";
 import type { ObservedPod } from "../../api/pod/observed-pod.ts";
-import type { Pod, PodUID } from "../../api/v1/pod.ts";
+import type { Pod } from "../../api/v1/pod.ts";
 import type { ContainerConfigInit, PodSandboxConfigInit } from "../../cri/cri-client.ts";
 import type { ContainerConfigFacts } from "../cri-config/container-config.ts";
 import type { LocalImage } from "../cri-config/security-context.ts";
@@ -16,19 +16,6 @@ export type EnsureImage = (
   container: Container,
   signal: AbortSignal,
 ) => Promise<LocalImage>;
-
-/** A part of a volume that a container mounts. */
-export interface SubPath {
-  readonly uid: PodUID;
-  readonly container: string;
-  /** In volumeMounts. */
-  readonly index: number;
-  readonly volumeName: string;
-  /** On the host. */
-  readonly volumePath: string;
-  /** Relative, without "..". */
-  readonly subPath: string;
-}
 
 export interface SandboxAttempt {
   readonly attempt: number;

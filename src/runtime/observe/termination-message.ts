@@ -2,7 +2,6 @@
 // kubelet: getTerminationMessage, readLastStringFromContainerLogs
 
 import type { Container } from "../../api/v1/container.ts";
-import { AgentError } from "../../lib/errors.ts";
 
 /** Only the last bytes of the file count. kubelet: MaxContainerTerminationMessageLength */
 export const MESSAGE_BYTES = 4096;
@@ -14,22 +13,6 @@ const LOG_LINES = 80;
 
 /** Reasons of containers that never ran, and so have no output. */
 const NEVER_RAN: readonly string[] = ["ContainerCannotRun", "StartError"];
-
-/**
- * Host path of one instance's termination message: `<stateDir>/pods/<uid>/containers/<name>/<attempt>`.
- * Throws AgentError `InvalidUID` for names that could escape that directory.
- */
-export function terminationLogPath(
-  stateDir: string,
-  instance: { readonly uid: string; readonly container: string; readonly attempt: number },
-): string {
-  const { uid, container, attempt } = instance;
-  if (![uid, container].every((part) => /^[0-9A-Za-z][0-9A-Za-z-]{0,127}$/.test(part))) {
-    const message = `"${uid}" and "${container}" do not name a container of a pod`;
-    throw new AgentError({ reason: "InvalidUID", message });
-  }
-  return `${stateDir.replace(/\/+$/, "")}/pods/${uid}/containers/${container}/${attempt}`;
-}
 
 /** Mounts need absolute paths. */
 export function absolutePath(path: string): string {

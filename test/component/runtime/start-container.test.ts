@@ -2,14 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
-import type { SubPath } from "../../../src/runtime/decide/action-input.ts";
 import type { RuntimeHelper } from "../../../src/runtime/runtime-helper.ts";
 import { aContainer, aPod, UID } from "../../fakes/a-pod.ts";
 import { localObjects } from "../../fakes/local-objects.ts";
 import { laterRefusal } from "../../fakes/refusal.ts";
 import { StartWorld } from "./start-world.ts";
 import type { Container } from "../../../src/api/v1/container.ts";
-import type { VolumeMount } from "../../../src/api/v1/volume-mounts.ts";
+import type { VolumeMount, SubPath } from "../../../src/api/v1/volume-mounts.ts";
 import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 
 const worldOf = (spec: Partial<PodSpec> = {}, node: Partial<RuntimeHelper> = {}): StartWorld =>

@@ -2,8 +2,6 @@ import { expect, test } from "bun:test";
 import {
   contentDirectory,
   emptyDirPath,
-  isPodUID,
-  podDirectory,
   subPathsDirectory,
 } from "../../../src/volume/volume-directory.ts";
 
@@ -22,11 +20,3 @@ test("a subPath lies where the kubelet has it", () => {
     "/s/pods/6f0c-1/volume-subpaths/v/app",
   );
 });
-
-test.each(["", ".", "..", "../x", "a/b", "-a", "a b", "a".repeat(200), "a\n"])(
-  "%j is no UID, so it never becomes a path",
-  (uid) => {
-    expect(isPodUID(uid)).toBe(false);
-    expect(() => podDirectory("/var/lib/agent", uid)).toThrow("is not a pod UID");
-  },
-);

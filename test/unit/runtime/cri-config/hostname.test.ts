@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { PodSpec } from "../../../../src/api/v1/pod-spec.ts";
-import { kernelHostname, podHostname } from "../../../../src/runtime/cri-config/hostname.ts";
+import { kernelHostname, podHostname } from "../../../../src/runtime/cri-config/pod-hosts.ts";
 import { aPod } from "../../../fakes/a-pod.ts";
 
 const DOMAIN = "cluster.local";

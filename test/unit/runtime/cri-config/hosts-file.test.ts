@@ -1,10 +1,9 @@
 import { expect, test } from "bun:test";
 import {
-  etcHostsPath,
   hostNetworkHostsFile,
   podHostsFile,
   type PodHosts,
-} from "../../../../src/runtime/cri-config/hosts-file.ts";
+} from "../../../../src/runtime/cri-config/pod-hosts.ts";
 
 const plain: PodHosts = { ips: ["10.88.0.2"], hostname: "web", domain: "", aliases: [] };
 const aliases = [
@@ -63,12 +62,4 @@ test("a comment stands alone on its line", () => {
   for (const text of [podHostsFile({ ...plain, aliases }), hostNetworkHostsFile("", aliases)])
     for (const line of text.split("\n").filter((one) => one.includes("#")))
       expect(line.startsWith("# ")).toBe(true);
-});
-
-test("it lies among what is the pod's", () => {
-  expect(etcHostsPath("/var/lib/agent/", "6f0c-1")).toBe("/var/lib/agent/pods/6f0c-1/etc-hosts");
-});
-
-test.each(["", "..", "a/b", ".x"])("%p is no pod's UID", (uid) => {
-  expect(() => etcHostsPath("/var/lib/agent", uid)).toThrow("is not a pod's UID");
 });

@@ -6,28 +6,12 @@ import {
   joinedMessage,
   logMessage,
   LOG_TAIL_BYTES,
-  terminationLogPath,
   type Ending,
 } from "../../../../src/runtime/observe/termination-message.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const line = (words: string, tag = "F"): string =>
   `2026-11-21T08:00:00.123456789Z stderr ${tag} ${words}\n`;
-
-describe("terminationLogPath", () => {
-  test("is one file per instance", () => {
-    const instance = { uid: "6f0c3a52-0000", container: "web", attempt: 3 };
-    expect(terminationLogPath("/var/lib/agent/", instance)).toBe(
-      "/var/lib/agent/pods/6f0c3a52-0000/containers/web/3",
-    );
-  });
-
-  test.each(["..", "", "a/b", ".hidden", "a\0"])("%p leads nowhere", (evil) => {
-    const instance = { uid: "u", container: "c", attempt: 0 };
-    expect(() => terminationLogPath("/s", { ...instance, uid: evil })).toThrow("do not name");
-    expect(() => terminationLogPath("/s", { ...instance, container: evil })).toThrow("do not name");
-  });
-});
 
 describe("fallsBackToLogs", () => {
   const base: Ending = {

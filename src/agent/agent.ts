@@ -10,9 +10,7 @@
 // an exit     pleg/pod-lifecycle ─▶ sync-loop ─▶ podworkers/pod-workers ─▶ pod-worker ─▶ pod-syncer
 //             ─▶ publish-status ─▶ status/status-manager ─▶ upstream/upstream
 
-import type { AgentConfig } from "../config/config.ts";
 import type { DesiredState } from "../api/pod/desired-pod.ts";
-import type { NodeCondition } from "../api/v1/pod-status.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
 import { IdleTimer } from "../lib/idle-timer.ts";
@@ -20,7 +18,7 @@ import { Latest } from "../lib/mailbox.ts";
 import { EventRecorder } from "../node/event-recorder.ts";
 import { Housekeeping } from "../node/housekeeping.ts";
 import { NodeAddresses } from "../node/node-facts.ts";
-import { NodeView } from "../node/node-view.ts";
+import { NodeView, type NodeViewOptions } from "../node/node-view.ts";
 import { Redactor } from "../node/redact.ts";
 import { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { noPods } from "../podworkers/pods.ts";
@@ -35,14 +33,10 @@ import { buildUpstream } from "./build-upstream.ts";
 import { startRuntime } from "./start-runtime.ts";
 import { SyncLoop, type SyncHandler } from "./sync-loop.ts";
 
-export interface AgentOptions {
-  readonly edges: Edges;
-  readonly config: AgentConfig;
-  readonly version: string;
-  readonly nodeName: string;
-  /** Known at the start, e.g. `BoardChanged`. */
-  readonly conditions: readonly NodeCondition[];
-}
+export type AgentOptions = Pick<
+  NodeViewOptions,
+  "edges" | "config" | "version" | "nodeName" | "conditions"
+>;
 
 /** A burst (the start, many pods at once) leaves free memory behind; after so long without a change it is over. */
 const IDLE_MS = 15_000;

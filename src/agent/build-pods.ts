@@ -116,6 +116,7 @@ export function buildPods(options: PodsOptions): PodRunner {
     pods,
     syncer,
     terminator,
+    publisher,
     record,
     maxBackoffMs: config.maxContainerRestartPeriodMs,
     fetchImages,

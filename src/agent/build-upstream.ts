@@ -1,20 +1,17 @@
 // Performs: builds the connection to the broker, in the order of dependence: commands, then reports.
 
-import type { AgentConfig } from "../config/config.ts";
 import { NodeCommands, type NodeCommandsOptions } from "../command/node-commands.ts";
-import type { Edges } from "../edges.ts";
 import type { MqttMessage } from "../mqtt/mqtt-link.ts";
 import type { EventRecorder } from "../node/event-recorder.ts";
-import type { NodeView } from "../node/node-view.ts";
+import type { NodeView, NodeViewOptions } from "../node/node-view.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
 import type { MqttSource } from "../source/document/mqtt-source.ts";
 import { Upstream, type UpstreamPort } from "../upstream/upstream.ts";
 
-interface BuildUpstreamOptions extends Pick<NodeCommandsOptions, "pods" | "fetchImages" | "trust"> {
-  readonly edges: Edges;
-  readonly config: AgentConfig;
-  readonly nodeName: string;
-  readonly version: string;
+interface BuildUpstreamOptions
+  extends
+    Pick<NodeViewOptions, "edges" | "config" | "version" | "nodeName">,
+    Pick<NodeCommandsOptions, "pods" | "fetchImages" | "trust"> {
   readonly view: NodeView;
   readonly documents: MqttSource | undefined;
   readonly events: Pick<EventRecorder, "connected" | "denied">;

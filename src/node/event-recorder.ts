@@ -90,26 +90,16 @@ export class EventRecorder implements Disposable {
 }
 
 /** undefined = no broker is configured: nothing is queued. */
-function uplinkOf({
-  edges,
-  config,
-  nodeName,
-  redact,
-  onFlushed,
-}: EventRecorderOptions): EventUplink | undefined {
+function uplinkOf(options: EventRecorderOptions): EventUplink | undefined {
+  const { edges, config, nodeName: node } = options;
   if (config.mqtt === undefined) return undefined;
-  const { clock, log, store, bootId } = edges;
-  const topic = topicFor({ type: "NodeEvent", root: config.mqtt.topicRoot, node: nodeName });
   return new EventUplink({
-    clock,
-    log,
-    outbox: store.outbox.events,
-    topic,
-    node: nodeName,
-    bootId,
+    ...options,
+    ...edges,
+    outbox: edges.store.outbox.events,
+    topic: topicFor({ type: "NodeEvent", root: config.mqtt.topicRoot, node }),
+    node,
     warningsOnly: config.mqtt.profile === "metered",
-    redact,
-    onFlushed,
   });
 }
 

@@ -46,23 +46,6 @@ function textsOf(bytes: Uint8Array): readonly string[] {
 /** Earlier values may still occur in the termination message of a container that had read them. */
 const REMEMBERED = 300;
 
-/** The current secret texts and the latest earlier ones. */
-export class SecretMemory {
-  readonly #known = new Set<string>();
-
-  with(texts: ReadonlySet<string>): ReadonlySet<string> {
-    for (const text of texts) {
-      this.#known.delete(text);
-      this.#known.add(text);
-    }
-    for (const oldest of this.#known) {
-      if (this.#known.size <= Math.max(REMEMBERED, texts.size)) break;
-      this.#known.delete(oldest);
-    }
-    return this.#known;
-  }
-}
-
 /** The node's current secrets. */
 export interface SecretSource {
   objects(): readonly LocalObject[];
@@ -73,7 +56,8 @@ const NO_SECRETS: SecretSource = { objects: () => [], pods: () => [] };
 
 /** Redacts with the current secrets and the latest earlier ones. Built before its source: events are redacted from the start. */
 export class Redactor {
-  readonly #memory = new SecretMemory();
+  /** The current secret texts and the latest earlier ones. */
+  readonly #known = new Set<string>();
   #source = NO_SECRETS;
 
   follow(source: SecretSource): void {
@@ -81,7 +65,16 @@ export class Redactor {
   }
 
   secrets(): ReadonlySet<string> {
-    return this.#memory.with(secretTexts(this.#source.objects(), this.#source.pods()));
+    const texts = secretTexts(this.#source.objects(), this.#source.pods());
+    for (const text of texts) {
+      this.#known.delete(text);
+      this.#known.add(text);
+    }
+    for (const oldest of this.#known) {
+      if (this.#known.size <= Math.max(REMEMBERED, texts.size)) break;
+      this.#known.delete(oldest);
+    }
+    return this.#known;
   }
 
   readonly redact = (text: string): string => redact(text, this.secrets());

@@ -17,10 +17,9 @@ interface WorkerPlan {
 
 /** A pod that has a worker. */
 export interface WorkerFacts extends PodIdentity {
-  readonly phase: "Syncing" | "Terminating";
-  /** Set if it is being removed. */
-  readonly why?: Removal["why"] | undefined;
-  readonly source: SourceName | undefined;
+  readonly desired: DesiredPod | undefined;
+  /** undefined = it is not being removed. */
+  readonly removal: Removal | undefined;
 }
 
 export interface PlanInput {
@@ -52,14 +51,15 @@ export function planWorkers(input: PlanInput): WorkerPlan {
   const sources = new Map(observed.map(({ uid, source }) => [uid, source]));
   // A replaced pod that still stops becomes deleted when its name is removed too: its logs are not kept.
   const drop = workers
-    .filter(({ phase, why }) => phase === "Syncing" || why === "Replaced")
-    .filter((worker) => isOrphan(worker, worker.source ?? sources.get(worker.uid)))
+    .filter(({ removal }) => removal === undefined || removal.why === "Replaced")
+    .filter((worker) => isOrphan(worker, worker.desired?.source ?? sources.get(worker.uid)))
     .map(deleted);
   const orphans = observed
     .filter((pod) => !working.has(pod.uid) && !unsettled.has(pod.uid))
     .filter((pod) => isOrphan(pod, pod.source))
     .map(deleted);
-  const updates = desired.pods.filter(({ uid }) => working.get(uid)?.phase === "Syncing");
+  const staying = new Set(workers.flatMap(({ uid, removal }) => (removal ? [] : uid)));
+  const updates = desired.pods.filter(({ uid }) => staying.has(uid));
   // A UID that is being removed starts again with the plan after its end.
   const starts = desired.pods.filter(({ uid }) => !working.has(uid) && !unsettled.has(uid));
   return { removals: [...settle, ...drop, ...orphans], starts, updates };

@@ -7,7 +7,6 @@ import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { allContainers, type PodUID } from "../api/v1/pod.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import type { GracePeriod } from "../runtime/grace-period.ts";
-import type { PodCache } from "../pleg/pod-cache.ts";
 import type { PodLifecycle } from "../pleg/pod-lifecycle.ts";
 import { removePod, type PodKiller } from "../runtime/kill-pod.ts";
 import type { Store } from "../store/store.ts";
@@ -18,7 +17,6 @@ import type { StatusPublisher } from "./publish-status.ts";
 
 export interface PodTerminatorOptions extends Pick<Edges, "clock" | "log" | "cri"> {
   readonly killer: PodKiller;
-  readonly cache: Pick<PodCache, "get">;
   readonly lifecycle: Pick<PodLifecycle, "look">;
   readonly volumes: Pick<Volumes, "emptyLargeVolumes">;
   readonly cleanup: Pick<PodCleanup, "cleanUp">;
@@ -53,7 +51,7 @@ export class PodTerminator {
     const { removal, why, desired } = ending;
     const pod = nameOf(removal);
     const observed = await lifecycle.look(removal.uid);
-    if (desired !== undefined) publisher.publishTerminating(desired, observed);
+    if (desired !== undefined) publisher.publishTerminating(desired);
     if (observed !== undefined) {
       log.info("StopPod", { pod, uid: removal.uid, why: removal.why });
       await this.#stop(observed, ending, gone);
@@ -70,12 +68,6 @@ export class PodTerminator {
     this.#settle(removal.uid);
     gone();
     log.info("PodRemoved", { pod, uid: removal.uid, why: removal.why });
-  }
-
-  /** Publishes the status as of the last observation. */
-  publishCached(desired: DesiredPod): void {
-    const { cache, publisher } = this.#options;
-    publisher.publishTerminating(desired, cache.get(desired.uid));
   }
 
   /** The removal's row is deleted last: from then on the UID may start again. */

@@ -11,7 +11,8 @@ import { jitter } from "../lib/random.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodSyncState } from "./pod-sync-state.ts";
 import { retryTime, type PodSyncer, type SyncOutcome } from "./pod-syncer.ts";
-import { nameOf, type PodIdentity, type WorkerFacts } from "./plan.ts";
+import { nameOf, type PodIdentity } from "./plan.ts";
+import type { StatusPublisher } from "./publish-status.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
 
 interface PodWorkerOptions extends PodIdentity, Pick<Edges, "clock" | "random" | "log"> {
@@ -20,6 +21,7 @@ interface PodWorkerOptions extends PodIdentity, Pick<Edges, "clock" | "random" |
   readonly syncState: PodSyncState;
   readonly syncer: PodSyncer;
   readonly terminator: PodTerminator;
+  readonly publisher: Pick<StatusPublisher, "publishTerminating">;
   /** Resolves true when nothing of another UID with this name is left; false = this pod must not act. */
   readonly clearName: (worker: PodWorker, signal: AbortSignal) => Promise<boolean>;
 }
@@ -91,13 +93,6 @@ export class PodWorker {
     return this.#removal;
   }
 
-  get facts(): WorkerFacts {
-    const { uid, namespace, name } = this;
-    const isSyncing = this.#phase === "Syncing" && this.#removal === undefined;
-    const phase = isSyncing ? "Syncing" : "Terminating";
-    return { uid, namespace, name, phase, why: this.#removal?.why, source: this.#desired?.source };
-  }
-
   /** A newer version of the same UID, which can differ in metadata only. */
   update(desired: DesiredPod): void {
     if (this.#phase !== "Syncing" || desired === this.#desired) return;
@@ -115,11 +110,11 @@ export class PodWorker {
 
   /** Publishes the pod's status as it is now, also while a sync is under way: probes may change it at any time. */
   publishStatus(): void {
-    const { syncer, terminator } = this.#options;
+    const { syncer, publisher } = this.#options;
     if (this.#desired === undefined) return;
     if (this.#phase === "Syncing" && this.#removal === undefined)
       syncer.publishCached(this.#desired, this.syncState);
-    else if (this.#phase === "Terminating") terminator.publishCached(this.#desired);
+    else if (this.#phase === "Terminating") publisher.publishTerminating(this.#desired);
   }
 
   /** Stops the pod for good. `Deleted` outweighs `Replaced`; the removal's row is in the database already. */

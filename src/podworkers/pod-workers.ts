@@ -15,6 +15,7 @@ import { KillMarks } from "./kill-marks.ts";
 import { nameOf, planWorkers, type PodIdentity } from "./plan.ts";
 import { PodSyncState } from "./pod-sync-state.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
+import type { StatusPublisher } from "./publish-status.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { PodReplacement, type PodReplacementOptions } from "./pod-replacement.ts";
@@ -27,6 +28,7 @@ interface PodWorkersOptions
     Pick<Edges, "clock" | "random" | "log"> {
   readonly syncer: PodSyncer;
   readonly terminator: PodTerminator;
+  readonly publisher: StatusPublisher;
   readonly removals: Pick<Store["removals"], "begin" | "all">;
   readonly killed: Store["killed"];
   /** The longest pause between two restarts of a crashing container, unless the pod sets one. */
@@ -61,7 +63,7 @@ export class PodWorkers {
     this.#replacement.update(desired);
     const { removals, starts, updates } = planWorkers({
       desired,
-      workers: this.#workers.list().map(({ facts }) => facts),
+      workers: this.#workers.list(),
       observed: [...this.#options.pods.cache.all().values()],
       removals: this.#options.removals.all(),
     });

@@ -7,10 +7,12 @@ import type { Clock } from "../lib/clock.ts";
 import type { ProbeManager } from "../prober/probe-manager.ts";
 import type { PodFacts } from "../status/facts.ts";
 import { generatePodStatus } from "../status/generate.ts";
+import type { PodCache } from "../pleg/pod-cache.ts";
 import type { StatusManager } from "../status/status-manager.ts";
 
 export interface StatusPublisherOptions {
   readonly statuses: StatusManager;
+  readonly cache: Pick<PodCache, "get">;
   readonly workers: { notifyDependents(): void };
   readonly prober: Pick<ProbeManager, "update" | "verdicts" | "forget">;
   readonly addresses: { hostIPs(): readonly string[] };
@@ -42,7 +44,9 @@ export class StatusPublisher {
     if (statuses.set(uid, pod, status)) this.#changed(uid);
   }
 
-  publishTerminating(desired: DesiredPod, observed: ObservedPod | undefined): void {
+  /** As of the last observation. */
+  publishTerminating(desired: DesiredPod): void {
+    const observed = this.#options.cache.get(desired.uid);
     const disruption = disruptionOf(desired, this.#options.desired.state.rejected);
     const facts = { waiting: {}, terminating: true };
     this.publish(desired, observed, disruption === undefined ? facts : { ...facts, disruption });

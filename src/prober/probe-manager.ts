@@ -61,6 +61,8 @@ interface Worker {
   running: AbortController | undefined;
 }
 
+type Sight = Pick<Worker, "kind" | "probe" | "target">;
+
 interface ProbedPod {
   pod: Pod;
   observed: ObservedPod | undefined;
@@ -131,7 +133,7 @@ export class ProbeManager implements Disposable {
         if (same !== undefined) old.delete(same);
         workers.push(
           same === undefined
-            ? this.#start(probed, { kind, probe, target, firstLook })
+            ? this.#start(probed, { kind, probe, target }, firstLook)
             : Object.assign(same, { target, probe }),
         );
       }
@@ -140,26 +142,17 @@ export class ProbeManager implements Disposable {
     for (const worker of workers) this.#plan(worker);
   }
 
-  #start(
-    pod: ProbedPod,
-    {
-      kind,
-      probe,
-      target,
-      firstLook,
-    }: Pick<Worker, "kind" | "probe" | "target"> & { readonly firstLook: boolean },
-  ): Worker {
+  #start(pod: ProbedPod, sight: Sight, firstLook: boolean): Worker {
+    const { kind, probe, target } = sight;
     const seen = this.#options.clock.monotonic();
     const ranBefore = firstLook && mayHaveRunBefore(seen - this.#startedAt);
     const random = ranBefore ? this.#options.random.next() : 0;
     const first = firstProbe({ kind, probe, seen, ranBefore, random });
     const worker: Worker = {
+      ...sight,
       pod,
       containerId: target.instance.id,
-      kind,
       first,
-      target,
-      probe,
       state: initialState(kind),
       wakeAt: NEVER,
       due: first.at,

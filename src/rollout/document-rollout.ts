@@ -78,7 +78,7 @@ export class DocumentRollout {
   readonly #options: DocumentRolloutOptions;
   readonly #good: GoodPods;
   #document: RolloutDocument | undefined;
-  #states = new Map<string, RolloutState>();
+  readonly #states: Map<string, RolloutState>;
   /** By name: revisions whose copy was found, or was made anew. */
   readonly #sealed = new Map<string, Revision>();
   readonly #watched = new Map<string, { readonly revision: Revision; readonly since: Monotonic }>();
@@ -121,12 +121,10 @@ export class DocumentRollout {
     this.#document = { ...document, pods };
   }
 
-  /** `agent release`: tries again what has failed. False = no such pod. */
-  release(name: string): boolean {
+  /** `agent release`: tries again what has failed. */
+  release(name: string): void {
     const state = this.#states.get(name);
-    if (state === undefined) return false;
-    this.#states.set(name, released(state));
-    return true;
+    if (state !== undefined) this.#states.set(name, released(state));
   }
 
   /** Looks at all pods. To be called again whenever one of them, or what they read, has changed. */

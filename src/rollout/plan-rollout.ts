@@ -13,6 +13,7 @@ import {
 } from "../api/pod/rollout.ts";
 import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 import type { Monotonic } from "../lib/clock.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import { sameValue } from "../lib/compare.ts";
 import { elapsedOf, judgeTrial, type Judgement, type TrialFacts } from "./trial.ts";
 
@@ -105,11 +106,8 @@ export function paused(state: RolloutState, now: Monotonic): RolloutState {
 /** Forgets bad revisions and a failed trial, so that they are tried again. */
 export function released(state: RolloutState): RolloutState {
   const { trial, good } = state;
-  return {
-    ...(good === undefined ? {} : { good }),
-    ...(trial === undefined || trial.failed !== undefined ? {} : { trial }),
-    bad: [],
-  };
+  const goesOn = trial?.failed === undefined ? trial : undefined;
+  return { ...withoutUndefined({ good, trial: goesOn }), bad: [] };
 }
 
 interface Judged {
@@ -154,7 +152,6 @@ type Settled = Omit<RolloutStep, "save">;
 function settle(pod: PodOnRollout, judgement: Judgement, onFailure: OnFailure): Settled {
   const { name, state, facts } = pod;
   const { good, bad } = state;
-  const kept = good === undefined ? {} : { good };
   const common = { name, reviewAt: undefined };
   switch (judgement.type) {
     case "Good": {
@@ -163,13 +160,13 @@ function settle(pod: PodOnRollout, judgement: Judgement, onFailure: OnFailure): 
     }
     case "Held": {
       const status = { type: "Held", why: judgement.why } as const;
-      const trial = judgement.trial === undefined ? {} : { trial: judgement.trial };
-      return { ...common, run: "Good", status, state: { ...kept, ...trial, bad } };
+      const next = { ...withoutUndefined({ good, trial: judgement.trial }), bad };
+      return { ...common, run: "Good", status, state: next };
     }
     case "KnownBad": {
       const { why, isOld: isKnownBad } = judgement;
       const status = { type: "RolledBack", why, isKnownBad } as const;
-      return { ...common, run: "Good", status, state: { ...kept, bad } };
+      return { ...common, run: "Good", status, state: { ...withoutUndefined({ good }), bad } };
     }
     case "OnTrial":
       return onTrial(pod, judgement, onFailure);

@@ -17,6 +17,7 @@ import { containerID, containerState, lostContainer, statusNamed } from "./conta
 import { type PodFacts, isEnding, startsAgain } from "./facts.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { ContainerVerdicts } from "../api/v1/probe.ts";
+import { withoutUndefined } from "../lib/json.ts";
 
 export interface ContainerStatusesInput {
   readonly pod: Pod;
@@ -87,8 +88,12 @@ export function sharedMessage(message: string, containers: number): string {
   return new TextDecoder().decode(bytes.subarray(0, end));
 }
 
-interface Instances {
+interface Known {
   readonly container: Container;
+  readonly newest: ObservedContainer | undefined;
+}
+
+interface Instances extends Known {
   readonly newest: ObservedContainer;
   /** The newest earlier instance that ended. */
   readonly older: ObservedContainer | undefined;
@@ -111,7 +116,7 @@ function fromRuntime(
     image: newest.image,
     imageID: newest.imageID,
     containerID: containerID(newest.id),
-    ...(stopSignal === undefined ? {} : { stopSignal }),
+    ...withoutUndefined({ stopSignal }),
   };
 }
 
@@ -214,11 +219,6 @@ function isAppCreated(spec: PodSpec, observed: ObservedPod | undefined): boolean
 
 function isPlainInit(spec: PodSpec, container: Container): boolean {
   return spec.initContainers.includes(container) && !isSidecar(spec, container);
-}
-
-interface Known {
-  readonly container: Container;
-  readonly newest: ObservedContainer | undefined;
 }
 
 function waitingToStart(

@@ -147,7 +147,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
         if (same !== undefined) old.delete(same);
         workers.push(
           same === undefined
-            ? this.#start(probed, { kind, probe, target, firstLook })
+            ? this.#start(probed, { kind, probe, target }, firstLook)
             : Object.assign(same, { target, probe }),
         );
       }
@@ -159,7 +159,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
         if (same !== undefined) Object.assign(same, { containerId: target.instance.id });
         workers.push(
           same === undefined
-            ? this.#start(probed, { kind, probe, target, firstLook })
+            ? this.#start(probed, { kind, probe, target }, firstLook)
             : Object.assign(same, { target, probe }),
         );
       }

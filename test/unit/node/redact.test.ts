@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 
-import { redact, redactStatus, SecretMemory } from "../../../src/node/redact.ts";
+import { redactStatus, Redactor, redact } from "../../../src/node/redact.ts";
 import type { ContainerStatus, PodStatus } from "../../../src/api/v1/pod-status.ts";
 
 const SECRETS = new Set(["hunter2", "hunter2-long"]);
@@ -43,12 +43,21 @@ test("in every message of a status, and in nothing else", () => {
 });
 
 test("what was a Secret before is still hidden, the latest three hundred", () => {
-  const memory = new SecretMemory();
-  memory.with(new Set(["first-value"]));
-  expect(redact("was first-value, is other", memory.with(new Set(["other"])))).toBe(
-    "was <hidden>, is <hidden>",
-  );
-  for (let value = 0; value < 300; value += 1) memory.with(new Set([`value-${value}-value`]));
-  expect(memory.with(new Set()).has("first-value")).toBe(false);
-  expect(memory.with(new Set()).size).toBe(300);
+  const redactor = new Redactor();
+  const withSecrets = (...values: readonly string[]): ReadonlySet<string> => {
+    const data = Object.fromEntries(
+      values.map((value) => [value, new TextEncoder().encode(value)] as const),
+    );
+    const metadata = { name: "s", namespace: "default", labels: {}, annotations: {} };
+    const secret = { kind: "Secret", metadata, type: "Opaque", data, immutable: false } as const;
+    redactor.follow({ objects: () => [secret], pods: () => [] });
+    return redactor.secrets();
+  };
+  withSecrets("first-value");
+  withSecrets("other-value");
+  expect(redactor.redact("was first-value, is other-value")).toBe("was <hidden>, is <hidden>");
+  // Each value is remembered as text and in base64.
+  for (let value = 0; value < 150; value += 1) withSecrets(`value-${value}-value`);
+  expect(withSecrets().has("first-value")).toBe(false);
+  expect(withSecrets().size).toBe(300);
 });

@@ -19,8 +19,8 @@ function desired(pods: DesiredState["pods"], ready: SourceName[] = ["file"]): De
 const worker = (more: Partial<WorkerFacts> = {}): WorkerFacts => ({
   uid: UID,
   ...names,
-  phase: "Syncing",
-  source: "file",
+  desired: web,
+  removal: undefined,
   ...more,
 });
 const running = anObservedPod([aSandbox()], []);
@@ -100,14 +100,14 @@ const cases: Record<
   },
   "a pod added again while it terminates waits for its end": {
     desired: desired([web]),
-    workers: [worker({ phase: "Terminating" })],
+    workers: [worker({ removal: deleted })],
     removals: [deleted],
     observed: [running],
     plan: {},
   },
   "a removal under way is not ordered again": {
     desired: desired([]),
-    workers: [worker({ phase: "Terminating" })],
+    workers: [worker({ removal: deleted })],
     removals: [deleted],
     observed: [running],
     plan: {},

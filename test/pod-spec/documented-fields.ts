@@ -14,7 +14,7 @@ const BY_CLASS: Proof = {
   fields: [],
   proof: "here",
   test: "test/unit/api/field-classes.test.ts",
-  title: "%s is treated as its class says",
+  title: "%s is treated according to its class",
 };
 
 /** With the kind's word before its path, as `agent explain fields` prints it. */

@@ -193,8 +193,7 @@ export const LIFE_PROOFS: readonly Proof[] = [
     fields: below(LIFECYCLE, "stopSignal"),
     proof: "request",
     test: "test/unit/runtime/cri-config/container-config.test.ts",
-    title:
-      "its stop signal is asked for where the runtime hears of it, else refused with a way out",
+    title: "its stop signal is passed on where the runtime supports it, else refused with a remedy",
   },
   {
     fields: below(LIFECYCLE, "stopSignal"),

@@ -44,7 +44,7 @@ export const SECURITY_PROOFS: readonly Proof[] = [
     fields: below(CONTAINER, "procMount"),
     proof: "request",
     test: RUNTIME,
-    title: "an unmasked proc hides nothing, and makes nobody privileged",
+    title: "an unmasked proc hides nothing, and does not make the container privileged",
   },
   {
     fields: [POD, ...below(POD, "runAsUser", "runAsGroup")],
@@ -142,7 +142,7 @@ export const SECURITY_PROOFS: readonly Proof[] = [
     ),
     proof: "request",
     test: RUNTIME,
-    title: "labels by the pod where the container says nothing",
+    title: "labels of the pod where the container has none",
   },
   {
     fields: below(POD, "seccompProfile").concat(below(CONTAINER, "seccompProfile")),

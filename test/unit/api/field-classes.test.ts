@@ -72,7 +72,7 @@ describe.each(SCHEMA_KINDS.map((kind) => [kind.kind, kind.level] as const))("%s"
   const levels = ["", ...fields.flatMap(({ path, field }) => below(path, field))];
 
   test.each(rest.map((at) => [at.path, at] as const))(
-    "%s is treated as its class says",
+    "%s is treated according to its class",
     (path, at) => {
       expect(said(kind, path, someValue(at))).toEqual([...expected(at.field.rule.verdict)]);
     },

@@ -92,7 +92,7 @@ describe(`mutations, seed ${SEED}`, () => {
     for (let run = 0; run < RUNS; run++) judge(mutatedText(dice.pick(FIXTURES).text, dice));
   });
 
-  test("a Secret's content is never said", () => {
+  test("a Secret's content is never reported", () => {
     const dice = new Mulberry32(SEED + 2);
     const mark = "hunter2";
     const secret = {
@@ -192,7 +192,7 @@ describe("documents that are made to cost much", () => {
     expect(count(manifest)).toBeLessThanOrEqual(MOST + 2 * REPETITIONS);
   });
 
-  test("a hundred unknown fields of thirty pods are told in part, and of each pod one", () => {
+  test("of a hundred unknown fields of thirty pods some are reported, and one for each pod", () => {
     const fields = Array.from({ length: 100 }, (_, index) => `    zz${index}QQQ: 1\n`).join("");
     const others = Array.from({ length: 29 }, (_, index) => {
       return `- { kind: Pod, metadata: { name: p${index} }, spec: *s }\n`;

@@ -105,7 +105,7 @@ describe("a pod is refused if", () => {
       { activeDeadlineSeconds: 0 },
       ["spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive"],
     ],
-    "its deadline is longer than Kubernetes can say": [
+    "its deadline exceeds Kubernetes' maximum": [
       { activeDeadlineSeconds: 2 ** 31 },
       [
         "spec.activeDeadlineSeconds: Invalid value: 2147483648: must be between 1 and 2147483647, inclusive",

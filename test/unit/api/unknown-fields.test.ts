@@ -29,7 +29,7 @@ describe("agent/unknown-fields", () => {
     expect(errors.map(({ code }) => code)).toEqual(FINDINGS.map(() => "UnknownField"));
   });
 
-  test("warn: the pod runs without it, and that is said", () => {
+  test("warn: the pod runs without the field, with a warning", () => {
     const { pods, errors, notices } = decode(misspelt("warn"));
     expect(errors).toEqual([]);
     expect(texts(notices)).toEqual(FINDINGS);

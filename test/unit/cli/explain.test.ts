@@ -50,7 +50,7 @@ FIELDS:
     );
   });
 
-  test("that is refused says why, in lines that fit a terminal", () => {
+  test("that is refused gives the reason, in lines that fit a terminal", () => {
     expect(text("pod.spec.volumes.csi")).toBe(
       `KIND:       Pod
 VERSION:    v1
@@ -166,7 +166,7 @@ test("every field stands in the list of all, with its class", () => {
   ]);
 });
 
-test("without a question it says what can be asked", () => {
+test("without an argument it lists the resources", () => {
   expect(explainUsage()).toStartWith("Name a kind or a field:\n  agent explain pod   ");
   for (const { words } of SCHEMA_KINDS) expect(explainUsage()).toContain(`explain ${words[0]} `);
 });

@@ -145,7 +145,7 @@ spec:
     },
     { documents: 3, invalid: 1, errors: ["b.yaml:4 metadata.name DuplicateObject"] },
   ],
-  "the node's own ConfigMap is nobody's": [
+  "the node's own ConfigMap is refused": [
     { "a.yaml": `${object("ConfigMap", "agent-node")}---\n${object("Secret", "agent-node")}` },
     { documents: 2, invalid: 1, errors: ["a.yaml:4 metadata.name Reserved"] },
   ],
@@ -168,7 +168,7 @@ test.each(Object.entries(cases))("%s", (_sentence, [files, expected]) => {
 });
 
 test.each(["List", "PodList"])(
-  "two pods of one name in a %s are told where each stands",
+  "two pods of one name in a %s are reported with the position of each",
   (kind) => {
     const text = list(kind, anItem("a"), anItem("b"));
     const { errors } = judgeTogether([judgeText({ file: "a.yaml", text }, sha256)]);
@@ -178,7 +178,7 @@ test.each(["List", "PodList"])(
   },
 );
 
-test("two objects of one name in a list of lists are told where each stands", () => {
+test("two objects of one name in a list of lists are reported with the position of each", () => {
   const item = (name: string) =>
     `  - {apiVersion: v1, kind: ConfigMap, metadata: {name: ${name}}}\n`;
   const text = `${list("List")}- apiVersion: v1\n  kind: ConfigMapList\n  items:\n${item("a")}${item("a")}`;
@@ -211,7 +211,7 @@ test("a reference to what is in no file is noted, unless the pod starts without 
   );
 });
 
-test("of a file it tells as much as the agent does", () => {
+test("for a file it reports the same as the agent", () => {
   const unknown = Array.from({ length: 60 }, (_, index) => `, x${index}: 1`).join("");
   const text = ["a", "b", "c"].map((name) => pod(name, unknown)).join("---\n");
   const context = { source: "file", ref: "a.yaml", nodeName: "", sha256 } as const;

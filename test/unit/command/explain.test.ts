@@ -79,7 +79,7 @@ const waiting = (reason: string, message: string, more: Partial<ContainerStatus>
 const ended = { exitCode: 1, reason: "Error", containerID: "" };
 
 describe("why a pod does not run", () => {
-  test("nobody knows of a pod that nobody ever asked for", () => {
+  test("a pod that was never desired is not found", () => {
     expect(explainPod(ask({}))).toBeUndefined();
   });
 
@@ -141,7 +141,7 @@ describe("why a pod does not run", () => {
     expect(causes(one)).toEqual([expected]);
   });
 
-  test("a probe says no, in its own words where it has said some", () => {
+  test("a failed probe is shown, with its own message if there is one", () => {
     const one = entry({
       phase: "Running",
       containerStatuses: [container({ state: { running: { startedAt: "" } }, started: true })],

@@ -27,7 +27,7 @@ function verdict(
 const inGroup = { topic: GROUP_TOPIC };
 const kiosks = { target: { group: "kiosks" } };
 
-describe("what nobody is answered", () => {
+describe("commands without a response", () => {
   test.each([
     ["no JSON", "{", {}],
     ["a list", [], {}],
@@ -92,7 +92,7 @@ describe("a command that cannot be read", () => {
 describe("whom it is for", () => {
   test.each([
     ["this node", { target: { node: "pi-1" } }, {}, "run"],
-    ["nobody in particular", { target: undefined }, {}, "run"],
+    ["no target", { target: undefined }, {}, "run"],
     ["another node", { target: { node: "pi-2" } }, {}, "denied 403 target.node"],
     ["another fleet", { target: { node: "pi-1", fleet: "south" } }, {}, "denied 403 target.fleet"],
     ["this fleet", { target: { node: "pi-1", fleet: "north" } }, {}, "run"],
@@ -109,7 +109,7 @@ describe("whom it is for", () => {
     expect(verdict(aCommand({ target }), { fleet: undefined })).toBe("run");
   });
 
-  test("a signed command must say it: a recording for another topic is of no use", () => {
+  test("a signed command must name its target: a recording for another topic is refused", () => {
     const facts = { signaturesRequired: () => true };
     expect(verdict(signed(aCommand({ session: 7, target: undefined })), facts)).toBe(
       "denied 403 target.node",
@@ -157,7 +157,7 @@ describe("where the answer goes", () => {
 describe("once signatures are required", () => {
   const facts = { signaturesRequired: () => true };
 
-  test("unsigned commands are ping and get, and they tell no more than the reports do", () => {
+  test("unsigned commands are ping and get, and they return no more than the reports contain", () => {
     expect(verdict(aCommand(), facts)).toBe("run, status only");
     expect(verdict(aCommand({ verb: "get" }), facts)).toBe("run, status only");
     for (const verb of ["describe", "explain", "logs", "restart", "pull", "hold"])
@@ -178,7 +178,7 @@ describe("once signatures are required", () => {
     );
   });
 
-  test("a signature that does not count is 401, and nothing inside is told apart", () => {
+  test("an invalid signature is 401, whatever the payload contains", () => {
     const distrust = { ...facts, verify: () => "unknown key" };
     expect(verdict(signed(aCommand({ session: 7 })), distrust)).toBe("denied 401");
     expect(verdict(signed(aCommand({ verb: "exec" })), distrust)).toBe("denied 401");
@@ -230,12 +230,12 @@ describe("when it is too late", () => {
 });
 
 describe("twice the same", () => {
-  test("is told how the first ended, or that it is at work", () => {
+  test("is answered with the result of the first, or that it is running", () => {
     expect(verdict(aCommand(), { codeOf: () => 200 })).toBe("duplicate 200 id");
     expect(verdict(aCommand(), { codeOf: () => 0 })).toBe("duplicate 202 id");
   });
 
-  test("is said to nobody who would not have been obeyed", () => {
+  test("is not reported to a sender who is not authorised", () => {
     const facts = { codeOf: () => 200, signaturesRequired: () => true };
     expect(verdict(aCommand({ verb: "restart" }), facts)).toBe("denied 401 verb");
   });

@@ -124,7 +124,7 @@ describe("what commands show", () => {
     expect(outcome.code).toBe(200);
   });
 
-  test.each(asked.map((one) => [...one] as const))("%s tells no secret", (_, outcome) => {
+  test.each(asked.map((one) => [...one] as const))("%s contains no secret", (_, outcome) => {
     const text = JSON.stringify(outcome);
     for (const value of [FROM_SECRET, btoa(FROM_SECRET), LONG, `"${LITERAL}"`, "it was"])
       expect(text).not.toContain(value);
@@ -136,7 +136,7 @@ describe("what commands show", () => {
       expect(text).toContain(word);
   });
 
-  test("unsigned where signatures are required: no more than the reports tell", () => {
+  test("unsigned where signatures are required: no more than the reports contain", () => {
     const { list } = run("get", {}, true);
     expect(Object.keys(list?.items[0] ?? {}).toSorted()).toEqual(["kind", "metadata", "status"]);
     expect(run("get", { kind: "events" }, true).code).toBe(401);

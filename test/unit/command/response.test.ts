@@ -44,7 +44,7 @@ describe("an answer", () => {
 
   const events = Array.from({ length: 40 }, (_, n) => ({ n, text: "e".repeat(2_000) }));
 
-  test("says what stands beside a list once, in its first part", () => {
+  test("contains the fields beside a list once, in its first part", () => {
     const data = { kind: "Pod", spec: "x".repeat(31_500) };
     const parts = responsesOf(ulid(1), { code: 200, data, list: list(events) });
     expect(parts.map(({ data: one }) => Object.keys(one ?? {}).length)).toEqual([3, 1, 1, 1]);
@@ -63,7 +63,7 @@ describe("an answer", () => {
     expect(alone?.data).toEqual({ kind: "Pod", metadata, truncated: size(data) });
   });
 
-  test("ends somewhere, and says so", () => {
+  test("is cut at a limit and marked as truncated", () => {
     const items = Array.from({ length: 3 * MAX_PARTS }, () => "x".repeat(20_000));
     const parts = responsesOf(ulid(1), { code: 200, list: list(items) });
     expect(parts).toHaveLength(MAX_PARTS);

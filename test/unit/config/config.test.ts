@@ -64,11 +64,11 @@ describe("an absent, empty or bare configuration", () => {
   });
 });
 
-describe("a configuration that says something", () => {
+describe("a configuration with every field", () => {
   const cases: Readonly<
     Record<string, readonly [document: object, expected: Partial<AgentConfig>]>
   > = {
-    "images come from the runtime's endpoint unless told otherwise": [
+    "images come from the runtime's endpoint unless configured otherwise": [
       { containerRuntimeEndpoint: "unix:///run/x.sock" },
       {
         containerRuntimeEndpoint: "unix:///run/x.sock",
@@ -178,7 +178,7 @@ describe("a configuration that says something", () => {
         kubeReserved: { "ephemeral-storage": "1G" },
       },
     ],
-    "claims lie in the state unless told otherwise": [
+    "claims are below stateDir unless configured otherwise": [
       { stateDir: "/data/agent/" },
       { stateDir: "/data/agent/", claimRoot: "/data/agent/claims" },
     ],
@@ -186,7 +186,7 @@ describe("a configuration that says something", () => {
       { claimRoot: "/var/lib/agent/volumes/", podLogsDir: "/var/lib/agent/volumes-of-logs" },
       { claimRoot: "/var/lib/agent/volumes/", podLogsDir: "/var/lib/agent/volumes-of-logs" },
     ],
-    "nobody's claims lie in the way of where they always lie": [
+    "staticPodPath may contain the default directory of claims": [
       { staticPodPath: "/var/lib" },
       { staticPodPath: "/var/lib", claimRoot: "/var/lib/agent/claims" },
     ],
@@ -351,7 +351,7 @@ describe("what is refused", () => {
         "instance: Invalid value: \"a b\": must be at most 63 letters, digits, '-', '_' or '.', with a letter or digit at both ends",
       ],
     ],
-    "a word no template knows": [
+    "an unknown template variable": [
       { nodeName: "${host}" },
       [
         'nodeName: Invalid value: "${host}": must not contain ${host}; a template may contain ${hostname}, ${serial}, ${machineId}, ${mac}',
@@ -459,7 +459,7 @@ describe("what is refused", () => {
       { podPidsLimit: 0 },
       ["podPidsLimit: Invalid value: 0: must be between 1 and 2147483647, or -1 for no limit"],
     ],
-    "a switch that is a word": [
+    "a string instead of a boolean": [
       { cpuCFSQuota: "no" },
       ['cpuCFSQuota: Invalid value: "no": must be true or false'],
     ],

@@ -51,7 +51,7 @@ test.each<[string, unknown]>([
   ["Events", EVENTS],
   ["Response", RESPONSE],
   ["Log", LOG],
-])("%s: the example is what its type says", (heading, expected) => {
+])("%s: the example conforms to its type", (heading, expected) => {
   expect(json(heading)).toEqual(expected);
 });
 

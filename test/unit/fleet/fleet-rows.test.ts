@@ -19,7 +19,7 @@ function online(name: string, ...acks: readonly object[]): KnownNode {
 
 const well = { phase: "Healthy", code: 200 };
 
-test("what somebody wants so is no trouble", () => {
+test("held and superseded updates do not count as trouble", () => {
   const nodes = [
     online("well", well),
     online("held", { phase: "Held", code: 423 }),

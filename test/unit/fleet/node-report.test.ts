@@ -56,7 +56,7 @@ describe("the retained document", () => {
     resources: [{ kind: "Pod" }],
   };
 
-  test("has the digest that nodes tell, plain or signed", () => {
+  test("has the digest that nodes report, plain or signed", () => {
     const payload = bytes(document);
     const digest = `sha256:${sha256(payload)}`;
     expect(readRetained(payload, sha256)).toMatchObject({ generation: 4, digest, keyids: [] });
@@ -101,7 +101,7 @@ describe("an answer", () => {
     expect(readAnswer(bytes({ id: "x", ...fields }))).toMatchObject({ isLast });
   });
 
-  test("without an id is nobody's", () => {
+  test("without an id belongs to no command", () => {
     expect(readAnswer(bytes({ phase: "done" }))).toBeUndefined();
   });
 });

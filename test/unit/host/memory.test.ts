@@ -4,7 +4,7 @@ import { trimMemory, untouchedFileMappings } from "../../../src/host/memory.ts";
 const block = (head: string, anonymous: number): string =>
   `${head}\nSize: 8 kB\nRss: 8 kB\nAnonymous:         ${anonymous} kB\nVmFlags: rd ex\n`;
 
-test("takes mappings of files that nobody has changed, and no others", () => {
+test("selects unmodified file mappings only", () => {
   const smaps = [
     block("00200000-00202000 r-xp 00001000 fe:00 42    /usr/local/bin/agent", 0),
     block("00300000-00302000 r--p 00001000 fe:00 42    /usr/local/bin/agent", 4),

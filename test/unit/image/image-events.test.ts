@@ -19,7 +19,7 @@ describe("a pull that went well", () => {
     });
   });
 
-  test("without a size says nothing of it", () => {
+  test("without a size omits it", () => {
     expect(pulled("a", { ms: 5, waitedMs: 5 }).message).toBe(
       'Successfully pulled image "a" in 5ms (5ms including waiting).',
     );

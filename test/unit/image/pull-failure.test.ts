@@ -6,9 +6,9 @@ import { GrpcCode } from "../../../src/lib/grpc-code.ts";
 const head = 'failed to pull and unpack image "r.test/forbidden/not-found:1": failed to resolve';
 
 const cases: Record<string, readonly [code: number, details: string, PullFailure]> = {
-  "the runtime says NotFound": [GrpcCode.NOT_FOUND, `${head}: not found`, "NotFound"],
-  "the runtime says PermissionDenied": [GrpcCode.PERMISSION_DENIED, "no", "Denied"],
-  "the runtime says Unauthenticated": [GrpcCode.UNAUTHENTICATED, "no", "Denied"],
+  "the runtime answers NotFound": [GrpcCode.NOT_FOUND, `${head}: not found`, "NotFound"],
+  "the runtime answers PermissionDenied": [GrpcCode.PERMISSION_DENIED, "no", "Denied"],
+  "the runtime answers Unauthenticated": [GrpcCode.UNAUTHENTICATED, "no", "Denied"],
   "the registry denies": [
     GrpcCode.UNKNOWN,
     "pull access denied, repository does not exist or may require authorization: server message: insufficient_scope: authorization failed",

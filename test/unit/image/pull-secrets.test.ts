@@ -101,7 +101,7 @@ describe("an entry", () => {
     ["with an empty word", { ...login("u"), auth: "" }, [login("u")]],
     ["that is no base64", { auth: "***" }, []],
     ["without a colon", { auth: base64("user") }, []],
-    ["without anybody", { username: "", password: "" }, []],
+    ["without a user", { username: "", password: "" }, []],
     ["that is no object", "u:p", []],
     ["that is null", null, []],
   ])("%s", (_, entry, expected) => expect(of(entry)).toEqual(expected as never));

@@ -43,7 +43,7 @@ function reversed(value: unknown): unknown {
   );
 }
 
-test("says the same as JSON, whatever the key order", () => {
+test("is equal to JSON, whatever the key order", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)));

@@ -51,7 +51,7 @@ describe.each([4, 5] as const)("of protocol %d", (protocolVersion) => {
   });
 });
 
-test("what came is as long as its length field says", () => {
+test("an incoming packet is as long as its length field states", () => {
   const packet: Packet = { ...publish(200, 1), length: 234 };
   expect(receivedSize(packet)).toEqual({ direction: "in", bytes: 237, topic: TOPIC });
   expect(receivedSize({ cmd: "pingresp", length: 0 })).toEqual({ direction: "in", bytes: 2 });

@@ -12,7 +12,7 @@ test("a mark is taken along hourly, at first, and when the last one lies in the 
   expect(markIsDue(BUILT - 1, BUILT)).toBe(true);
 });
 
-test("a clock is behind when nobody keeps it in step and what is proven is a minute later", () => {
+test("a clock is behind when it is not synchronised and the proven time is a minute later", () => {
   const proven = { synchronised: false, floor: BUILT };
   expect(behindConditions({ ...proven, now: 12_000 })).toEqual([
     {

@@ -70,7 +70,7 @@ test.each(Object.entries(cases))("%s", (_sentence, [rejection, event]) => {
   );
 });
 
-test("only what was not refused before is told, once", () => {
+test("only new rejections are reported, once", () => {
   const other = { ...REJECTION, path: "spec.other" };
   const moved = { ...REJECTION, line: 9 };
   const messages = (before: readonly Rejection[], after: readonly Rejection[]): readonly string[] =>

@@ -57,7 +57,7 @@ describe("admission", () => {
   });
 });
 
-describe("what the fleet says of the node", () => {
+describe("labels and groups of the node", () => {
   const labels = { site: "hamburg", floor: "2" };
   const groups = [
     { name: "kiosks", priority: 9 },
@@ -73,7 +73,7 @@ describe("what the fleet says of the node", () => {
     expect(names).toEqual(["kiosks", "berlin"]);
   });
 
-  test("lets in a pod that was refused before it was said", () => {
+  test("admits a pod that was rejected before the label was published", () => {
     let said: Readonly<Record<string, string>> = {};
     const options = { ...node, fleet: () => ({ labels: said, groups: [] }) };
     expect(refusal({ floor: "2" }, options)).toBe("NodeAffinity");
@@ -82,7 +82,7 @@ describe("what the fleet says of the node", () => {
   });
 });
 
-test("the node tells what it has and what pods may have", () => {
+test("the node reports capacity and allocatable", () => {
   const { capacity, allocatable } = nodeRoom(node);
   expect(capacity).toEqual({
     cpu: "4",

@@ -24,12 +24,12 @@ describe("resolveNodeName", () => {
       { serial: "", hostname: "Debian" },
       "debian-abcdef",
     ],
-    "keeps a factory name that nothing can tell apart": [
+    "keeps a factory name when no identifier is available": [
       undefined,
       { serial: "", machineId: "" },
       "raspberrypi",
     ],
-    "takes a name that somebody chose": [undefined, { hostname: "Kiosk-Berlin" }, "kiosk-berlin"],
+    "uses a configured hostname": [undefined, { hostname: "Kiosk-Berlin" }, "kiosk-berlin"],
     "calls a machine without hostname node": [undefined, { hostname: "" }, "node-cdef12"],
     "replaces what may not stand in a topic": [
       undefined,

@@ -61,7 +61,7 @@ describe("the kernel killed for want of memory", () => {
     expect(reasonAfter(exitCode, id)).toBe(reason);
   });
 
-  test("an announced exit says so before the runtime does", () => {
+  test("an announced out-of-memory kill is reported before the runtime reports it", () => {
     const exits = new RecentExits(new VirtualClock());
     exits.addOutOfMemory("a-0");
     exits.add("a-0", { ...EXIT, code: 137 });

@@ -40,7 +40,7 @@ const cases: Record<string, Case> = {
     since: undefined,
     begun: false,
   },
-  "a sandbox of an earlier boot that says it is up": {
+  "a sandbox of an earlier boot that is reported as ready": {
     observed: of({ bootId: BEFORE, activeSince: 5_000 }),
     since: undefined,
     begun: false,
@@ -89,7 +89,7 @@ describe("when a pod began in this boot", () => {
     expect(hasBegun(observed, NOW)).toBe(begun);
   });
 
-  test("no wall clock has a say, nor what other boots have written", () => {
+  test("neither the wall clock nor records of other boots count", () => {
     const boot = fc.constantFrom(NOW, BEFORE, undefined);
     const sandbox = fc.record({ boot, time: fc.nat(1e9), wall: fc.integer() });
     fc.assert(

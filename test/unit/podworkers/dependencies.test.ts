@@ -65,7 +65,7 @@ const states: readonly (readonly [string, Stand, string | undefined])[] = [
   ["db:Succeeded", "Failed", "waiting for pod default/db to be Succeeded; it is Failed"],
 ];
 
-test("a pod that ran before a reboot, as its phase still tells, does not run", () => {
+test("a pod that ran before a reboot does not count as running, although its phase does", () => {
   const view = node([db], { "default/db": { ...stands("Running"), containerStatuses: [] } });
   const sentence = "waiting for pod default/db to be Running; it is Running";
   expect(unmetDependency(waiting("web", "db:Running"), view)).toBe(sentence);
@@ -89,7 +89,7 @@ describe("a pod that depends on another", () => {
     );
   });
 
-  test("waits for one that nobody wants any more and that is still running, until it fits", () => {
+  test("waits for a pod that is no longer desired and still running, until it fits", () => {
     const web = waiting("web", "db");
     const view = node([web], { "default/db": stands("Running") });
     expect(unmetDependency(web, view)).toBe(
@@ -100,13 +100,13 @@ describe("a pod that depends on another", () => {
     ).toBeUndefined();
   });
 
-  test("waits for the one of the namespace it says", () => {
+  test("waits for the pod in the namespace that it names", () => {
     const web = waiting("web", "prod/db");
     const view = node([web, db], { "default/db": stands("Running", true) });
     expect(unmetDependency(web, view)).toBe("waiting for pod prod/db, which is not on this node");
   });
 
-  test("says the first of several that it waits for, in the order they are written", () => {
+  test("names the first of several dependencies, in the order they are written", () => {
     const web = waiting("web", "db, cache:Running, mq");
     const ready = { "default/db": stands("Running", true) };
     expect(unmetDependency(web, node([web, db], ready))).toBe(
@@ -130,7 +130,7 @@ describe("pods that wait for each other", () => {
       waiting(`p${index}`, `p${(index + 1) % size}:Running`),
     );
 
-  test("are told by name on the whole way round", () => {
+  test("are reported with every pod of the cycle", () => {
     const pods = [waiting("a", "b"), waiting("b", "c:Running"), waiting("c", "a:Succeeded")];
     expect(unmetDependency(pods[1]!, node(pods))).toBe(
       "the pods wait for each other: default/b → default/c → default/a → default/b; " +
@@ -153,13 +153,13 @@ describe("pods that wait for each other", () => {
     );
   });
 
-  test("are told even while all of them fit: after the next boot none would start", () => {
+  test("are reported even while all of them run: after the next boot none would start", () => {
     const pods = ring(2);
     const running = { "default/p0": stands("Running"), "default/p1": stands("Running") };
     expect(unmetDependency(pods[0]!, node(pods, running))).toContain("wait for each other");
   });
 
-  test("do not speak for one that only waits for one of them", () => {
+  test("are not reported for a pod that only depends on one of them", () => {
     const web = waiting("web", "p0:Running");
     expect(unmetDependency(web, node([web, ...ring(3)]))).toBe(
       "waiting for pod default/p0 to be Running; it is Pending",

@@ -14,7 +14,7 @@ const conflict: Rejection = {
 };
 const web = aDesiredPod(undefined, { source: "mqtt:node" });
 
-test("a pod whose host port a higher source has taken is disrupted, and says by whom", () => {
+test("a pod whose host port a higher source has taken is disrupted, with a message that names the pod", () => {
   expect(disruptionOf(web, [conflict])).toEqual({
     reason: "TerminationByKubelet",
     message: `preempted: ${conflict.message}`,

@@ -46,12 +46,12 @@ const cases: Record<
     observed: [running],
     plan: { removals: [deleted] },
   },
-  "a pod that only the runtime knows is removed when its source has spoken": {
+  "a pod that only the runtime knows is removed once its source has synced": {
     desired: desired([]),
     observed: [running],
     plan: { removals: [deleted] },
   },
-  "nothing is removed before its own source has spoken": {
+  "nothing is removed before its own source has synced": {
     desired: desired([], ["mqtt:node"]),
     observed: [running],
     workers: [worker({ uid: "other", name: "other" })],

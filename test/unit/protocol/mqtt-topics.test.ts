@@ -206,7 +206,7 @@ describe("topicFor and parseTopic", () => {
     );
   });
 
-  test("a name is what the contract says", () => {
+  test("a name has the form of the contract", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 70 }), (text) => {
         expect(isTopicName(text)).toBe(

@@ -93,7 +93,7 @@ describe("a bundle that is refused, with the place", () => {
     ]);
   });
 
-  test("a misspelt field is told what was meant", () => {
+  test("a misspelt field is refused with a suggestion", () => {
     const decoded = decode({ ...good, keys: [{ pub: b, roles: ["desired"], node: [] }] });
     expect(decoded.ok ? [] : decoded.errors).toMatchObject([
       { code: "UnknownField", message: "unknown field (did you mean nodes?)" },

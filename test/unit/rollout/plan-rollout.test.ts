@@ -93,7 +93,7 @@ describe("a new revision", () => {
 
   test.each<[string, Partial<TrialFacts>, string]>([
     [
-      "an image that nobody has",
+      "an image that is not available",
       { fatal: { reason: "ImageNotFound", message: "" } },
       "ImageNotFound",
     ],

@@ -87,7 +87,7 @@ describe("what the document does not name any more", () => {
   test.each<[string, Partial<PodSpec>]>([
     ["a host port", port],
     ["a claim", claim],
-  ])("makes way at once for who needs %s of it", (_name, spec) => {
+  ])("is stopped at once for a pod that requires its %s", (_name, spec) => {
     const newcomer = listed("Wanted", { type: "OnTrial" }, { wanted: pod("new", spec) });
     expect(uids(podsToRun([newcomer], [free(pod("gone", spec))]).pods)).toEqual(["new"]);
     expect(uids(podsToRun([newcomer], [free(gone)]).pods)).toEqual(["new", "gone"]);
@@ -106,7 +106,7 @@ describe("what the document does not name any more", () => {
     expect(uids(podsToRun([back, newcomer], []).pods)).toEqual(["old"]);
   });
 
-  test("makes way at once for who needs its device", () => {
+  test("is stopped at once for a pod that requires its device", () => {
     const withDevice = (uid: string): DesiredPod => {
       const base = pod(uid);
       const annotations = { "agent/devices": "/dev/ttyUSB0" };

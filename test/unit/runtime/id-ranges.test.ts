@@ -15,7 +15,7 @@ test("pods that are made at the same time get different ids, each the same again
   expect([ranges.of("a"), ranges.of("b"), ranges.of("a")]).toEqual([range(1), range(2), range(1)]);
 });
 
-test("what runs keeps its ids over a restart of the agent, and nobody else gets them", () => {
+test("running pods keep their ids over a restart of the agent, and no other pod gets them", () => {
   const ranges = new IdRanges(() => [seen("old", 1), seen("b", 3), seen("host")]);
   expect([ranges.of("a"), ranges.of("b"), ranges.of("c")]).toEqual([range(2), range(3), range(4)]);
 });

@@ -53,7 +53,7 @@ describe("hookRequest", () => {
     expect([request.host, request.port]).toEqual(["example.com", 81]);
   });
 
-  test("headers: the author's win, an empty default is not sent, the connection's own are not his", () => {
+  test("headers: the author's have precedence, an empty default is not sent, those of the connection are ignored", () => {
     const httpHeaders = [
       { name: "user-agent", value: "mine" },
       { name: "Accept", value: "" },
@@ -66,7 +66,7 @@ describe("hookRequest", () => {
     ]);
   });
 
-  test("nobody to ask is an error that says why", () => {
+  test("a missing target is an error with the reason", () => {
     expect(() => hookRequest(get(), { ...target, podIP: undefined })).toThrow("no address yet");
     expect(() => hookRequest(get({ port: "admin" }), target)).toThrow(
       'no port with the name "admin"',
@@ -109,7 +109,7 @@ describe("followed", () => {
     expect(to(location, status)).toBeUndefined();
   });
 
-  test("fails where nobody could follow", () => {
+  test("fails for a location that cannot be followed", () => {
     expect(() => to("ftp://10.88.0.2/")).toThrow("failed to parse Location header");
   });
 

@@ -68,7 +68,7 @@ describe("an order", () => {
   });
 
   test.each<[string, HoldOutcome, number, string]>([
-    ["nobody knows", { type: "NotFound" }, 404, 'pods "web" not found in namespace "shop"'],
+    ["is not found", { type: "NotFound" }, 404, 'pods "web" not found in namespace "shop"'],
     [
       "a file declares",
       { type: "OfFile", file: "/m/web.yaml" },

@@ -65,7 +65,7 @@ describe("objects of a document", () => {
     ["a Secret", secret("a", "1"), true],
     ["a ConfigMap", config("a", "1"), undefined],
     ["a claim", claim, undefined],
-  ])("tell the checkpoint whether to seal: %s", (_, resource, holdsSecrets) => {
+  ])("decide whether the checkpoint is encrypted: %s", (_, resource, holdsSecrets) => {
     const verdict = judge(document(resource));
     expect(verdict.type === "Accepted" ? verdict.accepted.holdsSecrets : "refused").toBe(
       holdsSecrets,
@@ -135,11 +135,11 @@ describe("a document is refused as a whole", () => {
     expect(refusalOf(text)).toStartWith(message);
   });
 
-  test("and a Secret of the node's name is nobody's business", () => {
+  test("and a Secret of the node's name is allowed", () => {
     expect(declared(document(secret("agent-node", "1")))).toHaveLength(1);
   });
 
-  test("and says nothing of a Secret's content", () => {
+  test("and does not contain a Secret's content", () => {
     const broken: readonly object[] = [
       secret("a", "", { stringData: { a: [VALUE] } }),
       secret("a", "", { stringData: VALUE }),

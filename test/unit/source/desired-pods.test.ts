@@ -57,7 +57,7 @@ describe("looking up objects", () => {
     ]).toEqual([undefined, undefined, undefined]);
   });
 
-  test("says the newest word, and hides what the pod's source may not read", () => {
+  test("returns the newest object, and hides what the pod's source may not read", () => {
     const world = new World();
     const [file, mqtt] = [
       world.desired.objectsFor(reader("file")),
@@ -74,7 +74,7 @@ describe("looking up objects", () => {
     expect(file.configMap("default", "remote")).toBeUndefined();
   });
 
-  test("finds the node's own ConfigMap in every namespace, for everybody", () => {
+  test("finds the node's own ConfigMap in every namespace, for every pod", () => {
     const { desired } = new World();
     for (const source of ["file", "mqtt:node", "mqtt:group/kiosks"] as const)
       expect(
@@ -85,7 +85,7 @@ describe("looking up objects", () => {
 });
 
 describe("a change of the objects", () => {
-  test("is told by key: what came, went, or says something else", () => {
+  test("is reported by key: added, removed or changed objects", () => {
     const world = new World();
     world.hear("file", aConfigMap({ a: "1" }), aSecret({ a: "1" }), named(aConfigMap({}), "same"));
     world.hear("file", aConfigMap({ a: "2" }), named(aConfigMap({}), "same"), aClaim());
@@ -97,7 +97,7 @@ describe("a change of the objects", () => {
     expect(world.desired.objectVersion).toBe(2);
   });
 
-  test("is none when everything is said again", () => {
+  test("is none when all objects are declared again", () => {
     const world = new World();
     world.hear("file", aConfigMap({ a: "1" }));
     world.hear("file", structuredClone(aConfigMap({ a: "1" })));
@@ -106,7 +106,7 @@ describe("a change of the objects", () => {
     expect([world.changes.length, world.desired.objectVersion]).toEqual([1, 1]);
   });
 
-  test("of the node's own ConfigMap is told to the namespaces that have asked for it", () => {
+  test("of the node's own ConfigMap is reported for the namespaces that have read it", () => {
     const world = new World();
     const asked = world.desired.objectsFor(reader("mqtt:node"));
     asked.configMap("shop", "agent-node");
@@ -132,7 +132,7 @@ describe("a change of the objects", () => {
     expect(value()).toBe("of a");
   });
 
-  test("is one when another source says the same: other pods may read it", () => {
+  test("is one when another source declares the same: other pods may read it", () => {
     const world = new World();
     world.hear("mqtt:node", aConfigMap({ a: "1" }));
     world.hear("file", aConfigMap({ a: "1" }));
@@ -140,7 +140,7 @@ describe("a change of the objects", () => {
   });
 });
 
-test("what is missing is told once its source has spoken: until then it may be late", () => {
+test("a missing object is reported once its source has synced: until then it may arrive late", () => {
   const world = new World();
   const env = {
     name: "A",
@@ -155,7 +155,7 @@ test("what is missing is told once its source has spoken: until then it may be l
   expect([world.changes, world.desired.objectVersion]).toEqual([[["ConfigMap default/late"]], 1]);
 });
 
-test("static pods do not wait for the word of documents, which cannot say anything to them", () => {
+test("static pods do not wait for documents, whose objects they cannot read", () => {
   const { desired, written } = new World();
   const silent = { pods: [], objects: [], rejected: [] };
   desired.setSnapshot({ source: "file", ready: true, ...silent });

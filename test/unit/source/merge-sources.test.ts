@@ -99,7 +99,7 @@ describe("merge", () => {
     expect(merged(...snapshots)).toEqual({ pods: [...pods], rejected: [...rejected] });
   });
 
-  test("only sources that have spoken are ready, and every rejection is passed on", () => {
+  test("only sources that have synced are ready, and every rejection is passed on", () => {
     const rejected = [
       { source: "file", ref: "/m/x.yaml", code: "Syntax", path: "", message: "broken" },
     ] as const;
@@ -122,7 +122,7 @@ describe("merge", () => {
     });
   });
 
-  test("a conflict of a sidecar says in which list it stands", () => {
+  test("a conflict of a sidecar names its list", () => {
     const { pod: written, ...rest } = pod("file", "b");
     const ports = [{ containerPort: 80, hostPort: 80, protocol: "TCP" as const }];
     const initContainers = [aContainer("s", { ports, restartPolicy: "Always" })];

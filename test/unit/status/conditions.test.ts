@@ -245,7 +245,7 @@ describe("PodReadyToStartContainers", () => {
   });
 });
 
-test("they stand in the kubelet's order and speak of the only generation", () => {
+test("they are in the kubelet's order and have the only generation", () => {
   const disruption = { reason: "TerminationByKubelet", message: "disk full" };
   const all = conditions({ apps: { a: "ready" } }, { disruption });
   expect(

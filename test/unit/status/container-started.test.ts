@@ -79,7 +79,7 @@ const cases: Record<string, Row> = {
     { startup: "Success", readiness: "Success" },
     "started and ready",
   ],
-  "one whose liveness probe fails, which is not for its readiness to say": [
+  "one whose liveness probe fails, which readiness does not reflect": [
     liveness,
     running,
     { liveness: "Failure" },

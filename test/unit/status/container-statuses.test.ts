@@ -73,7 +73,7 @@ interface Case {
 
 const cases: Record<string, Case> = {
   "a container the runtime has never had is being created": { expected: fresh },
-  "a container that pulls says why it waits": {
+  "a container that pulls has a waiting reason": {
     facts: { waiting: { a: { reason: "ErrImagePull", message: "no such host" } } },
     expected: {
       ...fresh,
@@ -84,7 +84,7 @@ const cases: Record<string, Case> = {
     facts: { waiting: { a: { reason: "NetworkNotReady" } } },
     expected: { ...fresh, state: { waiting: { reason: "NetworkNotReady" } } },
   },
-  "somebody else's reason is not shown": {
+  "a reason of another container is not shown": {
     facts: { waiting: { b: { reason: "ErrImagePull" } } },
     expected: fresh,
   },
@@ -166,7 +166,7 @@ const cases: Record<string, Case> = {
     instances: [exited(1), anInstance("a", { attempt: 1 })],
     expected: known(1, { ...runs, lastState: ended(1, "Error") }),
   },
-  "newest is the highest attempt, whatever the clock said": {
+  "newest is the highest attempt, whatever the clock": {
     instances: [exited(1, { createdAt: 9_000_000 }), anInstance("a", { attempt: 1, createdAt: 0 })],
     expected: known(1, { ...runs, lastState: ended(1, "Error") }),
   },
@@ -270,7 +270,7 @@ const cases: Record<string, Case> = {
     facts: { waiting: crashLoop, replaced: ["a-0"] },
     expected: known(0, { state: crashLooping, lastState: ended(0, "Completed") }),
   },
-  "that an earlier instance was replaced says nothing of this one": {
+  "the replacement of an earlier instance does not affect this one": {
     instances: [exited(0, { attempt: 1, id: "a-1" })],
     restartPolicy: "OnFailure",
     facts: { waiting: crashLoop, replaced: ["a-0"] },
@@ -296,7 +296,7 @@ const cases: Record<string, Case> = {
     facts: { starting: ["a"] },
     expected: known(0, { state: ended(1, "Error") }),
   },
-  "the signal that the spec asks for is told": {
+  "the stop signal of the spec is reported": {
     instances: [anInstance("a")],
     spec: { containers: [aContainer("a", { lifecycle: { stopSignal: "SIGUSR1" } })] },
     expected: known(0, { ...runs, stopSignal: "SIGUSR1" }),

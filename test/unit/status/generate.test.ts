@@ -149,7 +149,7 @@ describe("conditions", () => {
     });
   });
 
-  test("a disruption is said once and stays, with its time", () => {
+  test("a disruption is reported once and stays, with its time", () => {
     const disruption = { reason: "TerminationByKubelet", message: "the disk is full" };
     const first = generate({ observed: running, facts: { failed: true, disruption } });
     const kept = first.conditions[0];
@@ -209,13 +209,13 @@ describe("addresses", () => {
     expect(generate({ observed, previous }).podIP).toBeUndefined();
   });
 
-  test("of the node stay while they cannot be told", () => {
+  test("of the node stay while they cannot be read", () => {
     const previous = generate({ observed: running });
     const { hostIP, hostIPs } = generate({ observed: running, previous, hostIPs: [] });
     expect([hostIP, hostIPs]).toEqual(["192.0.2.7", [{ ip: "192.0.2.7" }]]);
   });
 
-  test("are absent where nobody knows them", () => {
+  test("are absent while unknown", () => {
     const status = generate({ hostIPs: [] });
     expect(Object.keys(status)).toEqual([
       "observedGeneration",

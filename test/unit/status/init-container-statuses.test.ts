@@ -75,7 +75,7 @@ const cases: Record<string, Case> = {
     instances: [anInstance("i", { state: "Created" })],
     expected: ["#0 ContainerCreating", initializing, initializing, initializing],
   },
-  "one that cannot get its image says so, the others wait": {
+  "one without its image has that reason, the others wait": {
     facts: { waiting: { i: { reason: "ImagePullBackOff" } } },
     expected: ["#0 ImagePullBackOff", initializing, initializing, initializing],
   },
@@ -150,7 +150,7 @@ const cases: Record<string, Case> = {
     instances: [exited("i", 0), exited("j", 0), anInstance("a")],
     expected: [done, initializing, done, up],
   },
-  "in a new sandbox one that was done is to run again, and says why it does not": {
+  "in a new sandbox a completed one runs again, and has a waiting reason until then": {
     instances: [exited("i", 0), exited("a", 137)],
     sandboxes: [aSandbox({ state: "NotReady" }), aSandbox({ attempt: 1 })],
     facts: { waiting: { i: { reason: "ErrImagePull" } } },
@@ -193,7 +193,7 @@ describe("statuses of a pod with init containers", () => {
     expect(initContainerStatuses.map(({ name }) => name)).toEqual(["i", "s", "j"]);
   });
 
-  test("a collected record says that it is an assumption", () => {
+  test("a collected record is marked as an assumption", () => {
     const [first] = statuses({ instances: whole.slice(1) }).initContainerStatuses;
     expect(first?.state.terminated).toEqual({
       exitCode: 0,

@@ -160,7 +160,7 @@ function always(
   );
 }
 
-describe("whatever the runtime says,", () => {
+describe("whatever the runtime reports,", () => {
   test("a finished pod stays finished, with its reason", () => {
     always((statuses) => {
       const end = statuses.findIndex(({ phase }) => isTerminal(phase));
@@ -226,7 +226,7 @@ describe("whatever the runtime says,", () => {
     });
   });
 
-  test("saying it again says the same", () => {
+  test("generating a status again yields the same", () => {
     always((statuses, of, worlds) => {
       const last = worlds.at(-1);
       const previous = statuses.at(-1);

@@ -149,7 +149,11 @@ const refused: Readonly<Record<string, readonly [given: Case, code: number, said
     `the signature of key ${root.id} does not match`,
   ],
   "a signature over another type": [{ message: retyped() }, 401, `the signature of key ${root.id}`],
-  "a stranger under a known name": [{ message: renamed() }, 401, `the signature of key ${root.id}`],
+  "an unknown key under a known name": [
+    { message: renamed() },
+    401,
+    `the signature of key ${root.id}`,
+  ],
   "a message of another type": [
     { message: by(root, {}, "command") },
     401,
@@ -314,7 +318,7 @@ describe("a signed document", () => {
     });
   });
 
-  test("is told which images its registry may exchange", () => {
+  test("is warned of images with mutable tags", () => {
     const pods = [
       aWrittenPod("web", {
         containers: [
@@ -368,7 +372,7 @@ describe("the accepted document once more", () => {
     expect(answer({ message: by(stranger), stored: plain })).toMatchObject({ code: 401 });
   });
 
-  test("stays signed when it comes plain where nobody has to sign", () => {
+  test("stays signed when it arrives unsigned where signatures are not required", () => {
     const keys = keyring(undefined, false);
     expect(answer({ message: written(), keys, stored })).toEqual({ type: "Unchanged" });
   });

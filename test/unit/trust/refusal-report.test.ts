@@ -7,7 +7,7 @@ const HOUR = 3_600_000;
 const refusal = (digest: string, message = "no") => ({ code: 410, digest, message, generation: 3 });
 
 describe("the memory of refusals", () => {
-  test("tells a new refusal at once", () => {
+  test("reports a new refusal at once", () => {
     const clock = new VirtualClock();
     const memory = new RefusalMemory(clock);
     expect(memory.last()).toBeUndefined();
@@ -17,7 +17,7 @@ describe("the memory of refusals", () => {
     expect(memory.last()).toMatchObject({ digest: "b", count: 1 });
   });
 
-  test("counts a repetition and tells it once an hour, whatever the wall clock does", async () => {
+  test("counts a repetition and reports it once an hour, whatever the wall clock does", async () => {
     const clock = new VirtualClock();
     const memory = new RefusalMemory(clock);
     memory.note(refusal("a"));
@@ -30,13 +30,13 @@ describe("the memory of refusals", () => {
     expect(memory.last()).toEqual({ ...refusal("a"), at: clock.now(), count: 3 });
   });
 
-  test("rivals that take turns are told once each", () => {
+  test("alternating documents are reported once each", () => {
     const memory = new RefusalMemory(new VirtualClock());
     const told = ["a", "b", "a", "b", "a"].map((digest) => memory.note(refusal(digest)));
     expect(told).toEqual([true, true, false, false, false]);
   });
 
-  test("one digest that is refused for another reason is news", () => {
+  test("one digest that is refused for another reason is reported again", () => {
     const memory = new RefusalMemory(new VirtualClock());
     memory.note(refusal("a"));
     expect(memory.note(refusal("a", "no, because of something else"))).toBe(true);
@@ -49,7 +49,7 @@ describe("the memory of refusals", () => {
     expect(memory.note(refusal("d0"))).toBe(true);
   });
 
-  test("forgets when told so", () => {
+  test("forgets on request", () => {
     const memory = new RefusalMemory(new VirtualClock());
     memory.note(refusal("a"));
     memory.forget();

@@ -77,7 +77,7 @@ const refused: Readonly<
     401,
     "the payload type is",
   ],
-  "a stranger's": [
+  "an unknown key's": [
     bundle({}, stranger),
     AFTER_FIVE,
     401,
@@ -155,14 +155,14 @@ describe("a TrustBundle", () => {
     },
   );
 
-  test("that is the accepted one changes nothing, whoever signed it this time", () => {
+  test("that is the accepted one changes nothing, whatever its signer", () => {
     expect(judge(FIVE, AFTER_FIVE)).toEqual({ type: "Unchanged" });
     expect(judge(bundle({ version: 5, root: [first] }, stranger), AFTER_FIVE)).toEqual({
       type: "Unchanged",
     });
   });
 
-  test("is not looked into before a root key has vouched for it", () => {
+  test("is not parsed before a root key has verified it", () => {
     const verdict = judge(signed("trust", "{", stranger), AFTER_FIVE);
     expect(verdict).toMatchObject({ code: 401 });
   });

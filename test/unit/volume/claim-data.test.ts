@@ -32,7 +32,7 @@ function remove(users: ClaimUsers, fail?: string) {
 
 const nobody: ClaimUsers = { pods: [], strangers: [], areKnown: true };
 
-describe("who uses a claim", () => {
+describe("pods that use a claim", () => {
   test("pods of its namespace that mount it, each once", () => {
     const pods = [
       user("web"),
@@ -54,21 +54,21 @@ describe("who uses a claim", () => {
 });
 
 describe("the data of a claim", () => {
-  test("goes when nobody uses it", () => {
+  test("is removed when no pod uses it", () => {
     expect(remove({ ...nobody, pods: [user("web", "other")] })).toEqual({
       outcome: { type: "Removed" },
       removed: ["data"],
     });
   });
 
-  test("stays while somebody does", () => {
+  test("stays while a pod uses it", () => {
     expect(remove({ ...nobody, pods: [user("web")] })).toEqual({
       outcome: { type: "InUse", pods: ["default/web"] },
       removed: [],
     });
   });
 
-  test("stays while nobody knows what runs, as right after the start", () => {
+  test("stays while the running pods are unknown, as right after the start", () => {
     const { outcome, removed } = remove({ ...nobody, areKnown: false });
     expect(removed).toEqual([]);
     expect(outcome).toEqual({
@@ -77,7 +77,7 @@ describe("the data of a claim", () => {
     });
   });
 
-  test("that cannot be removed is said", () => {
+  test("that cannot be removed is reported", () => {
     expect(remove(nobody, "busy").outcome).toEqual({ type: "Failed", message: "busy" });
   });
 

@@ -15,7 +15,7 @@ const cases: Record<string, readonly [EmptyDirMedium, readonly ResourceList[], n
     [{ "hugepages-2Mi": "4Mi" }, { "hugepages-2048Ki": "4Mi" }],
     2 * MI,
   ],
-  "the size that the medium says": [
+  "the size of the medium": [
     "HugePages-1Gi",
     [{ "hugepages-2Mi": "4Mi", "hugepages-1Gi": "1Gi" }],
     1024 * MI,

@@ -33,7 +33,7 @@ describe("hostPathAction", () => {
     expect(actions.map((action) => LETTERS[action.type]).join("")).toBe(expected);
   });
 
-  test("a refusal says what was wanted and what is there", () => {
+  test("a refusal names the required type and the present one", () => {
     expect(hostPathAction("/dev/x", "CharDevice", undefined)).toEqual({
       type: "Refuse",
       message: "hostPath type check failed: /dev/x is not a character device: it does not exist",

@@ -108,7 +108,7 @@ describe("a volume shows", () => {
       ["x 644 1", "y 644 1"],
     ],
     "an empty configMap as nothing": [configMap(), [], objects({})],
-    "a missing configMap as an error that says where it was looked for": [
+    "a missing configMap as an error that names its namespace": [
       configMap({ name: "gone" }),
       [`configmap "gone" not found in namespace "default": ${WHERE}`],
     ],

@@ -254,7 +254,7 @@ describe("a refused object", () => {
       value: written("PersistentVolumeClaim", {}),
       says: ["Required spec: Required value"],
     },
-    "is a claim that says nothing": {
+    "is a claim without fields": {
       value: written("PersistentVolumeClaim", { spec: {} }),
       says: [
         "Required spec.accessModes: Required value: at least 1 access mode is required",
@@ -304,7 +304,7 @@ test.each([
 });
 
 describe("lists", () => {
-  test("of one kind hold items that do not say it", () => {
+  test("of one kind hold items without apiVersion and kind", () => {
     const metadata = { name: "x" };
     for (const kind of ["ConfigMap", "Secret"]) {
       const { objects } = decode({ apiVersion: "v1", kind: `${kind}List`, items: [{ metadata }] });
@@ -335,7 +335,7 @@ describe("lists", () => {
   });
 });
 
-test("a misspelt kind is told what it is", () => {
+test("a misspelt kind is refused with a suggestion", () => {
   const { errors, refusedKinds } = decode(written("ConfigMaps", {}));
   expect(refusedKinds).toEqual([]);
   expect(errors.map(({ message }) => message)).toEqual([
@@ -360,7 +360,7 @@ describe("a checkpoint is read leniently", () => {
   });
 });
 
-test("nothing that is said of a Secret holds any of its content", () => {
+test("errors about a Secret never contain its content", () => {
   const marker = "hunter2";
   const content = fc.constantFrom<unknown>(
     marker,

@@ -32,7 +32,7 @@ function specOf(value: object): PodSpec | undefined {
 }
 
 describe("defaults", () => {
-  test("a pod that says nothing means what Kubernetes says it means", () => {
+  test("a minimal pod has Kubernetes' defaults", () => {
     expect(specOf(pod())).toEqual({
       initContainers: [],
       containers: [
@@ -193,7 +193,7 @@ describe("origin", () => {
     expect(refusedKinds.map(({ code }) => code)).toEqual(["UnsupportedKind"]);
   });
 
-  test("a kind that is no text says so", () => {
+  test("a kind that is not a string is refused as such", () => {
     expect(decodeObject({ apiVersion: "v1", kind: 5 }, context).errors).toMatchObject([
       { code: "Invalid", path: "kind", message: "Invalid value: 5: must be a string" },
     ]);
@@ -317,7 +317,7 @@ describe("whatever comes", () => {
     );
   });
 
-  test("a manifest with a piece cut out never throws and always says something", () => {
+  test("a truncated manifest never throws and always yields a pod or errors", () => {
     const text = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  restartPolicy: Never\n  containers:\n    - name: a\n      image: busybox:1\n      args: ["1"]\n`;
     fc.assert(
       fc.property(fc.nat(text.length), fc.nat(30), (from, length) => {

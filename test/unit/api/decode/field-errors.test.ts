@@ -10,7 +10,7 @@ import {
 const locate = (): { line: number; column: number } => ({ line: 1, column: 1 });
 
 describe("Findings", () => {
-  test("tells a hundred errors and how many more there are", () => {
+  test("reports a hundred errors and the number of the others", () => {
     const findings = new Findings({ locate, lenient: false });
     for (let index = 0; index < MAX_FINDINGS + 7; index++)
       findings.fail(["spec", index], "Invalid", `${index}`);
@@ -25,7 +25,7 @@ describe("Findings", () => {
     expect(findings.warnings).toEqual([]);
   });
 
-  test("tells a hundred warnings and how many more there are, but refuses nothing", () => {
+  test("reports a hundred warnings and the number of the others, and refuses nothing", () => {
     const findings = new Findings({ locate, lenient: false, unknownFields: "warn" });
     for (let index = 0; index <= MAX_FINDINGS; index++) findings.unknown(["a"], () => "unknown");
     expect(findings.warnings.length).toBe(MAX_FINDINGS + 1);
@@ -36,7 +36,7 @@ describe("Findings", () => {
     expect(findings.errors).toEqual([]);
   });
 
-  test("of many objects tells a hundred, and of each later one the first in few words", () => {
+  test("reports a hundred for many objects, and one short error for each later object", () => {
     const budget = new FindingsBudget();
     let looked = 0;
     const message = hinted("unknown field", () => ` ${(looked += 1)}`);
@@ -51,7 +51,7 @@ describe("Findings", () => {
     expect(told[4]).toEqual(["unknown field", "and 59 more errors"]);
   });
 
-  test("asks for no message that is not told", () => {
+  test("computes no message that is not reported", () => {
     const findings = new Findings({ locate, lenient: false });
     let asked = 0;
     const message = (): string => {
@@ -62,7 +62,7 @@ describe("Findings", () => {
     expect(asked).toBe(MAX_FINDINGS);
   });
 
-  test("keeps every rewrite, however few warnings are told", () => {
+  test("keeps every rewrite, however few warnings are reported", () => {
     const findings = new Findings({ locate, lenient: false });
     const times = 2 * MAX_FINDINGS;
     for (let index = 0; index < times; index++) {

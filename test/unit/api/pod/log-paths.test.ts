@@ -14,7 +14,7 @@ test("a container's log lies where Kubernetes has it", () => {
   );
 });
 
-test("a directory's name says whose it is", () => {
+test("a directory is named after its pod", () => {
   const entry = podLogDirectory("", pod).slice(1);
   expect(parsePodLogDirectory(entry)).toEqual(pod);
 });

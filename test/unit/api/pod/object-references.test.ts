@@ -82,7 +82,7 @@ describe("references", () => {
     ]);
   });
 
-  test("are told where they were written, though an injected token before them was left out", () => {
+  test("are reported with their written index, although an injected token before them was left out", () => {
     const { pods } = decode(
       writtenPod({
         volumes: [

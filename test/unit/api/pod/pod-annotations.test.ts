@@ -177,7 +177,7 @@ describe("agent/depends-on", () => {
       [{ namespace: "infra", name: "db", state: "Ready" }],
       "db:Healthy: must wait for Ready, Running or Succeeded",
     ],
-    "says which state was probably meant": [
+    "suggests the state that was probably meant": [
       "db:running",
       [],
       "db:running: must wait for Ready, Running or Succeeded (did you mean Running?)",

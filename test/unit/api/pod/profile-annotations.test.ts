@@ -45,7 +45,7 @@ describe("AppArmor by annotation", () => {
       annotated({ "container.apparmor.security.beta.kubernetes.io/b": "unconfined" }),
       'metadata.annotations[container.apparmor.security.beta.kubernetes.io/b]: Invalid value: "b": container not found',
     ],
-    "a word that is no profile": [
+    "an unknown profile": [
       annotated({ [KEY]: "default" }),
       `metadata.annotations[${KEY}]: Invalid value: "default": must be "runtime/default", "unconfined" or "localhost/NAME"`,
     ],
@@ -72,7 +72,7 @@ describe("AppArmor by annotation", () => {
   });
 });
 
-test("seccomp by annotation is not read, and says so", () => {
+test("seccomp by annotation is ignored with a warning", () => {
   const pod = annotated({
     "seccomp.security.alpha.kubernetes.io/pod": "runtime/default",
     "container.seccomp.security.alpha.kubernetes.io/a": "unconfined",

@@ -40,7 +40,7 @@ test.each([
   ["agent/progress-deadline-seconds", "9999999999"],
   ["agent/on-failure", "Rollback"],
   ["agent/update-strategy", "recreate"],
-])("%s: %s says nothing", (key, value) => {
+])("%s: %s has no effect", (key, value) => {
   expect(policyOf(annotated({ [key]: value }), DEFAULT_POLICY)).toEqual(DEFAULT_POLICY);
 });
 

@@ -21,7 +21,7 @@ const USB = { hostPath: "/dev/ttyUSB0", containerPath: "/dev/ttyUSB0", permissio
 const I2C = { hostPath: "/dev/i2c-1", containerPath: "/dev/i2c-0", permissions: "rw" };
 
 describe("the devices of a container", () => {
-  test("are none unless somebody asks", () => {
+  test("are none unless the annotation names them", () => {
     expect(devices("")).toEqual({ devices: [], cdiNames: [] });
   });
 

@@ -7,7 +7,7 @@ const config = { priorityClasses: { high: 1_000, low: -5 } };
 const cases: Readonly<
   Record<string, readonly [spec: Parameters<typeof aPod>[0], priority: number]>
 > = {
-  "a pod that says nothing has none": [{}, 0],
+  "a pod without a class has none": [{}, 0],
   "a number counts without a class": [{ priority: 7 }, 7],
   "a class of the configuration counts before the number": [
     { priorityClassName: "low", priority: 7 },
@@ -21,7 +21,7 @@ const cases: Readonly<
     { priorityClassName: "system-node-critical" },
     2_000_001_000,
   ],
-  "a class that nobody knows leaves the number": [{ priorityClassName: "gone", priority: 3 }, 3],
+  "an unknown class leaves the number": [{ priorityClassName: "gone", priority: 3 }, 3],
   "the name of something every object has is no class": [{ priorityClassName: "toString" }, 0],
 };
 

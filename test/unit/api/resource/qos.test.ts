@@ -80,12 +80,12 @@ const cases: Record<string, Case> = {
     ],
     expected: "BestEffort",
   },
-  "what the pod as a whole says goes before its containers: Guaranteed": {
+  "resources of the pod have precedence over those of its containers: Guaranteed": {
     pod: full,
     resources: [none, { limits: {}, requests: { cpu: "1m" } }],
     expected: "Guaranteed",
   },
-  "what the pod as a whole says goes before its containers: Burstable": {
+  "resources of the pod have precedence over those of its containers: Burstable": {
     pod: { limits: { cpu: "2", memory: "64Mi" }, requests: { cpu: "1", memory: "64Mi" } },
     resources: [full],
     expected: "Burstable",

@@ -51,7 +51,7 @@ describe("merging", () => {
     ]);
   });
 
-  test("nobody may declare the node's own ConfigMap", () => {
+  test("the node's own ConfigMap cannot be declared", () => {
     const mine = named(aConfigMap({ name: "mine" }), "agent-node", "shop");
     const { objects, rejected } = mergeSnapshots(
       [snapshot("file", mine, named(aSecret({}), "agent-node"))],
@@ -62,7 +62,7 @@ describe("merging", () => {
   });
 });
 
-describe("who may use what", () => {
+describe("access of pods to objects", () => {
   const sources = ["file", "http", "mqtt:node", "mqtt:group/kiosks"] as const;
   const readers = (
     object: Parameters<typeof aDesiredObject>[0],
@@ -145,7 +145,7 @@ describe("immutable", () => {
 });
 
 describe("the node's own ConfigMap", () => {
-  test("tells name, labels, groups and architecture", () => {
+  test("contains name, labels, groups and architecture", () => {
     const node = {
       name: "pi-1",
       labels: { site: "berlin", disk: "ssd" },

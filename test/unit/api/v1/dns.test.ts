@@ -48,11 +48,11 @@ describe("dnsPolicy without cluster DNS", () => {
     expect(specOf(writtenPod({ dnsPolicy })).dnsPolicy).toBe(dnsPolicy as "ClusterFirst");
   });
 
-  test("nothing is said where clusterDNS is configured", () => {
+  test("there is no warning where clusterDNS is configured", () => {
     expect(warnings(writtenPod({ dnsPolicy: "ClusterFirst" }), { clusterDNS: true })).toEqual([]);
   });
 
-  test("nothing is said of Default, nor where nothing is written", () => {
+  test("there is no warning for Default, nor without a dnsPolicy", () => {
     expect(warnings(writtenPod({ dnsPolicy: "Default" }))).toEqual([]);
     expect(warnings(writtenPod())).toEqual([]);
   });

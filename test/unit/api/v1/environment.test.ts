@@ -148,7 +148,7 @@ describe("every key of an object as a variable", () => {
   });
 });
 
-test("a container has an open input and a terminal if it says so", () => {
+test("a container has an open input and a terminal if its spec requests them", () => {
   expect(containerOf({ stdin: true, stdinOnce: true, tty: true })).toMatchObject({
     stdin: true,
     stdinOnce: true,

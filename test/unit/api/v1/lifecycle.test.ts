@@ -101,7 +101,7 @@ describe("a lifecycle is refused if", () => {
     ]);
   });
 
-  test("but a bad grace period is said once, not for each sleep", () => {
+  test("but an invalid grace period is reported once, not for each sleep", () => {
     const lifecycle = { preStop: { sleep: { seconds: 3 } } };
     const spec = { terminationGracePeriodSeconds: -1 };
     expect(refusals(writtenPod(spec, { lifecycle }))).toHaveLength(1);
@@ -122,7 +122,7 @@ describe("the message of a container's end", () => {
       { terminationMessagePath: "", terminationMessagePolicy: "" },
       ["/dev/termination-log", "File"],
     ],
-    "is where the author says": [
+    "is at the path that the author writes": [
       { terminationMessagePath: "/m", terminationMessagePolicy: "FallbackToLogsOnError" },
       ["/m", "FallbackToLogsOnError"],
     ],

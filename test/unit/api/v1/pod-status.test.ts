@@ -18,16 +18,16 @@ const idle = { ready: false, started: false };
 
 /** The pod, then `STATUS ready/containers restarts`. */
 const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>> = {
-  "says Running for a running pod": [{}, "Running 1/1 0"],
-  "says the phase while no container is known": [
+  "is Running for a running pod": [{}, "Running 1/1 0"],
+  "is the phase while no container is known": [
     { status: { phase: "Pending", containerStatuses: [] } },
     "Pending 0/1 0",
   ],
-  "says the pod's own reason above its phase": [
+  "is the pod's own reason rather than its phase": [
     { status: { phase: "Failed", reason: "Evicted", containerStatuses: [] } },
     "Evicted 0/1 0",
   ],
-  "says what a container waits for": [
+  "is the waiting reason of a container": [
     {
       status: {
         phase: "Pending",
@@ -36,7 +36,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "ContainerCreating 0/1 0",
   ],
-  "says CrashLoopBackOff and counts the restarts": [
+  "is CrashLoopBackOff, with the restarts counted": [
     {
       status: {
         phase: "Running",
@@ -47,7 +47,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "CrashLoopBackOff 0/1 4",
   ],
-  "says Completed for a pod that finished well": [
+  "is Completed for a pod that succeeded": [
     {
       status: {
         phase: "Succeeded",
@@ -56,7 +56,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Completed 0/1 0",
   ],
-  "says Error for a pod that failed": [
+  "is Error for a pod that failed": [
     {
       status: {
         phase: "Failed",
@@ -65,7 +65,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Error 0/1 0",
   ],
-  "says the exit code if there is no reason": [
+  "is the exit code if there is no reason": [
     {
       status: {
         phase: "Failed",
@@ -74,7 +74,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "ExitCode:3 0/1 0",
   ],
-  "says the signal if there is no reason but a signal": [
+  "is the signal if there is a signal and no reason": [
     {
       status: {
         phase: "Failed",
@@ -83,7 +83,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Signal:9 0/1 0",
   ],
-  "lets the first container with something to say speak": [
+  "is the reason of the first container that has one": [
     {
       spec: { containers: [{ name: "a" }, { name: "b" }, { name: "c" }] },
       status: {
@@ -97,7 +97,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "ImagePullBackOff 1/3 0",
   ],
-  "says Running if one finished well, another runs and the pod is Ready": [
+  "is Running if one container completed, another runs and the pod is Ready": [
     {
       spec: { containers: [{ name: "a" }, { name: "b" }] },
       status: {
@@ -108,7 +108,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Running 1/2 0",
   ],
-  "says NotReady if one finished well, another runs and the pod is not Ready": [
+  "is NotReady if one container completed, another runs and the pod is not Ready": [
     {
       spec: { containers: [{ name: "a" }, { name: "b" }] },
       status: {
@@ -123,7 +123,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     { status: { containerStatuses: [aStatus("a", { ready: false })] } },
     "Running 0/1 0",
   ],
-  "says Terminating for a pod that is being stopped": [
+  "is Terminating for a pod that is being stopped": [
     { metadata: { deletionTimestamp: "2026-01-01T00:00:09Z" } },
     "Terminating 1/1 0",
   ],
@@ -145,7 +145,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     { status: { conditions: [{ type: "agent/UpdatePending", status: "False" }] } },
     "Running 1/1 0",
   ],
-  "says how far initialisation is": [
+  "shows the progress of initialisation": [
     {
       spec: { initContainers: [{ name: "i" }, { name: "j" }] },
       status: {
@@ -159,7 +159,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Init:1/2 0/1 0",
   ],
-  "says what an init container waits for, and counts only the init restarts": [
+  "is the waiting reason of an init container, with only the init restarts counted": [
     {
       spec: { initContainers: [{ name: "i" }] },
       status: {
@@ -172,7 +172,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Init:CrashLoopBackOff 0/1 2",
   ],
-  "says how an init container failed": [
+  "shows how an init container failed": [
     {
       spec: { initContainers: [{ name: "i" }] },
       status: {
@@ -204,7 +204,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Init:0/1 0/2 0",
   ],
-  "says what the app container does once the pod is Initialized": [
+  "is the state of the app container once the pod is Initialized": [
     {
       spec: { initContainers: [{ name: "i" }] },
       status: {
@@ -218,7 +218,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Error 0/1 0",
   ],
-  "says which sidecar is down beside a running container": [
+  "shows the sidecar that is down beside a running container": [
     {
       spec: { initContainers: [{ name: "s", restartPolicy: "Always" }] },
       status: {
@@ -252,7 +252,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Init:0/2 1/3 0",
   ],
-  "says PodInitializing between the last init container and the first app container": [
+  "is PodInitializing between the last init container and the first app container": [
     {
       spec: { initContainers: [{ name: "i" }] },
       status: {
@@ -266,7 +266,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "PodInitializing 0/1 0",
   ],
-  "says Init:0/2 while the first of two sidecars runs and has not started": [
+  "is Init:0/2 while the first of two sidecars runs and has not started": [
     {
       spec: twoSidecars,
       status: {
@@ -280,7 +280,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Init:0/2 0/3 3",
   ],
-  "says Init:1/2 while the second of two sidecars has not started, and counts the ready one": [
+  "is Init:1/2 while the second of two sidecars has not started, with the ready one counted": [
     {
       spec: twoSidecars,
       status: {
@@ -309,7 +309,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Running 1/3 7",
   ],
-  "says Completed for a pod that finished well, however its sidecars were stopped": [
+  "is Completed for a pod that succeeded, however its sidecars were stopped": [
     {
       spec: twoSidecars,
       status: {
@@ -340,7 +340,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Completed 0/3 0",
   ],
-  "says how an init container ended if there is no reason": [
+  "is the exit code of an init container if there is no reason": [
     {
       spec: { initContainers: [{ name: "i" }] },
       status: {
@@ -350,7 +350,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Init:ExitCode:3 0/1 0",
   ],
-  "says Terminating for a pod that is stopped while it is initialized": [
+  "is Terminating for a pod that is stopped during initialisation": [
     {
       metadata: { deletionTimestamp: "2026-01-01T00:00:09Z" },
       spec: { initContainers: [{ name: "i" }] },
@@ -361,7 +361,7 @@ const cases: Readonly<Record<string, readonly [pod: PodParts, expected: string]>
     },
     "Terminating 0/1 0",
   ],
-  "says the pod's own reason for one that failed at its deadline": [
+  "is the pod's own reason for one that failed at its deadline": [
     {
       status: {
         phase: "Failed",

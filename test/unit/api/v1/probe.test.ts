@@ -20,7 +20,7 @@ function liveness(probe: object): Probe | undefined {
 describe("a probe as written", () => {
   const exec: ProbeHandler = { type: "exec", command: ["true"] };
   const cases: Readonly<Record<string, { readonly probe: object; readonly expected: Probe }>> = {
-    "that says nothing of times has Kubernetes' times": {
+    "without times has Kubernetes' defaults": {
       probe: EXEC,
       expected: { handler: exec, ...DEFAULTS },
     },
@@ -174,7 +174,7 @@ describe("a probe is refused if", () => {
       { ...EXEC, failureThreshold: -1 },
       ".failureThreshold: Invalid value: -1: must be greater than or equal to 0",
     ],
-    "its period is longer than Kubernetes can say": [
+    "its period exceeds Kubernetes' maximum": [
       { ...EXEC, periodSeconds: 2 ** 31 },
       ".periodSeconds: Invalid value: 2147483648: must be less than or equal to 2147483647",
     ],

@@ -62,7 +62,7 @@ describe("what is written is kept in canonical text", () => {
 });
 
 describe("fractions of a byte", () => {
-  test("are rounded up, which is said", () => {
+  test("are rounded up, with a warning", () => {
     const resources = { limits: { memory: "512m", "ephemeral-storage": "0.5" } };
     expect(warnings(writtenPod({}, { resources }))).toEqual([
       'spec.containers[0].resources.limits[memory]: fractional byte value "512m" is rounded up to whole bytes; 512Mi may be meant',

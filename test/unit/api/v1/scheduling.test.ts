@@ -73,7 +73,7 @@ describe("what is written is what is kept", () => {
     ]);
   });
 
-  test("what affinity only prefers, and what it says of other pods, is nothing", () => {
+  test("preferred node affinity and pod affinity are ignored", () => {
     const affinity = {
       nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }] },
       podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{}] },
@@ -188,7 +188,7 @@ const cases: Readonly<Record<string, readonly [spec: object, ...errors: string[]
     expression({ key: "a", operator: "Gt", values: ["1", "2"] }),
     `${ONE}.values: Required value: must be specified single value when \`operator\` is 'Lt' or 'Gt'`,
   ],
-  "Lt with a word": [
+  "Lt with a value that is not a number": [
     expression({ key: "a", operator: "Lt", values: ["five"] }),
     `${ONE}.values[0]: Invalid value: "five": must be an integer when \`operator\` is 'Lt' or 'Gt'`,
   ],
@@ -228,7 +228,7 @@ const cases: Readonly<Record<string, readonly [spec: object, ...errors: string[]
     { tolerations: [{ key: "a", value: "b c" }] },
     `spec.tolerations[0].value: Invalid value: "b c": ${VALUE_RULE}`,
   ],
-  "a toleration compared with a word": [
+  "a toleration compared with a value that is not a number": [
     { tolerations: [{ key: "a", operator: "Lt", value: "b" }] },
     "spec.tolerations[0].value: Invalid value: \"b\": must be an integer when `operator` is 'Lt' or 'Gt'",
   ],
@@ -277,6 +277,6 @@ test.each(Object.entries(cases))("refused: %s", (_, [spec, ...errors]) => {
   expect(refusals(writtenPod(spec))).toEqual(errors);
 });
 
-test("a pod for another node is passed over, whatever it says", () => {
+test("a pod for another node is skipped, whatever its spec", () => {
   expect(refusals(writtenPod({ nodeName: "pi-9", priority: "high" }))).toEqual([]);
 });

@@ -32,7 +32,7 @@ describe("a mount", () => {
       read: { subPathExpr: "$(POD)/x" },
     },
     "of no part shows all": { written: { subPath: "", subPathExpr: "" }, read: {} },
-    "without propagation says nothing of it": { written: { mountPropagation: "None" }, read: {} },
+    "without propagation has none": { written: { mountPropagation: "None" }, read: {} },
     "may see what the host mounts": {
       written: { mountPropagation: "HostToContainer" },
       read: { mountPropagation: "HostToContainer" },

@@ -149,7 +149,7 @@ describe("a volume", () => {
       written: { image: { reference: "registry/x:latest" } },
       read: { image: { reference: "registry/x:latest", pullPolicy: "Always" } },
     },
-    "of an image may say how it is pulled": {
+    "of an image may have a pull policy": {
       written: { image: { reference: "registry/x:latest", pullPolicy: "Never" } },
       read: { image: { reference: "registry/x:latest", pullPolicy: "Never" } },
     },
@@ -351,7 +351,7 @@ describe("a volume", () => {
     expect(spec.containers[0]?.volumeMounts).toEqual([]);
   });
 
-  test("a token that somebody asks for is refused", () => {
+  test("a projected serviceAccountToken is refused", () => {
     const [first] = refused({ projected: { sources: [{ serviceAccountToken: { path: "t" } }] } });
     expect(first).toStartWith("spec.volumes[0].projected.sources[0].serviceAccountToken:");
   });

@@ -79,7 +79,7 @@ describe("documents", () => {
     expect(valueOf("\uFEFFa: x\r\n")).toEqual({ a: "x" });
   });
 
-  test("merge keys give what a map does not say itself", () => {
+  test("merge keys provide entries that a map does not have itself", () => {
     const text =
       "b: &b { x: 1, y: 2 }\nc: &c { y: 3, z: 4 }\nd: { <<: [*b, *c], x: 5 }\ne: { '<<': 1 }\n";
     expect(valueOf(text)).toMatchObject({ d: { x: 5, y: 2, z: 4 }, e: { "<<": 1 } });

@@ -50,7 +50,7 @@ describe("a selector", () => {
     expect(matches(written)).toBe("refused");
   });
 
-  test("that is refused says how to write one", () => {
+  test("that is refused explains the syntax", () => {
     const selector = parseSelector("a=b=c");
     expect(selector.ok ? "" : selector.errors[0]?.message).toBe(
       'invalid selector "a=b=c": cannot read "a=b=c"; write a=b, a!=b, a, !a, or a in (b,c)',

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { RESOURCES } from "../../../../src/cli/get/resources.ts";
 import { wordsOf } from "../../../../src/cli/get/resource.ts";
 
-test("no word means two resources", () => {
+test("no name is shared by two resources", () => {
   const words = RESOURCES.flatMap(wordsOf);
   expect(words).toEqual([...new Set(words)]);
 });

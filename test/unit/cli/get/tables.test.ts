@@ -45,7 +45,7 @@ test("a table looks like kubectl's", () => {
   );
 });
 
-test("the wide table of all namespaces says where a pod comes from", () => {
+test("the wide table of all namespaces shows the source of a pod", () => {
   const pod = aPod({
     metadata: {
       namespace: "shop",
@@ -171,7 +171,7 @@ describe("the node's row", () => {
     expect(rowOf(NODE, aNode({ conditions }), NARROW)[1]).toBe("NotReady,DuplicateIdentity");
   });
 
-  test("survives a node that says nothing", () => {
+  test("accepts a node without facts", () => {
     const bare = { kind: "Node", metadata: { name: "pi-1" }, status: {} };
     expect(rowOf(NODE, bare, NARROW)).toEqual(["pi-1", "NotReady", "<unknown>", ""]);
   });

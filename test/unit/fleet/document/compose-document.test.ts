@@ -63,7 +63,7 @@ describe("composeDocument", () => {
     allowEmpty: false,
   } as const;
 
-  test("decides target and version, whatever the document says", () => {
+  test("sets target and version, whatever the document contains", () => {
     const text = `${WHOLE}generation: 99\ntarget: {node: pi-1, fleet: acme}\nepoch: old\npolicy: {atomic: false}\n`;
     expect(composeDocument({ ...base, input: input(text), epoch: "e1" })).toEqual({
       apiVersion: "agent/v1",
@@ -77,7 +77,7 @@ describe("composeDocument", () => {
     });
   });
 
-  test("says that nothing is meant only when it is", () => {
+  test("sets the flag of an intended empty list only for an empty list", () => {
     const empty = input("kind: DesiredState\nresources: []\n");
     expect(composeDocument({ ...base, input: empty })).not.toHaveProperty("allowEmpty");
     expect(composeDocument({ ...base, input: empty, allowEmpty: true })).toMatchObject({

@@ -20,7 +20,7 @@ const cases: Readonly<
     [pod("b"), { spec: {}, metadata: { name: "a" }, kind: "Pod", apiVersion: "v1" }],
     [],
   ],
-  "tells what comes and what goes": [
+  "lists additions and removals": [
     [pod("old")],
     [pod("new", {}, { namespace: "shop" })],
     ["- Pod default/old", "+ Pod shop/new"],

@@ -27,7 +27,7 @@ describe("nextVersion", () => {
       { retained: retained("e1", 4), nodes: [] },
       { ok: true, epoch: "e1", generation: 5 },
     ],
-    "locks nobody out when the broker was emptied": [
+    "exceeds the nodes' generation when the broker lost its documents": [
       { retained: undefined, nodes: [node("a", "e1", 9), node("b", "e1", 3)] },
       { ok: true, epoch: "e1", generation: 10 },
     ],
@@ -62,7 +62,7 @@ describe("nextVersion", () => {
         why: 'node a is in epoch "e1" and node b in "e2"; choose one with --epoch, nodes of the other answer 409 until "agent trust reset"',
       },
     ],
-    "does not believe what nobody can have counted up to": [
+    "ignores an implausibly high generation": [
       { retained: retained("", 3), nodes: [node("a", "", 2 ** 40 + 1)] },
       {
         ok: false,

@@ -33,8 +33,8 @@ const cases: Readonly<
     ]
   >
 > = {
-  "waits for a node that has said nothing": [undefined, "Waiting", "has not reported yet"],
-  "says that the node is away": [
+  "waits for a node that has not reported": [undefined, "Waiting", "has not reported yet"],
+  "shows that the node is offline": [
     undefined,
     "Waiting",
     "has not reported yet, it is lost and takes the document when it is back",
@@ -63,7 +63,7 @@ const cases: Readonly<
     "Waiting",
     "Downloading 3/5: pod web",
   ],
-  "waits while an update is held, and says by whom": [
+  "waits while an update is held, and names the holder": [
     { ...own, phase: "Held", code: 423, message: "pod default/web: locked by container app" },
     "Waiting",
     "Held: pod default/web: locked by container app",
@@ -95,7 +95,7 @@ const cases: Readonly<
     "Waiting",
     "still has generation 6 (Healthy)",
   ],
-  "fails when somebody else has the generation": [
+  "fails when another document has the generation": [
     { ...old, generation: 7, digest: "sha256:rival" },
     "Failed",
     "has generation 7 from another operator (sha256:rival)",

@@ -61,7 +61,7 @@ describe("an httpGet handler", () => {
     expect(url(handler)).toBe(expected);
   });
 
-  test("means nobody as long as the pod has no address", () => {
+  test("has no target while the pod has no address", () => {
     const handler = {
       type: "httpGet",
       path: "/",
@@ -91,8 +91,8 @@ describe("an httpGet handler", () => {
     return found.ok ? found.target.headers.map(({ name, value }) => `${name}: ${value}`) : [];
   };
   const sent: Readonly<Record<string, readonly [actual: string[], expected: string[]]>> = {
-    "says who asks": [headers(), ["User-Agent: kube-probe/1.36", "Accept: */*"]],
-    "says what the author wants, as often as wanted": [
+    "contain the user agent": [headers(), ["User-Agent: kube-probe/1.36", "Accept: */*"]],
+    "contain the author's headers, repeated ones too": [
       headers(["X-A", "1"], ["X-A", "2"], ["accept", "text/plain"], ["user-agent", "me"]),
       ["X-A: 1", "X-A: 2", "accept: text/plain", "user-agent: me"],
     ],
@@ -105,7 +105,7 @@ describe("an httpGet handler", () => {
       headers(["Host", ""]),
       ["User-Agent: kube-probe/1.36", "Accept: */*"],
     ],
-    "says nothing about a body that is not there": [
+    "omit headers of a body": [
       headers(["Content-Length", "5"], ["Transfer-Encoding", "chunked"], ["Accept", ""]),
       ["User-Agent: kube-probe/1.36"],
     ],

@@ -12,8 +12,8 @@ const config = (systemd: unknown): string =>
 test.each([
   ["the default runtime uses systemd", config(true), "systemd"],
   ["the default runtime does not", config(false), "cgroupfs"],
-  ["it says nothing", config(undefined), "cgroupfs"],
-  ["the runtime tells no configuration", undefined, "cgroupfs"],
+  ["the runtime reports no driver", config(undefined), "cgroupfs"],
+  ["the runtime reports no configuration", undefined, "cgroupfs"],
   ["the configuration is no JSON", "runc: {}", "cgroupfs"],
   ["the configuration is something else", "[]", "cgroupfs"],
 ] as const)("%s", (_, text, driver) => {

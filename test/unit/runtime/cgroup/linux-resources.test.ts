@@ -113,7 +113,7 @@ describe("linuxResources", () => {
       { limitsSwap: true },
       { memorySwapLimitInBytes: BigInt(GiB) },
     ],
-    ["version 1 where swap cannot be limited: nothing is said of it", {}, {}],
+    ["version 1 where swap cannot be limited: no swap limit", {}, {}],
     [
       "version 2: no swap, and a container is killed as a whole",
       { cgroupVersion: 2, limitsSwap: true },
@@ -135,7 +135,7 @@ describe("linuxResources", () => {
   });
 });
 
-describe("who is killed first", () => {
+describe("order of out-of-memory kills", () => {
   const score = (one: Container, spec: Partial<PodSpec>): bigint | undefined =>
     linuxResources(one, { spec: aPod(spec).spec, cgroupVersion: 1, memoryBytes: 4 * GiB })
       .oomScoreAdj;

@@ -129,7 +129,7 @@ test("with systemd the runtime makes the slices, and the limits follow", () => {
 describe("what the kernel lacks", () => {
   const limited = aDesiredPod(asking("limited", { limits: { memory: "64Mi" } }));
 
-  test("is told once where nobody relies on it", () => {
+  test("is logged once where no limit requires it", () => {
     const { cgroups, lines } = aWorld({ controllers: ["pids"] });
     cgroups.prepare(plain);
     cgroups.prepare(plain);

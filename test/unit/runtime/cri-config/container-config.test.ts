@@ -206,7 +206,7 @@ describe("containerConfig", () => {
     expect(containerConfig(aDesiredPod(), aContainer("a"), without).mounts).toEqual([]);
   });
 
-  test("its stop signal is asked for where the runtime hears of it, else refused with a way out", () => {
+  test("its stop signal is passed on where the runtime supports it, else refused with a remedy", () => {
     const of = (stopSignal: string, can: boolean): ReturnType<typeof containerConfig> =>
       configOf({ lifecycle: { stopSignal } }, can ? { features: ALL_FEATURES } : {});
     expect(of("SIGRTMIN+3", true).stopSignal).toBe(Signal.SIGRTMINPLUS3);
@@ -225,7 +225,7 @@ describe("containerConfig", () => {
     });
   });
 
-  test("says what it read of ConfigMaps and Secrets, if it did", () => {
+  test("has a digest of what it read of ConfigMaps and Secrets, if anything", () => {
     const { annotations } = configOf({}, { configDigest: "v1:key:sum" });
     expect(annotations?.["agent/config-digest"]).toBe("v1:key:sum");
     expect(configOf({}).annotations).not.toHaveProperty("agent/config-digest");

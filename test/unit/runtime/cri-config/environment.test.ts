@@ -147,7 +147,7 @@ describe("a variable", () => {
     table({
       "is what is written": [{ env: [{ name: "A", value: "1" }] }, [["A", "1"]]],
       "may be empty": [{ env: [{ name: "A", value: "" }] }, [["A", ""]]],
-      "stands where it is first said, with what is said last": [
+      "has the position of its first entry and the value of its last": [
         {
           env: [
             { name: "A", value: "1" },
@@ -160,7 +160,7 @@ describe("a variable", () => {
           ["B", "2"],
         ],
       ],
-      "may speak of those before it": [
+      "may refer to variables before it": [
         {
           env: [
             { name: "A", value: "1" },
@@ -172,7 +172,7 @@ describe("a variable", () => {
           ["B", "11"],
         ],
       ],
-      "may not speak of those behind it": [
+      "may not refer to variables after it": [
         {
           env: [
             { name: "A", value: "$(B)" },
@@ -184,7 +184,7 @@ describe("a variable", () => {
           ["B", "2"],
         ],
       ],
-      "may speak of what it was before": [
+      "may refer to its own earlier value": [
         {
           env: [
             { name: "A", value: "1" },
@@ -193,7 +193,7 @@ describe("a variable", () => {
         },
         [["A", "12"]],
       ],
-      "may speak of those of whole objects": [
+      "may refer to variables of envFrom": [
         {
           envFrom: [from("configMap", "web")],
           env: [{ name: "URL", value: "http://$(HOST):$(PORT)/" }],
@@ -254,7 +254,7 @@ describe("a variable from elsewhere", () => {
         },
         [],
       ],
-      "an optional key that is not there leaves what was said before": [
+      "a missing optional key keeps the earlier value": [
         { env: [{ name: "A", value: "default" }, configKey("A", key("web", "gone", true))] },
         [["A", "default"]],
       ],

@@ -49,13 +49,13 @@ describe("by containerd's version", () => {
 });
 
 describe("by containerd's configuration", () => {
-  test("1.7 knows CDI devices if it is told to, 1.6 never", () => {
+  test("1.7 supports CDI devices if configured, 1.6 never", () => {
     expect(of("v1.7.24", configured({ enableCDI: true })).cdi).toBe(true);
     expect(of("v1.7.24", configured({ enableCDI: false })).cdi).toBe(false);
     expect(of("1.6.20", configured({ enableCDI: true })).cdi).toBe(false);
   });
 
-  test("2.0 knows CDI devices unless it is told not to", () => {
+  test("2.0 supports CDI devices unless configured otherwise", () => {
     expect(of("v2.0.0", configured({ enableCDI: false })).cdi).toBe(false);
     expect(of("v2.0.0", configured({ enableCDI: null })).cdi).toBe(true);
   });
@@ -70,7 +70,7 @@ describe("by containerd's configuration", () => {
   });
 });
 
-describe("by what Status tells", () => {
+describe("according to Status", () => {
   const status: Status = {
     runtimeHandlers: [
       { name: "", features: { userNamespaces: true, recursiveReadOnlyMounts: true } },
@@ -80,7 +80,7 @@ describe("by what Status tells", () => {
     features: { supplementalGroupsPolicy: true },
   };
 
-  test("each handler can what it says, one that is not told of nothing", () => {
+  test("each handler has the features that it reports, an unknown one none", () => {
     const features = of("v2.0.0", status);
     const can = ["", "kata", "old", "gone"].map((handler) => [
       canUserNamespaces(features, handler),
@@ -94,7 +94,7 @@ describe("by what Status tells", () => {
     ]);
   });
 
-  test("the policy of groups is known where the runtime says so", () => {
+  test("the policy of supplemental groups is supported where the runtime reports it", () => {
     expect(of("v2.0.0", status).supplementalGroupsPolicy).toBe(true);
     expect(of("v2.0.0", { features: {} }).supplementalGroupsPolicy).toBe(false);
     expect(of("v2.0.0").supplementalGroupsPolicy).toBe(false);

@@ -32,7 +32,7 @@ describe("a pod is called", () => {
   });
 });
 
-describe("the kernel hears", () => {
+describe("the hostname of the kernel is", () => {
   const full = { subdomain: "sub", setHostnameAsFQDN: true };
 
   test("the short name", () => {

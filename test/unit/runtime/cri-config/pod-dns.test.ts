@@ -100,7 +100,7 @@ describe("what does not fit", () => {
   const searching = (searches: readonly string[]) =>
     of({ ...none, dnsConfig: { nameservers: [], searches, options: [] } }, facts);
 
-  test("three servers are taken, and the others told of", () => {
+  test("three servers are used, and the others reported", () => {
     const nameservers = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
     const { config, events } = of(
       { ...none, dnsConfig: { nameservers, searches: [], options: [] } },

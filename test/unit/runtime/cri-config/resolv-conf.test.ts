@@ -21,7 +21,7 @@ nameserver
   });
 });
 
-test("an empty file says nothing", () => {
+test("an empty file yields nothing", () => {
   expect(parseResolvConf("")).toEqual({ servers: [], searches: [], options: [] });
 });
 
@@ -39,11 +39,14 @@ test("nothing is cut: the pod's own share comes on top", () => {
 });
 
 test.each([
-  ["names nobody", "", false],
+  ["without a server", "", false],
   ["names real servers", "nameserver 9.9.9.9\n", false],
   ["names only the stub", "# stub\nnameserver 127.0.0.53\noptions edns0\n", true],
   ["names the stub as one of several", "nameserver 127.0.0.53\nnameserver 9.9.9.9\n", false],
   ["mentions the stub", "# nameserver 127.0.0.53\n", false],
-])("whether nobody but the stub is there, in a file that %s", (_sentence, text, expected) => {
-  expect(isOnlyStub(parseResolvConf(text))).toBe(expected);
-});
+])(
+  "whether only the stub resolver is configured, in a file that %s",
+  (_sentence, text, expected) => {
+    expect(isOnlyStub(parseResolvConf(text))).toBe(expected);
+  },
+);

@@ -119,7 +119,7 @@ describe("sandboxConfig", () => {
     ]);
   });
 
-  test("says in which boot it was made and since when the pod has been active there", () => {
+  test("records the boot and since when the pod has been active in it", () => {
     const { annotations } = sandboxConfig(aDesiredPod(), {
       ...facts,
       bootId: "b-1",

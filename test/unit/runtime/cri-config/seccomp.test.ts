@@ -35,7 +35,7 @@ describe("seccomp", () => {
     );
 
   const cases: Record<string, [Written, ProfileType]> = {
-    "none if nobody says anything": [{}, ProfileType.Unconfined],
+    "none without any setting": [{}, ProfileType.Unconfined],
     "the pod's": [{ ofPod: DEFAULT }, ProfileType.RuntimeDefault],
     "its own before the pod's": [{ ofPod: DEFAULT, ofContainer: NONE }, ProfileType.Unconfined],
   };
@@ -43,7 +43,7 @@ describe("seccomp", () => {
     expect(profileOf(written)).toEqual({ profileType });
   });
 
-  test("the runtime's own if nobody says anything and the node is configured so", () => {
+  test("the runtime's default without any setting if the node is configured so", () => {
     expect(profileOf({}, true)).toEqual({ profileType: ProfileType.RuntimeDefault });
     expect(profileOf({ ofPod: NONE }, true)).toEqual({ profileType: ProfileType.Unconfined });
   });
@@ -95,7 +95,7 @@ describe("AppArmor", () => {
     apparmorProfile: `localhost/${name}`,
   });
 
-  test("is the runtime's affair if nobody says anything", () => {
+  test("is left to the runtime without any setting", () => {
     expect(profileOf({})).toEqual({});
   });
 

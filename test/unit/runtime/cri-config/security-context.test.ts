@@ -45,7 +45,7 @@ function sandboxOf(written: Case): ReturnType<typeof sandboxSecurityContext> {
   return sandboxSecurityContext(podOf(written).pod, { ...containerFacts(), ...written.facts });
 }
 
-test("a container that says everything", () => {
+test("a container with every field", () => {
   const context = contextOf({
     pod: {
       runAsUser: 1,
@@ -105,7 +105,7 @@ describe("whom a container runs as", () => {
       { pod: { runAsUser: 7, runAsGroup: 8 }, container: { runAsUser: 9, runAsGroup: 10 } },
       { runAsUser: { value: 9n }, runAsGroup: { value: 10n } },
     ],
-    "root, where it is written, whatever the image says": [
+    "root, where it is written, whatever the image's user": [
       { container: { runAsUser: 0 }, facts: { image: { uid: 5, username: "" } } },
       { runAsUser: { value: 0n } },
     ],
@@ -114,7 +114,7 @@ describe("whom a container runs as", () => {
       { runAsUser: { value: 5n } },
     ],
     "the image's name": [{ facts: { image: { username: "app" } } }, { runAsUsername: "app" }],
-    "root, where the image names nobody": [{}, { runAsUser: { value: 0n } }],
+    "root, where the image names no user": [{}, { runAsUser: { value: 0n } }],
     "the group of the pod with the user of the image": [
       { pod: { runAsGroup: 8 } },
       { runAsUser: { value: 0n }, runAsGroup: { value: 8n } },
@@ -142,7 +142,7 @@ describe("runAsNonRoot", () => {
     "container has runAsNonRoot and image has non-numeric user (app), cannot verify user is non-root";
   const broken = "container's runAsUser breaks non-root policy";
   const refused: Record<string, [Case, string]> = {
-    "an image of nobody": [{ pod: nonRoot }, root],
+    "an image without a user": [{ pod: nonRoot }, root],
     "an image of user 0": [{ pod: nonRoot, facts: { image: { uid: 0, username: "" } } }, root],
     "an image of a name": [{ container: nonRoot, facts: { image: { username: "app" } } }, named],
     "an image of root by name": [
@@ -159,7 +159,7 @@ describe("runAsNonRoot", () => {
 
   const allowed: Record<string, Case> = {
     "an image of another number": { pod: nonRoot, facts: { image: { uid: 5, username: "" } } },
-    "another user, whatever the image says": {
+    "another user, whatever the image's user": {
       pod: { runAsUser: 5, ...nonRoot },
       facts: { image: { username: "root" } },
     },
@@ -207,7 +207,7 @@ describe("privileges", () => {
     expect(sandboxOf({ spec: { initContainers: [setup] } }).privileged).toBe(true);
   });
 
-  test("an unmasked proc hides nothing, and makes nobody privileged", () => {
+  test("an unmasked proc hides nothing, and does not make the container privileged", () => {
     expect(contextOf({ container: { procMount: "Unmasked" } })).toMatchObject({
       privileged: false,
       maskedPaths: [],
@@ -228,7 +228,7 @@ describe("SELinux", () => {
   const level = { seLinuxOptions: { level: "s0:c1" } };
   const on = { features: { ...NO_FEATURES, selinux: true }, isSelinuxNode: true };
 
-  test("labels by the pod where the container says nothing", () => {
+  test("labels of the pod where the container has none", () => {
     expect(contextOf({ pod: level, facts: on }).selinuxOptions).toEqual({
       user: "",
       role: "",
@@ -284,7 +284,7 @@ describe("namespaces", () => {
 });
 
 describe("the sandbox", () => {
-  test("runs as the pod says, in its groups, without a seccomp profile", () => {
+  test("runs as the pod's user, in its groups, without a seccomp profile", () => {
     const pod = {
       runAsUser: 7,
       runAsGroup: 8,

@@ -112,7 +112,7 @@ describe("stopFactsOf", () => {
     },
     "ports that are no list": { [ANNOTATION.ports]: '{"containerPort":80,"protocol":"TCP"}' },
     null: { [ANNOTATION.preStopHandler]: "null", [ANNOTATION.ports]: "null" },
-    "roles that nobody wrote": { [ANNOTATION.containerRole]: "sidecar/0" },
+    "unknown roles": { [ANNOTATION.containerRole]: "sidecar/0" },
     "a role with more behind it": { [ANNOTATION.containerRole]: "sidecar/1/2" },
   };
   test.each(Object.entries(hostile))("takes %s for nothing", (_, annotations) => {

@@ -29,7 +29,7 @@ function digests(
 }
 
 describe("what a container would read", () => {
-  test("is told of those that read something, each by its own", () => {
+  test("is computed for containers that read something, each with its own digest", () => {
     const containers = { a: reader(reads("web", "x")), b: reader(reads("web", "y")), c: {} };
     const found = digests(containers, { configMaps: { web: { x: "1", y: "2" } } });
     expect(Object.keys(found)).toEqual(["a", "b"]);
@@ -56,7 +56,7 @@ describe("what a container would read", () => {
     expect(Object.keys(found)).toEqual(["b"]);
   });
 
-  test("of an optional object is told whether it is there", () => {
+  test("depends on the presence of an optional object", () => {
     const containers = { a: reader(reads("web", "x", true)) };
     const without = digests(containers, {});
     const found = digests(containers, { configMaps: { web: { x: "1" } } });
@@ -64,7 +64,7 @@ describe("what a container would read", () => {
     expect(found["a"]).not.toBe(without["a"]);
   });
 
-  test("of an optional object is not known while some source has not spoken", () => {
+  test("of an optional object is unknown until every source has synced", () => {
     const containers = { a: reader(reads("web", "x", true)) };
     expect(digests(containers, {}, { isSettled: false })).toEqual({});
     const configMaps = { web: { x: "1" } };

@@ -50,7 +50,7 @@ describe("a container whose ConfigMap or Secret has changed", () => {
         expect: [],
       },
       "is left alone while what it reads is not there": { observed: up(reads("a")), expect: [] },
-      "is left alone if nobody wrote on it what it had read": {
+      "is not restarted if it has no digest": {
         observed: up(anInstance("a")),
         context: now("a"),
         expect: [],
@@ -113,7 +113,7 @@ describe("a container whose ConfigMap or Secret has changed", () => {
     }),
   )("%s", (_, one) => check(one));
 
-  test("is left alone if its pod says so", () => {
+  test("is not restarted if its pod disables it", () => {
     const annotations = { "agent/restart-on-config-change": "false" };
     const quiet = aPod({}, { annotations });
     const context = { ...CALM, ...now("a") };
@@ -191,7 +191,7 @@ describe("of several containers", () => {
         context: { ...both, probes: { "a-1": { readiness: "Failure" } } },
         expect: [],
       },
-      "the second waits while nobody knows whether the first is ready": {
+      "the second waits while the readiness of the first is unknown": {
         pod: pair,
         observed: up(reads("a", NEW, 1), reads("b")),
         context: both,
@@ -215,7 +215,7 @@ describe("of several containers", () => {
         context: both,
         expect: again("b"),
       },
-      "one that was not ended for this holds up nobody": {
+      "a container that was ended for another reason does not delay others": {
         pod: pair,
         observed: up(reads("a", NEW), reads("b")),
         context: { ...now("a", "b"), probes: { "a-0": { readiness: "Failure" } } },
@@ -246,11 +246,11 @@ describe("whether a container has come back", () => {
     expect(isComingBack(pod, up(), context)).toBe(true);
   });
 
-  test("nobody waits for one that the pod does not have", () => {
+  test("an unknown container delays no other", () => {
     expect(isComingBack(pod, up(), { ...CALM, configRestarting: "x" })).toBe(false);
   });
 
-  test("nobody waits if none was ended", () => {
+  test("no container waits if none was ended", () => {
     expect(isComingBack(pod, up(), CALM)).toBe(false);
   });
 });

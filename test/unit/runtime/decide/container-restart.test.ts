@@ -168,7 +168,7 @@ describe("an instance that was ended to make room for another", () => {
     );
   });
 
-  test("says nothing about the next instance", () => {
+  test("does not apply to the next instance", () => {
     const other = rememberKill(undefined, { id: "a-7", always: true });
     expect(follows(other)).toBe(false);
   });

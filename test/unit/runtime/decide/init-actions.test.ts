@@ -116,7 +116,7 @@ describe("init containers", () => {
         observed: anew([done("i"), done("j")]),
         expect: [start("i", 1)],
       },
-      "an app container in an earlier sandbox does not tell that they are done": {
+      "an app container in an earlier sandbox does not prove that they are done": {
         pod: three,
         observed: anew([done("i"), done("j"), done("k"), exited("a", 255)], done("i", 1)),
         expect: [start("j", 1)],
@@ -273,7 +273,7 @@ describe("an init container that failed", () => {
         observed: up(unknown("i")),
         expect: [kill("i", 0, "ContainerUnknown")],
       },
-      "was ended because it was unknown: has not succeeded though it says 0": {
+      "was ended because it was unknown: has not succeeded although it exited with 0": {
         pod: three,
         observed: up(exited("i", 0)),
         context: { restarts: replaced("i", "i-0") },
@@ -476,13 +476,13 @@ describe("sidecars", () => {
         context: startup("Unknown"),
         expect: [],
       },
-      "that are not ready hold up nobody": {
+      "that are not ready delay no container": {
         pod: { initContainers: [sidecar("s", { readinessProbe: PROBE })] },
         observed: up(runs("s")),
         context: { probes: { "s-0": { readiness: "Failure" } } },
         expect: [start("a", 0)],
       },
-      "whose liveness was not asked yet hold up nobody": {
+      "whose liveness was not probed yet delay no container": {
         pod: alive,
         observed: up(runs("s")),
         expect: [start("i", 0)],

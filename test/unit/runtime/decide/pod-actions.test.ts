@@ -173,7 +173,7 @@ describe("a pod's sandbox", () => {
           start("s", 2),
         ],
       },
-      "gives the first init container its turn again, and nobody else": {
+      "starts the first init container again, and no other": {
         pod: init,
         observed: down(exited("i", 0), exited("a", 255)),
         expect: [sandbox(1), start("i", 1)],

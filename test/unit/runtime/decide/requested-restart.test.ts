@@ -11,7 +11,7 @@ const again = (name: string): readonly PodAction[] => [
   start(name, 1),
 ];
 
-describe("a restart that somebody ordered", () => {
+describe("a restart by command", () => {
   test.each(
     cases({
       "ends the container and starts it in the same sandbox": {

@@ -35,7 +35,7 @@ const shown = (turns: ReturnType<typeof stopTurns>): readonly (readonly [string,
 
 describe("stopTurns", () => {
   const cases: Record<string, [string[], (readonly [string, string])[]]> = {
-    "app containers wait for nobody": [
+    "app containers do not wait": [
       ["db", "web"],
       [
         ["db", ""],
@@ -58,7 +58,7 @@ describe("stopTurns", () => {
         ["proxy", "migrate-0"],
       ],
     ],
-    "who does not run is waited for by nobody": [["proxy"], [["proxy", ""]]],
+    "a container that does not run delays no other": [["proxy"], [["proxy", ""]]],
     "nothing runs, nothing stops": [[], []],
   };
   test.each(Object.entries(cases))("%s", (_, [names, expected]) => {
@@ -76,7 +76,7 @@ describe("stopTurns", () => {
     ]);
   });
 
-  test("whoever is waited for comes first, so there is never a circle; and every sidecar outlives every app", () => {
+  test("every container stops after those it waits for, without cycles, and every sidecar after every app container", () => {
     const role = fc.oneof(
       fc.constant<ContainerRole>({ type: "App" }),
       fc.constant<ContainerRole>({ type: "Init" }),

@@ -77,7 +77,7 @@ describe("the newest instance", () => {
       expect(nextAttempt(one)).toBe(4);
   });
 
-  test("lives while it runs or nobody knows", () => {
+  test("counts as alive while it runs or is unknown", () => {
     const states = ["Created", "Running", "Exited", "Unknown"] as const;
     const live = states.filter((state) => isLive(anInstance("a", { state })));
     expect(live).toEqual(["Running", "Unknown"]);

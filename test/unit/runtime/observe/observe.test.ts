@@ -35,7 +35,7 @@ function container(): ListedContainer {
 }
 
 describe("observedSandbox", () => {
-  test("knows its boot also when it is down and nobody asked for more", () => {
+  test("has its boot also when it is not ready and no detail was requested", () => {
     const listed = sandbox({ "agent/boot-id": "b-1", "agent/active-since": "1500" });
     expect(observedSandbox(listed, undefined)).toMatchObject({
       state: "NotReady",
@@ -89,7 +89,7 @@ describe("observedContainer", () => {
     expect(observedContainer(container(), status({}))).not.toHaveProperty("configDigest");
   });
 
-  test("without them, or with what nobody can read, it is an app container without a hook", () => {
+  test("without them, or with unreadable ones, it is an app container without a hook", () => {
     for (const annotations of [{}, { "io.kubernetes.container.preStopHandler": "}" }]) {
       const observed = observedContainer(container(), status(annotations));
       expect([observed.role, observed.preStop, observed.ports]).toEqual([

@@ -50,7 +50,7 @@ const cases: Readonly<
   "safe and allowed sysctls": [
     sysctls("net.ipv4.tcp_syncookies", "kernel.shm_rmid_forced", "net/core/somaxconn"),
   ],
-  "a sysctl that nobody has allowed": [
+  "a sysctl that is not allowed": [
     sysctls("net.ipv4.tcp_syncookies", "net.ipv4.tcp_mem"),
     [
       "SysctlForbidden",
@@ -119,7 +119,7 @@ const cases: Readonly<
       "the integer value of priority (5) must not be provided in pod spec; the PriorityClass high has 1000",
     ],
   ],
-  "a class that nobody knows": [
+  "an unknown priority class": [
     { priorityClassName: "urgent" },
     [
       "PriorityClassNotFound",
@@ -128,7 +128,7 @@ const cases: Readonly<
     ],
   ],
   "a known class of runtime": [{ runtimeClassName: "gvisor" }],
-  "a class of runtime that nobody knows": [
+  "an unknown runtime class": [
     { runtimeClassName: "kata" },
     [
       "RuntimeClassNotFound",
@@ -177,7 +177,7 @@ const cases: Readonly<
       "Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000",
     ],
   ],
-  "huge pages that nobody has set aside": [
+  "huge pages that the node has not reserved": [
     { containers: [asking({ "hugepages-2Mi": "2Mi" })] },
     [
       "OutOfhugepages-2Mi",
@@ -204,7 +204,7 @@ describe("admit", () => {
     expect(admit(aPod(spec), { ...node, hasAppArmor: true }, EMPTY_ROOM)).toBeUndefined();
   });
 
-  test("what an edit has to remove is said before what may become free", () => {
+  test("errors that need an edit are reported before lacking resources", () => {
     const spec = { nodeSelector: { site: "x" }, containers: [asking({ cpu: "4" })] };
     expect(admit(aPod(spec), node, EMPTY_ROOM)?.code).toBe("NodeAffinity");
   });
@@ -236,7 +236,7 @@ describe("room", () => {
     expect(admit(aPod(), node, roomOf(pod("a", { cpu: "9" })))).toBeUndefined();
   });
 
-  test("those who are let in never ask for more than there is", () => {
+  test("admitted pods never request more than is allocatable", () => {
     const anyRequests = fc.array(fc.integer({ min: 0, max: 1500 }), { maxLength: 8 });
     fc.assert(
       fc.property(anyRequests, (requests) => {

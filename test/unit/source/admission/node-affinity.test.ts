@@ -105,7 +105,7 @@ const cases: Readonly<Record<string, readonly [spec: Partial<PodSpec>, why?: Why
     { affinity: [label("gpu", "Exists"), label("tpu", "Exists")] },
     "none of 2 terms matches, the first requires gpu Exists, this node has no gpu",
   ],
-  "a term without a word matches nothing": [
+  "an empty term matches nothing": [
     { affinity: [{ matchExpressions: [], matchFields: [] }] },
     "all terms are empty, which matches no node",
   ],

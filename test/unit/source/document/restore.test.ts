@@ -80,7 +80,7 @@ resources:
   });
 
   test.each(["", "{", "[]", "{}", '{"resources": 5}'])(
-    "a checkpoint that says %j asks for nothing and removes nothing",
+    "a checkpoint of %j declares nothing and removes nothing",
     (text) => {
       const { document, rejected, intact } = restore(text);
       expect(document).toMatchObject({ generation: 7, pods: [] });

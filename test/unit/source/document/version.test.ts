@@ -38,7 +38,7 @@ test.each([
   ["nothing was there", undefined, false],
   ["it had converged", accepted(6, { observedGeneration: 6 }), false],
   ["it had failed", accepted(6), true],
-  ["nobody could open it", accepted(6, { lost: "the key is gone" }), false],
+  ["it could not be decrypted", accepted(6, { lost: "the key is gone" }), false],
   ["it is the same, signed by now", accepted(6, { digest: "sha256:7" }), false],
 ] as const)("nothing is superseded when %s", (_, before, hasFailed) => {
   expect(supersededBy(accepted(7), before, hasFailed)).toBeUndefined();

@@ -48,7 +48,7 @@ const cases: readonly (readonly [hints: string, meaning: string])[] = [
   ["MovedIn a, Unknown", "Whole a"],
 ];
 
-describe("hints say", () => {
+describe("hints mean", () => {
   test.each(cases)("%s: %s", (words, meaning) => {
     const { arrivals, left, directory } = sortHints(hints(words), (name) => name);
     const said = [

@@ -54,7 +54,7 @@ test("a checkpoint becomes pods and objects again, by their place in the file", 
   ]);
 });
 
-test("a damaged row, or one that is somebody else, is lost and spoils nothing", () => {
+test("a damaged row, or one of another object, is dropped without effect on others", () => {
   const gone = {
     path: "/m/b.yaml",
     document: 0,

@@ -77,7 +77,7 @@ const cases: Readonly<
       "350: read [a] gone [] next -",
     ],
   ],
-  "waits no longer for a file because its writing is heard of late": [
+  "a late event of a write does not extend the wait for a file": [
     [],
     [
       { at: 0, files: { a: 9 } },

@@ -213,7 +213,7 @@ describe("messages name the setting and the way out", () => {
   });
 });
 
-test("an image that its registry may exchange is told with its place", () => {
+test("an image with a mutable tag is reported with its path", () => {
   const pod = aPod({
     initContainers: [aContainer("i", { image: `app@${DIGEST}` })],
     containers: [aContainer("a", { image: "app:1" }), aContainer("b", { image: "app@sha256:12" })],

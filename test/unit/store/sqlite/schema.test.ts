@@ -60,7 +60,7 @@ describe.each(SCHEMA_KINDS.map((kind) => [kind.kind, kind] as const))("%s", (nam
       );
   });
 
-  test("each says what it is in a sentence", () => {
+  test("each is described by a sentence", () => {
     for (const { path, field } of allFields(kind.level))
       expect(`${path}: ${field.about}`).toMatch(/: [A-Za-z$].*[.…]$/);
   });

@@ -26,7 +26,7 @@ function says(files: readonly CertificateFile[], now: number | undefined = NOW):
 }
 
 describe("CertificateExpiring", () => {
-  test("is not said of certificates that are good for thirty days", () => {
+  test("is absent for certificates that are valid for thirty days", () => {
     expect(says([ca(30), cert(30), key])).toBe("");
   });
 
@@ -36,7 +36,7 @@ describe("CertificateExpiring", () => {
     );
   });
 
-  test("says when it is too late", () => {
+  test("reports an expired certificate", () => {
     expect(says([ca(3), cert(0)])).toBe(
       "CertificateExpiring Expired: mqtt.caFile /etc/agent/ca.pem expires on 2026-11-24T08:00:00Z; " +
         "mqtt.certFile /etc/agent/cert.pem expired on 2026-11-21T08:00:00Z",
@@ -49,7 +49,7 @@ describe("CertificateExpiring", () => {
     expect(says([ca(-5, 10)])).toContain("2026-12-01T08:00:00Z");
   });
 
-  test("is not judged by a clock that nobody set", () => {
+  test("is not computed with an unsynchronised clock", () => {
     expect(certificateConditions([cert(-100), ca(-100)], undefined)).toEqual([]);
   });
 });

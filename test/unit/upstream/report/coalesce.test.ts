@@ -84,7 +84,7 @@ test("every fourth refresh takes the pods along", () => {
   ]);
 });
 
-test("a session hears everything, also a kept one, but for a kept one of a metered line", () => {
+test("a session gets every report, also a resumed one, except a resumed one of a metered connection", () => {
   expect(connectScope(false, "normal")).toBe("all");
   expect(connectScope(false, "metered")).toBe("all");
   expect(connectScope(true, "normal")).toBe("all");

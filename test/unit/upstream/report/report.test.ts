@@ -388,7 +388,7 @@ describe("a pod's line", () => {
       }),
       { phase: "Running", ready: "2/2" },
     ],
-    "of a finished pod does not speak of its sidecars": [
+    "of a finished pod ignores its sidecars": [
       aStatus([aContainerStatus(exited(0))], {
         phase: "Succeeded",
         conditions: [{ type: "Initialized", status: "True" }],

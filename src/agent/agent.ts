@@ -13,7 +13,7 @@
 import type { DesiredState } from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Edges } from "../edges.ts";
-import { IdleTimer } from "../lib/idle-timer.ts";
+import { Alarm } from "../lib/alarm.ts";
 import { Latest } from "../lib/mailbox.ts";
 import { EventRecorder } from "../node/event-recorder.ts";
 import { Housekeeping } from "../node/housekeeping.ts";
@@ -52,7 +52,7 @@ export class Agent {
   readonly #events: EventRecorder;
   readonly #sources: Sources;
   readonly #view: NodeView;
-  readonly #idle: IdleTimer;
+  readonly #idle: Alarm;
   readonly #loops: readonly Loop[];
 
   constructor(options: AgentOptions) {
@@ -66,7 +66,7 @@ export class Agent {
     const addresses = new NodeAddresses(edges);
     const fleet = new Latest(NO_FLEET_FACTS);
     const pods = noPods();
-    this.#idle = new IdleTimer({ ...edges, after: IDLE_MS, run: () => trimMemory(edges) });
+    this.#idle = new Alarm(edges.clock, () => trimMemory(edges));
 
     const { redact } = redactor;
     const events = new EventRecorder({ ...node, redact, onFlushed: upstream.wake });
@@ -118,7 +118,7 @@ export class Agent {
         if (desired.state.held.size > 0) loop.roomChanged();
       },
       onStatusChanged: (uid) => {
-        this.#idle.touch();
+        this.#idle.after(IDLE_MS);
         if (rollouts.concerns(uid)) loop.review();
         upstream.changed();
       },
@@ -187,7 +187,7 @@ export class Agent {
     const { trust, documents } = this.#sources;
     this.#events.started(this.#version);
     documents?.start();
-    this.#idle.touch();
+    this.#idle.after(IDLE_MS);
     try {
       await Promise.all(this.#loops.map((loop) => loop.run(this.#stop.signal)));
     } finally {

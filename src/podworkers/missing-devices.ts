@@ -5,6 +5,7 @@ import { devicesOf } from "../api/resource/devices.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import { allContainers, type PodUID } from "../api/v1/pod.ts";
 import type { Files } from "../host/files.ts";
+import { Alarm } from "../lib/alarm.ts";
 
 export interface MissingDevicesOptions extends Pick<Edges, "clock" | "files"> {
   readonly desired: { readonly state: { readonly pods: readonly DesiredPod[] } };
@@ -18,27 +19,23 @@ const LOOK_MS = 1_000;
 export class MissingDevices implements Disposable {
   readonly #options: MissingDevicesOptions;
   readonly #missing = new Set<string>();
-  #timer: Disposable | undefined;
+  readonly #next: Alarm;
 
   constructor(options: MissingDevicesOptions) {
     this.#options = options;
+    this.#next = new Alarm(options.clock, () => this.#look());
   }
 
   /** Whether the device exists; if not, the pods that use it are notified when it appears. */
   has(path: string): boolean {
     if (isDevice(this.#options.files, path)) return true;
     this.#missing.add(path);
-    this.#timer ??= this.#later();
+    this.#next.by(this.#options.clock.monotonic() + LOOK_MS);
     return false;
   }
 
   [Symbol.dispose](): void {
-    this.#timer?.[Symbol.dispose]();
-    this.#timer = undefined;
-  }
-
-  #later(): Disposable {
-    return this.#options.clock.after(LOOK_MS, () => this.#look());
+    this.#next[Symbol.dispose]();
   }
 
   #look(): void {
@@ -53,7 +50,7 @@ export class MissingDevices implements Disposable {
       this.#missing.delete(path);
       for (const { uid } of waiting) workers.notify(uid);
     }
-    this.#timer = this.#missing.size === 0 ? undefined : this.#later();
+    if (this.#missing.size > 0) this.#next.after(LOOK_MS);
   }
 }
 

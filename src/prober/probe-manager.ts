@@ -7,7 +7,7 @@ import type { ObservedPod } from "../api/pod/observed-pod.ts";
 import { type Probe, NO_VERDICTS, type ProbeKind, type ProbeVerdicts } from "../api/v1/probe.ts";
 import { podName, type Pod, type PodUID } from "../api/v1/pod.ts";
 import type { ProbeEdge } from "../host/probe/probe-edge.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { sameValue } from "../lib/compare.ts";
 import { runProbe, type ProbeExec } from "./run-probe.ts";
 import { resultEvent, type ProbeResult } from "./probe-result.ts";
@@ -33,6 +33,7 @@ import {
   probeOf,
   type ProbedInstance,
 } from "./probed-instances.ts";
+import { Alarm } from "../lib/alarm.ts";
 
 interface ProbeManagerOptions extends Pick<Edges, "clock" | "random" | "log"> {
   readonly edge: ProbeEdge;
@@ -72,18 +73,25 @@ interface ProbedPod {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
+/**
+ * Minimum between two wake-ups, and the most that a probe is delayed by it. 200 probes a second cost half the CPU time in
+ * groups than one by one.
+ */
+const SPACING_MS = 50;
 
 export class ProbeManager implements Disposable {
   readonly #options: ProbeManagerOptions;
   readonly #startedAt: Monotonic;
   readonly #pods = new Map<PodUID, ProbedPod>();
   readonly #workers = new Set<Worker>();
-  readonly #wakeUp: WakeUp;
+  /** One timer for all probes, set to the earliest; probes due within `SPACING_MS` run together. */
+  readonly #wakeUp: Alarm;
+  #ranAt: Monotonic = Number.NEGATIVE_INFINITY;
 
   constructor(options: ProbeManagerOptions) {
     this.#options = options;
     this.#startedAt = options.clock.monotonic();
-    this.#wakeUp = new WakeUp(options.clock, () => this.#tick());
+    this.#wakeUp = new Alarm(options.clock, () => this.#tick());
   }
 
   /** Starts and stops workers so that they match the newest running instances. Idempotent, and cheap when nothing changed. */
@@ -187,11 +195,16 @@ export class ProbeManager implements Disposable {
     if (!idle || worker.state.final || isGated(worker.state, startupOf(worker))) return;
     worker.due = Math.max(worker.first.at, this.#options.clock.monotonic());
     worker.wakeAt = worker.due;
-    this.#wakeUp.by(worker.wakeAt);
+    this.#wakeUpBy(worker.wakeAt);
+  }
+
+  #wakeUpBy(at: Monotonic): void {
+    this.#wakeUp.by(Math.max(at, this.#ranAt + SPACING_MS));
   }
 
   #tick(): void {
     const now = this.#options.clock.monotonic();
+    this.#ranAt = now;
     for (const worker of this.#workers) {
       if (worker.wakeAt > now) continue;
       if (worker.running === undefined) this.#run(worker, now);
@@ -199,7 +212,7 @@ export class ProbeManager implements Disposable {
     }
     let next = NEVER;
     for (const worker of this.#workers) next = Math.min(next, worker.wakeAt);
-    this.#wakeUp.by(next);
+    this.#wakeUpBy(next);
   }
 
   #run(worker: Worker, now: Monotonic): void {
@@ -235,7 +248,7 @@ export class ProbeManager implements Disposable {
     worker.wakeAt = next.at;
     const early = result.type === "Failure" && now < worker.first.failuresFrom;
     if (!early) this.#judge(worker, result);
-    this.#wakeUp.by(worker.wakeAt);
+    this.#wakeUpBy(worker.wakeAt);
   }
 
   #judge(worker: Worker, result: ProbeResult): void {
@@ -280,49 +293,4 @@ function verdictsOf(workers: readonly Worker[]): ProbeVerdicts {
   for (const { containerId, kind, state } of workers)
     (verdicts[containerId] ??= {})[kind] = state.outcome;
   return verdicts;
-}
-
-/**
- * Minimum between two wake-ups, and the most that a probe is delayed by it. 200 probes a second cost half the CPU time in
- * groups than one by one.
- */
-const SPACING_MS = 50;
-
-/** One timer for all probes, set to the earliest; probes due within `SPACING_MS` run together. */
-class WakeUp implements Disposable {
-  readonly #clock: Clock;
-  readonly #run: () => void;
-  #timer: Disposable | undefined;
-  #at: Monotonic = Number.POSITIVE_INFINITY;
-  #ranAt: Monotonic = Number.NEGATIVE_INFINITY;
-
-  /** `run` requests the next wake-up itself. */
-  constructor(clock: Clock, run: () => void) {
-    this.#clock = clock;
-    this.#run = run;
-  }
-
-  /** Wakes up by `at`, or at an earlier requested time. Infinity = no request. */
-  by(at: Monotonic): void {
-    if (at === Number.POSITIVE_INFINITY) return;
-    const now = this.#clock.monotonic();
-    const spaced = Math.max(at, now, this.#ranAt + SPACING_MS);
-    if (spaced >= this.#at) return;
-    this.#timer?.[Symbol.dispose]();
-    this.#at = spaced;
-    this.#timer = this.#clock.after(Math.ceil(spaced - now), () => this.#fire());
-  }
-
-  [Symbol.dispose](): void {
-    this.#timer?.[Symbol.dispose]();
-    this.#timer = undefined;
-    this.#at = Number.POSITIVE_INFINITY;
-  }
-
-  #fire(): void {
-    this.#timer = undefined;
-    this.#at = Number.POSITIVE_INFINITY;
-    this.#ranAt = this.#clock.monotonic();
-    this.#run();
-  }
 }

@@ -33,6 +33,7 @@ import {
 import type { PodHealth } from "./pod-health.ts";
 import { PodsOnNode, type PodsOnNodeOptions } from "./pods-on-node.ts";
 import { RolloutEvents, type PodTurn } from "./rollout-events.ts";
+import { Alarm } from "../lib/alarm.ts";
 
 export interface RolloutsOptions
   extends
@@ -62,12 +63,13 @@ export class Rollouts implements Disposable {
   readonly #events: RolloutEvents;
   /** On trial, or failed without a way back. */
   #open: ReadonlySet<PodUID> = new Set();
-  #timer: Disposable | undefined;
+  readonly #review: Alarm;
 
   constructor(options: RolloutsOptions) {
     this.#options = options;
     this.#events = new RolloutEvents({ log: options.edges.log, record: options.record });
     const { clock, store } = options.edges;
+    this.#review = new Alarm(clock, options.onDue);
     this.#pods = new PodsOnNode({ ...options, clock, secrets: store.secrets });
   }
 
@@ -247,7 +249,7 @@ export class Rollouts implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#timer?.[Symbol.dispose]();
+    this.#review[Symbol.dispose]();
     this.#options.prefetch.want([]);
   }
 
@@ -276,11 +278,7 @@ export class Rollouts implements Disposable {
   }
 
   #reviewAt(at: Monotonic | undefined): void {
-    const { edges, onDue } = this.#options;
-    this.#timer?.[Symbol.dispose]();
-    this.#timer = undefined;
-    if (at === undefined) return;
-    const wait = Math.max(SOONEST_MS, at - edges.clock.monotonic());
-    this.#timer = edges.clock.after(wait, onDue);
+    const soonest = this.#options.edges.clock.monotonic() + SOONEST_MS;
+    this.#review.set(at === undefined ? undefined : Math.max(soonest, at));
   }
 }

@@ -18,6 +18,7 @@ import { judgeSignature } from "./signature-judge.ts";
 import { judgeTrustBundle } from "./trust-bundle-judge.ts";
 import { keyringOf, noTrustedKey, type Keyring } from "./keyring.ts";
 import type { Edges } from "../edges.ts";
+import { Alarm } from "../lib/alarm.ts";
 
 interface TrustOptions extends Pick<Edges, "clock" | "log" | "sha256" | "rootKeys"> {
   readonly store: TrustStore;
@@ -49,12 +50,14 @@ export class Trust implements Disposable {
   #unsaved: Uint8Array | undefined;
   /** The newest bundle, if no key in force has signed it: with other root keys it may count. */
   #unsigned: Uint8Array | undefined;
-  #retry: Disposable | undefined;
+  /** Polls while there is a problem whose end no event reports. */
+  readonly #retry: Alarm;
   #onKeysChanged: () => void = () => undefined;
 
   constructor(options: TrustOptions) {
     this.#options = options;
     this.verify = options.verify;
+    this.#retry = new Alarm(options.clock, () => this.#tryAgain());
     this.#refusals = new RefusalMemory(options.clock);
     this.#refusalLog = new RefusalLog(options.clock, options.log);
     this.#record = options.store.read();
@@ -126,8 +129,7 @@ export class Trust implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#retry?.[Symbol.dispose]();
-    this.#retry = undefined;
+    this.#retry[Symbol.dispose]();
   }
 
   #take(message: Uint8Array): void {
@@ -213,9 +215,9 @@ export class Trust implements Disposable {
   #settle(before: Keyring): void {
     const { log, onConditions } = this.#options;
     const { required, unusable } = this.#keyring;
-    const isStuck = required && unusable !== undefined;
+    const isStuck = this.#isStuck();
     // Also if it was so from the start, without a change.
-    if (isStuck && this.#retry === undefined) this.#retryLater();
+    if (isStuck) this.#retryLater();
     if (this.#keyring === before) return;
     if (before.required !== required || before.unusable !== unusable) {
       if (isStuck) log.error("no document is accepted", { reason: unusable });
@@ -235,17 +237,19 @@ export class Trust implements Disposable {
         this.#options.log.warn("a root key cannot be used", { problem });
   }
 
-  /** Polls while there is a problem whose end no event reports. */
+  #tryAgain(): void {
+    if (this.#mustSign && !this.#record.required) this.#require();
+    const owed = this.#unsaved;
+    if (owed === undefined) this.look();
+    else this.receive(owed);
+    if (this.#isStuck()) this.#retryLater();
+  }
+
+  #isStuck(): boolean {
+    return this.#keyring.required && this.#keyring.unusable !== undefined;
+  }
+
   #retryLater(): void {
-    this.#retry?.[Symbol.dispose]();
-    this.#retry = this.#options.clock.after(RETRY_MS, () => {
-      this.#retry = undefined;
-      if (this.#mustSign && !this.#record.required) this.#require();
-      const owed = this.#unsaved;
-      if (owed === undefined) this.look();
-      else this.receive(owed);
-      const { required, unusable } = this.#keyring;
-      if (required && unusable !== undefined && this.#retry === undefined) this.#retryLater();
-    });
+    this.#retry.by(this.#options.clock.monotonic() + RETRY_MS);
   }
 }

@@ -18,6 +18,7 @@ import { podTopicPayload, report, reportContent } from "./report/report.ts";
 import type { Ack, MessageNumber } from "../protocol/reported-state.ts";
 import type { Edges } from "../edges.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
+import { Alarm } from "../lib/alarm.ts";
 
 export interface UpstreamOptions extends Pick<
   UpstreamConnectionOptions,
@@ -45,8 +46,10 @@ export class Upstream {
   readonly #publisher: Publisher;
   readonly #reports: ReportLoop;
   readonly #acknowledgements = new Acknowledgements();
-  #review: Disposable | undefined;
-  #retry: Disposable | undefined;
+  /** Time alone changes an acknowledgement. */
+  readonly #review: Alarm;
+  /** A report could not be written. */
+  readonly #retry: Alarm;
   #owed: Refresh = "nothing";
   #refreshes = 0;
   /** Of the newest message; before the first connection of this process, a number of its own. */
@@ -58,6 +61,8 @@ export class Upstream {
     const { edges } = options;
     const { clock, random, log } = edges;
     const { incarnation, outbox } = edges.store;
+    this.#review = new Alarm(clock, () => this.changed());
+    this.#retry = new Alarm(clock, () => this.#report("nothing"));
     this.#options = options;
     this.#meter = new LinkMeter(options.config.topicRoot);
     const onChange = (): void => this.changed();
@@ -130,8 +135,8 @@ export class Upstream {
 
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#connection.run(signal), this.#reports.run(signal)]);
-    this.#review?.[Symbol.dispose]();
-    this.#retry?.[Symbol.dispose]();
+    this.#review[Symbol.dispose]();
+    this.#retry[Symbol.dispose]();
   }
 
   #reached(): void {
@@ -146,17 +151,17 @@ export class Upstream {
 
   /** A report that cannot be written, as on a full disk, is tried again. */
   #report(again: Refresh): void {
-    const { clock, log } = this.#options.edges;
-    this.#retry?.[Symbol.dispose]();
-    this.#retry = undefined;
+    this.#retry.set(undefined);
     this.#owed = larger(this.#owed, again);
     try {
       this.#put(this.#options.truth(), this.#owed);
       this.#owed = "nothing";
       this.#publisher.wake();
     } catch (error) {
-      log.error("cannot write the report to the outbox; trying again", { error: messageOf(error) });
-      this.#retry = clock.after(REPORT_AGAIN_MS, () => this.#report("nothing"));
+      this.#options.edges.log.error("cannot write the report to the outbox; trying again", {
+        error: messageOf(error),
+      });
+      this.#retry.after(REPORT_AGAIN_MS);
     }
   }
 
@@ -225,11 +230,7 @@ export class Upstream {
     const time = { now: clock.monotonic(), wall: clock.now() };
     const { acks, converged, reviewAt } = this.#acknowledgements.next(truth, time);
     for (const { source, generation } of converged) onConverged(source, generation);
-    this.#review?.[Symbol.dispose]();
-    this.#review =
-      reviewAt === undefined
-        ? undefined
-        : clock.after(Math.max(0, reviewAt - time.now), () => this.changed());
+    this.#review.set(reviewAt);
     return acks;
   }
 }

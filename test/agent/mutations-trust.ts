@@ -75,8 +75,7 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   {
     name: "restored keys are not reloaded",
     file: TRUST,
-    search:
-      "if (isStuck && this.#retry === undefined) this.#retryLater();\n    if (this.#keyring === before) return;",
+    search: "if (isStuck) this.#retryLater();\n    if (this.#keyring === before) return;",
     replacement: "if (this.#keyring === before) return;\n    if (isStuck) this.#retryLater();",
   },
   {

@@ -6,6 +6,7 @@ import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { EventRing } from "../../store/outbox/event-ring.ts";
 import { eventPayload, gapEvent } from "./event-batch.ts";
+import { Alarm } from "../../lib/alarm.ts";
 
 export interface EventUplinkOptions {
   readonly clock: Clock;
@@ -42,10 +43,11 @@ export class EventUplink implements Disposable {
   #hasUnwritten = false;
   #flushedAt: Monotonic = Number.NEGATIVE_INFINITY;
   #isOver = false;
-  #timer: { readonly at: Monotonic; readonly handle: Disposable } | undefined;
+  readonly #next: Alarm;
 
   constructor(options: EventUplinkOptions) {
     this.#options = options;
+    this.#next = new Alarm(options.clock, () => this.#due());
   }
 
   /** The event goes with the next flush; its repetitions every ten minutes, as one with their count. */
@@ -74,8 +76,7 @@ export class EventUplink implements Disposable {
   /** Writes what waits for a flush; later events are not written any more. */
   [Symbol.dispose](): void {
     this.#isOver = true;
-    this.#timer?.handle[Symbol.dispose]();
-    this.#timer = undefined;
+    this.#next[Symbol.dispose]();
     if (this.#hasUnwritten) this.#flush();
   }
 
@@ -92,17 +93,11 @@ export class EventUplink implements Disposable {
     if (oldest !== undefined) this.#sent.delete(oldest);
   }
 
-  /** One timer for the next moment at which there is something to do. */
   #schedule(): void {
-    if (this.#isOver) return;
-    const at = this.#dueAt();
-    if (at === undefined || (this.#timer !== undefined && this.#timer.at <= at)) return;
-    this.#timer?.handle[Symbol.dispose]();
-    const { clock } = this.#options;
-    const handle = clock.after(Math.max(0, at - clock.monotonic()), () => this.#due());
-    this.#timer = { at, handle };
+    if (!this.#isOver) this.#next.by(this.#dueAt());
   }
 
+  /** The next moment at which there is something to do. */
   #dueAt(): Monotonic | undefined {
     const floor = this.#flushedAt + FLUSH_MS;
     if (this.#hasUnwritten) return Math.max(floor, this.#options.clock.monotonic() + GATHER_MS);
@@ -112,7 +107,6 @@ export class EventUplink implements Disposable {
   }
 
   #due(): void {
-    this.#timer = undefined;
     const until = this.#options.clock.monotonic() - REPEAT_MS;
     const due = [...this.#sent.values()].filter(({ at }) => at <= until);
     for (const { again } of due) if (again !== undefined) this.#send(again);

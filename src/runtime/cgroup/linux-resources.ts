@@ -161,13 +161,8 @@ function hugePageLimits(
   }));
 }
 
-interface SandboxResources {
-  readonly resources: LinuxContainerResourcesInit;
-  readonly overhead: LinuxContainerResourcesInit;
-}
-
 /** The sums of a pod's containers and the overhead of its sandbox, for runtimes that size a virtual machine by them. */
-export function sandboxResources(spec: PodSpec, cpuCFSQuota: boolean): SandboxResources {
+export function sandboxResources(spec: PodSpec, cpuCFSQuota: boolean) {
   const containers = { ...spec, overhead: {} };
   const overhead = amountsOf(spec.overhead);
   return {

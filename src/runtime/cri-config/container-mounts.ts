@@ -52,17 +52,8 @@ export function containerMounts(pod: Pod, container: Container, facts: MountFact
   return mounts.map((mount) => ({ ...mount, uidMappings: mappings, gidMappings: mappings }));
 }
 
-interface Mount {
-  readonly containerPath: string;
-  /** "" = `image` is mounted instead. */
-  readonly hostPath: string;
-  readonly image?: { readonly image: string; readonly userSpecifiedImage: string };
-  readonly imageSubPath?: string;
-  readonly readonly: boolean;
-  readonly recursiveReadOnly: boolean;
-  readonly propagation: MountPropagation;
-  readonly selinuxRelabel: boolean;
-}
+/** Plain data; without a `hostPath` an image is mounted. */
+type Mount = Exclude<MountInit, { readonly $typeName: string }>;
 
 interface IndexedMount {
   readonly mount: VolumeMount;

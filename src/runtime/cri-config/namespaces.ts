@@ -55,14 +55,8 @@ export function requireUserNamespaces(
   );
 }
 
-interface IdMapping {
-  readonly hostId: number;
-  readonly containerId: number;
-  readonly length: number;
-}
-
 /** CRI's IDMapping, the same for users and groups. */
-export function idMappings({ hostId, length }: IdRange): IdMapping[] {
+export function idMappings({ hostId, length }: IdRange) {
   return [{ hostId, containerId: 0, length }];
 }
 

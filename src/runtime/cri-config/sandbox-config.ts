@@ -107,20 +107,13 @@ function lifeAnnotations(facts: SandboxFacts): Record<string, string> {
   };
 }
 
-interface PortMapping {
-  readonly protocol: Protocol;
-  readonly containerPort: number;
-  readonly hostPort: number;
-  readonly hostIp: string;
-}
-
 // With hostNetwork a container port already is a host port.
-function portMappings(spec: PodSpec): PortMapping[] {
+function portMappings(spec: PodSpec) {
   if (spec.hostNetwork) return [];
   return portHolders(spec).flatMap(({ ports }) => ports.flatMap((port) => portMapping(port) ?? []));
 }
 
-function portMapping(port: ContainerPort): PortMapping | undefined {
+function portMapping(port: ContainerPort) {
   const { protocol, containerPort, hostPort, hostIP } = port;
   if (hostPort === undefined || hostPort === 0) return undefined;
   return { protocol: PROTOCOLS[protocol], containerPort, hostPort, hostIp: hostIP ?? "" };

@@ -2,13 +2,10 @@
 
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Edges } from "../edges.ts";
 import { messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
 
-export interface PrefetchOptions {
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface PrefetchOptions extends Pick<Edges, "clock" | "log"> {
   /** All images of some pod are on this node. */
   readonly onFetched: () => void;
 }

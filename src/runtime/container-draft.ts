@@ -4,7 +4,7 @@
 import { newestContainer } from "../api/pod/observed-pod.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { ContainerConfigInit } from "../cri/cri-client.ts";
-import type { Files } from "../host/files.ts";
+import type { Edges } from "../edges.ts";
 import type {
   ActionInput,
   ContainerDraft,
@@ -23,8 +23,7 @@ import type { Container } from "../api/v1/container.ts";
 import { highestLogAttempt } from "./observe/newest.ts";
 import { volumeImages } from "./cri-config/container-mounts.ts";
 
-export interface ContainerDraftsOptions {
-  readonly files: Files;
+export interface ContainerDraftsOptions extends Pick<Edges, "files"> {
   readonly configs: PodConfigs;
   /** Pulls if the policy requires it; rejects with Kubernetes' reasons. */
   readonly ensureImage: EnsureImage;

@@ -11,20 +11,17 @@ import {
 import type { ObservedContainer, ObservedPod } from "../api/pod/observed-pod.ts";
 import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { CriClient } from "../cri/cri-client.ts";
-import { type Clock, aborted } from "../lib/clock.ts";
+import { aborted } from "../lib/clock.ts";
 import { AgentError, messageOf } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
+import type { Edges } from "../edges.ts";
 import { StopBudget, type GracePeriod } from "./grace-period.ts";
 import { hookAddress } from "./lifecycle-target.ts";
 import type { LifecycleRunner } from "./lifecycle.ts";
 import { isLive } from "./observe/newest.ts";
 import { stopFacts, stopTurns, type StopFacts } from "./decide/stop-order.ts";
 
-export interface PodKillerOptions {
-  readonly cri: Pick<CriClient, "stopContainer" | "removeContainer" | "stopPodSandbox">;
+export interface PodKillerOptions extends Pick<Edges, "cri" | "clock" | "log"> {
   readonly lifecycle: LifecycleRunner;
-  readonly clock: Clock;
-  readonly log: Logger;
   readonly record: RecordEvent;
 }
 

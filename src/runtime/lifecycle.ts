@@ -6,9 +6,10 @@ import type {
   LifecycleHandler,
   SleepHandler,
 } from "../api/v1/probe.ts";
-import type { CriClient } from "../cri/cri-client.ts";
+import type { CallOptions } from "../cri/grpc.ts";
+import type { Edges } from "../edges.ts";
 import type { HttpRequest, ProbeEdge } from "../host/probe/probe-edge.ts";
-import { deadline, type Clock } from "../lib/clock.ts";
+import { deadline } from "../lib/clock.ts";
 import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
 import {
   followed,
@@ -18,21 +19,8 @@ import {
   type HookTarget,
 } from "./lifecycle-target.ts";
 
-export interface LifecycleRunnerOptions {
-  readonly cri: Pick<CriClient, "execSync">;
+export interface LifecycleRunnerOptions extends Pick<Edges, "cri" | "clock"> {
   readonly edge: Pick<ProbeEdge, "httpGet">;
-  readonly clock: Clock;
-}
-
-export interface HookOptions {
-  /** Milliseconds; absent = no limit, as for the kubelet's postStart hook. */
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-}
-
-interface Limits {
-  readonly timeoutMs: number | undefined;
-  readonly signal: AbortSignal | undefined;
 }
 
 const OUTPUT_BYTES = 1024;
@@ -48,12 +36,13 @@ export class LifecycleRunner {
 
   /**
    * Resolves when the hook has succeeded: exit code 0 of a command, any answer to a request, the whole sleep.
+   * Without `timeoutMs` there is no limit, as for the kubelet's postStart hook.
    * Rejects with AgentError: `Timeout` after `timeoutMs`, `Aborted` with the signal, else `LifecycleHookFailed`.
    */
   async run(
     handler: LifecycleHandler,
     target: HookTarget,
-    options: HookOptions = {},
+    options: CallOptions = {},
   ): Promise<void> {
     const { timeoutMs, signal } = options;
     using limit =
@@ -71,7 +60,7 @@ export class LifecycleRunner {
     }
   }
 
-  #perform(handler: LifecycleHandler, target: HookTarget, limits: Limits): Promise<void> {
+  #perform(handler: LifecycleHandler, target: HookTarget, limits: CallOptions): Promise<void> {
     switch (handler.type) {
       case "exec":
         return this.#exec(handler, target.containerId, limits);
@@ -82,7 +71,7 @@ export class LifecycleRunner {
     }
   }
 
-  async #exec({ command }: ExecHandler, id: string, limits: Limits): Promise<void> {
+  async #exec({ command }: ExecHandler, id: string, limits: CallOptions): Promise<void> {
     // The runtime ends the command, should the agent be gone by then.
     const timeoutSeconds = Math.ceil((limits.timeoutMs ?? 0) / 1000);
     const { signal } = limits;
@@ -94,7 +83,7 @@ export class LifecycleRunner {
   }
 
   /** Any answer of the server is a success. */
-  async #httpGet(handler: HttpGetHandler, target: HookTarget, limits: Limits): Promise<void> {
+  async #httpGet(handler: HttpGetHandler, target: HookTarget, limits: CallOptions): Promise<void> {
     const asked: HttpRequest[] = [];
     let next: HttpRequest | undefined = hookRequest(handler, target);
     while (next !== undefined) {
@@ -104,7 +93,7 @@ export class LifecycleRunner {
   }
 
   /** The next request, if the answer is a redirect. */
-  async #ask(asked: readonly HttpRequest[], limits: Limits): Promise<HttpRequest | undefined> {
+  async #ask(asked: readonly HttpRequest[], limits: CallOptions): Promise<HttpRequest | undefined> {
     const { timeoutMs = NO_TIMEOUT_MS, signal } = limits;
     const newest = asked.at(-1);
     if (newest === undefined) return undefined;
@@ -123,7 +112,7 @@ export class LifecycleRunner {
     }
   }
 
-  async #sleep({ seconds }: SleepHandler, { signal }: Limits): Promise<void> {
+  async #sleep({ seconds }: SleepHandler, { signal }: CallOptions): Promise<void> {
     await this.#options.clock.sleep(seconds * 1000, signal);
     if (signal?.aborted === true) throw new Error("cut off");
   }

@@ -10,11 +10,10 @@ import {
 } from "../api/v1/events.ts";
 import type { CriClient } from "../cri/cri-client.ts";
 import { CriError, ifFound, isNameReserved, isNetworkNotReady } from "../cri/cri-error.ts";
+import type { Edges } from "../edges.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
-import type { Clock } from "../lib/clock.ts";
 import { AgentError, messageOf, type Reason, configError } from "../lib/errors.ts";
 import type { Limiter } from "../lib/limiter.ts";
-import type { Logger } from "../lib/logger.ts";
 import type {
   ActionInput,
   EarlyStart,
@@ -30,10 +29,7 @@ import type { ContainerStarter } from "./start-container.ts";
 import { allContainers, findContainer, podName } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 
-export interface PodRuntimeOptions {
-  readonly cri: CriClient;
-  readonly clock: Clock;
-  readonly log: Logger;
+export interface PodRuntimeOptions extends Pick<Edges, "cri" | "clock" | "log"> {
   readonly configs: PodConfigs;
   readonly ensureImage: EnsureImage;
   readonly creating: Limiter;

@@ -3,7 +3,7 @@
 
 import { POD_DIRECTORY_MODE } from "../api/pod/pod-directory.ts";
 import type { EventContent } from "../api/v1/events.ts";
-import type { Files } from "../host/files.ts";
+import type { Edges } from "../edges.ts";
 import { AgentError, messageOf, reasonOf, configError, CONFIG_ERROR } from "../lib/errors.ts";
 import type { ActionInput, ContainerFacts, SandboxRef } from "./decide/action-input.ts";
 import type { RuntimeHelper } from "./runtime-helper.ts";
@@ -17,10 +17,9 @@ import type { Container } from "../api/v1/container.ts";
 import type { Pod } from "../api/v1/pod.ts";
 import type { VolumeMount, SubPath } from "../api/v1/volume-mounts.ts";
 
-export interface RunOptionsGeneratorOptions {
+export interface RunOptionsGeneratorOptions extends Pick<Edges, "files"> {
   readonly helper: RuntimeHelper;
   readonly configs: Pick<PodConfigs, "etcHosts">;
-  readonly files: Files;
 }
 
 export type RunContainerFacts = Pick<

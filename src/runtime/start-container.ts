@@ -7,10 +7,9 @@ import {
   type EventContent,
   type RecordEvent,
 } from "../api/v1/events.ts";
-import type { CriClient } from "../cri/cri-client.ts";
 import { isNameReserved } from "../cri/cri-error.ts";
 import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
+import type { Edges } from "../edges.ts";
 import type { Limiter } from "../lib/limiter.ts";
 import type { ActionInput, ContainerDraft, EarlyStart, SandboxRef } from "./decide/action-input.ts";
 import type { PodConfigs } from "./pod-configs.ts";
@@ -21,9 +20,7 @@ import type { LifecycleRunner } from "./lifecycle.ts";
 import { findContainer, podName } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 
-export interface ContainerStarterOptions {
-  readonly cri: CriClient;
-  readonly log: Logger;
+export interface ContainerStarterOptions extends Pick<Edges, "cri" | "log"> {
   readonly configs: Pick<PodConfigs, "sandbox">;
   /** Limits parallel creating calls: more would only queue inside the runtime. */
   readonly creating: Limiter;

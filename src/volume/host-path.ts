@@ -2,7 +2,7 @@
 // asks for it. kubelet: host_path checkType
 
 import type { HostPathVolume, HostPathType } from "../api/v1/volumes.ts";
-import type { Files } from "../host/files.ts";
+import type { FileInfo, Files } from "../host/files.ts";
 import { AgentError } from "../lib/errors.ts";
 
 export interface HostPathHost {
@@ -17,7 +17,7 @@ export interface HostPathHost {
 interface Place {
   /** Passed to the runtime. */
   readonly path: string;
-  readonly action: Exclude<HostPathAction["type"], "Refuse">;
+  readonly action: HostPathAction;
 }
 
 const CREATED_DIRECTORY_MODE = 0o755;
@@ -67,9 +67,7 @@ function placeOf(host: HostPathHost, { hostPath }: HostPathVolume): Place {
   // Without a type the path is not accessed: its file system may hang.
   // A broken link counts as an entry: creating the path would replace it.
   const info = type === "" ? undefined : (files.target(path) ?? files.info(path));
-  const action = hostPathAction(path, type, info?.special ?? info?.kind);
-  if (action.type !== "Refuse") return { path, action: action.type };
-  return refuse(action.message);
+  return { path, action: hostPathAction(path, type, info?.special ?? info?.kind) };
 }
 
 /** The path with links resolved, if it is to be checked. */
@@ -89,33 +87,30 @@ function refuse(message: string): never {
   throw new AgentError({ reason: "FailedMount", message });
 }
 
-export type HostPathFound =
-  "file" | "directory" | "symlink" | "other" | "socket" | "charDevice" | "blockDevice";
+export type HostPathFound = FileInfo["kind"] | NonNullable<FileInfo["special"]>;
 
-/** `Use` it unchanged, create it first, or refuse it with a message. */
-type HostPathAction =
-  | { readonly type: "Use" | "CreateDirectory" | "CreateFile" }
-  | { readonly type: "Refuse"; readonly message: string };
+type HostPathAction = "Use" | "CreateDirectory" | "CreateFile";
 
-/** `found`: the entry, with symlinks followed unless they are broken; undefined = none. */
+/**
+ * `found`: the entry, with symlinks followed unless they are broken; undefined = none. Throws AgentError `FailedMount` for
+ * an entry of another type.
+ */
 export function hostPathAction(
   path: string,
   type: HostPathType,
   found: HostPathFound | undefined,
 ): HostPathAction {
-  if (type === "") return { type: "Use" };
-  const { kind, word, create } = WANTED[type];
-  if (found === kind) return { type: "Use" };
-  if (found === undefined && create !== undefined) return { type: create };
+  if (type === "") return "Use";
+  const { kind, create } = WANTED[type];
+  if (found === kind) return "Use";
+  if (found === undefined && create !== undefined) return create;
   const is = found === undefined ? "it does not exist" : `it is ${WORDS[found]}`;
-  const message = `hostPath type check failed: ${path} is not ${word}: ${is}`;
-  return { type: "Refuse", message };
+  return refuse(`hostPath type check failed: ${path} is not ${WORDS[kind]}: ${is}`);
 }
 
 interface WantedKind {
   readonly kind: HostPathFound;
-  readonly word: string;
-  readonly create?: "CreateDirectory" | "CreateFile";
+  readonly create?: HostPathAction;
 }
 
 const WORDS: Readonly<Record<HostPathFound, string>> = {
@@ -129,13 +124,13 @@ const WORDS: Readonly<Record<HostPathFound, string>> = {
 };
 
 const WANTED: Readonly<Record<Exclude<HostPathType, "">, WantedKind>> = {
-  DirectoryOrCreate: { kind: "directory", word: "a directory", create: "CreateDirectory" },
-  Directory: { kind: "directory", word: "a directory" },
-  FileOrCreate: { kind: "file", word: "a file", create: "CreateFile" },
-  File: { kind: "file", word: "a file" },
-  Socket: { kind: "socket", word: "a socket" },
-  CharDevice: { kind: "charDevice", word: "a character device" },
-  BlockDevice: { kind: "blockDevice", word: "a block device" },
+  DirectoryOrCreate: { kind: "directory", create: "CreateDirectory" },
+  Directory: { kind: "directory" },
+  FileOrCreate: { kind: "file", create: "CreateFile" },
+  File: { kind: "file" },
+  Socket: { kind: "socket" },
+  CharDevice: { kind: "charDevice" },
+  BlockDevice: { kind: "blockDevice" },
 };
 
 /** The path with every link resolved; missing names are kept below the nearest existing directory. undefined = a broken link is on the way. */

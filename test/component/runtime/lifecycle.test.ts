@@ -3,13 +3,14 @@ import type { HttpGetHandler, LifecycleHandler } from "../../../src/api/v1/probe
 import type { HttpAnswer, HttpRequest } from "../../../src/host/probe/probe-edge.ts";
 import { deadline } from "../../../src/lib/clock.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
-import { LifecycleRunner, type HookOptions } from "../../../src/runtime/lifecycle.ts";
+import type { CallOptions } from "../../../src/cri/grpc.ts";
+import { LifecycleRunner } from "../../../src/runtime/lifecycle.ts";
 import { aContainer, aPod } from "../../fakes/a-pod.ts";
 import { KillWorld, outcome, type KillWorldOptions } from "./kill-world.ts";
 
 type Edge = (request: HttpRequest, signal: AbortSignal) => Promise<HttpAnswer>;
 
-interface Hook extends KillWorldOptions, HookOptions {
+interface Hook extends KillWorldOptions, CallOptions {
   readonly handler: LifecycleHandler;
   readonly edge?: Edge;
   readonly podIP?: string;

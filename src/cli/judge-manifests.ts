@@ -12,7 +12,7 @@ import { referencesOf } from "../api/pod/object-references.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
 import { readDocuments, type YamlDocument } from "../api/yaml/yaml-documents.ts";
 import { imageNameError } from "../image/image-reference.ts";
-import { type JsonObject, isJsonObject } from "../lib/json.ts";
+import { memberOf, withoutUndefined, type JsonObject } from "../lib/json.ts";
 import type { FieldError } from "../lib/result.ts";
 import type { Sha256 } from "../lib/system-sha256.ts";
 
@@ -68,17 +68,22 @@ export interface NamedText {
 export function judgeText({ file, text }: NamedText, sha256: Sha256): Judgement {
   const { documents, errors } = readDocuments(text);
   const whole = { file, sha256, budget: new FindingsBudget() };
-  const judged = documents.map((document) => judgeDocument(document, whole));
-  const broken = errors.map((error): Rejection => ({ source: "file", ref: file, ...error }));
-  return sum([
-    ...judged,
-    {
-      ...NOTHING_JUDGED,
-      documents: broken.length > 0 ? 1 : 0,
-      invalid: new Set(broken.length > 0 ? [`${file}#broken`] : []),
-      errors: broken,
-    },
-  ]);
+  const all = documents.map((document) => judgeDocument(document, whole));
+  return sum(errors.length === 0 ? all : [...all, judged(file, "broken", errors)]);
+}
+
+/** One document and what is wrong with it. */
+export function judged(
+  file: string,
+  document: number | "broken",
+  errors: readonly FieldError[],
+): Judgement {
+  return {
+    ...NOTHING_JUDGED,
+    documents: 1,
+    invalid: new Set(errors.length > 0 ? [`${file}#${document}`] : []),
+    errors: errors.map((error) => ({ source: "file", ref: file, ...error })),
+  };
 }
 
 interface WholeFile {
@@ -88,8 +93,10 @@ interface WholeFile {
 }
 
 function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFile): Judgement {
-  if (isJsonObject(document.value) && document.value["kind"] === "AgentConfiguration")
-    return judgeConfig(document, file);
+  if (memberOf(document.value, "kind") === "AgentConfiguration") {
+    const decoded = decodeConfig(document.value, { locate: document.locate });
+    return judged(file, document.index, decoded.ok ? [] : decoded.errors);
+  }
   const object = decodeObject(document.value, {
     source: "file",
     ref: file,
@@ -101,20 +108,14 @@ function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFi
     locate: document.locate,
   });
   const decoded = [...object.errors, ...object.refusedKinds];
-  const images = imageErrors(document).map((error) => ({
-    source: "file" as const,
-    ref: file,
-    ...error,
-  }));
+  const images = imageErrors(document);
   const errors = images.length === 0 ? decoded : [...decoded, ...images].toSorted(byLine);
   const placeOfItem = (item: FieldPath = []): Place => {
     const line = document.locate([...item, "metadata", "name"])?.line;
     return { file, document: document.index, line };
   };
   return {
-    ...NOTHING_JUDGED,
-    documents: 1,
-    invalid: new Set(errors.length > 0 ? [`${file}#${document.index}`] : []),
+    ...judged(file, document.index, errors),
     pods: object.pods.map(({ desired, written, item }) => ({
       ...placeOfItem(item),
       pod: desired.pod,
@@ -124,7 +125,6 @@ function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFi
       ...placeOfItem(item),
       object: desired.object,
     })),
-    errors,
     warnings: object.notices,
   };
 }
@@ -136,73 +136,58 @@ function judgeDocument(document: YamlDocument, { file, sha256, budget }: WholeFi
 function imageErrors({ value, locate }: YamlDocument): readonly FieldError[] {
   return podsIn(value).flatMap(({ spec, path }) =>
     imagesOf(spec).flatMap(({ image, at }) => {
-      const error = imageNameError(image);
-      if (error === undefined) return [];
+      // Empty, padded or no text: the decoder reports it.
+      if (typeof image !== "string" || image === "" || image !== image.trim()) return [];
+      const message = imageNameError(image);
+      if (message === undefined) return [];
       const place = [...path, "spec", ...at];
       const { line, column } = locate(place) ?? {};
-      const position = line === undefined || column === undefined ? {} : { line, column };
-      return [{ path: formatPath(place), code: "InvalidImageName", message: error, ...position }];
+      const position = withoutUndefined({ line, column });
+      return [{ path: formatPath(place), code: "InvalidImageName", message, ...position }];
     }),
   );
 }
 
-function podsIn(value: unknown, path: FieldPath = []): readonly WrittenSpec[] {
-  if (!isJsonObject(value)) return [];
-  const { items, kind, spec } = { items: value["items"], kind: value["kind"], spec: value["spec"] };
-  if (Array.isArray(items))
-    return items.flatMap((item, index) => podsIn(item, [...path, "items", index]));
-  return isJsonObject(spec) && (kind === "Pod" || path.length > 0) ? [{ spec, path }] : [];
-}
-
 interface WrittenSpec {
-  readonly spec: JsonObject;
+  readonly spec: unknown;
   readonly path: FieldPath;
 }
 
+function podsIn(value: unknown, path: FieldPath = []): readonly WrittenSpec[] {
+  const items = memberOf(value, "items");
+  if (Array.isArray(items))
+    return items.flatMap((item: unknown, index) => podsIn(item, [...path, "items", index]));
+  const isPod = path.length > 0 || memberOf(value, "kind") === "Pod";
+  return isPod ? [{ spec: memberOf(value, "spec"), path }] : [];
+}
+
 interface WrittenImage {
-  readonly image: string;
+  readonly image: unknown;
+  /** Below the spec. */
   readonly at: FieldPath;
 }
 
-function imagesOf(spec: JsonObject): readonly WrittenImage[] {
-  const containers = ["initContainers", "containers"].flatMap((list) =>
-    objectsIn(spec[list]).map(([one, index]) => ({
-      image: one["image"],
-      at: [list, index, "image"],
-    })),
-  );
-  const volumes = objectsIn(spec["volumes"]).map(([{ image }, index]) => ({
-    image: isJsonObject(image) ? image["reference"] : undefined,
-    at: ["volumes", index, "image", "reference"],
-  }));
-  return [...containers, ...volumes].flatMap(({ image, at }) =>
-    // Empty, padded or no text: the decoder reports it.
-    typeof image === "string" && image !== "" && image === image.trim() ? [{ image, at }] : [],
-  );
+function imagesOf(spec: unknown): readonly WrittenImage[] {
+  const within = (list: string, field: readonly string[]): readonly WrittenImage[] => {
+    const items = memberOf(spec, list);
+    return (Array.isArray(items) ? items : []).map((item: unknown, index) => ({
+      image: field.reduce(memberOf, item),
+      at: [list, index, ...field],
+    }));
+  };
+  return [
+    ...within("initContainers", ["image"]),
+    ...within("containers", ["image"]),
+    ...within("volumes", ["image", "reference"]),
+  ];
 }
 
-function objectsIn(list: unknown): readonly (readonly [JsonObject, number])[] {
-  const items: readonly unknown[] = Array.isArray(list) ? list : [];
-  return items.flatMap((item, index) => (isJsonObject(item) ? [[item, index] as const] : []));
-}
-
-function byLine(a: Rejection, b: Rejection): number {
+function byLine(a: FieldError, b: FieldError): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
-function judgeConfig(document: YamlDocument, file: string): Judgement {
-  const decoded = decodeConfig(document.value, { locate: document.locate });
-  const errors = decoded.ok ? [] : decoded.errors;
-  return {
-    ...NOTHING_JUDGED,
-    documents: 1,
-    invalid: new Set(errors.length > 0 ? [`${file}#${document.index}`] : []),
-    errors: errors.map((error) => ({ source: "file", ref: file, ...error })),
-  };
-}
-
-function nodeOf({ spec }: JsonObject): string {
-  const node = isJsonObject(spec) ? spec["nodeName"] : undefined;
+function nodeOf(written: JsonObject): string {
+  const node = memberOf(written["spec"], "nodeName");
   return typeof node === "string" ? node : "";
 }
 
@@ -210,7 +195,11 @@ function nodeOf({ spec }: JsonObject): string {
 export function judgeTogether(alone: readonly Judgement[]): Judgement {
   const whole = sum(alone);
   const clashes = [
-    ...duplicates(whole.pods),
+    ...repeated(
+      "DuplicatePod",
+      whole.pods.map((placed) => ({ placed, key: `pod ${podName(placed.pod)}` })),
+      mayMeet,
+    ),
     ...portConflicts(whole.pods),
     ...objectClashes(whole.objects),
   ];
@@ -221,19 +210,13 @@ export function judgeTogether(alone: readonly Judgement[]): Judgement {
 }
 
 function objectClashes(objects: readonly PlacedObject[]): readonly Clash[] {
-  const first = new Map<string, PlacedObject>();
-  return objects.flatMap((placed): readonly Clash[] => {
-    const reserved = reservedError(placed.object);
-    if (reserved !== undefined) return [{ placed, ...reserved }];
-    const key = objectKey(placed.object);
-    const earlier = first.get(key);
-    if (earlier === undefined) {
-      first.set(key, placed);
-      return [];
-    }
-    const message = `${key} is also in ${placeOf(earlier)}, which wins`;
-    return [{ placed, code: "DuplicateObject", path: "metadata.name", message }];
+  const reserved = objects.flatMap((placed): readonly Clash[] => {
+    const error = reservedError(placed.object);
+    return error === undefined ? [] : [{ placed, ...error }];
   });
+  const others = objects.filter(({ object }) => reservedError(object) === undefined);
+  const named = others.map((placed) => ({ placed, key: objectKey(placed.object) }));
+  return [...reserved, ...repeated("DuplicateObject", named)];
 }
 
 /** No error: the object may be on the node already, or come from elsewhere; until then the pod waits. */
@@ -250,16 +233,26 @@ function openReferences({ pods, objects }: Judgement): readonly Rejection[] {
   );
 }
 
-function duplicates(pods: readonly PlacedPod[]): readonly Clash[] {
-  const known = new Map<string, readonly PlacedPod[]>();
-  return pods.flatMap((placed): readonly Clash[] => {
-    const name = podName(placed.pod);
-    const others = known.get(name) ?? [];
-    const earlier = others.find((other) => mayMeet(placed, other));
-    known.set(name, [...others, placed]);
+interface Named<P> {
+  readonly placed: P;
+  /** As the message has it. */
+  readonly key: string;
+}
+
+/** All but the first of each key, among those that may meet. */
+function repeated<P extends PlacedPod | PlacedObject>(
+  code: string,
+  named: readonly Named<P>[],
+  meet: (one: P, other: P) => boolean = () => true,
+): readonly Clash[] {
+  const known = new Map<string, readonly P[]>();
+  return named.flatMap(({ placed, key }): readonly Clash[] => {
+    const others = known.get(key) ?? [];
+    known.set(key, [...others, placed]);
+    const earlier = others.find((other) => meet(placed, other));
     if (earlier === undefined) return [];
-    const message = `pod ${name} is also in ${placeOf(earlier)}, which wins`;
-    return [{ placed, code: "DuplicatePod", path: "metadata.name", message }];
+    const message = `${key} is also in ${placeOf(earlier)}, which wins`;
+    return [{ placed, code, path: "metadata.name", message }];
   });
 }
 
@@ -289,18 +282,9 @@ interface Clash extends Pick<Rejection, "code" | "path" | "message"> {
 function clashError({ placed, code, path, message }: Clash): Rejection {
   const { kind, metadata } = "pod" in placed ? placed.pod : placed.object;
   const { name, namespace } = metadata;
-  const line = placed.line === undefined ? {} : { line: placed.line };
-  return {
-    source: "file",
-    ref: placed.file,
-    kind,
-    namespace,
-    name,
-    code,
-    path,
-    message,
-    ...line,
-  };
+  const { file: ref, line } = placed;
+  const about = { source: "file", ref, kind, namespace, name } as const;
+  return { ...about, code, path, message, ...withoutUndefined({ line }) };
 }
 
 function placeOf({ file, line }: Place): string {

@@ -4,7 +4,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Rejection } from "../api/pod/desired-pod.ts";
 import { MANIFEST_NAME } from "../source/file/manifest-files.ts";
-import { NOTHING_JUDGED, judgeText, judgeTogether, type Judgement } from "./judge-manifests.ts";
+import { judgeText, judged, judgeTogether, type Judgement } from "./judge-manifests.ts";
 import { errorLine } from "./terminal-text.ts";
 import type { VerbCall } from "./verb.ts";
 import { readFile, readNamedInput } from "./text-file.ts";
@@ -50,8 +50,7 @@ function judgeDirectoryEntry(path: string): Judgement {
   const read = readFile(path);
   if (read.ok) return judgeText({ file: path, text: read.bytes }, sha256);
   const message = `cannot read it: ${read.why}`;
-  const error: Rejection = { source: "file", ref: path, code: "Invalid", path: "", message };
-  return { ...NOTHING_JUDGED, documents: 1, invalid: new Set([path]), errors: [error] };
+  return judged(path, "broken", [{ code: "Invalid", path: "", message }]);
 }
 
 function isDirectory(path: string): boolean {

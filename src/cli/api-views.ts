@@ -1,6 +1,7 @@
 // What the local API answers, as far as this command reads it; every other field passes through unchanged.
 
 import type { Rejection } from "../api/pod/desired-pod.ts";
+import type { EventContent, EventObject, RecordedEvent } from "../api/v1/events.ts";
 import type { NodeStatus } from "../api/v1/pod-status.ts";
 import type { SummarizedPod } from "../api/pod/pod-summary.ts";
 import type { TrustView } from "../trust/trust-view.ts";
@@ -38,16 +39,8 @@ export interface NodeView extends ObjectView {
   readonly status: Partial<NodeStatus>;
 }
 
-export interface EventView extends ObjectView {
-  readonly involvedObject: {
-    readonly kind: string;
-    readonly name: string;
-    readonly fieldPath?: string;
-  };
-  readonly type: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly count: number;
+export interface EventView extends ObjectView, EventContent, Pick<RecordedEvent, "count"> {
+  readonly involvedObject: Pick<EventObject, "kind" | "name" | "fieldPath">;
   readonly firstTimestamp: string;
   readonly lastTimestamp: string;
   readonly source?: { readonly component?: string; readonly host?: string };

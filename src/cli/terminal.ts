@@ -60,6 +60,12 @@ export function processTerminal(): ProcessTerminal {
   };
 }
 
+/** Whether the answer to `question` is yes. */
+export async function isConfirmed(terminal: Terminal, question: string): Promise<boolean> {
+  terminal.out(question);
+  return (await terminal.readLine()).trim() === "yes";
+}
+
 async function readLine(): Promise<string> {
   const lines = createInterface({ input: process.stdin });
   const line = await new Promise<string>((resolve) => {

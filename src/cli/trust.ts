@@ -4,7 +4,7 @@ import type { SigningKeyView, TrustView } from "../trust/trust-view.ts";
 import { UsageError } from "./cli-error.ts";
 import { printObject } from "./output.ts";
 import { columnWidths, formatRows, printable, type Row } from "./terminal-text.ts";
-import type { Terminal } from "./terminal.ts";
+import { isConfirmed, type Terminal } from "./terminal.ts";
 import type { VerbCall } from "./verb.ts";
 
 const QUESTION = `This deletes the trust bundle and the version of the document, and accepts unsigned documents:
@@ -31,7 +31,7 @@ export async function resetTrust({ flags, terminal, connect }: VerbCall): Promis
   const client = await connect();
   // Before the question: without an agent there is nothing to confirm.
   await client.trust();
-  if (!yes && !(await isConfirmed(terminal))) {
+  if (!yes && !(await isConfirmed(terminal, QUESTION))) {
     terminal.err("nothing was reset\n");
     return 1;
   }
@@ -42,11 +42,6 @@ export async function resetTrust({ flags, terminal, connect }: VerbCall): Promis
       `Documents must still be signed: ${printable(after.why)}; remove that and reset again to accept unsigned documents\n`,
     );
   return 0;
-}
-
-async function isConfirmed(terminal: Terminal): Promise<boolean> {
-  terminal.out(QUESTION);
-  return (await terminal.readLine()).trim() === "yes";
 }
 
 function printTrust(terminal: Terminal, trust: TrustView): void {

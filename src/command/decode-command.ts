@@ -5,7 +5,7 @@ import { fieldOf, map, objectType, type Decoded } from "../api/schema/codec.ts";
 import { anything, atLeast, between, exactText, time } from "../api/schema/values.ts";
 import { TARGET } from "../protocol/desired-state.ts";
 import { MAX_TOPIC_BYTES } from "../protocol/mqtt-topics.ts";
-import { denied, type Denial } from "./denial.ts";
+import { denied, type Denial } from "./response.ts";
 import { COMMAND_VERBS, isCommandVerb, LATER_VERBS, type CommandVerb } from "./verbs.ts";
 
 export type ReadCommand =

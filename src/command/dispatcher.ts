@@ -9,12 +9,16 @@ import { RefusalLog } from "../lib/refusal-log.ts";
 import { jsonBytes } from "../protocol/wire-text.ts";
 import { CommandLimits } from "./limits.ts";
 import type { Command } from "./decode-command.ts";
-import { denied } from "./denial.ts";
 import { VERBS } from "./verbs.ts";
-import { judgeCommand, type CommandJudgement, type CommandRefusal } from "./judge-message.ts";
 import type { Run, ResponseRows, TakenCommands } from "./executor.ts";
-import { failure, onWire, responsesOf, type CommandOutcome } from "./response.ts";
-import type { CommandFacts, CommandMessage } from "./judge-command.ts";
+import { denied, failure, onWire, responsesOf, type CommandOutcome } from "./response.ts";
+import {
+  judgeCommand,
+  type CommandFacts,
+  type CommandJudgement,
+  type CommandMessage,
+  type CommandRefusal,
+} from "./judge-command.ts";
 
 export interface CommandsOptions {
   readonly clock: Clock;

@@ -1,20 +1,15 @@
-// The reasons for which a readable command is denied.
+// Judges one message on a command topic: carried out, answered with a refusal, or ignored.
 
-import { parseTopic } from "../protocol/mqtt-topics.ts";
-import type { Command } from "./decode-command.ts";
-import { denied, type Denial } from "./denial.ts";
-import { commandError } from "./response.ts";
+import { decodeCommand, isPlainTopic, MAX_COMMAND_BYTES, type Command } from "./decode-command.ts";
+import { isEnvelope, readSignedEnvelope, type SignedEnvelope } from "../protocol/dsse.ts";
+import { withoutUndefined, parseJson } from "../lib/json.ts";
+import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
+import type { MqttMessage } from "../mqtt/mqtt-link.ts";
+import { commandError, denied, type Denial } from "./response.ts";
 import { VERBS, verbsWhere } from "./verbs.ts";
-import type { SignedEnvelope } from "../protocol/dsse.ts";
 
 /** A message as it arrived. */
-export interface CommandMessage {
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly retain: boolean;
-  readonly responseTopic?: string;
-  readonly correlationData?: Uint8Array;
-}
+export type CommandMessage = Omit<MqttMessage, "qos">;
 
 /** The state of the node when the command arrives. */
 export interface CommandFacts {
@@ -40,16 +35,134 @@ const MAX_GROUP_TTL_SECONDS = 600;
 const CLOCK_SKEW_MS = 60_000;
 
 /** One command and the facts for judging it. */
-export interface CommandCase {
+interface CommandCase {
   readonly message: CommandMessage;
   readonly facts: CommandFacts;
   readonly signed: boolean;
   readonly signaturesRequired: boolean;
 }
 
+export interface CommandRefusal extends Denial {
+  readonly type: "Refuse";
+  readonly id: string;
+  readonly replyTo: string;
+  /** Unsigned, or its signature does not count, on a node that requires signatures. */
+  readonly untrusted: boolean;
+}
+
+export type CommandJudgement =
+  | { readonly type: "Ignore"; readonly why: string }
+  | CommandRefusal
+  | {
+      readonly type: "Run";
+      readonly command: Command;
+      /** Unsigned on a node that requires signatures: the answer contains no more than the reports. */
+      readonly statusOnly: boolean;
+      /** Signed, and it changes something: a copy could be sent again while the session lasts. */
+      readonly replayable: boolean;
+      /** Wall-clock milliseconds at which it was issued, by a signature that counts. */
+      readonly provenAt?: number;
+      readonly replyTo: string;
+    };
+
+/** Each answer carries them back, and waits on the disk with them. */
+const MAX_CORRELATION_BYTES = 256;
+
+export function judgeCommand(message: CommandMessage, facts: CommandFacts): CommandJudgement {
+  if (message.retain) return ignore("it is retained");
+  if (message.payload.length > MAX_COMMAND_BYTES)
+    return ignore(`it is over ${MAX_COMMAND_BYTES} bytes`);
+  if ((message.correlationData?.length ?? 0) > MAX_CORRELATION_BYTES)
+    return ignore(`its correlation data are over ${MAX_CORRELATION_BYTES} bytes`);
+  const reading = readMessage(message, facts);
+  if (reading.type === "Ignore") return reading;
+  const { value, signed, distrust } = reading;
+  const own = topicFor({ type: "NodeResponse", root: facts.root, node: facts.node });
+  const read = decodeCommand(value);
+  const id = read.type === "Invalid" ? read.id : read.command.id;
+  if (id === undefined) return ignore("it has no ULID as its id");
+  // An untrusted sender learns only that it is untrusted.
+  if (distrust !== undefined)
+    return { type: "Refuse", id, replyTo: own, untrusted: true, ...denied(401, distrust) };
+  const signaturesRequired = facts.signaturesRequired();
+  if (read.type === "Command")
+    return judgeRead(read.command, { message, facts, signed, signaturesRequired }, own);
+  const untrusted = signaturesRequired && !signed;
+  return { type: "Refuse", id, replyTo: own, untrusted, ...read.denial };
+}
+
+/** Judges a readable command whose signature, if any, counts. */
+function judgeRead(command: Command, of: CommandCase, own: string): CommandJudgement {
+  const { message, facts, signed, signaturesRequired } = of;
+  const { id, verb } = command;
+  const untrusted = signaturesRequired && !signed;
+  const replyTo = replyTopic(command, message, own);
+  if (replyTo === undefined) {
+    const elsewhere = denied(403, `answers go to ${own} and below it only`, "replyTo");
+    return { type: "Refuse", id, replyTo: own, untrusted, ...elsewhere };
+  }
+  const denial =
+    targetDenial(command, of) ??
+    unsignedDenial(command, of) ??
+    expiry(command, of) ??
+    repetition(command, facts);
+  if (denial !== undefined) return { type: "Refuse", id, replyTo, untrusted, ...denial };
+  const replayable = signed && VERBS[verb].changes;
+  const proven = withoutUndefined({ provenAt: signed ? command.issuedAt : undefined });
+  return { type: "Run", command, statusOnly: untrusted, replayable, ...proven, replyTo };
+}
+
+interface Reading {
+  readonly type: "Read";
+  readonly value: unknown;
+  readonly signed: boolean;
+  /** Why its signature does not count. */
+  readonly distrust: string | undefined;
+}
+
+function readMessage(
+  { topic, payload }: CommandMessage,
+  facts: CommandFacts,
+): Reading | Extract<CommandJudgement, { type: "Ignore" }> {
+  const written = parseJson(payload);
+  if (!isEnvelope(written)) {
+    if (written === undefined) return ignore("it is no JSON");
+    return { type: "Read", value: written, signed: false, distrust: undefined };
+  }
+  const envelope = readSignedEnvelope(written);
+  if (!envelope.ok) return ignore("its envelope cannot be read");
+  const of = parseTopic(facts.root, topic);
+  const group = of?.type === "GroupCommand" ? of.group : undefined;
+  return {
+    type: "Read",
+    value: parseJson(envelope.value.payload),
+    signed: true,
+    distrust: facts.verify(envelope.value, group),
+  };
+}
+
+function replyTopic(
+  { replyTo }: Command,
+  { responseTopic }: CommandMessage,
+  own: string,
+): string | undefined {
+  // Both must be below the node's response topic, so that neither can redirect answers.
+  const asked = [replyTo, responseTopic].filter((topic) => topic !== undefined);
+  const allowed = asked.every(
+    (topic) =>
+      topic === own ||
+      (topic.startsWith(`${own}/`) && isPlainTopic(topic) && !topic.includes("//")),
+  );
+  return allowed ? (asked[0] ?? own) : undefined;
+}
+
+function ignore(why: string): Extract<CommandJudgement, { type: "Ignore" }> {
+  return { type: "Ignore", why };
+}
+
 /** Every name in the target must match. A signed command must also name the node or group of its topic, so that it cannot
  * be replayed on another topic. */
-export function targetDenial(command: Command, of: CommandCase): Denial | undefined {
+function targetDenial(command: Command, of: CommandCase): Denial | undefined {
   return nameDenial(command, of.facts) ?? topicDenial(command, of);
 }
 
@@ -82,7 +195,7 @@ function topicDenial(
     : denied(403, "a command for a group must name the group of its topic", "target.group");
 }
 
-export function unsignedDenial(
+function unsignedDenial(
   { verb }: Command,
   { signaturesRequired, signed }: CommandCase,
 ): Denial | undefined {
@@ -92,10 +205,7 @@ export function unsignedDenial(
   return denied(401, message, "verb");
 }
 
-export function expiry(
-  command: Command,
-  { message, facts, signed }: CommandCase,
-): Denial | undefined {
+function expiry(command: Command, { message, facts, signed }: CommandCase): Denial | undefined {
   const { session, issuedAt, ttl, verb } = command;
   const ofGroup = parseTopic(facts.root, message.topic)?.type === "GroupCommand";
   if (session !== undefined ? session !== facts.session : signed && !ofGroup)
@@ -139,7 +249,7 @@ function groupProblem(
   return undefined;
 }
 
-export function repetition({ id }: Command, { codeOf }: CommandFacts): Denial | undefined {
+function repetition({ id }: Command, { codeOf }: CommandFacts): Denial | undefined {
   const code = codeOf(id);
   if (code === undefined) return undefined;
   const message = code === 0 ? "the command is running" : `the command was answered with ${code}`;

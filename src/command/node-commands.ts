@@ -1,7 +1,6 @@
 // Performs: the commands that arrive over MQTT: receives them, runs them on this node, and queues the responses.
 
 import type { AgentConfig, MqttConfig } from "../config/config.ts";
-import type { SignedEnvelope } from "../protocol/dsse.ts";
 import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
@@ -14,22 +13,16 @@ import { readCommands, type ReadFacts, type ReadOptions } from "./read-commands.
 import type { Edges } from "../edges.ts";
 import type { HoldFacts } from "../node/node-api.ts";
 import type { FetchImages } from "../podworkers/pod-replacement.ts";
+import type { Trust } from "../trust/trust.ts";
 import type { Pods } from "../podworkers/pods.ts";
-
-/** Which commands are obeyed. */
-export interface CommandTrust {
-  /** Unsigned commands are refused. */
-  required(): boolean;
-  /** Why the signature does not count; undefined = it does. `group`: the command was sent to that group. */
-  judgeCommand(envelope: SignedEnvelope, group?: string): string | undefined;
-}
 
 export interface NodeCommandsOptions {
   readonly facts: ReadFacts & HoldFacts;
   readonly pods: Pick<Pods, "cache" | "workers">;
   readonly fetchImages: FetchImages;
   readonly podLogsDir: AgentConfig["podLogsDir"];
-  readonly trust: CommandTrust;
+  /** Decides which commands are obeyed. */
+  readonly trust: Pick<Trust, "required" | "judgeCommand">;
   readonly edges: Edges;
   readonly config: MqttConfig;
   readonly nodeName: string;

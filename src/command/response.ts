@@ -1,6 +1,7 @@
 // The answers to a command as they are published: bounded in bytes, in several parts if needed.
 
 import type { CommandResponse } from "../protocol/command.ts";
+import type { ResponsePhase } from "../protocol/status-codes.ts";
 import { memberOf, withoutUndefined } from "../lib/json.ts";
 import { byteLength, wireText } from "../protocol/wire-text.ts";
 
@@ -35,6 +36,27 @@ export function failure(code: number, category: string, message: string): Comman
 
 export function refusedArgs(element: string, message: string): CommandOutcome {
   return { code: 400, error: commandError("Invalid", message, element) };
+}
+
+export interface Denial {
+  readonly phase: Extract<ResponsePhase, "failed" | "expired" | "denied" | "duplicate">;
+  readonly code: number;
+  readonly error: CommandError;
+}
+
+const DENIALS = {
+  400: { phase: "failed", category: "Invalid" },
+  401: { phase: "denied", category: "Unauthorized" },
+  403: { phase: "denied", category: "Forbidden" },
+  408: { phase: "expired", category: "Expired" },
+  429: { phase: "denied", category: "TooManyRequests" },
+  501: { phase: "denied", category: "NotImplemented" },
+} as const;
+
+/** `element`: the field that is the reason. */
+export function denied(code: keyof typeof DENIALS, message: string, element?: string): Denial {
+  const { phase, category } = DENIALS[code];
+  return { phase, code, error: commandError(category, message, element) };
 }
 
 /** The messages of an outcome, in order. */

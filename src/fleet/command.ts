@@ -45,16 +45,23 @@ export async function command(
   await using fleet = await openFleet(parts, flags);
   const { session, root } = fleet;
   const ask = askOf(root);
-  const { node } = ask;
+  const { node, verb, args } = ask;
   const response = topicFor({ type: "NodeResponse", root, node });
   await session.subscribe([topicFor({ type: "NodeState", root, node })]);
   await session.subscribeLive([response, ...(ask.follow === undefined ? [] : [ask.follow])]);
   const now = terminal.clock.now();
   const id = ulid(now, random.hex(10));
-  const written = writtenCommand({ fleet, ask, id, now, timeout: flags.timeout });
-  const payload = jsonBytes(written);
+  const payload = jsonBytes({
+    id,
+    verb,
+    target: { node },
+    session: sessionOf(fleet, node),
+    args,
+    issuedAt: rfc3339(now),
+    ttl: Math.min(MAX_TTL_SECONDS, Math.max(1, Math.ceil(flags.timeout / 1000))),
+  });
   const message = signers.length === 0 ? payload : signMessage("command", payload, signers);
-  const listener = new AnswerListener(parts, { id, root, isLog: ask.verb === "logs" });
+  const listener = new AnswerListener(parts, { id, root, isLog: verb === "logs" });
   using _ = session.listen((one) => listener.take(one));
   await session.publish(topicFor({ type: "NodeCommand", root, node }), message, false);
   const signal = terminal.interrupted();
@@ -74,26 +81,14 @@ export async function command(
   return printAnswer(parts, ask, answer);
 }
 
-interface CommandToWrite {
-  readonly fleet: Fleet;
-  readonly ask: CommandAsk;
-  readonly id: string;
-  /** Wall-clock milliseconds. */
-  readonly now: number;
-  readonly timeout: number;
-}
-
-/** Bound to the present session of the node, so that it cannot be replayed later. */
-function writtenCommand({ fleet, ask, id, now, timeout }: CommandToWrite): object {
-  const { node, verb, args } = ask;
+/** The present session of the node, to which a command is bound, so that it cannot be replayed later. */
+function sessionOf(fleet: Fleet, node: string): number {
   const { state } = knownNode(fleet, node);
   if (state === undefined)
     throw new CliError(`nothing is known of node ${node}: it has never been on this broker`);
   if (state.state !== "online")
     throw new CliError(`node ${node} is ${state.state}; commands reach only nodes that are online`);
-  const ttl = Math.min(MAX_TTL_SECONDS, Math.max(1, Math.ceil(timeout / 1000)));
-  const { session } = state;
-  return { id, verb, target: { node }, session, args, issuedAt: rfc3339(now), ttl };
+  return state.session;
 }
 
 interface Wanted {

@@ -3,7 +3,7 @@
 import { isTopicName, parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 import { CliError, UsageError } from "../cli/cli-error.ts";
 import { printable } from "../cli/terminal-text.ts";
-import type { Terminal } from "../cli/terminal.ts";
+import { isConfirmed, type Terminal } from "../cli/terminal.ts";
 import { nodeFilters } from "./fleet-topics.ts";
 import { knownNode } from "./known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
@@ -37,9 +37,7 @@ export async function forget(parts: FleetParts, node: string, flags: ForgetFlags
 async function isMeant(terminal: Terminal, topics: readonly string[]): Promise<boolean> {
   const list = topics.map((topic) => `  ${printable(topic)}\n`).join("");
   terminal.out(`these topics would be cleared:\n${list}`);
-  if (!terminal.isInteractive) return false;
-  terminal.out("Type yes to clear them: ");
-  return (await terminal.readLine()).trim() === "yes";
+  return terminal.isInteractive && (await isConfirmed(terminal, "Type yes to clear them: "));
 }
 
 /** Those that hold something. Pods are found by wildcard, and by the node's own list where there is none. */

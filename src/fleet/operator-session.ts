@@ -4,6 +4,7 @@ import { CliError } from "../cli/cli-error.ts";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
 import type { ConnectOptions, MqttLink, MqttMessage, MqttSession } from "../mqtt/mqtt-link.ts";
+import { allowed, excess } from "../upstream/packets.ts";
 import { inPackets } from "./fleet-topics.ts";
 
 export interface OperatorOptions {
@@ -88,13 +89,13 @@ export class OperatorSession implements AsyncDisposable {
       throw new CliError(
         "this broker does not support retained messages, which are required; use another broker",
       );
-    const { maximumPacketSize = Infinity, maximumQos } = this.#session.ack;
-    if (payload.length + topic.length + 16 > maximumPacketSize)
+    const { ack } = this.#session;
+    const message = allowed({ topic, payload, qos: 1, retain }, ack);
+    if (excess(message, ack) > 0)
       throw new CliError(
         `the message has ${payload.length} bytes, more than this broker accepts; make it smaller`,
       );
-    const qos = maximumQos === 0 ? 0 : 1;
-    const sent = this.#session.publish({ topic, payload, qos, retain });
+    const sent = this.#session.publish(message);
     const code = await this.#inTime(sent, `what was published on ${topic}`);
     if (code < REFUSED) return;
     const hex = code.toString(16).padStart(2, "0");
@@ -122,9 +123,8 @@ export class OperatorSession implements AsyncDisposable {
       const value = look();
       if (value !== undefined) found.resolve(value);
     });
-    using _limit =
-      ms === undefined ? undefined : this.#clock.after(ms, () => found.resolve(undefined));
     const stop = (): void => found.resolve(undefined);
+    using _limit = ms === undefined ? undefined : this.#clock.after(ms, stop);
     signal?.addEventListener("abort", stop, { once: true });
     try {
       return await this.#orGone(found.promise);
@@ -134,14 +134,12 @@ export class OperatorSession implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const limit = new AbortController();
-    const ended = this.#session.end().then(() => true);
-    const isOver = await Promise.race([
-      ended,
-      this.#clock.sleep(GOODBYE_MS, limit.signal).then(() => false),
-    ]);
-    limit.abort();
-    if (!isOver) this.#session.abort();
+    const ended = Promise.withResolvers<void>();
+    using _limit = this.#clock.after(GOODBYE_MS, () => {
+      this.#session.abort();
+      ended.resolve();
+    });
+    await Promise.race([this.#session.end(), ended.promise]);
   }
 
   #receive(message: MqttMessage): void {

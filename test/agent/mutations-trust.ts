@@ -135,7 +135,7 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "retained commands are obeyed",
-    file: "src/command/judge-message.ts",
+    file: DENIALS,
     search: 'if (message.retain) return ignore("it is retained");',
     replacement: 'if (message.topic === "") return ignore("it is retained");',
   },

@@ -1,13 +1,11 @@
 // kubectl's `-l`: which labels a pod must carry.
 
+import type { NodeSelectorRequirement } from "../../api/v1/scheduling.ts";
+import { isMet, labelOf } from "../../source/admission/node-affinity.ts";
 import { qualifiedNameError } from "../../api/validation/validate-names.ts";
 import { failed, ok, type Result } from "../../lib/result.ts";
 
-export type Requirement =
-  | { readonly type: "Exists" | "DoesNotExist"; readonly key: string }
-  | { readonly type: "In" | "NotIn"; readonly key: string; readonly values: readonly string[] };
-
-export type LabelSelector = readonly Requirement[];
+export type LabelSelector = readonly NodeSelectorRequirement[];
 
 // A comma inside `in (…)` does not separate requirements.
 const REQUIREMENTS = /(?:[^,()]|\([^)]*\))+/g;
@@ -21,7 +19,7 @@ export function parseSelector(written: string): Result<LabelSelector> {
   const whole = written.replaceAll(/\s/g, "");
   if (parts.join(",").replaceAll(/\s/g, "") !== whole || parts.includes(""))
     return refuse(written, "a comma or a bracket is misplaced");
-  const selector: Requirement[] = [];
+  const selector: NodeSelectorRequirement[] = [];
   for (const part of parts) {
     const requirement = parseRequirement(part);
     if (requirement === undefined) return refuse(written, `cannot read "${part}"`);
@@ -38,20 +36,21 @@ function refuse(written: string, why: string): Result<LabelSelector> {
   return failed([{ path: "", message, code: "Invalid" }]);
 }
 
-function parseRequirement(part: string): Requirement | undefined {
+function parseRequirement(part: string): NodeSelectorRequirement | undefined {
   const set = SET.exec(part);
   if (set !== null) {
     const values = (set[3] ?? "").split(",").map((value) => value.trim());
-    return { type: set[2] === "in" ? "In" : "NotIn", key: set[1] ?? "", values };
+    return { operator: set[2] === "in" ? "In" : "NotIn", key: set[1] ?? "", values };
   }
   const equality = EQUALITY.exec(part);
   if (equality !== null) {
     const values = [equality[3] ?? ""];
-    return { type: equality[2] === "!=" ? "NotIn" : "In", key: equality[1] ?? "", values };
+    return { operator: equality[2] === "!=" ? "NotIn" : "In", key: equality[1] ?? "", values };
   }
   const existence = EXISTENCE.exec(part);
   if (existence === null) return undefined;
-  return { type: existence[1] === "!" ? "DoesNotExist" : "Exists", key: existence[2] ?? "" };
+  const operator = existence[1] === "!" ? "DoesNotExist" : "Exists";
+  return { operator, key: existence[2] ?? "", values: [] };
 }
 
 /** Whether labels satisfy every requirement. As in Kubernetes, `!=` and `notin` also hold without the label. */
@@ -59,17 +58,5 @@ export function matchesSelector(
   labels: Readonly<Record<string, string>>,
   selector: LabelSelector,
 ): boolean {
-  return selector.every((requirement) => {
-    const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
-    switch (requirement.type) {
-      case "Exists":
-        return value !== undefined;
-      case "DoesNotExist":
-        return value === undefined;
-      case "In":
-        return value !== undefined && requirement.values.includes(value);
-      case "NotIn":
-        return value === undefined || !requirement.values.includes(value);
-    }
-  });
+  return selector.every((one) => isMet(one, labelOf(labels, one.key)));
 }

@@ -9,6 +9,7 @@ import {
   decodeResources,
   refusedAmong,
 } from "../../source/document/resources.ts";
+import { errorLine } from "../../cli/terminal-text.ts";
 import { targetName, type FleetTarget, type WrittenObject } from "./compose-document.ts";
 import type { RetainedDocument } from "./desired-reading.ts";
 import { type JsonObject, memberOf } from "../../lib/json.ts";
@@ -90,10 +91,10 @@ function envelopeLine({ path, message }: FieldError): string {
 
 /** `app.yaml:3:5: Pod default/web: spec.x: message`. */
 function rejectionLine(rejection: Rejection): string {
-  const { ref, line, column, kind, namespace, name, path, message } = rejection;
-  const place = [ref, line, column].filter((part) => part !== undefined).join(":");
-  const object = name === undefined ? "" : `${kind ?? "object"} ${namespace ?? "default"}/${name}`;
-  return [place, object, path, message].filter((part) => part !== "").join(": ");
+  const { ref, kind, namespace, name } = rejection;
+  const object =
+    name === undefined ? "" : `${kind ?? "object"} ${namespace ?? "default"}/${name}: `;
+  return errorLine({ ...rejection, file: ref }, object);
 }
 
 /** Sentences. The previous document is not verified: it is only compared, never copied from. */

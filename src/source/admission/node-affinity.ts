@@ -74,7 +74,11 @@ function failing(term: NodeSelectorTerm, node: LabelledNode): Failing | undefine
   return all.find(({ requirement, own }) => !isMet(requirement, own));
 }
 
-function isMet({ operator, values }: NodeSelectorRequirement, own: string | undefined): boolean {
+/** `own`: the value that the requirement is about; undefined = there is none. */
+export function isMet(
+  { operator, values }: NodeSelectorRequirement,
+  own: string | undefined,
+): boolean {
   switch (operator) {
     case "In":
       return own !== undefined && values.includes(own);
@@ -102,7 +106,7 @@ function compares(
   return holds(BigInt(own.replace("+", "")), BigInt(wanted.replace("+", "")));
 }
 
-function labelOf(labels: NodeLabels, key: string): string | undefined {
+export function labelOf(labels: NodeLabels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import { MAX_COMMAND_BYTES } from "../../../src/command/decode-command.ts";
-import { judgeCommand } from "../../../src/command/judge-message.ts";
 import {
   aCommand,
   arriving,
@@ -10,7 +9,11 @@ import {
   someFacts,
   ulid,
 } from "../upstream/a-command.ts";
-import type { CommandFacts, CommandMessage } from "../../../src/command/judge-command.ts";
+import {
+  judgeCommand,
+  type CommandFacts,
+  type CommandMessage,
+} from "../../../src/command/judge-command.ts";
 
 const at = (iso: string): { issuedAt: string } => ({ issuedAt: iso });
 

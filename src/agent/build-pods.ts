@@ -19,7 +19,7 @@ import type { ProbeExec } from "../prober/run-probe.ts";
 import { ProbeManager } from "../prober/probe-manager.ts";
 import { ContainerDrafts } from "../runtime/container-draft.ts";
 import type { EnsureImage } from "../runtime/decide/action-input.ts";
-import type { RuntimeHelper } from "../runtime/runtime-helper.ts";
+import { type RuntimeHelper, nodeAllocatable, runtimeHelper } from "../runtime/runtime-helper.ts";
 import { PodKiller } from "../runtime/kill-pod.ts";
 import { LifecycleRunner } from "../runtime/lifecycle.ts";
 import { RuntimeReader } from "../runtime/observe/runtime-reader.ts";
@@ -36,7 +36,6 @@ import type { ImageLedger } from "../image/image-ledger.ts";
 import type { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { MissingDevices } from "../podworkers/missing-devices.ts";
 import type { Rollouts } from "../rollout/rollouts.ts";
-import { nodeAllocatable, runtimeHelper } from "../runtime/runtime-helper.ts";
 import type { DesiredPods } from "../source/desired-pods.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
 import { hostPathError, isOfDocument } from "../source/policy/host-path-reach.ts";
@@ -134,12 +133,7 @@ export function buildPods(options: PodsOptions): PodRunner {
   return { workers: podWorkers, cleanup, fetchImages };
 }
 
-interface RuntimeRooms {
-  readonly performer: ActionPerformer;
-  readonly killer: PodKiller;
-}
-
-function buildRuntime(options: PodsOptions): RuntimeRooms {
+function buildRuntime(options: PodsOptions) {
   const { configs, record, helper, ensureImage, volumes, network } = options;
   const { cri, clock, log, files, probes } = options.edges;
   const creating = new Limiter(CREATING_AT_ONCE);

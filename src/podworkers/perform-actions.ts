@@ -227,7 +227,7 @@ function isWithdrawn(action: PodAction, { ordered }: PodSyncState): boolean {
 function note(action: PodAction, { desired, observed, syncState }: PerformInput): void {
   if (action.type === "StartContainer") syncState.noteStart(desired, action.container, observed);
   const killed = new Map(replacedBy(action, observed));
-  syncState.kills.write(desired.pod, killed);
+  syncState.writeKills(desired.pod, killed);
   for (const [container, instance] of killed) {
     if (!startsAnew(action)) syncState.noteKill(container, instance);
     else syncState.noteRestart(container, instance);

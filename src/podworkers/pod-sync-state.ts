@@ -1,13 +1,22 @@
-// Performs: keeps what one worker remembers between two syncs of its pod. Lost with the process, but for what KillMarks
-// stores: the rest can be read from the runtime's labels.
+// Performs: keeps what one worker remembers between two syncs of its pod. Lost with the process, but for which
+// containers are stopped to be replaced: the rest can be read from the runtime's labels. If the disk cannot be written, the
+// stop happens anyway, and only this process knows.
 
+import {
+  newestStarted,
+  type KilledInstances,
+  type ObservedPod,
+  type KilledInstance,
+  newestContainer,
+} from "../api/pod/observed-pod.ts";
+import { exitMayBeLast, restartsAfterKill } from "../api/pod/restart-policy.ts";
+import { type PodUID, allContainers, type Pod } from "../api/v1/pod.ts";
+import type { Store } from "../store/store.ts";
+import type { Edges } from "../edges.ts";
 import type { DesiredPod } from "../api/pod/desired-pod.ts";
-import { type ObservedPod, type KilledInstance, newestContainer } from "../api/pod/observed-pod.ts";
 import { backoffMaxMs } from "../api/pod/pod-annotations.ts";
-import { allContainers, type Pod } from "../api/v1/pod.ts";
-import { restartsAfterKill } from "../api/pod/restart-policy.ts";
 import type { BackoffPolicy } from "../lib/backoff.ts";
-import type { Clock, Monotonic } from "../lib/clock.ts";
+import type { Monotonic } from "../lib/clock.ts";
 import { reasonOf, messageOf } from "../lib/errors.ts";
 import {
   crashLoopPolicy,
@@ -21,13 +30,13 @@ import type { PodAction } from "../runtime/decide/pod-action.ts";
 import type { ReservedAttempts } from "../runtime/decide/action-input.ts";
 import type { WaitingFact } from "../status/facts.ts";
 import type { KnownConfig } from "./refresh-config.ts";
-import type { KillMarks } from "./kill-marks.ts";
 
-interface PodSyncStateOptions {
+export interface PodSyncStateOptions extends Pick<Edges, "clock" | "log"> {
   /** The longest pause between two restarts of a crashing container, unless the pod sets one. */
   readonly maxBackoffMs: number;
-  readonly clock: Clock;
-  readonly kills: KillMarks;
+  readonly uid: PodUID;
+  /** Which containers of a pod are stopped to be replaced: the next process must not take their exit codes for theirs. */
+  readonly killed: Pick<Store["killed"], "get" | "put" | "settle">;
 }
 
 /** One pod at one moment of a sync. */
@@ -53,25 +62,22 @@ export class PodSyncState {
   configRestarting: string | undefined;
   /** IDs of containers whose restart was ordered; of this process only. */
   readonly ordered = new Set<string>();
-  readonly kills: KillMarks;
   #activeSince: Monotonic | undefined;
 
-  readonly #maxBackoffMs: number;
-  readonly #clock: Clock;
+  readonly #options: PodSyncStateOptions;
   /** Of whatever is being stopped while the pod is not yet to end. */
   readonly #graces = new Set<GracePeriod>();
   #podFact: WaitingFact | undefined;
 
-  constructor({ maxBackoffMs, clock, kills }: PodSyncStateOptions) {
-    this.#maxBackoffMs = maxBackoffMs;
-    this.#clock = clock;
-    this.kills = kills;
-    for (const [container, killed] of kills.known) this.noteKill(container, killed);
+  constructor(options: PodSyncStateOptions) {
+    this.#options = options;
+    const { uid, killed } = options;
+    for (const [container, instance] of killed.get(uid)) this.noteKill(container, instance);
   }
 
   /** When the pod became active in this boot: by its sandboxes, else at its first sync. Waiting for dependencies is no activity. */
   begin(written?: Monotonic): Monotonic {
-    this.#activeSince = written ?? this.#activeSince ?? this.#clock.monotonic();
+    this.#activeSince = written ?? this.#activeSince ?? this.#options.clock.monotonic();
     return this.#activeSince;
   }
 
@@ -80,7 +86,7 @@ export class PodSyncState {
     for (const { name } of allContainers(pod.spec)) {
       const newest = newestContainer(observed, name);
       if (newest?.state !== "Exited") continue;
-      const exit = { id: newest.id, seenAt: this.#clock.monotonic() };
+      const exit = { id: newest.id, seenAt: this.#options.clock.monotonic() };
       this.restarts.set(name, rememberExit(this.restarts.get(name), exit, this.#policy(pod)));
     }
   }
@@ -88,7 +94,7 @@ export class PodSyncState {
   /** Called before the start, so that a start that fails waits longer too. */
   noteStart({ pod }: DesiredPod, container: string, observed: ObservedPod | undefined): void {
     if (newestContainer(observed, container)?.state !== "Exited") return;
-    const now = this.#clock.monotonic();
+    const now = this.#options.clock.monotonic();
     const memory = rememberRestart(this.restarts.get(container), now, this.#policy(pod));
     this.restarts.set(container, memory);
   }
@@ -105,6 +111,41 @@ export class PodSyncState {
         ? [killed.id, ...unknown]
         : unknown;
     });
+  }
+
+  /**
+   * Called before the first stop: the next process must know that the containers did not end by themselves. Only those whose
+   * restart may depend on the exit code need a row.
+   */
+  writeKills({ spec }: Pod, killed: KilledInstances): void {
+    const { killed: rows, uid, log } = this.#options;
+    const needed = allContainers(spec).flatMap((container) => {
+      const instance = killed.get(container.name);
+      if (instance === undefined || !exitMayBeLast(spec, container)) return [];
+      const comesBack = instance.always || restartsAfterKill(spec, container);
+      return comesBack ? [[container.name, instance] as const] : [];
+    });
+    try {
+      rows.put(uid, new Map(needed));
+    } catch (error) {
+      log.warn("cannot store which containers are being replaced", {
+        uid,
+        error: messageOf(error),
+      });
+    }
+  }
+
+  /** Removes the rows of containers that have a started successor, or that the runtime no longer has. */
+  settleKills(observed: ObservedPod | undefined): void {
+    const { killed: rows, uid, log } = this.#options;
+    const settled = [...rows.get(uid)]
+      .filter(([container, { id }]) => newestStarted(observed, container)?.id !== id)
+      .map(([container]) => container);
+    try {
+      rows.settle(uid, settled);
+    } catch (error) {
+      log.warn("cannot remove the rows of replaced containers", { uid, error: messageOf(error) });
+    }
   }
 
   /** Another instance follows this one, whatever it exits with. */
@@ -170,7 +211,7 @@ export class PodSyncState {
   }
 
   #policy(pod: Pod): BackoffPolicy {
-    return crashLoopPolicy(backoffMaxMs(pod) ?? this.#maxBackoffMs);
+    return crashLoopPolicy(backoffMaxMs(pod) ?? this.#options.maxBackoffMs);
   }
 }
 

@@ -185,7 +185,7 @@ export class PodSyncer {
     const { uid } = desired;
     const observed = syncState.unsure ? await lifecycle.look(uid) : cache.get(uid);
     syncState.unsure = false;
-    syncState.kills.settle(observed);
+    syncState.settleKills(observed);
     syncState.noteExits(desired, observed);
     return { desired, syncState, observed };
   }

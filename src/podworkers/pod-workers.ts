@@ -11,7 +11,6 @@ import {
 import type { PodUID } from "../api/v1/pod.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Store } from "../store/store.ts";
-import { KillMarks } from "./kill-marks.ts";
 import { nameOf, planWorkers, type PodIdentity } from "./plan.ts";
 import { PodSyncState } from "./pod-sync-state.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
@@ -108,16 +107,14 @@ export class PodWorkers {
   }
 
   #begin(pod: PodIdentity, desired: DesiredPod | undefined): PodWorker {
-    const { clock, log, maxBackoffMs, killed } = this.#options;
     const { uid, namespace, name } = pod;
-    const kills = new KillMarks({ uid, rows: killed, log });
     const worker = new PodWorker({
       ...this.#options,
       uid,
       namespace,
       name,
       desired,
-      syncState: new PodSyncState({ maxBackoffMs, clock, kills }),
+      syncState: new PodSyncState({ ...this.#options, uid }),
       clearName: (own, signal) => this.#replacement.clearName(own, signal),
     });
     this.#workers.add(worker);

@@ -8,6 +8,7 @@ import type { AdmissionRank } from "../source/admission/admission.ts";
 import { StatusManager } from "../status/status-manager.ts";
 import { nameOf } from "./plan.ts";
 import type { PodWorker } from "./pod-worker.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import { CONFIG_ERROR } from "../lib/errors.ts";
 
 export interface Pods {
@@ -188,10 +189,10 @@ export function admissionRank(
   { uid, pod }: DesiredPod,
 ): AdmissionRank {
   if (cache.get(uid) !== undefined) return 0;
-  const { namespace, name } = pod.metadata;
-  const hasOlder = [...cache.all().values()].some(
-    (other) => other.namespace === namespace && other.name === name,
-  );
+  const hasOlder = cache
+    .all()
+    .values()
+    .some((other) => nameOf(other) === podName(pod));
   return hasOlder ? 1 : 2;
 }
 
@@ -201,6 +202,6 @@ export function activePods({ workers, statuses }: Pick<Pods, "workers" | "status
   return active.map(({ pod }) => pod);
 }
 
-function entryOf({ removedAt }: PodWorker, desired: DesiredPod): WorkerEntry {
-  return removedAt === undefined ? { desired } : { desired, deletedAt: removedAt };
+function entryOf({ removedAt: deletedAt }: PodWorker, desired: DesiredPod): WorkerEntry {
+  return { desired, ...withoutUndefined({ deletedAt }) };
 }

@@ -6,6 +6,7 @@ import { podName, type PodUID } from "../api/v1/pod.ts";
 import type { ImageLedger } from "../image/image-ledger.ts";
 import type { Clock, Monotonic } from "../lib/clock.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
+import { nameOf } from "../podworkers/plan.ts";
 import type { WorkerRegistry } from "../podworkers/pods.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
 import type { StatusManager } from "../status/status-manager.ts";
@@ -88,9 +89,10 @@ export class PodsOnNode {
       .all()
       .some(({ desired }) => desired.source === source && podName(desired.pod) === name);
     if (isWorking) return true;
-    return [...cache.all().values()].some(
-      (pod) => pod.source === source && `${pod.namespace}/${pod.name}` === name,
-    );
+    return cache
+      .all()
+      .values()
+      .some((pod) => pod.source === source && nameOf(pod) === name);
   }
 
   /** Whether the runtime has anything of this UID. */

@@ -22,6 +22,7 @@ import type { Edges } from "../edges.ts";
 import { imageProgress, type ImageLedger } from "../image/image-ledger.ts";
 import type { Prefetch } from "../image/prefetch.ts";
 import { earliest, type Monotonic } from "../lib/clock.ts";
+import { withoutUndefined } from "../lib/json.ts";
 import { messageOf } from "../lib/errors.ts";
 import { isSameList } from "../lib/compare.ts";
 import type { DocumentState } from "../protocol/desired-document.ts";
@@ -152,8 +153,7 @@ export class Rollouts implements Disposable {
   statuses(source: SourceName): readonly PodRolloutStatus[] {
     const outcome = this.#documents.get(source)?.outcome;
     return (outcome?.steps ?? []).map(({ name, status, state: { good } }) => {
-      const of = { name, status };
-      return good === undefined ? of : { ...of, goodGeneration: good.generation };
+      return { name, status, ...withoutUndefined({ goodGeneration: good?.generation }) };
     });
   }
 

@@ -104,14 +104,14 @@ const POD_MUTATIONS: readonly Mutation[] = [
   {
     name: "back-off uses the wall clock",
     file: "src/podworkers/pod-sync-state.ts",
-    search: "const exit = { id: newest.id, seenAt: this.#clock.monotonic() };",
-    replacement: `const exit = { id: newest.id, seenAt: this.#clock.now() - ${WALL} };`,
+    search: "const exit = { id: newest.id, seenAt: this.#options.clock.monotonic() };",
+    replacement: `const exit = { id: newest.id, seenAt: this.#options.clock.now() - ${WALL} };`,
   },
   {
     name: "activeDeadlineSeconds uses the wall clock",
     file: "src/podworkers/pod-sync-state.ts",
-    search: "this.#activeSince = written ?? this.#activeSince ?? this.#clock.monotonic();",
-    replacement: `this.#activeSince = written ?? this.#activeSince ?? this.#clock.now() - ${WALL};`,
+    search: "this.#activeSince = written ?? this.#activeSince ?? this.#options.clock.monotonic();",
+    replacement: `this.#activeSince = written ?? this.#activeSince ?? this.#options.clock.now() - ${WALL};`,
   },
   {
     name: "app containers do not wait for init containers",
@@ -261,7 +261,7 @@ export function ourSelector(instance: string): Record<string, string> {
   },
   {
     name: "kill records are not removed after the restart",
-    file: "src/podworkers/kill-marks.ts",
+    file: "src/podworkers/pod-sync-state.ts",
     search: "rows.settle(uid, settled);",
     replacement: "rows.settle(uid, settled.slice(0, 0));",
   },

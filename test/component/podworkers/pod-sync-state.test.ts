@@ -2,8 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { ObservedContainer, KilledInstances } from "../../../src/api/pod/observed-pod.ts";
 import type { PodSpec } from "../../../src/api/v1/pod-spec.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { KillMarks } from "../../../src/podworkers/kill-marks.ts";
-import { PodSyncState } from "../../../src/podworkers/pod-sync-state.ts";
+import { PodSyncState, type PodSyncStateOptions } from "../../../src/podworkers/pod-sync-state.ts";
 import { aContainer, anInstance, anObservedPod, aPod, aSandbox } from "../../fakes/a-pod.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { openStore } from "../store/open-store.ts";
@@ -13,13 +12,10 @@ import type { Container } from "../../../src/api/v1/container.ts";
 const newDirectory = temporaryDirectories();
 const UID = "web-1";
 
-function marksOn(
-  rows: ConstructorParameters<typeof KillMarks>[0]["rows"],
-  lines: string[] = [],
-): KillMarks {
+function stateOn(rows: PodSyncStateOptions["killed"], lines: string[] = []): PodSyncState {
   const clock = new VirtualClock();
   const log = createLogger({ clock, level: "debug", write: (line) => void lines.push(line) });
-  return new KillMarks({ uid: UID, rows, log });
+  return new PodSyncState({ uid: UID, killed: rows, log, clock, maxBackoffMs: 300_000 });
 }
 
 const killed = (always = false, id = "1"): KilledInstances => new Map([["a", { id, always }]]);
@@ -71,7 +67,7 @@ describe("whom an exit code could end for good is written down", () => {
       isInit === true
         ? { initContainers: [container], containers: others }
         : { containers: [container] };
-    marksOn(store.killed).write(aPod({ ...spec, ...place }), killed(always));
+    stateOn(store.killed).writeKills(aPod({ ...spec, ...place }), killed(always));
     expect(store.killed.get(UID)).toEqual(written ? killed(always) : new Map());
   });
 });
@@ -95,18 +91,14 @@ describe("what is written", () => {
   ])("%s", (_, observed, stays) => {
     using store = openStore(newDirectory());
     store.killed.put(UID, killed());
-    marksOn(store.killed).settle(observed);
+    stateOn(store.killed).settleKills(observed);
     expect(store.killed.get(UID).size).toBe(stays ? 1 : 0);
   });
 
   test("is where the next life of the process begins", () => {
     using store = openStore(newDirectory());
     store.killed.put(UID, killed());
-    const life = new PodSyncState({
-      maxBackoffMs: 300_000,
-      clock: new VirtualClock(),
-      kills: marksOn(store.killed),
-    });
+    const life = stateOn(store.killed);
     const pod = aPod({ restartPolicy: "OnFailure", containers: [aContainer("a")] });
     expect(life.restarts.get("a")?.killed).toEqual({ id: "1", always: false });
     expect(life.replaced(pod, seen(old))).toEqual(["1"]);
@@ -118,11 +110,11 @@ test("a disk that cannot be written stops nobody, and is told of", () => {
   const full = (): never => {
     throw new Error("no space left");
   };
-  const marks = marksOn({ get: () => killed(), put: full, settle: full }, lines);
+  const marks = stateOn({ get: () => killed(), put: full, settle: full }, lines);
   const pod = aPod({ restartPolicy: "OnFailure", containers: [aContainer("a")] });
   for (let again = 0; again < 3; again += 1) {
-    marks.write(pod, killed(false, "2"));
-    marks.settle(undefined);
+    marks.writeKills(pod, killed(false, "2"));
+    marks.settleKills(undefined);
   }
   expect(lines.map((line) => /"msg":"([^"]*)"/.exec(line)?.[1])).toEqual([
     "cannot store which containers are being replaced",

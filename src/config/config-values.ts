@@ -4,8 +4,7 @@ import { invalidAt } from "../api/decode/field-reader.ts";
 import type { Message } from "../api/decode/field-errors.ts";
 import { fieldOf, listOf } from "../api/schema/codec.ts";
 import { filledText } from "../api/schema/values.ts";
-import { ABSOLUTE_PATH_FORM, LABELS } from "../api/validation/text-forms.ts";
-import { pathError } from "../api/validation/validate-names.ts";
+import { ABSOLUTE_PATH_FORM, LABELS, pathError } from "../api/validation/validate-names.ts";
 import { isTopicRoot } from "../protocol/mqtt-topics.ts";
 import type { Field, Type } from "../api/schema/type.ts";
 

@@ -31,7 +31,7 @@ import {
   itemsOf,
   LABELS,
   SUBDOMAIN_FORM,
-} from "../api/validation/text-forms.ts";
+} from "../api/validation/validate-names.ts";
 import { failed, ok, type FieldError, type Result } from "../lib/result.ts";
 import { nearestName, meantText } from "../lib/suggest.ts";
 import { claimRootIn, checkClaimRoot } from "./claim-root.ts";

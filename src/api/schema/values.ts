@@ -5,7 +5,7 @@ import { invalidAt, isUnwritten, placeOf } from "../decode/field-reader.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { canonicalQuantity, QUANTITY_FORM, quantityError } from "../resource/quantity.ts";
 import { base64OfBytes, bytesOfBase64 } from "../validation/base64.ts";
-import type { Form } from "../validation/text-forms.ts";
+import type { Form } from "../validation/validate-names.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { checked, converted, fieldOf, listOf, number, text } from "./codec.ts";
 import type { Field, JsonSchema, Type } from "./type.ts";

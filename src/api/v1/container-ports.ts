@@ -2,7 +2,7 @@
 
 import { fieldOf, numberField, objectType, oneOf, type Decoded } from "../schema/codec.ts";
 import { between, textOf, unless } from "../schema/values.ts";
-import { IP_FORM, PORT_NAME_FORM } from "../validation/text-forms.ts";
+import { IP_FORM, PORT_NAME_FORM } from "../validation/validate-names.ts";
 
 const MAX_PORT = 65_535;
 const PORT_ERROR = `must be between 1 and ${MAX_PORT}`;

@@ -17,7 +17,7 @@ import {
 import { conditional } from "../schema/json-schema.ts";
 import type { Field, JsonSchema, Type } from "../schema/type.ts";
 import { textOf } from "../schema/values.ts";
-import { ARGUMENTS, DNS_LABEL_FORM } from "../validation/text-forms.ts";
+import { ARGUMENTS, DNS_LABEL_FORM } from "../validation/validate-names.ts";
 import { CONTAINER_PORT } from "./container-ports.ts";
 import { ENV_FROM, ENV_VAR } from "./environment.ts";
 import { imageReference, pullPolicy } from "./image.ts";

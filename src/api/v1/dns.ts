@@ -8,7 +8,7 @@ import {
   SEARCH_PATH_FORM,
   SUBDOMAIN_FORM,
   type Form,
-} from "../validation/text-forms.ts";
+} from "../validation/validate-names.ts";
 
 const MAX_NAMESERVERS = 3;
 const MAX_SEARCH_PATHS = 32;

@@ -16,7 +16,7 @@ import { notTogether } from "../schema/json-schema.ts";
 import type { Type } from "../schema/type.ts";
 import { isEmptyUnion, tagged, untagged, type Tagged } from "../schema/union.ts";
 import { textOf } from "../schema/values.ts";
-import { ENV_NAME_FORM, WITHOUT_NUL_FORM } from "../validation/text-forms.ts";
+import { ENV_NAME_FORM, WITHOUT_NUL_FORM } from "../validation/validate-names.ts";
 import {
   CONFIG_MAP_KEY,
   FIELD_REF,

@@ -12,23 +12,21 @@ import {
   unreadFields,
   type ObjectOf,
 } from "../schema/codec.ts";
-import {
-  dnsLabelError,
-  dnsSubdomainError,
-  isTooLong,
-  MAX_NAME,
-  MAX_SUBDOMAIN,
-  qualifiedNameError,
-  subdomainNameError,
-} from "../validation/validate-names.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import type { Field, JsonSchema } from "../schema/type.ts";
 import { ANNOTATION_SCHEMAS } from "../pod/pod-annotations.ts";
 import {
   ANNOTATION_NAME_SCHEMA,
   DNS_LABEL_FORM,
+  dnsLabelError,
+  dnsSubdomainError,
+  isTooLong,
+  MAX_NAME,
+  MAX_SUBDOMAIN,
+  qualifiedNameError,
   SUBDOMAIN_FORM,
-} from "../validation/text-forms.ts";
+  subdomainNameError,
+} from "../validation/validate-names.ts";
 import { labels } from "./scheduling.ts";
 
 export const DEFAULT_NAMESPACE = "default";

@@ -24,7 +24,7 @@ import {
 } from "../schema/codec.ts";
 import { conditional, notTogether } from "../schema/json-schema.ts";
 import type { JsonSchema } from "../schema/type.ts";
-import { DNS_LABEL_FORM, SUBDOMAIN_FORM } from "../validation/text-forms.ts";
+import { DNS_LABEL_FORM, SUBDOMAIN_FORM } from "../validation/validate-names.ts";
 import { CONTAINER, INIT_CONTAINER } from "./container.ts";
 import { DNS_CONFIG, HOST_ALIAS } from "./dns.ts";
 import { NO_RESOURCES, OVERHEAD, POD_RESOURCES } from "./resources.ts";

@@ -20,7 +20,7 @@ import {
   type ObjectOf,
 } from "../schema/codec.ts";
 import { exactlyOne, tagged, untagged, type Tagged } from "../schema/union.ts";
-import { ARGUMENTS, PORT_NAME_FORM } from "../validation/text-forms.ts";
+import { ARGUMENTS, PORT_NAME_FORM } from "../validation/validate-names.ts";
 import { PORT_NUMBER } from "./container-ports.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 import type { Field, Type } from "../schema/type.ts";

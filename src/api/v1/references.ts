@@ -16,9 +16,8 @@ import {
 } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { quantity, textOf, unless, within } from "../schema/values.ts";
-import { filePathError, tidyPath } from "../validation/reference-rules.ts";
-import { CONFIG_KEY_FORM, SUBDOMAIN_FORM } from "../validation/text-forms.ts";
-import { CLIMBING_PATH, qualifiedNameError } from "../validation/validate-names.ts";
+import { CONFIG_KEY_FORM, filePathError, tidyPath } from "../validation/reference-rules.ts";
+import { CLIMBING_PATH, qualifiedNameError, SUBDOMAIN_FORM } from "../validation/validate-names.ts";
 
 /** Which object holds a reference to the pod's own fields: not every field is available in both. */
 export type ReferencePlace = "env" | "volume";

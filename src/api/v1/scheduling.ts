@@ -20,9 +20,9 @@ import {
 } from "../schema/codec.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { requiredWord } from "../schema/values.ts";
-import { LABELS } from "../validation/text-forms.ts";
 import {
   dnsSubdomainError,
+  LABELS,
   labelValueError,
   qualifiedNameError,
 } from "../validation/validate-names.ts";

@@ -17,7 +17,7 @@ import {
 import { notTogether } from "../schema/json-schema.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { between, MAX_INT32, textOf } from "../schema/values.ts";
-import { CAPABILITY_FORM, DESCENDING_PATH_FORM, type Form } from "../validation/text-forms.ts";
+import { CAPABILITY_FORM, DESCENDING_PATH_FORM, type Form } from "../validation/validate-names.ts";
 import { repeated } from "../../lib/compare.ts";
 
 /** PATH_MAX without its end. */

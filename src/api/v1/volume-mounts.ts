@@ -15,8 +15,7 @@ import {
 import { notTogether } from "../schema/json-schema.ts";
 import type { Type } from "../schema/type.ts";
 import { textOf, unless } from "../schema/values.ts";
-import { DESCENDING_PATH_FORM } from "../validation/text-forms.ts";
-import { CLIMBING_PATH, pathError } from "../validation/validate-names.ts";
+import { CLIMBING_PATH, DESCENDING_PATH_FORM, pathError } from "../validation/validate-names.ts";
 import { isJsonObject } from "../../lib/json.ts";
 
 /** Read as an absolute path: a relative one starts at the root, and two mounts compare by one spelling. kubelet: makeAbsolutePath */

@@ -18,7 +18,7 @@ import {
 import type { Field, Type } from "../schema/type.ts";
 import { isEmptyUnion, only, type Only } from "../schema/union.ts";
 import { quantity, unless } from "../schema/values.ts";
-import { ABSOLUTE_PATH_FORM, DNS_LABEL_FORM } from "../validation/text-forms.ts";
+import { ABSOLUTE_PATH_FORM, DNS_LABEL_FORM } from "../validation/validate-names.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { objectName } from "./references.ts";
 import {

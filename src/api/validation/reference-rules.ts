@@ -1,9 +1,9 @@
 // Kubernetes' rules for keys, paths and modes inside ConfigMaps, Secrets and volumes: each answers with what is wrong, or undefined.
 
-import { descendingPathError } from "./validate-names.ts";
+import { descendingPathError, type Form } from "./validate-names.ts";
 
 const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
-export const MAX_CONFIG_KEY = 253;
+const MAX_CONFIG_KEY = 253;
 /** Of one name in a path, in bytes. Linux: NAME_MAX */
 const MAX_PATH_NAME = 255;
 const MAX_PATH = 4096;
@@ -19,6 +19,12 @@ export function configKeyError(key: string): string | undefined {
   if (key === "." || key === "..") return `must not be '${key}'`;
   return key.startsWith("..") ? "must not start with '..'" : undefined;
 }
+
+/** Neither "." nor "..", nor with two dots at its beginning. */
+export const CONFIG_KEY_FORM: Form = {
+  check: configKeyError,
+  schema: { pattern: "^\\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$", maxLength: MAX_CONFIG_KEY },
+};
 
 /** The path of a file that a volume is filled with. k8s: ValidateLocalNonReservedPath, AtomicWriter */
 export function filePathError(path: string): string | undefined {

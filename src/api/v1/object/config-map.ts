@@ -12,7 +12,8 @@ import {
 } from "../../schema/codec.ts";
 import type { Field, Type } from "../../schema/type.ts";
 import { base64OfBytes, bytesOfBase64 } from "../../validation/base64.ts";
-import { BASE64_SCHEMA, CONFIG_KEY_FORM } from "../../validation/text-forms.ts";
+import { CONFIG_KEY_FORM } from "../../validation/reference-rules.ts";
+import { BASE64_SCHEMA } from "../../validation/validate-names.ts";
 import { objectHead } from "../metadata.ts";
 
 /** Of all values of one ConfigMap or Secret together. k8s: MaxSecretSize */

@@ -2,14 +2,14 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
 import {
-  capabilityError,
+  CAPABILITY_FORM,
   descendingPathError,
   dnsLabelError,
   dnsSubdomainError,
-  ipError,
+  IP_FORM,
   labelValueError,
   qualifiedNameError,
-  searchPathError,
+  SEARCH_PATH_FORM,
   subdomainNameError,
 } from "../../../../src/api/validation/validate-names.ts";
 
@@ -21,7 +21,7 @@ interface Rule {
 
 const rules: Readonly<Record<string, Rule>> = {
   "an IP address": {
-    errorOf: ipError,
+    errorOf: IP_FORM.check,
     good: [
       "0.0.0.0",
       "255.255.255.255",
@@ -86,12 +86,12 @@ const rules: Readonly<Record<string, Rule>> = {
     bad: ["-", "a-", "_a", "a b", "a/b", "a".repeat(64)],
   },
   "a search path": {
-    errorOf: searchPathError,
+    errorOf: SEARCH_PATH_FORM.check,
     good: [".", "a", "a.b.", "_tcp.a", "a-b"],
     bad: ["", "..", "a..b", ".a", "A", "a b", "-a"],
   },
   "a capability": {
-    errorOf: capabilityError,
+    errorOf: CAPABILITY_FORM.check,
     good: ["ALL", "all", "NET_ADMIN", "net_admin", "CAP_SYS_PTRACE"],
     bad: ["", "NET-ADMIN", "NET ADMIN", "_X", "A".repeat(64)],
   },
@@ -115,7 +115,7 @@ describe("properties", () => {
   test("every address that is made is one", () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (address) => {
-        expect(ipError(address)).toBeUndefined();
+        expect(IP_FORM.check(address)).toBeUndefined();
       }),
     );
   });

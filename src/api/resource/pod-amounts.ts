@@ -26,23 +26,14 @@ export function podLimits(spec: Spec): PodLimits {
   const limits = withPodLevel(sumOfContainers(spec, "limits"), spec.resources.limits);
   // Overhead lifts a limit that is there; it makes none.
   const overhead = [...amountsOf(spec.overhead)].filter(([name]) => (limits.get(name) ?? 0n) > 0n);
-  const all = [...spec.initContainers, ...spec.containers];
   return {
     amounts: add(limits, new Map(overhead)),
     isDeclared: (resource) =>
       amountIn(spec.resources.limits, resource) > 0n ||
-      all.every((container) => amountIn(container.resources.limits, resource) > 0n),
+      [...spec.initContainers, ...spec.containers].every(
+        (container) => amountIn(container.resources.limits, resource) > 0n,
+      ),
   };
-}
-
-/** The containers' requests alone, without the pod's own and its overhead. kubelet: AggregateContainerRequests */
-export function containerRequests(spec: Spec): Amounts {
-  return sumOfContainers(spec, "requests");
-}
-
-/** Their limits, in the same way. kubelet: AggregateContainerLimits */
-export function containerLimits(spec: Spec): Amounts {
-  return sumOfContainers(spec, "limits");
 }
 
 /** Thousandths; what is absent or negative is 0. */
@@ -76,10 +67,12 @@ export function subtract(one: Amounts, other: Amounts): Amounts {
 }
 
 /**
+ * Of the containers alone, without the pod's own and its overhead. kubelet: AggregateContainerRequests, AggregateContainerLimits
+ *
  * Sidecars run beside everything that starts after them; other init containers run alone, one after the other. So
  * the most at any time counts: some init container with the sidecars before it, or all sidecars and app containers.
  */
-function sumOfContainers({ initContainers, containers }: Spec, kind: Kind): Amounts {
+export function sumOfContainers({ initContainers, containers }: Spec, kind: Kind): Amounts {
   const sidecars = new Map<string, bigint>();
   const starting = new Map<string, bigint>();
   for (const { resources, restartPolicy } of initContainers)

@@ -2,12 +2,7 @@
 
 import type { Findings } from "../decode/field-errors.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
-import {
-  amountIn,
-  containerLimits,
-  containerRequests,
-  type Amounts,
-} from "../resource/pod-amounts.ts";
+import { amountIn, sumOfContainers, type Amounts } from "../resource/pod-amounts.ts";
 import { quantityText } from "../resource/quantity.ts";
 import {
   isHugePages,
@@ -32,7 +27,7 @@ export function defaultPodResources(spec: PodSpec): PodSpec {
 /** Nobody else can use the rest of huge pages, so the pod's limit of them is what its containers have. k8s: defaultHugePagePodLimits */
 function withHugePageLimits(spec: PodSpec): PodSpec {
   const { limits, requests } = spec.resources;
-  const pages = textsOf(containerLimits(spec), isHugePages);
+  const pages = textsOf(sumOfContainers(spec, "limits"), isHugePages);
   return { ...spec, resources: { limits: { ...pages, ...limits }, requests } };
 }
 
@@ -44,7 +39,7 @@ function withDefaultRequests(spec: PodSpec): PodSpec {
   const { limits, requests } = spec.resources;
   if (Object.keys(limits).length === 0) return spec;
   const asked = textsOf(
-    containerRequests(spec),
+    sumOfContainers(spec, "requests"),
     (name) => isPodLevelResource(name) && !isHugePages(name),
   );
   return { ...spec, resources: { limits, requests: { ...limits, ...asked, ...requests } } };
@@ -60,7 +55,7 @@ export function validatePodResources(spec: PodSpec, findings: Findings): void {
   const { limits, requests } = spec.resources;
   judgeRequirements(spec.resources, { findings, path: ["spec", "resources"] });
   if (!hasPodLevelResources(spec.resources)) return;
-  for (const [name, asked] of containerRequests(spec)) {
+  for (const [name, asked] of sumOfContainers(spec, "requests")) {
     if (!isPodLevelResource(name) || asked <= amountIn(requests, name)) continue;
     const total = amountText(name, asked);
     const message = `must be greater than or equal to aggregate container requests of ${total}`;

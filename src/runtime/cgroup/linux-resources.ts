@@ -7,7 +7,7 @@ import {
   podLimits,
   type Amounts,
   amountIn,
-  containerRequests,
+  sumOfContainers,
 } from "../../api/resource/pod-amounts.ts";
 import { isNodeCritical } from "../../api/resource/priority.ts";
 import { qosClass, type QosClass } from "../../api/resource/qos.ts";
@@ -115,7 +115,7 @@ function containerScore(container: Container, { spec, memoryBytes }: LinuxFacts)
 /** The pod's request beyond those of its containers, divided equally among them. */
 function shareOfRest(spec: PodSpec): bigint {
   const asked = amountIn(spec.resources.requests, "memory");
-  const rest = asked - (containerRequests(spec).get("memory") ?? 0n);
+  const rest = asked - (sumOfContainers(spec, "requests").get("memory") ?? 0n);
   const count = BigInt(spec.containers.length + spec.initContainers.length);
   return asked === 0n || rest <= 0n || count === 0n ? 0n : wholeUnits(rest / count);
 }

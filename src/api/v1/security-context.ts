@@ -13,26 +13,17 @@ import {
   string,
   unread,
   type Decoded,
+  type ObjectOf,
 } from "../schema/codec.ts";
 import { notTogether } from "../schema/json-schema.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { between, MAX_INT32, textOf } from "../schema/values.ts";
-import { CAPABILITY_FORM, DESCENDING_PATH_FORM, type Form } from "../validation/validate-names.ts";
+import { SYSCTL_FORM } from "../validation/sysctls.ts";
+import { CAPABILITY_FORM, DESCENDING_PATH_FORM } from "../validation/validate-names.ts";
 import { repeated } from "../../lib/compare.ts";
 
 /** PATH_MAX without its end. */
 const MAX_APP_ARMOR_PROFILE = 4095;
-const MAX_SYSCTL_NAME = 253;
-const SYSCTL_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
-const SYSCTL_NAME = new RegExp(`^(${SYSCTL_SEGMENT}[./])*${SYSCTL_SEGMENT}$`);
-const SYSCTL_FORM: Form = {
-  check: (name) =>
-    name.length <= MAX_SYSCTL_NAME && SYSCTL_NAME.test(name)
-      ? undefined
-      : `must have at most ${MAX_SYSCTL_NAME} characters and match regex ${SYSCTL_NAME.source}`,
-  schema: { pattern: SYSCTL_NAME.source, maxLength: MAX_SYSCTL_NAME },
-};
-
 const WINDOWS_OPTIONS = unread(
   "WindowsSecurityContextOptions",
   "Options of Windows.",
@@ -240,44 +231,32 @@ export const POD_SECURITY_CONTEXT = objectType(
 /** An absent field leaves the choice to the image or the runtime. */
 export type PodSecurityContext = Decoded<typeof POD_SECURITY_CONTEXT>;
 
-export const SECURITY_CONTEXT = objectType(
-  "SecurityContext",
-  {
-    privileged: boolean({ about: "Allow the container whatever root may do on the node." }),
-    allowPrivilegeEscalation: boolean({
-      about:
-        "Whether a process may gain more privileges than its parent; false sets no_new_privs. Default: true.",
-    }),
-    capabilities: fieldOf(CAPABILITIES)({ about: "Capabilities to add and to drop." }),
-    readOnlyRootFilesystem: boolean({ about: "Mount the container's root file system read-only." }),
-    procMount: oneOf(["Default", "Unmasked"], {
-      about:
-        "Default: parts of /proc are hidden. Unmasked: all of it is visible; requires hostUsers: false.",
-    }),
-    ...identity({ of: "the container's processes", ids: "the pod's", nonRoot: "the pod's" }),
-    ...profiles("the container"),
-    windowsOptions: WINDOWS_OPTIONS,
-  },
-  {
-    schema: notTogether({
-      privileged: { const: true },
-      allowPrivilegeEscalation: { const: false },
-    }),
-    check: judgeEscalation,
-  },
-);
+const FIELDS = {
+  privileged: boolean({ about: "Allow the container whatever root may do on the node." }),
+  allowPrivilegeEscalation: boolean({
+    about:
+      "Whether a process may gain more privileges than its parent; false sets no_new_privs. Default: true.",
+  }),
+  capabilities: fieldOf(CAPABILITIES)({ about: "Capabilities to add and to drop." }),
+  readOnlyRootFilesystem: boolean({ about: "Mount the container's root file system read-only." }),
+  procMount: oneOf(["Default", "Unmasked"], {
+    about:
+      "Default: parts of /proc are hidden. Unmasked: all of it is visible; requires hostUsers: false.",
+  }),
+  ...identity({ of: "the container's processes", ids: "the pod's", nonRoot: "the pod's" }),
+  ...profiles("the container"),
+  windowsOptions: WINDOWS_OPTIONS,
+};
 /** An absent field means the pod's. */
-export type SecurityContext = Decoded<typeof SECURITY_CONTEXT>;
-
-interface Privileges {
-  readonly privileged?: boolean;
-  readonly allowPrivilegeEscalation?: boolean;
-  readonly capabilities?: Capabilities;
-}
+export type SecurityContext = ObjectOf<typeof FIELDS>;
+export const SECURITY_CONTEXT = objectType("SecurityContext", FIELDS, {
+  schema: notTogether({ privileged: { const: true }, allowPrivilegeEscalation: { const: false } }),
+  check: judgeEscalation,
+});
 
 /** k8s: ValidateSecurityContext */
 function judgeEscalation(
-  { privileged, allowPrivilegeEscalation, capabilities }: Privileges,
+  { privileged, allowPrivilegeEscalation, capabilities }: SecurityContext,
   node: Node,
 ): void {
   if (allowPrivilegeEscalation !== false) return;

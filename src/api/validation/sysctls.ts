@@ -1,5 +1,7 @@
 // Kernel settings that a pod can have in its own namespaces, and those of them that affect no other pod. kubelet: sysctl allowlist
 
+import type { Form } from "./validate-names.ts";
+
 type SysctlNamespace = "ipc" | "net";
 
 /** They change nothing outside of the pod, nor take from others. kubelet: SafeSysctlAllowlist */
@@ -22,8 +24,17 @@ const IPC_NAMES: readonly string[] = ["kernel.sem"];
 const IPC_PREFIXES: readonly string[] = ["kernel.shm", "kernel.msg", "fs.mqueue."];
 const NET_PREFIX = "net.";
 const MAX_NAME = 253;
-const SEGMENT = "[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?";
-const PATTERN = new RegExp(`^(?:${SEGMENT}[./])*(?:${SEGMENT}\\*?|\\*)$`);
+const SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
+const NAME = new RegExp(`^(${SEGMENT}[./])*${SEGMENT}$`);
+const PATTERN = new RegExp(`^(${SEGMENT}[./])*(${SEGMENT}\\*?|\\*)$`);
+
+export const SYSCTL_FORM: Form = {
+  check: (name) =>
+    name.length <= MAX_NAME && NAME.test(name)
+      ? undefined
+      : `must have at most ${MAX_NAME} characters and match regex ${NAME.source}`,
+  schema: { pattern: NAME.source, maxLength: MAX_NAME },
+};
 
 /** With dots between its parts: a name may also be written like its path, `net/ipv4/…`. */
 export function normalSysctl(name: string): string {

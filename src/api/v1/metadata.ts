@@ -29,7 +29,7 @@ import {
 } from "../validation/validate-names.ts";
 import { labels } from "./scheduling.ts";
 
-export const DEFAULT_NAMESPACE = "default";
+const DEFAULT_NAMESPACE = "default";
 /** Bytes of all annotation keys and values. k8s: TotalAnnotationSizeLimitB */
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 
@@ -76,7 +76,7 @@ const METADATA_FIELDS = {
     selfLink: ["string", "Former address of the object in an API server."],
   }),
 };
-export type WrittenMetadata = ObjectOf<typeof METADATA_FIELDS>;
+type WrittenMetadata = ObjectOf<typeof METADATA_FIELDS>;
 
 const POD_FIELDS = {
   ...METADATA_FIELDS,
@@ -98,7 +98,7 @@ export const POD_METADATA = objectType("ObjectMeta", POD_FIELDS, {
 });
 
 /** Of a ConfigMap, Secret or claim: a longer name is valid, and the agent's annotations mean nothing. */
-export const OBJECT_METADATA = objectType("ObjectMeta", METADATA_FIELDS, {
+const OBJECT_METADATA = objectType("ObjectMeta", METADATA_FIELDS, {
   check(metadata, node) {
     const error = metadata.name === "" ? undefined : subdomainNameError(metadata.name);
     if (error !== undefined) invalid(node, "name", error);
@@ -162,11 +162,11 @@ function withoutCopy(metadata: unknown): unknown {
   return { ...metadata, annotations };
 }
 
+const NO_METADATA = { name: "", namespace: DEFAULT_NAMESPACE, labels: {}, annotations: {} };
+const localMetadata = fieldOf(LOCAL_METADATA, NO_METADATA);
+
 /** The fields that every local object begins with. */
 export function objectHead(kind: string) {
-  const metadata = fieldOf(LOCAL_METADATA)({
-    about: "Name, namespace, labels and annotations.",
-    required: true,
-  });
-  return { ...typeFields(kind), metadata };
+  const about = "Name, namespace, labels and annotations.";
+  return { ...typeFields(kind), metadata: localMetadata({ about, required: true }) };
 }

@@ -2,7 +2,7 @@
 
 import type { FieldPath } from "../decode/field-path.ts";
 import { harmless } from "../decode/field-rules.ts";
-import { fieldOf, objectType, unread } from "../schema/codec.ts";
+import { fieldOf, objectType, unread, type Decoded } from "../schema/codec.ts";
 import type { Container } from "./container.ts";
 import { POD_METADATA, typeFields } from "./metadata.ts";
 import { POD_SPEC, type PodSpec } from "./pod-spec.ts";
@@ -20,13 +20,9 @@ export const POD = objectType("Pod", {
   status: unread("PodStatus", "Last known state in an API server; never read.", harmless),
 });
 
-export interface ObjectMeta {
-  readonly name: string;
-  readonly namespace: string;
+export interface ObjectMeta extends Decoded<typeof POD_METADATA> {
   /** Set by the agent (`pod-identity`), never read from a manifest. */
   readonly uid: PodUID;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** UUIDv8 over the written pod: it identifies a spec, and each life of that spec has the same. */

@@ -98,28 +98,22 @@ const FIELDS = {
 
 export interface PersistentVolumeClaim {
   readonly kind: "PersistentVolumeClaim";
-  readonly metadata: NonNullable<ObjectOf<typeof FIELDS>["metadata"]>;
+  readonly metadata: ObjectOf<typeof FIELDS>["metadata"];
   readonly accessModes: readonly string[];
   /** A quantity; shown only. */
   readonly storage?: string;
 }
 
 export const CLAIM = converted(objectType("PersistentVolumeClaim", FIELDS), {
-  to({ metadata, spec }): PersistentVolumeClaim | undefined {
-    const storage = spec?.resources?.requests["storage"];
-    return (
-      metadata && {
-        kind: "PersistentVolumeClaim",
-        metadata,
-        accessModes: spec?.accessModes ?? [],
-        ...withoutUndefined({ storage }),
-      }
-    );
-  },
-  from: ({ kind, metadata, accessModes, storage }: PersistentVolumeClaim) => ({
-    apiVersion: "v1",
-    kind,
+  to: ({ metadata, spec }): PersistentVolumeClaim => ({
+    kind: "PersistentVolumeClaim",
     metadata,
+    accessModes: spec?.accessModes ?? [],
+    ...withoutUndefined({ storage: spec?.resources?.requests["storage"] }),
+  }),
+  from: ({ accessModes, storage, ...object }) => ({
+    apiVersion: "v1",
+    ...object,
     spec: {
       accessModes,
       resources: { limits: {}, requests: storage === undefined ? {} : { storage } },

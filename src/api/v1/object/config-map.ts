@@ -1,15 +1,7 @@
 // A ConfigMap: text and bytes by key. k8s: ValidateConfigMap
 
 import { invalidAt, type Node } from "../../decode/field-reader.ts";
-import {
-  boolean,
-  converted,
-  map,
-  objectType,
-  text,
-  type Decoded,
-  type ObjectOf,
-} from "../../schema/codec.ts";
+import { boolean, converted, map, objectType, text, type ObjectOf } from "../../schema/codec.ts";
 import type { Field, Type } from "../../schema/type.ts";
 import { base64OfBytes, bytesOfBase64 } from "../../validation/base64.ts";
 import { CONFIG_KEY_FORM } from "../../validation/reference-rules.ts";
@@ -57,22 +49,14 @@ const FIELDS = {
 };
 
 export const CONFIG_MAP = converted(objectType("ConfigMap", FIELDS, { check: checkContent }), {
-  to: ({ metadata, data, binaryData, immutable: isImmutable }) =>
-    metadata && { kind: "ConfigMap" as const, metadata, data, binaryData, immutable: isImmutable },
-  from: (object: ConfigMap) => ({ apiVersion: "v1", ...object }),
+  to: ({ apiVersion: _version, ...object }): ConfigMap => ({ ...object, kind: "ConfigMap" }),
+  from: (object) => ({ apiVersion: "v1", ...object }),
 });
-export interface ConfigMap extends Pick<
-  ObjectOf<typeof FIELDS>,
-  "data" | "binaryData" | "immutable"
-> {
+export interface ConfigMap extends Omit<ObjectOf<typeof FIELDS>, "apiVersion" | "kind"> {
   readonly kind: "ConfigMap";
-  readonly metadata: NonNullable<ObjectOf<typeof FIELDS>["metadata"]>;
 }
 
-function checkContent(
-  { data, binaryData }: Decoded<Type<ObjectOf<typeof FIELDS>>>,
-  root: Node,
-): void {
+function checkContent({ data, binaryData }: ObjectOf<typeof FIELDS>, root: Node): void {
   for (const key of Object.keys(binaryData))
     if (Object.hasOwn(data, key))
       root.findings.invalid(["binaryData", key], key, "duplicate of key present in data");

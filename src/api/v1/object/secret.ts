@@ -44,13 +44,10 @@ const FIELDS = {
   immutable,
 };
 
-export interface Secret {
+type Fields = ObjectOf<typeof FIELDS>;
+/** `stringData` is merged into its `data`. */
+export interface Secret extends Omit<Fields, "apiVersion" | "kind" | "stringData"> {
   readonly kind: "Secret";
-  readonly metadata: NonNullable<ObjectOf<typeof FIELDS>["metadata"]>;
-  readonly type: string;
-  /** Decoded; `stringData` is merged into it. */
-  readonly data: Data;
-  readonly immutable: boolean;
 }
 
 export const SECRET = converted(
@@ -62,15 +59,12 @@ export const SECRET = converted(
     },
   }),
   {
-    to: ({ metadata, type, data, stringData, immutable: isImmutable }): Secret | undefined =>
-      metadata && {
-        kind: "Secret",
-        metadata,
-        type,
-        data: { ...data, ...stringData },
-        immutable: isImmutable,
-      },
-    from: (object: Secret) => ({ apiVersion: "v1", stringData: {}, ...object }),
+    to: ({ apiVersion: _version, data, stringData, ...object }): Secret => ({
+      ...object,
+      kind: "Secret",
+      data: { ...data, ...stringData },
+    }),
+    from: (object) => ({ apiVersion: "v1", stringData: {}, ...object }),
   },
 );
 

@@ -22,6 +22,7 @@ import { emptyValue } from "../api/schema/read-value.ts";
 import type { JsonSchema, Type } from "../api/schema/type.ts";
 import { anything, atLeast, exactText, time } from "../api/schema/values.ts";
 import { labelValueError, qualifiedNameError } from "../api/validation/validate-names.ts";
+import { growingNumber } from "./dsse.ts";
 import { GROUPS } from "./groups.ts";
 
 const MAX_EPOCH_LENGTH = 128;
@@ -87,13 +88,7 @@ const FIELDS = {
     check: epochError,
   }),
   previousEpoch: epoch({ about: "Epoch that a new epoch follows.", check: epochError }),
-  generation: fieldOf(
-    atLeast(1),
-    0,
-  )({
-    about: "Integer of at least 1, higher with every change.",
-    required: "an integer of at least 1, higher with every change",
-  }),
+  generation: growingNumber,
   issuedAt: fieldOf(time)({ about: "Time of the signature." }),
   expiresAt: fieldOf(time)({
     about: "Time from which on the document is no longer accepted. What runs continues to run.",

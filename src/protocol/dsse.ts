@@ -3,7 +3,7 @@
 
 import { fieldOf, list, objectType, type Decoded } from "../api/schema/codec.ts";
 import { readValue } from "../api/schema/read-value.ts";
-import { base64, exactText } from "../api/schema/values.ts";
+import { base64, exactText, atLeast } from "../api/schema/values.ts";
 import { isJsonObject, parseJson, type JsonObject } from "../lib/json.ts";
 import { failed, type FieldError, type Result } from "../lib/result.ts";
 import type { Sha256 } from "../lib/system-sha256.ts";
@@ -24,6 +24,15 @@ const KEY_ID = /^[0-9a-f]{16}$/;
 
 const exact = fieldOf(exactText, "");
 const bytes = fieldOf(base64, new Uint8Array());
+
+/** Orders the versions of a document and of a TrustBundle. */
+export const growingNumber = fieldOf(
+  atLeast(1),
+  0,
+)({
+  about: "Integer of at least 1, higher with every change.",
+  required: "an integer of at least 1, higher with every change",
+});
 
 const SIGNATURE = objectType("Signature", {
   keyid: exact({

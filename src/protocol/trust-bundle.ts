@@ -2,8 +2,7 @@
 // strict, as a misspelt restriction would give a key more rights than intended.
 
 import { bytesOfBase64, base64OfBytes } from "../api/validation/base64.ts";
-import { decodeText, readDocuments } from "../api/yaml/yaml-documents.ts";
-import { DOCUMENT_LIMITS } from "../api/yaml/text-limits.ts";
+import { readMessage } from "../api/yaml/yaml-documents.ts";
 import {
   checked,
   fieldOf,
@@ -15,10 +14,10 @@ import {
   type Decoded,
 } from "../api/schema/codec.ts";
 import { readValue } from "../api/schema/read-value.ts";
-import { atLeast, time } from "../api/schema/values.ts";
+import { time } from "../api/schema/values.ts";
 import type { Type } from "../api/schema/type.ts";
-import { failed, type FieldError, type Result } from "../lib/result.ts";
-import type { SignedKind } from "./dsse.ts";
+import { failed, type Result } from "../lib/result.ts";
+import { growingNumber, type SignedKind } from "./dsse.ts";
 import { isTopicName } from "./mqtt-topics.ts";
 
 /** A raw Ed25519 public key, 32 bytes; in base64 where it is written. */
@@ -72,13 +71,7 @@ const SIGNING_KEY = objectType("SigningKey", {
 export type SigningKey = Decoded<typeof SIGNING_KEY>;
 
 export const TRUST_BUNDLE = objectType("TrustBundle", {
-  version: fieldOf(
-    atLeast(1),
-    0,
-  )({
-    about: "Integer of at least 1, higher with every change.",
-    required: "an integer of at least 1, higher with every change",
-  }),
+  version: growingNumber,
   notBefore: fieldOf(time)({ about: "What was issued before this time is not accepted." }),
   root: list(PUBLIC_KEY, {
     about: "Keys that may sign the next TrustBundle, in base64.",
@@ -97,18 +90,12 @@ export type TrustBundle = Decoded<typeof TRUST_BUNDLE>;
 
 /** Never throws, whatever the bytes are. */
 export function decodeTrustBundle(payload: Uint8Array): Result<TrustBundle> {
-  const written = decodeText(payload);
-  if (!written.ok) return failed(written.errors.map(asBundleError));
-  const { documents, errors } = readDocuments(written.value, DOCUMENT_LIMITS);
+  const { documents, errors } = readMessage(payload, "the TrustBundle");
   const [document, second] = documents;
-  if (errors.length > 0 || document === undefined) return failed(errors.map(asBundleError));
+  if (errors.length > 0 || document === undefined) return failed(errors);
   if (second === undefined) return readValue(TRUST_BUNDLE, document.value, document);
   const message = "must be one object {version, notBefore, root, keys}";
   return failed([{ path: "", code: "Invalid", message }]);
-}
-
-function asBundleError(error: FieldError): FieldError {
-  return { ...error, message: error.message.replace(/^the file /, "the TrustBundle ") };
 }
 
 export interface TrustRecord {

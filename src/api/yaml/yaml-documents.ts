@@ -4,7 +4,13 @@ import { LineCounter } from "yaml";
 
 import type { FieldPath, Locate, Position } from "../decode/field-path.ts";
 import { composeDocuments } from "./compose-documents.ts";
-import { FILE_LIMITS, lineEnds, LimitError, type TextLimits } from "./text-limits.ts";
+import {
+  DOCUMENT_LIMITS,
+  FILE_LIMITS,
+  lineEnds,
+  LimitError,
+  type TextLimits,
+} from "./text-limits.ts";
 import {
   yamlValue,
   type DocumentValue,
@@ -64,6 +70,16 @@ export function readDocuments(
     if (thrown instanceof LimitError) return reading.refused(thrown.message, thrown.offset);
     return reading.refused(`cannot be read as YAML: ${messageOf(thrown)}`, 0);
   }
+}
+
+/** A message from the broker; `what` names it in the errors, such as `the document`. */
+export function readMessage(payload: Uint8Array, what: string): ReadDocuments {
+  const { documents, errors } = readDocuments(payload, DOCUMENT_LIMITS);
+  const named = errors.map((error) => ({
+    ...error,
+    message: error.message.replace(/^the file /, `${what} `),
+  }));
+  return { documents, errors: named };
 }
 
 /** Ends a text with so many errors of syntax that further ones are not of interest. */

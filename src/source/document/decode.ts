@@ -4,8 +4,7 @@ import { DEFAULT_POLICY } from "../../api/pod/update-policy.ts";
 import type { FieldPath, Locate } from "../../api/decode/field-path.ts";
 import { Findings } from "../../api/decode/field-errors.ts";
 import { withoutUndefined } from "../../lib/json.ts";
-import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
-import { decodeText, readDocuments, type YamlDocument } from "../../api/yaml/yaml-documents.ts";
+import { type YamlDocument, readMessage } from "../../api/yaml/yaml-documents.ts";
 import type { FieldError } from "../../lib/result.ts";
 import type { AcceptedDocument, DesiredDocument } from "../../protocol/desired-document.ts";
 import {
@@ -49,7 +48,7 @@ export type ReadEnvelope =
 
 /** Never throws, whatever the bytes are. */
 export function readEnvelope(payload: Uint8Array, of: DocumentOf = "node"): ReadEnvelope {
-  const { documents, errors } = readYaml(payload);
+  const { documents, errors } = readMessage(payload, "the document");
   if (errors.some(({ code }) => code !== "Empty")) return { type: "Invalid", errors };
   const [first, second] = documents;
   if (first === undefined) return { type: "Empty" };
@@ -64,7 +63,7 @@ export function readEnvelope(payload: Uint8Array, of: DocumentOf = "node"): Read
 /** The part of an accepted document that defines what runs. Whatever a newer agent would refuse is passed over;
  * `errors` = the list of resources itself cannot be read. */
 export function readCheckpoint(payload: Uint8Array, of: DocumentOf): Checkpoint {
-  const { documents, errors } = readYaml(payload);
+  const { documents, errors } = readMessage(payload, "the document");
   const [document] = documents;
   if (document === undefined) return { ...NOTHING, errors };
   const { state, findings } = readState(document, { of, lenient: true });
@@ -74,17 +73,6 @@ export function readCheckpoint(payload: Uint8Array, of: DocumentOf): Checkpoint 
     resources: resourcesOf(state, document),
     errors: findings.errors.filter(({ path }) => path === "resources"),
   };
-}
-
-function readYaml(payload: Uint8Array): ReturnType<typeof readDocuments> {
-  const text = decodeText(payload);
-  const { documents, errors } = text.ok
-    ? readDocuments(text.value, DOCUMENT_LIMITS)
-    : { documents: [], errors: text.errors };
-  const named = errors.map((error) => {
-    return { ...error, message: error.message.replace(/^the file /, "the document ") };
-  });
-  return { documents, errors: named };
 }
 
 type Content = Pick<DesiredDocument, "pods" | "written" | "objects">;

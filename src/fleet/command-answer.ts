@@ -4,7 +4,15 @@ import { anything } from "../api/schema/values.ts";
 import { fieldOf, list, map, objectType } from "../api/schema/codec.ts";
 import { readLeniently } from "../api/schema/read-value.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { count, flag, item, maybeCount, maybeText, readWire, text } from "./wire-values.ts";
+import {
+  count,
+  flag,
+  item,
+  maybeCount,
+  maybeText,
+  readWire,
+  text,
+} from "../protocol/wire-values.ts";
 
 const ANSWER = objectType("Response", {
   id: text("Id of the command."),

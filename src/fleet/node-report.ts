@@ -1,7 +1,6 @@
 // Reads the report of a node from its retained topics. The owner of the broker may have written anything there.
 
 import {
-  converted,
   fieldOf,
   list,
   map,
@@ -9,19 +8,18 @@ import {
   text as textType,
   type Decoded,
 } from "../api/schema/codec.ts";
-import type { Level, Type } from "../api/schema/type.ts";
 import { readLeniently } from "../api/schema/read-value.ts";
 import type { JsonObject } from "../lib/json.ts";
 import {
   count,
   flag,
   item,
-  maybeCount,
   maybeText,
   readWire,
   text,
   wireObject,
-} from "./wire-values.ts";
+} from "../protocol/wire-values.ts";
+import { ACK, POD_LINE } from "../protocol/reported-state.ts";
 
 const NODE_STATE = objectType("NodeState", {
   state: text("online, offline or lost."),
@@ -32,55 +30,6 @@ const NODE_STATE = objectType("NodeState", {
 });
 /** Birth, goodbye or will. */
 export type NodeState = Decoded<typeof NODE_STATE>;
-
-const REJECTED = objectType("LastRejected", {
-  generation: maybeCount("Generation of the refused document."),
-  digest: text("sha256 of its payload."),
-  code: count("Why it was refused."),
-  message: text("Why it was refused."),
-  at: text("Time of the latest refusal."),
-  count: count("Number of refusals.", 1),
-});
-
-const ACK = objectType("Ack", {
-  source: text("node, group/<name> or static."),
-  epoch: text("Epoch of the accepted document."),
-  generation: count("Generation of the accepted document; 0 is none."),
-  observedGeneration: count("Last generation that has converged; 0 is none."),
-  digest: text("sha256 of the payload."),
-  signed: flag("Whether a signature was verified."),
-  phase: text("How the document runs."),
-  code: count("The same as a number."),
-  message: maybeText("The same as a sentence."),
-  since: text("Time since which phase and code are what they are."),
-  lastGood: fieldOf(
-    complete(objectType("LastGood", { generation: maybeCount("Generation that runs instead.") })),
-  )({ about: "What runs instead." }),
-  lastRejected: fieldOf(REJECTED)({ about: "The document that was refused last." }),
-  progress: fieldOf(
-    complete(
-      objectType("Progress", {
-        images: maybeCount("Images that the pods need."),
-        imagesDone: maybeCount("Images that are here."),
-      }),
-    ),
-  )({ about: "Progress of pulling." }),
-});
-/** An acknowledgement as published: its phase may be one of a newer agent. */
-export type ReportedAck = Decoded<typeof ACK>;
-
-const POD_LINE = objectType("PodLine", {
-  namespace: text("Namespace of the pod."),
-  name: text("Name of the pod."),
-  uid: text("Uid of the pod."),
-  source: text("Document that the pod is from."),
-  specHash: text("Hash of its spec."),
-  phase: text("Phase of the pod."),
-  ready: text("Ready containers of all, as 1/2."),
-  restarts: count("Restarts of all containers."),
-  reason: maybeText("Why it does not run."),
-  since: text("Time since which it is so."),
-});
 
 const CONDITION = objectType("NodeCondition", {
   type: text("Type of the condition."),
@@ -105,6 +54,8 @@ const REPORT = objectType("ReportedState", {
     }),
   )({ about: "Status of the node.", default: { conditions: [], addresses: [], nodeInfo: {} } }),
 });
+/** An acknowledgement as published: its phase may be one of a newer agent. */
+export type ReportedAck = Decoded<typeof ACK>;
 type Report = Decoded<typeof REPORT>;
 
 export interface NodeReport extends Pick<Report, "time" | "clockTrusted" | "desired" | "pods"> {
@@ -173,16 +124,4 @@ export function readEvents(payload: Uint8Array): readonly EventReport[] {
     object: `${object.kind.toLowerCase()}/${object.name}`,
     namespace: object.namespace,
   }));
-}
-
-/** An object without one of its fields is as good as none. */
-function complete<T extends object>(
-  type: Type<T> & { readonly level: Level },
-): Type<T & Required<T>> {
-  const isComplete = (value: T): value is T & Required<T> =>
-    Object.keys(type.level).every((key) => Object.hasOwn(value, key));
-  return converted(type, {
-    to: (value) => (isComplete(value) ? value : undefined),
-    from: (value: T & Required<T>): T => value,
-  });
 }

@@ -3,47 +3,65 @@
 import type { NodeStatus, PodStatus } from "../api/v1/pod-status.ts";
 import { rfc3339 } from "../lib/clock.ts";
 import type { Rejection } from "../api/pod/desired-pod.ts";
-import type { DocumentVersion, ImageProgress, RefusedDocument } from "./desired-document.ts";
 import type { Phase } from "./status-codes.ts";
 import { jsonBytes } from "./wire-text.ts";
+import { fieldOf, objectType, type Decoded } from "../api/schema/codec.ts";
+import { complete, count, flag, maybeCount, maybeText, text } from "./wire-values.ts";
+
+const REJECTED = objectType("LastRejected", {
+  generation: maybeCount("Generation of the refused document."),
+  digest: text("sha256 of its payload."),
+  code: count("Why it was refused."),
+  message: text("Why it was refused."),
+  at: text("Time of the latest refusal."),
+  count: count("Number of refusals.", 1),
+});
+
+/** Ack as any agent publishes it: its phase may be one of a newer agent. */
+export const ACK = objectType("Ack", {
+  source: text("node, group/<name> or static."),
+  epoch: text("Epoch of the accepted document."),
+  generation: count("Generation of the accepted document; 0 is none."),
+  observedGeneration: count("Last generation that has converged; 0 is none."),
+  digest: text("sha256 of the payload."),
+  signed: flag("Whether a signature was verified."),
+  phase: text("How the document runs."),
+  code: count("The same as a number."),
+  message: maybeText("The same as a sentence."),
+  since: text("Time since which phase and code are what they are."),
+  lastGood: fieldOf(
+    complete(objectType("LastGood", { generation: maybeCount("Generation that runs instead.") })),
+  )({ about: "What runs instead." }),
+  lastRejected: fieldOf(REJECTED)({ about: "The document that was refused last." }),
+  progress: fieldOf(
+    complete(
+      objectType("Progress", {
+        images: maybeCount("Images that the pods need."),
+        imagesDone: maybeCount("Images that are here."),
+      }),
+    ),
+  )({ about: "Progress of pulling." }),
+});
+export type LastRejected = Decoded<typeof REJECTED>;
 
 /** One per document: how the accepted one runs, and which one was refused last. */
-export interface Ack extends Required<Omit<DocumentVersion, "observedGeneration">> {
-  /** `node`, `group/<g>`, `static`. */
-  readonly source: string;
-  /** Last fully converged; 0 = none. */
-  readonly observedGeneration: number;
+export interface Ack extends Omit<Decoded<typeof ACK>, "phase"> {
   readonly phase: Phase;
-  readonly code: number;
-  readonly message?: string;
-  /** RFC 3339; since when phase and code are what they are. */
-  readonly since: string;
-  readonly lastGood?: Pick<DocumentVersion, "generation">;
-  readonly lastRejected?: LastRejected;
-  readonly progress?: ImageProgress;
 }
 
-export interface LastRejected extends Omit<RefusedDocument, "at"> {
-  /** RFC 3339. */
-  readonly at: string;
-}
-
-export interface PodLine {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  /** As in `Ack.source`. */
-  readonly source: string;
-  readonly specHash: string;
-  readonly phase: string;
-  /** `ready/all` containers. */
-  readonly ready: string;
-  /** Of all containers together. */
-  readonly restarts: number;
-  readonly reason?: string;
-  /** RFC 3339; "" = unknown. */
-  readonly since: string;
-}
+export const POD_LINE = objectType("PodLine", {
+  namespace: text("Namespace of the pod."),
+  name: text("Name of the pod."),
+  uid: text("Uid of the pod."),
+  source: text("Document that the pod is from."),
+  specHash: text("Hash of its spec."),
+  phase: text("Phase of the pod."),
+  ready: text("Ready containers of all, as 1/2."),
+  restarts: count("Restarts of all containers."),
+  reason: maybeText("Why it does not run."),
+  since: text("Time since which it is so."),
+});
+export type PodLine = Decoded<typeof POD_LINE>;
 
 export interface RejectedLine extends Omit<
   Rejection,

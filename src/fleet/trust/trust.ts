@@ -20,7 +20,7 @@ import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../ope
 import { readOnly } from "../read-input.ts";
 import { readPublicKey, readSigner, signMessage, type Signer } from "./signing-keys.ts";
 import { write } from "../document/sign.ts";
-import { wireObject } from "../wire-values.ts";
+import { wireObject } from "../../protocol/wire-values.ts";
 import { jsonBytes } from "../../protocol/wire-text.ts";
 import { memberOf } from "../../lib/json.ts";
 import { sha256 } from "../../lib/system-sha256.ts";

@@ -1,8 +1,8 @@
 // Reads what other clients published: any shape is possible, and nothing here throws.
 
-import { boolean, integer, string } from "../api/schema/codec.ts";
+import { boolean, integer, string, converted } from "../api/schema/codec.ts";
 import { readLeniently } from "../api/schema/read-value.ts";
-import type { Field, Type } from "../api/schema/type.ts";
+import type { Field, Type, Level } from "../api/schema/type.ts";
 import { type JsonObject, isJsonObject, parseJson } from "../lib/json.ts";
 
 /** A JSON object in UTF-8; undefined = anything else. */
@@ -34,4 +34,16 @@ function countError(value: number): string | undefined {
 /** In a list, null is not an object without fields. */
 export function item<T>(type: Type<T>): Type<T> {
   return { ...type, nullItem: undefined };
+}
+
+/** An object without one of its fields is as good as none. */
+export function complete<T extends object>(
+  type: Type<T> & { readonly level: Level },
+): Type<T & Required<T>> {
+  const isComplete = (value: T): value is T & Required<T> =>
+    Object.keys(type.level).every((key) => Object.hasOwn(value, key));
+  return converted(type, {
+    to: (value) => (isComplete(value) ? value : undefined),
+    from: (value: T & Required<T>): T => value,
+  });
 }

@@ -92,6 +92,11 @@ export interface DocumentAddress {
   readonly node: string;
 }
 
+/** The source of a group's document. */
+export function groupSource(group: string): SourceName {
+  return `${GROUP}${group}`;
+}
+
 /** undefined = it is the node's own topic. */
 export function groupOf({ source }: Pick<DocumentAddress, "source">): string | undefined {
   return source.startsWith(GROUP) ? source.slice(GROUP.length) : undefined;

@@ -1,6 +1,6 @@
 // Checks a document with the decoder of the nodes before it is published: what every node would refuse.
 
-import type { Rejection, SourceName } from "../../api/pod/desired-pod.ts";
+import type { Rejection } from "../../api/pod/desired-pod.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { readEnvelope, type WrittenResource } from "../../source/document/decode.ts";
 import {
@@ -14,6 +14,7 @@ import { targetName, type FleetTarget, type WrittenObject } from "./compose-docu
 import type { RetainedDocument } from "./desired-reading.ts";
 import { type JsonObject, memberOf } from "../../lib/json.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
+import { groupSource } from "../../protocol/desired-document.ts";
 
 export interface ApplyToJudge {
   readonly target: FleetTarget;
@@ -56,7 +57,7 @@ function judgeObjects(apply: ApplyToJudge): {
   readonly secrets: readonly string[];
 } {
   const { target, generation, objects, signed, allowPlainSecrets, sha256 } = apply;
-  const source: SourceName = "node" in target ? "mqtt:node" : `mqtt:group/${target.group}`;
+  const source = "node" in target ? "mqtt:node" : groupSource(target.group);
   const address = { source, ref: targetName(target), node: "node" in target ? target.node : "" };
   const context = { clusterDNS: true, generation, sha256, lenient: false, signed };
   const decoded = objects.map((object, index) => {

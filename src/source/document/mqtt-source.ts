@@ -1,7 +1,7 @@
 // Performs: the documents that reach a node over MQTT: routes each message to the node's own document or to that of a
 // group, and keeps the groups in step with the configuration and the node's document.
 
-import { type DocumentState, groupOf } from "../../protocol/desired-document.ts";
+import { type DocumentState, groupOf, groupSource } from "../../protocol/desired-document.ts";
 import type { Rejection, SourceName, SourceSnapshot } from "../../api/pod/desired-pod.ts";
 import {
   DEFAULT_GROUP_PRIORITY,
@@ -174,7 +174,7 @@ export class MqttSource implements Disposable {
   }
 
   #has(group: string): boolean {
-    return this.#options.documents.get(sourceOf(group)) !== undefined;
+    return this.#options.documents.get(groupSource(group)) !== undefined;
   }
 
   /** The node's document may change the groups that the node is in. */
@@ -205,7 +205,7 @@ export class MqttSource implements Disposable {
   #join(group: string): DocumentSource {
     const { topicRoot: root, log } = this.#options;
     const topic = topicFor({ type: "GroupDesired", root, group });
-    const source = this.#documentSource(sourceOf(group), topic);
+    const source = this.#documentSource(groupSource(group), topic);
     this.#left.delete(group);
     log.info("the node is in a group", { group });
     source.restore();
@@ -217,7 +217,7 @@ export class MqttSource implements Disposable {
    * document and is none of the node's. */
   #leave(group: string): void {
     const { documents, emit, log } = this.#options;
-    const source = sourceOf(group);
+    const source = groupSource(group);
     this.#left.add(group);
     emit({ source, ready: true, pods: [], objects: [], rejected: [] });
     try {
@@ -233,10 +233,6 @@ export class MqttSource implements Disposable {
   #publishStates(): void {
     this.#options.onState(this.states());
   }
-}
-
-function sourceOf(group: string): SourceName {
-  return `mqtt:group/${group}`;
 }
 
 function tooMany(group: string, ref: string): Rejection {

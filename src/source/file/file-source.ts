@@ -3,18 +3,23 @@
 
 import { manifestRef, type SourceSnapshot } from "../../api/pod/desired-pod.ts";
 import type { LastGoodStore } from "../../api/pod/last-good.ts";
-import type { DirectoryHint, DirectoryWatch, Files } from "../../host/files.ts";
-import { deadline, type Clock, type Monotonic } from "../../lib/clock.ts";
+import type { DirectoryHint, DirectoryWatch } from "../../host/files.ts";
+import { deadline, type Monotonic } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { Mailbox } from "../../lib/mailbox.ts";
 import { jitter, type Random } from "../../lib/random.ts";
 import { restoreEntries } from "./last-good-entries.ts";
-import { joinPath, listManifests, type DirectorySeen, type Entry } from "./manifest-files.ts";
+import {
+  joinPath,
+  listManifests,
+  readSettled,
+  type Entry,
+  type ReadContext,
+} from "./manifest-files.ts";
 import { fileRejection } from "../rejections.ts";
 import { NO_HINTS, sortHints, type Hinted } from "./directory-events.ts";
 import { lastGoodChanges, lostCopies, type Outcomes } from "./manifest-last-good.ts";
-import { readSettled } from "./manifest-reader.ts";
 import {
   certainlyDeleted,
   departuresNow,
@@ -30,18 +35,12 @@ import {
   withDirectoryError,
   type ManifestState,
 } from "./manifest-state.ts";
-import type { Sha256 } from "../../lib/system-sha256.ts";
 
-export interface FileSourceOptions {
-  readonly files: Files;
-  readonly clock: Clock;
+export interface FileSourceOptions extends ReadContext {
   readonly random: Random;
   readonly log: Logger;
   readonly directory: string;
   readonly lastGood: LastGoodStore;
-  readonly nodeName: string;
-  readonly clusterDNS?: boolean;
-  readonly sha256: Sha256;
   /** Receives a snapshot at the start and after every change. */
   readonly emit: (snapshot: SourceSnapshot) => void;
 }
@@ -55,6 +54,12 @@ const MISSING_RESCAN_MS = 2000;
 const FIRST_SNAPSHOT_MS = 1000;
 /** Delay of a second look after an event, ms: an event that follows closely may be merged into the first and lost. */
 const RECHECK_MS = 5;
+
+/** The directory as last seen. */
+type DirectorySeen =
+  | { readonly type: "Never" }
+  | { readonly type: "There"; readonly identity: string }
+  | { readonly type: "Gone" };
 
 export class FileSource {
   readonly #options: FileSourceOptions;

@@ -1,17 +1,14 @@
 // Decodes the checkpoint of manifest files: its pods and objects stand for the files until those are read.
 
+import type { ReadContext } from "./manifest-files.ts";
 import { decodeObject } from "../../api/decode/decode-object.ts";
 import { manifestRef } from "../../api/pod/desired-pod.ts";
 import type { LastGood, LastGoodCopies, LostGood } from "../../api/pod/last-good.ts";
 import { byPlace, entriesOf, entryKey, keyOf, type ManifestEntry } from "./manifest-entry.ts";
 import type { Outcomes } from "./manifest-last-good.ts";
 import { parseJson } from "../../lib/json.ts";
-import type { Sha256 } from "../../lib/system-sha256.ts";
 
-export interface RestoreContext {
-  readonly nodeName: string;
-  readonly sha256: Sha256;
-}
+type RestoreContext = Pick<ReadContext, "nodeName" | "sha256">;
 
 /** Lenient: what was accepted once is not judged again (boring-restart). */
 export function restoreEntries(saved: LastGoodCopies, context: RestoreContext): Outcomes {

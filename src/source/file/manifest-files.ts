@@ -1,4 +1,4 @@
-// Performs: lists the directory of manifests, and reads one file of it.
+// Performs: lists the directory of manifests, and reads the files that have settled.
 
 import { decodeManifest } from "../../api/decode/decode-manifest.ts";
 import type { Rejection } from "../../api/pod/desired-pod.ts";
@@ -8,8 +8,17 @@ import type { Files } from "../../host/files.ts";
 import type { FileKind } from "../../lib/plain-files.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { fileRejection } from "../rejections.ts";
-import type { Look } from "./manifest-settle.ts";
-import type { Reading } from "./manifest-entry.ts";
+import {
+  isSameLook,
+  unsettle,
+  type Look,
+  type ScanPlan,
+  type Settling,
+} from "./manifest-settle.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { equalsLastGood } from "./manifest-last-good.ts";
+import type { ManifestState } from "./manifest-state.ts";
+import type { ManifestFile, Reading } from "./manifest-entry.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 
 export interface Entry extends Look {
@@ -18,6 +27,7 @@ export interface Entry extends Look {
 }
 
 export interface ReadContext {
+  readonly clock: Clock;
   readonly files: Files;
   readonly nodeName: string;
   /** Whether the node has servers for `dnsPolicy: ClusterFirst`; absent = no. */
@@ -41,7 +51,7 @@ export function listManifests(files: Files, directory: string): ReadonlyMap<stri
 }
 
 /** Never throws: a file that cannot be read is refused with a reason. */
-export function readManifest(entry: Entry, context: ReadContext): Reading {
+function readManifest(entry: Entry, context: ReadContext): Reading {
   const refusal = refusalOf(entry);
   if (refusal !== undefined) return refusal;
   let bytes: Uint8Array;
@@ -88,8 +98,57 @@ function refuse(path: string, why: Pick<Rejection, "code" | "message">): Reading
   return { type: "Refused", rejection: fileRejection(path, why), mayHoldPods };
 }
 
-/** The directory as last seen. */
-export type DirectorySeen =
-  | { readonly type: "Never" }
-  | { readonly type: "There"; readonly identity: string }
-  | { readonly type: "Gone" };
+interface ScanSeen {
+  readonly seen: ReadonlyMap<string, Entry>;
+  readonly plan: ScanPlan;
+  /** Before the scan. */
+  readonly state: ManifestState;
+}
+
+interface ReadFiles {
+  readonly read: readonly ManifestFile[];
+  /** As planned, but files that changed while they were read settle again. */
+  readonly settling: Settling;
+}
+
+/** Reads the files that have settled, and those that equal their last good copies. */
+export function readSettled(options: ReadContext, { seen, plan, state }: ScanSeen): ReadFiles {
+  const read: ManifestFile[] = [];
+  const torn = new Map<string, Look>();
+  for (const path of plan.read) {
+    const file = readFile(options, seen.get(path));
+    if (file === undefined) continue;
+    const now = options.files.info(path);
+    if (now !== undefined && isSameLook(now, file.look)) read.push(file);
+    else torn.set(path, now ?? file.look);
+  }
+  const unread = plan.settling.pending;
+  for (const path of unread.keys()) {
+    const file = readUnchanged(options, seen.get(path), state);
+    if (file !== undefined) read.push(file);
+  }
+  const done = new Set(read.map((file) => file.path));
+  const pending = new Map([...unread].filter(([path]) => !done.has(path)));
+  const settling = unsettle({ ...plan.settling, pending }, torn, options.clock.monotonic());
+  return { read, settling };
+}
+
+/** After a restart, a file that equals its last good copies need not settle. */
+function readUnchanged(
+  options: ReadContext,
+  entry: Entry | undefined,
+  state: ManifestState,
+): ManifestFile | undefined {
+  if (entry === undefined || state.files.has(entry.path)) return undefined;
+  const lastGood = state.outcomes.get(entry.path)?.entries;
+  if (lastGood === undefined) return undefined;
+  const file = readFile(options, entry);
+  const same = file?.reading.type === "Decoded" && equalsLastGood(file.reading.manifest, lastGood);
+  return same ? file : undefined;
+}
+
+function readFile(options: ReadContext, entry: Entry | undefined): ManifestFile | undefined {
+  if (entry === undefined) return undefined;
+  const { path, size, mtimeMs, identity } = entry;
+  return { path, look: { size, mtimeMs, identity }, reading: readManifest(entry, options) };
+}

@@ -1,6 +1,6 @@
 // Where the images of documents may come from, and whether they are pinned.
 
-import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
+import { formatPath } from "../../api/decode/field-path.ts";
 import { placedContainers, type Pod } from "../../api/v1/pod.ts";
 import { writtenIndex } from "../../api/decode/written-index.ts";
 import type { FieldError } from "../../lib/result.ts";
@@ -14,27 +14,27 @@ export interface ImageRules {
 }
 
 interface NamedImage {
-  readonly path: FieldPath;
+  readonly path: string;
   readonly image: string;
 }
 
 const DIGEST = /@[a-z0-9]+:[0-9a-f]{64,}$/;
 
 export function forbiddenImages(pod: Pod, rules: ImageRules): readonly FieldError[] {
-  return imagesOf(pod).flatMap(({ path, image }): readonly FieldError[] => {
-    const errors = [originError(image, rules), rules.requireDigest ? pinError(image) : undefined];
-    return errors
+  const asked = "which mqtt.requireDigest asks for";
+  return imagesOf(pod).flatMap(({ path, image }) => {
+    const unpinned = rules.requireDigest ? pinError(image, asked) : undefined;
+    return [originError(image, rules), unpinned]
       .filter((message) => message !== undefined)
-      .map((message) => ({ path: formatPath(path), code: "Forbidden", message }));
+      .map((message) => ({ path, code: "Forbidden", message }));
   });
 }
 
 /** Without a digest, the registry decides what the container runs, regardless of signatures. */
 export function unpinnedImages(pod: Pod): readonly FieldError[] {
   return imagesOf(pod).flatMap(({ path, image }): readonly FieldError[] => {
-    if (DIGEST.test(image)) return [];
-    const message = `${JSON.stringify(image)} names no digest, so its registry decides what runs; write name@sha256:…`;
-    return [{ path: formatPath(path), code: "UnpinnedImage", message }];
+    const message = pinError(image, "so its registry decides what runs");
+    return message === undefined ? [] : [{ path, code: "UnpinnedImage", message }];
   });
 }
 
@@ -46,9 +46,9 @@ function originError(image: string, { registries, fullImageName }: ImageRules): 
   return `${JSON.stringify(image)}${spelled} is not from the node's mqtt.podPolicy.registries; use an image from there, or add its registry`;
 }
 
-function pinError(image: string): string | undefined {
+function pinError(image: string, why: string): string | undefined {
   if (DIGEST.test(image)) return undefined;
-  return `${JSON.stringify(image)} names no digest, which mqtt.requireDigest asks for; write name@sha256:…`;
+  return `${JSON.stringify(image)} names no digest, ${why}; write name@sha256:…`;
 }
 
 /** A prefix ends where a name ends: `registry/team` does not match `registry/teammate/app`, a host not its other ports. */
@@ -62,13 +62,13 @@ function isFrom(full: string, prefix: string): boolean {
 function imagesOf({ spec }: Pod): readonly NamedImage[] {
   return [
     ...placedContainers(spec).map(({ container, path }) => ({
-      path: [...path, "image"],
+      path: formatPath([...path, "image"]),
       image: container.image,
     })),
     ...spec.volumes.flatMap((volume, index) => {
       if (!("image" in volume)) return [];
       const path = ["spec", "volumes", writtenIndex(volume, index), "image", "reference"];
-      return [{ path, image: volume.image.reference }];
+      return [{ path: formatPath(path), image: volume.image.reference }];
     }),
   ];
 }

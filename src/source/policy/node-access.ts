@@ -5,6 +5,7 @@ import { formatPath, type FieldPath } from "../../api/decode/field-path.ts";
 import { placedContainers, type PlacedContainer, type Pod } from "../../api/v1/pod.ts";
 import { writtenIndex } from "../../api/decode/written-index.ts";
 import type { FieldError } from "../../lib/result.ts";
+import { firstOfEach } from "../../lib/compare.ts";
 
 /** The listed ones, or by profile all or none. */
 type Allowed = readonly string[] | "all" | "none";
@@ -99,13 +100,7 @@ export function forbiddenDevices(pod: Pod, allowed: Allowed): readonly FieldErro
     const why = `${shown} is not in the node's mqtt.podPolicy.devices; use one of them, or add it there`;
     return [forbidden(path, why)];
   });
-  const seen = new Set<string>();
-  return errors.filter(({ path, message }) => {
-    const key = JSON.stringify([path, message]);
-    const isNew = !seen.has(key);
-    seen.add(key);
-    return isNew;
-  });
+  return firstOfEach(errors, ({ path, message }) => JSON.stringify([path, message])).firsts;
 }
 
 interface NamedDevice {

@@ -1,7 +1,7 @@
 // Performs: the two stored forms of an accepted document: a row of the database, and a file with a checksum that can be
 // read without the database.
 
-import type { AcceptedDocument } from "../../protocol/desired-document.ts";
+import { type AcceptedDocument, groupOf } from "../../protocol/desired-document.ts";
 import { withoutUndefined } from "../../lib/json.ts";
 import type { Columns } from "../sqlite/table.ts";
 import { checkedContent, textOf, withChecksum } from "../checked-file.ts";
@@ -97,9 +97,8 @@ export function isSameDocument(before: AcceptedDocument, next: AcceptedDocument)
 
 /** A file name that is safe and different for every source. */
 export function documentFileStem(source: SourceName): string {
-  const group = "mqtt:group/";
-  if (source.startsWith(group))
-    return `mqtt-group-${encodeURIComponent(source.slice(group.length))}`;
+  const group = groupOf({ source });
+  if (group !== undefined) return `mqtt-group-${encodeURIComponent(group)}`;
   return source.replace(":", "-");
 }
 

@@ -1,6 +1,7 @@
 // Performs: one desired document as a source of pods and objects: judges each message, writes an accepted document to
 // the disk, and only then publishes it.
 
+import { Alarm } from "../../lib/alarm.ts";
 import type {
   AcceptedDocument,
   DesiredDocument,
@@ -89,7 +90,9 @@ export class DocumentSource implements Disposable {
   /** The newest message, if it was refused: with other keys or other documents it may count. */
   #refusedMessage:
     { readonly payload: Uint8Array; readonly code: DocumentRefusal["code"] } | undefined;
-  #retry: Disposable | undefined;
+  readonly #retry: Alarm;
+  /** The newest message, if it could not be written. */
+  #unstored: Uint8Array | undefined;
   #backoff: BackoffEntry | undefined;
 
   constructor(options: DocumentSourceOptions) {
@@ -97,6 +100,9 @@ export class DocumentSource implements Disposable {
     this.source = address.source;
     this.#rules = rules;
     this.#options = options;
+    this.#retry = new Alarm(rules.clock, () => {
+      if (this.#unstored !== undefined) this.#take(this.#unstored);
+    });
     this.#refusals = new RefusalMemory(rules.clock);
     this.#refusalLog = new RefusalLog(rules.clock, rules.log);
   }
@@ -147,7 +153,7 @@ export class DocumentSource implements Disposable {
   /** A message from the broker. Never throws. */
   receive(payload: Uint8Array): void {
     // The newest message is the retained document; an older one that waits for the disk is outdated.
-    this.#forgetRetry();
+    this.#retry[Symbol.dispose]();
     this.#backoff = undefined;
     this.#refusedMessage = undefined;
     this.#take(payload);
@@ -164,7 +170,7 @@ export class DocumentSource implements Disposable {
   judgeAgain(): void {
     const message = this.#refusedMessage;
     if (message === undefined) return;
-    this.#forgetRetry();
+    this.#retry[Symbol.dispose]();
     this.#take(message.payload);
   }
 
@@ -219,7 +225,7 @@ export class DocumentSource implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#forgetRetry();
+    this.#retry[Symbol.dispose]();
   }
 
   #take(payload: Uint8Array): void {
@@ -320,15 +326,7 @@ export class DocumentSource implements Disposable {
   #retryLater(payload: Uint8Array): void {
     const { clock } = this.#rules;
     this.#backoff = nextBackoff(this.#backoff, clock.monotonic(), STORE_RETRY);
-    this.#forgetRetry();
-    this.#retry = clock.after(this.#backoff.delay, () => {
-      this.#retry = undefined;
-      this.#take(payload);
-    });
-  }
-
-  #forgetRetry(): void {
-    this.#retry?.[Symbol.dispose]();
-    this.#retry = undefined;
+    this.#unstored = payload;
+    this.#retry.after(this.#backoff.delay);
   }
 }

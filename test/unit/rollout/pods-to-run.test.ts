@@ -85,8 +85,8 @@ describe("what the document does not name any more", () => {
     volumes: [{ name: "d", persistentVolumeClaim: { claimName: "data", readOnly: false } }],
   };
   test.each<[string, Partial<PodSpec>]>([
-    ["a host port", port],
-    ["a claim", claim],
+    ["host port", port],
+    ["claim", claim],
   ])("is stopped at once for a pod that requires its %s", (_name, spec) => {
     const newcomer = listed("Wanted", { type: "OnTrial" }, { wanted: pod("new", spec) });
     expect(uids(podsToRun([newcomer], [free(pod("gone", spec))]).pods)).toEqual(["new"]);

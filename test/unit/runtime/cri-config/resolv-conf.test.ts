@@ -39,7 +39,7 @@ test("nothing is cut: the pod's own share comes on top", () => {
 });
 
 test.each([
-  ["without a server", "", false],
+  ["names no server", "", false],
   ["names real servers", "nameserver 9.9.9.9\n", false],
   ["names only the stub", "# stub\nnameserver 127.0.0.53\noptions edns0\n", true],
   ["names the stub as one of several", "nameserver 127.0.0.53\nnameserver 9.9.9.9\n", false],

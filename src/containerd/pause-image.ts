@@ -9,8 +9,8 @@ import type { Logger } from "../lib/logger.ts";
 import { jitter, type Random } from "../lib/random.ts";
 import { importImage, type ImportImageArgs } from "./image-import.ts";
 import { PAUSE_ARM64_BASE64, PAUSE_X64_BASE64 } from "./pause/gen/pause-binaries.ts";
-import { normalizedImageName, sandboxImageName } from "./sandbox-image.ts";
 import { tarOfExecutable } from "./oci-image.ts";
+import { normalizedImageName, sandboxImageName } from "./containerd.ts";
 
 type PauseImageOutcome =
   | { readonly type: "Present"; readonly image: string }
@@ -24,8 +24,6 @@ interface EnsurePauseImageOptions {
   readonly channel: GrpcChannel;
   readonly clock: Clock;
   readonly architecture: Architecture;
-  /** Used when the runtime's Status does not name it. */
-  readonly sandboxImage?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -62,7 +60,7 @@ export async function ensurePauseImage(
 ): Promise<PauseImageOutcome> {
   const { cri, channel, signal } = options;
   const { info } = await cri.status({ verbose: true, signal });
-  const image = sandboxImageName(info) ?? options.sandboxImage;
+  const image = sandboxImageName(info);
   if (image === undefined) return { type: "NameUnknown" };
   if ((await cri.imageStatus({ image }, { signal })) !== undefined)
     return { type: "Present", image };

@@ -64,7 +64,6 @@ import type {
   TaskEvent,
   TaskEventType,
 } from "../../src/containerd/runtime-events.ts";
-import { normalizedImageName } from "../../src/containerd/sandbox-image.ts";
 import { FakeEvents } from "./fake-cri-events.ts";
 import { Faults, type CallName, type Fault } from "./fake-cri-faults.ts";
 import {
@@ -88,6 +87,7 @@ import {
   type Program,
 } from "./fake-cri-world.ts";
 import { GrpcCode } from "../../src/lib/grpc-code.ts";
+import { normalizedImageName } from "../../src/containerd/containerd.ts";
 
 export interface RecordedCall {
   readonly call: CallName;

@@ -6,13 +6,13 @@ import {
   ensurePauseImage,
   pauseProgram,
 } from "../../../src/containerd/pause-image.ts";
-import { normalizedImageName, sandboxImageName } from "../../../src/containerd/sandbox-image.ts";
 import { tarOfExecutable } from "../../../src/containerd/oci-image.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { Random } from "../../../src/lib/random.ts";
 import { until } from "../../fakes/fake-cri-clock.ts";
 import { FakeContainerdState, type StoredBlob } from "../../fakes/fake-cri-containerd.ts";
 import { rejectionOf, serveRuntime } from "../cri/served-runtime.ts";
+import { normalizedImageName, sandboxImageName } from "../../../src/containerd/containerd.ts";
 
 const PAUSE = "registry.k8s.io/pause:3.6";
 const CONFIG = { architecture: "amd64", os: "linux", config: { Entrypoint: ["/x"] } };
@@ -151,7 +151,7 @@ describe("ensurePauseImage", () => {
     expect(await outcome).toMatchObject({ reason: "PauseImageNotSeen" });
   });
 
-  test("does nothing while nobody says which image is wanted", async () => {
+  test("does nothing while the name of the image is unknown", async () => {
     const state = new FakeContainerdState();
     const sandboxImage = { name: "", present: false };
     using served = await serveRuntime({ sandboxImage }, { containerd: state });
@@ -159,10 +159,15 @@ describe("ensurePauseImage", () => {
     const options = { cri, channel, clock, architecture: "amd64" } as const;
     expect(await ensurePauseImage(options)).toEqual({ type: "NameUnknown" });
     expect(state.images.size).toBe(0);
-    expect(await ensurePauseImage({ ...options, sandboxImage: "pause" })).toEqual({
-      type: "Imported",
-      image: "pause",
-    });
+  });
+
+  test("imports a short name under its full name", async () => {
+    const state = new FakeContainerdState();
+    const sandboxImage = { name: "pause", present: false };
+    using served = await serveRuntime({ sandboxImage }, { containerd: state });
+    const { client: cri, channel, clock } = served;
+    const options = { cri, channel, clock, architecture: "amd64" } as const;
+    expect(await ensurePauseImage(options)).toEqual({ type: "Imported", image: "pause" });
     expect([...state.images.keys()]).toEqual(["docker.io/library/pause:latest"]);
   });
 });

@@ -1,15 +1,6 @@
 // The compiled agent as a process: its own configuration, directories and socket, started and killed at will.
 
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 import { stringify } from "yaml";
@@ -17,6 +8,7 @@ import { stringify } from "yaml";
 import { eventually, Hopeless } from "./eventually.ts";
 import { run, type CommandResult } from "./run-command.ts";
 import type { TempDirectory } from "./temp-directory.ts";
+import { logTail, spawnDaemon } from "./daemon.ts";
 
 const MACHINE = process.arch === "arm64" ? "linux-arm64" : "linux-x64";
 
@@ -110,17 +102,12 @@ export class AgentProcess {
 
   /** Starts the process and returns at once; `binary`: also a program that starts the agent in some surroundings. */
   start(binary = agentBinary()): void {
-    const log = openSync(this.paths.log, "a");
-    this.#child = Bun.spawn([binary, "run", "--config", this.paths.config], {
+    this.#child = spawnDaemon([binary, "run", "--config", this.paths.config], {
+      temp: this.#temp,
+      logFile: this.paths.log,
       cwd: "/",
-      detached: true,
-      stdin: "ignore",
-      stdout: log,
-      stderr: log,
       env: { PATH: process.env["PATH"] ?? "", ...this.#env },
     });
-    closeSync(log);
-    this.#temp.adopt(this.#child.pid);
   }
 
   /** Starts and waits until /healthz says 200. */
@@ -194,9 +181,7 @@ export class AgentProcess {
   }
 
   logTail(lines = 30): string {
-    if (!existsSync(this.paths.log)) return "the agent wrote no log";
-    const text = readFileSync(this.paths.log, "utf8").trimEnd().split("\n").slice(-lines);
-    return `the last lines of the agent's log:\n${text.join("\n")}`;
+    return logTail("the agent", this.paths.log, lines);
   }
 }
 

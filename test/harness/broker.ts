@@ -1,9 +1,10 @@
 // A mosquitto of our own on a free port of loopback.
 
-import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { BrokerClient, type BrokerTls } from "./broker-client.ts";
+import { logTail, spawnDaemon } from "./daemon.ts";
 import { eventually, Hopeless } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import type { TempDirectory } from "./temp-directory.ts";
@@ -62,22 +63,14 @@ export class Broker {
   }
 
   logTail(lines = 40): string {
-    const text = readFileSync(this.logFile, "utf8").trimEnd().split("\n").slice(-lines).join("\n");
-    return `the last lines of the broker's log:\n${text}`;
+    return logTail("the broker", this.logFile, lines);
   }
 
   /** Starts it and waits until it takes connections. */
   async start(): Promise<void> {
-    const log = openSync(this.logFile, "a");
-    const child = Bun.spawn(["mosquitto", "-c", join(this.#directory, "mosquitto.conf")], {
-      detached: true,
-      stdin: "ignore",
-      stdout: log,
-      stderr: log,
-    });
-    closeSync(log);
+    const command = ["mosquitto", "-c", join(this.#directory, "mosquitto.conf")];
+    const child = spawnDaemon(command, { temp: this.#temp, logFile: this.logFile });
     this.#child = child;
-    this.#temp.adopt(child.pid);
     await eventually(
       "the private broker takes connections",
       async () => {

@@ -1,6 +1,6 @@
 // A containerd of our own: nothing of the machine's containerd, networks or cgroups is used or touched.
 
-import { mkdirSync, openSync, closeSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { cniList, containerdToml } from "./containerd-config.ts";
@@ -10,6 +10,7 @@ import {
   writeContainerdFacts,
   type ContainerdFacts,
 } from "./containerd-leftovers.ts";
+import { logTail, spawnDaemon } from "./daemon.ts";
 import { eventually, Hopeless } from "./eventually.ts";
 import {
   cniDirectory,
@@ -148,16 +149,9 @@ export class PrivateContainerd {
 
   /** Starts it and waits until CRI answers. */
   async start(): Promise<void> {
-    const log = openSync(this.logFile, "a");
-    const child = Bun.spawn(["containerd", "--config", join(this.facts.directory, "config.toml")], {
-      detached: true,
-      stdin: "ignore",
-      stdout: log,
-      stderr: log,
-    });
-    closeSync(log);
+    const command = ["containerd", "--config", join(this.facts.directory, "config.toml")];
+    const child = spawnDaemon(command, { temp: this.#temp, logFile: this.logFile });
     this.#child = child;
-    this.#temp.adopt(child.pid);
     await eventually("CRI of the private containerd answers", () => this.#answers(child), {
       timeout: 30_000,
       explain: () => this.logTail(),
@@ -188,9 +182,7 @@ export class PrivateContainerd {
   }
 
   logTail(lines = 30): string {
-    if (!existsSync(this.logFile)) return "containerd wrote no log";
-    const text = readFileSync(this.logFile, "utf8").trimEnd().split("\n").slice(-lines).join("\n");
-    return `the last lines of containerd's log:\n${text}`;
+    return logTail("containerd", this.logFile, lines);
   }
 
   async #answers(child: Bun.Subprocess): Promise<boolean> {

@@ -1,22 +1,16 @@
 // Version 2 and what is missing on trees of plain files; version 1 also on the kernel's own, where it is mounted.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readCgroupFacts, realCgroups, type CgroupValue } from "../../../src/host/cgroups.ts";
-import { temporaryDirectories } from "./temporary-directories.ts";
+import { temporaryDirectories, writeTree } from "./temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();
 const TREE = "sys/fs/cgroup";
 
-function aRoot(content: Readonly<Record<string, string>>): string {
-  const root = newDirectory();
-  for (const [path, text] of Object.entries(content)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
-  return root;
-}
+const aRoot = (content: Readonly<Record<string, string>>): string =>
+  writeTree(newDirectory(), content);
 
 const pids: CgroupValue = { controller: "pids", file: "pids.max", value: "5", isLimit: true };
 const shares: CgroupValue = {

@@ -1,22 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { dirname, join } from "node:path";
 import { memoryCgroupRemedy, readCgroupFacts } from "../../../src/host/cgroups.ts";
 import { readDiskFacts, readMachineFacts, readNodeAddresses } from "../../../src/host/machine.ts";
-import { temporaryDirectories } from "./temporary-directories.ts";
+import { temporaryDirectories, writeTree } from "./temporary-directories.ts";
 
 const newDirectory = temporaryDirectories();
 
-/** A root directory with these files. */
-function aRoot(content: Readonly<Record<string, string>>): string {
-  const root = newDirectory();
-  for (const [path, text] of Object.entries(content)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
-  return root;
-}
+const aRoot = (content: Readonly<Record<string, string>>): string =>
+  writeTree(newDirectory(), content);
 
 const address = (family: "IPv4" | "IPv6", value: string, internal = false) =>
   family === "IPv4"

@@ -1,9 +1,9 @@
 // Directories that go away with the test.
 
 import { afterEach } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Each call of the answer makes a directory of its own, removed after the test. */
 export function temporaryDirectories(): () => string {
@@ -16,4 +16,13 @@ export function temporaryDirectories(): () => string {
     made.push(path);
     return path;
   };
+}
+
+/** A directory with these files, as root of a machine. */
+export function writeTree(root: string, content: Readonly<Record<string, string>>): string {
+  for (const [path, text] of Object.entries(content)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
 }

@@ -9,33 +9,22 @@ import { rfc3339 } from "../lib/clock.ts";
 /** How far ahead a signer's clock may be. */
 const SKEW_MS = 60_000;
 
-/** For a clock that shows a time before the floor. A synchronised clock is right, whatever was signed. */
-export function behindConditions({
-  synchronised,
-  now,
-  floor,
-}: Readonly<{ synchronised: boolean; now: number; floor: number }>): readonly NodeCondition[] {
-  if (synchronised || now >= floor - SKEW_MS) return [];
+/** For a clock that is not synchronised and shows a time before the floor. */
+function behindConditions(now: number, floor: number): readonly NodeCondition[] {
+  if (now >= floor - SKEW_MS) return [];
   // Without the clock's current time, which would change the message, and so publish it, with every report.
   const message = `the clock is behind: it is ${rfc3339(floor)} at least; keep it in step (NTP), or let setClock: true step it forward when the agent starts`;
   return [{ type: "ClockBehind", status: "True", reason: "BelowFloor", message }];
 }
 
-/** Conditions for expired documents, if the clock is synchronised, and for a clock that is behind. */
+/** Expired documents, if the clock is synchronised: then it is right, whatever was signed. Else a clock that is behind. */
 export function timeConditions(
-  {
-    clock,
-    clockSynchronised,
-    clockFloor,
-  }: Pick<Edges, "clock" | "clockSynchronised" | "clockFloor">,
+  edges: Pick<Edges, "clock" | "clockSynchronised" | "clockFloor">,
   documents: readonly DocumentState[],
 ): readonly NodeCondition[] {
-  const synchronised = clockSynchronised();
-  const now = clock.now();
-  return [
-    ...staleConditions(documents, synchronised ? now : undefined),
-    ...behindConditions({ synchronised, now, floor: clockFloor.at }),
-  ];
+  const now = edges.clock.now();
+  if (edges.clockSynchronised()) return staleConditions(documents, now);
+  return behindConditions(now, edges.clockFloor.at);
 }
 
 const MARK_APART_MS = 3_600_000;

@@ -47,7 +47,7 @@ export class PodTerminator {
 
   /** Resolves when nothing is left; `gone` is called as soon as a successor may start. Rejects = not yet, call again. */
   async terminate(ending: Ending, gone: () => void): Promise<void> {
-    const { cri, clock, lifecycle, log, volumes, cleanup, publisher } = this.#options;
+    const { cri, clock, lifecycle, log, volumes, cleanup, publisher, store } = this.#options;
     const { removal, why, desired } = ending;
     const pod = nameOf(removal);
     const observed = await lifecycle.look(removal.uid);
@@ -65,17 +65,12 @@ export class PodTerminator {
     // In steps, between which other pods are synced.
     for (const _ of volumes.emptyLargeVolumes(removal.uid)) await clock.sleep(0);
     cleanup.cleanUp({ ...removal, why: why() });
-    this.#settle(removal.uid);
+    store.failures.forget(removal.uid);
+    store.killed.forget(removal.uid);
+    // The removal's row is deleted last: from then on the UID may start again.
+    store.removals.settle(removal.uid);
     gone();
     log.info("PodRemoved", { pod, uid: removal.uid, why: removal.why });
-  }
-
-  /** The removal's row is deleted last: from then on the UID may start again. */
-  #settle(uid: PodUID): void {
-    const { store } = this.#options;
-    store.failures.forget(uid);
-    store.killed.forget(uid);
-    store.removals.settle(uid);
   }
 
   async #stop(observed: ObservedPod, { desired, grace }: Ending, gone: () => void): Promise<void> {

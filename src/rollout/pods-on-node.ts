@@ -85,10 +85,8 @@ export class PodsOnNode {
   /** Whether anything of this source exists under `name` (`namespace/name`). */
   isThere(source: SourceName, name: string): boolean {
     const { workers, cache } = this.#options.pods;
-    const isWorking = workers
-      .all()
-      .some(({ desired }) => desired.source === source && podName(desired.pod) === name);
-    if (isWorking) return true;
+    const known = workers.all().map(({ desired }) => desired);
+    if (known.some((pod) => pod.source === source && podName(pod.pod) === name)) return true;
     return cache
       .all()
       .values()

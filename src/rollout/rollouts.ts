@@ -237,15 +237,13 @@ export class Rollouts implements Disposable {
 
   /** Forgets what is stored for pods that no longer exist. */
   forgetGone(): void {
-    for (const { rollout } of this.#documents.values()) {
+    const { log } = this.#options.edges;
+    for (const { rollout } of this.#documents.values())
       try {
         rollout.forgetGone();
       } catch (error) {
-        this.#options.edges.log.warn("cannot forget a pod that is gone", {
-          error: messageOf(error),
-        });
+        log.warn("cannot forget a pod that is gone", { error: messageOf(error) });
       }
-    }
   }
 
   [Symbol.dispose](): void {

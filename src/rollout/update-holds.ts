@@ -33,13 +33,31 @@ const MINUTE_MS = 60_000;
 /** An age is reported in coarse steps: every change of it is a message to the broker. */
 const STEPS = [1, 2, 5, 10, 20, 30];
 
+interface UpdateLock {
+  readonly container: string;
+  readonly ageMs: number;
+}
+
+/** A lock file as it was seen first. */
+interface KnownLock {
+  readonly path: string;
+  /** Another file, or the same one touched again, is another lock. */
+  readonly identity: string;
+  readonly mtimeMs: number;
+  readonly containerId: string;
+  readonly seenAt: Monotonic;
+}
+
+/** Tolerance between two readings of one clock. */
+const SLACK_MS = 2_000;
+
 export class UpdateHolds {
   readonly #options: UpdateHoldsOptions;
-  readonly #locks: UpdateLocks;
+  /** By pod and container name: pods come and go, their names stay. */
+  readonly #locks = new Map<string, KnownLock>();
 
   constructor(options: UpdateHoldsOptions) {
     this.#options = options;
-    this.#locks = new UpdateLocks(options);
   }
 
   /** For the pod as its document wants it. */
@@ -79,7 +97,7 @@ export class UpdateHolds {
   }
 
   #locked(running: DesiredPod, maxSeconds: number): string | undefined {
-    const lock = this.#locks.of(running, maxSeconds);
+    const lock = this.#oldestLock(running, maxSeconds);
     if (lock === undefined) return undefined;
     return `locked by container ${lock.container} for ${ageOf(lock.ageMs)}`;
   }
@@ -92,48 +110,12 @@ export class UpdateHolds {
     if (all === undefined) return undefined;
     return `all updates of this node are held since ${rfc3339(all)}; agent release --all ends it`;
   }
-}
 
-function ageOf(ms: number): string {
-  const minutes = Math.floor(ms / MINUTE_MS);
-  if (minutes < 1) return "less than a minute";
-  if (minutes >= 60) return `${Math.floor(minutes / 60)} h`;
-  return `${STEPS.findLast((step) => step <= minutes) ?? 1} min`;
-}
-
-interface UpdateLock {
-  readonly container: string;
-  readonly ageMs: number;
-}
-
-/** A lock file as it was seen first. */
-interface Known {
-  readonly path: string;
-  /** Another file, or the same one touched again, is another lock. */
-  readonly identity: string;
-  readonly mtimeMs: number;
-  readonly containerId: string;
-  readonly seenAt: Monotonic;
-}
-
-/** Tolerance between two readings of one clock. */
-const SLACK_MS = 2_000;
-
-/**
- * Locks of applications: a file in a volume of the pod (annotation agent/update-lock). It counts while the container that
- * made it runs, for a limited time.
- */
-class UpdateLocks {
-  readonly #options: UpdateHoldsOptions;
-  /** By pod and container name: pods come and go, their names stay. */
-  readonly #known = new Map<string, Known>();
-
-  constructor(options: UpdateHoldsOptions) {
-    this.#options = options;
-  }
-
-  /** The oldest lock that counts of the pod that runs; undefined = it may be updated. */
-  of({ uid, pod }: DesiredPod, maxSeconds: number): UpdateLock | undefined {
+  /**
+   * The oldest lock that counts of the pod that runs; undefined = it may be updated. A lock is a file in a volume of the pod
+   * (annotation agent/update-lock). It counts while the container that made it runs, for a limited time.
+   */
+  #oldestLock({ uid, pod }: DesiredPod, maxSeconds: number): UpdateLock | undefined {
     const volume = lockVolumeOf(pod);
     if (volume === undefined) return undefined;
     const directory = emptyDirPath(this.#options.stateDir, uid, volume);
@@ -150,11 +132,11 @@ class UpdateLocks {
     const file = files.info(path);
     const container = newestContainer(pods.cache.get(pod.metadata.uid), name);
     if (file?.kind !== "file" || container?.state !== "Running") {
-      if (file === undefined) this.#known.delete(key);
+      if (file === undefined) this.#locks.delete(key);
       return undefined;
     }
     const { identity, mtimeMs } = file;
-    const before = this.#known.get(key);
+    const before = this.#locks.get(key);
     const isKnown =
       before?.path === path && before.identity === identity && before.mtimeMs === mtimeMs;
     // An earlier instance of the container left it behind.
@@ -162,7 +144,7 @@ class UpdateLocks {
     if (!isKnown && this.#isOlder(mtimeMs, container.createdAt)) return undefined;
     const now = clock.monotonic();
     const seenAt = isKnown ? before.seenAt : now;
-    this.#known.set(key, { path, identity, mtimeMs, containerId: container.id, seenAt });
+    this.#locks.set(key, { path, identity, mtimeMs, containerId: container.id, seenAt });
     // From when it was first seen: a wall clock that was set since makes any file look old.
     return { container: name, ageMs: now - seenAt };
   }
@@ -175,6 +157,13 @@ class UpdateLocks {
     const isPlausible = createdAt <= this.#options.clock.now() + SLACK_MS;
     return isPlausible && mtimeMs < createdAt;
   }
+}
+
+function ageOf(ms: number): string {
+  const minutes = Math.floor(ms / MINUTE_MS);
+  if (minutes < 1) return "less than a minute";
+  if (minutes >= 60) return `${Math.floor(minutes / 60)} h`;
+  return `${STEPS.findLast((step) => step <= minutes) ?? 1} min`;
 }
 
 /** What an operator asks for. */

@@ -86,7 +86,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
   {
     name: "a recreated pod keeps its old failure",
     file: "src/podworkers/pod-terminator.ts",
-    search: "store.failures.forget(uid);",
+    search: "store.failures.forget(removal.uid);",
     replacement: "",
   },
   {
@@ -268,7 +268,7 @@ export function ourSelector(instance: string): Record<string, string> {
   {
     name: "kill records outlive their pod",
     file: "src/podworkers/pod-terminator.ts",
-    search: "store.killed.forget(uid);",
+    search: "store.killed.forget(removal.uid);",
     replacement: "",
   },
 ];

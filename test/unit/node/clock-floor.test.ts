@@ -1,6 +1,9 @@
 import { expect, test } from "bun:test";
 
-import { behindConditions, markIsDue } from "../../../src/node/clock-floor.ts";
+import type { NodeCondition } from "../../../src/api/v1/pod-status.ts";
+import { ClockFloor } from "../../../src/lib/clock.ts";
+import { markIsDue, timeConditions } from "../../../src/node/clock-floor.ts";
+import { VirtualClock } from "../../fakes/fake-clock.ts";
 
 const BUILT = Date.UTC(2026, 5, 1);
 const HOUR = 3_600_000;
@@ -13,8 +16,16 @@ test("a mark is taken along hourly, at first, and when the last one lies in the 
 });
 
 test("a clock is behind when it is not synchronised and the proven time is a minute later", () => {
-  const proven = { synchronised: false, floor: BUILT };
-  expect(behindConditions({ ...proven, now: 12_000 })).toEqual([
+  const conditions = (now: number, synchronised = false): readonly NodeCondition[] =>
+    timeConditions(
+      {
+        clock: new VirtualClock({ wall: now }),
+        clockSynchronised: () => synchronised,
+        clockFloor: new ClockFloor(BUILT),
+      },
+      [],
+    );
+  expect(conditions(12_000)).toEqual([
     {
       type: "ClockBehind",
       status: "True",
@@ -23,10 +34,8 @@ test("a clock is behind when it is not synchronised and the proven time is a min
         "the clock is behind: it is 2026-06-01T00:00:00Z at least; keep it in step (NTP), or let setClock: true step it forward when the agent starts",
     },
   ]);
-  expect(behindConditions({ ...proven, now: BUILT - 60_001 })).toEqual(
-    behindConditions({ ...proven, now: 12_000 }),
-  );
-  expect(behindConditions({ ...proven, now: BUILT - 60_000 })).toEqual([]);
-  expect(behindConditions({ ...proven, now: BUILT + HOUR })).toEqual([]);
-  expect(behindConditions({ ...proven, now: 0, synchronised: true })).toEqual([]);
+  expect(conditions(BUILT - 60_001)).toEqual(conditions(12_000));
+  expect(conditions(BUILT - 60_000)).toEqual([]);
+  expect(conditions(BUILT + HOUR)).toEqual([]);
+  expect(conditions(0, true)).toEqual([]);
 });

@@ -1,7 +1,6 @@
 // Seccomp and AppArmor profiles in CRI's form. kubelet: getSeccompProfile, getAppArmorProfile
 
 import type { Pod } from "../../api/v1/pod.ts";
-import type { SecurityProfile } from "../../api/v1/security-context.ts";
 import type { SecurityProfileInit } from "../../cri/cri-client.ts";
 import { SecurityProfile_ProfileType as ProfileType } from "../../cri/gen/runtime/v1/api_pb.ts";
 import type { Container } from "../../api/v1/container.ts";
@@ -33,41 +32,21 @@ export function seccompProfile(
   );
 }
 
-const APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/";
-
 /** `apparmorProfile` is for runtimes before containerd 1.6. {} = the runtime's default, if the kernel has AppArmor. */
 export function appArmorProfile(
-  { metadata, spec }: Pod,
-  { name, securityContext }: Container,
+  { spec }: Pod,
+  { securityContext }: Container,
 ): { readonly apparmor?: SecurityProfileInit; readonly apparmorProfile?: string } {
-  const profile =
-    securityContext.appArmorProfile ??
-    annotatedProfile(metadata.annotations[APPARMOR_ANNOTATION + name]) ??
-    spec.securityContext.appArmorProfile;
-  switch (profile?.type) {
-    case undefined:
-      return {};
-    case "RuntimeDefault":
-      return {
-        apparmor: { profileType: ProfileType.RuntimeDefault },
-        apparmorProfile: "runtime/default",
-      };
-    case "Unconfined":
-      return { apparmor: { profileType: ProfileType.Unconfined }, apparmorProfile: "unconfined" };
-    case "Localhost": {
-      const { localhostProfile: localhostRef } = profile;
-      return {
-        apparmor: { profileType: ProfileType.Localhost, localhostRef },
-        apparmorProfile: `localhost/${localhostRef}`,
-      };
-    }
-  }
+  const profile = securityContext.appArmorProfile ?? spec.securityContext.appArmorProfile;
+  if (profile === undefined) return {};
+  const profileType = ProfileType[profile.type];
+  if (profile.type !== "Localhost")
+    return { apparmor: { profileType }, apparmorProfile: APPARMOR_TEXT[profile.type] };
+  const { localhostProfile: localhostRef } = profile;
+  return {
+    apparmor: { profileType, localhostRef },
+    apparmorProfile: `localhost/${localhostRef}`,
+  };
 }
 
-/** The annotation that preceded the field; other values are ignored. */
-function annotatedProfile(text: string | undefined): SecurityProfile | undefined {
-  if (text === "runtime/default") return { type: "RuntimeDefault" };
-  if (text === "unconfined") return { type: "Unconfined" };
-  const localhostProfile = /^localhost\/(.+)$/.exec(text ?? "")?.[1];
-  return localhostProfile === undefined ? undefined : { type: "Localhost", localhostProfile };
-}
+const APPARMOR_TEXT = { RuntimeDefault: "runtime/default", Unconfined: "unconfined" } as const;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { withAppArmorAnnotations } from "../../../../src/api/pod/profile-annotations.ts";
 import type { SecurityProfile } from "../../../../src/api/v1/security-context.ts";
 import { SecurityProfile_ProfileType as ProfileType } from "../../../../src/cri/gen/runtime/v1/api_pb.ts";
 import { appArmorProfile, seccompProfile } from "../../../../src/runtime/cri-config/seccomp.ts";
@@ -66,22 +67,22 @@ describe("seccomp", () => {
 
 describe("AppArmor", () => {
   const KEY = "container.apparmor.security.beta.kubernetes.io/";
-  const profileOf = ({ ofPod, ofContainer }: Written, annotations: Record<string, string> = {}) =>
-    appArmorProfile(
-      aPod(
-        {
-          securityContext: {
-            supplementalGroups: [],
-            sysctls: [],
-            ...(ofPod === undefined ? {} : { appArmorProfile: ofPod }),
-          },
-        },
-        { annotations },
-      ),
-      aContainer("a", {
-        securityContext: ofContainer === undefined ? {} : { appArmorProfile: ofContainer },
-      }),
-    );
+  /** Decoding puts the profile of an annotation into its container. */
+  const profileOf = ({ ofPod, ofContainer }: Written, annotations: Record<string, string> = {}) => {
+    const container = aContainer("a", {
+      securityContext: ofContainer === undefined ? {} : { appArmorProfile: ofContainer },
+    });
+    const written = aPod({
+      containers: [container],
+      securityContext: {
+        supplementalGroups: [],
+        sysctls: [],
+        ...(ofPod === undefined ? {} : { appArmorProfile: ofPod }),
+      },
+    });
+    const pod = { ...written, spec: withAppArmorAnnotations(written.spec, annotations) };
+    return appArmorProfile(pod, pod.spec.containers[0] ?? container);
+  };
   const unconfined = {
     apparmor: { profileType: ProfileType.Unconfined },
     apparmorProfile: "unconfined",

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { AgentError, messageOf } from "../lib/errors.ts";
+import { AgentError, withReason } from "../lib/errors.ts";
 import { BIND, ERRNO, MNT_DETACH, PRIVATE_BELOW, mount, unmount } from "./libc.ts";
 import { closing } from "./tree/directory-fd.ts";
 import { openBeneath, type BeneathOptions } from "./tree/open-beneath.ts";
@@ -112,7 +112,7 @@ function bindBeneath({ target, ...options }: BindBeneathOptions): void {
     });
   } catch (cause) {
     if (cause instanceof AgentError) throw cause;
-    throw new AgentError({ reason: "MountError", message: messageOf(cause), cause });
+    throw withReason("MountError", cause);
   }
 }
 

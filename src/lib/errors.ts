@@ -31,6 +31,11 @@ export function configError(message: string, cause?: unknown): AgentError {
   return new AgentError({ reason: CONFIG_ERROR, message, cause });
 }
 
+/** The same error under a reason of the caller's. */
+export function withReason(reason: Reason, cause: unknown): AgentError {
+  return new AgentError({ reason, message: messageOf(cause), cause });
+}
+
 /** The message of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -12,7 +12,7 @@ import type { CriClient } from "../cri/cri-client.ts";
 import { CriError, ifFound, isNameReserved, isNetworkNotReady } from "../cri/cri-error.ts";
 import type { Edges } from "../edges.ts";
 import { ContainerState } from "../cri/gen/runtime/v1/api_pb.ts";
-import { AgentError, messageOf, type Reason, configError } from "../lib/errors.ts";
+import { AgentError, configError, messageOf, withReason, type Reason } from "../lib/errors.ts";
 import type { Limiter } from "../lib/limiter.ts";
 import type {
   ActionInput,
@@ -155,12 +155,11 @@ export class PodRuntime {
     } catch (error) {
       if (isNameReserved(error)) {
         input.reserved.sandbox = attempt + 1;
-        throw new AgentError({ reason: "NameReserved", message: messageOf(error), cause: error });
+        throw withReason("NameReserved", error);
       }
-      const reason = sandboxReason(error);
       const message = `Failed to create pod sandbox: ${messageOf(error)}`;
       if (!input.signal.aborted) this.#record(desired, warning("FailedCreatePodSandBox", message));
-      throw new AgentError({ reason, message: messageOf(error), cause: error });
+      throw withReason(sandboxReason(error), error);
     }
   }
 

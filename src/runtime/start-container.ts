@@ -8,7 +8,7 @@ import {
   type RecordEvent,
 } from "../api/v1/events.ts";
 import { isNameReserved } from "../cri/cri-error.ts";
-import { AgentError, messageOf, reasonOf, type Reason } from "../lib/errors.ts";
+import { AgentError, messageOf, reasonOf, withReason, type Reason } from "../lib/errors.ts";
 import type { Edges } from "../edges.ts";
 import type { Limiter } from "../lib/limiter.ts";
 import type { ActionInput, ContainerDraft, EarlyStart, SandboxRef } from "./decide/action-input.ts";
@@ -175,10 +175,6 @@ export class ContainerStarter {
 
 /** Failures that have their own event, or that are retried without one. */
 const REPORTED: readonly Reason[] = ["NameReserved", "PostStartHookError"];
-
-function withReason(reason: Reason, cause: unknown): AgentError {
-  return new AgentError({ reason, message: messageOf(cause), cause });
-}
 
 /** Runtimes quote commands that they cannot run; values expanded in them may be secret. */
 function withoutValues(error: unknown, { container, config }: ContainerDraft): unknown {

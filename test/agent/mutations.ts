@@ -129,9 +129,9 @@ const POD_MUTATIONS: readonly Mutation[] = [
   {
     name: "the startup probe of a sidecar is ignored",
     file: "src/runtime/decide/init-actions.ts",
-    search:
-      'return container.startupProbe === undefined || probes[instance.id]?.startup === "Success";',
-    replacement: "return container.startupProbe === undefined || probes !== undefined;",
+    search: "return instance !== undefined && hasStarted(container, instance, facts.context);",
+    replacement:
+      "const { startupProbe: _, ...unprobed } = container;\n  return instance !== undefined && hasStarted(unprobed, instance, facts.context);",
   },
   {
     name: "sidecars stop before app containers",

@@ -9,9 +9,9 @@ import {
 } from "../../api/pod/downward.ts";
 import type { LocalObjects } from "../../api/v1/object/local-object.ts";
 import { warning, type EventContent } from "../../api/v1/events.ts";
-import type { EnvFrom, EnvSource, EnvVar } from "../../api/v1/environment.ts";
+import type { EnvFrom, EnvVar } from "../../api/v1/environment.ts";
 import type { KeySelector } from "../../api/v1/references.ts";
-import { type AgentError, configError } from "../../lib/errors.ts";
+import { configError } from "../../lib/errors.ts";
 import { expandValue, type EnvValue } from "./expansion.ts";
 import type { Pod } from "../../api/v1/pod.ts";
 import type { Container } from "../../api/v1/container.ts";
@@ -65,40 +65,25 @@ export function valuesOf(env: readonly EnvEntry[]): ReadonlyMap<string, EnvValue
   return new Map(env.map(({ name, value }) => [name, value]));
 }
 
-/** For an object that does not exist; worded like the API server's error. */
-export function notFound(
-  kind: "configmap" | "secret",
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-): AgentError {
-  const word = kind === "configmap" ? "ConfigMap" : "Secret";
-  const where = `no manifest or desired document that this pod may use has ${word} ${namespace}/${name}`;
-  return configError(`${kind} "${name}" not found: ${where}`);
-}
-
 /** Every printable character but "=". k8s: IsRelaxedEnvVarName */
 const NAME = /^[ -<>-~]+$/;
 
 type Data = Readonly<Record<string, EnvValue>>;
 
+const KIND = { configMap: "ConfigMap", secret: "Secret" } as const;
+
 /** undefined = does not exist, and is optional. */
 function variablesOf(
   { metadata: { namespace } }: Pod,
-  { type, name, optional }: EnvFrom,
-  objects: LocalObjects,
-): Data | undefined {
-  const data = dataOf(type, { namespace, name }, objects);
-  if (data !== undefined || optional) return data;
-  throw notFound(type === "configMap" ? "configmap" : "secret", { namespace, name });
-}
-
-function dataOf(
-  type: "configMap" | "secret",
-  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { type, name, optional }: Omit<EnvFrom, "prefix">,
   objects: LocalObjects,
 ): Data | undefined {
   // Binary data of a ConfigMap is for files only.
-  if (type === "configMap") return objects.configMap(namespace, name)?.data;
-  return objects.secret(namespace, name)?.data;
+  const data: Data | undefined = objects[type](namespace, name)?.data;
+  if (data !== undefined || optional) return data;
+  // Worded like the API server's error.
+  const where = `no manifest or desired document that this pod may use has ${KIND[type]} ${namespace}/${name}`;
+  throw configError(`${type.toLowerCase()} "${name}" not found: ${where}`);
 }
 
 /** Adds the object's entries; returns the names that cannot be variables, sorted. */
@@ -134,15 +119,12 @@ interface ValueContext {
 }
 
 /** undefined = an optional key that does not exist. */
-function valueOf(variable: EnvVar, context: ValueContext): EnvValue | undefined {
-  if ("value" in variable) return expandValue(variable.value, context.values);
-  return sourceValue(variable.valueFrom, context);
-}
-
-function sourceValue(
-  source: EnvSource,
-  { pod, container, facts }: ValueContext,
+function valueOf(
+  variable: EnvVar,
+  { pod, container, facts, values }: ValueContext,
 ): EnvValue | undefined {
+  if ("value" in variable) return expandValue(variable.value, values);
+  const source = variable.valueFrom;
   switch (source.type) {
     case "fieldRef": {
       const { fieldPath } = source;
@@ -158,25 +140,23 @@ function sourceValue(
       throw configError(`container ${containerName} has no resource ${resource}`);
     }
     case "configMapKeyRef":
-      return keyValue(pod, { type: "configMap", selector: source }, facts.objects);
+      return keyValue(pod, { ...source, type: "configMap" }, facts.objects);
     case "secretKeyRef":
-      return keyValue(pod, { type: "secret", selector: source }, facts.objects);
+      return keyValue(pod, { ...source, type: "secret" }, facts.objects);
   }
 }
 
 function keyValue(
   pod: Pod,
-  wanted: { readonly type: "configMap" | "secret"; readonly selector: KeySelector },
+  selector: KeySelector & Pick<EnvFrom, "type">,
   objects: LocalObjects,
 ): EnvValue | undefined {
-  const { type, selector } = wanted;
-  const { name, key, optional } = selector;
-  const data = variablesOf(pod, { type, name, optional, prefix: "" }, objects);
+  const { type, name, key, optional } = selector;
+  const data = variablesOf(pod, selector, objects);
   const value = data !== undefined && Object.hasOwn(data, key) ? data[key] : undefined;
   if (value !== undefined) return textOf(value);
   if (optional) return undefined;
-  const word = type === "configMap" ? "ConfigMap" : "Secret";
-  throw configError(`couldn't find key ${key} in ${word} ${pod.metadata.namespace}/${name}`);
+  throw configError(`couldn't find key ${key} in ${KIND[type]} ${pod.metadata.namespace}/${name}`);
 }
 
 function textOf(value: EnvValue): EnvValue {

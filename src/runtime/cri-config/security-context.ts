@@ -21,7 +21,6 @@ import { appArmorProfile, seccompProfile, type SeccompFacts } from "./seccomp.ts
 import type { Container } from "../../api/v1/container.ts";
 import { namespaceOptions } from "./namespaces.ts";
 import { configError } from "../../lib/errors.ts";
-import { withoutUndefined } from "../../lib/json.ts";
 
 /** An image on this node and its user; neither uid nor name = root. */
 export interface LocalImage {
@@ -110,9 +109,9 @@ function sandboxSeccomp({ spec }: Pod): ProfileType {
 
 /** kubelet: verifyRunAsNonRoot, with its messages */
 function requireNonRoot(pod: Pod, container: Container, image: SecurityFacts["image"]): void {
-  const { runAsUser, runAsNonRoot } = effective(pod, container);
-  if (runAsNonRoot !== true) return;
-  const problem = rootProblem(runAsUser, image);
+  const [own, ofPod] = [container.securityContext, pod.spec.securityContext];
+  if ((own.runAsNonRoot ?? ofPod.runAsNonRoot) !== true) return;
+  const problem = rootProblem(own.runAsUser ?? ofPod.runAsUser, image);
   if (problem === undefined) return;
   const message = `${problem} (pod: "${podName(pod)}", container: ${container.name})`;
   throw configError(message);
@@ -129,15 +128,6 @@ function rootProblem(
   if (uid === undefined)
     return `container has runAsNonRoot and image has non-numeric user (${username}), cannot verify user is non-root`;
   return undefined;
-}
-
-function effective(
-  { spec }: Pod,
-  { securityContext }: Container,
-): Pick<SecurityContext, "runAsUser" | "runAsNonRoot"> {
-  const runAsUser = securityContext.runAsUser ?? spec.securityContext.runAsUser;
-  const runAsNonRoot = securityContext.runAsNonRoot ?? spec.securityContext.runAsNonRoot;
-  return withoutUndefined({ runAsUser, runAsNonRoot });
 }
 
 /** An image without a user runs as root: sent as uid 0, because runtimes refuse a group without a user. */

@@ -75,6 +75,17 @@ export function whyReplace(
   return undefined;
 }
 
+/** Runs as it should, and has passed its startup probe. */
+export function hasStarted(
+  container: Container,
+  newest: ObservedContainer,
+  context: ActionContext,
+): boolean {
+  if (newest.state !== "Running" || whyReplace(container, newest, context) !== undefined)
+    return false;
+  return container.startupProbe === undefined || context.probes[newest.id]?.startup === "Success";
+}
+
 /** Hashes of another or no version compare as equal: another version of the agent must restart nothing. */
 function hasChanged(written: string, wanted: string | undefined): boolean {
   if (wanted === undefined || !written.startsWith("v1:") || !wanted.startsWith("v1:")) return false;

@@ -3,7 +3,7 @@
 import type { ObservedContainer } from "../../api/pod/observed-pod.ts";
 import { isSidecar, type Pod } from "../../api/v1/pod.ts";
 import type { PodAction, InSandbox } from "./pod-action.ts";
-import { containerActions, startAnew, whyReplace } from "./container-actions.ts";
+import { containerActions, hasStarted, startAnew } from "./container-actions.ts";
 import { shouldRestart } from "./container-restart.ts";
 import type { Container } from "../../api/v1/container.ts";
 
@@ -25,7 +25,7 @@ export function initActions(pod: Pod, facts: InSandbox): InitDecision {
   const reached = initContainers.findLastIndex(isHere);
   const current = initContainers[reached];
   const kept = keepSidecars(pod, initContainers.slice(0, reached + 1), facts);
-  if (current !== undefined && !hasStarted(pod, current, facts)) {
+  if (current !== undefined && !isDone(pod, current, facts)) {
     const own = isSidecar(pod.spec, current) ? [] : runToItsEnd(pod, current, facts);
     return { isInitialized: false, actions: [...kept, ...own] };
   }
@@ -51,18 +51,15 @@ function runToItsEnd(pod: Pod, container: Container, facts: InSandbox): readonly
 }
 
 /** The next one may start: a plain init container has ended well, a sidecar runs as it should and has started. */
-function hasStarted(pod: Pod, container: Container, facts: InSandbox): boolean {
+function isDone(pod: Pod, container: Container, facts: InSandbox): boolean {
   const instance = instanceHere(container, facts);
-  const { restarts, probes } = facts.context;
   if (!isSidecar(pod.spec, container)) {
     if (instance?.state !== "Exited" || instance.exitCode !== 0) return false;
     // A killed instance may exit with 0 too.
-    const memory = restarts[container.name];
+    const memory = facts.context.restarts[container.name];
     return !shouldRestart(pod.spec, { container, exited: instance, memory });
   }
-  if (instance?.state !== "Running") return false;
-  if (whyReplace(container, instance, facts.context) !== undefined) return false;
-  return container.startupProbe === undefined || probes[instance.id]?.startup === "Success";
+  return instance !== undefined && hasStarted(container, instance, facts.context);
 }
 
 function instanceHere(

@@ -9,7 +9,7 @@ import {
 import { restartsOnConfigChange } from "../../api/pod/pod-annotations.ts";
 import { allContainers, isSidecar, type Pod } from "../../api/v1/pod.ts";
 import { restartPolicyOf } from "../../api/pod/restart-policy.ts";
-import { killOf, startAction, whyReplace } from "./container-actions.ts";
+import { hasStarted, killOf, startAction, whyReplace } from "./container-actions.ts";
 import { shouldRestart } from "./container-restart.ts";
 import type { ActionContext, PodAction, InSandbox } from "./pod-action.ts";
 import type { Container } from "../../api/v1/container.ts";
@@ -53,12 +53,9 @@ function runsWell(
   newest: ObservedContainer,
   context: ActionContext,
 ): boolean {
-  if (newest.state !== "Running" || whyReplace(container, newest, context) !== undefined)
-    return false;
-  const verdicts = context.probes[newest.id];
-  const { startupProbe, readinessProbe } = container;
-  if (startupProbe !== undefined && verdicts?.startup !== "Success") return false;
-  return readinessProbe === undefined || verdicts?.readiness === "Success";
+  if (!hasStarted(container, newest, context)) return false;
+  const isReady = context.probes[newest.id]?.readiness === "Success";
+  return container.readinessProbe === undefined || isReady;
 }
 
 /** The containers that restart when what they read has changed. */

@@ -23,14 +23,8 @@ interface PhaseRow {
   readonly about: string;
 }
 
-function phases<const P extends string>(
-  rows: Readonly<Record<P, PhaseRow>>,
-): Readonly<Record<P, PhaseRow>> {
-  return rows;
-}
-
 /** How an accepted document runs. */
-export const PHASES = phases({
+export const PHASES = {
   Received: { codes: [202], about: "The document is stored; nothing has been done yet." },
   Downloading: { codes: [202], about: "Images are missing; pulling is retried with back-off." },
   Applying: { codes: [202], about: "Pods are being replaced, or wait for it." },
@@ -53,11 +47,11 @@ export const PHASES = phases({
     about: "A newer document was accepted before this one had converged.",
   },
   Rejected: { codes: [], about: "No document has been accepted; the newest one was refused." },
-});
+} as const satisfies Readonly<Record<string, PhaseRow>>;
 export type Phase = keyof typeof PHASES;
 
 /** How far a command is. */
-export const RESPONSE_PHASES = phases({
+export const RESPONSE_PHASES = {
   accepted: { codes: [202], about: "The command is stored and will be carried out." },
   running: { codes: [202], about: "The command is being carried out; data contains its progress." },
   done: { codes: [200], about: "The command succeeded." },
@@ -75,5 +69,5 @@ export const RESPONSE_PHASES = phases({
     about:
       "The id was seen before: 202 while it is carried out, then the code of the first answer.",
   },
-});
+} as const satisfies Readonly<Record<string, PhaseRow>>;
 export type ResponsePhase = keyof typeof RESPONSE_PHASES;

@@ -69,12 +69,10 @@ function rootKeysOf(files: readonly KeyFile[], { roots }: Keyring): readonly Roo
     file: path,
     inForce: inForce.has(keyid),
   }));
-  const elsewhere = [...inForce].filter((id) => !files.some(({ keyid }) => keyid === id));
-  return [
-    ...known.filter((one) => one.inForce),
-    ...elsewhere.map((keyid) => ({ keyid, inForce: true })),
-    ...known.filter((one) => !one.inForce),
-  ];
+  const elsewhere = [...inForce]
+    .filter((id) => !files.some(({ keyid }) => keyid === id))
+    .map((keyid) => ({ keyid, inForce: true }));
+  return [...known, ...elsewhere].toSorted((a, b) => Number(b.inForce) - Number(a.inForce));
 }
 
 function bundleOf({ bundleVersion, notBefore, signers = [] }: Keyring): Pick<TrustView, "bundle"> {

@@ -13,9 +13,6 @@ import { compareText } from "../lib/compare.ts";
 /** Characters of a line, as kubectl breaks them. */
 const WIDTH = 80;
 
-export type Explanation =
-  { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };
-
 /** The exit code. Throws UsageError for an unknown kind or field. */
 export function explain({ args: [asked], flags, terminal }: VerbCall): 0 {
   const { recursive = false } = flags<{ readonly recursive?: boolean }>();
@@ -31,27 +28,25 @@ function explanation(asked: string | undefined, recursive: boolean): string {
     throw new UsageError(
       `${asked} is an object, and only kinds and fields can be explained; for its state see agent get events --for ${asked}`,
     );
-  const explained = explainField(asked, recursive);
-  if (!explained.ok) throw new UsageError(explained.message);
-  return explained.text;
+  return explainField(asked, recursive);
 }
 
-/** `asked` is a path such as `pod.spec.containers.livenessProbe`; indexes in it are ignored. */
-export function explainField(asked: string, recursive: boolean): Explanation {
+/** `asked` is a path such as `pod.spec.containers.livenessProbe`; indexes in it are ignored. Throws UsageError. */
+export function explainField(asked: string, recursive: boolean): string {
   const [word = "", ...names] = asked.replaceAll(/\[\d*\]/g, "").split(".");
   const kind = findSchemaKind(word);
-  if (kind === undefined) return { ok: false, message: unknownKind(word, asked) };
+  if (kind === undefined) throw new UsageError(unknownKind(word, asked));
   const [first, ...rest] = names;
-  if (first === undefined) return { ok: true, text: kindText(kind, recursive) };
+  if (first === undefined) return kindText(kind, recursive);
   const prefix = kind.words[0];
   const found = findField(kind.level, [first, ...rest]);
   switch (found.type) {
     case "Found":
-      return { ok: true, text: fieldText({ kind, ...found, recursive }) };
+      return fieldText({ kind, ...found, recursive });
     case "Below":
-      return { ok: false, message: belowText(`${prefix}.${found.path}`, found.field) };
+      throw new UsageError(belowText(`${prefix}.${found.path}`, found.field));
     case "Unknown":
-      return { ok: false, message: unknownField(kind, found.path, found.meant) };
+      throw new UsageError(unknownField(kind, found.path, found.meant));
   }
 }
 

@@ -15,7 +15,7 @@ export interface Verb<A> {
   readonly quick: boolean;
   /** Obeyed without a signature even where signatures are required. */
   readonly open: boolean;
-  /** Offered as `agent fleet <verb> <node> [pod]`. */
+  /** Offered as `agent fleet <verb> <node> [pod]`, with a flag for each further argument. */
   readonly fleet: boolean;
 }
 
@@ -88,7 +88,7 @@ export const VERBS = {
       seconds: fieldOf(atLeast(0))({ about: "Longest duration of the lease, in seconds." }),
       bytes: fieldOf(atLeast(0))({ about: "Most bytes of the lease." }),
     }),
-    ...reads({ open: false, quick: false }),
+    ...reads({ open: false, quick: false, fleet: true }),
   }),
   restart: verb({
     about: "stop the containers of a pod gracefully and start them again",
@@ -145,9 +145,9 @@ function verb<A>(row: Verb<A>): Verb<A> {
 }
 
 function reads(
-  row: Pick<Verb<unknown>, "open" | "quick">,
+  row: Pick<Verb<unknown>, "open" | "quick"> & Partial<Pick<Verb<unknown>, "fleet">>,
 ): Omit<Verb<unknown>, "about" | "arguments"> {
-  return { ...row, changes: false, fleet: false };
+  return { fleet: false, ...row, changes: false };
 }
 
 function changes(row: Pick<Verb<unknown>, "fleet">): Omit<Verb<unknown>, "about" | "arguments"> {

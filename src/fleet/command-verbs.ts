@@ -1,118 +1,67 @@
-// Performs: the verbs of `agent fleet` that send a node a command about one of its pods.
+// Performs: the verbs of `agent fleet` that send a node a command about one of its pods, made of the table of commands.
 
 import { readValue } from "../api/schema/read-value.ts";
+import type { Field } from "../api/schema/type.ts";
 import { VERBS, verbsWhere, type CommandVerb } from "../command/verbs.ts";
-import { isTopicName } from "../protocol/mqtt-topics.ts";
 import { UsageError } from "../cli/cli-error.ts";
-import { namespaceFlag, type Flags } from "../cli/flags.ts";
+import { namespaceFlag, type Flag } from "../cli/flags.ts";
 import type { Verb } from "../cli/verb.ts";
-import type { CommandAsk, CommandFlags } from "./command.ts";
+import type { CommandFlags } from "./command.ts";
+import { named } from "./fleet-topics.ts";
 import type { FleetParts } from "./open-broker.ts";
 import { keyFlag, timeoutFlag, wholeNumber } from "./verb-options.ts";
 
-interface LogFlags extends CommandFlags {
-  readonly container?: string;
-  readonly tail?: number;
-  readonly follow?: boolean;
-}
-
 /** A pod may take its grace period, and its images may have to be pulled. */
 const CHANGE_TIMEOUT = "5m";
-const LOG_TIMEOUT = "30s";
+const READ_TIMEOUT = "30s";
+/** As in kubectl. */
+const SHORT = new Map([
+  ["container", "-c, "],
+  ["follow", "-f, "],
+]);
 
 export function commandVerbs(parts: FleetParts): readonly Verb[] {
-  return [logsVerb(parts), ...verbsWhere((one) => one.fleet).map((verb) => verbOf(parts, verb))];
+  return verbsWhere((one) => one.fleet).map((verb) => verbOf(parts, verb));
 }
 
 /** `agent fleet <verb> <node> <pod>`, with a flag for each further argument. */
 function verbOf(parts: FleetParts, verb: CommandVerb): Verb {
-  const { about, arguments: type } = VERBS[verb];
+  const { about, arguments: type, changes } = VERBS[verb];
   const { namespace: _, pod: podField, ...others } = type.level ?? {};
+  const timeout = changes ? CHANGE_TIMEOUT : READ_TIMEOUT;
   return {
     usage: `${verb} <node> ${podField?.required === true ? "<pod>" : "[pod]"}`,
     description: about,
     flags: {
-      ...commandFlags(CHANGE_TIMEOUT),
-      ...Object.fromEntries(
-        Object.entries(others).map(([name, field]) => [
-          field.type === "boolean" ? `--${name}` : `--${name} <${name}>`,
-          field.about,
-        ]),
-      ),
+      ...namespaceFlag("namespace of the pod"),
+      ...keyFlag("private key in PEM that signs the command"),
+      ...timeoutFlag(timeout, "how long to wait for the answer"),
+      ...Object.fromEntries(Object.entries(others).map(([name, field]) => flagOf(name, field))),
     },
     run: async ({ args: [node = "", pod], flags: read }) => {
       const flags = read<CommandFlags & Readonly<Record<string, unknown>>>();
       const written = Object.keys(others).flatMap((name): [string, unknown][] =>
         flags[name] === undefined ? [] : [[name, flags[name]]],
       );
-      const args = {
-        ...(pod === undefined ? {} : podArgs(pod, flags.namespace)),
+      const args: Readonly<Record<string, unknown>> = {
+        ...(pod === undefined ? {} : { namespace: named(flags.namespace), pod: named(pod) }),
         ...Object.fromEntries(written),
       };
+      if (args["follow"] === true && args["tail"] !== undefined)
+        throw new UsageError("--tail and --follow exclude each other: give one of them");
+      // It is a level of the log's topic.
+      if (typeof args["container"] === "string") named(args["container"]);
       const judged = readValue<unknown>(type, args);
       if (!judged.ok)
         throw new UsageError(`${judged.errors[0]?.message ?? ""}; see agent fleet ${verb} --help`);
-      return send(parts, flags, () => ({ node: named(node), verb, args }));
+      const { command } = await import("./command.ts");
+      return command(parts, flags, { node: named(node), verb, args });
     },
   };
 }
 
-function logsVerb(parts: FleetParts): Verb {
-  return {
-    usage: "logs <node> <pod>",
-    description: VERBS.logs.about,
-    flags: {
-      ...commandFlags(LOG_TIMEOUT),
-      "-c, --container <name>": "container, if the pod has several",
-      "--tail <lines>": { description: "number of lines", parse: wholeNumber },
-      "-f, --follow": "print new lines, until Ctrl-C or the node's lease ends",
-    },
-    run: async ({ args: [node = "", pod = ""], flags: read }) => {
-      const flags = read<LogFlags>();
-      const { container, tail, follow = false, namespace } = flags;
-      if (follow && tail !== undefined)
-        throw new UsageError("--tail and --follow exclude each other: give one of them");
-      const args = {
-        ...podArgs(pod, namespace),
-        ...(container === undefined ? {} : { container: named(container) }),
-        ...(tail === undefined ? {} : { tail }),
-        ...(follow ? { follow } : {}),
-      };
-      return send(parts, flags, (root) => ({
-        node: named(node),
-        verb: "logs",
-        args,
-        // The node knows the container of a pod that has one; the topic of any container matches.
-        ...(follow
-          ? { follow: `${root}/node/${node}/log/${namespace}/${pod}/${container ?? "+"}` }
-          : {}),
-      }));
-    },
-  };
-}
-
-function commandFlags(timeout: string): Flags {
-  return {
-    ...namespaceFlag("namespace of the pod"),
-    ...keyFlag("private key in PEM that signs the command"),
-    ...timeoutFlag(timeout, "how long to wait for the answer"),
-  };
-}
-
-async function send(
-  parts: FleetParts,
-  flags: CommandFlags,
-  askOf: (root: string) => CommandAsk,
-): Promise<number> {
-  const { command } = await import("./command.ts");
-  return command(parts, flags, askOf);
-}
-
-function podArgs(pod: string, namespace: string): Readonly<Record<string, string>> {
-  return { namespace: named(namespace), pod: named(pod) };
-}
-
-function named(name: string): string {
-  if (isTopicName(name)) return name;
-  throw new UsageError(`${JSON.stringify(name)} cannot be a name`);
+function flagOf(name: string, { type, about }: Field): [string, Flag] {
+  const value = type === "boolean" ? "" : ` <${name}>`;
+  const parse = type === "integer" ? { parse: wholeNumber } : {};
+  return [`${SHORT.get(name) ?? ""}--${name}${value}`, { description: about, ...parse }];
 }

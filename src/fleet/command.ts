@@ -26,9 +26,8 @@ export interface CommandFlags extends BrokerFlags {
 export interface CommandAsk {
   readonly node: string;
   readonly verb: CommandVerb;
+  /** With `follow`, log lines are shown until the lease ends. */
   readonly args: Readonly<Record<string, unknown>>;
-  /** The filter of the log lines that are shown until the lease ends. */
-  readonly follow?: string;
 }
 
 /** For the last part of a lease to arrive. */
@@ -38,17 +37,17 @@ const LEASE_SLACK_MS = 30_000;
 export async function command(
   parts: FleetParts,
   flags: CommandFlags,
-  askOf: (root: string) => CommandAsk,
+  ask: CommandAsk,
 ): Promise<0 | 1> {
   const { terminal, random } = parts;
   const signers = (flags.key ?? []).map(readSigner);
   await using fleet = await openFleet(parts, flags);
   const { session, root } = fleet;
-  const ask = askOf(root);
   const { node, verb, args } = ask;
   const response = topicFor({ type: "NodeResponse", root, node });
   await session.subscribe([topicFor({ type: "NodeState", root, node })]);
-  await session.subscribeLive([response, ...(ask.follow === undefined ? [] : [ask.follow])]);
+  const isLease = args["follow"] === true;
+  await session.subscribeLive([response, ...(isLease ? [logFilter(root, ask)] : [])]);
   const now = terminal.clock.now();
   const id = ulid(now, random.hex(10));
   const payload = jsonBytes({
@@ -65,7 +64,6 @@ export async function command(
   using _ = session.listen((one) => listener.take(one));
   await session.publish(topicFor({ type: "NodeCommand", root, node }), message, false);
   const signal = terminal.interrupted();
-  const isLease = ask.follow !== undefined;
   const limit = { ms: flags.timeout, signal };
   const first = isLease ? await session.until(() => listener.first, limit) : undefined;
   const ms = first === undefined ? limit.ms : leaseSeconds(first.data) * 1_000 + LEASE_SLACK_MS;
@@ -79,6 +77,12 @@ export async function command(
         : `${node} has not reported the end of its lease within ${formatDuration(ms)}; repeat the command to continue`,
     );
   return printAnswer(parts, ask, answer);
+}
+
+/** The node knows the container of a pod that has one: the topic of any container matches. */
+function logFilter(root: string, { node, args }: CommandAsk): string {
+  const { namespace, pod, container = "+" } = args;
+  return `${root}/node/${node}/log/${String(namespace)}/${String(pod)}/${String(container)}`;
 }
 
 /** The present session of the node, to which a command is bound, so that it cannot be replayed later. */

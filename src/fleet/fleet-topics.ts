@@ -1,6 +1,7 @@
 // The topics of the fleet to subscribe to: exact ones for named nodes, else wildcards.
 
-import { parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
+import { UsageError } from "../cli/cli-error.ts";
+import { isTopicName, parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
 
 /** Of a node, by the last word of the topic. */
 export type NodeLeaf = "state" | "reported" | "event" | "desired" | "response";
@@ -40,4 +41,10 @@ export function nodesOf(root: string, topics: Iterable<string>): readonly string
     return topic !== undefined && "node" in topic ? [topic.node] : [];
   });
   return [...new Set(names)].toSorted();
+}
+
+/** The name of a node, a group, a pod or a container. Throws UsageError if no topic can have it. */
+export function named(name: string): string {
+  if (isTopicName(name)) return name;
+  throw new UsageError(`${JSON.stringify(name)} cannot be a name`);
 }

@@ -1,10 +1,10 @@
 // Performs: `agent fleet forget`: clears what a node that is gone has left on the broker.
 
 import { isTopicName, parseTopic, topicFor } from "../protocol/mqtt-topics.ts";
-import { CliError, UsageError } from "../cli/cli-error.ts";
+import { CliError } from "../cli/cli-error.ts";
 import { printable } from "../cli/terminal-text.ts";
 import { isConfirmed, type Terminal } from "../cli/terminal.ts";
-import { nodeFilters } from "./fleet-topics.ts";
+import { named, nodeFilters } from "./fleet-topics.ts";
 import { knownNode } from "./known-nodes.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "./open-broker.ts";
 
@@ -18,7 +18,7 @@ const NOTHING = new Uint8Array();
 /** The exit code: 1 when nothing was cleared because the question was not answered with yes. */
 export async function forget(parts: FleetParts, node: string, flags: ForgetFlags): Promise<0 | 1> {
   const { terminal } = parts;
-  if (!isTopicName(node)) throw new UsageError(`${JSON.stringify(node)} cannot be a name`);
+  named(node);
   await using fleet = await openFleet(parts, flags);
   const topics = await topicsOf(fleet, node);
   if (topics.length === 0) throw new CliError(`the broker holds nothing of node ${node}`);

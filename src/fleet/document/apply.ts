@@ -6,7 +6,7 @@ import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { CliError, UsageError } from "../../cli/cli-error.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import { rfc3339 } from "../../lib/clock.ts";
-import { isTopicName, topicFor } from "../../protocol/mqtt-topics.ts";
+import { topicFor } from "../../protocol/mqtt-topics.ts";
 import {
   composeDocument,
   sourceOf,
@@ -20,7 +20,7 @@ import { readRetained, type RetainedDocument } from "./desired-reading.ts";
 import type { Published } from "./rollout-status.ts";
 import { judgeApply, applyWarnings } from "./validate-document.ts";
 import { knownNode, membersOf, subscribeNodes, type KnownNode } from "../known-nodes.ts";
-import { nodeFilters } from "../fleet-topics.ts";
+import { named, nodeFilters } from "../fleet-topics.ts";
 import { nextVersion, type NextVersion } from "./next-version.ts";
 import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
 import { readInput } from "../read-input.ts";
@@ -107,8 +107,7 @@ function chooseTarget(input: WrittenInput, flags: TargetFlags): FleetTarget {
     throw new UsageError(
       "the document has no target; name a node with --node or a group with --group",
     );
-  const name = "node" in asked ? asked.node : asked.group;
-  if (!isTopicName(name)) throw new UsageError(`${JSON.stringify(name)} cannot be a name`);
+  named("node" in asked ? asked.node : asked.group);
   if (own !== undefined && targetName(own) !== targetName(asked))
     throw new UsageError(`the document is for ${targetName(own)}, not for ${targetName(asked)}`);
   return asked;

@@ -185,3 +185,11 @@ test("logs -f ends well at Ctrl-C", async () => {
 test("logs -f and --tail exclude each other", async () => {
   expect(await stage.fleet("logs pi-1 web -f --tail 3")).toMatchObject({ code: 2 });
 });
+
+test("logs -c that no container can have is not put into a topic", async () => {
+  for (const name of ["#", "a/b", "+"])
+    expect(await stage.fleet(`logs pi-1 web -f -c ${name}`)).toMatchObject({
+      code: 2,
+      stderr: `Error: "${name}" cannot be a name\n`,
+    });
+});

@@ -1,17 +1,20 @@
 import { describe, expect, test } from "bun:test";
 import { allFields } from "../../../src/api/schema/field-paths.ts";
 import { SCHEMA_KINDS } from "../../../src/api/schema/kinds.ts";
+import { UsageError } from "../../../src/cli/cli-error.ts";
 import { everyField, explainField, explainUsage } from "../../../src/cli/explain.ts";
 
 function text(asked: string, recursive = false): string {
-  const explained = explainField(asked, recursive);
-  if (!explained.ok) throw new Error(explained.message);
-  return explained.text;
+  return explainField(asked, recursive);
 }
 
 function message(asked: string): string {
-  const explained = explainField(asked, false);
-  return explained.ok ? "" : explained.message;
+  try {
+    explainField(asked, false);
+    return "";
+  } catch (thrown) {
+    return thrown instanceof UsageError ? thrown.message : "";
+  }
 }
 
 describe("a field", () => {

@@ -6,6 +6,7 @@ import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { CliError, UsageError } from "../../cli/cli-error.ts";
 import { printable } from "../../cli/terminal-text.ts";
 import { rfc3339 } from "../../lib/clock.ts";
+import { digestOf } from "../../protocol/dsse.ts";
 import { topicFor } from "../../protocol/mqtt-topics.ts";
 import {
   composeDocument,
@@ -75,7 +76,7 @@ export async function apply(parts: FleetParts, flags: ApplyFlags): Promise<0 | 1
   if (judged.errors.length > 0)
     throw new UsageError(`nothing was published:\n  ${judged.errors.join("\n  ")}`);
   const message = signed(payload, signers);
-  const digest = `sha256:${sha256(payload)}`;
+  const digest = digestOf(payload, sha256);
   const kind = { isSigned: signers.length > 0, isForNode: "node" in target };
   warn(terminal, applyWarnings(retained, document, kind));
   if (flags.dryRun === true) {

@@ -1,6 +1,6 @@
 // Reads a retained desired document, signed or plain: its version and its content. Signatures are not verified.
 
-import { isEnvelope, readSignedEnvelope } from "../../protocol/dsse.ts";
+import { digestOf, readSignedMessage } from "../../protocol/dsse.ts";
 import { DOCUMENT_LIMITS } from "../../api/yaml/text-limits.ts";
 import { readDocuments } from "../../api/yaml/yaml-documents.ts";
 import { fieldOf, listOf, objectType } from "../../api/schema/codec.ts";
@@ -35,22 +35,14 @@ export function readRetained(
   sha256: Sha256,
 ): RetainedDocument | undefined {
   if (bytes === undefined || bytes.length === 0) return undefined;
-  const outer = firstDocument(bytes);
-  const envelope = isEnvelope(outer) ? readSignedEnvelope(outer) : undefined;
-  if (envelope !== undefined && !envelope.ok) return undefined;
-  const payload = envelope === undefined ? bytes : envelope.value.payload;
-  const document = envelope === undefined ? outer : firstDocument(payload);
+  const message = readSignedMessage(bytes);
+  if (message.type === "Broken") return undefined;
+  const { payload, signatures } =
+    message.type === "Signed" ? message.envelope : { payload: bytes, signatures: [] };
+  const document = readDocuments(payload, DOCUMENT_LIMITS).documents[0]?.value;
   if (!isJsonObject(document)) return undefined;
   const version = readLeniently(VERSION, document);
   if (version === undefined) return undefined;
-  return {
-    ...version,
-    digest: `sha256:${sha256(payload)}`,
-    keyids: envelope === undefined ? [] : envelope.value.signatures.map(({ keyid }) => keyid),
-    document,
-  };
-}
-
-function firstDocument(bytes: Uint8Array): unknown {
-  return readDocuments(bytes, DOCUMENT_LIMITS).documents[0]?.value;
+  const keyids = signatures.map(({ keyid }) => keyid);
+  return { ...version, digest: digestOf(payload, sha256), keyids, document };
 }

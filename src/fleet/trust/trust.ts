@@ -3,20 +3,15 @@
 import { dirname, resolve } from "node:path";
 import type { PublicKey, TrustBundle } from "../../protocol/trust-bundle.ts";
 import { decodeTrustBundle } from "../../protocol/trust-bundle.ts";
-import {
-  isEnvelope,
-  keyIdOf,
-  payloadTypeOf,
-  preAuthEncoding,
-  readSignedEnvelope,
-} from "../../protocol/dsse.ts";
+import { isEnvelope, payloadTypeOf, readSignedEnvelope } from "../../protocol/dsse.ts";
 import { topicFor } from "../../protocol/mqtt-topics.ts";
 import { CliError, UsageError, invalidInput } from "../../cli/cli-error.ts";
 import type { Terminal } from "../../cli/terminal.ts";
+import { rootKeysOf, verifiedBy } from "../../trust/signature-judge.ts";
 import { verifyEd25519 } from "../../host/ed25519.ts";
 import { writtenBundle } from "./bundle-form.ts";
 import { HIGHEST_VERSION } from "../document/next-version.ts";
-import { openFleet, type BrokerFlags, type Fleet, type FleetParts } from "../open-broker.ts";
+import { openFleet, type BrokerFlags, type FleetParts } from "../open-broker.ts";
 import { readOnly } from "../read-input.ts";
 import { readPublicKey, readSigner, signMessage, type Signer } from "./signing-keys.ts";
 import { write } from "../document/sign.ts";
@@ -64,9 +59,10 @@ export async function trustPublish(parts: FleetParts, flags: TrustFlags & Broker
   await using fleet = await openFleet(parts, flags);
   const topic = topicFor({ type: "Trust", root: fleet.root });
   await fleet.session.subscribe([topic]);
+  const publishing = { retained: fleet.session.latest.get(topic), flags, terminal };
   const { bundle, message } = isEnvelope(value)
-    ? signedBefore(value, { fleet, topic, flags, terminal })
-    : signNow(value, { fleet, topic, flags, terminal });
+    ? signedBefore(value, publishing)
+    : signNow(value, publishing);
   await fleet.session.publish(topic, message, true);
   await fleet.session.subscribe([topic]);
   const held = fleet.session.latest.get(topic);
@@ -79,18 +75,17 @@ export async function trustPublish(parts: FleetParts, flags: TrustFlags & Broker
 }
 
 interface Publishing {
-  readonly fleet: Fleet;
-  readonly topic: string;
+  readonly retained: Uint8Array | undefined;
   readonly flags: TrustFlags;
   readonly terminal: Terminal;
 }
 
 function signedBefore(
   value: Readonly<Record<string, unknown>>,
-  { fleet, topic, flags, terminal }: Publishing,
+  { retained, flags, terminal }: Publishing,
 ): SignedBundle {
   const signed = signedBundle(value, flags.filename);
-  const before = retainedBundle(fleet, topic, signed.bundle.root);
+  const before = retainedBundle(retained, signed.bundle.root);
   if (before?.isVerified === true) refuseOlder(signed.bundle, before);
   else if (before !== undefined && before.version >= signed.bundle.version)
     terminal.err(
@@ -99,10 +94,12 @@ function signedBefore(
   return signed;
 }
 
-function signNow(value: unknown, { fleet, topic, flags, terminal }: Publishing): SignedBundle {
+function signNow(value: unknown, { retained, flags, terminal }: Publishing): SignedBundle {
   const signers = rootSigners(flags);
-  const roots = signers.map(({ pub }) => pub);
-  const before = retainedBundle(fleet, topic, roots);
+  const before = retainedBundle(
+    retained,
+    signers.map(({ pub }) => pub),
+  );
   const version = flags.bundleVersion ?? nextBundleVersion(value, before);
   const isFirst = version === undefined && before === undefined;
   const signed = signBundle(value, { flags, signers, version: isFirst ? 1 : version });
@@ -176,25 +173,19 @@ function signedBundle(value: unknown, file: string): SignedBundle {
   return { bundle: bundle.value, message: jsonBytes(value) };
 }
 
-/** undefined = the topic is empty. */
+/** undefined = nothing is retained. */
 function retainedBundle(
-  { session }: Fleet,
-  topic: string,
+  retained: Uint8Array | undefined,
   roots: readonly PublicKey[],
 ): RetainedBundle | undefined {
-  const retained = session.latest.get(topic);
   if (retained === undefined) return undefined;
   const envelope = readSignedEnvelope(wireObject(retained));
   if (!envelope.ok) return { version: 0, isVerified: false };
-  const { payloadType, payload, signatures } = envelope.value;
-  const bundle = decodeTrustBundle(payload);
+  const bundle = decodeTrustBundle(envelope.value.payload);
   if (!bundle.ok) return { version: 0, isVerified: false };
-  const message = preAuthEncoding(payloadType, payload);
-  const isSigned = signatures.some(({ keyid, sig }) =>
-    roots.some((root) => keyIdOf(root, sha256) === keyid && verifyEd25519(root, message, sig)),
-  );
-  const isVerified = isSigned && payloadType === payloadTypeOf("trust");
-  return { version: bundle.value.version, isVerified };
+  const signers = verifiedBy(envelope.value, rootKeysOf(roots, sha256), verifyEd25519);
+  const isOfTrust = envelope.value.payloadType === payloadTypeOf("trust");
+  return { version: bundle.value.version, isVerified: signers.length > 0 && isOfTrust };
 }
 
 function describe({ version, root, keys }: TrustBundle): string {

@@ -185,7 +185,7 @@ const POD_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "pods of other agent instances are adopted",
-    file: "src/runtime/observe/observe.ts",
+    file: "src/api/pod/labels.ts",
     search: `  if (labels[LABEL.managed] !== "true" || labels[LABEL.instance] !== instance) return undefined;
   const uid = labels[LABEL.podUID];
   const namespace = labels[LABEL.podNamespace];

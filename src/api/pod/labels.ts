@@ -1,4 +1,7 @@
-// The labels and annotations on our sandboxes and containers. The `agent/*` keys are frozen for ever.
+// The labels and annotations on our sandboxes and containers, and to which pod they belong by them. The `agent/*` keys are
+// frozen for ever.
+
+import type { Pod } from "../v1/pod.ts";
 
 export const LABEL = {
   podName: "io.kubernetes.pod.name",
@@ -44,4 +47,40 @@ export type SourceName = "file" | "http" | "mqtt:node" | `mqtt:group/${string}`;
 export function isSourceName(value: unknown): value is SourceName {
   if (typeof value !== "string") return false;
   return ["file", "http", "mqtt:node"].includes(value) || value.startsWith("mqtt:group/");
+}
+
+/** The pod to which a sandbox or container belongs, from its labels. */
+export interface RuntimeIdentity {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** undefined = not created by this agent, and never touched. */
+export function identityOf(
+  labels: Readonly<Record<string, string>>,
+  instance: string,
+): RuntimeIdentity | undefined {
+  if (labels[LABEL.managed] !== "true" || labels[LABEL.instance] !== instance) return undefined;
+  const uid = labels[LABEL.podUID];
+  const namespace = labels[LABEL.podNamespace];
+  const name = labels[LABEL.podName];
+  if (uid === undefined || namespace === undefined || name === undefined) return undefined;
+  return { uid, namespace, name };
+}
+
+/** The label selector of everything that this agent created. */
+export function ourSelector(instance: string): Record<string, string> {
+  return { [LABEL.managed]: "true", [LABEL.instance]: instance };
+}
+
+/** The labels that mark a sandbox or container as this agent's; they win over the pod's own. */
+export function identityLabels(pod: Pod, instance: string): Record<string, string> {
+  return {
+    [LABEL.podName]: pod.metadata.name,
+    [LABEL.podNamespace]: pod.metadata.namespace,
+    [LABEL.podUID]: pod.metadata.uid,
+    [LABEL.managed]: "true",
+    [LABEL.instance]: instance,
+  };
 }

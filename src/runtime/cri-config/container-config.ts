@@ -1,7 +1,7 @@
 // A container as CRI's ContainerConfig. kubelet: generateContainerConfig
 
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
-import { ANNOTATION, LABEL } from "../../api/pod/labels.ts";
+import { ANNOTATION, identityLabels, LABEL } from "../../api/pod/labels.ts";
 import { containerLogPath } from "../../api/pod/log-paths.ts";
 import type { ContainerConfigInit } from "../../cri/cri-client.ts";
 import { Signal } from "../../cri/gen/runtime/v1/api_pb.ts";
@@ -11,7 +11,6 @@ import { valuesOf, type EnvEntry } from "./environment.ts";
 import { expand } from "./expansion.ts";
 import { unsupported } from "./features.ts";
 import { linuxResources, type ResourcePolicy } from "../cgroup/linux-resources.ts";
-import { identityLabels } from "./sandbox-config.ts";
 import {
   containerSecurityContext,
   type LocalImage,

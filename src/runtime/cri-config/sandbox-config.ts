@@ -2,7 +2,7 @@
 
 import type { DesiredPod } from "../../api/pod/desired-pod.ts";
 import { portHolders } from "../../api/validation/host-ports.ts";
-import { ANNOTATION, LABEL } from "../../api/pod/labels.ts";
+import { ANNOTATION, identityLabels } from "../../api/pod/labels.ts";
 import { podLogDirectory } from "../../api/pod/log-paths.ts";
 import type { PodSpec } from "../../api/v1/pod-spec.ts";
 import type { ObjectMeta, Pod } from "../../api/v1/pod.ts";
@@ -63,17 +63,6 @@ export function sandboxConfig(desired: DesiredPod, facts: SandboxFacts): PodSand
       sysctls: sysctlsOf(spec.securityContext),
       ...sandboxResources(spec, facts.cpuCFSQuota),
     },
-  };
-}
-
-/** The labels that mark a sandbox or container as this agent's; they win over the pod's own. */
-export function identityLabels(pod: Pod, instance: string): Record<string, string> {
-  return {
-    [LABEL.podName]: pod.metadata.name,
-    [LABEL.podNamespace]: pod.metadata.namespace,
-    [LABEL.podUID]: pod.metadata.uid,
-    [LABEL.managed]: "true",
-    [LABEL.instance]: instance,
   };
 }
 

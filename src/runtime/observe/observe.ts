@@ -5,7 +5,13 @@ import type {
   ObservedContainerState,
   ObservedSandbox,
 } from "../../api/pod/observed-pod.ts";
-import { ANNOTATION, LABEL, isSourceName } from "../../api/pod/labels.ts";
+import {
+  ANNOTATION,
+  identityOf,
+  isSourceName,
+  LABEL,
+  type RuntimeIdentity,
+} from "../../api/pod/labels.ts";
 import type { SourceName } from "../../api/pod/desired-pod.ts";
 import {
   ContainerState,
@@ -20,31 +26,6 @@ import { stopFactsOf } from "../cri-config/stop-annotations.ts";
 import { joinedMessage } from "./termination-message.ts";
 import { parseIdRange } from "../cri-config/namespaces.ts";
 import { withoutUndefined } from "../../lib/json.ts";
-
-/** The pod to which a sandbox or container belongs, from its labels. */
-export interface RuntimeIdentity {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** undefined = not created by this agent, and never touched. */
-export function identityOf(
-  labels: Readonly<Record<string, string>>,
-  instance: string,
-): RuntimeIdentity | undefined {
-  if (labels[LABEL.managed] !== "true" || labels[LABEL.instance] !== instance) return undefined;
-  const uid = labels[LABEL.podUID];
-  const namespace = labels[LABEL.podNamespace];
-  const name = labels[LABEL.podName];
-  if (uid === undefined || namespace === undefined || name === undefined) return undefined;
-  return { uid, namespace, name };
-}
-
-/** The label selector of everything that this agent created. */
-export function ourSelector(instance: string): Record<string, string> {
-  return { [LABEL.managed]: "true", [LABEL.instance]: instance };
-}
 
 /** A sandbox from a list, which has no addresses. */
 export interface ListedSandbox extends Omit<ObservedSandbox, "ips" | "hostNetwork"> {

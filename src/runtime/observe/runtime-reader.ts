@@ -5,7 +5,7 @@ import type {
   ObservedPod,
   ObservedSandbox,
 } from "../../api/pod/observed-pod.ts";
-import { LABEL } from "../../api/pod/labels.ts";
+import { LABEL, ourSelector, type RuntimeIdentity } from "../../api/pod/labels.ts";
 import type { PodUID } from "../../api/v1/pod.ts";
 import type { CriClient } from "../../cri/cri-client.ts";
 import { ifFound } from "../../cri/cri-error.ts";
@@ -15,10 +15,8 @@ import {
   listedSandbox,
   observedContainer,
   observedSandbox,
-  ourSelector,
   type ListedContainer,
   type ListedSandbox,
-  type RuntimeIdentity,
 } from "./observe.ts";
 import { readTerminationMessage, type TerminationFiles } from "./termination-reader.ts";
 import { compareText } from "../../lib/compare.ts";

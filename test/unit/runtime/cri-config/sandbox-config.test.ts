@@ -8,11 +8,9 @@ import {
   Protocol,
   SecurityProfile_ProfileType,
 } from "../../../../src/cri/gen/runtime/v1/api_pb.ts";
-import { identityOf, listedSandbox } from "../../../../src/runtime/observe/observe.ts";
-import {
-  identityLabels,
-  sandboxConfig,
-} from "../../../../src/runtime/cri-config/sandbox-config.ts";
+import { identityLabels, identityOf } from "../../../../src/api/pod/labels.ts";
+import { listedSandbox } from "../../../../src/runtime/observe/observe.ts";
+import { sandboxConfig } from "../../../../src/runtime/cri-config/sandbox-config.ts";
 import { aContainer, aDesiredPod, aPod, UID } from "../../../fakes/a-pod.ts";
 import { ALL_FEATURES, sandboxFacts } from "../../../fakes/config-facts.ts";
 import { refusalOf } from "../../../fakes/refusal.ts";

@@ -15,7 +15,7 @@ import {
   type ListedContainer,
   type ListedSandbox,
 } from "../../../../src/runtime/observe/observe.ts";
-import { identityLabels } from "../../../../src/runtime/cri-config/sandbox-config.ts";
+import { identityLabels } from "../../../../src/api/pod/labels.ts";
 import { aPod } from "../../../fakes/a-pod.ts";
 
 const labels = identityLabels(aPod(), "default");

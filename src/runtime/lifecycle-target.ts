@@ -5,6 +5,7 @@ import type { HttpGetHandler, LifecycleHandler } from "../api/v1/probe.ts";
 import { httpTarget, nextRequest, withoutHeader } from "../host/probe/http-request.ts";
 import type { HttpAnswer, HttpRequest } from "../host/probe/probe-edge.ts";
 import { AgentError } from "../lib/errors.ts";
+import { shortText } from "../lib/short-text.ts";
 import type { ContainerPort } from "../api/v1/container-ports.ts";
 
 /** The container that a hook belongs to. */
@@ -52,10 +53,8 @@ export function plainRequest(request: HttpRequest): HttpRequest {
 /** `exec [sh -c date]`, `httpGet HTTP :8080/stop`, `sleep 5 s`: for errors and log lines. */
 export function handlerText(handler: LifecycleHandler): string {
   switch (handler.type) {
-    case "exec": {
-      const command = handler.command.join(" ");
-      return `exec [${command.length > SHOWN_COMMAND ? `${command.slice(0, SHOWN_COMMAND)}…` : command}]`;
-    }
+    case "exec":
+      return `exec [${shortText(handler.command.join(" "), SHOWN_COMMAND)}]`;
     case "httpGet":
       return `httpGet ${handler.scheme} ${handler.host ?? ""}:${handler.port}${handler.path}`;
     case "sleep":

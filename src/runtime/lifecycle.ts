@@ -10,7 +10,7 @@ import type { CallOptions } from "../cri/grpc.ts";
 import type { Edges } from "../edges.ts";
 import type { HttpRequest, ProbeEdge } from "../host/probe/probe-edge.ts";
 import { deadline } from "../lib/clock.ts";
-import { AgentError, messageOf, reasonOf } from "../lib/errors.ts";
+import { AgentError, errorCode, messageOf, reasonOf } from "../lib/errors.ts";
 import {
   followed,
   handlerText,
@@ -121,7 +121,7 @@ export class LifecycleRunner {
 /** The error of Go, or of the TLS library, for a server that does not speak TLS. */
 function isPlainTextAnswer(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
-  const words = `${thrown.message} ${"code" in thrown ? String(thrown.code) : ""}`;
+  const words = `${thrown.message} ${errorCode(thrown)}`;
   return (
     /HTTP response to HTTPS client|wrong[ _]version[ _]number/i.test(words) ||
     isPlainTextAnswer(thrown.cause)

@@ -59,13 +59,10 @@ export class PodCgroups {
     const { files, cgroups } = this.#options.edges;
     const { version, mountPoint } = cgroups.facts;
     const hierarchies = version === 2 ? [] : this.#hierarchies(mountPoint);
+    const tree = { version, mountPoint, hierarchies };
     // The spec may be unknown, and with it the class: the pod lies in one of the three.
     for (const qos of QOS)
-      for (const directory of podCgroupDirectories(this.place(uid, qos), {
-        version,
-        mountPoint,
-        hierarchies,
-      }))
+      for (const directory of podCgroupDirectories(this.place(uid, qos), tree))
         files.removeEmptyDirectory(directory);
   }
 

@@ -97,15 +97,14 @@ function stopSignalOf(
   isSupported: boolean,
 ): Pick<ContainerConfigInit, "stopSignal"> {
   if (stopSignal === undefined) return {};
+  const asked = `container "${name}" asks for stopSignal ${stopSignal}, which`;
   if (!isSupported)
     throw unsupported(
-      `container "${name}" asks for stopSignal ${stopSignal}, which this container runtime would ignore; remove it and set STOPSIGNAL in the image`,
+      `${asked} this container runtime would ignore; remove it and set STOPSIGNAL in the image`,
     );
   const signal = criSignal(stopSignal);
-  if (signal === undefined) {
-    const message = `container "${name}" asks for stopSignal ${stopSignal}, which is not a signal; use a name such as SIGTERM`;
-    throw configError(message);
-  }
+  if (signal === undefined)
+    throw configError(`${asked} is not a signal; use a name such as SIGTERM`);
   return { stopSignal: signal };
 }
 

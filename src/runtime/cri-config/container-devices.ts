@@ -36,14 +36,7 @@ export function containerDevices(
     const message = `container "${container.name}" needs the device ${missing.hostPath}, which is not there; it starts when the device is plugged in`;
     throw configError(message);
   }
-  return {
-    devices: devices.map(({ hostPath, containerPath, permissions }) => ({
-      hostPath,
-      containerPath,
-      permissions,
-    })),
-    cdiDevices: cdiNames.map((cdi) => ({ name: cdi })),
-  };
+  return { devices: [...devices], cdiDevices: cdiNames.map((cdi) => ({ name: cdi })) };
 }
 
 /** The CDI names as an annotation, for runtimes older than CRI's `cdiDevices`. */

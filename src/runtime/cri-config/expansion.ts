@@ -62,11 +62,5 @@ function joined(parts: readonly EnvValue[]): EnvValue {
   if (texts.length === parts.length) return texts.join("");
   const encoder = new TextEncoder();
   const all = parts.map((part) => (typeof part === "string" ? encoder.encode(part) : part));
-  const bytes = new Uint8Array(all.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of all) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
+  return new Uint8Array(all.flatMap((part) => [...part]));
 }

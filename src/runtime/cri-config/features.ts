@@ -1,15 +1,12 @@
 // What the container runtime supports beyond the oldest CRI v1. Checked before a feature is requested: a runtime silently
 // drops fields that it does not know, and a pod must never get less isolation than its spec asks for.
 
-import type { StatusResponse } from "../../cri/gen/runtime/v1/api_pb.ts";
+import type { StatusResponse, VersionResponse } from "../../cri/gen/runtime/v1/api_pb.ts";
 import { AgentError } from "../../lib/errors.ts";
-import { parseJson, isJsonObject } from "../../lib/json.ts";
+import { memberOf, parseJson } from "../../lib/json.ts";
 
 /** From CRI's Version call. */
-export interface RuntimeVersion {
-  readonly runtimeName: string;
-  readonly runtimeVersion: string;
-}
+export type RuntimeVersion = Pick<VersionResponse, "runtimeName" | "runtimeVersion">;
 
 export interface RuntimeFeatures {
   /** By the name of a runtime handler, "" = the default; a handler that is absent supports none. */
@@ -59,10 +56,11 @@ export type StatusFacts = Pick<StatusResponse, "runtimeHandlers" | "features" | 
  */
 export function runtimeFeatures(version: RuntimeVersion, status: StatusFacts): RuntimeFeatures {
   const containerd = containerdVersion(version);
-  const config = configurationOf(status.info["config"]);
+  // containerd's CRI configuration, in a verbose Status.
+  const config = parseJson(status.info["config"] ?? "{}");
   const isSince = (feature: keyof typeof CONTAINERD_SINCE): boolean =>
     containerd !== undefined && isAtLeast(containerd, CONTAINERD_SINCE[feature]);
-  const isCdiOn = config["enableCDI"] ?? isSince("cdiUnlessForbidden");
+  const isCdiOn = memberOf(config, "enableCDI") ?? isSince("cdiUnlessForbidden");
   return {
     handlers: new Map(
       status.runtimeHandlers.map(({ name, features }) => [
@@ -78,7 +76,7 @@ export function runtimeFeatures(version: RuntimeVersion, status: StatusFacts): R
     imageSubPaths: isSince("imageSubPaths"),
     cdi: isSince("cdi") && isCdiOn === true,
     stopSignal: isSince("stopSignal"),
-    selinux: containerd === undefined || config["enableSelinux"] === true,
+    selinux: containerd === undefined || memberOf(config, "enableSelinux") === true,
   };
 }
 
@@ -104,10 +102,4 @@ function containerdVersion({ runtimeName, runtimeVersion }: RuntimeVersion): Ver
 
 function isAtLeast([major, minor]: Version, [sinceMajor, sinceMinor]: Version): boolean {
   return major > sinceMajor || (major === sinceMajor && minor >= sinceMinor);
-}
-
-/** containerd's CRI configuration from a verbose Status; empty for anything else. */
-function configurationOf(json: string | undefined): Readonly<Record<string, unknown>> {
-  const config = parseJson(json ?? "{}");
-  return isJsonObject(config) ? config : {};
 }

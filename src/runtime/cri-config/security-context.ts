@@ -143,10 +143,7 @@ function userOf(
 function groupsOf(
   { spec }: Pod,
   features: RuntimeFeatures,
-): {
-  readonly supplementalGroups: bigint[];
-  readonly supplementalGroupsPolicy?: SupplementalGroupsPolicy;
-} {
+): Pick<LinuxSandboxSecurityContextInit, "supplementalGroups" | "supplementalGroupsPolicy"> {
   const { fsGroup, supplementalGroups, supplementalGroupsPolicy: policy } = spec.securityContext;
   const groups = [...(fsGroup === undefined ? [] : [fsGroup]), ...supplementalGroups].map(BigInt);
   if (policy === undefined) return { supplementalGroups: groups };
@@ -161,10 +158,7 @@ function groupsOf(
 }
 
 /** Without `CAP_`: the runtime adds that prefix, and would silently not drop `CAP_CAP_NET_RAW`. */
-function criCapabilities({ add, drop }: Capabilities): {
-  readonly addCapabilities: string[];
-  readonly dropCapabilities: string[];
-} {
+function criCapabilities({ add, drop }: Capabilities) {
   const plain = (name: string): string => name.toUpperCase().replace(/^CAP_/, "");
   return { addCapabilities: add.map(plain), dropCapabilities: drop.map(plain) };
 }

@@ -81,11 +81,8 @@ function killPod(observed: ObservedPod | undefined, reason: KillReason): readonl
   if (observed === undefined) return [];
   const holds =
     observed.containers.some(isLive) || observed.sandboxes.some(({ state }) => state === "Ready");
-  return holds ? [{ type: "KillPod", reason }] : removeUnstarted(observed);
-}
-
-function removeUnstarted(observed: ObservedPod): readonly PodAction[] {
-  return observed.containers.filter((container) => container.state === "Created").map(removalOf);
+  if (holds) return [{ type: "KillPod", reason }];
+  return observed.containers.filter(({ state }) => state === "Created").map(removalOf);
 }
 
 function inSandbox(pod: Pod, at: InSandbox): readonly PodAction[] {

@@ -115,19 +115,16 @@ export function observedContainer(
   };
 }
 
+const STATES: Readonly<Record<ContainerState, ObservedContainerState>> = {
+  [ContainerState.CONTAINER_CREATED]: "Created",
+  [ContainerState.CONTAINER_RUNNING]: "Running",
+  [ContainerState.CONTAINER_EXITED]: "Exited",
+  [ContainerState.CONTAINER_UNKNOWN]: "Unknown",
+};
+
+/** A newer runtime may have other states. */
 function stateOf(state: ContainerState): ObservedContainerState {
-  switch (state) {
-    case ContainerState.CONTAINER_CREATED:
-      return "Created";
-    case ContainerState.CONTAINER_RUNNING:
-      return "Running";
-    case ContainerState.CONTAINER_EXITED:
-      return "Exited";
-    case ContainerState.CONTAINER_UNKNOWN:
-      return "Unknown";
-  }
-  // A state that only a newer runtime has.
-  return "Unknown";
+  return STATES[state] ?? "Unknown";
 }
 
 /** Unreadable annotations count as absent. */

@@ -71,10 +71,10 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   {
     name: "an empty object and a missing object have different digests",
     file: "src/api/pod/object-references.ts",
-    search: "    const files = filesOf(lookUp(kind, projection.name) ?? {}, projection.items);\n",
-    replacement: `    const content = lookUp(kind, projection.name);
+    search: "    const files = filesOf(lookUp(KINDS[type], name) ?? {}, items);\n",
+    replacement: `    const content = lookUp(KINDS[type], name);
     if (content === null) return { gone: "" };
-    const files = filesOf(content, projection.items);
+    const files = filesOf(content, items);
 `,
   },
   {

@@ -1,6 +1,5 @@
 // Which local objects a pod refers to, and what of their content its containers read for good when they start.
 
-import { base64OfBytes } from "../validation/base64.ts";
 import type { ConfigMap } from "../v1/object/config-map.ts";
 import type { LocalObjectKind, LocalObjects } from "../v1/object/local-object.ts";
 import { formatPath, type FieldPath } from "../decode/field-path.ts";
@@ -8,13 +7,14 @@ import { isInShown, nestedIn } from "../validation/nested-mounts.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
 import type { Pod } from "../v1/pod.ts";
 import { isWithin, tidyPath } from "../validation/reference-rules.ts";
-import type { EnvFrom, EnvVar } from "../v1/environment.ts";
+import type { EnvVar } from "../v1/environment.ts";
 import type { KeyToPath } from "../v1/references.ts";
 import type { DownwardAPIFile, ObjectProjection } from "../v1/projections.ts";
 import type { Volume } from "../v1/volumes.ts";
 import { writtenIndex } from "../decode/written-index.ts";
 import type { Container } from "../v1/container.ts";
 import { isPart, type VolumeMount } from "../v1/volume-mounts.ts";
+import { mapValues } from "../../lib/json.ts";
 
 export interface ObjectReference {
   readonly kind: LocalObjectKind;
@@ -29,7 +29,7 @@ export interface ObjectReference {
 /** In the order of the spec; an object stands here as often as it is referred to. */
 export function referencesOf(pod: Pod): readonly ObjectReference[] {
   const { spec } = pod;
-  const found = [
+  const references = [
     ...spec.imagePullSecrets.map((name, index): Found => {
       const path = ["imagePullSecrets", index];
       // A pull also works without credentials; a registry that requires them refuses the pull. kubelet: getPullSecretsForPod
@@ -42,15 +42,20 @@ export function referencesOf(pod: Pod): readonly ObjectReference[] {
     ...inContainers(spec, "containers"),
   ];
   const { namespace } = pod.metadata;
-  return found.map(({ path, ...reference }) => ({
+  return references.map(({ path, ...reference }) => ({
     ...reference,
     namespace,
     path: formatPath(["spec", ...path]),
   }));
 }
 
-/** The kind of the object that a variable reads a key of. */
-const KIND_OF_KEY = { configMapKeyRef: "ConfigMap", secretKeyRef: "Secret" } as const;
+/** The kind of the object that a source reads. */
+const KINDS = {
+  configMap: "ConfigMap",
+  configMapKeyRef: "ConfigMap",
+  secret: "Secret",
+  secretKeyRef: "Secret",
+} as const;
 
 interface Found {
   readonly kind: LocalObjectKind;
@@ -59,26 +64,25 @@ interface Found {
   readonly path: FieldPath;
 }
 
+interface Source {
+  readonly type: keyof typeof KINDS;
+  readonly name: string;
+  readonly optional: boolean;
+}
+
+function found({ type, name, optional }: Source, path: FieldPath): Found {
+  return { kind: KINDS[type], name, optional, path };
+}
+
 function inContainers(spec: PodSpec, list: "initContainers" | "containers"): readonly Found[] {
   return spec[list].flatMap(({ env, envFrom }, index) => [
-    ...envFrom.map((from, place) => inEnvFrom(from, [list, index, "envFrom", place])),
-    ...env.flatMap((variable, place) => inVariable(variable, [list, index, "env", place])),
+    ...envFrom.map((from, place) =>
+      found(from, [list, index, "envFrom", place, `${from.type}Ref`]),
+    ),
+    ...env.flatMap((variable, place) =>
+      keysOf(variable).map((key) => found(key, [list, index, "env", place, "valueFrom", key.type])),
+    ),
   ]);
-}
-
-function inEnvFrom({ type, name, optional }: EnvFrom, path: FieldPath): Found {
-  return type === "configMap"
-    ? { kind: "ConfigMap", name, optional, path: [...path, "configMapRef"] }
-    : { kind: "Secret", name, optional, path: [...path, "secretRef"] };
-}
-
-function inVariable(variable: EnvVar, path: FieldPath): readonly Found[] {
-  return keysOf(variable).map(({ type, name, optional }) => ({
-    kind: KIND_OF_KEY[type],
-    name,
-    optional,
-    path: [...path, "valueFrom", type],
-  }));
 }
 
 /** The key of a ConfigMap or a Secret that a variable reads, if it reads one. */
@@ -101,36 +105,24 @@ function inVolume(volume: Volume, path: FieldPath): readonly Found[] {
     const kind = "PersistentVolumeClaim";
     return [{ kind, name, optional: false, path: [...path, "persistentVolumeClaim"] }];
   }
-  const isProjected = "projected" in volume;
-  return projectionsOf(volume).map(({ kind, projection, place }) => {
-    const field = kind === "ConfigMap" ? "configMap" : "secret";
-    const { name, optional } = projection;
-    const at = isProjected ? ["projected", "sources", place, field] : [field];
-    return { kind, name, optional, path: [...path, ...at] };
-  });
+  return projectionsOf(volume).map(({ at, ...projection }) =>
+    found(projection, [...path, ...at, projection.type]),
+  );
 }
 
-interface PlacedProjection {
-  readonly kind: "ConfigMap" | "Secret";
-  readonly projection: ObjectProjection;
-  /** Among the sources of a projected volume. */
-  readonly place: number;
-}
+type Projection = ObjectProjection & {
+  readonly type: "configMap" | "secret";
+  /** Inside of the volume: of a projected one, the place among its sources. */
+  readonly at: FieldPath;
+};
 
-function projectionsOf(volume: Volume): readonly PlacedProjection[] {
-  if ("configMap" in volume) return [{ kind: "ConfigMap", projection: volume.configMap, place: 0 }];
-  if ("secret" in volume) return [{ kind: "Secret", projection: volume.secret, place: 0 }];
+function projectionsOf(volume: Volume): readonly Projection[] {
+  if ("configMap" in volume) return [{ ...volume.configMap, type: "configMap", at: [] }];
+  if ("secret" in volume) return [{ ...volume.secret, type: "secret", at: [] }];
   if (!("projected" in volume)) return [];
-  return volume.projected.sources.flatMap((source, place): readonly PlacedProjection[] => {
-    switch (source.type) {
-      case "configMap":
-        return [{ kind: "ConfigMap", projection: source, place }];
-      case "secret":
-        return [{ kind: "Secret", projection: source, place }];
-      case "downwardAPI":
-        return [];
-    }
-  });
+  return volume.projected.sources.flatMap((source, place): readonly Projection[] =>
+    source.type === "downwardAPI" ? [] : [{ ...source, at: ["projected", "sources", place] }],
+  );
 }
 
 /** JSON data; the content of one object by key, as text of the form `text:…` or `base64:…`; null = not there. */
@@ -153,10 +145,8 @@ export function configInputs(
     kind === "Secret" ? ofFiles(kind, name) : textOf(objects.configMap(namespace, name));
   const env = container.env
     .flatMap(keysOf)
-    .map(({ type, name, key }) => valueAt(lookUp(KIND_OF_KEY[type], name), key));
-  const envFrom = container.envFrom.map(({ type, name }) =>
-    lookUp(type === "configMap" ? "ConfigMap" : "Secret", name),
-  );
+    .map(({ type, name, key }) => valueAt(lookUp(KINDS[type], name), key));
+  const envFrom = container.envFrom.map(({ type, name }) => lookUp(KINDS[type], name));
   const files = container.volumeMounts.flatMap((mount) =>
     mountInput(mount, { container, volumes: pod.spec.volumes, lookUp: ofFiles }),
   );
@@ -185,9 +175,9 @@ function mountInput(
   const nested = isPart(mount) ? [] : nestedIn(container, mount.name);
   if (projections.length === 0 || (!isPart(mount) && nested.length === 0)) return [];
   const top = readPath(mount);
-  const read = projections.map(({ kind, projection }) => {
+  const read = projections.map(({ type, name, items }) => {
     // Of an object that is not there no file is.
-    const files = filesOf(lookUp(kind, projection.name) ?? {}, projection.items);
+    const files = filesOf(lookUp(KINDS[type], name) ?? {}, items);
     return Object.fromEntries(Object.entries(files).filter(([path]) => isWithin(path, top)));
   });
   return isPart(mount) || isInShown(nested, read.flatMap(Object.keys)) ? [read] : [];
@@ -208,9 +198,9 @@ export function shownPaths(
   const fields = "downwardAPI" in volume ? volume.downwardAPI.items : projectedFields(volume);
   const projections = projectionsOf(volume);
   if (fields === undefined && projections.length === 0) return undefined;
-  const ofObjects = projections.flatMap(({ kind, projection }) => {
-    const content = contentOf({ kind, name: projection.name, namespace }, objects);
-    return content === null ? [] : Object.keys(filesOf(content, projection.items));
+  const ofObjects = projections.flatMap(({ type, name, items }) => {
+    const content = contentOf({ kind: KINDS[type], name, namespace }, objects);
+    return content === null ? [] : Object.keys(filesOf(content, items));
   });
   return [...(fields ?? []).map(({ path }) => tidyPath(path)), ...ofObjects];
 }
@@ -257,13 +247,9 @@ function contentOf(
 /** Variables are made of text only. kubelet: makeEnvironmentVariables */
 function textOf(configMap: ConfigMap | undefined): Content | null {
   if (configMap === undefined) return null;
-  return Object.fromEntries(
-    Object.entries(configMap.data).map(([key, text]) => [key, `text:${text}`]),
-  );
+  return mapValues(configMap.data, (text) => `text:${text}`);
 }
 
 function encoded(data: Readonly<Record<string, Uint8Array>>): Content {
-  return Object.fromEntries(
-    Object.entries(data).map(([key, bytes]) => [key, `base64:${base64OfBytes(bytes)}`]),
-  );
+  return mapValues(data, (bytes) => `base64:${bytes.toBase64()}`);
 }

@@ -24,6 +24,16 @@ export function parseJson(written: string | Uint8Array): unknown {
   }
 }
 
+/** The same keys with other values. */
+export function mapValues<V, W>(
+  record: Readonly<Record<string, V>>,
+  change: (value: V, key: string) => W,
+): Readonly<Record<string, W>> {
+  return Object.fromEntries(
+    Object.entries(record).map(([key, value]) => [key, change(value, key)]),
+  );
+}
+
 export type Present<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
 
 /** The same object without the members that are undefined; for spreading into one with optional members. */

@@ -1,6 +1,7 @@
 // Redacts values of Secrets and environment variables in pods, command responses and reports.
 
 import type { LocalObject } from "../api/v1/object/local-object.ts";
+import { LAST_APPLIED } from "../api/v1/metadata.ts";
 import { type Pod, allContainers } from "../api/v1/pod.ts";
 import {
   type ContainerState,
@@ -14,8 +15,6 @@ import type { Container } from "../api/v1/container.ts";
 const HIDDEN = "<hidden>";
 /** Characters; shorter values occur in too many unrelated texts. */
 const SHORTEST_SECRET = 6;
-/** kubectl writes the whole object into this annotation, values included. */
-const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** Texts that must not occur in any response or report. */
 export function secretTexts(

@@ -1,7 +1,7 @@
 // Which keys may sign what: the document on the trust topic, and the record of trust that the node stores. Reading is
 // strict, as a misspelt restriction would give a key more rights than intended.
 
-import { bytesOfBase64, base64OfBytes } from "../api/validation/base64.ts";
+import { bytesOfBase64 } from "../api/validation/base64.ts";
 import { readMessage } from "../api/yaml/yaml-documents.ts";
 import {
   checked,
@@ -39,7 +39,7 @@ const PUBLIC_KEY: Type<PublicKey> = {
     findings.fail(path, "Invalid", message);
     return undefined;
   },
-  write: base64OfBytes,
+  write: (bytes) => bytes.toBase64(),
   schema: () => ({ type: "string", contentEncoding: "base64" }),
 };
 

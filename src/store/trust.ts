@@ -1,7 +1,6 @@
 // Performs: stores the trust record twice, as a row and as a file that outlives the database. The stricter of the two
 // counts; a copy that is present and unreadable means that signatures are required.
 
-import { base64OfBytes } from "../api/validation/base64.ts";
 import { messageOf } from "../lib/errors.ts";
 import { sha256 } from "../lib/system-sha256.ts";
 import { textOf } from "./checked-file.ts";
@@ -130,7 +129,7 @@ export function encodeTrust({ required, bundle }: TrustRecord): string {
     required,
     ...(bundle === undefined
       ? {}
-      : { bundle: { version: bundle.version, envelope: base64OfBytes(bundle.envelope) } }),
+      : { bundle: { version: bundle.version, envelope: bundle.envelope.toBase64() } }),
   };
   return `${JSON.stringify({ record, sha256: sha256(JSON.stringify(record)) })}\n`;
 }

@@ -9,7 +9,7 @@ import type { Field, JsonSchema, Type } from "../schema/type.ts";
 import { exactText } from "../schema/values.ts";
 import { dnsLabelError, dnsSubdomainError, isTooLong } from "../validation/validate-names.ts";
 import { ON_FAILURE, STRATEGIES } from "./update-policy.ts";
-import { type JsonObject, isJsonObject } from "../../lib/json.ts";
+import { type JsonObject, isJsonObject, mapValues } from "../../lib/json.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 
 const MIN_BACKOFF_MS = 1000;
@@ -120,9 +120,7 @@ const FIELDS = {
 type Values = { readonly [K in keyof typeof FIELDS]: ReturnType<(typeof FIELDS)[K]["read"]> };
 const READERS: { readonly [K in keyof Values]: Field<Values[K]> } = FIELDS;
 
-export const ANNOTATION_SCHEMAS: Readonly<Record<string, JsonSchema>> = Object.fromEntries(
-  Object.entries(FIELDS).map(([key, field]) => [key, field.schema()]),
-);
+export const ANNOTATION_SCHEMAS = mapValues<Field, JsonSchema>(FIELDS, (field) => field.schema());
 
 /** Of an accepted pod: one that is invalid counts as not written. */
 export function annotationOf<K extends keyof Values>({ metadata }: Annotated, key: K): Values[K] {

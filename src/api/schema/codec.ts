@@ -13,7 +13,7 @@ import { emptinessSchema, itemSchema, objectSchema, type ObjectRules } from "./j
 import { supported, type FieldRule } from "../decode/field-rules.ts";
 import type { Message } from "../decode/field-errors.ts";
 import type { JsonSchema, Type, Field, Level } from "./type.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject, mapValues } from "../../lib/json.ts";
 
 /** What a type or an object's fields decode to. */
 export type Decoded<D> = D extends { read(at: Place): infer T | undefined }
@@ -325,8 +325,7 @@ function mapType<T>(
       });
       return Object.fromEntries(entries);
     },
-    write: (values) =>
-      Object.fromEntries(Object.entries(values).map(([key, value]) => [key, type.write(value)])),
+    write: (values) => mapValues(values, (value) => type.write(value)),
     schema: (unknownFields) => ({
       type: ["object", "null"],
       additionalProperties: itemSchema(type.schema(unknownFields)),

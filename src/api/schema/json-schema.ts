@@ -35,11 +35,7 @@ export function objectSchema(fields: Level, options: ObjectSchemaOptions): JsonS
 
 function unionSchemas(union: readonly string[], orNone: boolean): readonly JsonSchema[] {
   const isNull = { type: "null" };
-  const one = union.map((key) => ({
-    type: "object",
-    required: [key],
-    properties: { [key]: { not: isNull } },
-  }));
+  const one = union.map((key) => having({ [key]: { not: isNull } }));
   const none = {
     type: "object",
     properties: Object.fromEntries(union.map((key) => [key, isNull])),
@@ -94,9 +90,14 @@ export function itemSchema(schema: JsonSchema): JsonSchema {
   return schema["required"] === undefined ? schema : presentSchema(schema);
 }
 
+/** An object in which these fields are written and have these values. */
+export function having(values: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { type: "object", required: Object.keys(values), properties: values };
+}
+
 /** Fields of an object that may not have these values together. */
 export function notTogether(values: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  return { not: { type: "object", required: Object.keys(values), properties: values } };
+  return { not: having(values) };
 }
 
 const CONDITIONAL = ["if", "then", "else"] as const;

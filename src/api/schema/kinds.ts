@@ -7,7 +7,7 @@ import { SECRET } from "../v1/object/secret.ts";
 import { LIST, LIST_KINDS } from "../decode/kinds.ts";
 import { MANIFEST_KINDS, type ManifestKind } from "../pod/last-good.ts";
 import { POD } from "../v1/pod.ts";
-import { conditional, objectSchema, presentSchema } from "./json-schema.ts";
+import { conditional, having, objectSchema, presentSchema } from "./json-schema.ts";
 import type { JsonSchema, Level, Type } from "./type.ts";
 
 export interface SchemaKind {
@@ -57,39 +57,31 @@ export function findSchemaKind(word: string): SchemaKind | undefined {
 }
 
 /** The annotation by which an object lets unknown fields pass. */
-const WARNS_ONLY: JsonSchema = within(
-  "metadata",
-  within("annotations", within(UNKNOWN_FIELDS, { const: "warn" })),
-);
-
-function within(key: string, schema: JsonSchema): JsonSchema {
-  return { type: "object", required: [key], properties: { [key]: schema } };
-}
+const WARNS_ONLY = having({
+  metadata: having({ annotations: having({ [UNKNOWN_FIELDS]: { const: "warn" } }) }),
+});
 
 /** The JSON Schema of an object; of one that lets unknown fields pass, no more than what names it. */
 export function kindSchema({ kind, type }: SchemaKind): JsonSchema {
-  const identity = {
-    required: ["apiVersion", "kind", "metadata"],
-    properties: {
-      apiVersion: { const: "v1" },
-      kind: { const: kind },
-      metadata: within("name", { type: "string", minLength: 1 }),
-    },
-  };
+  const identity = having({
+    apiVersion: { const: "v1" },
+    kind: { const: kind },
+    metadata: having({ name: { type: "string", minLength: 1 } }),
+  });
   return { type: "object", ...conditional(WARNS_ONLY, identity, presentSchema(type.schema())) };
 }
 
 /** The JSON Schema of whatever a document of a manifest may contain: an object of any kind, or a list of them. */
 export function manifestSchema(): JsonSchema {
   const objects = SCHEMA_KINDS.map((kind) =>
-    conditional(within("kind", { const: kind.kind }), kindSchema(kind)),
+    conditional(having({ kind: { const: kind.kind } }), kindSchema(kind)),
   );
   return {
     // A document may be empty.
     type: ["object", "null"],
     required: ["kind"],
     properties: { kind: { enum: [...MANIFEST_KINDS, ...LIST_KINDS] } },
-    allOf: [...objects, conditional(within("kind", { enum: LIST_KINDS }), listSchema())],
+    allOf: [...objects, conditional(having({ kind: { enum: LIST_KINDS } }), listSchema())],
   };
 }
 

@@ -4,7 +4,7 @@ import type { Message } from "../decode/field-errors.ts";
 import { invalidAt, isUnwritten, placeOf } from "../decode/field-reader.ts";
 import { formatDuration, parseDuration } from "../resource/duration.ts";
 import { canonicalQuantity, QUANTITY_FORM, quantityError } from "../resource/quantity.ts";
-import { base64OfBytes, bytesOfBase64 } from "../validation/base64.ts";
+import { bytesOfBase64 } from "../validation/base64.ts";
 import type { Form } from "../validation/validate-names.ts";
 import { rfc3339 } from "../../lib/clock.ts";
 import { checked, converted, fieldOf, listOf, number, text } from "./codec.ts";
@@ -166,6 +166,6 @@ export const base64: Type<Uint8Array> = {
     const bytes = typeof at.value === "string" ? bytesOfBase64(at.value) : undefined;
     return bytes ?? invalidAt(at, "must be base64");
   },
-  write: base64OfBytes,
+  write: (bytes) => bytes.toBase64(),
   schema: () => ({ type: ["string", "null"], contentEncoding: "base64" }),
 };

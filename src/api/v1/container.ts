@@ -14,7 +14,7 @@ import {
   unread,
   type ObjectOf,
 } from "../schema/codec.ts";
-import { conditional } from "../schema/json-schema.ts";
+import { conditional, having } from "../schema/json-schema.ts";
 import type { Field, JsonSchema, Type } from "../schema/type.ts";
 import { textOf } from "../schema/values.ts";
 import { ARGUMENTS, DNS_LABEL_FORM } from "../validation/validate-names.ts";
@@ -26,6 +26,7 @@ import { CONTAINER_RESOURCES, NO_RESOURCES } from "./resources.ts";
 import { restartPolicyRules } from "./restart-rules.ts";
 import { SECURITY_CONTEXT } from "./security-context.ts";
 import { refuseBidirectional, volumeMounts } from "./volume-mounts.ts";
+import { mapValues } from "../../lib/json.ts";
 
 /** A container runs beside the others, or an init container before them. */
 type Kind = "app" | "init";
@@ -150,24 +151,11 @@ function containerType(kind: Kind): Type<Container> {
 
 /** Rules need a policy beside them; hooks and probes, an init container that is a sidecar. */
 function restartSchema(kind: Kind): JsonSchema {
-  const withRules = {
-    type: "object",
-    required: ["restartPolicyRules"],
-    properties: { restartPolicyRules: { type: "array", minItems: 1 } },
-  };
-  const withPolicy = {
-    required: ["restartPolicy"],
-    properties: { restartPolicy: { type: "string", minLength: 1 } },
-  };
-  const absent = Object.keys(ATTENDANCE).map((key) => [key, { type: "null" }] as const);
-  const isSidecar = {
-    type: "object",
-    required: ["restartPolicy"],
-    properties: { restartPolicy: { const: "Always" } },
-  };
-  const rules = conditional(withRules, withPolicy);
+  const withRules = having({ restartPolicyRules: { type: "array", minItems: 1 } });
+  const rules = conditional(withRules, having({ restartPolicy: { type: "string", minLength: 1 } }));
   if (kind === "app") return { allOf: [rules] };
-  const ofPlain = { properties: Object.fromEntries(absent) };
+  const isSidecar = having({ restartPolicy: { const: "Always" } });
+  const ofPlain = { properties: mapValues(ATTENDANCE, () => ({ type: "null" })) };
   return { allOf: [rules, conditional(isSidecar, {}, ofPlain)] };
 }
 

@@ -143,7 +143,7 @@ export function typeFields(kind: string) {
 }
 
 /** kubectl's copy of the whole object, a Secret's content included. */
-const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+export const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** Read without kubectl's copy of the object, so that no message shows any of it. */
 const LOCAL_METADATA: typeof OBJECT_METADATA = {

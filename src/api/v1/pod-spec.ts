@@ -22,7 +22,7 @@ import {
   unreadFields,
   type Decoded,
 } from "../schema/codec.ts";
-import { conditional, notTogether } from "../schema/json-schema.ts";
+import { conditional, having, notTogether } from "../schema/json-schema.ts";
 import type { JsonSchema } from "../schema/type.ts";
 import { DNS_LABEL_FORM, SUBDOMAIN_FORM } from "../validation/validate-names.ts";
 import { CONTAINER, INIT_CONTAINER } from "./container.ts";
@@ -70,15 +70,13 @@ function namespacesSchema(): JsonSchema {
   const ownUsers = ["hostNetwork", "hostPID", "hostIPC"].map((key) =>
     notTogether({ hostUsers: { const: false }, [key]: isTrue }),
   );
-  const nameservers = { type: "array", minItems: 1 };
-  const dnsConfig = { type: "object", required: ["nameservers"], properties: { nameservers } };
-  const isNone = { required: ["dnsPolicy"], properties: { dnsPolicy: { const: "None" } } };
-  const withConfig = { required: ["dnsConfig"], properties: { dnsConfig } };
+  const isNone = having({ dnsPolicy: { const: "None" } });
+  const dnsConfig = having({ nameservers: { type: "array", minItems: 1 } });
   return {
     allOf: [
       ...ownUsers,
       notTogether({ hostPID: isTrue, shareProcessNamespace: isTrue }),
-      conditional({ type: "object", ...isNone }, withConfig),
+      conditional(isNone, having({ dnsConfig })),
     ],
   };
 }

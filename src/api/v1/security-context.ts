@@ -74,6 +74,17 @@ function profileType(
       localhostProfile,
     },
     {
+      schema: {
+        oneOf: [
+          { properties: { type: { const: "Localhost" } }, required: ["localhostProfile"] },
+          {
+            properties: {
+              type: { enum: ["RuntimeDefault", "Unconfined"] },
+              localhostProfile: { type: "null" },
+            },
+          },
+        ],
+      },
       check(profile, node) {
         const file = profile.localhostProfile;
         if (profile.type === undefined) return;
@@ -89,7 +100,7 @@ function profileType(
       },
     },
   );
-  const type = converted(fields, {
+  return converted(fields, {
     to({ type, localhostProfile: file }): SecurityProfile | undefined {
       if (type === undefined) return undefined;
       if (type !== "Localhost") return { type };
@@ -97,21 +108,6 @@ function profileType(
     },
     from: (profile) => profile,
   });
-  return {
-    ...type,
-    schema: () => ({
-      ...type.schema(),
-      oneOf: [
-        { properties: { type: { const: "Localhost" } }, required: ["localhostProfile"] },
-        {
-          properties: {
-            type: { enum: ["RuntimeDefault", "Unconfined"] },
-            localhostProfile: { type: "null" },
-          },
-        },
-      ],
-    }),
-  };
 }
 
 /** What is wrong with the name of a loaded AppArmor profile. */

@@ -15,11 +15,12 @@ import {
   word,
   type ObjectOf,
 } from "../schema/codec.ts";
+import { having } from "../schema/json-schema.ts";
 import type { Field, Type } from "../schema/type.ts";
 import { isEmptyUnion, only, type Only } from "../schema/union.ts";
 import { quantity, unless } from "../schema/values.ts";
 import { ABSOLUTE_PATH_FORM, DNS_LABEL_FORM } from "../validation/validate-names.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { isJsonObject, mapValues } from "../../lib/json.ts";
 import { objectName } from "./references.ts";
 import {
   CONFIG_MAP_VOLUME,
@@ -160,9 +161,7 @@ const VOLUME_FIELDS = {
 };
 const FIELDS: typeof VOLUME_FIELDS = {
   ...VOLUME_FIELDS,
-  ...Object.fromEntries(
-    Object.entries(UNSUPPORTED).map(([name, type]) => [name, unsupported(name, type)]),
-  ),
+  ...mapValues(UNSUPPORTED, (type, name) => unsupported(name, type)),
 };
 const SOURCE_KEYS = Object.keys(FIELDS).filter((key) => key !== "name");
 
@@ -206,10 +205,6 @@ function isInjected(written: unknown): boolean {
 export const volumes = fieldOf(
   keptList(VOLUME, {
     isLeftOut: isInjected,
-    schema: {
-      type: "object",
-      required: ["name", "projected"],
-      properties: { name: { type: "string", pattern: "^kube-api-access-" } },
-    },
+    schema: having({ name: { type: "string", pattern: "^kube-api-access-" }, projected: {} }),
   }),
 )({ about: "Volumes that its containers can mount.", default: [] });

@@ -1,5 +1,7 @@
 // Standard base64 as Kubernetes reads it: with padding; only line ends may stand in between.
 
+import { mapValues } from "../../lib/json.ts";
+
 const FORM = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** undefined = not base64. */
@@ -9,15 +11,9 @@ export function bytesOfBase64(text: string): Uint8Array | undefined {
   return Uint8Array.fromBase64(compact);
 }
 
-export function base64OfBytes(bytes: Uint8Array): string {
-  return bytes.toBase64();
-}
-
 /** Each value of an object's data. */
 export function base64Values(
   data: Readonly<Record<string, Uint8Array>>,
 ): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(data).map(([key, bytes]) => [key, base64OfBytes(bytes)]),
-  );
+  return mapValues(data, (bytes) => bytes.toBase64());
 }

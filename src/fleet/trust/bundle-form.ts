@@ -1,10 +1,12 @@
 // Converts a TrustBundle as written by a person into the payload that root keys sign.
 
-import { base64OfBytes } from "../../api/validation/base64.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
-import { decodeTrustBundle } from "../../protocol/trust-bundle.ts";
-import type { PublicKey, TrustBundle } from "../../protocol/trust-bundle.ts";
+import {
+  decodeTrustBundle,
+  type PublicKey,
+  type TrustBundle,
+} from "../../protocol/trust-bundle.ts";
 import { jsonBytes } from "../../protocol/wire-text.ts";
 
 export interface BundlePayload {
@@ -32,7 +34,7 @@ function withKeys(
 ): JsonObject {
   const keyText = (written: unknown): unknown => {
     const key = typeof written === "string" ? context.keyOf(written) : undefined;
-    return key === undefined ? written : base64OfBytes(key);
+    return key === undefined ? written : key.toBase64();
   };
   const withKey = (entry: unknown): unknown =>
     isJsonObject(entry) ? { ...entry, pub: keyText(entry["pub"]) } : entry;

@@ -2,7 +2,6 @@
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { base64OfBytes } from "../../api/validation/base64.ts";
 import { CliError, invalidInput } from "../../cli/cli-error.ts";
 import type { Terminal } from "../../cli/terminal.ts";
 import { errorCode, messageOf } from "../../lib/errors.ts";
@@ -34,8 +33,8 @@ export function keygen(terminal: Terminal, { dir, roles, nodeGlobs, groups }: Ke
     ...withoutUndefined({ nodes: nodeGlobs, groups }),
   };
   const written = {
-    root: [base64OfBytes(root.pub)],
-    keys: [{ pub: base64OfBytes(signing.pub), roles, ...scope }],
+    root: [root.pub.toBase64()],
+    keys: [{ pub: signing.pub.toBase64(), roles, ...scope }],
   };
   const bundle = writtenBundle(written, { version: 1, keyOf: () => undefined });
   if (!bundle.ok) throw invalidInput("the signing key", bundle.errors);

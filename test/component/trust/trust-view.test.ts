@@ -2,7 +2,6 @@ import { beforeEach, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { base64OfBytes } from "../../../src/api/validation/base64.ts";
 import { keyIdOf, payloadTypeOf, writeSignedEnvelope } from "../../../src/protocol/dsse.ts";
 import { trustView, type TrustView } from "../../../src/trust/trust-view.ts";
 import { pemOfPublicKey } from "../../fakes/public-key-pem.ts";
@@ -107,7 +106,7 @@ test("keys that have gone are required all the same, and the way out is named", 
 test("a bundle shows its keys with their scopes, and which root keys it has replaced", () => {
   const kept = put("a.pub", pemOfPublicKey(key(1)));
   const replaced = put("b.pub", pemOfPublicKey(key(2)));
-  const pub = (byte: number): string => base64OfBytes(key(byte));
+  const pub = (byte: number): string => key(byte).toBase64();
   record = {
     required: true,
     bundle: bundle(4, {

@@ -3,7 +3,7 @@
 import { invalidAt, type Node } from "../../decode/field-reader.ts";
 import { boolean, converted, map, objectType, text, type ObjectOf } from "../../schema/codec.ts";
 import type { Field, Type } from "../../schema/type.ts";
-import { base64OfBytes, bytesOfBase64 } from "../../validation/base64.ts";
+import { bytesOfBase64 } from "../../validation/base64.ts";
 import { CONFIG_KEY_FORM } from "../../validation/reference-rules.ts";
 import { BASE64_SCHEMA } from "../../validation/validate-names.ts";
 import { objectHead } from "../metadata.ts";
@@ -36,7 +36,7 @@ export function base64(error: string): Type<Uint8Array> {
       if (written === undefined) return undefined;
       return bytesOfBase64(written) ?? invalidAt(at, error) ?? new Uint8Array();
     },
-    write: base64OfBytes,
+    write: (bytes) => bytes.toBase64(),
     schema: () => ({ ...text.schema(), ...BASE64_SCHEMA }),
   };
 }

@@ -14,7 +14,8 @@ import {
   type Decoded,
 } from "../api/schema/codec.ts";
 import { readValue } from "../api/schema/read-value.ts";
-import { time } from "../api/schema/values.ts";
+import { storedBytes, storedFlag } from "../api/schema/stored-fields.ts";
+import { atLeast, time } from "../api/schema/values.ts";
 import type { Type } from "../api/schema/type.ts";
 import { failed, type Result } from "../lib/result.ts";
 import { growingNumber, type SignedKind } from "./dsse.ts";
@@ -98,12 +99,17 @@ export function decodeTrustBundle(payload: Uint8Array): Result<TrustBundle> {
   return failed([{ path: "", code: "Invalid", message }]);
 }
 
-export interface TrustRecord {
-  /** Documents must be signed; only `agent trust reset` ends this. */
-  readonly required: boolean;
-  /** The newest accepted TrustBundle, as its signed envelope came over the wire; absent = none yet. */
-  readonly bundle?: { readonly version: number; readonly envelope: Uint8Array };
-}
+/** What a node stores of trust. */
+export const TRUST_RECORD = objectType("TrustRecord", {
+  required: storedFlag("Documents must be signed; only `agent trust reset` ends this."),
+  bundle: fieldOf(
+    objectType("TrustBundleRecord", {
+      version: fieldOf(atLeast(1), 0)({ about: "Version of the TrustBundle.", required: true }),
+      envelope: storedBytes("Its signed envelope as it came over the wire, base64."),
+    }),
+  )({ about: "Newest accepted TrustBundle." }),
+});
+export type TrustRecord = Decoded<typeof TRUST_RECORD>;
 
 /** The keys in `trustPath`. */
 export interface RootKeys {

@@ -1,47 +1,75 @@
 // What the node remembers of a pod of a document over an update: the good revision, the trial, the bad revisions.
 
-import type { Monotonic } from "../../lib/clock.ts";
+import { boolean, fieldOf, list, listOf, map, objectType, type Decoded } from "../schema/codec.ts";
+import { storedFlag, storedNumber, storedText } from "../schema/stored-fields.ts";
+import { exactText } from "../schema/values.ts";
 import type { SourceName } from "./labels.ts";
 
 /** A spec with the content of the ConfigMaps and Secrets it reads, by name: 16 hex digits. */
 export type Revision = string;
 
-export interface WantedRevision {
-  readonly revision: Revision;
-  /** Of the document that asks for it. */
-  readonly generation: number;
-}
+const WANTED = {
+  revision: storedText("Revision of the pod."),
+  generation: storedNumber("Generation of the document that asks for it."),
+};
+const WANTED_REVISION = objectType("WantedRevision", WANTED);
+
+const FAILURE = objectType("Failure", {
+  reason: storedText(
+    "One word: ProgressDeadlineExceeded, CrashLoopBackOff, InvalidImageName, UpstreamLost, …",
+  ),
+  message: storedText("What happened."),
+});
 
 /** A revision that has not proved itself yet. Its clock counts in one boot by CLOCK_BOOTTIME. */
-export interface Trial extends WantedRevision {
-  /** Begin, or first look in this boot: what was ready before proves nothing of a new content. */
-  readonly since: Monotonic;
-  /** How often the pod had crashed by then: a new content does not make it a new pod. */
-  readonly crashesBefore: number;
-  /** Counted up to `at`, ms. */
-  readonly elapsedMs: number;
-  readonly at: Monotonic;
-  /** Whether time counts from `at` on: not while it is held, nor while a registry does not answer. */
-  readonly counts: boolean;
-  /** The boot that `at` is of. */
-  readonly bootId: string;
-  /** Boots of the machine inside the trial, this one included. */
-  readonly boots: number;
-  /** A container of it has run: from then on its clock never stands still. */
-  readonly started: boolean;
-  /** It could cut the node off: it is good only when the broker was reached again; absent = no. */
-  readonly needsUpstream?: boolean;
-  /** Why it failed where there is no good revision, or its policy forbids the rollback. */
-  readonly failed?: Failure;
-}
+const TRIAL = objectType("Trial", {
+  ...WANTED,
+  // What was ready before proves nothing of a new content.
+  since: storedNumber("Begin, or first look in this boot; monotonic milliseconds."),
+  // A new content does not make it a new pod.
+  crashesBefore: storedNumber("How often the pod had crashed before the trial."),
+  elapsedMs: storedNumber("Milliseconds counted up to `at`."),
+  at: storedNumber("Monotonic milliseconds up to which time was counted."),
+  // Not while it is held, nor while a registry does not answer.
+  counts: storedFlag("Whether time counts from `at` on."),
+  bootId: storedText("Boot that `at` belongs to."),
+  boots: storedNumber("Boots of the machine inside the trial, this one included."),
+  // From then on its clock never stands still.
+  started: storedFlag("Whether a container has run."),
+  needsUpstream: boolean({
+    about: "It could cut the node off: it is good only when the broker was reached again.",
+    keep: true,
+  }),
+  failed: fieldOf(FAILURE)({
+    about: "Why it failed where there is no good revision, or its policy forbids the rollback.",
+  }),
+});
 
-export interface Failure {
-  /** One word: `ProgressDeadlineExceeded`, `CrashLoopBackOff`, `InvalidImageName`, `UpstreamLost`, … */
-  readonly reason: string;
-  readonly message: string;
-}
+const BAD_REVISION = objectType("BadRevision", { ...WANTED, ...FAILURE.level });
 
-export interface BadRevision extends Failure, WantedRevision {}
+/** Of one namespace/name of one document source. */
+export const ROLLOUT_STATE = objectType("RolloutState", {
+  good: fieldOf(WANTED_REVISION)({ about: "Last revision that has converged; absent = none yet." }),
+  trial: fieldOf(TRIAL)({ about: "Revision on trial." }),
+  bad: fieldOf(
+    listOf(BAD_REVISION),
+    [],
+  )({ about: "Revisions that are not tried again, the newest last.", required: true, keep: true }),
+});
+
+/** A revision with all that it is made of. */
+export const GOOD_COPY = objectType("GoodCopy", {
+  pod: storedText("The pod as its author wrote it, JSON."),
+  objects: list(exactText, { about: "The ConfigMaps and Secrets that it read, JSON." }),
+  images: map(exactText, { about: "Container name → the runtime's name of the image it ran." }),
+});
+
+export type WantedRevision = Decoded<typeof WANTED_REVISION>;
+export type Failure = Decoded<typeof FAILURE>;
+export type Trial = Decoded<typeof TRIAL>;
+export type BadRevision = Decoded<typeof BAD_REVISION>;
+export type RolloutState = Decoded<typeof ROLLOUT_STATE>;
+export type GoodCopy = Decoded<typeof GOOD_COPY>;
 
 export interface PodOfSource {
   readonly source: SourceName;
@@ -49,28 +77,9 @@ export interface PodOfSource {
   readonly name: string;
 }
 
-/** Of one namespace/name of one document source. */
-export interface RolloutState {
-  /** The last revision that has converged; absent = none yet. */
-  readonly good?: WantedRevision;
-  readonly trial?: Trial;
-  /** Not tried again, the newest last. */
-  readonly bad: readonly BadRevision[];
-}
-
 export const NO_ROLLOUT: RolloutState = { bad: [] };
 
 export type OnFailure = "rollback" | "hold" | "keep";
-
-/** A revision with all that it is made of, fit for a checkpoint. */
-export interface GoodCopy {
-  /** The pod as its author wrote it, JSON. */
-  readonly pod: string;
-  /** The ConfigMaps and Secrets that it read, JSON. */
-  readonly objects: readonly string[];
-  /** Container name → the runtime's name of the image it ran. */
-  readonly images: Readonly<Record<string, string>>;
-}
 
 /** How the update of a pod stands: to its document, not to the runtime. */
 export type RolloutStatus =

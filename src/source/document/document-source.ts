@@ -12,17 +12,14 @@ import type { Rejection, SourceName, SourceSnapshot } from "../../api/pod/desire
 import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../../lib/backoff.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { RefusalLog } from "../../lib/refusal-log.ts";
-import { judgeDocument, type JudgeContext, type Verdict } from "./judge.ts";
+import { judgeDocument, type JudgeContext, type JudgeRules, type Verdict } from "./judge.ts";
 import { type DocumentRefusal, storageRefusal } from "./refusal.ts";
 import { restoreDocument } from "./restore.ts";
 import { RefusalMemory } from "../../trust/refusal-report.ts";
 import { supersededBy } from "./version.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { PodRules } from "../policy/pod-policy.ts";
-import type { NodeFacts } from "./requirements.ts";
 import type { Trust } from "../../trust/trust.ts";
-import type { Sha256 } from "../../lib/system-sha256.ts";
 
 /** The checkpoint. What `accept` has returned from is on the disk; when it throws nothing was accepted. */
 export interface DocumentStore {
@@ -33,16 +30,11 @@ export interface DocumentStore {
 }
 
 /** What all documents of a node are judged by, and where they are kept. */
-export interface DocumentRules {
+export interface DocumentRules extends JudgeRules {
   readonly documents: DocumentStore;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly sha256: Sha256;
-  /** `mqtt.fleet`; absent = any. */
-  readonly fleet?: string;
-  readonly facts: NodeFacts;
   readonly trust: Pick<Trust, "look" | "verify">;
-  readonly podRules: PodRules;
   /** Whether the kernel reports the clock as synchronised. */
   readonly clockTrusted: () => boolean;
   /** Called with the `issuedAt` of a signed document, wall-clock milliseconds: the time is at least that. */
@@ -248,22 +240,18 @@ export class DocumentSource implements Disposable {
   }
 
   #judge(payload: Uint8Array): Verdict {
-    const { clock, clockTrusted, facts, fleet, sha256, trust, podRules } = this.#rules;
-    const keyring = trust.look();
+    const { clock, clockTrusted, trust } = this.#rules;
     return judgeDocument({
       address: this.#options.address,
       payload,
       stored: this.#stored,
       current: this.#document?.objects ?? [],
       context: {
-        facts,
-        ...(fleet === undefined ? {} : { fleet }),
+        ...this.#rules,
         now: clock.now(),
         clockTrusted: clockTrusted(),
         accepted: this.#options.host.generations(),
-        trust: { keyring, verify: trust.verify },
-        podRules,
-        sha256,
+        trust: { keyring: trust.look(), verify: trust.verify },
       },
     });
   }

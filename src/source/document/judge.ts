@@ -31,18 +31,22 @@ import { documentOf, judgeAge, judgeTarget, judgeVersion, type VersionVerdict } 
 import type { Sha256 } from "../../lib/system-sha256.ts";
 import { reportedSource } from "../../protocol/wire-text.ts";
 
-/** What judging depends on beside the message; `now` is in wall-clock milliseconds and counts only with `clockTrusted`. */
-export interface JudgeContext {
+/** What judging depends on, whatever the message and the moment. */
+export interface JudgeRules {
   readonly facts: NodeFacts;
   /** `mqtt.fleet`; absent = any. */
   readonly fleet?: string;
+  readonly podRules: PodRules;
+  readonly sha256: Sha256;
+}
+
+/** `now` is in wall-clock milliseconds and counts only with `clockTrusted`. */
+export interface JudgeContext extends JudgeRules {
   readonly now: number;
   readonly clockTrusted: boolean;
   /** Generations of the node's accepted documents by name: `node`, `group/<g>`. */
   readonly accepted: Readonly<Record<string, number>>;
   readonly trust: Trusted;
-  readonly podRules: PodRules;
-  readonly sha256: Sha256;
 }
 
 export interface Arrival {

@@ -18,15 +18,17 @@ import {
   type ReadContext,
 } from "./manifest-files.ts";
 import { fileRejection } from "../rejections.ts";
-import { NO_HINTS, sortHints, type Hinted } from "./directory-events.ts";
 import { lastGoodChanges, lostCopies, type Outcomes } from "./manifest-last-good.ts";
 import {
+  NO_HINTS,
+  sortHints,
+  type Hinted,
   certainlyDeleted,
   departuresNow,
   recreated,
   undecided,
   type Departures,
-} from "./recreated-manifests.ts";
+} from "./directory-events.ts";
 import { NOTHING_SETTLING, lookAgainAt, planScan, type Settling } from "./manifest-settle.ts";
 import { digestText, snapshotOf } from "./manifest-snapshot.ts";
 import {
@@ -180,7 +182,7 @@ export class FileSource {
   /** Files that disappeared with their directory were not deleted. */
   #departuresNow(left: Hinted["left"], replaced: boolean): Departures {
     const absent = this.#settling.vanished.paths;
-    return replaced ? new Map() : departuresNow(this.#departures, { left, absent });
+    return replaced ? new Map() : departuresNow(this.#departures, left, absent);
   }
 
   /** Publishes once without these files; the snapshot of the scan, which contains them, follows. */

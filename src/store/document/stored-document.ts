@@ -14,13 +14,11 @@ export interface StoredDocument {
   readonly document: AcceptedDocument;
 }
 
-export interface DocumentRow {
-  readonly source: SourceName;
+export interface DocumentRow extends Pick<
+  AcceptedDocument,
+  "source" | "epoch" | "generation" | "digest" | "payload"
+> {
   readonly serial: number;
-  readonly epoch: string;
-  readonly generation: number;
-  readonly digest: string;
-  readonly payload: Uint8Array;
   readonly observed_generation: number;
   readonly accepted_at: number;
   /** Both apply to this row only if they equal its digest: an older agent writes a row and leaves them unchanged. */

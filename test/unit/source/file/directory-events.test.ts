@@ -1,8 +1,11 @@
 import { describe, expect, test } from "bun:test";
 
 import type { DirectoryHint } from "../../../../src/host/files.ts";
-import { sortHints } from "../../../../src/source/file/directory-events.ts";
-import { departuresNow, type Departures } from "../../../../src/source/file/recreated-manifests.ts";
+import {
+  departuresNow,
+  sortHints,
+  type Departures,
+} from "../../../../src/source/file/directory-events.ts";
 
 /** `Type name` each, one after the other. */
 function hints(words: string): readonly DirectoryHint[] {
@@ -75,10 +78,10 @@ describe("what is known of how a file left", () => {
   ];
   test.each(table)("%p, then %p, absent: %p = %p", (before, left, isAbsent, now) => {
     const known: Departures = new Map(before === undefined ? [] : [["a", before]]);
-    const facts = {
-      left: new Map(left === undefined || left === "Unknown" ? [] : [["a", left] as const]),
-      absent: new Set(isAbsent ? ["a"] : []),
-    };
-    expect(departuresNow(known, facts).get("a")).toBe(now);
+    const departed = new Map(
+      left === undefined || left === "Unknown" ? [] : [["a", left] as const],
+    );
+    const absent = new Set(isAbsent ? ["a"] : []);
+    expect(departuresNow(known, departed, absent).get("a")).toBe(now);
   });
 });

@@ -31,7 +31,7 @@ export interface DirectoryWatch extends Disposable {
   poll(): void;
 }
 
-/** Every method throws AgentError `FileError` with the path in its message, unless it says otherwise. */
+/** Every method throws AgentError `FileError` with the path in its message, unless noted otherwise. */
 export interface Files extends PlainFiles {
   list(directory: string): readonly FileInfo[];
   info(path: string): FileInfo | undefined;

@@ -255,7 +255,7 @@ function replacedBy(
     .map(({ id, name }) => [name, { id, always: false }]);
 }
 
-/** Replaced whatever the restart policy says. */
+/** Replaced under every restart policy. */
 const ALWAYS: readonly KillReason[] = ["ContainerChanged", "RestartOrdered"];
 
 function isReplaced(reason: KillReason): boolean {

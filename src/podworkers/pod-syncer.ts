@@ -201,7 +201,7 @@ function killReasonOf(failure: PodFailure | undefined): KillReason | undefined {
   return failure.reason === DEADLINE_EXCEEDED.reason ? "DeadlineExceeded" : "SandboxChanged";
 }
 
-/** When the error says that a retry makes sense. */
+/** When a retry makes sense, if the error contains it. */
 export function retryTime(error: unknown): Monotonic | undefined {
   return error instanceof AgentError ? error.retryAt : undefined;
 }

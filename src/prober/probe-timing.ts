@@ -31,7 +31,7 @@ interface Sighting {
 /**
  * A new instance is probed exactly after its initial delay. For one that ran before the agent started, the first run is
  * spread over at most a period and ten seconds, so that a restart of the agent causes no burst. Only the unreliable wall
- * clock could tell how long it has been running, and an early liveness probe may kill a container that still starts:
+ * clock could show how long it has been running, and an early liveness probe may kill a container that still starts:
  * liveness waits the whole delay again. Readiness kills nothing and runs at once; so does startup, which the other two
  * wait for, but its failures count only after the delay.
  */

@@ -102,7 +102,7 @@ export class DocumentRollout {
     return pinned === undefined ? live : pinnedObjects(pinned, live);
   }
 
-  /** The image that a container must run, and no other; undefined = as its spec says. */
+  /** The image that a container must run, and no other; undefined = the one of its spec. */
   imageOf(uid: PodUID, container: string): string | undefined {
     return this.#pinned.get(uid)?.images[container];
   }

@@ -16,7 +16,7 @@ export function containerID(id: string): string {
   return `containerd://${id}`;
 }
 
-/** The record of a container that vanished; `message` says when. */
+/** The record of a container that vanished; `message` contains when. */
 export function lostContainer(message: string, id: string): ContainerStateTerminated {
   return { exitCode: LOST_EXIT_CODE, reason: "ContainerStatusUnknown", message, containerID: id };
 }

@@ -21,7 +21,7 @@ export interface Refusal {
 
 export const NO_SERVICE_ACCOUNTS: Refusal = {
   code: "NeedsAPIServer",
-  message: "needs a Kubernetes API server; leave it out or say default",
+  message: 'needs a Kubernetes API server; leave it out or write "default"',
 };
 
 export const NO_SCHEDULER: Refusal = {
@@ -65,7 +65,7 @@ const SILENT: Verdict = { type: "Silent" };
 /** Read by the decoder. */
 export const supported: FieldRule = { verdict: { type: "Supported" }, except: [] };
 
-/** Accepted, whatever it says. */
+/** Accepted with any value. */
 export const harmless: FieldRule = { verdict: SILENT, except: [] };
 
 /** Read by the decoder, but for values that do not work here. */
@@ -73,7 +73,7 @@ export function supportedBut(refusal: Refusal, ...values: readonly unknown[]): F
   return { ...supported, except: [{ values, verdict: { type: "Refused", ...refusal } }] };
 }
 
-/** Runs without it and says so, but for the values that ask for nothing. */
+/** Runs without it, with a warning, but for the values that ask for nothing. */
 export function ignored(message: string, ...harmlessValues: readonly unknown[]): FieldRule {
   return { verdict: { type: "Ignored", message }, except: silently(harmlessValues) };
 }

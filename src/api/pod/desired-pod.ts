@@ -45,7 +45,7 @@ export interface Rejection extends FieldError {
   readonly name?: string;
 }
 
-/** All that one source says at this moment; the newest snapshot replaces the one before. */
+/** All that one source contains at this moment; the newest snapshot replaces the one before. */
 export interface SourceSnapshot {
   readonly source: SourceName;
   /** Whether the source has synced (own-source-first); until then none of its running pods is orphaned. */
@@ -53,7 +53,7 @@ export interface SourceSnapshot {
   readonly pods: readonly DesiredPod[];
   readonly objects: readonly DesiredObject[];
   readonly rejected: readonly Rejection[];
-  /** The accepted document that says it, if it is one and could be read whole: its pods are judged when they change. */
+  /** The accepted document behind it, if there is one and it could be read whole: its pods are judged when they change. */
   readonly document?: DocumentTerms;
   /** namespace/name under which whatever runs goes on; absent = none. */
   readonly held?: readonly string[];

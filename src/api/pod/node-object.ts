@@ -10,7 +10,7 @@ export interface NodeIdentity {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly groups: readonly string[];
-  /** As Kubernetes says it: `amd64`, `arm64`. */
+  /** In Kubernetes' spelling: `amd64`, `arm64`. */
   readonly arch: string;
 }
 

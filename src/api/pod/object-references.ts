@@ -22,7 +22,7 @@ export interface ObjectReference {
   readonly name: string;
   /** The pod also starts without it. */
   readonly optional: boolean;
-  /** Where the pod says it: `spec.volumes[0].configMap`. */
+  /** The field of the pod: `spec.volumes[0].configMap`. */
   readonly path: string;
 }
 

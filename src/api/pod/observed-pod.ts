@@ -87,7 +87,7 @@ export interface ObservedPod {
 
 export interface KilledInstance {
   readonly id: string;
-  /** It is replaced whatever the restart policy says: it was not what the pod asks for. */
+  /** It is replaced under every restart policy: it was not what the pod asks for. */
   readonly always: boolean;
 }
 

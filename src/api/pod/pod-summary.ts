@@ -115,7 +115,7 @@ function statusWord(pod: SummarizedPod, { init, isInitializing, terminating }: W
   return isInitializing && initWord !== undefined ? initWord : mainWord(pod, initWord);
 }
 
-/** The first container that has something to say, else the sidecar that is down, else the pod's own reason or phase. */
+/** The first container with a reason, else the sidecar that is down, else the pod's own reason or phase. */
 function mainWord(pod: SummarizedPod, initWord: string | undefined): string {
   const { containerStatuses: statuses = [], reason, phase } = pod.status;
   const reported = statuses.map(({ state }) => stateWord(state)).find((word) => word !== undefined);

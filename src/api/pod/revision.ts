@@ -33,7 +33,7 @@ function contentOf(
     const key = `${kind} ${namespace}/${name}`;
     switch (kind) {
       case "ConfigMap": {
-        // The node's own says where the pod is, not what it is.
+        // The node's own describes where the pod is, not what it is.
         if (name === NODE_CONFIG_MAP) return [];
         const found = objects.configMap(namespace, name);
         if (found === undefined) return [[key, null]];

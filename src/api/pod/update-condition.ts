@@ -61,7 +61,7 @@ export function takenBack({ isKnownBad }: { readonly isKnownBad: boolean }, why:
   return isKnownBad ? `known bad, not tried again: ${why}` : why;
 }
 
-/** What to say behind that of what runs now. */
+/** Shown behind the status of what runs now. */
 export function runsInstead(goodGeneration: number | undefined): string {
   return goodGeneration === undefined ? "" : `; generation ${goodGeneration} runs`;
 }

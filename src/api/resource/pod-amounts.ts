@@ -88,7 +88,7 @@ export function sumOfContainers({ initContainers, containers }: Spec, kind: Kind
   return larger(running, starting);
 }
 
-/** Where the pod as a whole says something, that counts. kubelet: IsSupportedPodLevelResource */
+/** An amount of the pod as a whole outweighs the sum of its containers. kubelet: IsSupportedPodLevelResource */
 function withPodLevel(sum: Amounts, written: ResourceList): Amounts {
   const own = [...amountsOf(written)].filter(([name]) => isPodLevelResource(name));
   return new Map([...sum, ...own]);

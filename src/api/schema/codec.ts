@@ -161,7 +161,7 @@ export function unreadFields<const K extends string>(
   return Object.fromEntries(entries) as { readonly [P in K]: Field<never> };
 }
 
-/** A field that is only judged: what it says changes nothing on this node. */
+/** A field that is only judged: its value changes nothing on this node. */
 export function judgedOnly(field: Field): Field<never> {
   return {
     ...field,

@@ -124,7 +124,7 @@ function tooLong(node: Node, key: string): void {
   node.findings.fail([...node.path, key], "NameTooLong", message);
 }
 
-/** The two fields by which every object says what it is. */
+/** The two fields that name the type of every object. */
 export function typeFields(kind: string) {
   return {
     apiVersion: string({

@@ -12,19 +12,19 @@ import {
   type ResourceRequirements,
 } from "../v1/resources.ts";
 
-/** Whether the pod as a whole says anything. k8s: IsPodLevelResourcesSet */
+/** Whether resources of the pod as a whole are set. k8s: IsPodLevelResourcesSet */
 export function hasPodLevelResources({ limits, requests }: ResourceRequirements): boolean {
   return [...Object.keys(limits), ...Object.keys(requests)].some(isPodLevelResource);
 }
 
-/** What a pod that says something as a whole means by what it leaves out. k8s: SetDefaults_Pod */
+/** Defaults of a pod with resources of its own. k8s: SetDefaults_Pod */
 export function defaultPodResources(spec: PodSpec): PodSpec {
   const { limits, requests } = spec.resources;
   if (Object.keys(limits).length === 0 && Object.keys(requests).length === 0) return spec;
   return withDefaultRequests(withHugePageLimits(spec));
 }
 
-/** Nobody else can use the rest of huge pages, so the pod's limit of them is what its containers have. k8s: defaultHugePagePodLimits */
+/** Huge pages are not shared between pods, so the pod's limit is the sum of its containers. k8s: defaultHugePagePodLimits */
 function withHugePageLimits(spec: PodSpec): PodSpec {
   const { limits, requests } = spec.resources;
   const pages = textsOf(sumOfContainers(spec, "limits"), isHugePages);

@@ -111,7 +111,7 @@ FIELDS:
     "pod.spec.enableServiceLinks":
       "ignored with a warning: there are no services without an API server; with false harmless",
     "pod.spec.serviceAccountName":
-      'refused (NeedsAPIServer): needs a Kubernetes API server; leave it out or say default; with "default" or "" harmless',
+      'refused (NeedsAPIServer): needs a Kubernetes API server; leave it out or write "default"; with "default" or "" harmless',
     "pod.spec.os.name":
       'supported; with "windows" refused (Unsupported): this node runs Linux containers only',
   };

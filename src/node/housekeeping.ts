@@ -35,43 +35,40 @@ export class Housekeeping {
     while (!signal.aborted) {
       await clock.sleep(jitter(random, EVERY_MS, 0.2), signal);
       if (signal.aborted || !this.#options.isSettled()) continue;
-      this.#sweepVolumes();
-      this.#sweepLogs();
-      this.#sweepKilled();
+      this.#guard("cannot remove volumes that no pod owns", () => this.#sweepVolumes());
+      this.#guard("cannot remove logs that no pod owns", () => this.#sweepLogs());
+      this.#guard("cannot remove rows that no pod owns", () => this.#sweepKilled());
     }
   }
 
-  #sweepLogs(): void {
-    const { cleanup, isNamed, log } = this.#options;
+  /** What fails now is tried again by the next sweep. */
+  #guard(message: string, sweep: () => void): void {
     try {
-      for (const directory of cleanup.leftovers(isNamed)) {
-        log.info("RemoveLogs", { directory, reason: "no pod has their name" });
-        cleanup.removeLeftover(directory);
-      }
+      sweep();
     } catch (error) {
-      log.warn("cannot remove logs that no pod owns", { error: messageOf(error) });
-    }
-  }
-
-  #sweepKilled(): void {
-    const { killed, isInUse, log } = this.#options;
-    try {
-      for (const uid of killed.pods()) if (!isInUse(uid)) killed.forget(uid);
-    } catch (error) {
-      log.warn("cannot remove rows that no pod owns", { error: messageOf(error) });
+      this.#options.log.warn(message, { error: messageOf(error) });
     }
   }
 
   #sweepVolumes(): void {
     const { volumes, isInUse, log } = this.#options;
-    try {
-      for (const uid of volumes.leftovers()) {
-        if (isInUse(uid)) continue;
-        log.info("RemoveVolumes", { uid, reason: "no pod owns them" });
-        volumes.tearDown(uid);
-      }
-    } catch (error) {
-      log.warn("cannot remove volumes that no pod owns", { error: messageOf(error) });
+    for (const uid of volumes.leftovers()) {
+      if (isInUse(uid)) continue;
+      log.info("RemoveVolumes", { uid, reason: "no pod owns them" });
+      volumes.tearDown(uid);
     }
+  }
+
+  #sweepLogs(): void {
+    const { cleanup, isNamed, log } = this.#options;
+    for (const directory of cleanup.leftovers(isNamed)) {
+      log.info("RemoveLogs", { directory, reason: "no pod has their name" });
+      cleanup.removeLeftover(directory);
+    }
+  }
+
+  #sweepKilled(): void {
+    const { killed, isInUse } = this.#options;
+    for (const uid of killed.pods()) if (!isInUse(uid)) killed.forget(uid);
   }
 }

@@ -3,7 +3,7 @@
 import type { AgentConfig } from "../config/config.ts";
 import type { DesiredPod, Rejection } from "../api/pod/desired-pod.ts";
 import type { FleetFacts } from "../protocol/groups.ts";
-import type { NodeCondition, NodeStatus, PodCondition, PodStatus } from "../api/v1/pod-status.ts";
+import type { NodeCondition, NodeStatus, PodCondition } from "../api/v1/pod-status.ts";
 import { podName, type NamedPod } from "../api/v1/pod.ts";
 import { updateCondition, withUpdateConditions } from "../api/pod/update-condition.ts";
 import { nameOf } from "../podworkers/plan.ts";
@@ -100,10 +100,10 @@ export class NodeView {
 
   /** One per namespace/name: the running pod while a replacement waits. */
   pods(): readonly PodEntry[] {
-    return this.#options.pods.workers.entries().flatMap((entry) => {
-      const status = this.#statusOf(entry);
+    const { workers, statuses } = this.#options.pods;
+    return workers.entries().flatMap(({ desired, ...more }) => {
+      const status = statuses.status(desired.uid);
       if (status === undefined) return [];
-      const { desired, ...more } = entry;
       const { pod, source, sourceRef, specHash } = desired;
       const { nodeName } = this.#options;
       const update = withoutUndefined({ updateCondition: this.#updateCondition(desired) });
@@ -212,7 +212,7 @@ export class NodeView {
 
   #reported(entry: WorkerEntry, secrets: ReadonlySet<string>): ReportedPod {
     const { desired, pendingUpdate } = entry;
-    const known = this.#statusOf(entry);
+    const known = this.#options.pods.statuses.status(desired.uid);
     if (known === undefined) return { desired, status: undefined };
     const status = redactStatus(known, secrets);
     const update = this.#updateCondition(desired);
@@ -226,22 +226,9 @@ export class NodeView {
     return own === undefined ? undefined : updateCondition(own);
   }
 
-  #statusOf({ desired }: WorkerEntry): PodStatus | undefined {
-    return this.#options.pods.statuses.status(desired.uid);
-  }
-
-  #conditions(): readonly NodeCondition[] {
-    const { edges, conditions, trust, documents, upstream } = this.#options;
-    return [
-      ...conditions,
-      ...trust.conditions(),
-      ...timeConditions(edges, documents?.states() ?? []),
-      ...upstream.conditions(),
-    ];
-  }
-
   #nodeStatus(): NodeStatus {
     const { edges, version, config, runtime, addresses } = this.#options;
+    const { conditions, trust, documents, upstream } = this.#options;
     const { machine, bootId } = edges;
     this.#status = nodeStatus({
       machine,
@@ -251,7 +238,12 @@ export class NodeView {
       agentVersion: version,
       ...nodeRoom({ edges, config }),
       problems: this.healthProblems(),
-      extraConditions: this.#conditions(),
+      extraConditions: [
+        ...conditions,
+        ...trust.conditions(),
+        ...timeConditions(edges, documents?.states() ?? []),
+        ...upstream.conditions(),
+      ],
       previous: this.#status,
       now: edges.clock.now(),
     });

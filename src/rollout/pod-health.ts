@@ -70,14 +70,12 @@ export function podHealth(desired: DesiredPod, facts: HealthFacts, before?: PodH
   };
 }
 
-type Proof = Pick<PodHealth, "stage" | "readySince">;
-
 /**
  * When the pod has proved itself, if nothing happens until then: Ready for `minReadySeconds` counted from `since` at the
  * earliest, or succeeded if it is meant to finish. undefined = something has to happen first.
  */
 export function provenAt(
-  health: Proof | undefined,
+  health: Pick<PodHealth, "stage" | "readySince"> | undefined,
   terms: {
     readonly isMeantToFinish: boolean;
     readonly minReadySeconds: number;

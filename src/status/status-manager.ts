@@ -43,10 +43,6 @@ export class StatusManager {
     return isTerminal(this.status(uid)?.phase ?? "Pending");
   }
 
-  all(): ReadonlyMap<PodUID, PodStatusEntry> {
-    return this.#entries;
-  }
-
   /** To be called when nothing of the pod is left. Returns whether there was a status. */
   forget(uid: PodUID): boolean {
     return this.#entries.delete(uid);

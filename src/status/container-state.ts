@@ -11,6 +11,8 @@ import { rfc3339 } from "../lib/clock.ts";
 /** Exit code of a container whose real one is unknown: 128 + SIGKILL. */
 const LOST_EXIT_CODE = 137;
 
+export const CREATING: ContainerState = { waiting: { reason: "ContainerCreating" } };
+
 /** `containerd://<id>`, as Kubernetes writes a container's ID. */
 export function containerID(id: string): string {
   return `containerd://${id}`;
@@ -45,7 +47,7 @@ export function statusNamed(
 export function containerState(container: ObservedContainer): ContainerState {
   switch (container.state) {
     case "Created":
-      return { waiting: { reason: "ContainerCreating" } };
+      return CREATING;
     case "Running":
       return { running: { startedAt: rfc3339(container.startedAt) } };
     case "Exited":

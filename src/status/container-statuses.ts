@@ -13,7 +13,13 @@ import type {
 } from "../api/v1/pod-status.ts";
 import type { PodSpec } from "../api/v1/pod-spec.ts";
 import { allContainers, isSidecar, type Pod } from "../api/v1/pod.ts";
-import { containerID, containerState, lostContainer, statusNamed } from "./container-state.ts";
+import {
+  containerID,
+  containerState,
+  lostContainer,
+  statusNamed,
+  CREATING,
+} from "./container-state.ts";
 import { type PodFacts, isEnding, startsAgain } from "./facts.ts";
 import type { Container } from "../api/v1/container.ts";
 import type { ContainerVerdicts } from "../api/v1/probe.ts";
@@ -125,8 +131,6 @@ function restartsUntil(newest: ObservedContainer, older: ObservedContainer | und
   if (newest.state !== "Created") return newest.attempt;
   return older?.attempt ?? Math.max(0, newest.attempt - 1);
 }
-
-const CREATING: ContainerState = { waiting: { reason: "ContainerCreating" } };
 
 // kubelet: the status of a container does not change before its postStart hook has ended.
 function isHookPending({ name, state }: ObservedContainer, facts: PodFacts): boolean {

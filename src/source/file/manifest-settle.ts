@@ -1,6 +1,6 @@
 // When a manifest file may be read: half-written YAML is often a valid, smaller pod.
 
-import type { Monotonic } from "../../lib/clock.ts";
+import { earliest, type Monotonic } from "../../lib/clock.ts";
 
 /** What is known of a file without reading it. */
 export interface Look {
@@ -82,7 +82,7 @@ export function planScan(previous: Settling, facts: ScanFacts): ScanPlan {
 export function lookAgainAt({ pending, vanished }: Settling): Monotonic | undefined {
   const times = [...pending.values()].map((entry) => entry.since + entry.quiet);
   if (vanished.paths.size > 0) times.push(vanished.since + VANISH_MS);
-  return times.length === 0 ? undefined : Math.min(...times);
+  return earliest(times);
 }
 
 /** A file that changed while it was read starts to settle again. */

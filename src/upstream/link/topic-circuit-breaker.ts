@@ -1,6 +1,6 @@
 // Decides which topics a broker refuses: some clouds answer a forbidden topic by closing the connection.
 
-import type { Monotonic } from "../../lib/clock.ts";
+import { earliest, type Monotonic } from "../../lib/clock.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 
 interface Suspect {
@@ -63,8 +63,7 @@ export function anyOnProbation(suspects: Suspects, now: Monotonic): boolean {
 /** When the next topic that is set aside may be tried again. */
 export function nextRetry(suspects: Suspects, now: Monotonic): Monotonic | undefined {
   const waiting = [...suspects.values()].flatMap(({ setAsideUntil }) => setAsideUntil ?? []);
-  const ahead = waiting.filter((until) => until > now);
-  return ahead.length === 0 ? undefined : Math.min(...ahead);
+  return earliest(waiting.filter((until) => until > now));
 }
 
 const NAMED = 5;

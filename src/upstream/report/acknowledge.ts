@@ -3,7 +3,7 @@
 
 import type { DesiredPod, Rejection, SourceName } from "../../api/pod/desired-pod.ts";
 import { failureWords, takenBack } from "../../api/pod/update-condition.ts";
-import { rfc3339, type Monotonic } from "../../lib/clock.ts";
+import { earliest, rfc3339, type Monotonic } from "../../lib/clock.ts";
 import type {
   DocumentState,
   ImageProgress,
@@ -266,7 +266,7 @@ export class Acknowledgements {
       converged: documents.flatMap(({ converged, source, document }) =>
         converged && document !== undefined ? [{ source, generation: document.generation }] : [],
       ),
-      reviewAt: times.length === 0 ? undefined : Math.min(...times),
+      reviewAt: earliest(times),
     };
   }
 }

@@ -75,11 +75,6 @@ export class PodWorker {
     return this.#phase;
   }
 
-  /** Stopping the pod or cleaning up; it observes the pod by itself until nothing is left. */
-  get isBusy(): boolean {
-    return this.#phase === "Terminating";
-  }
-
   get desired(): DesiredPod | undefined {
     return this.#desired;
   }

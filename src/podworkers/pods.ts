@@ -122,7 +122,7 @@ export class WorkerRegistry {
 
   /** Whether its worker is removing it, and observes it by itself. */
   isBusy(uid: PodUID): boolean {
-    return this.#workers.get(uid)?.isBusy ?? false;
+    return this.#workers.get(uid)?.phase === "Terminating";
   }
 
   /** Every pod that has a worker and a spec, including predecessors and pods being removed. */

@@ -257,7 +257,6 @@ export class Acknowledgements {
     });
     const answers = [files, ...documents];
     this.#previous = new Map(answers.map(({ ack }) => [ack.source, ack]));
-    const times = answers.flatMap(({ reviewAt }) => reviewAt ?? []);
     return {
       acks: [
         ...answers.map(({ ack }) => ack),
@@ -266,7 +265,7 @@ export class Acknowledgements {
       converged: documents.flatMap(({ converged, source, document }) =>
         converged && document !== undefined ? [{ source, generation: document.generation }] : [],
       ),
-      reviewAt: earliest(times),
+      reviewAt: earliest(answers.map(({ reviewAt }) => reviewAt)),
     };
   }
 }

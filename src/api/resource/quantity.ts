@@ -9,18 +9,6 @@ const NANO_PER_MILLI = 1_000_000n;
 /** Kubernetes lowers larger amounts to this, which is never intended: here they are invalid. */
 const MAX_UNITS = 2n ** 63n - 1n;
 
-const DECIMAL: Readonly<Record<string, number>> = {
-  n: -9,
-  u: -6,
-  m: -3,
-  "": 0,
-  k: 3,
-  M: 6,
-  G: 9,
-  T: 12,
-  P: 15,
-  E: 18,
-};
 const BINARY: readonly string[] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /** From billionths upwards, each a thousand times the one before. */
 const DECIMAL_STEPS: readonly string[] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
@@ -110,10 +98,11 @@ function scale(suffix: string, digits: bigint, decimals: number): Quantity {
     const amount = digits * 1024n ** BigInt(binary) * NANO_PER_UNIT;
     return { nano: divideAwayFromZero(amount, tenTo(decimals)), format: "Binary" };
   }
-  const exponent = DECIMAL[suffix] ?? Number(suffix.slice(1));
+  const step = DECIMAL_STEPS.indexOf(suffix);
+  const exponent = step < 0 ? Number(suffix.slice(1)) : (step - UNIT_STEP) * 3;
   const power = exponent + 9 - decimals;
   const nano = power >= 0 ? digits * tenTo(power) : divideAwayFromZero(digits, tenTo(-power));
-  return { nano, format: DECIMAL[suffix] === undefined ? "Exponent" : "Decimal" };
+  return { nano, format: step < 0 ? "Exponent" : "Decimal" };
 }
 
 function tenTo(power: number): bigint {

@@ -22,7 +22,10 @@ export function within(
 ) {
   const check = (value: number): string | undefined =>
     value < minimum || value > maximum ? message : undefined;
-  return { check, schema: { minimum, maximum } };
+  return {
+    check,
+    schema: maximum === Number.POSITIVE_INFINITY ? { minimum } : { minimum, maximum },
+  };
 }
 
 /** A whole number within bounds, both included. */
@@ -32,10 +35,7 @@ export function between(minimum: number, maximum: number, message?: string): Typ
 }
 
 export function atLeast(minimum: number): Type<number> {
-  const type = checked(number, (value) =>
-    value < minimum ? `must be at least ${minimum}` : undefined,
-  );
-  return { ...type, schema: () => ({ ...number.schema(), minimum }) };
+  return between(minimum, Number.POSITIVE_INFINITY, `must be at least ${minimum}`);
 }
 
 /** Text of which "" is a value as well, and mostly a wrong one. */

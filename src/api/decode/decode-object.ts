@@ -24,7 +24,7 @@ import { containerHash, specHash } from "../pod/pod-identity.ts";
 import { meantText } from "../../lib/suggest.ts";
 import type { FieldError } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
-import { type JsonObject, isJsonObject, withoutUndefined } from "../../lib/json.ts";
+import { type JsonObject, isJsonObject, memberOf, withoutUndefined } from "../../lib/json.ts";
 import type { Type } from "../schema/type.ts";
 
 /** Longer than any valid name or kind: those of a broken object remain fit for a log line. */
@@ -83,7 +83,7 @@ function desiredPod(
   const hashes = [writtenSpec["initContainers"], writtenSpec["containers"]]
     .flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []))
     .flatMap((container): [string, string][] => {
-      const name = isJsonObject(container) ? container["name"] : undefined;
+      const name = memberOf(container, "name");
       return typeof name === "string" ? [[name, containerHash(container, sha256)]] : [];
     });
   return {
@@ -211,9 +211,8 @@ function rejections(
 
 /** Kind, namespace and name of an object that may be broken, as far as they can be read. */
 function identityOf(value: JsonObject): Pick<Rejection, "kind" | "namespace" | "name"> {
-  const metadata = isJsonObject(value["metadata"]) ? value["metadata"] : {};
-  const name = wordOf(metadata["name"]);
-  const namespace = wordOf(metadata["namespace"]) ?? "";
+  const name = wordOf(memberOf(value["metadata"], "name"));
+  const namespace = wordOf(memberOf(value["metadata"], "namespace")) ?? "";
   return withoutUndefined({
     kind: wordOf(value["kind"]),
     namespace: name === undefined ? undefined : namespace === "" ? "default" : namespace,

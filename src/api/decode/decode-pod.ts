@@ -2,19 +2,19 @@
 
 import { applyRewrites } from "../yaml/apply-rewrites.ts";
 import type { PodContext } from "./decode-context.ts";
-import { invalid, placeOf, required, type Node } from "./field-reader.ts";
+import type { Node } from "./field-reader.ts";
 import { Findings } from "./field-errors.ts";
 import { judgeAnnotations, unknownFieldsOf } from "../pod/pod-annotations.ts";
 import { podUID } from "../pod/pod-identity.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
-import { allContainers, POD, type Pod } from "../v1/pod.ts";
+import { allContainers, mapContainers, POD, type Pod } from "../v1/pod.ts";
 import { DEVICES_ANNOTATION } from "../resource/devices.ts";
 import { defaultPodResources } from "../validation/pod-level-resources.ts";
 import type { Container } from "../v1/container.ts";
 import { judgeProfileAnnotations, withAppArmorAnnotations } from "../pod/profile-annotations.ts";
 import { judgeUpdateLock } from "../pod/update-annotations.ts";
 import { validateSpec } from "../validation/validate-pod.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, memberOf, type JsonObject } from "../../lib/json.ts";
 import { failed, ok, type Result } from "../../lib/result.ts";
 import { shortText } from "../../lib/short-text.ts";
 
@@ -44,7 +44,7 @@ export function decodePod(value: JsonObject, context: PodContext): Result<Decode
 
   const decoded = defaultSpec(spec);
   judgeAnnotations(meta, findings);
-  judgeNames(decoded, meta.name, root);
+  judgeNames(decoded, meta.name, findings);
   judgeDns(decoded, context.clusterDNS ?? false, root);
   validateSpec(decoded, findings);
   judgeProfileAnnotations(decoded, meta.annotations, findings);
@@ -63,8 +63,7 @@ export function decodePod(value: JsonObject, context: PodContext): Result<Decode
 }
 
 function judgeNodeName(root: Node, nodeName: string | undefined): void {
-  const spec = root.value["spec"];
-  const written = isJsonObject(spec) ? spec["nodeName"] : undefined;
+  const written = memberOf(root.value["spec"], "nodeName");
   if (nodeName === undefined || typeof written !== "string") return;
   if (written === "" || written === nodeName) return;
   const message = `the pod is for node ${JSON.stringify(shortText(written, MAX_SHOWN))}; this node is ${JSON.stringify(nodeName)}`;
@@ -72,36 +71,29 @@ function judgeNodeName(root: Node, nodeName: string | undefined): void {
 }
 
 /** The kernel bounds a host name that is fully qualified. */
-function judgeNames(spec: PodSpec, podName: string, root: Node): void {
+function judgeNames(spec: PodSpec, podName: string, findings: Findings): void {
   if (!spec.setHostnameAsFQDN || spec.subdomain === undefined) return;
   const full = `${spec.hostname ?? podName}.${spec.subdomain}`;
   if (full.length <= MAX_HOST_NAME) return;
   const message = `the host name ${full} has ${full.length} characters; at most ${MAX_HOST_NAME} are possible`;
-  invalid(specNode(root), "setHostnameAsFQDN", message);
+  findings.invalid(["spec", "setHostnameAsFQDN"], true, message);
 }
 
 /** k8s: validatePodDNSConfig */
 function judgeDns({ dnsPolicy, dnsConfig }: PodSpec, clusterDNS: boolean, root: Node): void {
-  const spec = specNode(root);
-  const isWritten = (placeOf(spec, "dnsPolicy").value ?? "") !== "";
+  const { findings, value } = root;
+  const isWritten = (memberOf(value["spec"], "dnsPolicy") ?? "") !== "";
   if (dnsPolicy.startsWith("ClusterFirst") && isWritten && !clusterDNS) {
     const message =
       "there is no cluster DNS on this node; the pod gets the node's resolv.conf (configure clusterDNS, or write Default)";
-    root.findings.warn(["spec", "dnsPolicy"], "Ignored", message);
+    findings.warn(["spec", "dnsPolicy"], "Ignored", message);
   }
   if (dnsPolicy !== "None") return;
+  const none = "must provide at least one DNS nameserver when `dnsPolicy` is None";
   if (dnsConfig === undefined)
-    required(spec, "dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None");
+    findings.required(["spec", "dnsConfig"], "must provide `dnsConfig` when `dnsPolicy` is None");
   else if (dnsConfig.nameservers.length === 0)
-    root.findings.required(
-      ["spec", "dnsConfig", "nameservers"],
-      "must provide at least one DNS nameserver when `dnsPolicy` is None",
-    );
-}
-
-function specNode(root: Node): Node {
-  const { value, ...place } = placeOf(root, "spec");
-  return { ...place, value: isJsonObject(value) ? value : {} };
+    findings.required(["spec", "dnsConfig", "nameservers"], none);
 }
 
 /** Defaults that depend on other fields. k8s: SetDefaults_Pod */
@@ -115,11 +107,7 @@ function defaultSpec(spec: PodSpec): PodSpec {
     // A limit without a request is also the request.
     return { ...container, ports, resources: { limits, requests: { ...limits, ...requests } } };
   };
-  return defaultPodResources({
-    ...spec,
-    initContainers: spec.initContainers.map(complete),
-    containers: spec.containers.map(complete),
-  });
+  return defaultPodResources(mapContainers(spec, complete));
 }
 
 /** What even a checkpoint must have. */

@@ -9,7 +9,7 @@ import type { Field, JsonSchema, Type } from "../schema/type.ts";
 import { exactText } from "../schema/values.ts";
 import { dnsLabelError, dnsSubdomainError, isTooLong } from "../validation/validate-names.ts";
 import { ON_FAILURE, STRATEGIES } from "./update-policy.ts";
-import { type JsonObject, isJsonObject, mapValues } from "../../lib/json.ts";
+import { mapValues, memberOf, type JsonObject } from "../../lib/json.ts";
 import { didYouMean } from "../../lib/suggest.ts";
 
 const MIN_BACKOFF_MS = 1000;
@@ -157,9 +157,8 @@ export function pullsStrictly(pod: Annotated): boolean {
  * object is judged; a word that is neither is an error of its own.
  */
 export function unknownFieldsOf(written: JsonObject): "refuse" | "warn" {
-  const metadata = written["metadata"];
-  const annotations = isJsonObject(metadata) ? metadata["annotations"] : undefined;
-  return isJsonObject(annotations) && annotations[UNKNOWN_FIELDS] === "warn" ? "warn" : "refuse";
+  const annotations = memberOf(written["metadata"], "annotations");
+  return memberOf(annotations, UNKNOWN_FIELDS) === "warn" ? "warn" : "refuse";
 }
 
 type DependencyState = "Ready" | "Running" | "Succeeded";

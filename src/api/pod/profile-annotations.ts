@@ -5,9 +5,8 @@ import { sameValue } from "../../lib/compare.ts";
 import type { Findings } from "../decode/field-errors.ts";
 import type { FieldPath } from "../decode/field-path.ts";
 import type { PodSpec } from "../v1/pod-spec.ts";
-import { allContainers, placedContainers } from "../v1/pod.ts";
+import { allContainers, mapContainers, placedContainers } from "../v1/pod.ts";
 import { appArmorNameError, type SecurityProfile } from "../v1/security-context.ts";
-import type { Container } from "../v1/container.ts";
 
 const APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/";
 const LOCALHOST = "localhost/";
@@ -19,19 +18,14 @@ type Annotations = Readonly<Record<string, string>>;
 /** The spec with each annotated profile where its container has none of its own. */
 export function withAppArmorAnnotations(spec: PodSpec, annotations: Annotations): PodSpec {
   if (!Object.keys(annotations).some((key) => key.startsWith(APP_ARMOR))) return spec;
-  const complete = (container: Container): Container => {
+  return mapContainers(spec, (container) => {
     const own = container.securityContext.appArmorProfile;
     const annotated = profileOf(annotations[APP_ARMOR + container.name] ?? "");
     if (own !== undefined || annotated === undefined) return container;
     if (sameValue(annotated, spec.securityContext.appArmorProfile)) return container;
     const securityContext = { ...container.securityContext, appArmorProfile: annotated };
     return { ...container, securityContext };
-  };
-  return {
-    ...spec,
-    initContainers: spec.initContainers.map(complete),
-    containers: spec.containers.map(complete),
-  };
+  });
 }
 
 /** Of `spec` before that. */

@@ -42,6 +42,15 @@ export function allContainers(spec: PodSpec): readonly Container[] {
   return [...spec.initContainers, ...spec.containers];
 }
 
+export function mapContainers(spec: PodSpec, change: (one: Container) => Container): PodSpec {
+  const { initContainers, containers } = spec;
+  return {
+    ...spec,
+    initContainers: initContainers.map(change),
+    containers: containers.map(change),
+  };
+}
+
 export function findContainer(spec: PodSpec, name: string): Container | undefined {
   return allContainers(spec).find((container) => container.name === name);
 }

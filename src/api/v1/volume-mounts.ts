@@ -16,7 +16,7 @@ import { notTogether } from "../schema/json-schema.ts";
 import type { Type } from "../schema/type.ts";
 import { textOf, unless } from "../schema/values.ts";
 import { CLIMBING_PATH, DESCENDING_PATH_FORM, pathError } from "../validation/validate-names.ts";
-import { isJsonObject } from "../../lib/json.ts";
+import { memberOf } from "../../lib/json.ts";
 
 /** Read as an absolute path: a relative one starts at the root, and two mounts compare by one spelling. kubelet: makeAbsolutePath */
 const MOUNT_PATH: Type<string> = {
@@ -99,9 +99,8 @@ export function isTokenVolume(name: unknown): boolean {
 
 function isTokenMount(written: unknown): boolean {
   return (
-    isJsonObject(written) &&
-    written["mountPath"] === "/var/run/secrets/kubernetes.io/serviceaccount" &&
-    isTokenVolume(written["name"])
+    memberOf(written, "mountPath") === "/var/run/secrets/kubernetes.io/serviceaccount" &&
+    isTokenVolume(memberOf(written, "name"))
   );
 }
 

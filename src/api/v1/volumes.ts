@@ -20,7 +20,7 @@ import type { Field, Type } from "../schema/type.ts";
 import { isEmptyUnion, only, type Only } from "../schema/union.ts";
 import { quantity, unless } from "../schema/values.ts";
 import { ABSOLUTE_PATH_FORM, DNS_LABEL_FORM } from "../validation/validate-names.ts";
-import { isJsonObject, mapValues } from "../../lib/json.ts";
+import { isJsonObject, mapValues, memberOf } from "../../lib/json.ts";
 import { objectName } from "./references.ts";
 import {
   CONFIG_MAP_VOLUME,
@@ -198,8 +198,7 @@ export const VOLUME = converted(
 
 /** The volume of a service account's token that an API server injects into each pod. */
 function isInjected(written: unknown): boolean {
-  if (!isJsonObject(written)) return false;
-  return isTokenVolume(written["name"]) && written["projected"] !== undefined;
+  return isTokenVolume(memberOf(written, "name")) && memberOf(written, "projected") !== undefined;
 }
 
 export const volumes = fieldOf(

@@ -17,7 +17,7 @@ import {
   type ObjectOf,
 } from "../../schema/codec.ts";
 import { quantity } from "../../schema/values.ts";
-import { isJsonObject, withoutUndefined } from "../../../lib/json.ts";
+import { memberOf, withoutUndefined } from "../../../lib/json.ts";
 import { objectHead } from "../metadata.ts";
 
 const ALONE = "ReadWriteOncePod";
@@ -81,9 +81,8 @@ function checkSpec({ accessModes, resources }: ObjectOf<typeof SPEC>, node: Node
 
 /** An amount that is not a quantity has been reported. */
 function isStorageWritten({ value }: Node): boolean {
-  const resources = value["resources"];
-  const requests = isJsonObject(resources) ? resources["requests"] : undefined;
-  return isJsonObject(requests) && (requests["storage"] ?? null) !== null;
+  const requests = memberOf(value["resources"], "requests");
+  return (memberOf(requests, "storage") ?? null) !== null;
 }
 
 const FIELDS = {

@@ -59,7 +59,7 @@ export interface LocalObjectView extends ObjectView {
 }
 
 const READ = { about: "Read by this command.", required: true } as const;
-const TEXT = fieldOf(exactText, "")(READ);
+export const TEXT = fieldOf(exactText, "")(READ);
 const MAYBE_TEXT = fieldOf(exactText)({ about: READ.about });
 const COUNT = integer(READ);
 const FLAG = boolean(READ);
@@ -75,7 +75,8 @@ function objectField(level: Level): Field {
   return fieldOf(objectType("Object", level))(READ);
 }
 
-const NAMED = { metadata: objectField({ name: TEXT }) };
+/** Has `metadata.name`; with `TEXT` what most descriptors of `agent get` need. */
+export const NAMED = { metadata: objectField({ name: TEXT }) };
 const POD = objectType("Pod", {
   ...NAMED,
   spec: objectField({ containers: listField(anything) }),
@@ -128,13 +129,13 @@ const TRUST = objectType("Trust", {
 });
 const VERSION = objectType("Version", { version: TEXT });
 
-export const isPod = isA<PodView>(POD);
-export const isNode = isA<NodeView>(NODE);
-export const isLocalObject = isA<LocalObjectView>(LOCAL_OBJECT);
-export const isEvent = isA<EventView>(EVENT);
-export const isRejections = isA<readonly Rejection[]>(listOf(REJECTION));
-export const isVersion = isA<Decoded<typeof VERSION>>(VERSION);
-export const isTrust = isA<TrustView>(TRUST);
+export const isPod = isView<PodView>(POD);
+export const isNode = isView<NodeView>(NODE);
+export const isLocalObject = isView<LocalObjectView>(LOCAL_OBJECT);
+export const isEvent = isView<EventView>(EVENT);
+export const isRejections = isView<readonly Rejection[]>(listOf(REJECTION));
+export const isVersion = isView<Decoded<typeof VERSION>>(VERSION);
+export const isTrust = isView<TrustView>(TRUST);
 
 /** A v1 list of such objects. */
 export function isListOf<T>(isItem: (value: unknown) => value is T) {
@@ -143,7 +144,7 @@ export function isListOf<T>(isItem: (value: unknown) => value is T) {
 }
 
 /** Whether the fields that are read have their types: the answer itself is used, with all that it contains. */
-function isA<V>(type: Type<unknown>) {
+export function isView<V>(type: Type<unknown>) {
   return (value: unknown): value is V =>
     value !== null && value !== undefined && readValue(type, value, { unknownFields: "warn" }).ok;
 }

@@ -1,5 +1,6 @@
 // Leaving a group, killed at every step of it: the whole agent in a simulated world, from the node's document to the last pod.
 
+import { storedDocuments } from "../fakes/in-the-store.ts";
 import { expect, test } from "bun:test";
 import { TOPIC } from "./sim-authority.ts";
 import { AnswerStage, DB, documentOf, WEB } from "./answer-stage.ts";
@@ -51,7 +52,7 @@ test("a group that is left ends the same, at whatever step the agent is killed",
     expect({ step, running: stage.running() }).toEqual({ step, running: [web ?? ""] });
     expect(codes(stage)).toEqual(["node 4 200"]);
     const { documents, rollouts } = stage.agent.store;
-    expect(documents.all().map(({ source }) => source)).toEqual(["mqtt:node"]);
+    expect(storedDocuments(documents).map(({ source }) => source)).toEqual(["mqtt:node"]);
     expect(rollouts.of("mqtt:group/kiosks").size).toBe(0);
   }
   expect(deaths).toBeGreaterThan(50);

@@ -1,5 +1,6 @@
 // The disk of a simulated machine as one process sees it: real small files and a real database, and no space now and then.
 
+import { totalChanges } from "../fakes/in-the-store.ts";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { addonPath } from "#sqlite-addon";
@@ -133,12 +134,12 @@ export function openStore(options: SimStoreOptions): Store {
   database.transaction = <T>(run: () => T, durability?: Durability): T => {
     if (depth > 0) return transaction(run, durability);
     mortal.mustAct();
-    const before = database.totalChanges;
+    const before = totalChanges(database);
     depth += 1;
     try {
       return transaction(() => {
         const result = run();
-        if (database.totalChanges === before) return result;
+        if (totalChanges(database) === before) return result;
         if (!mayWrite()) throw new Sqlite.SqliteError("database or disk is full", "SQLITE_FULL");
         // The last moment before the commit, and the first after it.
         mortal.mustAct();

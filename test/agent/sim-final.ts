@@ -1,5 +1,6 @@
 // What a simulated world must look like when every trouble has ended and there was time to recover.
 
+import { totalChanges } from "../fakes/in-the-store.ts";
 import { LABEL } from "../../src/api/pod/labels.ts";
 import type { CallName } from "../fakes/fake-cri-faults.ts";
 import { TOPIC } from "./sim-authority.ts";
@@ -158,16 +159,16 @@ async function idles(
   const { database } = agent.store;
   const before = {
     calls: runtime.calls.length,
-    changes: database.totalChanges,
+    changes: totalChanges(database),
     files: world.process.filesWritten,
     said: broker.publications.length,
   };
   await clock.advance(IDLE_MS);
   if (world.agent !== agent) return "the agent was replaced while nothing happens";
   const said = broker.publications.slice(before.said).map(({ topic }) => topic);
-  if (database.totalChanges !== before.changes && mayBeLate && said.includes(TOPIC.event))
+  if (totalChanges(database) !== before.changes && mayBeLate && said.includes(TOPIC.event))
     return idles(world, agent, false);
-  if (database.totalChanges !== before.changes)
+  if (totalChanges(database) !== before.changes)
     return `writes rows while nothing happens, and publishes ${said.join()}`;
   if (world.process.filesWritten !== before.files) return "writes files while nothing happens";
   const often = said.find((topic) => said.filter((one) => one === topic).length > REFRESHES);

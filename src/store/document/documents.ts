@@ -74,11 +74,6 @@ export class Documents {
     this.#options.database.transaction(() => this.#forget.run(source), "full");
   }
 
-  /** By source. */
-  all(): readonly AcceptedDocument[] {
-    return this.#table.all().map((row) => this.#opened(storedDocument(row).document));
-  }
-
   /**
    * Every source that ever had a document in this database, or in the files it was rebuilt from. Only the running pods
    * of such a source may be treated as orphans.

@@ -122,14 +122,6 @@ export class Database implements Disposable {
     }
   }
 
-  /** Rows changed since it was opened. */
-  get totalChanges(): number {
-    const row = this.#guard(() =>
-      this.#sqlite.prepare<[], { n: number }>("SELECT total_changes() AS n").get(),
-    );
-    return row?.n ?? 0;
-  }
-
   #guard<T>(run: () => T): T {
     try {
       return run();

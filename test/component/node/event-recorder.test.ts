@@ -1,3 +1,4 @@
+import { totalChanges } from "../../fakes/in-the-store.ts";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -79,13 +80,13 @@ test("what is recorded is shown at once and waits for the broker ten seconds at 
 
 test("without a broker nothing is ever written", async () => {
   const events = sink({});
-  const before = store.database.totalChanges;
+  const before = totalChanges(store.database);
   events.record(PULLED);
   events.connected();
   await clock.advance(3_600_000);
   events[Symbol.dispose]();
   expect(told(events)).toHaveLength(1);
-  expect(store.database.totalChanges).toBe(before);
+  expect(totalChanges(store.database)).toBe(before);
   expect(clock.pending).toBe(0);
 });
 
@@ -94,10 +95,10 @@ test("a clean stop writes down what waits, and afterwards nothing moves", async 
   events.record(PULLED);
   events[Symbol.dispose]();
   expect(store.outbox.nextBatch(10)).toHaveLength(1);
-  const before = store.database.totalChanges;
+  const before = totalChanges(store.database);
   events.record({ ...PULLED, message: "too late" });
   await clock.advance(3_600_000);
-  expect(store.database.totalChanges).toBe(before);
+  expect(totalChanges(store.database)).toBe(before);
 });
 
 test("the start of the agent is told, and a database that was damaged", () => {

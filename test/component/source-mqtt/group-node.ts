@@ -1,5 +1,6 @@
 // A node with groups on a real store, and everything that its documents say.
 
+import { storedDocuments } from "../../fakes/in-the-store.ts";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -114,6 +115,9 @@ export class GroupNode implements Disposable {
   /** Sources with a row, and files of documents. */
   get kept(): readonly string[] {
     const files = readdirSync(join(this.#stateDir, "desired"));
-    return [...this.store.documents.all().map(({ source }) => source), ...files.toSorted()];
+    return [
+      ...storedDocuments(this.store.documents).map(({ source }) => source),
+      ...files.toSorted(),
+    ];
   }
 }

@@ -1,5 +1,6 @@
 // Whether a document was signed outlives the database; a reset of its version does not outlive the next document.
 
+import { totalChanges } from "../../fakes/in-the-store.ts";
 import { beforeEach, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -76,9 +77,9 @@ test("the same document is written again when it comes signed, and only then", (
   loseDatabase();
   expect(found()).toEqual(aDocument(1, { signed: true }));
   using store = openStore(stateDir);
-  const before = store.database.totalChanges;
+  const before = totalChanges(store.database);
   store.documents.accept(aDocument(1, { signed: true }));
-  expect(store.database.totalChanges).toBe(before);
+  expect(totalChanges(store.database)).toBe(before);
 });
 
 test("a document that an older agent wrote over a signed one is not signed", () => {

@@ -1,3 +1,4 @@
+import { storedDocuments } from "../../fakes/in-the-store.ts";
 import { describe, expect, test } from "bun:test";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -43,7 +44,7 @@ describe("accepting", () => {
     const stateDir = accepted(2);
     using store = openStore(stateDir);
     expect(store.documents.get("mqtt:node")).toEqual(aDocument(2));
-    expect(store.documents.all()).toEqual([aDocument(2)]);
+    expect(storedDocuments(store.documents)).toEqual([aDocument(2)]);
     expect(store.documents.repairs).toEqual([]);
     expect(store.documents.synced()).toContain("mqtt:node");
     expect(store.documents.synced()).not.toContain("mqtt:group/kiosks");
@@ -91,7 +92,7 @@ describe("accepting", () => {
     }
     using store = openStore(stateDir);
     expect(store.documents.get("mqtt:node")?.observedGeneration).toBe(3);
-    expect(store.documents.all()).toHaveLength(1);
+    expect(storedDocuments(store.documents)).toHaveLength(1);
   });
 
   test("accepts nothing when the file cannot be written", () => {
@@ -122,7 +123,7 @@ describe("accepting", () => {
       store.documents.remove("mqtt:node");
     }
     using store = openStore(stateDir);
-    expect(store.documents.all()).toEqual([]);
+    expect(storedDocuments(store.documents)).toEqual([]);
     expect(store.documents.synced()).toContain("mqtt:node");
     expect(store.documents.synced()).toEqual(["mqtt:node"]);
     expect(readdirSync(join(stateDir, "desired"))).toEqual([]);
@@ -177,7 +178,7 @@ describe("after a loss", () => {
     writeFileSync(doc(stateDir), "garbage");
     rmSync(prev(stateDir));
     using store = openStore(stateDir);
-    expect(store.documents.all()).toEqual([]);
+    expect(storedDocuments(store.documents)).toEqual([]);
     expect(store.documents.synced()).not.toContain("mqtt:node");
   });
 

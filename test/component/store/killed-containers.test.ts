@@ -1,3 +1,4 @@
+import { totalChanges } from "../../fakes/in-the-store.ts";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
@@ -56,9 +57,9 @@ test("of a container only the newest that was killed counts", () => {
 test("a kill costs a row, its end a statement, and the same again nothing", () => {
   using store = openStore(newDirectory());
   const changes = (run: () => void): number => {
-    const before = store.database.totalChanges;
+    const before = totalChanges(store.database);
     run();
-    return store.database.totalChanges - before;
+    return totalChanges(store.database) - before;
   };
   expect(changes(() => store.killed.put("x", two))).toBe(2);
   expect(changes(() => store.killed.put("x", two))).toBe(0);

@@ -1,3 +1,4 @@
+import { storedDocuments, totalChanges } from "../../fakes/in-the-store.ts";
 import { describe, expect, test } from "bun:test";
 import {
   chmodSync,
@@ -126,7 +127,7 @@ describe("the key", () => {
     );
     expect(reason(() => store.documents.accept(aDocument(1)))).toBe("SecretKeyUnavailable");
     expect(store.lastGood.load()).toEqual({ copies: [], lost: [] });
-    expect(store.documents.all()).toEqual([]);
+    expect(storedDocuments(store.documents)).toEqual([]);
     // What is no Secret is kept all the same.
     store.documents.accept(aDocument(1, { holdsSecrets: false }));
     broken = false;
@@ -269,7 +270,7 @@ describe("a Secret at rest", () => {
     expect(store.documents.repairs).toEqual([]);
     expect(store.lastGood.load()).toEqual({ copies: [aRow()], lost: [] });
     expect(store.documents.get("mqtt:node")).toEqual(aDocument(3));
-    expect(store.documents.all()).toEqual([aDocument(3)]);
+    expect(storedDocuments(store.documents)).toEqual([aDocument(3)]);
   });
 
   test("would be seen if it were not sealed", () => {
@@ -283,10 +284,10 @@ describe("a Secret at rest", () => {
   test("is written once as long as it says the same", () => {
     using store = openStore(newDirectory());
     fill(store);
-    const before = store.database.totalChanges;
+    const before = totalChanges(store.database);
     store.lastGood.save({ put: [aRow()], removed: [aRow({ name: "other" })] });
     store.documents.accept(aDocument(3, { acceptedAt: 7 }));
-    expect(store.database.totalChanges).toBe(before);
+    expect(totalChanges(store.database)).toBe(before);
     store.lastGood.save({ put: [aRow({ document: 1 })], removed: [] });
     expect(store.lastGood.load().copies).toEqual([aRow({ document: 1 })]);
   });

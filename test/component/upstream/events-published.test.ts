@@ -1,3 +1,4 @@
+import { totalChanges } from "../../fakes/in-the-store.ts";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -100,7 +101,7 @@ class Life {
   }
 
   get changes(): number {
-    return this.store.database.totalChanges;
+    return totalChanges(this.store.database);
   }
 
   /** SIGTERM. */

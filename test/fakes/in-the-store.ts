@@ -1,0 +1,18 @@
+// What tests look up in a store beside what the agent asks it.
+
+import type { AcceptedDocument } from "../../src/protocol/desired-document.ts";
+import type { Documents } from "../../src/store/document/documents.ts";
+import type { Database } from "../../src/store/sqlite/database.ts";
+
+/** Rows changed since the database was opened. */
+export function totalChanges(database: Database): number {
+  const row = database.query<[], { readonly n: number }>("SELECT total_changes() AS n").get();
+  return row?.n ?? 0;
+}
+
+/** By source. */
+export function storedDocuments(
+  documents: Pick<Documents, "synced" | "get">,
+): readonly AcceptedDocument[] {
+  return documents.synced().flatMap((source) => documents.get(source) ?? []);
+}

@@ -4,16 +4,15 @@
 import type { Edges } from "../edges.ts";
 import type { DesiredPod, Removal } from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
-import { nextBackoff, type BackoffEntry, type BackoffPolicy } from "../lib/backoff.ts";
 import { aborted, type Monotonic } from "../lib/clock.ts";
 import { messageOf, reasonOf } from "../lib/errors.ts";
-import { jitter } from "../lib/random.ts";
 import { GracePeriod } from "../runtime/grace-period.ts";
 import type { PodSyncState } from "./pod-sync-state.ts";
 import { retryTime, type PodSyncer, type SyncOutcome } from "./pod-syncer.ts";
 import { nameOf, type PodIdentity } from "./plan.ts";
 import type { StatusPublisher } from "./publish-status.ts";
 import type { PodTerminator } from "./pod-terminator.ts";
+import { SyncBackoff } from "./sync-backoff.ts";
 
 interface PodWorkerOptions extends PodIdentity, Pick<Edges, "clock" | "random" | "log"> {
   /** undefined for a pod that only the runtime has: it can only be removed. */
@@ -27,14 +26,6 @@ interface PodWorkerOptions extends PodIdentity, Pick<Edges, "clock" | "random" |
 }
 
 type WorkerPhase = "Syncing" | "Terminating" | "Terminated";
-
-/**
- * The most syncs in a row that may each act, beside two for each init container. More means that the runtime's answers
- * have no effect.
- */
-const ROUNDS_AT_ONCE = 4;
-
-const RETRY: BackoffPolicy = { initial: 1_000, max: 30_000, resetAfter: 120_000 };
 
 export class PodWorker {
   readonly uid: PodUID;
@@ -52,8 +43,7 @@ export class PodWorker {
   #phase: WorkerPhase = "Syncing";
   #changes = 0;
   #wake: (() => void) | undefined;
-  #failures: BackoffEntry | undefined;
-  #rounds = 0;
+  readonly #backoff: SyncBackoff;
   #isActing = false;
   #removedAt: number | undefined;
   readonly #grace: GracePeriod;
@@ -65,6 +55,7 @@ export class PodWorker {
     this.name = options.name;
     this.syncState = options.syncState;
     this.#desired = options.desired;
+    this.#backoff = new SyncBackoff(options);
     this.#grace = new GracePeriod(options.desired?.pod.spec.terminationGracePeriodSeconds);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.gone = promise;
@@ -181,11 +172,9 @@ export class PodWorker {
 
   #next(outcome: SyncOutcome): Monotonic | undefined {
     if (outcome.error !== undefined) return this.#retryAfter(outcome.error);
-    this.#rounds = outcome.progressed ? this.#rounds + 1 : 0;
     const inits = this.#desired?.pod.spec.initContainers.length ?? 0;
-    if (this.#rounds > ROUNDS_AT_ONCE + 2 * inits)
+    if (!this.#backoff.succeeded(outcome.progressed, inits))
       return this.#retryAfter(new Error("the runtime answers, but the pod does not change"));
-    this.#failures = undefined;
     return outcome.progressed ? 0 : outcome.wakeAt;
   }
 
@@ -196,15 +185,12 @@ export class PodWorker {
 
   /** Logs one more failure in a row; returns when to try again. */
   #backOff(message: string, error: unknown, reason: string): Monotonic {
-    const { clock, random, log } = this.#options;
-    const now = clock.monotonic();
-    this.#failures = nextBackoff(this.#failures, now, RETRY);
-    log.warn(message, {
+    this.#options.log.warn(message, {
       pod: nameOf(this),
       reason: reasonOf(error, reason),
       error: messageOf(error),
     });
-    return now + jitter(random, this.#failures.delay, 0.2);
+    return this.#backoff.failed();
   }
 
   async #terminate(removal: Removal, signal: AbortSignal): Promise<boolean> {

@@ -213,27 +213,24 @@ export function probeType(kind: ProbeKind): Type<Probe> {
   });
 }
 
-export const LIFECYCLE_HANDLER: Type<LifecycleHandler> = converted(
-  objectType(
-    "LifecycleHandler",
-    {
-      ...HOOK_HANDLERS,
-      // Kubernetes accepts it and lets each hook fail at run time.
-      tcpSocket: unread(
-        "TCPSocketAction",
-        "Opens a TCP connection; Kubernetes never does it either.",
-        refused({
-          code: "Unsupported",
-          message: "TCPSocket is NOT supported as a LifecycleHandler; use exec, httpGet or sleep",
-        }),
-      ),
-    },
-    {
-      union: [...Object.keys(HOOK_HANDLERS), "tcpSocket"],
-      check: (_, node) =>
-        exactlyOne(node, [...Object.keys(HOOK_HANDLERS), "tcpSocket"], "handler type"),
-    },
+const HOOK_FIELDS = {
+  ...HOOK_HANDLERS,
+  // Kubernetes accepts it and lets each hook fail at run time.
+  tcpSocket: unread(
+    "TCPSocketAction",
+    "Opens a TCP connection; Kubernetes never does it either.",
+    refused({
+      code: "Unsupported",
+      message: "TCPSocket is NOT supported as a LifecycleHandler; use exec, httpGet or sleep",
+    }),
   ),
+};
+
+export const LIFECYCLE_HANDLER: Type<LifecycleHandler> = converted(
+  objectType("LifecycleHandler", HOOK_FIELDS, {
+    union: Object.keys(HOOK_FIELDS),
+    check: (_, node) => exactlyOne(node, Object.keys(HOOK_FIELDS), "handler type"),
+  }),
   { to: tagged, from: untagged<ObjectOf<typeof HOOK_HANDLERS>> },
 );
 

@@ -4,7 +4,8 @@
 import { parseLogLine, type LogBatch, type LogLine } from "../protocol/log-batch.ts";
 import type { Clock } from "../lib/clock.ts";
 import { shortText } from "../lib/short-text.ts";
-import { byteLength, jsonBytes } from "../protocol/wire-text.ts";
+import { jsonBytes } from "../protocol/wire-text.ts";
+import { byteLength } from "../lib/short-text.ts";
 
 /** New lines as the runtime writes them. */
 export interface NewLines {

@@ -3,7 +3,8 @@
 import type { CommandResponse } from "../protocol/command.ts";
 import type { ResponsePhase } from "../protocol/status-codes.ts";
 import { memberOf, withoutUndefined } from "../lib/json.ts";
-import { byteLength, wireText } from "../protocol/wire-text.ts";
+import { wireText } from "../protocol/wire-text.ts";
+import { byteLength } from "../lib/short-text.ts";
 
 /** Most bytes of `data` in one part. */
 export const MAX_PART_BYTES = 32 * 1024;

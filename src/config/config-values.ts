@@ -7,6 +7,7 @@ import { filledText } from "../api/schema/values.ts";
 import { ABSOLUTE_PATH_FORM, LABELS, pathError } from "../api/validation/validate-names.ts";
 import { isTopicRoot } from "../protocol/mqtt-topics.ts";
 import type { Field, Type } from "../api/schema/type.ts";
+import { byteLength } from "../lib/short-text.ts";
 
 /** The longest path of a unix socket that Linux accepts, in bytes. */
 const SOCKET_PATH_MAX = 107;
@@ -27,7 +28,7 @@ export const topicRoot = fieldOf(
 export const nodeName = fieldOf(filledText(nodeNameError));
 
 function socketPathError(path: string): Message | undefined {
-  const bytes = new TextEncoder().encode(path).length;
+  const bytes = byteLength(path);
   if (bytes <= SOCKET_PATH_MAX) return pathError(path);
   return `must be at most ${SOCKET_PATH_MAX} bytes long, as a unix socket's path; it has ${bytes}`;
 }

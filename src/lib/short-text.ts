@@ -1,4 +1,4 @@
-// Text cut to a bounded length, for log lines and messages.
+// The length of text in bytes, and text cut to a bounded length, for log lines and messages.
 
 const ELLIPSIS = "…";
 
@@ -12,4 +12,9 @@ export function shortText(text: string, atMost: number): string {
 
 function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+/** Bytes of UTF-8. */
+export function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length;
 }

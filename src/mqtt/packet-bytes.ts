@@ -3,8 +3,7 @@
 import type { Packet } from "mqtt";
 
 import type { ConnectOptions, PacketSize } from "./mqtt-link.ts";
-
-const UTF8 = new TextEncoder();
+import { byteLength } from "../lib/short-text.ts";
 
 /** Of a received packet: the library keeps its length field. */
 export function receivedSize(packet: Packet): PacketSize {
@@ -25,7 +24,7 @@ export function connectSize(options: ConnectOptions): PacketSize {
   const header = 10 + (version === 5 ? 1 + 5 + 3 + 5 : 0);
   const willProperties = version === 5 ? 1 + 5 : 0;
   const texts = [clientId, username, password, will?.topic].filter((text) => text !== undefined);
-  const body = sum(texts.map((text) => 2 + utf8(text)));
+  const body = sum(texts.map((text) => 2 + byteLength(text)));
   const last = will === undefined ? 0 : willProperties + 2 + will.payload.length;
   return { direction: "out", bytes: wholeBytes(header + body + last) };
 }
@@ -40,11 +39,11 @@ function remainingBytes(packet: Packet, version: 4 | 5): number {
   const { cmd } = packet;
   if (cmd === "publish") return publishBytes(packet, properties);
   if (cmd === "subscribe") {
-    const filters = packet.subscriptions.map(({ topic }) => 2 + utf8(topic) + 1);
+    const filters = packet.subscriptions.map(({ topic }) => 2 + byteLength(topic) + 1);
     return 2 + properties + sum(filters);
   }
   if (cmd === "unsubscribe")
-    return 2 + properties + sum(packet.unsubscriptions.map((topic) => 2 + utf8(topic)));
+    return 2 + properties + sum(packet.unsubscriptions.map((topic) => 2 + byteLength(topic)));
   if (cmd === "puback") return version === 5 && packet.reasonCode !== 0 ? 4 : 2;
   if (cmd === "disconnect") return version === 5 ? 2 : 0;
   return 0;
@@ -60,8 +59,8 @@ function publishBytes(
 ): number {
   const { correlationData } = properties ?? {};
   const correlation = correlationData === undefined ? 0 : 3 + correlationData.length;
-  const body = typeof payload === "string" ? utf8(payload) : payload.length;
-  return 2 + utf8(topic) + (qos > 0 ? 2 : 0) + emptyProperties + correlation + body;
+  const body = typeof payload === "string" ? byteLength(payload) : payload.length;
+  return 2 + byteLength(topic) + (qos > 0 ? 2 : 0) + emptyProperties + correlation + body;
 }
 
 /** With type and length field. */
@@ -69,8 +68,4 @@ function wholeBytes(remaining: number): number {
   if (remaining < 128) return 2 + remaining;
   if (remaining < 128 ** 2) return 3 + remaining;
   return remaining < 128 ** 3 ? 4 + remaining : 5 + remaining;
-}
-
-function utf8(text: string): number {
-  return UTF8.encode(text).length;
 }

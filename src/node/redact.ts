@@ -11,6 +11,7 @@ import {
 } from "../api/v1/pod-status.ts";
 import type { PodEntry } from "./pod-list.ts";
 import type { Container } from "../api/v1/container.ts";
+import { byteLength } from "../lib/short-text.ts";
 
 const HIDDEN = "<hidden>";
 /** Characters; shorter values occur in too many unrelated texts. */
@@ -145,7 +146,7 @@ function withoutEnv(container: Container): Container {
 }
 
 function sizeOnly(text: string): string {
-  return `<hidden: ${new TextEncoder().encode(text).length} bytes>`;
+  return `<hidden: ${byteLength(text)} bytes>`;
 }
 
 function changeContainers(

@@ -7,6 +7,7 @@ import { base64, exactText, atLeast } from "../api/schema/values.ts";
 import { isJsonObject, parseJson, type JsonObject } from "../lib/json.ts";
 import { failed, type FieldError, type Result } from "../lib/result.ts";
 import type { Sha256 } from "../lib/system-sha256.ts";
+import { byteLength } from "../lib/short-text.ts";
 
 /** Kind of a signed message, and the role that its signer must have. */
 export type SignedKind = "desired" | "rollout" | "trust" | "command";
@@ -69,7 +70,7 @@ export function payloadTypeOf(kind: SignedKind): string {
 
 /** `DSSEv1 LEN(type) type LEN(payload) payload`: the bytes that are signed. */
 export function preAuthEncoding(payloadType: string, payload: Uint8Array): Uint8Array {
-  const length = new TextEncoder().encode(payloadType).length;
+  const length = byteLength(payloadType);
   const head = new TextEncoder().encode(`DSSEv1 ${length} ${payloadType} ${payload.length} `);
   const signed = new Uint8Array(head.length + payload.length);
   signed.set(head);

@@ -1,6 +1,7 @@
 // Text that is published: bounded in bytes, safe on a terminal; payloads as bytes.
 
 import type { SourceName } from "../api/pod/desired-pod.ts";
+import { byteLength } from "../lib/short-text.ts";
 
 /** Most bytes of one text. */
 const MAX_TEXT_BYTES = 256;
@@ -23,11 +24,6 @@ export function wireText(text: string): string {
   const room = new Uint8Array(MAX_TEXT_BYTES - byteLength(ELLIPSIS));
   const { read } = new TextEncoder().encodeInto(clean, room);
   return clean.slice(0, read) + ELLIPSIS;
-}
-
-/** Bytes of UTF-8. */
-export function byteLength(text: string): number {
-  return new TextEncoder().encode(text).length;
 }
 
 /** JSON as bytes. */

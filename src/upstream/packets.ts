@@ -1,10 +1,11 @@
 // Decides what one PUBLISH contains: one row of the outbox as the broker accepts it, or several events.
 
 import type { ConnectAck, MqttMessage } from "../mqtt/mqtt-link.ts";
-import { byteLength, jsonBytes } from "../protocol/wire-text.ts";
+import { jsonBytes } from "../protocol/wire-text.ts";
 import type { EventOrigin } from "./report/event-batch.ts";
 import type { OutboxRow } from "../store/outbox/outbox.ts";
 import { parseJson, isJsonObject } from "../lib/json.ts";
+import { byteLength } from "../lib/short-text.ts";
 
 /** One PUBLISH and the rows it settles. */
 export interface Packet {

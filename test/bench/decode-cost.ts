@@ -9,11 +9,11 @@ import { parseArgs } from "node:util";
 
 import { decodeManifest } from "../../src/api/decode/decode-manifest.ts";
 import { DOCUMENT_LIMITS, FILE_LIMITS } from "../../src/api/yaml/text-limits.ts";
-import { byteLength } from "../../src/protocol/wire-text.ts";
 import { readEnvelope } from "../../src/source/document/decode.ts";
 import { sha256 } from "../unit/api/digest.ts";
 import { SHAPES, type Shape } from "./decode-cases.ts";
 import { spread } from "./statistics.ts";
+import { byteLength } from "../../src/lib/short-text.ts";
 
 const MIB = 1024 * 1024;
 /** What the longest text of a kind may cost. */

@@ -28,6 +28,7 @@ import {
   subdomainNameError,
 } from "../validation/validate-names.ts";
 import { labels } from "./scheduling.ts";
+import { byteLength } from "../../lib/short-text.ts";
 
 const DEFAULT_NAMESPACE = "default";
 /** Bytes of all annotation keys and values. k8s: TotalAnnotationSizeLimitB */
@@ -110,10 +111,9 @@ function checkMetadata({ namespace, annotations }: WrittenMetadata, node: Node):
   const error = isTooLong(namespace) ? undefined : dnsLabelError(namespace);
   if (isTooLong(namespace)) tooLong(node, "namespace");
   if (error !== undefined) invalid(node, "namespace", error);
-  const encoder = new TextEncoder();
   const bytes = Object.entries(annotations)
     .flat()
-    .reduce((sum, one) => sum + encoder.encode(one).length, 0);
+    .reduce((sum, one) => sum + byteLength(one), 0);
   if (bytes <= MAX_ANNOTATION_BYTES) return;
   const message = `Too long: all annotations together have ${bytes} bytes; at most ${MAX_ANNOTATION_BYTES} are allowed`;
   node.findings.fail([...node.path, "annotations"], "Invalid", message);

@@ -1,6 +1,7 @@
 // Kubernetes' rules for keys, paths and modes inside ConfigMaps, Secrets and volumes: each answers with what is wrong, or undefined.
 
 import { descendingPathError, type Form } from "./validate-names.ts";
+import { byteLength } from "../../lib/short-text.ts";
 
 const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
 const MAX_CONFIG_KEY = 253;
@@ -42,7 +43,7 @@ export function filePathError(path: string): string | undefined {
 /** Bytes of UTF-8: three of them for a unit of text at most. */
 function isLonger(text: string, bytes: number): boolean {
   if (text.length > bytes) return true;
-  return 3 * text.length > bytes && new TextEncoder().encode(text).length > bytes;
+  return 3 * text.length > bytes && byteLength(text) > bytes;
 }
 
 /** The same path without empty names and `.`. */

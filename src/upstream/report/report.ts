@@ -13,12 +13,12 @@ import type {
 } from "../../protocol/reported-state.ts";
 import {
   MAX_PAYLOAD_BYTES,
-  byteLength,
   jsonBytes,
   reportedSource,
   wireText,
 } from "../../protocol/wire-text.ts";
 import { compareText } from "../../lib/compare.ts";
+import { byteLength } from "../../lib/short-text.ts";
 
 export interface ReportInput extends Pick<
   ReportedState,

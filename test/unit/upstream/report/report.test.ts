@@ -11,9 +11,10 @@ import {
   type ReportInput,
 } from "../../../../src/upstream/report/report.ts";
 import type { Ack, PodLine, ReportedState } from "../../../../src/protocol/reported-state.ts";
-import { byteLength, wireText, jsonBytes } from "../../../../src/protocol/wire-text.ts";
+import { wireText, jsonBytes } from "../../../../src/protocol/wire-text.ts";
 import { aContainer } from "../../../fakes/a-pod.ts";
 import { WALL, RUNNING, aContainerStatus, aStatus, exited, podNamed } from "../health.ts";
+import { byteLength } from "../../../../src/lib/short-text.ts";
 
 const KIB_48 = 48 * 1024;
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for

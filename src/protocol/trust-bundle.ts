@@ -118,13 +118,6 @@ export interface RootKeys {
   readonly problems: readonly string[];
 }
 
-/** The checkpoint of trust. When `write` returns, the record is on the disk; otherwise it throws. */
-export interface TrustStore {
-  /** A record that exists and cannot be read counts as `required`. Never throws. */
-  read(): TrustRecord;
-  write(record: TrustRecord): void;
-}
-
 /** Whether an Ed25519 signature (64 bytes) over the message was made with the private half of `key`. Never throws. */
 export type VerifySignature = (
   key: PublicKey,

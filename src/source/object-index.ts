@@ -1,6 +1,5 @@
 // Performs: indexes the merged objects by name, finds those that changed, and gives each pod those that it may use.
 
-import type { ConfigMap } from "../api/v1/object/config-map.ts";
 import {
   objectKey,
   type DesiredObject,
@@ -65,9 +64,10 @@ export class ObjectIndex {
     };
     return {
       configMap: (namespace, name) => {
+        // It exists in every namespace.
         if (name === NODE_CONFIG_MAP) {
           this.#askedOfNode.add(namespace);
-          return this.nodeConfigMap(namespace);
+          return nodeConfigMap(this.#node(), namespace);
         }
         const object = find("ConfigMap", `${namespace}/${name}`);
         return object?.kind === "ConfigMap" ? object : undefined;
@@ -81,11 +81,6 @@ export class ObjectIndex {
         return object?.kind === "PersistentVolumeClaim" ? object : undefined;
       },
     };
-  }
-
-  /** The ConfigMap about the node, which exists in every namespace. */
-  nodeConfigMap(namespace: string): ConfigMap {
-    return nodeConfigMap(this.#node(), namespace);
   }
 
   #differs(key: string, before: ReadonlyMap<string, DesiredObject>): boolean {

@@ -5,7 +5,6 @@ import type {
   LastGoodChanges,
   LastGoodCopies,
   LastGoodKey,
-  LastGoodStore,
   LostGood,
 } from "../api/pod/last-good.ts";
 import type { LocalObjectKind } from "../api/v1/object/local-object.ts";
@@ -20,7 +19,7 @@ interface ObjectRow extends Omit<LastGood, "kind" | "text"> {
   readonly text: Uint8Array;
 }
 
-export class LastGoodManifests implements LastGoodStore {
+export class LastGoodManifests {
   readonly #database: Database;
   readonly #secrets: SecretBox;
   readonly #pods: Table<PodRow, "path" | "namespace" | "name">;

@@ -31,10 +31,6 @@ export class Removals {
     this.#table.remove((row) => row.uid === uid, durability);
   }
 
-  has(uid: PodUID): boolean {
-    return this.#table.get({ uid }) !== undefined;
-  }
-
   all(): readonly Removal[] {
     return this.#table.all();
   }

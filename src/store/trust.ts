@@ -7,7 +7,7 @@ import { textOf } from "./checked-file.ts";
 import { readCheckedTrust, readTrustRecord } from "./checkpoint-schemas.ts";
 import type { Meta } from "./meta.ts";
 import type { PlainFiles } from "../lib/plain-files.ts";
-import type { TrustRecord, TrustStore } from "../protocol/trust-bundle.ts";
+import type { TrustRecord } from "../protocol/trust-bundle.ts";
 
 interface TrustFileOptions {
   readonly meta: Meta;
@@ -23,7 +23,7 @@ const MAX_BYTES = 1024 * 1024;
 const NOTHING: TrustRecord = { required: false };
 const DAMAGED: TrustRecord = { required: true };
 
-export class TrustFile implements TrustStore {
+export class TrustFile {
   /** What was damaged at the start, as a sentence; the caller logs it as an error. */
   readonly trouble: string | undefined;
   readonly #options: TrustFileOptions;
@@ -42,11 +42,12 @@ export class TrustFile implements TrustStore {
     this.trouble = troubles.length === 0 ? undefined : troubles.join("; ");
   }
 
+  /** A record that exists and cannot be read counts as `required`. Never throws. */
   read(): TrustRecord {
     return this.#record;
   }
 
-  /** A write that fails halfway loosens nothing: the stricter copy counts at the next start. */
+  /** On the disk when it returns, otherwise it throws. A write that fails halfway loosens nothing: the stricter copy counts at the next start. */
   write(record: TrustRecord): void {
     const { meta, files, path } = this.#options;
     const text = encodeTrust(record);

@@ -1,15 +1,11 @@
 // Performs: keeps the keys in force and accepts new TrustBundles. A node that has required signatures goes on to require
 // them until a reset.
 
+import type { TrustFile } from "../store/trust.ts";
 import type { RefusedDocument } from "../protocol/desired-document.ts";
 import type { SignedEnvelope } from "../protocol/dsse.ts";
 import type { NodeCondition } from "../api/v1/pod-status.ts";
-import type {
-  RootKeys,
-  TrustRecord,
-  TrustStore,
-  VerifySignature,
-} from "../protocol/trust-bundle.ts";
+import type { RootKeys, TrustRecord, VerifySignature } from "../protocol/trust-bundle.ts";
 import { sameValue } from "../lib/compare.ts";
 import { messageOf } from "../lib/errors.ts";
 import { RefusalMemory } from "./refusal-report.ts";
@@ -21,7 +17,7 @@ import type { Edges } from "../edges.ts";
 import { Alarm } from "../lib/alarm.ts";
 
 interface TrustOptions extends Pick<Edges, "clock" | "log" | "sha256" | "rootKeys"> {
-  readonly store: TrustStore;
+  readonly store: Pick<TrustFile, "read" | "write">;
   readonly verify: VerifySignature;
   /** This node's name. */
   readonly node: string;

@@ -181,7 +181,7 @@ export class SimAgent {
   }
 
   isBeingRemoved(uid: string): boolean {
-    return this.#store.removals.has(uid);
+    return this.#store.removals.all().some((removal) => removal.uid === uid);
   }
 
   failureOf(uid: string): PodFailure | undefined {

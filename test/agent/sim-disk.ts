@@ -151,7 +151,7 @@ export function openStore(options: SimStoreOptions): Store {
   };
   const begin = removals.begin.bind(removals);
   removals.begin = (wanted) => {
-    const fresh = wanted.filter(({ uid }) => !removals.has(uid));
+    const fresh = wanted.filter(({ uid }) => !removals.all().some((one) => one.uid === uid));
     begin(wanted);
     options.onBegin(fresh);
   };

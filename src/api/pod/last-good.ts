@@ -45,9 +45,3 @@ export interface LastGoodChanges {
   readonly put: readonly LastGood[];
   readonly removed: readonly LastGoodKey[];
 }
-
-/** The checkpoint of manifest files. Called only when something changed. */
-export interface LastGoodStore {
-  load(): LastGoodCopies;
-  save(changes: LastGoodChanges): void;
-}

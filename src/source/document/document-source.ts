@@ -17,17 +17,16 @@ import { type DocumentRefusal, storageRefusal } from "./refusal.ts";
 import { restoreDocument } from "./restore.ts";
 import { RefusalMemory } from "../../trust/refusal-report.ts";
 import { supersededBy } from "./version.ts";
+import type { Documents } from "../../store/document/documents.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Trust } from "../../trust/trust.ts";
 
 /** The checkpoint. What `accept` has returned from is on the disk; when it throws nothing was accepted. */
-export interface DocumentStore {
-  get(source: SourceName): AcceptedDocument | undefined;
-  accept(document: AcceptedDocument): void;
-  setObserved(source: SourceName, generation: number): void;
-  forgetVersion(source: SourceName): void;
-}
+export type DocumentStore = Pick<
+  Documents,
+  "get" | "accept" | "setObserved" | "forgetVersion" | "synced" | "remove"
+>;
 
 /** What all documents of a node are judged by, and where they are kept. */
 export interface DocumentRules extends JudgeRules {

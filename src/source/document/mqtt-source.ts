@@ -11,25 +11,12 @@ import {
 import { MAX_GROUPS, parseTopic, topicFor } from "../../protocol/mqtt-topics.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { JudgeContext } from "./judge.ts";
-import {
-  DocumentSource,
-  type DocumentHost,
-  type DocumentRules,
-  type DocumentStore,
-} from "./document-source.ts";
+import { DocumentSource, type DocumentHost, type DocumentRules } from "./document-source.ts";
 import { membership, type Membership } from "./membership.ts";
 import type { Trust } from "../../trust/trust.ts";
 import { reportedSource } from "../../protocol/wire-text.ts";
 
-export interface DocumentStores extends DocumentStore {
-  /** Every source that ever had a document. */
-  synced(): readonly SourceName[];
-  /** Forgets the document, but not that its source had one. */
-  remove(source: SourceName): void;
-}
-
 export interface MqttSourceOptions extends DocumentRules {
-  readonly documents: DocumentStores;
   /** This node's name. */
   readonly node: string;
   /** `mqtt.topicRoot`. */

@@ -2,7 +2,7 @@
 // rescan makes it correct.
 
 import { manifestRef, type SourceSnapshot } from "../../api/pod/desired-pod.ts";
-import type { LastGoodStore } from "../../api/pod/last-good.ts";
+import type { LastGoodManifests } from "../../store/last-good-manifests.ts";
 import type { DirectoryHint, DirectoryWatch } from "../../host/files.ts";
 import { deadline, type Monotonic } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/errors.ts";
@@ -42,7 +42,7 @@ export interface FileSourceOptions extends ReadContext {
   readonly random: Random;
   readonly log: Logger;
   readonly directory: string;
-  readonly lastGood: LastGoodStore;
+  readonly lastGood: Pick<LastGoodManifests, "load" | "save">;
   /** Receives a snapshot at the start and after every change. */
   readonly emit: (snapshot: SourceSnapshot) => void;
 }
@@ -246,21 +246,21 @@ export class FileSource {
   }
 
   #publish(): void {
-    const { emit, log, lastGood } = this.#options;
+    const { emit, log } = this.#options;
     this.#published = this.#state;
     const snapshot = snapshotOf(this.#state);
     for (const { ref, line, path, code, message } of snapshot.rejected)
       log.warn("manifest not applied as written", { ref, line, path, code, message });
-    this.#save(lastGood);
+    this.#save();
     emit(snapshot);
   }
 
   /** A checkpoint that cannot be written is written with the next change. */
-  #save(store: LastGoodStore): void {
+  #save(): void {
     const changes = lastGoodChanges(this.#stored, this.#state.outcomes);
     if (changes.put.length === 0 && changes.removed.length === 0) return;
     try {
-      store.save(changes);
+      this.#options.lastGood.save(changes);
       this.#stored = this.#state.outcomes;
     } catch (thrown) {
       const message = messageOf(thrown);

@@ -7,15 +7,12 @@ import { join } from "node:path";
 import type { DesiredState, SourceName, SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import type { GroupMember } from "../../../src/protocol/groups.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import {
-  MqttSource,
-  type DocumentStores,
-  type MqttSourceOptions,
-} from "../../../src/source/document/mqtt-source.ts";
+import { MqttSource, type MqttSourceOptions } from "../../../src/source/document/mqtt-source.ts";
 import { mergeSnapshots } from "../../../src/source/merge-sources.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ROOMY } from "../../fakes/a-node.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
+import type { DocumentStore } from "../../../src/source/document/document-source.ts";
 import { sha256 } from "../../unit/api/digest.ts";
 import { aWrittenPod, bytes, written } from "../../unit/source/desired-arrival.ts";
 import { openStore } from "../store/open-store.ts";
@@ -25,7 +22,7 @@ export interface NodeOptions {
   /** `mqtt.groups`. */
   readonly groups?: readonly (GroupMember | string)[];
   /** Stands before the real checkpoint. */
-  readonly documents?: (store: Store) => DocumentStores;
+  readonly documents?: (store: Store) => DocumentStore;
   readonly trust?: MqttSourceOptions["trust"];
 }
 

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import type { DocumentStores } from "../../../src/source/document/mqtt-source.ts";
+import type { DocumentStore } from "../../../src/source/document/document-source.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { aWrittenPod, written } from "../../unit/source/desired-arrival.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
@@ -155,7 +155,7 @@ describe("leaving a group", () => {
 
   test("ends the same when the disk does not take the removal", () => {
     const directory = newDirectory();
-    const unwilling = ({ documents }: Store): DocumentStores => ({
+    const unwilling = ({ documents }: Store): DocumentStore => ({
       get: documents.get.bind(documents),
       accept: documents.accept.bind(documents),
       setObserved: documents.setObserved.bind(documents),

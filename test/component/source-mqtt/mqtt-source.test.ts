@@ -8,7 +8,8 @@ import type { DocumentState } from "../../../src/protocol/desired-document.ts";
 import type { SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import { AgentError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { MqttSource, type DocumentStores } from "../../../src/source/document/mqtt-source.ts";
+import { MqttSource } from "../../../src/source/document/mqtt-source.ts";
+import type { DocumentStore } from "../../../src/source/document/document-source.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";
@@ -32,7 +33,7 @@ class Node {
   readonly clock = new VirtualClock();
   readonly source: MqttSource;
 
-  constructor(documents: DocumentStores) {
+  constructor(documents: DocumentStore) {
     const { clock } = this;
     this.source = new MqttSource({
       documents,

@@ -1,5 +1,6 @@
 // Trust on a real store, with real keys: what a node obeys over its whole life, restarts and full disks included.
 
+import { Trust } from "../../../src/trust/trust.ts";
 import { afterEach, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +10,6 @@ import type { SourceSnapshot } from "../../../src/api/pod/desired-pod.ts";
 import { verifyEd25519 } from "../../../src/host/ed25519.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { MqttSource } from "../../../src/source/document/mqtt-source.ts";
-import { Trust } from "../../../src/trust/trust.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { aBundle, aSigner, anEnvelope, signed, type Signer } from "../../fakes/a-signer.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
@@ -17,7 +17,9 @@ import { sha256 } from "../../unit/api/digest.ts";
 import { POD_RULES, aWrittenPod, bytes, written } from "../../unit/source/desired-arrival.ts";
 import { openStore } from "../store/open-store.ts";
 import { temporaryDirectories } from "../store/temporary-directories.ts";
-import type { RootKeys, TrustStore } from "../../../src/protocol/trust-bundle.ts";
+import type { RootKeys } from "../../../src/protocol/trust-bundle.ts";
+
+type TrustStore = Pick<Store["trust"], "read" | "write">;
 
 const newDirectory = temporaryDirectories();
 const DESIRED = "agent/v1/node/pi-1/desired";

@@ -10,18 +10,19 @@ import type {
   LastGoodChanges,
   LastGoodCopies,
   LastGoodKey,
-  LastGoodStore,
   LostGood,
 } from "../../../src/api/pod/last-good.ts";
 import type { DirectoryHint, Files } from "../../../src/host/files.ts";
 import { realFiles } from "../../../src/host/real-files.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { FileSource } from "../../../src/source/file/file-source.ts";
+import { FileSource, type FileSourceOptions } from "../../../src/source/file/file-source.ts";
 import { VirtualClock } from "../../fakes/fake-clock.ts";
 import { sha256 } from "../../unit/api/digest.ts";
 
 /** Longer than any rescan, shorter than two. */
 export const RESCAN = 20_000;
+
+type LastGoodStore = FileSourceOptions["lastGood"];
 
 export class MemoryLastGood implements LastGoodStore {
   readonly saved: LastGoodChanges[] = [];

@@ -14,6 +14,11 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
+/** In quotation marks, for messages. */
+export function quoted(text: string, atMost = 64): string {
+  return JSON.stringify(shortText(text, atMost));
+}
+
 /** Bytes of UTF-8. */
 export function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;

@@ -1,9 +1,11 @@
-// Translates connect options to those of the MQTT library.
+// Options of the MQTT library for one connection: session, will, keep-alive, receive maximum, largest packet. Those of TLS
+// are in tls.ts.
 
 import type { IClientOptions } from "mqtt";
 
 import { withoutUndefined } from "../lib/json.ts";
 import type { ConnectOptions } from "./mqtt-link.ts";
+import { tlsOptions, type TlsOptions } from "./tls.ts";
 
 /** Messages of QoS 1 that the broker may send before an acknowledgement. */
 export const RECEIVE_MAXIMUM = 16;
@@ -12,17 +14,14 @@ export const MAXIMUM_PACKET_SIZE = 256 * 1024;
 /** Largest WebSocket message in bytes; a broker may put several packets into one. */
 const MAXIMUM_FRAME = 1024 * 1024;
 
-/** Options beyond the library's type are passed on to the TLS socket. */
-type LibraryOptions = IClientOptions & {
-  readonly minVersion: "TLSv1.2";
-  readonly session?: Buffer;
-};
+type LibraryOptions = IClientOptions & TlsOptions;
 
 /**
  * One connection without reconnecting, resubscribing or a store that outlives it: the callers decide about all that.
  * `tlsSession`: of an earlier connection, to be resumed.
  */
 export function clientOptions(options: ConnectOptions, tlsSession?: Buffer): LibraryOptions {
+  const tls = tlsOptions(options, tlsSession);
   return {
     clientId: options.clientId,
     clean: options.clean === true,
@@ -36,19 +35,13 @@ export function clientOptions(options: ConnectOptions, tlsSession?: Buffer): Lib
     // The library's cache of all 65,536 packet numbers would use 5 MB permanently.
     writeCache: false,
     ...will(options),
-    minVersion: "TLSv1.2",
-    // For a WebSocket the library passes on only CA, certificate and key of the options above.
-    wsOptions: { maxPayload: MAXIMUM_FRAME, minVersion: "TLSv1.2" },
+    ...tls,
+    wsOptions: { maxPayload: MAXIMUM_FRAME, ...tls.wsOptions },
     // A query in the URL must not override the client id.
     query: {},
     ...withoutUndefined({
       username: options.username,
       password: options.password,
-      ca: options.ca,
-      cert: options.cert,
-      key: options.key,
-      session: tlsSession,
-      ALPNProtocols: options.alpn && [...options.alpn],
     }),
     ...(options.protocolVersion === 5
       ? {

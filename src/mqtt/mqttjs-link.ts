@@ -18,7 +18,7 @@ import type {
 import { ConnectionEnd, MqttjsSession } from "./mqttjs-session.ts";
 import { connectSize, receivedSize, sentSize } from "./packet-bytes.ts";
 import { PacketSizeGuard } from "./packet-size-guard.ts";
-import { TlsTicket } from "./tls.ts";
+import { TlsTicket } from "./tls-session.ts";
 
 const PACKET_TOO_LARGE = 0x95;
 const QOS_NOT_SUPPORTED = 0x9b;

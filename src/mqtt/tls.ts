@@ -1,55 +1,31 @@
-// Performs: resumes TLS sessions, and reads the expiry of certificates.
+// TLS of the connection to the broker: TLS 1.2 or later, the CAs, the client's certificate and key. The broker's
+// certificate is always checked; no field of the configuration relaxes that.
 
-import type { Duplex } from "node:stream";
 import type { ConnectOptions } from "./mqtt-link.ts";
-import { X509Certificate } from "node:crypto";
-import { AgentError, messageOf } from "../lib/errors.ts";
+import { withoutUndefined } from "../lib/json.ts";
 
-/** After this many failed resumptions in a row none is tried again. */
-const GIVE_UP = 2;
-/** A session is resumed only with the same broker and files: a resumed one is not verified again. */
-const SAME = ["url", "ca", "cert", "key"] as const;
+const ALWAYS = { minVersion: "TLSv1.2", rejectUnauthorized: true } as const;
 
-export class TlsTicket {
-  #kept: { readonly options: ConnectOptions; readonly session: Buffer } | undefined;
-  #failures = 0;
-
-  /** For the next handshake; used once. */
-  take(options: ConnectOptions): Buffer | undefined {
-    const kept = this.#kept;
-    this.#kept = undefined;
-    if (options.resumeTls !== true || kept === undefined || this.#failures >= GIVE_UP)
-      return undefined;
-    return SAME.every((key) => options[key] === kept.options[key]) ? kept.session : undefined;
-  }
-
-  /** Keeps the newest session the broker gives on this connection. */
-  watch(stream: Duplex, options: ConnectOptions): void {
-    if (options.resumeTls !== true) return;
-    stream.on("session", (session: Buffer) => (this.#kept = { options, session }));
-  }
-
-  /** Result of an attempt with a session: some servers refuse their own sessions. */
-  used(connected: boolean): void {
-    this.#failures = connected ? 0 : this.#failures + 1;
-  }
+/** Options beyond the MQTT library's type are passed on to the TLS socket. */
+export interface TlsOptions {
+  readonly minVersion: "TLSv1.2";
+  readonly rejectUnauthorized: true;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly session?: Buffer;
+  readonly ALPNProtocols?: string[];
+  readonly wsOptions: Pick<TlsOptions, "minVersion" | "rejectUnauthorized">;
 }
 
-const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
-
-/** When each certificate of the text expires, in ms since 1970 and in their order; AgentError `InvalidCertificate`. */
-export function certificateExpiries(pem: string): readonly number[] {
-  const blocks = pem.match(BLOCK) ?? [];
-  if (blocks.length === 0)
-    throw new AgentError({ reason: "InvalidCertificate", message: "holds no certificate in PEM" });
-  return blocks.map((block) => expiryOf(block));
-}
-
-function expiryOf(block: string): number {
-  try {
-    return Date.parse(new X509Certificate(block).validTo);
-  } catch (error) {
-    const message = `holds a certificate that cannot be read: ${messageOf(error)}`;
-    throw new AgentError({ reason: "InvalidCertificate", message, cause: error });
-  }
+/** Without `ca` the system's CAs count. `session`: of an earlier connection, to be resumed (tls-session.ts). */
+export function tlsOptions(options: ConnectOptions, session?: Buffer): TlsOptions {
+  const { ca, cert, key, alpn } = options;
+  const ALPNProtocols = alpn && [...alpn];
+  return {
+    ...ALWAYS,
+    ...withoutUndefined({ ca, cert, key, session, ALPNProtocols }),
+    // For a WebSocket the library passes on only CA, certificate and key of the options above.
+    wsOptions: ALWAYS,
+  };
 }

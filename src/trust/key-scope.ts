@@ -1,9 +1,6 @@
-// Whom the documents and commands of a signing key may address.
+// Which nodes and groups the documents and commands of a signing key may address, by its `nodes` and `groups`; its `roles`.
 
 import type { SigningKey, SigningRole, PublicKey } from "../protocol/trust-bundle.ts";
-import { shortText } from "../lib/short-text.ts";
-
-const MAX_WORD = 80;
 
 /** A key that is limited to some nodes may sign for no group, and the other way round. */
 export function scopeOf({ nodes, groups }: SigningKey): Pick<SigningKey, "nodes" | "groups"> {
@@ -50,7 +47,3 @@ export type Signer = SigningKey & RootKey;
 
 /** The target of a message: this node, or one of its groups. */
 export type Addressee = { readonly node: string } | { readonly group: string };
-
-export function quoted(text: string): string {
-  return JSON.stringify(shortText(text, MAX_WORD));
-}

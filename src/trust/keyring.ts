@@ -6,7 +6,7 @@ import {
   type RootKeys,
   type TrustRecord,
 } from "../protocol/trust-bundle.ts";
-import { rootKeysOf, signersOf, type Keys } from "./signature-judge.ts";
+import { rootKeysOf, signersOf, type Keys } from "./verify-signature.ts";
 import { digestOf, readSignedMessage } from "../protocol/dsse.ts";
 import type { Sha256 } from "../lib/system-sha256.ts";
 

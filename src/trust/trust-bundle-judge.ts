@@ -6,7 +6,7 @@ import {
   type VerifySignature,
 } from "../protocol/trust-bundle.ts";
 import { digestOf, type SignedEnvelope, readSignedMessage } from "../protocol/dsse.ts";
-import { rootKeysOf, typeError, verifiedBy } from "./signature-judge.ts";
+import { rootKeysOf, typeError, verifiedBy } from "./verify-signature.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
 import { DOCUMENT_LIMITS } from "../api/yaml/text-limits.ts";
 import type { RootKey } from "./key-scope.ts";

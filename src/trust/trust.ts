@@ -10,7 +10,7 @@ import { sameValue } from "../lib/compare.ts";
 import { messageOf } from "../lib/errors.ts";
 import { RefusalMemory } from "./refusal-report.ts";
 import { RefusalLog } from "../lib/refusal-log.ts";
-import { judgeSignature } from "./signature-judge.ts";
+import { judgeSignature } from "./verify-signature.ts";
 import { judgeTrustBundle } from "./trust-bundle-judge.ts";
 import { keyringOf, noTrustedKey, type Keyring } from "./keyring.ts";
 import type { Edges } from "../edges.ts";

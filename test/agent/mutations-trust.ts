@@ -3,7 +3,7 @@
 import type { Mutation } from "./mutations.ts";
 
 const KEY_SCOPE = "src/trust/key-scope.ts";
-const SIGNATURE = "src/trust/signature-judge.ts";
+const SIGNATURE = "src/trust/verify-signature.ts";
 const TRUST = "src/trust/trust.ts";
 const BUNDLE = "src/trust/trust-bundle-judge.ts";
 const DENIALS = "src/command/judge-command.ts";
@@ -35,14 +35,14 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "unsigned documents are accepted although signatures are required",
-    file: "src/trust/open-document.ts",
+    file: "src/trust/authenticate-document.ts",
     search: 'if (!keyring.required) return { type: "Opened", payload: message, digest };',
     replacement:
       'if (!keyring.required || keyring.unusable === undefined) return { type: "Opened", payload: message, digest };',
   },
   {
     name: "unsigned documents are accepted while no key is usable",
-    file: "src/trust/open-document.ts",
+    file: "src/trust/authenticate-document.ts",
     search: 'if (!keyring.required) return { type: "Opened", payload: message, digest };',
     replacement:
       'if (!keyring.required || keyring.unusable !== undefined) return { type: "Opened", payload: message, digest };',
@@ -92,13 +92,13 @@ export const TRUST_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "documents for other nodes are accepted",
-    file: "src/source/document/version.ts",
+    file: "src/source/document/target.ts",
     search: "else if (target.node !== undefined && target.node !== address.node)",
     replacement: 'else if (target.node !== undefined && address.node === "")',
   },
   {
     name: "documents for other fleets are accepted",
-    file: "src/source/document/version.ts",
+    file: "src/source/document/target.ts",
     search: "if (target.fleet !== undefined && fleet !== undefined && target.fleet !== fleet)",
     replacement: 'if (target.fleet !== undefined && fleet === "")',
   },

@@ -7,7 +7,7 @@ import { isEnvelope, payloadTypeOf, readSignedEnvelope } from "../../protocol/ds
 import { topicFor } from "../../protocol/mqtt-topics.ts";
 import { CliError, UsageError, invalidInput } from "../../cli/cli-error.ts";
 import type { Terminal } from "../../cli/terminal.ts";
-import { rootKeysOf, verifiedBy } from "../../trust/signature-judge.ts";
+import { rootKeysOf, verifiedBy } from "../../trust/verify-signature.ts";
 import { verifyEd25519 } from "../../host/ed25519.ts";
 import { writtenBundle } from "./bundle-form.ts";
 import { HIGHEST_VERSION } from "../document/next-version.ts";

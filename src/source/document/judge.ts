@@ -26,10 +26,15 @@ import { forbiddenByPolicy, type PodRules } from "../policy/pod-policy.ts";
 import { documentRejections, refusal, refusalFor, type DocumentRefusal } from "./refusal.ts";
 import { unmetRequirements, type NodeFacts } from "./requirements.ts";
 import { digestOf } from "../../protocol/dsse.ts";
-import { openDocument, type OpenedDocument, type Trusted } from "../../trust/open-document.ts";
-import { documentOf, judgeAge, judgeTarget, judgeVersion, type VersionVerdict } from "./version.ts";
+import {
+  openDocument,
+  type OpenedDocument,
+  type Trusted,
+} from "../../trust/authenticate-document.ts";
+import { judgeAge, judgeVersion, type VersionVerdict } from "./version.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
 import { reportedSource } from "../../protocol/wire-text.ts";
+import { documentOf, judgeTarget } from "./target.ts";
 
 /** What judging depends on, whatever the message and the moment. */
 export interface JudgeRules {

@@ -10,8 +10,8 @@ import type { FieldError } from "../../lib/result.ts";
 import { desiredDocument, readCheckpoint } from "./decode.ts";
 import { documentRejections } from "./refusal.ts";
 import { decodeResources } from "./resources.ts";
-import { documentOf } from "./version.ts";
 import type { Sha256 } from "../../lib/system-sha256.ts";
+import { documentOf } from "./target.ts";
 
 export interface RestoredDocument {
   readonly document: DesiredDocument;

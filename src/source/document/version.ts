@@ -1,67 +1,16 @@
-// Whether a document is meant for this topic, whether it is newer than the accepted one, which one it supersedes, and
-// whether it has expired.
+// The version of a document, `epoch` and `generation`: whether it is newer than the accepted one, which one it supersedes,
+// and whether it has expired.
 
-import {
-  type AcceptedDocument,
-  type DocumentAddress,
-  groupOf,
-  type DocumentVersion,
-  type DocumentState,
+import type {
+  AcceptedDocument,
+  DocumentVersion,
+  DocumentState,
 } from "../../protocol/desired-document.ts";
-import type { FieldError } from "../../lib/result.ts";
-import type { DesiredState, DocumentOf, Target } from "../../protocol/desired-state.ts";
+import type { DesiredState } from "../../protocol/desired-state.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import { withoutUndefined } from "../../lib/json.ts";
-import { shortText } from "../../lib/short-text.ts";
+import { quoted } from "../../lib/short-text.ts";
 import { rfc3339 } from "../../lib/clock.ts";
-
-export interface TargetRules {
-  /** `mqtt.fleet`; undefined = any. */
-  readonly fleet: string | undefined;
-  /** A signed document must name its target; an unsigned one without a target is for its topic. */
-  readonly isSigned: boolean;
-}
-
-/** Every way in which the target differs from the topic's. */
-export function judgeTarget(
-  target: Target,
-  address: DocumentAddress,
-  { fleet, isSigned }: TargetRules,
-): readonly FieldError[] {
-  const group = groupOf(address);
-  const isNamed = target.node !== undefined || target.group !== undefined;
-  if (isSigned && !isNamed) return [unnamed(address)];
-  const wrong: FieldError[] = [];
-  const miss = (key: keyof Target, message: string): void => {
-    wrong.push({ path: `target.${key}`, code: "OtherTarget", message });
-  };
-  if (target.node !== undefined && group !== undefined)
-    miss("node", `this is the topic of group ${group}; write target: {group: ${group}}`);
-  else if (target.node !== undefined && target.node !== address.node)
-    miss(
-      "node",
-      `is for ${quoted(target.node)}, this is ${address.node}; publish it to that node's topic`,
-    );
-  if (target.group !== undefined && target.group !== group)
-    miss(
-      "group",
-      `is for ${quoted(target.group)}, this is ${group ?? `the topic of node ${address.node}`}; publish it to that group's topic`,
-    );
-  if (target.fleet !== undefined && fleet !== undefined && target.fleet !== fleet)
-    miss("fleet", `is for ${quoted(target.fleet)}, this node belongs to ${quoted(fleet)}`);
-  return wrong;
-}
-
-function unnamed(address: DocumentAddress): FieldError {
-  const group = groupOf(address);
-  const own = group === undefined ? `node: ${address.node}` : `group: ${group}`;
-  const message = `a signed document must name whom it is for, so that it counts nowhere else; write target: {${own}}`;
-  return { path: "target", code: "Required", message };
-}
-
-export function documentOf(address: Pick<DocumentAddress, "source">): DocumentOf {
-  return groupOf(address) === undefined ? "node" : "group";
-}
 
 type ArrivedVersion = Pick<DesiredState, "epoch" | "previousEpoch" | "generation"> &
   Pick<DocumentVersion, "digest">;
@@ -127,10 +76,6 @@ export function judgeAge(
 function epochConflict(arrived: ArrivedVersion, stored: AcceptedDocument): VersionVerdict {
   const message = `EpochConflict: epoch ${quoted(arrived.epoch)} does not follow the accepted epoch ${quoted(stored.epoch)} (generation ${stored.generation}); name that one as previousEpoch, signed by a root key, or run "agent trust reset" on the node`;
   return { code: 409, message };
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(shortText(text, 64));
 }
 
 /** The version that `next` supersedes. `hasFailed`: `before` was judged and has failed. undefined = `before` had come to an

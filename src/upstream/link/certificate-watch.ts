@@ -5,9 +5,9 @@ import type { MqttConfig } from "../../config/config.ts";
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import type { Edges } from "../../edges.ts";
 import { messageOf } from "../../lib/errors.ts";
-import { certificateExpiries } from "../../mqtt/tls.ts";
+import { certificateExpiries } from "../../mqtt/parse-certificates.ts";
 import { readText } from "./broker-options.ts";
-import { certificateConditions, type CertificateFile } from "./certificate-conditions.ts";
+import { certificateConditions, type CertificateFile } from "./certificate-expiry.ts";
 
 interface CertificateWatchOptions extends Pick<
   Edges,

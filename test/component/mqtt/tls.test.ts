@@ -6,7 +6,7 @@ import { connect, createServer, type Server, type TlsOptions } from "node:tls";
 
 import type { ConnectOptions } from "../../../src/mqtt/mqtt-link.ts";
 import { MqttjsLink } from "../../../src/mqtt/mqttjs-link.ts";
-import { certificateExpiries } from "../../../src/mqtt/tls.ts";
+import { certificateExpiries } from "../../../src/mqtt/parse-certificates.ts";
 import { CertificateAuthority, type KeyPair } from "../../harness/certificates.ts";
 import { connectTo, outcome } from "./link-client.ts";
 import { Mosquitto } from "./mosquitto.ts";

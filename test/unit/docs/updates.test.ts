@@ -29,7 +29,7 @@ function table(heading: string): ReadonlyMap<string, string> {
 
 test("the table of the policy has every field with its default", () => {
   const defaults = Object.entries(DEFAULT_POLICY).map(([key, value]): [string, string] => [
-    key,
+    `policy.${key}`,
     String(value),
   ]);
   expect(table("The policy of a document")).toEqual(new Map(defaults));

@@ -1,4 +1,4 @@
-// Which signatures on a message count: verified with the keys in force, inside role and scope.
+// Verifies the signatures of a message: which of them count, with the keys in force, inside role and scope.
 
 import {
   keyIdOf,
@@ -13,14 +13,8 @@ import type {
   SigningRole,
   VerifySignature,
 } from "../protocol/trust-bundle.ts";
-import {
-  scopeOf,
-  scopeError,
-  type RootKey,
-  type Signer,
-  type Addressee,
-  quoted,
-} from "./key-scope.ts";
+import { scopeOf, scopeError, type RootKey, type Signer, type Addressee } from "./key-scope.ts";
+import { quoted } from "../lib/short-text.ts";
 import type { Sha256 } from "../lib/system-sha256.ts";
 
 /** The keys in force. */
@@ -46,6 +40,7 @@ export type SignatureVerdict =
   | { readonly type: "Refused"; readonly message: string };
 
 const NAMED = 4;
+const MAX_TYPE = 80;
 
 export function rootKeysOf(keys: readonly PublicKey[], sha256: Sha256): readonly RootKey[] {
   return keys.map((pub) => ({ id: keyIdOf(pub, sha256), pub }));
@@ -87,7 +82,7 @@ function refused(message: string): SignatureVerdict {
 export function typeError({ payloadType }: SignedEnvelope, kind: SignedKind): string | undefined {
   const expected = payloadTypeOf(kind);
   if (payloadType === expected) return undefined;
-  return `the payload type is ${quoted(payloadType)}, must be ${quoted(expected)}; sign it as that`;
+  return `the payload type is ${quoted(payloadType, MAX_TYPE)}, must be ${quoted(expected, MAX_TYPE)}; sign it as that`;
 }
 
 /** The keys that made one of the signatures. */

@@ -1,4 +1,4 @@
-// Whether a document may be parsed: checks its envelope and signature first.
+// Whether a document, signed or unsigned, is authentic: checks its envelope and signature before anything of it is parsed.
 
 import {
   type AcceptedDocument,
@@ -11,7 +11,7 @@ import {
   type SignedEnvelope,
   readSignedMessage,
 } from "../protocol/dsse.ts";
-import { judgeSignature } from "./signature-judge.ts";
+import { judgeSignature } from "./verify-signature.ts";
 import { noTrustedKey, type Keyring } from "./keyring.ts";
 import type { VerifySignature } from "../protocol/trust-bundle.ts";
 import type { Addressee } from "./key-scope.ts";

@@ -1,4 +1,4 @@
-// Decides which certificates of the connection to the broker need attention, as conditions.
+// Which certificates of the connection to the broker have expired, expire soon or cannot be read, as conditions.
 
 import type { NodeCondition } from "../../api/v1/pod-status.ts";
 import { rfc3339 } from "../../lib/clock.ts";

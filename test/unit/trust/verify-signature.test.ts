@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 
-import { judgeSignature, rootKeysOf } from "../../../src/trust/signature-judge.ts";
+import { judgeSignature, rootKeysOf } from "../../../src/trust/verify-signature.ts";
 import { aSigner, anEnvelope, signed } from "../../fakes/a-signer.ts";
 import { sha256 } from "../api/digest.ts";
 import { bytes } from "../source/desired-arrival.ts";

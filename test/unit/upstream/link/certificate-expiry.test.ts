@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import {
   certificateConditions,
   type CertificateFile,
-} from "../../../../src/upstream/link/certificate-conditions.ts";
+} from "../../../../src/upstream/link/certificate-expiry.ts";
 
 const NOW = Date.parse("2026-11-21T08:00:00Z");
 const DAY = 86_400_000;

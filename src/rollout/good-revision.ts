@@ -10,6 +10,7 @@ import {
   writeObject,
   type LocalObject,
   type LocalObjects,
+  objectsBy,
 } from "../api/v1/object/local-object.ts";
 import { NODE_CONFIG_MAP } from "../api/pod/node-object.ts";
 import { referencesOf } from "../api/pod/object-references.ts";
@@ -60,23 +61,11 @@ export function readGoodCopy(
 
 /** What a pod finds that runs a good revision again: ConfigMaps and Secrets as of then, claims as of now. */
 export function pinnedObjects({ objects }: GoodPod, live: LocalObjects): LocalObjects {
-  const find = (kind: LocalObject["kind"], namespace: string, name: string) =>
-    objects.get(`${kind} ${namespace}/${name}`);
-  return {
-    configMap: (namespace, name) => {
-      if (name === NODE_CONFIG_MAP) return live.configMap(namespace, name);
-      const object = find("ConfigMap", namespace, name);
-      return object?.kind === "ConfigMap" ? object : undefined;
-    },
-    secret: (namespace, name) => {
-      const object = find("Secret", namespace, name);
-      return object?.kind === "Secret" ? object : undefined;
-    },
-    claim: (namespace, name) => {
-      const object = live.claim(namespace, name) ?? find("PersistentVolumeClaim", namespace, name);
-      return object?.kind === "PersistentVolumeClaim" ? object : undefined;
-    },
-  };
+  return objectsBy((key, of) => {
+    const isOfNode = of.kind === "ConfigMap" && of.name === NODE_CONFIG_MAP;
+    const isLive = isOfNode || of.kind === "PersistentVolumeClaim";
+    return (isLive ? findObject(live, of) : undefined) ?? objects.get(key);
+  });
 }
 
 interface GoodPodsOptions {

@@ -3,9 +3,8 @@
 import {
   objectKey,
   type DesiredObject,
-  type LocalObject,
-  type LocalObjectKind,
   type LocalObjects,
+  objectsBy,
 } from "../api/v1/object/local-object.ts";
 import { NODE_CONFIG_MAP, nodeConfigMap, type NodeIdentity } from "../api/pod/node-object.ts";
 import { mayUse, type Reader } from "./object-access.ts";
@@ -58,29 +57,15 @@ export class ObjectIndex {
 
   /** The objects that the pod `reader` may use. */
   for(reader: Reader): LocalObjects {
-    const find = (kind: LocalObjectKind, name: string): LocalObject | undefined => {
-      const desired = this.#byKey.get(`${kind} ${name}`);
+    return objectsBy((key, of) => {
+      // It exists in every namespace.
+      if (of.kind === "ConfigMap" && of.name === NODE_CONFIG_MAP) {
+        this.#askedOfNode.add(of.namespace);
+        return nodeConfigMap(this.#node(), of.namespace);
+      }
+      const desired = this.#byKey.get(key);
       return desired !== undefined && mayUse(reader, desired) ? desired.object : undefined;
-    };
-    return {
-      configMap: (namespace, name) => {
-        // It exists in every namespace.
-        if (name === NODE_CONFIG_MAP) {
-          this.#askedOfNode.add(namespace);
-          return nodeConfigMap(this.#node(), namespace);
-        }
-        const object = find("ConfigMap", `${namespace}/${name}`);
-        return object?.kind === "ConfigMap" ? object : undefined;
-      },
-      secret: (namespace, name) => {
-        const object = find("Secret", `${namespace}/${name}`);
-        return object?.kind === "Secret" ? object : undefined;
-      },
-      claim: (namespace, name) => {
-        const object = find("PersistentVolumeClaim", `${namespace}/${name}`);
-        return object?.kind === "PersistentVolumeClaim" ? object : undefined;
-      },
-    };
+    });
   }
 
   #differs(key: string, before: ReadonlyMap<string, DesiredObject>): boolean {

@@ -1,4 +1,4 @@
-// What tests look up in a store beside what the agent asks it.
+// Queries of a store that only tests make.
 
 import type { AcceptedDocument } from "../../src/protocol/desired-document.ts";
 import type { Documents } from "../../src/store/document/documents.ts";

@@ -58,9 +58,9 @@ function oneByOne(
   { node, admissionRank, occupants, isOver }: AdmissionOptions,
 ): Admitted {
   const runs = (pod: DesiredPod): boolean => admissionRank(pod) === 0;
-  const without = (room: Room, { uid, pod }: DesiredPod): Room =>
+  const occupied = (room: Room, { uid, pod }: DesiredPod): Room =>
     isOver(uid) ? room : withPod(room, pod);
-  let taken = [...occupants, ...inOrder.filter(runs)].reduce(without, EMPTY_ROOM);
+  let taken = [...occupants, ...inOrder.filter(runs)].reduce(occupied, EMPTY_ROOM);
   const admitted: Admitted = { refusals: new Map(), held: new Set() };
   const owners: DesiredPod[] = [];
   for (const desired of inOrder) {
@@ -70,7 +70,7 @@ function oneByOne(
     if (unfit !== undefined) hold(desired, unfit, admitted);
     else if (conflict === undefined) {
       owners.push(desired);
-      taken = without(taken, desired);
+      taken = occupied(taken, desired);
     } else if (outranks(conflict.owner.source, source))
       admitted.refusals.set(desired, rejectionOf(desired, pod, portTaken(conflict)));
     else hold(desired, portTaken(conflict), admitted);

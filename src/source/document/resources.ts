@@ -137,7 +137,7 @@ export function conflictsAmong(
     return [rejectionIn(address, pod, why)];
   });
   const duplicates = repeats.map(({ item: { pod } }) =>
-    rejectionIn(address, pod, standsTwice("DuplicatePod", podName(pod))),
+    rejectionIn(address, pod, duplicateError("DuplicatePod", podName(pod))),
   );
   return [...duplicates, ...conflicts];
 }
@@ -158,12 +158,12 @@ export function refusedAmong(
     return errors.map((error) => rejectionIn(address, object, error));
   });
   const duplicates = repeats.map(({ item: { object } }) =>
-    rejectionIn(address, object, standsTwice("DuplicateObject", objectKey(object))),
+    rejectionIn(address, object, duplicateError("DuplicateObject", objectKey(object))),
   );
   return [...duplicates, ...refused];
 }
 
-function standsTwice(code: string, what: string): FieldError {
+function duplicateError(code: string, what: string): FieldError {
   const message = `${what} stands twice in the document; give one of them another name`;
   return { code, path: "metadata.name", message };
 }

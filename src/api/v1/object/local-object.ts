@@ -23,17 +23,41 @@ export interface LocalObjects {
   claim(namespace: string, name: string): PersistentVolumeClaim | undefined;
 }
 
-/** For pods that refer to nothing. */
-export const NO_OBJECTS: LocalObjects = {
-  configMap: () => undefined,
-  secret: () => undefined,
-  claim: () => undefined,
-};
+interface ObjectName {
+  readonly kind: LocalObjectKind;
+  readonly namespace: string;
+  readonly name: string;
+}
 
 /** `ConfigMap default/name`: unique among the objects of a node. */
 export function objectKey({ kind, metadata }: LocalObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
+
+/** Objects that are looked up by key; what is found under the key of another kind does not count. */
+export function objectsBy(
+  find: (key: string, of: ObjectName) => LocalObject | undefined,
+): LocalObjects {
+  const look = (kind: LocalObjectKind, namespace: string, name: string): LocalObject | undefined =>
+    find(`${kind} ${namespace}/${name}`, { kind, namespace, name });
+  return {
+    configMap: (namespace, name) => {
+      const object = look("ConfigMap", namespace, name);
+      return object?.kind === "ConfigMap" ? object : undefined;
+    },
+    secret: (namespace, name) => {
+      const object = look("Secret", namespace, name);
+      return object?.kind === "Secret" ? object : undefined;
+    },
+    claim: (namespace, name) => {
+      const object = look("PersistentVolumeClaim", namespace, name);
+      return object?.kind === "PersistentVolumeClaim" ? object : undefined;
+    },
+  };
+}
+
+/** For pods that refer to nothing. */
+export const NO_OBJECTS: LocalObjects = objectsBy(() => undefined);
 
 /** The object as a manifest that reads as the same object. */
 export function writeObject(object: LocalObject): unknown {
@@ -48,10 +72,7 @@ export function writeObject(object: LocalObject): unknown {
 }
 
 /** Of any kind; undefined = it is not there, or not for the pod that looks. */
-export function findObject(
-  objects: LocalObjects,
-  of: { readonly kind: LocalObjectKind; readonly namespace: string; readonly name: string },
-): LocalObject | undefined {
+export function findObject(objects: LocalObjects, of: ObjectName): LocalObject | undefined {
   switch (of.kind) {
     case "ConfigMap":
       return objects.configMap(of.namespace, of.name);

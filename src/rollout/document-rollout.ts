@@ -13,11 +13,8 @@ import type { Store } from "../store/store.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
 import { GoodPods, goodCopy, pinnedObjects, type GoodPod } from "./good-revision.ts";
 import {
-  isSameGood,
   paused,
   planRollout,
-  released,
-  stepByDisk,
   unattended,
   type PodOnRollout,
   type RolloutStep,
@@ -32,8 +29,11 @@ import {
 } from "./pods-to-run.ts";
 import type { PodsOnNode, PodsOnNodeOptions } from "./pods-on-node.ts";
 import type { UpstreamFacts } from "./require-upstream.ts";
-import { trialFacts, withStrategy } from "./trial.ts";
 import type { UpdateHolds } from "./update-holds.ts";
+import { withStrategy, trialFacts } from "./trial-facts.ts";
+import { forgetBad } from "./bad-revisions.ts";
+import { isSameGood } from "./checkpoint.ts";
+import { stepByDisk } from "./full-disk.ts";
 
 /** The checkpoint. What `save` has returned from is on the disk; when it throws, nothing is. */
 export type RolloutStore = Pick<Store["rollouts"], "of" | "copy" | "save" | "forget">;
@@ -124,7 +124,7 @@ export class DocumentRollout {
   /** `agent release`: tries again what has failed. */
   release(name: string): void {
     const state = this.#states.get(name);
-    if (state !== undefined) this.#states.set(name, released(state));
+    if (state !== undefined) this.#states.set(name, forgetBad(state));
   }
 
   /** Looks at all pods. To be called again whenever one of them, or what they read, has changed. */

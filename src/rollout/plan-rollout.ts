@@ -1,21 +1,20 @@
 // What the pods of one document do next, each by itself or all together: try the new revision, roll back, or wait.
 
-import {
-  NO_ROLLOUT,
-  type BadRevision,
-  type Failure,
-  type OnFailure,
-  type Revision,
-  type RolloutStatus,
-  type RolloutState,
-  type Trial,
-  type WantedRevision,
+import type {
+  Failure,
+  OnFailure,
+  RolloutStatus,
+  RolloutState,
+  WantedRevision,
 } from "../api/pod/rollout.ts";
 import type { UpdatePolicy } from "../api/pod/update-policy.ts";
 import type { Monotonic } from "../lib/clock.ts";
 import { withoutUndefined } from "../lib/json.ts";
-import { sameValue } from "../lib/compare.ts";
-import { elapsedOf, judgeTrial, type Judgement, type TrialFacts } from "./trial.ts";
+import { judgeTrial, type Judgement } from "./trial.ts";
+import { elapsedOf } from "./progress-deadline.ts";
+import type { TrialFacts } from "./trial-facts.ts";
+import { withoutBad, withBad } from "./bad-revisions.ts";
+import { mustSave, CHECKPOINT_MS } from "./checkpoint.ts";
 
 export interface PodOnRollout {
   /** `namespace/name`. */
@@ -42,10 +41,6 @@ export interface RolloutStep {
   readonly reviewAt: Monotonic | undefined;
 }
 
-/** Bad revisions of each pod. */
-const REMEMBERED = 5;
-/** How far the trial's clock on the disk may lag behind. */
-const CHECKPOINT_MS = 60_000;
 const NOT_ALONE: Failure = {
   reason: "AtomicUpdate",
   message: "another pod of the document has failed, and the document is atomic",
@@ -68,24 +63,6 @@ export function planRollout(
   });
 }
 
-/** What may be done of a step while nothing can be written: only what is on the disk already, so that a power cut loses
- * no decision. */
-export function stepByDisk(
-  step: RolloutStep,
-  wanted: Revision,
-  saved: RolloutState | undefined,
-): RolloutStep {
-  // A rollback to a revision that is on the disk is decided again after a power cut.
-  if (step.run === "Good" && saved?.good?.revision === step.state.good?.revision) return step;
-  const run = runByDisk(wanted, saved);
-  return step.run === run ? step : { ...step, run, status: { type: "OnTrial" } };
-}
-
-function runByDisk(wanted: Revision, saved: RolloutState | undefined): "Wanted" | "Good" {
-  if (saved?.good === undefined || saved.good.revision === wanted) return "Wanted";
-  return saved.trial?.revision === wanted ? "Wanted" : "Good";
-}
-
 /** As a new process finds it: time without an agent does not count for a trial that had not begun. */
 export function unattended(state: RolloutState): RolloutState {
   const { trial } = state;
@@ -101,13 +78,6 @@ export function paused(state: RolloutState, now: Monotonic): RolloutState {
     ...state,
     trial: { ...trial, elapsedMs: elapsedOf(trial, now), at: now, counts: false },
   };
-}
-
-/** Forgets bad revisions and a failed trial, so that they are tried again. */
-export function released(state: RolloutState): RolloutState {
-  const { trial, good } = state;
-  const goesOn = trial?.failed === undefined ? trial : undefined;
-  return { ...withoutUndefined({ good, trial: goesOn }), bad: [] };
 }
 
 interface Judged {
@@ -155,7 +125,7 @@ function settle(pod: PodOnRollout, judgement: Judgement, onFailure: OnFailure): 
   const common = { name, reviewAt: undefined };
   switch (judgement.type) {
     case "Good": {
-      const next = { good: facts.wanted, bad: bad.filter((one) => !isOf(one, facts)) };
+      const next = { good: facts.wanted, bad: withoutBad(bad, facts.wanted) };
       return { ...common, run: "Wanted", status: { type: "Good" }, state: next };
     }
     case "Held": {
@@ -199,15 +169,11 @@ function failed(
 ): Settled {
   const { good, bad } = state;
   if (onFailure === "rollback" && good !== undefined) {
-    const remembered = [
-      ...bad.filter((one) => !isOf(one, facts)),
-      { ...facts.wanted, ...why },
-    ].slice(-REMEMBERED);
     return {
       name,
       run: "Good",
       status: { type: "RolledBack", why, isKnownBad: false },
-      state: { good, bad: remembered },
+      state: { good, bad: withBad(bad, facts.wanted, why) },
       reviewAt: undefined,
     };
   }
@@ -223,34 +189,4 @@ function failed(
 
 function failure(why: Failure): RolloutStatus {
   return { type: "Failed", why };
-}
-
-function isOf({ revision }: BadRevision, { wanted }: TrialFacts): boolean {
-  return revision === wanted.revision;
-}
-
-/** Only a trial's clock may lag behind on the disk. */
-function mustSave(state: RolloutState, saved: RolloutState | undefined): boolean {
-  if (saved === undefined) return state.good !== undefined || state.trial !== undefined;
-  if (!isSameGood(state, saved) || !sameValue(state.bad, saved.bad)) return true;
-  const { trial } = state;
-  if (trial === undefined || saved.trial === undefined) return trial !== saved.trial;
-  return differs(trial, saved.trial);
-}
-
-function differs(trial: Trial, saved: Trial): boolean {
-  if (trial.revision !== saved.revision || trial.generation !== saved.generation) return true;
-  if (trial.started !== saved.started || trial.failed?.reason !== saved.failed?.reason) return true;
-  if (trial.bootId !== saved.bootId) return true;
-  // After a failure the clock has no effect.
-  if (trial.failed !== undefined) return false;
-  return trial.elapsedMs - saved.elapsedMs >= CHECKPOINT_MS;
-}
-
-/** Whether what was good last is the same. */
-export function isSameGood(
-  { good: a }: RolloutState,
-  { good: b }: RolloutState = NO_ROLLOUT,
-): boolean {
-  return a?.revision === b?.revision && a?.generation === b?.generation;
 }

@@ -12,7 +12,7 @@ import type { WrittenPods } from "../source/written-pods.ts";
 import type { StatusManager } from "../status/status-manager.ts";
 import { configFreshness, type ConfigFreshness } from "./config-freshness.ts";
 import { podHealth, type PodHealth } from "./pod-health.ts";
-import type { PodProgress } from "./trial.ts";
+import type { PodProgress } from "./trial-facts.ts";
 
 export interface PodsOnNodeOptions {
   readonly clock: Pick<Clock, "monotonic">;

@@ -4,8 +4,10 @@
 //   1. A source publishes a snapshot with a new document: `setSnapshot` keeps it.
 //   2. `review` asks each document's rollout (document-rollout.ts) for its next step:
 //      - pods-on-node.ts and pod-health.ts read how each pod does,
-//      - trial.ts adds the policy and judges the new revision of each pod: good, failed, held, known bad or on trial,
-//      - plan-rollout.ts decides what each pod runs next and what the disk has to hold first,
+//      - trial-facts.ts adds the policy, and trial.ts judges the new revision of each pod: good, failed
+//        (progress-deadline.ts), held, known bad (bad-revisions.ts) or on trial,
+//      - plan-rollout.ts decides what each pod runs next, checkpoint.ts what the disk has to hold first, and full-disk.ts
+//        what may happen when it cannot,
 //      - pods-to-run.ts turns that into the pods that may run by now, old ones until the new ones are there.
 //   3. `effective` replaces the snapshot's pods by those. What runs a good revision again finds its objects and images
 //      of then (`objectsOf`, `imageOf`, good-revision.ts).

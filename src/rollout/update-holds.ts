@@ -6,13 +6,13 @@ import { allContainers, podName, type NamedPod, type Pod } from "../api/v1/pod.t
 import { holdsUpgrade, lockVolumeOf } from "../api/pod/update-annotations.ts";
 import { rfc3339, type Clock, type Monotonic } from "../lib/clock.ts";
 import type { WorkerRegistry } from "../podworkers/pods.ts";
-import type { PodProgress } from "./trial.ts";
 import type { WrittenPods } from "../source/written-pods.ts";
 import type { Holds } from "../store/pod-records.ts";
 import { newestContainer } from "../api/pod/observed-pod.ts";
 import type { Files } from "../host/files.ts";
 import type { PodCache } from "../pleg/pod-cache.ts";
 import { emptyDirPath } from "../volume/volume-directory.ts";
+import type { PodProgress } from "./trial-facts.ts";
 
 interface UpdateHoldsOptions {
   readonly clock: Clock;

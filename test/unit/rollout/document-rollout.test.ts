@@ -5,11 +5,11 @@ import type { GoodCopy, RolloutState } from "../../../src/api/pod/rollout.ts";
 import { DocumentRollout, type RolloutStore } from "../../../src/rollout/document-rollout.ts";
 import type { RolloutDocument } from "../../../src/rollout/pods-to-run.ts";
 import { DEFAULT_POLICY } from "../../../src/api/pod/update-policy.ts";
-import type { TrialHealth, PodProgress } from "../../../src/rollout/trial.ts";
 import type { UpstreamFacts } from "../../../src/rollout/require-upstream.ts";
 import { localObjects, type WrittenObjects } from "../../fakes/local-objects.ts";
 import { sha256 } from "../api/digest.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import type { TrialHealth, PodProgress } from "../../../src/rollout/trial-facts.ts";
 
 const SOURCE = "mqtt:node" as const;
 const CONTEXT = { ref: "topic", nodeName: "pi-1", sha256 };

@@ -4,11 +4,11 @@ import fc from "fast-check";
 import { NO_ROLLOUT, type RolloutState } from "../../../src/api/pod/rollout.ts";
 import {
   planRollout,
-  released,
   type RolloutPolicy,
   type RolloutStep,
 } from "../../../src/rollout/plan-rollout.ts";
-import type { TrialFacts, TrialHealth } from "../../../src/rollout/trial.ts";
+import type { TrialFacts, TrialHealth } from "../../../src/rollout/trial-facts.ts";
+import { forgetBad } from "../../../src/rollout/bad-revisions.ts";
 
 const OLD = { revision: "old", generation: 1 };
 const NEW = { revision: "new", generation: 2 };
@@ -181,7 +181,7 @@ describe("a revision that has failed", () => {
   });
 
   test("is tried again when it is released, or when it is another one", () => {
-    expect(saidOf(step(released(BAD)))).toBe("Wanted: OnTrial");
+    expect(saidOf(step(forgetBad(BAD)))).toBe("Wanted: OnTrial");
     expect(saidOf(step(BAD, { wanted: { revision: "newer", generation: 3 } }))).toBe(
       "Wanted: OnTrial",
     );

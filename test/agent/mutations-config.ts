@@ -70,7 +70,7 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "an empty object and a missing object have different digests",
-    file: "src/api/pod/object-references.ts",
+    file: "src/api/pod/config-inputs.ts",
     search: "    const files = filesOf(lookUp(KINDS[type], name) ?? {}, items);\n",
     replacement: `    const content = lookUp(KINDS[type], name);
     if (content === null) return { gone: "" };
@@ -193,14 +193,14 @@ export const CONFIG_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "claims are created although their disk is not mounted",
-    file: "src/volume/claims.ts",
+    file: "src/volume/claim-directory.ts",
     search: "if (!claimRootMustBeMount || mounts.isMountPoint(this.#root)) return path;",
     replacement:
       "if (!claimRootMustBeMount || !mounts.isMountPoint(`${this.#root}/.`)) return path;",
   },
   {
     name: "a claim is recreated for each pod",
-    file: "src/volume/claims.ts",
+    file: "src/volume/claim-directory.ts",
     search: "if (!this.#isDirectory(path)) this.#finish(parent, path);",
     replacement: "this.#options.files.removeTree(path);\n    this.#finish(parent, path);",
   },

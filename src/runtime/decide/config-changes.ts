@@ -2,7 +2,8 @@
 
 import { canonicalJson } from "../../lib/json.ts";
 import { findObject, type LocalObjects } from "../../api/v1/object/local-object.ts";
-import { configInputs, referencesOf } from "../../api/pod/object-references.ts";
+import { configInputs } from "../../api/pod/config-inputs.ts";
+import { referencesOf } from "../../api/pod/object-references.ts";
 import { allContainers, type Pod } from "../../api/v1/pod.ts";
 import { resolveEnvironment } from "../cri-config/environment.ts";
 import { requireParts } from "../cri-config/volume-parts.ts";

@@ -12,11 +12,10 @@
 
 import type { DesiredState } from "../api/pod/desired-pod.ts";
 import type { PodUID } from "../api/v1/pod.ts";
-import type { Edges } from "../edges.ts";
-import { Alarm } from "../lib/alarm.ts";
 import { Latest } from "../lib/mailbox.ts";
 import { EventRecorder } from "../node/event-recorder.ts";
 import { Housekeeping } from "../node/housekeeping.ts";
+import { IdleMemory } from "../node/idle-memory.ts";
 import { NodeAddresses } from "../node/node-facts.ts";
 import { NodeView, type NodeViewOptions } from "../node/node-view.ts";
 import { Redactor } from "../node/redact.ts";
@@ -24,7 +23,7 @@ import { RuntimeWatch } from "../pleg/runtime-watch.ts";
 import { noPods } from "../podworkers/pods.ts";
 import { NO_FLEET_FACTS } from "../protocol/groups.ts";
 import { UpstreamPort } from "../upstream/upstream.ts";
-import { Claims } from "../volume/claims.ts";
+import { Claims } from "../volume/claim-directory.ts";
 import { Volumes } from "../volume/volume-manager.ts";
 import { buildDesiredState, type NodeDesiredState } from "./build-desired-state.ts";
 import { buildNodePods, buildLifecycle, type PodRunner } from "./build-pods.ts";
@@ -38,9 +37,6 @@ export type AgentOptions = Pick<
   "edges" | "config" | "version" | "nodeName" | "conditions"
 >;
 
-/** A burst (the start, many pods at once) leaves free memory behind; after so long without a change it is over. */
-const IDLE_MS = 15_000;
-
 interface Loop {
   run(signal: AbortSignal): Promise<void>;
 }
@@ -52,7 +48,7 @@ export class Agent {
   readonly #events: EventRecorder;
   readonly #sources: Sources;
   readonly #view: NodeView;
-  readonly #idle: Alarm;
+  readonly #idle: IdleMemory;
   readonly #loops: readonly Loop[];
 
   constructor(options: AgentOptions) {
@@ -66,7 +62,7 @@ export class Agent {
     const addresses = new NodeAddresses(edges);
     const fleet = new Latest(NO_FLEET_FACTS);
     const pods = noPods();
-    this.#idle = new Alarm(edges.clock, () => trimMemory(edges));
+    this.#idle = new IdleMemory(edges);
 
     const { redact } = redactor;
     const events = new EventRecorder({ ...node, redact, onFlushed: upstream.wake });
@@ -118,7 +114,7 @@ export class Agent {
         if (desired.state.held.size > 0) loop.roomChanged();
       },
       onStatusChanged: (uid) => {
-        this.#idle.after(IDLE_MS);
+        this.#idle.changed();
         if (rollouts.concerns(uid)) loop.review();
         upstream.changed();
       },
@@ -187,7 +183,7 @@ export class Agent {
     const { trust, documents } = this.#sources;
     this.#events.started(this.#version);
     documents?.start();
-    this.#idle.after(IDLE_MS);
+    this.#idle.changed();
     try {
       await Promise.all(this.#loops.map((loop) => loop.run(this.#stop.signal)));
     } finally {
@@ -227,10 +223,4 @@ function syncHandler({ state, runner, events, upstream }: SyncedRooms): SyncHand
     notify: (uid: PodUID) => workers.notify(uid),
     review: () => desired.review(),
   };
-}
-
-/** Gives free memory back to the system. */
-function trimMemory(edges: Pick<Edges, "store" | "trimMemory">): void {
-  edges.store.database.releaseMemory();
-  edges.trimMemory();
 }

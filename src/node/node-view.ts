@@ -18,7 +18,7 @@ import {
   removeClaimData,
   type ClaimUsers,
   type ClaimOutcome,
-} from "../volume/claims.ts";
+} from "../volume/claim-directory.ts";
 import { withoutUndefined } from "../lib/json.ts";
 import type { Edges } from "../edges.ts";
 import { timeConditions } from "./clock-floor.ts";

@@ -25,11 +25,3 @@ export function deadlineOf(spec: PodSpec, since: Monotonic): Monotonic | undefin
   const seconds = spec.activeDeadlineSeconds;
   return seconds === undefined ? undefined : since + seconds * 1000;
 }
-
-/** Whether a sandbox of the pod was created in this boot: then the pod no longer waits for dependencies. */
-export function hasBegun(observed: ObservedPod | undefined, bootId: string): boolean {
-  return (observed?.sandboxes ?? []).some((sandbox) =>
-    // Without a boot id it is from an older version of the agent: up means begun.
-    sandbox.bootId === undefined ? sandbox.state === "Ready" : sandbox.bootId === bootId,
-  );
-}

@@ -6,6 +6,7 @@ import { dependenciesOf, type Dependency } from "../api/pod/pod-annotations.ts";
 import { isConditionTrue } from "../api/pod/pod-summary.ts";
 import { podName, type Pod } from "../api/v1/pod.ts";
 import { nameOf } from "./plan.ts";
+import type { ObservedPod } from "../api/pod/observed-pod.ts";
 
 /** The pods of this node, by namespace/name. */
 export interface DependencyView {
@@ -25,6 +26,14 @@ export function unmetDependency(pod: Pod, view: DependencyView): string | undefi
     return `the pods wait for each other: ${path}; remove one of the annotations agent/depends-on`;
   }
   return dependencies.map((one) => unmet(one, view)).find((reason) => reason !== undefined);
+}
+
+/** Whether a sandbox of the pod was created in this boot: then its dependencies are not checked again. */
+export function hasBegun(observed: ObservedPod | undefined, bootId: string): boolean {
+  return (observed?.sandboxes ?? []).some((sandbox) =>
+    // Without a boot id it is from an older version of the agent: up means begun.
+    sandbox.bootId === undefined ? sandbox.state === "Ready" : sandbox.bootId === bootId,
+  );
 }
 
 function unmet(dependency: Dependency, view: DependencyView): string | undefined {

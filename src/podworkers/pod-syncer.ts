@@ -16,7 +16,7 @@ import type { ProbeManager } from "../prober/probe-manager.ts";
 import type { PodFacts } from "../status/facts.ts";
 import type { StatusPublisher } from "./publish-status.ts";
 import { lookAtConfig, type PodObjects } from "./refresh-config.ts";
-import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./deadline.ts";
+import { activeSince, deadlineOf, DEADLINE_EXCEEDED } from "./active-deadline.ts";
 import { collectGarbage, type GarbageOptions } from "./garbage-collector.ts";
 import type { Store } from "../store/store.ts";
 import { withoutUndefined } from "../lib/json.ts";

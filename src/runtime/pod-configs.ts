@@ -20,6 +20,7 @@ import { freeIdRange } from "./cri-config/namespaces.ts";
 import type { PodUID } from "../api/v1/pod.ts";
 import type { Container } from "../api/v1/container.ts";
 import { configError } from "../lib/errors.ts";
+import { seccompRoot } from "./cri-config/seccomp.ts";
 
 export interface PodConfigsOptions extends PodCgroupsOptions {
   readonly edges: Edges;
@@ -117,7 +118,7 @@ function securityFacts({ edges, config, devices }: PodConfigsOptions): NodeSecur
   const { files } = edges;
   return {
     seccompDefault: config.seccompDefault,
-    seccompRoot: `${config.stateDir}/seccomp`,
+    seccompRoot: seccompRoot(config),
     isFile: (path) => files.target(path)?.kind === "file",
     isDevice: (path) => devices.has(path),
     isSelinuxNode: files.target(SELINUX) !== undefined,

@@ -6,7 +6,7 @@ import type { Pod } from "../api/v1/pod.ts";
 import type { ClaimVolume } from "../api/v1/volumes.ts";
 import type { ShareOptions } from "../host/tree/share-tree.ts";
 import { configError } from "../lib/errors.ts";
-import type { ClaimName, Claims } from "./claims.ts";
+import type { ClaimName, Claims } from "./claim-directory.ts";
 import { notFound, type ProjectionFacts } from "./projection.ts";
 import { makePodDirectory, type VolumeHost, sharedMarkPath } from "./volume-directory.ts";
 

@@ -7,7 +7,7 @@ import type { Pod, PodUID } from "../api/v1/pod.ts";
 import type { Volume } from "../api/v1/volumes.ts";
 import { AgentError, CONFIG_ERROR, messageOf, reasonOf } from "../lib/errors.ts";
 import { ClaimVolumes } from "./claim-volume.ts";
-import { Claims } from "./claims.ts";
+import { Claims } from "./claim-directory.ts";
 import { ContentVolumes, isMountedInPart } from "./content-volume.ts";
 import { setUpEmptyDir, type EmptyDirHost } from "./empty-dir.ts";
 import { type ProjectionFacts, isContentVolume, isReadOnlyVolume } from "./projection.ts";

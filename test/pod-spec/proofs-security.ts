@@ -97,13 +97,13 @@ export const SECURITY_PROOFS: readonly Proof[] = [
   {
     fields: below(POD, "fsGroup"),
     proof: "here",
-    test: "test/component/volume/claims.test.ts",
+    test: "test/component/volume/claim-directory.test.ts",
     title: "owns everything in it, and nothing that a link leads to",
   },
   {
     fields: below(POD, "fsGroupChangePolicy"),
     proof: "here",
-    test: "test/component/volume/claims.test.ts",
+    test: "test/component/volume/claim-directory.test.ts",
     title: "with OnRootMismatch is not looked for below a root that fits",
   },
   {

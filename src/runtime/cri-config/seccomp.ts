@@ -1,4 +1,4 @@
-// Seccomp and AppArmor profiles in CRI's form. kubelet: getSeccompProfile, getAppArmorProfile
+// Seccomp and AppArmor profiles in CRI's form, and the node's directory of seccomp profiles. kubelet: getSeccompProfile, getAppArmorProfile
 
 import type { Pod } from "../../api/v1/pod.ts";
 import type { SecurityProfileInit } from "../../cri/cri-client.ts";
@@ -12,6 +12,11 @@ export interface SeccompFacts {
   /** Directory that profiles of type Localhost are relative to. */
   readonly seccompRoot: string;
   readonly isFile: (path: string) => boolean;
+}
+
+/** `localhostProfile` is a path below it. */
+export function seccompRoot({ stateDir }: { readonly stateDir: string }): string {
+  return `${stateDir}/seccomp`;
 }
 
 /** Throws AgentError `CreateContainerConfigError` when the file of a Localhost profile does not exist. */

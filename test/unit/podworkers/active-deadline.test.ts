@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ObservedPod, ObservedSandbox } from "../../../src/api/pod/observed-pod.ts";
-import { activeSince, deadlineOf, hasBegun } from "../../../src/podworkers/deadline.ts";
+import { activeSince, deadlineOf } from "../../../src/podworkers/active-deadline.ts";
+import { hasBegun } from "../../../src/podworkers/dependencies.ts";
 import { aPod, aSandbox, anInstance, anObservedPod } from "../../fakes/a-pod.ts";
 
 const NOW = "boot-2";
